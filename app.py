@@ -54,19 +54,19 @@ PAGES: tuple[PageCard, ...] = (
 
 def main() -> None:
     """Draw the frame that all pages share, then the page that the URL names."""
-    from evalcore import access
+    from evalcore.access import policy
     from evalcore.errors import UsageError
-    from pages.components import language, share, state, style, uploader, visitor
-    from pages.components.text import escape_markdown
+    from pages.shared import exports, page_links, style, visitor, wording
+    from pages.shared.wording import escape_markdown
 
     st.set_page_config(
         page_title="Evalboard", page_icon=ICON, layout="wide", initial_sidebar_state=SIDEBAR_WIDTH
     )
     st.logo(str(WORDMARK), size="large", icon_image=str(ICON))
     style.apply_style_sheet()
-    language.draw_language_switch()
-    tr = language.build_translator()
-    access.set_listen_address(st.get_option("server.address"))
+    wording.draw_language_switch()
+    tr = wording.build_translator()
+    policy.set_listen_address(st.get_option("server.address"))
     try:
         visitor.draw_sign_in(tr)
     except UsageError as error:  # a setting that cannot be understood opens nothing
@@ -74,7 +74,7 @@ def main() -> None:
         return
     chosen = build_navigation(tr)
     st.set_page_config(page_title=f"{chosen.title} · Evalboard", page_icon=ICON)
-    uploader.enter_upload_page(chosen.url_path)
+    visitor.enter_upload_page(chosen.url_path)
     page_parameter = None if chosen.url_path else st.query_params.get(PAGE_PARAMETER) or None
     follow_page_parameter(page_parameter)
     path = unknown_path(st.context.url) or unknown_page(page_parameter)
@@ -82,11 +82,11 @@ def main() -> None:
         st.warning(
             tr("common.unknown_path", path=escape_markdown(path)), icon=":material/explore_off:"
         )
-    state.mask_target_link()
+    page_links.mask_target_link()
     chosen.run()
-    language.write_language_to_url()
+    wording.write_language_to_url()
     if chosen.url_path not in _PAGES_NOT_SHARED:
-        share.draw_share_menu(chosen.url_path, tr)
+        exports.draw_share_menu(chosen.url_path, tr)
 
 
 def build_navigation(tr: Callable[[str], str]) -> st.Page:
@@ -94,7 +94,7 @@ def build_navigation(tr: Callable[[str], str]) -> st.Page:
 
     A board that nobody can write to does not offer the launcher; its address says why.
     """
-    from pages.components import visitor
+    from pages.shared import visitor
 
     pages = []
     for card in PAGES:
@@ -146,9 +146,9 @@ def unknown_path(url: str | None) -> str | None:
 
 def warm_up_first_page(settings: Settings) -> None:
     """Have ready what the first visitor would wait for."""
-    from pages.components import first_page
+    from pages.shared import ranking_rows
 
-    first_page.warm_up_pages(settings)
+    ranking_rows.warm_up_pages(settings)
 
 
 if __name__ == "__main__":
@@ -161,12 +161,9 @@ else:
     from streamlit.runtime import get_instance
     from streamlit.runtime.pages_manager import PagesManager
 
-    from evalcore import access, login
-    from evalcore.web.failed_login import FailedLogin
-    from evalcore.web.headers import SecurityHeaders
-    from evalcore.web.lifespan import build_lifespan, release_memory
-    from evalcore.web.limits import RequestLimits
-    from evalcore.web.routes import ROUTES
+    from evalcore.access import login, policy
+    from evalcore.web.application import ROUTES, build_lifespan, release_memory
+    from evalcore.web.middleware import FailedLogin, RequestLimits, SecurityHeaders
 
     def configured_hosts() -> list[str]:
         """The hosts whose pages may connect by Streamlit's own settings."""
@@ -194,7 +191,7 @@ else:
     # Until a session has declared its navigation, Streamlit takes a folder `pages/` for its older
     # kind of app: the first visitor with a deep link would get a bare page without our frame.
     PagesManager.uses_pages_directory = False
-    access.set_listen_address(st.get_option("server.address"))
+    policy.set_listen_address(st.get_option("server.address"))
     app = st.App(
         Path(__file__),
         routes=ROUTES,

@@ -2,6 +2,6 @@
 
 import sys
 
-from evalcore.cli import main
+from evalcore.cli.main import main
 
 sys.exit(main())

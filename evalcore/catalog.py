@@ -328,7 +328,7 @@ def _check_target_kind(card: TargetKindCard) -> str:
 
 def load_endpoints(settings: Settings) -> dict[str, Endpoint]:
     """The named OpenAI-compatible servers: presets, and those that the settings add or replace."""
-    endpoints: dict[str, Endpoint] = _import_reference("evalcore.targets.endpoints:list_endpoints")(
+    endpoints: dict[str, Endpoint] = _import_reference("evalcore.targets.registry:list_endpoints")(
         settings
     )
     return endpoints

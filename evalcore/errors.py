@@ -1,6 +1,6 @@
 """The errors that evalcore raises on purpose; each message says what is wrong and what to do.
 
-No message may hold a key: text that came from outside passes `evalcore.secrets.scrub` first.
+No message may hold a key: text that came from outside passes `evalcore.access.secrets.scrub` first.
 """
 
 from __future__ import annotations

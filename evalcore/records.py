@@ -17,8 +17,8 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from evalcore.errors import IntakeError
+from evalcore.intake import add_counts, read_count, read_number
 from evalcore.intake.json_text import parse_json, replace_surrogates
-from evalcore.intake.numbers import add_counts, read_count, read_number
 
 Outcome = Literal[
     "passed", "failed", "not_executed", "target_error", "judge_error", "environment_error"

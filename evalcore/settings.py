@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from evalcore.errors import UsageError
-from evalcore.intake.documents import read_document
+from evalcore.intake.files import read_document
 from evalcore.intake.http import ReplyLimits
 from evalcore.records import Record
 

@@ -6,27 +6,17 @@ import streamlit as st
 
 from evalcore.catalog import benchmark_cards, localize_text
 from evalcore.errors import EvalboardError
-from evalcore.queries.cases import CaseView, case_view
-from evalcore.queries.path_redaction import redact_case
-from pages.components import (
-    case_answer,
-    case_chat,
-    case_parts,
-    case_steps,
-    case_work,
-    names,
-    reproduce,
-    state,
-    visitor,
-)
-from pages.components.language import Translate, build_translator, current_language
-from pages.components.state import CaseLink
-from pages.components.text import escape_markdown
+from evalcore.views.cases import CaseView, case_view
+from evalcore.views.runs import redact_case
+from pages.parts.case import answers
+from pages.shared import case_sections, display_names, page_links, run_facts, visitor
+from pages.shared.page_links import CaseLink
+from pages.shared.wording import Translate, build_translator, current_language, escape_markdown
 
 
 def draw_case_page() -> None:
     """Find the case that the URL names, or say clearly that it is not there."""
-    tr, link = build_translator(), state.read_case_link()
+    tr, link = build_translator(), page_links.read_case_link()
     if not (link.run and link.metric and link.id):
         _draw_missing_case(tr("case.no_case"), tr)
         return
@@ -53,16 +43,16 @@ def _draw_case(view: CaseView, link: CaseLink, tr: Translate) -> None:
     if view.spec.origin == "imported":
         published = "case.published" if view.taken_over else "case.published_again"
         st.info(tr(published), icon=":material/publish:")
-    case_steps.draw_case_navigation(view, link, tr)
+    answers.draw_case_navigation(view, link, tr)
     with st.container(border=True):
-        case_parts.draw_case_verdict(view, tr)
-        case_parts.draw_case_measures(view, tr)
+        case_sections.draw_case_verdict(view, tr)
+        case_sections.draw_case_measures(view, tr)
     if view.hidden:
         st.info(tr("note.gated"), icon=":material/lock:")
     else:
         _draw_case_texts(view, tr)
-    case_parts.draw_case_facts(view, tr)
-    reproduce.draw_reproduction(
+    case_sections.draw_case_facts(view, tr)
+    run_facts.draw_reproduction(
         view.spec.run_id,
         visitor.load_visitor_settings(),
         tr,
@@ -76,19 +66,19 @@ def _draw_case_texts(view: CaseView, tr: Translate) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(tr("case.question"), anchor=False)
-        case_parts.draw_case_question(view, tr)
-        if view.episode and case_chat.is_chat(view.episode):
-            case_chat.draw_agent_briefing(view.episode, tr)
+        case_sections.draw_case_question(view, tr)
+        if view.episode and answers.is_chat(view.episode):
+            answers.draw_agent_briefing(view.episode, tr)
     with right:
         st.subheader(tr("case.answer"), anchor=False)
-        case_answer.draw_case_answer(view, tr)
-        case_answer.draw_case_reference(view, tr)
-    if view.episode and case_chat.is_chat(view.episode):
-        case_chat.draw_conversation(view.episode, tr)
-    elif view.episode and case_work.is_agent_work(view.episode):
-        case_work.draw_agent_work(view.episode, tr)
-    case_parts.draw_evidence_sections(view, tr)
-    case_parts.draw_case_transcript(view.episode, tr)
+        answers.draw_case_answer(view, tr)
+        answers.draw_case_reference(view, tr)
+    if view.episode and answers.is_chat(view.episode):
+        answers.draw_conversation(view.episode, tr)
+    elif view.episode and answers.is_agent_work(view.episode):
+        answers.draw_agent_work(view.episode, tr)
+    case_sections.draw_evidence_sections(view, tr)
+    case_sections.draw_case_transcript(view.episode, tr)
 
 
 def _draw_case_header(view: CaseView, link: CaseLink, tr: Translate) -> None:
@@ -102,13 +92,15 @@ def _draw_case_header(view: CaseView, link: CaseLink, tr: Translate) -> None:
     metric = titles.get(view.sample.metric) or view.sample.metric
     target = view.spec.target
     st.page_link(
-        state.TARGET,
+        page_links.TARGET,
         label=tr(
             "case.back",
-            name=escape_markdown(names.resolve_target_name(target.identity, target.key), 60),
+            name=escape_markdown(
+                display_names.resolve_target_name(target.identity, target.key), 60
+            ),
         ),
         icon=":material/arrow_back:",
-        query_params=state.build_cases_query(
+        query_params=page_links.build_cases_query(
             target.identity, link._replace(benchmark=view.benchmark)
         ),
     )
@@ -123,8 +115,8 @@ def _draw_case_header(view: CaseView, link: CaseLink, tr: Translate) -> None:
 def _draw_missing_case(text: str, tr: Translate) -> None:
     st.title(tr("case.title"))
     st.warning(text, icon=":material/search_off:")
-    st.page_link(state.RANKING, label=tr("case.to_ranking"), icon=":material/leaderboard:")
-    st.page_link(state.RUNS, label=tr("case.to_runs"), icon=":material/monitoring:")
+    st.page_link(page_links.RANKING, label=tr("case.to_ranking"), icon=":material/leaderboard:")
+    st.page_link(page_links.RUNS, label=tr("case.to_runs"), icon=":material/monitoring:")
 
 
 draw_case_page()

@@ -5,24 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from evalcore import settings
-from evalcore.queries import comparison_runs
-from evalcore.queries.comparison_runs import ComparedRun, Lineup
 from evalcore.settings import Settings
-from pages.components import (
-    compare_cases,
-    compare_data,
-    compare_files,
-    compare_pairs,
-    compare_pick,
-    compare_scores,
-    loaded,
-    url_state,
-)
-from pages.components.board import benchmark_title, metric_title
-from pages.components.language import Translate, build_translator
-from pages.components.text import escape_markdown
+from evalcore.views import comparison_runs
+from evalcore.views.comparison_runs import ComparedRun, Lineup
+from pages.parts.compare import differences, selection
+from pages.shared import board_view, url_state
+from pages.shared.board_view import benchmark_title, metric_title
+from pages.shared.wording import Translate, build_translator, escape_markdown
 
-_PAGE = compare_pick.PAGE
+_PAGE = selection.PAGE
 _LOADING = 180  # pixels, of the table that comes
 
 
@@ -30,11 +21,11 @@ def draw_compare_page() -> None:
     """Choose the runs, then show what may be said of them together."""
     tr, current = build_translator(), settings.load_settings()
     st.title(tr("compare.title"), anchor=False)
-    headers = loaded.require_scored_headers(current, "compare.empty", tr)
+    headers = board_view.require_scored_headers(current, "compare.empty", tr)
     st.caption(tr("compare.about"))
-    runs = compare_pick.select_compared_runs(headers, tr)
+    runs = selection.select_compared_runs(headers, tr)
     with st.skeleton(height=_LOADING):
-        compared_runs = compare_data.load_comparison(current, runs)
+        compared_runs = selection.load_comparison(current, runs)
     for run in compared_runs.excluded:
         message = tr(
             f"compare.absent.{run.kind}",
@@ -43,11 +34,9 @@ def draw_compare_page() -> None:
         )
         st.warning(message, icon=":material/report:")
     if len(compared_runs.compared) < comparison_runs.MIN_COMPARED:
-        compare_pick.draw_run_suggestion(
-            headers, [run.run_id for run in compared_runs.compared], tr
-        )
+        selection.draw_run_suggestion(headers, [run.run_id for run in compared_runs.compared], tr)
         return
-    compare_scores.draw_score_table(compared_runs, tr)
+    differences.draw_score_table(compared_runs, tr)
     _draw_against_base(current, runs, compared_runs, tr)
 
 
@@ -63,20 +52,20 @@ def _draw_against_base(
                 list(runs_by_id),
                 page=_PAGE,
                 name="base",
-                title=lambda run: compare_scores.format_run_label(runs_by_id[run]),
+                title=lambda run: differences.format_run_label(runs_by_id[run]),
                 help=tr("compare.base_help"),
                 width=300,
             )
         ]
-        sides = compare_data.group_comparable_runs(compared_runs, base)
+        sides = selection.group_comparable_runs(compared_runs, base)
         benchmark = _pick_compared_benchmark(list(sides), tr) if sides else ""
         metric = _pick_compared_metric(compared_runs, benchmark, tr) if sides else ""
-    compare_pairs.draw_incompatibilities(compared_runs, base, tr)
+    differences.draw_incompatibilities(compared_runs, base, tr)
     if not sides:
         st.warning(tr("compare.nothing", base=base.letter), icon=":material/rule:")
         return
     _draw_pair_detail(current, runs, base, sides[benchmark], benchmark, metric, tr)
-    compare_files.draw_comparison_files(current, runs, base, benchmark, metric, tr)
+    selection.draw_comparison_files(current, runs, base, benchmark, metric, tr)
 
 
 def _draw_pair_detail(
@@ -89,15 +78,15 @@ def _draw_pair_detail(
     tr: Translate,
 ) -> None:
     with st.skeleton(height=_LOADING):
-        detail = compare_data.load_comparison_detail(current, runs, base.run_id, benchmark, metric)
+        detail = selection.load_comparison_detail(current, runs, base.run_id, benchmark, metric)
     title = metric_title(benchmark, metric) if metric else benchmark_title(benchmark)
     st.subheader(
         tr("compare.against", title=escape_markdown(title), base=base.letter), anchor=False
     )
-    compare_pairs.draw_pair_table(detail, base, sides, tr)
+    differences.draw_pair_table(detail, base, sides, tr)
     shown = sorted(sides, key=lambda side: side.letter)
-    compare_scores.draw_compared_metrics(benchmark, shown, tr)
-    compare_cases.draw_differing_cases(detail, shown, tr)
+    differences.draw_compared_metrics(benchmark, shown, tr)
+    differences.draw_differing_cases(detail, shown, tr)
 
 
 def _pick_compared_benchmark(options: list[str], tr: Translate) -> str:
@@ -112,7 +101,7 @@ def _pick_compared_benchmark(options: list[str], tr: Translate) -> str:
 
 
 def _pick_compared_metric(compared_runs: Lineup, benchmark: str, tr: Translate) -> str:
-    metrics = compare_data.list_compared_metrics(compared_runs, benchmark)
+    metrics = selection.list_compared_metrics(compared_runs, benchmark)
     return url_state.draw_select(
         tr("common.metric"),
         ["", *metrics],

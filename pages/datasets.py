@@ -7,14 +7,15 @@ from collections.abc import Callable
 import streamlit as st
 
 from evalcore.settings import Settings
-from pages.components import datasets_add, datasets_browse, datasets_fetch, url_state, visitor
-from pages.components.language import Translate, build_translator
+from pages.parts.datasets import dataset_jobs, dataset_list, upload
+from pages.shared import url_state, visitor
+from pages.shared.wording import Translate, build_translator
 
 PAGE = "datasets"
 _VIEWS: dict[str, Callable[[Settings, Translate], None]] = {
-    "browse": datasets_browse.draw_dataset_browser,
-    "add": datasets_add.draw_add_dataset,
-    "fetch": datasets_fetch.draw_official_sets,
+    "browse": dataset_list.draw_dataset_browser,
+    "add": upload.draw_add_dataset,
+    "fetch": dataset_jobs.draw_official_sets,
 }
 
 

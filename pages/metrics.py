@@ -5,23 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from evalcore import settings
-from evalcore.queries.boards import Board
-from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
-from pages.components import board as shared
-from pages.components import (
-    loaded,
-    metrics_about,
-    metrics_charts,
-    metrics_data,
-    metrics_table,
-    notes,
-    ranking_words,
-    state,
-    url_state,
-)
-from pages.components.language import Translate, build_translator
-from pages.components.metrics_data import BoardMetric
+from evalcore.views.boards import Board
+from evalcore.views.stored_boards import Headers
+from pages.parts.metrics import metric_scores
+from pages.parts.metrics.metric_scores import BoardMetric
+from pages.shared import board_view, page_links, ranking_rows, url_state
+from pages.shared import board_view as shared
+from pages.shared.wording import Translate, build_translator
 
 PAGE = "metrics"
 _LOADING = 480  # pixels, of the card and the chart that come
@@ -31,7 +22,7 @@ def draw_metrics_page() -> None:
     """Load the headers and show a metric of the board that the URL names."""
     tr, current = build_translator(), settings.load_settings()
     st.title(tr("metrics.title"))
-    _draw_metric(loaded.require_scored_headers(current, "metrics.empty", tr), current, tr)
+    _draw_metric(board_view.require_scored_headers(current, "metrics.empty", tr), current, tr)
 
 
 def _draw_metric(headers: Headers, current: Settings, tr: Translate) -> None:
@@ -48,23 +39,23 @@ def _draw_metric(headers: Headers, current: Settings, tr: Translate) -> None:
             width=200,
         )
     with st.skeleton(height=_LOADING):
-        metric = metrics_data.load_metric(current, part)
-    metrics_about.draw_metric_card(part, metric.view, tr)
+        metric = metric_scores.load_metric(current, part)
+    metric_scores.draw_metric_card(part, metric.view, tr)
     if metric.standing.empty:
-        notes.draw_empty_note("metrics.no_cases", state.LAUNCH, tr)
+        board_view.draw_empty_note("metrics.no_cases", page_links.LAUNCH, tr)
         return
-    matches = metrics_data.search_metric(current, part, text)
+    matches = metric_scores.search_metric(current, part, text)
     if matches.rows.empty:
         st.caption(tr("ranking.no_match"))
         return
     if metric.groups:
-        st.markdown(ranking_words.describe_tie_groups(metric.groups))
+        st.markdown(ranking_rows.describe_tie_groups(metric.groups))
     else:
-        notes.draw_empty_note("ranking.nobody", state.LAUNCH, tr)
+        board_view.draw_empty_note("ranking.nobody", page_links.LAUNCH, tr)
     title = _format_metric_title(part)
-    metrics_charts.draw_score_chart(matches.ranked, metric.lines, title, tr)
-    metrics_table.draw_metric_tables(matches, text, part, tr)
-    metrics_charts.draw_failure_chart(metric.view.failures, matches.ranked, title, tr)
+    metric_scores.draw_score_chart(matches.ranked, metric.lines, title, tr)
+    metric_scores.draw_metric_tables(matches, text, part, tr)
+    metric_scores.draw_failure_chart(metric.view.failures, matches.ranked, title, tr)
 
 
 def _format_metric_title(part: BoardMetric) -> str:

@@ -7,34 +7,19 @@ import streamlit as st
 
 from evalcore import settings
 from evalcore.errors import EvalboardError
-from evalcore.queries import boards
-from evalcore.queries.board_filters import BoardFilter, shown_parts
-from evalcore.queries.board_table import BoardTable
-from evalcore.queries.boards import Board
-from evalcore.queries.ranking import list_board_orders
-from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
-from pages.components import board as shared
-from pages.components import (
-    loaded,
-    ranking_boards,
-    ranking_charts,
-    ranking_data,
-    ranking_empty,
-    ranking_filters,
-    ranking_leaders,
-    ranking_links,
-    ranking_table,
-    ranking_view,
-    ranking_words,
-    share,
-    table_pages,
-    url_state,
-)
-from pages.components.language import Translate, build_translator
-from pages.components.ranking_data import RankingRows, RankingView
+from evalcore.views import boards
+from evalcore.views.board_table import BoardFilter, BoardTable, shown_parts
+from evalcore.views.boards import Board
+from evalcore.views.ranking import list_board_orders
+from evalcore.views.stored_boards import Headers
+from pages.parts.ranking import board_notes, ranking_charts, ranking_table
+from pages.shared import board_view, exports, ranking_rows, url_state
+from pages.shared import board_view as shared
+from pages.shared.ranking_rows import RankingRows, RankingView
+from pages.shared.wording import Translate, build_translator
 
-PAGE = ranking_filters.PAGE
+PAGE = ranking_rows.PAGE
 
 
 def draw_ranking_page() -> None:
@@ -42,9 +27,9 @@ def draw_ranking_page() -> None:
     tr, current = build_translator(), settings.load_settings()
     st.title(tr("ranking.title"))
     try:
-        _draw_ranking(loaded.require_scored_headers(current, "ranking.empty", tr), current, tr)
+        _draw_ranking(board_view.require_scored_headers(current, "ranking.empty", tr), current, tr)
     except EvalboardError as error:  # of a run folder that became unreadable
-        loaded.draw_store_error(error, tr)
+        board_view.draw_store_error(error, tr)
 
 
 def _draw_ranking(headers: Headers, current: Settings, tr: Translate) -> None:
@@ -55,14 +40,14 @@ def _draw_ranking(headers: Headers, current: Settings, tr: Translate) -> None:
             return
         whole = RankingView(
             current,
-            ranking_data.compute_store_version(current),
+            ranking_rows.compute_store_version(current),
             board,
             _pick_ranking_order(board, tr),
         )
-        ranking_boards.draw_separation_menu(whole, boards.list_boards(headers, board.suite)[0], tr)
+        board_notes.draw_separation_menu(whole, boards.list_boards(headers, board.suite)[0], tr)
     with about:
-        ranking_boards.draw_board_about(board, whole.order)
-    everything = ranking_data.load_board_table(whole)
+        board_notes.draw_board_about(board, whole.order)
+    everything = ranking_rows.load_board_table(whole)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = url_state.draw_search(
             tr("ranking.search"),
@@ -71,15 +56,15 @@ def _draw_ranking(headers: Headers, current: Settings, tr: Translate) -> None:
             placeholder=tr("board.search_hint"),
             width=230,
         )
-        sort = ranking_view.select_sort_key(board, tr)
-        choices = ranking_data.load_filter_choices(whole)
-        board_filter = ranking_filters.read_board_filter(choices, text)
-        ranking_filters.draw_filter_menu(choices, everything.months, board_filter, tr)
-        columns = ranking_view.select_ranking_columns(
+        sort = ranking_table.select_sort_key(board, tr)
+        choices = ranking_rows.load_filter_choices(whole)
+        board_filter = ranking_rows.read_board_filter(choices, text)
+        ranking_rows.draw_filter_menu(choices, everything.months, board_filter, tr)
+        columns = ranking_table.select_ranking_columns(
             shown_parts(board, board_filter.evidence), everything.frame, tr
         )
-    period = ranking_filters.read_month_range(everything.months)
-    ranking_filters.draw_filter_tags(board_filter, period, tr)
+    period = ranking_rows.read_month_range(everything.months)
+    ranking_rows.draw_filter_tags(board_filter, period, tr)
     view = whole._replace(since=period.since, until=period.until)
     _draw_ranking_rows(view, board_filter, sort, columns, tr)
 
@@ -89,16 +74,16 @@ def _draw_ranking_rows(
 ) -> None:
     """All that follows from what is asked for."""
     table, rows = (
-        ranking_data.load_board_table(view),
-        ranking_data.load_ranking_rows(view, board_filter, sort),
+        ranking_rows.load_board_table(view),
+        ranking_rows.load_ranking_rows(view, board_filter, sort),
     )
     # the same list, whatever runs were added to it
     asked = (view.board.key, *view[3:], board_filter, sort)
     if _draw_ranked_rows(table, rows, board_filter, view, columns, tr, asked):
-        ranking_links.draw_ranking_links(rows.matching, view.board, tr)
-        ranking_leaders.draw_leaders(table.leaders, board_filter, view, tr)
+        ranking_table.draw_ranking_links(rows.matching, view.board, tr)
+        board_notes.draw_leaders(table.leaders, board_filter, view, tr)
     else:
-        share.draw_share_menu("", tr)
+        exports.draw_share_menu("", tr)
     _draw_unranked_rows(table, rows.others, view, columns, tr, asked)
     ranking_charts.draw_ranking_charts(rows, table.floors, view, tr)
 
@@ -130,16 +115,16 @@ def _draw_ranked_rows(
     """The sentence and the table of those with a rank; whether there are rows to go on from."""
     everyone, shown = rows.everyone, rows.ranked
     if everyone.empty:
-        ranking_empty.draw_nobody_ranked(table.frame, view, tr)
+        board_notes.draw_nobody_ranked(table.frame, view, tr)
         return False
-    st.markdown(ranking_words.describe_tie_groups(rows.groups))
+    st.markdown(ranking_rows.describe_tie_groups(rows.groups))
     if shown.empty:
-        ranking_empty.draw_no_match(everyone, board_filter, view.board, tr)
+        board_notes.draw_no_match(everyone, board_filter, view.board, tr)
         return False
     display = ranking_table.build_display_frame(view.cache_key, table.frame, tr)
-    cut = table_pages.cut_table_page(shown, PAGE, "p", *asked)
+    cut = url_state.cut_table_page(shown, PAGE, "p", *asked)
     ranking_table.draw_ranked_table(cut.rows, display, columns, tr)
-    table_pages.draw_table_pager(cut, PAGE, "p", tr)
+    url_state.draw_table_pager(cut, PAGE, "p", tr)
     match_count = tr("ranking.matches", shown=len(shown), total=len(everyone))
     new = tr("board.new_said", count=int(shown["new"].sum())) if shown["new"].any() else ""
     st.caption(
@@ -149,7 +134,7 @@ def _draw_ranked_rows(
                 (
                     match_count,
                     new,
-                    ranking_empty.describe_months(view, tr),
+                    board_notes.describe_months(view, tr),
                     tr("ranking.open_hint"),
                 ),
             )
@@ -170,9 +155,9 @@ def _draw_unranked_rows(
         return
     st.subheader(tr("ranking.unranked"), anchor=False)
     display = ranking_table.build_display_frame(view.cache_key, table.frame, tr)
-    cut = table_pages.cut_table_page(others, PAGE, "pu", *asked)
+    cut = url_state.cut_table_page(others, PAGE, "pu", *asked)
     ranking_table.draw_unranked_table(cut.rows, display, columns, tr)
-    table_pages.draw_table_pager(cut, PAGE, "pu", tr)
+    url_state.draw_table_pager(cut, PAGE, "pu", tr)
     published = "ranking.unranked_published"
     st.caption(tr(published if view.board.published else "ranking.unranked_about"))
 

@@ -8,25 +8,13 @@ from functools import partial
 import streamlit as st
 
 from evalcore import settings
-from evalcore.queries import comparison, model_cards, runs
-from evalcore.queries.path_redaction import redact_run_row
-from evalcore.queries.runs import RunRow, RunRows
 from evalcore.runner import client
 from evalcore.settings import Settings
-from pages.components import (
-    hub_line,
-    reproduce,
-    run_actions,
-    run_comparison,
-    run_detail,
-    run_files,
-    run_list,
-    run_submit,
-    state,
-    visitor,
-)
-from pages.components.language import Translate, build_translator
-from pages.components.text import escape_markdown
+from evalcore.views import comparison, reproduce, runs
+from evalcore.views.runs import RunRow, RunRows, redact_run_row
+from pages.parts.runs import exchange, overview, side_by_side
+from pages.shared import page_links, run_facts, visitor
+from pages.shared.wording import Translate, build_translator, escape_markdown
 
 #: Seconds between two looks while anything moves.
 PERIOD = 1.0
@@ -38,11 +26,11 @@ def draw_runs_page() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.title(tr("runs.title"))
         if visitor.is_launcher_listed():
-            st.page_link(state.LAUNCH, label=tr("runs.new"), icon=":material/add:")
-        run_submit.draw_submit_button(current, tr)
-    run_actions.draw_action_message(current, tr)
-    hub_line.draw_hub_status(current, tr)
-    run_submit.draw_newest_submission(current, tr)
+            st.page_link(page_links.LAUNCH, label=tr("runs.new"), icon=":material/add:")
+        exchange.draw_submit_button(current, tr)
+    overview.draw_action_message(current, tr)
+    exchange.draw_hub_status(current, tr)
+    exchange.draw_newest_submission(current, tr)
     rows = runs.all_rows(current.run_roots)
     period = PERIOD if rows.is_active else None
     st.fragment(_draw_live_runs, run_every=period)(current, iter([rows]), rows.is_active, tr)
@@ -67,32 +55,32 @@ def _draw_live_runs(
     if chosen is None:
         name = escape_markdown(st.query_params.get("run", ""))
         st.warning(tr("runs.not_found", run=name), icon=":material/search_off:")
-    run_list.draw_run_list(rows, chosen.run_id if chosen else "", tr)
+    overview.draw_run_list(rows, chosen.run_id if chosen else "", tr)
     if chosen is not None:
         with st.container(border=True):
             pair = comparison.find_run_pair(rows, chosen.run_id)
             card = None
             if chosen.target.key.startswith("hf:"):
-                card = model_cards.model_card(current.run_roots, chosen.run_id)
-            run_detail.draw_run_detail(chosen, tr, card, pair)
+                card = reproduce.model_card(current.run_roots, chosen.run_id)
+            overview.draw_run_detail(chosen, tr, card, pair)
             if inside and chosen.own and chosen.state in ("interrupted", "incomplete"):
                 asks = visitor.current_visitor()
-                run_detail.draw_worker_log(
+                overview.draw_worker_log(
                     client.worker_log(chosen.run_id, current, visitor=asks), tr
                 )
             if chosen.scores and not chosen.is_active:
                 sides = [pair.first, pair.second] if pair else [chosen]
                 st.page_link(
-                    state.COMPARE,
+                    page_links.COMPARE,
                     label=tr("compare.link"),
                     icon=":material/compare_arrows:",
-                    query_params=state.build_compare_query(side.run_id for side in sides),
+                    query_params=page_links.build_compare_query(side.run_id for side in sides),
                 )
-            run_files.draw_export_menu(chosen, current, tr)
-            run_actions.draw_run_actions(chosen, current, tr)
+            exchange.draw_export_menu(chosen, current, tr)
+            overview.draw_run_actions(chosen, current, tr)
             if chosen.state != "broken":
-                reproduce.draw_reproduction(chosen.run_id, current, tr)
-        run_comparison.draw_run_comparison(chosen, rows, pair, current, tr)
+                run_facts.draw_reproduction(chosen.run_id, current, tr)
+        side_by_side.draw_run_comparison(chosen, rows, pair, current, tr)
 
 
 def _redact_run_rows(rows: RunRows) -> RunRows:
@@ -113,7 +101,7 @@ def _draw_no_runs(tr: Translate) -> None:
         st.markdown(tr("runs.empty"))
         if visitor.is_launcher_listed():
             label = tr("runs.empty_action")
-            st.page_link(state.LAUNCH, label=label, icon=":material/rocket_launch:")
+            st.page_link(page_links.LAUNCH, label=label, icon=":material/rocket_launch:")
 
 
 draw_runs_page()

@@ -4,32 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from evalcore.queries import boards, targets
-from evalcore.queries.boards import Board, Row
-from evalcore.queries.stored_boards import Headers
 from evalcore.settings import Settings
-from pages.components import board as shared
-from pages.components import (
-    card_editor,
-    loaded,
-    model_facts,
-    names,
-    notes,
-    reproduce,
-    state,
-    target_cases,
-    target_failures,
-    target_head,
-    target_history,
-    target_outline,
-    target_published,
-    target_readings,
-    target_ways,
-    url_state,
-    visitor,
-)
-from pages.components.language import Translate, build_translator
-from pages.components.text import escape_markdown, to_plain_line
+from evalcore.views import boards, targets
+from evalcore.views.boards import Board, Row
+from evalcore.views.stored_boards import Headers
+from pages.parts.target import card_editor, case_list, head, profile
+from pages.shared import board_view, display_names, page_links, run_facts, url_state, visitor
+from pages.shared import board_view as shared
+from pages.shared.wording import Translate, build_translator, escape_markdown, to_plain_line
 
 PAGE = "target"
 VIEWS = ("cases", "failures", "history", "outcomes")
@@ -38,24 +20,24 @@ VIEWS = ("cases", "failures", "history", "outcomes")
 def draw_target_page() -> None:
     """Find the target that the URL names, or say why there is none."""
     tr, current = build_translator(), visitor.load_visitor_settings()
-    headers = loaded.require_finished_headers(current, tr)
+    headers = board_view.require_finished_headers(current, tr)
     identities, asked = targets.list_identities(headers), st.query_params.get("key", "")
     if not identities or (asked and asked not in identities):
         st.title(tr("common.nav.target"), anchor=False)
     if identities and not asked:
         identities = _put_leader_first(identities, headers, current)
     if not identities:
-        notes.draw_empty_note("target.empty", state.LAUNCH, tr)
+        board_view.draw_empty_note("target.empty", page_links.LAUNCH, tr)
     elif asked and asked not in identities:
-        notes.draw_empty_note(
-            "target.not_found", state.RANKING, tr, name=escape_markdown(asked, 120)
+        board_view.draw_empty_note(
+            "target.not_found", page_links.RANKING, tr, name=escape_markdown(asked, 120)
         )
     else:
         _draw_target(headers, identities, current, tr)
 
 
 def _draw_target(headers: Headers, identities: list[str], current: Settings, tr: Translate) -> None:
-    titles = names.load_all_target_names(headers)
+    titles = display_names.load_all_target_names(headers)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         identity = url_state.draw_select(
             tr("target.pick"),
@@ -74,16 +56,14 @@ def _draw_target(headers: Headers, identities: list[str], current: Settings, tr:
         st.caption(tr("target.no_score"))
         return
     ranking = shared.load_board_ranking(current, board)
-    target_head.draw_target_title(row, titles[identity], current, tr)
-    target_ways.draw_target_links(headers, board, ranking, row, titles, current, tr)
+    head.draw_target_title(row, titles[identity], current, tr)
+    head.draw_target_links(headers, board, ranking, row, titles, current, tr)
     card_editor.draw_card_editor(current, row.target_key, tr)
-    target_head.draw_target_figures(ranking, identity, row, tr)
-    target_readings.draw_shield_warning(row, current, tr)
-    model_facts.draw_row_model(row, current, tr)
-    profiled = target_outline.draw_target_outline(
-        headers, board, row, titles[identity], current, tr
-    )
-    target_published.draw_published_scores(row, current, tr)
+    head.draw_target_figures(ranking, identity, row, tr)
+    profile.draw_shield_warning(row, current, tr)
+    run_facts.draw_row_model(row, current, tr)
+    profiled = profile.draw_target_outline(headers, board, row, titles[identity], current, tr)
+    head.draw_published_scores(row, current, tr)
     _draw_target_views(headers, board, row, current, tr, profiled=profiled)
 
 
@@ -99,21 +79,17 @@ def _draw_target_views(
         title=lambda code: tr(f"target.view.{code}"),
     )
     if view == "history":
-        target_history.draw_target_history(headers, board, row.identity, tr)
+        case_list.draw_target_history(headers, board, row.identity, tr)
         for run in dict.fromkeys(target_run.run_id for target_run in row.runs.values()):
-            reproduce.draw_reproduction(run, current, tr)
+            run_facts.draw_reproduction(run, current, tr)
     elif view == "outcomes":
-        target_history.draw_target_outcomes(row, board, tr)
+        case_list.draw_target_outcomes(row, board, tr)
         if profiled:
-            target_readings.draw_alternate_scores(row, current, tr)
+            profile.draw_alternate_scores(row, current, tr)
     else:
         runs = {key: run.run_id for key, run in row.runs.items()}
         benchmark = _pick_target_benchmark(runs, tr)
-        draw = (
-            target_failures.draw_target_failures
-            if view == "failures"
-            else target_cases.draw_target_cases
-        )
+        draw = case_list.draw_target_failures if view == "failures" else case_list.draw_target_cases
         draw(current, runs[benchmark], benchmark, tr)
 
 

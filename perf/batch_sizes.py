@@ -34,7 +34,7 @@ def cases_of(tiny: TinyModel, tokenizer: Any) -> tuple[list[Ids], list[str]]:
 
 def answers(loaded: Any, prompts: list[Ids], rows: int) -> list[Ids]:
     from evalcore.targets.huggingface.generate import DecodeJob, DecodeOutput, GenerationEngine
-    from evalcore.targets.huggingface.scheduler import Scheduler, default_budget
+    from evalcore.targets.huggingface.service import Scheduler, default_budget
 
     scheduler = Scheduler(
         GenerationEngine(loaded, exact=rows == 1), default_budget(loaded.model, rows)
@@ -52,8 +52,8 @@ def answers(loaded: Any, prompts: list[Ids], rows: int) -> list[Ids]:
 def report(device: str, threads: int) -> list[dict[str, Any]]:
     """One row per dtype, printed as it comes."""
     from evalcore.targets.huggingface.load import load_checkpoint
-    from evalcore.targets.huggingface.model_ref import locate_model
-    from evalcore.targets.huggingface.options import HuggingFaceOptions
+    from evalcore.targets.huggingface.messages import HuggingFaceOptions
+    from evalcore.targets.huggingface.model_files import locate_model
 
     tiny = tiny_model()
     place = locate_model(f"hf:{tiny.base}")

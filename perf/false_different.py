@@ -21,7 +21,7 @@ import msgspec
 import sqlglot
 
 from evalcore.records import Record
-from evalcore.sqlkit.equivalence.decide import Decider
+from evalcore.sqlkit.equivalence.decider import Decider
 from perf.equivalents import Spelling, spellings
 from perf.questions import Asked, command, each_case, sampled
 from tools.sql_mutants import normal_form

@@ -19,20 +19,19 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from evalcore.access.redaction import redact_paths
 from evalcore.benchmarks import sql_answer
-from evalcore.benchmarks.bfcl.checker.java_values import java_value
-from evalcore.benchmarks.bfcl.checker.javascript_values import javascript_value
+from evalcore.benchmarks.bfcl.checker.source_literals import java_value, javascript_value
 from evalcore.benchmarks.gaia import extraction as gaia
 from evalcore.benchmarks.gaia.score import question_scorer
-from evalcore.benchmarks.sql_understanding import extraction as sql
+from evalcore.benchmarks.sql_understanding import answers as sql
 from evalcore.benchmarks.swe_bench import diff
 from evalcore.benchmarks.swe_bench.log_parsers import PARSERS
-from evalcore.benchmarks.swe_bench.log_parsers.status import UnreadableLog
-from evalcore.benchmarks.swe_bench.patches import extraction as swe
-from evalcore.benchmarks.swe_bench.patches.patch_repair import repair_patch
-from evalcore.benchmarks.tau_bench.environment.output_check import find_missing_outputs
-from evalcore.benchmarks.tau_bench.users.intent_parser import parse_agent_intent
-from evalcore.privacy import redact_paths
+from evalcore.benchmarks.swe_bench.log_parsers.result_lines import UnreadableLog
+from evalcore.benchmarks.swe_bench.patches import official as swe
+from evalcore.benchmarks.swe_bench.patches import repair_patch
+from evalcore.benchmarks.tau_bench.agent_intent import parse_agent_intent
+from evalcore.benchmarks.tau_bench.environment.reward import find_missing_outputs
 from evalcore.sqlkit.index_advice import read_advice
 from evalcore.targets.huggingface.tool_calls import read_tool_calls
 from tests.support.patch_trees import MappingTree

@@ -22,10 +22,16 @@ from scipy import stats
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.registry import instantiate_benchmark
 from evalcore.catalog import benchmark_cards
-from evalcore.scoring.intervals import Moments, effective_size, score_interval, wilson_interval
-from evalcore.scoring.paired import compare_paired, mcnemar_p_value
+from evalcore.scoring.intervals import (
+    Moments,
+    Stratum,
+    compare_paired,
+    effective_size,
+    mcnemar_p_value,
+    score_interval,
+    wilson_interval,
+)
 from evalcore.scoring.ranks import rank_board
-from evalcore.scoring.strata import Stratum
 
 DATASETS = Path(__file__).parent.parent / "datasets"
 PAIRED = ("all 0.05", "all 0.5", "all 0.9", "all 0.98", "1 and 0.5", "halves 0.8", "beta 0.5")

@@ -22,7 +22,7 @@ import msgspec
 import sqlglot
 
 from evalcore.records import Record
-from evalcore.sqlkit.equivalence.decide import Decider
+from evalcore.sqlkit.equivalence.decider import Decider
 from perf.questions import Asked, command, each_case, sampled
 from tools.sql_mutants import Mutant, generate_mutants, normal_form
 

@@ -84,7 +84,7 @@ def _library(model: Any, prompts: list[tuple[int, ...]], new: int) -> list[Any]:
 
 def scheduled(model: Any, prompts: list[tuple[int, ...]], new: int, rows: int) -> list[Any]:
     from evalcore.targets.huggingface.generate import DecodeJob, DecodeOutput, GenerationEngine
-    from evalcore.targets.huggingface.scheduler import Scheduler, default_budget
+    from evalcore.targets.huggingface.service import Scheduler, default_budget
 
     loaded = SimpleNamespace(model=model, tokenizer=None, end_ids=frozenset())
     scheduler = Scheduler(GenerationEngine(loaded), default_budget(model, rows))

@@ -17,10 +17,13 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from evalcore.benchmarks.swe_bench.patches.apply import ApplyResult, apply_official
-from evalcore.benchmarks.swe_bench.patches.extraction import extract_official_patch
-from evalcore.benchmarks.swe_bench.patches.patch_repair import repair_patch
-from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
+from evalcore.benchmarks.swe_bench.patches import repair_patch
+from evalcore.benchmarks.swe_bench.patches.official import (
+    ApplyResult,
+    apply_official,
+    extract_official_patch,
+)
+from evalcore.benchmarks.swe_bench.patches.source import FolderTree
 from tests.support.patch_mutations import fates
 from tests.support.patch_trees import files_of, make_tree, restore
 from tests.support.patch_variants import Gold, small, variants, wide, with_new_file

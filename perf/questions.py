@@ -20,14 +20,14 @@ import msgspec
 
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.dialect_conversion import benchmark as conversion
-from evalcore.benchmarks.dialect_conversion import dataset as conversions
-from evalcore.benchmarks.sql_optimization import assessment
-from evalcore.benchmarks.sql_optimization import dataset as optimizations
+from evalcore.benchmarks.dialect_conversion import benchmark as conversions
+from evalcore.benchmarks.sql_optimization import benchmark as optimizations
+from evalcore.benchmarks.sql_optimization import rewrites
 from evalcore.records import Record, Sample
 from evalcore.settings import ROOT
-from evalcore.sqlkit.engines.pool import EnginePool
-from evalcore.sqlkit.equivalence.decide import Decider
-from evalcore.sqlkit.equivalence.records import EquivalenceQuestion
+from evalcore.sqlkit.engines.registry import EnginePool
+from evalcore.sqlkit.equivalence import EquivalenceQuestion
+from evalcore.sqlkit.equivalence.decider import Decider
 
 Found = TypeVar("Found")
 DATASETS = ("dialect_conversion", "sql_optimization")
@@ -94,7 +94,7 @@ def _rewrites() -> Iterator[Asked]:
     ):
         if sample.metric == "logical_equivalence" and sample.reference["reference"]:
             question, rewrite = (
-                assessment.build_rewrite_question(sample),
+                rewrites.build_rewrite_question(sample),
                 sample.reference["reference"],
             )
             yield Asked(sample.id, question, rewrite, (rewrite, *sample.meta["variants"]))

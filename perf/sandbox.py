@@ -18,8 +18,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from evalcore.sandbox.detect import detect_means
-from evalcore.sandbox.program import MEANS, Means, Program, run_program
+from evalcore.sandbox.program import MEANS, Means, Program, detect_means, run_program
 
 PROGRAMS = {
     "true": ("true",),

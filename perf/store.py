@@ -30,9 +30,8 @@ from evalcore.records import (
     TargetSpec,
     to_json,
 )
-from evalcore.store.headers import RunHeader, build_run_header
+from evalcore.store.headers import RunHeader, build_run_header, scan_run_folders
 from evalcore.store.index import RUNS, Index
-from evalcore.store.scan import scan_run_folders
 
 METRICS = {
     "execution_accuracy": 4.0,

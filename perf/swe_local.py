@@ -22,14 +22,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.swe_bench import Task
+from evalcore.benchmarks.swe_bench.checkout import checkout_task
 from evalcore.benchmarks.swe_bench.dataset import load_swe_samples, to_swe_task
-from evalcore.benchmarks.swe_bench.execution.checkout import checkout_task
-from evalcore.benchmarks.swe_bench.execution.hardened import check_hardened
-from evalcore.benchmarks.swe_bench.execution.local import execute_patch
-from evalcore.benchmarks.swe_bench.execution.resolution import is_resolved
-from evalcore.benchmarks.swe_bench.execution.validate import check_usability
-from evalcore.benchmarks.swe_bench.patches.apply import apply_official
-from evalcore.benchmarks.swe_bench.task import Task
+from evalcore.benchmarks.swe_bench.evaluate_patch import check_hardened, check_usability
+from evalcore.benchmarks.swe_bench.execution import execute_patch
+from evalcore.benchmarks.swe_bench.grade import is_resolved
+from evalcore.benchmarks.swe_bench.patches.official import apply_official
 from evalcore.settings import ROOT
 
 

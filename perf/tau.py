@@ -37,7 +37,7 @@ from evalcore.benchmarks.tau_bench.environment import (  # noqa: E402
     load_domain,
     load_tasks,
 )
-from evalcore.benchmarks.tau_bench.environment.load import DOMAINS  # noqa: E402
+from evalcore.benchmarks.tau_bench.environment.loaders import DOMAINS  # noqa: E402
 
 #: Episodes per second that have to be reached.
 LIMIT = 100

@@ -22,13 +22,13 @@ from typing import Any
 
 from evalcore import catalog
 from evalcore import settings as configuration
+from evalcore.access.secrets import Secrets
 from evalcore.benchmarks.base import Benchmark, Context, DatasetSource
 from evalcore.catalog import BenchmarkCard, MetricCard
 from evalcore.records import Completion, Episode, Message, Sample, Verdict
 from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from evalcore.runner.worker import work_on_run
-from evalcore.secrets import Secrets
 from tests.support.loopback_server import Options, serve
 
 CONCURRENCY = 64

@@ -17,16 +17,16 @@ from msgspec.structs import replace
 
 from evalcore import catalog
 from evalcore import settings as configuration
-from evalcore.access import OPERATOR
+from evalcore.access.policy import OPERATOR
+from evalcore.access.secrets import Secrets
 from evalcore.records import RunSummary
 from evalcore.runner.execute import execute_run
 from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.request import RunRequest
-from evalcore.secrets import Secrets
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
 from evalcore.target_cards import FILE, TargetCard, save_card
+from evalcore.targets.base import KINDS
 from evalcore.targets.baseline import VARIANTS
-from evalcore.targets.control import KINDS
 
 _OWN = TargetCard(organization="Evalboard", licence="MIT")
 TARGETS = (*(f"baseline:{name}" for name in VARIANTS), *(f"control:{kind}" for kind in KINDS))

@@ -330,11 +330,11 @@ class Benchmark(ABC):
         full: bool = True,
         label: str = "",
     ) -> BenchmarkScore:
-        """Epochs reduced per sample, then the weighted score; see `evalcore.scoring.benchmark`.
+        """Epochs reduced per sample, then the weighted score; see `evalcore.scoring.aggregation`.
 
         `column`, `full` and `label` are passed on into the record.
         """
-        from evalcore.scoring.benchmark import score_benchmark
+        from evalcore.scoring.aggregation import score_benchmark
 
         return score_benchmark(
             self.card,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from evalcore.benchmarks.answer_parsing import LIMIT, ExtractionKind, strip_reasoning
+from evalcore.benchmarks.answer_scoring import LIMIT, ExtractionKind, strip_reasoning
 from evalcore.benchmarks.sql_text import (
     VERBS,
     StatementParser,

@@ -1,26 +1,35 @@
-"""The ranking of a board as text: for a terminal, a spreadsheet, a README, a paper or a program."""
+"""The ranking of a board for others: as text for a terminal, a spreadsheet, a paper or a program,
+and as a chart in a picture file.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from evalcore.catalog import suite_cards
+from evalcore.charts import pictures, plots
+from evalcore.charts.pictures import Theme
 from evalcore.errors import UsageError
-from evalcore.exchange import markup
+from evalcore.exchange import report_tables
 from evalcore.exchange.report_tables import ReportTable
 from evalcore.plain_text import DASH, safe_cell, to_single_line
-from evalcore.queries import boards, listing, stored_boards
-from evalcore.queries.api_payloads import board_data, ranking_data, to_json_value
-from evalcore.queries.boards import Board
-from evalcore.queries.ranking import SUITE, list_board_orders
 from evalcore.records import Record
 from evalcore.settings import Settings
+from evalcore.target_cards import TargetCard, colour_of, load_cards
+from evalcore.views import board_titles, boards, payloads, stored_boards
+from evalcore.views.board_titles import display_name
+from evalcore.views.boards import Board
+from evalcore.views.payloads import board_data, ranking_data, to_json_value
+from evalcore.views.ranking import SUITE, list_board_orders
+
+# The ranking of a board as text: for a terminal, a spreadsheet, a README, a paper or a program.
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -127,11 +136,11 @@ def _render_json_listing(ranking: RankingListing) -> str:
 def _render_text_listing(ranking: RankingListing) -> str:
     table = _build_listing_table(ranking)
     lines = [dict(zip(table.columns, map(to_single_line, row), strict=True)) for row in table.rows]
-    return f"{to_single_line(table.title)}\n\n{listing.as_text(lines)}\n"
+    return f"{to_single_line(table.title)}\n\n{payloads.as_text(lines)}\n"
 
 
 def _render_markdown_listing(ranking: RankingListing) -> str:
-    return markup.render_markdown_tables("Ranking", [_build_listing_table(ranking)])
+    return report_tables.render_markdown_tables("Ranking", [_build_listing_table(ranking)])
 
 
 def _render_latex_listing(ranking: RankingListing) -> str:
@@ -188,3 +197,70 @@ FORMATS: dict[str, Callable[[RankingListing], str]] = {
     "md": _render_markdown_listing,
     "latex": _render_latex_listing,
 }
+
+
+# The scores of a board with intervals and floors as a picture file, for a paper or a post.
+
+_LONGEST = 40  # characters of a name
+MOST_BARS = 40
+FLOORS = {
+    "null": "floor: empty answer",
+    "noop": "floor: input returned",
+    "cte": "floor: input in a CTE",
+    "limit": "floor: input with a limit",
+    "tautology": "floor: input with 1 = 1",
+}
+LABELS = {"name": "Target", "score": "Score", "interval": "95 % interval"}
+
+
+def render_board_chart(
+    settings: Settings, selection: BoardSelection, form: str, theme: Theme = "light"
+) -> bytes:
+    """The chart of a board in a format of `chart_files.FORMATS`.
+
+    Raises UsageError for another format, for no such board, and where nobody is ranked on it.
+    """
+    if form not in pictures.FORMATS:
+        raise UsageError("--chart: the file's name must end with .svg or .png")
+    headers = stored_boards.load_run_headers(settings)
+    board, by = resolve_ranking(headers, selection)
+    frame = stored_boards.board_ranking(settings, board, by)
+    if not (frame["status"] == "ranked").any():
+        raise UsageError("--chart: nobody is ranked on this board yet")
+    names = add_display_names(frame, load_cards(settings))
+    floors = boards.compute_floors(headers, board, "" if by == SUITE else by)
+    return pictures.render_chart_file(
+        build_score_chart(names, floors).to_dict(),
+        form,
+        title=": ".join(
+            [board_titles.suite_title(board.suite, "en"), board_titles.order_title(by, "en")]
+        ),
+        source=f"Evalboard · {board_titles.ranked_title(board, by, 'en')}",
+        theme=theme,
+    )
+
+
+def add_display_names(frame: pd.DataFrame, cards: Mapping[str, TargetCard]) -> pd.DataFrame:
+    """The ranking with a column `name`, what targets are called; those of one name
+    go by their identity, since a chart would draw them as one."""
+    names = [
+        to_single_line(display_name(identity, key, cards), _LONGEST)
+        for identity, key in zip(frame["identity"], frame["target_key"], strict=True)
+    ]
+    duplicates = {name for name, count in Counter(names).items() if count > 1}
+    return frame.assign(
+        name=[
+            identity if name in duplicates else name
+            for identity, name in zip(frame["identity"], names, strict=True)
+        ]
+    )
+
+
+def build_score_chart(frame: pd.DataFrame, floors: dict[str, float]) -> Any:
+    """Bars of the first ranked targets in their colours; `frame` comes from `add_display_names`."""
+    ranked = frame[frame["status"] == "ranked"].head(MOST_BARS)
+    floor_lines = {
+        f"{FLOORS[name]} {score:.1f}": score for name, score in floors.items() if name in FLOORS
+    }
+    coloured = ranked.assign(colour=[colour_of(identity) for identity in ranked["identity"]])
+    return plots.build_score_bars(coloured, LABELS, floor_lines)

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import msgspec
 
-from evalcore import privacy
+from evalcore.access import redaction
 from evalcore.errors import EvalboardError
 from evalcore.exchange import reports
 from evalcore.exchange.bundle import exporter
-from evalcore.queries.path_redaction import redact_paths
-from evalcore.runner.export_client import BUNDLE_FORM, EXPORT_REFUSED
+from evalcore.runner.jobs.data_client import BUNDLE_FORM, EXPORT_REFUSED
 from evalcore.settings import Settings
 from evalcore.store import run_folder
+from evalcore.views.runs import redact_paths
 
 _MOST_MEMORY = 6 << 30
 _MOST_SECONDS = 110
@@ -35,7 +35,7 @@ def build_export_file(run: str, form: str, settings: Settings) -> bytes:
             bundle_path = Path(scratch) / "bundle.zip"
             exporter.export_bundle(folder, bundle_path, settings)
             return bundle_path.read_bytes()
-    censored = privacy.build_redactor(settings)
+    censored = redaction.build_redactor(settings)
     text = reports.render_report(folder, form, show_gated=settings.show_gated, censored=censored)
     return text.encode()
 

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from evalcore.errors import UsageError
-from evalcore.runner import job_process
-from evalcore.runner.job_process import ProgressCallback
-from evalcore.runner.official import HUB_TOKEN_VARIABLE, OFFICIAL_DATASETS
+from evalcore.runner import jobs
+from evalcore.runner.jobs import ProgressCallback
+from evalcore.runner.jobs.data_client import HUB_TOKEN_VARIABLE, OFFICIAL_DATASETS
 from evalcore.settings import Settings
 
 
@@ -30,10 +30,10 @@ def fetch_official_dataset(
         return _summarize_fetched(bfcl.fetch_bfcl(folder, official.part, say))
     token = keys.get(HUB_TOKEN_VARIABLE) or None
     if official.benchmark == "gaia":
-        from evalcore.exchange.gaia import fetch as gaia
+        from evalcore.exchange import gaia as gaia
 
         return _summarize_fetched(gaia.fetch_gaia(folder, say, token, official.part))
-    from evalcore.exchange.swe_bench import fetch as swe_bench
+    from evalcore.exchange import swe_bench as swe_bench
 
     return _summarize_fetched(swe_bench.fetch_swe_bench(folder, official.part, say, token))
 
@@ -45,4 +45,4 @@ def _summarize_fetched(fetched: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(job_process.run_job(fetch_official_dataset))
+    sys.exit(jobs.run_job(fetch_official_dataset))

@@ -12,15 +12,15 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from evalcore import access
+from evalcore.access import policy
+from evalcore.access.redaction import mask_target
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.importer import ImportedBundle, import_bundle
-from evalcore.privacy import mask_target
-from evalcore.queries.path_redaction import redact_paths
-from evalcore.runner import job_process
-from evalcore.runner.job_process import JobStopped, ProgressCallback
+from evalcore.runner import jobs
+from evalcore.runner.jobs import JobStopped, ProgressCallback
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
+from evalcore.views.runs import redact_paths
 
 #: Seconds that the scoring of a visitor's bundle may take where not everything is open.
 _MOST_SECONDS = 3600
@@ -86,7 +86,7 @@ def _build_progress_reporter(say: ProgressCallback) -> Callable[[int, int], None
 @contextmanager
 def _limit_duration(settings: Settings) -> Iterator[None]:
     """The time of a bundle that a visitor handed in is limited."""
-    if not access.is_restricted(settings):
+    if not policy.is_restricted(settings):
         yield
         return
     before = signal.signal(signal.SIGALRM, _raise_too_long)
@@ -103,4 +103,4 @@ def _raise_too_long(number: int, frame: object) -> NoReturn:
 
 
 if __name__ == "__main__":
-    sys.exit(job_process.run_job(import_uploaded_bundle))
+    sys.exit(jobs.run_job(import_uploaded_bundle))

@@ -1,26 +1,64 @@
-"""A run's report as JSON, CSV, Markdown or HTML.
-
-The JSON and CSV carry the fields of slm-evals, so that its readers go on working: `score` there is
-passed/total from 0 to 1, and nothing (null, an empty cell) where no case was executed. Ours stand
-beside them and run from 0 to 100.
+"""A run as a file for others: reports, `.eval_results` of the Hub, result files of slm-evals, and
+the lines that official evaluations take.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import yaml
 
+from evalcore.access.redaction import Redactor, redact_spec, redact_summary
 from evalcore.errors import UsageError
-from evalcore.exchange import markup, report_data, report_redaction
-from evalcore.exchange.report_data import BenchmarkReport, ReportCase, RunReport
+from evalcore.exchange import report_data, report_tables
+from evalcore.exchange.report_data import ERRORS, BenchmarkReport, ReportCase, RunReport
 from evalcore.exchange.report_tables import build_report_tables
 from evalcore.plain_text import safe_cell
-from evalcore.privacy import Redactor
-from evalcore.store.run_folder import RunFolder
+from evalcore.records import BenchmarkScore, Episode, Record, RunSpec, Sample
+from evalcore.runner.summary import latest_episodes
+from evalcore.store.run_folder import RunFolder, write_atomic
+
+# A report as strangers may read it: no key, no place of this machine, nobody who started it.
+
+
+def redact_report(report: RunReport, censored: Redactor) -> RunReport:
+    """The report, with what a bundle leaves out of the same run left out here too."""
+    spec = redact_spec(report.spec, censored)
+    summary = redact_summary(report.summary, spec)
+    specs = {benchmark.key: benchmark for benchmark in spec.benchmarks}
+    return RunReport(
+        spec=spec,
+        summary=summary,
+        benchmarks=tuple(
+            BenchmarkReport(
+                spec=specs[benchmark.spec.key],
+                score=summary.benchmarks[benchmark.spec.key],
+                cases=tuple(_redact_case(case, censored) for case in benchmark.cases),
+            )
+            for benchmark in report.benchmarks
+        ),
+    )
+
+
+def _redact_case(case: ReportCase, censored: Redactor) -> ReportCase:
+    """Where no answer was scored, the note repeats what programs said, which may name anything."""
+    note = censored.redact_text if case.outcome in ERRORS else censored.redact_line
+    return msgspec.structs.replace(
+        case, note=note(case.note), prediction=censored.redact_line(case.prediction)
+    )
+
+
+# A run's report as JSON, CSV, Markdown or HTML.
+# The JSON and CSV carry the fields of slm-evals, so that its readers go on working: `score` there
+# is passed/total from 0 to 1, and nothing (null, an empty cell) where no case was executed. Ours
+# stand beside them and run from 0 to 100.
 
 CSV_COLUMNS = (
     *("benchmark", "total", "passed", "score"),
@@ -52,7 +90,7 @@ def render_report(
         raise UsageError(f"unknown report format {format!r}; known: {', '.join(_WRITERS)}")
     report = report_data.read_run_report(folder, show_gated=show_gated)
     if censored is not None:
-        report = report_redaction.redact_report(report, censored)
+        report = redact_report(report, censored)
     return _WRITERS[format](report, experiment or folder.run_id)
 
 
@@ -150,11 +188,13 @@ def _round_csv_cell(value: float | None) -> float | str:
 
 
 def _render_markdown_report(report: RunReport, experiment: str) -> str:
-    return markup.render_markdown_tables(f"Report of {experiment}", build_report_tables(report))
+    return report_tables.render_markdown_tables(
+        f"Report of {experiment}", build_report_tables(report)
+    )
 
 
 def _render_html_report(report: RunReport, experiment: str) -> str:
-    return markup.render_html_tables(f"Report of {experiment}", build_report_tables(report))
+    return report_tables.render_html_tables(f"Report of {experiment}", build_report_tables(report))
 
 
 def _struct_to_dict(record: msgspec.Struct) -> dict[str, Any]:
@@ -168,3 +208,134 @@ _WRITERS: dict[str, Callable[[RunReport, str], str]] = {
     "md": _render_markdown_report,
     "html": _render_html_report,
 }
+
+
+# The three files of an slm-evals run: results.json, results.csv, report.md in one folder.
+
+_FILES = {"results.json": "json", "results.csv": "csv", "report.md": "md"}
+
+
+def write_slm_reports(folder: RunFolder, out: Path, *, show_gated: bool = False) -> None:
+    """Write a run's reports under slm-evals' names; raises UsageError where it cannot."""
+    try:
+        for name, form in _FILES.items():
+            text = render_report(folder, form, out.name, show_gated=show_gated)
+            write_atomic(out / name, text.encode())
+    except OSError as error:
+        raise UsageError(f"output_dir {out}: {error.strerror}") from None
+
+
+# A run as `.eval_results` YAML: the form in which model repositories on the Hugging Face Hub hold
+# results, for their own page and for the leaderboards of the data sets.
+# The form (https://huggingface.co/docs/hub/eval-results): a list of entries with `dataset.id`,
+# `dataset.task_id`, `value`, and where known `dataset.revision`, `date`, `source.url` and
+# `notes`. Which data set and task a result belongs to is for the caller to say: a wrong one would
+# put our score of other cases onto somebody's leaderboard.
+
+_PART = r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,95}"
+_HUB_TASK = re.compile(rf"({_PART}/{_PART}):([A-Za-z0-9_.:\-]{{1,96}})(?:@([0-9a-f]{{7,64}}))?")
+_SOURCE = re.compile(r"https://[^\s\x00-\x1f]{1,500}")
+HUB_TASK_FORM = "OWNER/DATASET:TASK[@REVISION]"
+
+
+class HubTask(Record, frozen=True):
+    """A task of a data set on the Hub; `revision` is a commit, empty where it is not said."""
+
+    dataset: str
+    task: str
+    revision: str = ""
+
+
+def parse_hub_task(text: str) -> HubTask:
+    """Reads FORM; raises UsageError for anything else."""
+    match = _HUB_TASK.fullmatch(text)
+    if match is None:
+        raise UsageError(
+            f"{text!r} must have the form {HUB_TASK_FORM}, for example org/gaia-mine:level_1"
+        )
+    return HubTask(match[1], match[2], match[3] or "")
+
+
+def render_eval_results(
+    folder: RunFolder, hub_tasks: Mapping[str, HubTask], source: str = ""
+) -> str:
+    """The YAML of a run, an entry per benchmark of `hub_tasks`; `source` is the address of
+    evidence.
+
+    Raises UsageError for a run without scores, a benchmark that it does not hold, and a score that
+    is no result: of a control, or not complete, hence only a lower bound.
+    """
+    spec, summary = folder.read_spec(), folder.read_summary()
+    if summary is None:
+        raise UsageError(f"run {folder.run_id} has no result yet; it is {folder.current_state()}")
+    if spec.target.key.startswith("control:"):
+        raise UsageError(f"run {folder.run_id} is of {spec.target.key}, a control, not a model")
+    if source and not _SOURCE.fullmatch(source):
+        raise UsageError(f"--source {source!r} must be an address that begins with https://")
+    held = ", ".join(summary.benchmarks)
+    if not hub_tasks:
+        raise UsageError(f"--hub BENCHMARK={HUB_TASK_FORM} is missing; the run holds: {held}")
+    entries = []
+    for benchmark, hub_task in hub_tasks.items():
+        score = summary.benchmarks.get(benchmark)
+        if score is None:
+            raise UsageError(f"--hub {benchmark}: the run does not hold it; it holds: {held}")
+        finished = summary.finished_at or spec.created_at
+        entries.append(_build_eval_entry(spec, score, hub_task, finished, source))
+    return yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=10_000)
+
+
+def _build_eval_entry(
+    spec: RunSpec, score: BenchmarkScore, hub_task: HubTask, date: str, source: str
+) -> dict[str, Any]:
+    if score.score is None or not score.complete or score.level is not None:
+        raise UsageError(
+            f"{score.benchmark} of run {spec.run_id} is not complete or was not run here; only a "
+            f"complete score is a result (`evalcore resume {spec.run_id}` goes on with a run)"
+        )
+    dataset = {"id": hub_task.dataset, "task_id": hub_task.task}
+    dataset |= {"revision": hub_task.revision} if hub_task.revision else {}
+    entry = {"dataset": dataset, "value": round(score.score, 4), "date": date}
+    entry |= {"source": {"url": source, "name": "Evalboard"}} if source else {}
+    return entry | {"notes": _build_eval_notes(spec, score)}
+
+
+def _build_eval_notes(spec: RunSpec, score: BenchmarkScore) -> str:
+    """What the number rests on, in one line."""
+    own = next(
+        benchmark_spec
+        for benchmark_spec in spec.benchmarks
+        if benchmark_spec.key == score.benchmark
+    )
+    notes = [f"Evalboard {score.benchmark}, 0 to 100"]
+    if score.interval:
+        notes.append(f"95 % interval {score.interval.low:.1f} to {score.interval.high:.1f}")
+    notes.append(f"{score.samples} cases" if score.full else f"a subset of {score.samples} cases")
+    notes += [f"{spec.epochs} epochs"] if spec.epochs > 1 else []
+    notes.append(f"data {own.dataset_hash[:12]}, column {score.column}, run {spec.run_id}")
+    return "; ".join(notes)
+
+
+# What goes out to official evaluations as one JSON line for each declared sample of a run.
+
+SampleEpisode = tuple[Sample, Episode | None]
+
+
+def iter_sample_episodes(folder: RunFolder, benchmark: str) -> Iterator[SampleEpisode]:
+    """Every declared sample of a benchmark with its episode in the first epoch, None for one that
+    was not asked or whose request failed. Raises UsageError for a run without the benchmark."""
+    if not any(benchmark_spec.key == benchmark for benchmark_spec in folder.read_spec().benchmarks):
+        raise UsageError(f"run {folder.run_id} has no {benchmark} in it")
+    episodes = latest_episodes(folder)
+    for line in folder.read_samples():
+        if line.benchmark == benchmark:
+            episode = episodes.get((benchmark, line.sample.key, 0))
+            yield line.sample, None if episode is None or episode.failure else episode
+
+
+def write_json_lines(out: Path, rows: Iterable[Mapping[str, str]]) -> None:
+    """Write a file of JSON lines as a whole. Raises UsageError where it cannot be written."""
+    try:
+        write_atomic(out, "".join(json.dumps(row) + "\n" for row in rows).encode())
+    except OSError as error:
+        raise UsageError(f"--out {out}: {error.strerror}") from None

@@ -1,22 +1,23 @@
-"""The models that a run asks, by role: each behind its own flow control, retries and prices.
-
-Role `target` is the one under test; `judge:SPEC` is a judge of the panel. They share the response
-cache and the journal of calls, which are opened when the first of them is and closed with the last.
+"""The way of a request to a target and back: cache, limits, retries, journal, and whose fault a
+failure is.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import sys
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from evalcore import access
-from evalcore.errors import CannotWrite, TargetFailure
+from evalcore.access import policy
+from evalcore.access.secrets import Secrets
+from evalcore.errors import CannotWrite, TargetFailure, UsageError
 from evalcore.records import (
     Call,
     Completion,
@@ -25,20 +26,127 @@ from evalcore.records import (
     RunSpec,
     TargetSpec,
     Usage,
+    content_hash,
+    from_json,
+    to_json,
 )
-from evalcore.runner import failure_attribution
-from evalcore.runner.cache import CompletionCache
-from evalcore.runner.cache import compute_cache_key as cache_key
-from evalcore.runner.limits import Flow
-from evalcore.runner.retry import ONCE, RetryPolicy, build_retry_policy, with_retries
-from evalcore.runner.run_budget import RunBudget
-from evalcore.secrets import Secrets
+from evalcore.runner.limits import (
+    ONCE,
+    Flow,
+    RetryPolicy,
+    RunBudget,
+    build_retry_policy,
+    with_retries,
+)
 from evalcore.settings import Settings
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder
 from evalcore.targets import pricing, registry
 from evalcore.targets.base import Target
+from evalcore.targets.chat_completions import is_answer
 from evalcore.targets.pricing import Quote
+
+# Answers already paid for: a SQLite file keyed by all that decides an answer.
+# The key covers the request as the target gets it, the target's identity and revision (dtype,
+# batch policy and endpoint are part of them), the seed and the epoch, so that repetitions stay
+# independent.
+
+
+def compute_cache_key(request: GenerationRequest, identity: str, revision: str, seed: int) -> str:
+    """The name of an answer. The epoch stands beside the request as well as in it: that of the
+    first is left out of a request, whose answers from before it was part of it are still good."""
+    return content_hash([request, identity, revision, seed, request.epoch], 64)
+
+
+class CompletionCache:
+    """Completions by key; several processes may use one file.
+
+    Raises UsageError for a file that is no such cache.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=30)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, body BLOB)")
+        except sqlite3.DatabaseError as error:
+            raise UsageError(
+                f"{path}: {error}; delete the file, it only spares requests made before"
+            ) from None
+
+    def get(self, name: str) -> Completion | None:
+        """The answer; None where there is none, or one that the provider broke off or that cannot
+        be read, which is asked for again."""
+        try:
+            row = self._db.execute("SELECT body FROM answers WHERE key = ?", (name,)).fetchone()
+            completion = from_json(Completion, row[0]) if row else None
+        except (sqlite3.Error, msgspec.MsgspecError):
+            return None
+        return completion if completion is not None and is_answer(completion) else None
+
+    def put(self, name: str, completion: Completion) -> None:
+        """Keep a completion; where it cannot be kept (a full disk) the answer is good without."""
+        with suppress(sqlite3.Error):
+            self._db.execute(
+                "INSERT OR REPLACE INTO answers VALUES (?, ?)", (name, to_json(completion))
+            )
+
+    def close(self) -> None:
+        self._db.close()
+
+
+# Telling a request that breaks a server from a server that is broken.
+# Some servers answer with a bare 500 where they cannot parse the call that a model wrote, and do
+# so for ever (`transformers serve` does). Nothing in such a reply tells it from an outage, but
+# this does: a request that was answered before is answered again, and then the first fails as
+# before. Only requests that offer tools are looked at: without them there is no call to break on.
+
+_BROKEN = 500
+_ATTRIBUTION_TRIES = (
+    3  # a server that broke may close connections, on which further requests are lost
+)
+
+Attempt = Callable[[], Awaitable[Completion]]
+
+
+async def attribute_failure(
+    failures: Sequence[Failure], again: Attempt, control: Attempt
+) -> Completion | None:
+    """The answer to a request that was given up, empty and `unparsable` where it is at fault; None
+    where the server may be.
+
+    `failures` are those of its tries; `again` sends it once more, `control` one that was answered
+    before.
+    """
+    words = {failure.message for failure in failures if failure.status == _BROKEN}
+    if len(words) != 1 or not await _is_server_up(control):
+        return None
+    for tried in range(1, _ATTRIBUTION_TRIES + 1):
+        try:
+            return await again()
+        except TargetFailure as error:
+            failure = error.failure
+        if failure.status == _BROKEN and failure.message in words:
+            return Completion(finish_reason="unparsable", attempts=len(failures) + tried)
+    return None
+
+
+async def _is_server_up(control: Attempt) -> bool:
+    for _ in range(_ATTRIBUTION_TRIES):
+        try:
+            await control()
+        except TargetFailure:
+            continue
+        return True
+    return False
+
+
+# The models that a run asks, by role: each behind its own flow control, retries and prices.
+# Role `target` is the one under test; `judge:SPEC` is a judge of the panel. They share the
+# response cache and the journal of calls, which are opened when the first of them is and closed
+# with the last.
 
 T = TypeVar("T")
 
@@ -72,7 +180,7 @@ class Channel:
         if self.cache is None or not self.target.info.cacheable:
             return await self._generate_uncached(request, deadline)
         identity, revision = self.spec.identity, self.target.info.revision
-        name = cache_key(request, identity, revision, self.seed)
+        name = compute_cache_key(request, identity, revision, self.seed)
         cached = self.cache.get(name)
         if cached is not None:
             return msgspec.structs.replace(cached, cached=True, attempts=0)
@@ -108,7 +216,7 @@ class Channel:
         if not request.tools or not self.answered:
             return None
         answered_request = self.answered[-1]
-        return await failure_attribution.attribute_failure(
+        return await attribute_failure(
             failures,
             lambda: self._attempt(request, deadline, ONCE, []),
             lambda: self._attempt(answered_request, deadline, ONCE, []),
@@ -151,7 +259,7 @@ class Channels:
         self._cache: CompletionCache | None = None
         self._journaled: Mapping[CallKey, Call] = {}
         self._memoized: dict[str, asyncio.Future[Any]] = {}
-        self.budget = RunBudget(settings.run_budget if access.is_restricted(settings) else 0.0)
+        self.budget = RunBudget(settings.run_budget if policy.is_restricted(settings) else 0.0)
 
     async def open(
         self,

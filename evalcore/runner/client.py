@@ -18,20 +18,20 @@ from typing import Any, TypeVar
 import msgspec
 from filelock import FileLock, Timeout
 
-from evalcore import access
-from evalcore.access import OPERATOR, AccessDenied, Visitor
+from evalcore.access import policy
+from evalcore.access.policy import OPERATOR, AccessDenied, Visitor
+from evalcore.access.secrets import Secrets
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.records import Progress, Record, TargetSpec, utc_now
-from evalcore.runner import hub_sync, local_models, panel, processes, quotas, request_policy
-from evalcore.runner.request import ConnectionReport, Estimate, RunRequest
-from evalcore.secrets import Secrets
+from evalcore.runner import jobs, local_models, request_policy, run_request
+from evalcore.runner.run_request import ConnectionReport, Estimate, RunRequest
 from evalcore.settings import Settings
 from evalcore.store import run_folder
+from evalcore.store.headers import create_comparison_sides, format_comparison_note
 from evalcore.store.index import open_index
-from evalcore.store.pairs import create_comparison_sides, format_comparison_note
 from evalcore.store.run_folder import RunFolder
-from evalcore.targets import endpoints
-from evalcore.targets import target_policy as targets_allowed
+from evalcore.targets import registry
+from evalcore.targets import registry as targets_allowed
 
 R = TypeVar("R", bound=Record)
 _WAIT_FOR_OTHERS = 150.0  # seconds that a launch waits for others that are being planned
@@ -51,11 +51,11 @@ def launch_run(
     request: RunRequest, keys: Mapping[str, str], settings: Settings, *, visitor: Visitor
 ) -> str:
     """Plan a run and start its worker; returns the run id."""
-    access.require_access(settings, visitor, "launch")
+    policy.require_access(settings, visitor, "launch")
     with _launch_lock(settings, visitor):
-        quotas.check_quota(settings, visitor)
+        request_policy.check_quota(settings, visitor)
         stamped = _stamp_visitor(request, settings, visitor)
-        run_id = str(processes.call_service("plan", stamped, keys, settings, visitor))
+        run_id = str(jobs.call_service("plan", stamped, keys, settings, visitor))
         _start_worker(RunFolder(settings.runs_dir / run_id), keys, settings, visitor)
     return run_id
 
@@ -73,7 +73,7 @@ def launch_pair(
     Two local models run in turn, the second when the first has ended; others at once. Where the
     second cannot be planned, neither is started.
     """
-    access.require_access(settings, visitor, "launch")
+    policy.require_access(settings, visitor, "launch")
     first = TargetSpec(request.target, request.target_options)
     marked = _stamp_visitor(request, settings, visitor)
     requests = [
@@ -86,15 +86,13 @@ def launch_pair(
         for target_spec, side in zip((first, second), create_comparison_sides(), strict=True)
     ]
     with _launch_lock(settings, visitor):
-        quotas.check_quota(settings, visitor, len(requests))
+        request_policy.check_quota(settings, visitor, len(requests))
         first_folder, second_folder = _plan_all(requests, keys, settings, visitor)
         if all(
             paired_request.target.startswith(local_models.PREFIX) for paired_request in requests
         ):
-            environment = processes.build_environment(settings, visitor)
-            processes.start_run_process(
-                "succession", [first_folder, second_folder], keys, environment
-            )
+            environment = jobs.build_environment(settings, visitor)
+            jobs.start_run_process("succession", [first_folder, second_folder], keys, environment)
         else:
             for folder in (first_folder, second_folder):
                 _start_worker(folder, keys, settings, visitor)
@@ -111,7 +109,7 @@ def _plan_all(
     folders: list[RunFolder] = []
     try:
         for request in requests:
-            run_id = str(processes.call_service("plan", request, keys, settings, visitor))
+            run_id = str(jobs.call_service("plan", request, keys, settings, visitor))
             folders.append(RunFolder(settings.runs_dir / run_id))
     except EvalboardError:
         for folder in folders:
@@ -129,9 +127,9 @@ def inspect_model(
     target: str, options: Mapping[str, Any], settings: Settings, *, visitor: Visitor
 ) -> local_models.ModelInspection:
     """A local model before it is loaded; a problem is part of the answer."""
-    access.require_access(settings, visitor, "launch")
+    policy.require_access(settings, visitor, "launch")
     restricted, request = (
-        access.restrict_settings(settings, visitor),
+        policy.restrict_settings(settings, visitor),
         _build_probe_request(target, options),
     )
     try:
@@ -144,16 +142,14 @@ def inspect_model(
 def sandbox_ability(settings: Settings) -> SandboxAbility:
     """What this host can run in a sandbox; a probe in a subprocess, which takes about a second."""
     nothing = _build_probe_request("", {})
-    answer = processes.call_service("ability", nothing, {}, settings, OPERATOR)
+    answer = jobs.call_service("ability", nothing, {}, settings, OPERATOR)
     return msgspec.convert(answer, SandboxAbility)
 
 
 def estimate_run(request: RunRequest, settings: Settings, *, visitor: Visitor) -> Estimate:
     """Calls, tokens, time and cost of a run that is not started yet."""
-    access.require_access(settings, visitor, "launch")
-    return msgspec.convert(
-        processes.call_service("estimate", request, {}, settings, visitor), Estimate
-    )
+    policy.require_access(settings, visitor, "launch")
+    return msgspec.convert(jobs.call_service("estimate", request, {}, settings, visitor), Estimate)
 
 
 def test_connection(
@@ -165,8 +161,8 @@ def test_connection(
     visitor: Visitor,
 ) -> ConnectionReport:
     """One tiny request to a target; a local model is looked at without being loaded."""
-    access.require_access(settings, visitor, "launch")
-    answer = processes.call_service(
+    policy.require_access(settings, visitor, "launch")
+    answer = jobs.call_service(
         "test", _build_probe_request(target, options), keys, settings, visitor
     )
     return msgspec.convert(answer, ConnectionReport)
@@ -178,7 +174,7 @@ def _build_probe_request(target: str, options: Mapping[str, Any]) -> RunRequest:
 
 def cancel_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Ask the worker to stop; what is journaled stays, and the run can be resumed."""
-    access.require_access(settings, visitor, "steer")
+    policy.require_access(settings, visitor, "steer")
     folder = _find_own_run(run_id, settings)
     if not folder.has_live_worker():
         raise UsageError(f"run {run_id} is not running")
@@ -189,30 +185,30 @@ def resume_run(
     run_id: str, keys: Mapping[str, str], settings: Settings, *, visitor: Visitor
 ) -> None:
     """Go on with a run that is not complete; answered samples are not asked again."""
-    access.require_access(settings, visitor, "launch")
+    policy.require_access(settings, visitor, "launch")
     with _launch_lock(settings, visitor):
         folder = _find_idle_run(run_id, settings)
-        quotas.check_quota(settings, visitor, resumed_run=run_id)
+        request_policy.check_quota(settings, visitor, resumed_run=run_id)
         request_policy.check_run(
-            folder.read_spec(), access.restrict_settings(settings, visitor), Secrets(keys)
+            folder.read_spec(), policy.restrict_settings(settings, visitor), Secrets(keys)
         )
         _start_worker(folder, keys, settings, visitor)
 
 
 def rescore_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Score the journaled answers with the present scorers; the target is asked nothing."""
-    access.require_access(settings, visitor, "steer")
+    policy.require_access(settings, visitor, "steer")
     folder = _find_idle_run(run_id, settings)
     if folder.read_spec().origin == "imported":
         raise UsageError(f"run {run_id} was imported; it can only be verified, not rescored")
     with _launch_lock(settings, visitor):
-        quotas.check_quota(settings, visitor, resumed_run=run_id)  # judges may be asked
+        request_policy.check_quota(settings, visitor, resumed_run=run_id)  # judges may be asked
         _start_worker(folder, {}, settings, visitor, "--rescore")
 
 
 def delete_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Move a run to the trash of the data folder; `restore_run` brings it back."""
-    access.require_access(settings, visitor, "steer")
+    policy.require_access(settings, visitor, "steer")
     folder = RunFolder(settings.runs_dir / run_id)
     if not run_folder.is_run_id(run_id) or not os.path.lexists(folder.path):
         raise UsageError(f"{run_id!r} is no run here; remove or rename its folder by hand")
@@ -226,19 +222,19 @@ def delete_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     folder.path.rename(trash / run_id)
     with suppress(EvalboardError):  # the index follows the folders
         open_index(settings).remove(run_id)
-    hub_sync.schedule_push(settings)
+    jobs.schedule_push(settings)
 
 
 def restore_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Undo `delete_run`."""
-    access.require_access(settings, visitor, "steer")
+    policy.require_access(settings, visitor, "steer")
     trashed = settings.data_dir / "trash" / run_id
     if not run_folder.is_run_id(run_id) or not os.path.lexists(trashed):
         raise UsageError(f"run {run_id!r} is not in the trash")
     if os.path.lexists(settings.runs_dir / run_id):
         raise UsageError(f"run {run_id} is there again; delete that one first")
     trashed.rename(settings.runs_dir / run_id)
-    hub_sync.schedule_push(settings)
+    jobs.schedule_push(settings)
 
 
 def missing_keys(target: str, options: Mapping[str, Any], settings: Settings) -> tuple[str, ...]:
@@ -253,23 +249,23 @@ def missing_keys(target: str, options: Mapping[str, Any], settings: Settings) ->
     if not target.startswith("openai:"):
         return ()
     address, variable = str(options.get("base_url", "")), str(options.get("api_key_env", ""))
-    route = endpoints.resolve_route(target, settings, address, variable)
+    route = registry.resolve_route(target, settings, address, variable)
     needed = route.endpoint.api_key_env
     if not needed or route.key_optional:
         return ()
-    own = not variable or variable == endpoints.resolve_endpoint(target, settings)[1].api_key_env
-    here = os.environ.get(needed) and (own or not access.is_restricted(settings))
+    own = not variable or variable == registry.resolve_endpoint(target, settings)[1].api_key_env
+    here = os.environ.get(needed) and (own or not policy.is_restricted(settings))
     return () if here else (needed,)
 
 
 def check_judges(judges: Sequence[str]) -> None:
     """Raises UsageError for a panel that cannot sit."""
-    panel.check_panel(judges)
+    run_request.check_panel(judges)
 
 
 def missing_judge_keys(judges: Iterable[str], settings: Settings) -> tuple[str, ...]:
     """As `missing_keys`, for a panel; raises UsageError for a judge that is none."""
-    specs = [panel.parse_model_spec(judge) for judge in judges]
+    specs = [run_request.parse_model_spec(judge) for judge in judges]
     missing = (name for spec in specs for name in missing_keys(spec.key, spec.options, settings))
     return tuple(dict.fromkeys(missing))
 
@@ -281,14 +277,14 @@ def reconcile_runs(settings: Settings) -> list[str]:
     of the runs that were taken up again; the others stay interrupted and say which key they need.
     """
     resumed = []
-    settings = access.restrict_settings(settings, OPERATOR)
+    settings = policy.restrict_settings(settings, OPERATOR)
     for folder in run_folder.list_run_folders([settings.runs_dir]):
         if folder.current_state() != "interrupted":
             continue
         try:
             spec = folder.read_spec()
             missing = missing_keys(spec.target.key, spec.target.options, settings)
-            missing += missing_judge_keys(panel.list_judge_specs(spec), settings)
+            missing += missing_judge_keys(run_request.list_judge_specs(spec), settings)
         except EvalboardError as error:
             _write_interrupted_note(folder, str(error))
             continue
@@ -322,7 +318,7 @@ def _find_idle_run(run_id: str, settings: Settings) -> RunFolder:
 @contextmanager
 def _launch_lock(settings: Settings, visitor: Visitor) -> Iterator[None]:
     """Visitors start runs one after another: two at once would each find room for one more."""
-    if access.resolve_access_mode(settings, visitor) == "open":
+    if policy.resolve_access_mode(settings, visitor) == "open":
         yield
         return
     settings.data_dir.mkdir(parents=True, exist_ok=True)
@@ -339,10 +335,10 @@ def _launch_lock(settings: Settings, visitor: Visitor) -> Iterator[None]:
 
 def _stamp_visitor(request: RunRequest, settings: Settings, visitor: Visitor) -> RunRequest:
     """The request with who asks, where that is a visitor; the mark of an operator is none."""
-    mode = access.resolve_access_mode(settings, visitor)
+    mode = policy.resolve_access_mode(settings, visitor)
     if mode == "open":
         return msgspec.structs.replace(request, access="", started_by="")
-    visitor_id = access.compute_visitor_id(settings, visitor)
+    visitor_id = policy.compute_visitor_id(settings, visitor)
     return msgspec.structs.replace(request, access=mode, started_by=visitor_id)
 
 
@@ -357,13 +353,13 @@ def _start_worker(
     )
     folder.write_progress(planned)
     folder.cancel_path.unlink(missing_ok=True)  # left by a worker that was killed before it saw it
-    processes.start_run_process(
-        "worker", [folder], keys, processes.build_environment(settings, visitor), *flags
+    jobs.start_run_process(
+        "worker", [folder], keys, jobs.build_environment(settings, visitor), *flags
     )
 
 
 def worker_log(run_id: str, settings: Settings, *, visitor: Visitor) -> str:
     """The end of what the worker printed; it names files, so that only launchers may read it."""
-    access.require_access(settings, visitor, "launch")
+    policy.require_access(settings, visitor, "launch")
     path: Path = _find_own_run(run_id, settings).log_path
     return path.read_text(encoding="utf-8", errors="replace")[-4000:] if path.exists() else ""

@@ -21,6 +21,7 @@ from typing import Any
 
 import msgspec
 
+from evalcore.access.secrets import Secrets, scrub_secrets
 from evalcore.benchmarks.base import Benchmark, Context, user_role
 from evalcore.errors import (
     CannotWrite,
@@ -43,13 +44,12 @@ from evalcore.records import (
     Verdict,
     utc_now,
 )
-from evalcore.runner import panel
+from evalcore.runner import run_request
 from evalcore.runner import summary as summaries
 from evalcore.runner.channels import TARGET, Channel, Channels
 from evalcore.runner.context import SampleContext
 from evalcore.runner.plan import create_benchmark
-from evalcore.runner.progress import Tracker
-from evalcore.secrets import Secrets, scrub_secrets
+from evalcore.runner.summary import Tracker
 from evalcore.settings import Settings, override_data_folder
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredVerdict
@@ -142,8 +142,8 @@ class _Execution:
         return self._finish_run()
 
     async def _run_phases(self, generate: bool) -> None:
-        for judge in panel.list_judge_specs(self.spec):
-            await self._open_channel(judge_role(judge), panel.parse_model_spec(judge))
+        for judge in run_request.list_judge_specs(self.spec):
+            await self._open_channel(judge_role(judge), run_request.parse_model_spec(judge))
         missing = await self._score_journaled(keep_failed=not generate)
         if generate and missing:
             channel = await self._open_all()
@@ -191,7 +191,7 @@ class _Execution:
         benchmarks = {job.benchmark.key: job.benchmark for job in self.jobs}.values()
         models = [model for benchmark in benchmarks for model in benchmark.simulated_users()]
         for model in dict.fromkeys(models):
-            await self._open_channel(user_role(model), panel.parse_model_spec(model, "user"))
+            await self._open_channel(user_role(model), run_request.parse_model_spec(model, "user"))
         return await self._open_channel(TARGET, self.spec.target)
 
     def _set_message(self, line: str) -> None:

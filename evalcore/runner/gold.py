@@ -16,8 +16,8 @@ import msgspec
 
 from evalcore.errors import DatasetError, EvalboardError
 from evalcore.records import Record, Sample, content_hash, from_json, to_json
-from evalcore.runner import processes
-from evalcore.runner.upload_records import DatasetLocation
+from evalcore.runner import jobs
+from evalcore.runner.uploads import DatasetLocation
 from evalcore.settings import Settings
 from evalcore.store.run_folder import write_atomic
 
@@ -75,11 +75,11 @@ def confirm_gold(
     question = ConfirmRequest(location, settings, tuple(keys), seconds, tuple(samples))
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "evalcore.runner.gold_service"],
+            [sys.executable, "-m", "evalcore.runner.jobs.gold_service"],
             input=to_json(question),
             capture_output=True,
             timeout=seconds + _SLACK,
-            env=processes.build_import_environment(),
+            env=jobs.build_import_environment(),
             check=False,
         )
         return from_json(GoldReport, done.stdout)

@@ -1,16 +1,35 @@
-"""Flow control of one target: how many requests are in flight, and how fast they start.
-
-The window of requests in flight starts small and doubles while all goes well. The first refusal
-(429) ends the doubling: from then on starts are paced at the rate that the server was seen to
-serve, which creeps up again, so that the server is kept busy near its limit and rarely refuses
-(where it has served nothing yet, the window is halved instead). A long Retry-After stops everything
-until then. Rates are per second, times are those of the event loop.
-"""
+"""The pace of requests to a target: concurrency, rate limits, retries and the budget of a run."""
 
 from __future__ import annotations
 
 import asyncio
+import random
 from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from evalcore.errors import TargetFailure, UsageError
+from evalcore.records import (
+    Completion,
+    Failure,
+    FailureKind,
+    GenerationRequest,
+    Record,
+    TargetSpec,
+    Usage,
+)
+from evalcore.settings import Settings
+from evalcore.targets.base import TargetInfo
+from evalcore.targets.pricing import build_target_pricer
+
+# Flow control of one target: how many requests are in flight, and how fast they start.
+# The window of requests in flight starts small and doubles while all goes well. The first refusal
+# (429) ends the doubling: from then on starts are paced at the rate that the server was seen to
+# serve, which creeps up again, so that the server is kept busy near its limit and rarely refuses
+# (where it has served nothing yet, the window is halved instead). A long Retry-After stops
+# everything until then. Rates are per second, times are those of the event loop.
 
 _KEEP = 0.97  # share of the observed rate that is kept after a refusal
 _DEEPEST_CUT = 0.9  # share of the rate that one refusal leaves at least, before _KEEP
@@ -192,3 +211,155 @@ class Flow:
 
     def _shrink_window(self) -> None:
         self.window = max(1.0, self.window / 2)
+
+
+# The one retry layer: which failures are tried again, how often, and how long to wait.
+# The SDKs' own retries are off. A refusal waits as long as the server asks (also long) or backs
+# off; whatever does not fit into the wall-clock limit of the sample ends at once. Failures of the
+# same kind that speak of what the model wrote are the model's own: they end as a completion that
+# says so.
+
+
+class RetryPolicy(Record, frozen=True):
+    """Attempts by kind of failure; a kind that is absent is not tried again."""
+
+    attempts: dict[str, int]
+    base: float
+    cap: float
+
+
+#: No second try, whatever happens.
+ONCE = RetryPolicy(attempts={}, base=0.0, cap=0.0)
+
+
+def build_retry_policy(settings: Settings) -> RetryPolicy:
+    max_attempts = settings.max_attempts
+    return RetryPolicy(
+        attempts={
+            "rate_limited": max_attempts * 4,
+            "retryable": max_attempts,
+            "malformed": min(3, max_attempts),
+            "model_output": min(3, max_attempts),
+        },
+        base=settings.retry_base,
+        cap=settings.retry_cap,
+    )
+
+
+async def with_retries(
+    attempt: Callable[[], Awaitable[Completion]],
+    flow: Flow,
+    rules: RetryPolicy,
+    deadline: float,
+    report: Callable[[Failure], Any],
+    tokens: int = 0,
+) -> Completion:
+    """Call `attempt` until it answers; raises TargetFailure when no further try is due.
+
+    `deadline` is in the event loop's time; `report` is told of every failure.
+    """
+    counts: dict[FailureKind, int] = {}
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            done = await _attempt_once(attempt, flow, deadline, tokens)
+            return done if tries == 1 else msgspec.structs.replace(done, attempts=tries)
+        except TargetFailure as error:
+            failure = msgspec.structs.replace(error.failure, attempts=tries)
+        report(failure)
+        counts[failure.kind] = counts.get(failure.kind, 0) + 1
+        if counts[failure.kind] >= rules.attempts.get(failure.kind, 1):
+            return _give_up(failure)
+        wait = _compute_wait(failure, counts[failure.kind], rules)
+        if asyncio.get_running_loop().time() + wait > deadline:
+            raise TargetFailure(_too_long(failure, wait))
+        await asyncio.sleep(wait)
+
+
+async def _attempt_once(
+    attempt: Callable[[], Awaitable[Completion]], flow: Flow, deadline: float, tokens: int
+) -> Completion:
+    try:
+        started = await flow.enter(deadline, tokens)
+    except WaitTooLong as error:
+        raise TargetFailure(
+            Failure(kind="rate_limited", message=str(error), retry_after=error.seconds)
+        ) from None
+    try:
+        done = await attempt()
+    except TargetFailure as error:
+        if error.failure.kind == "rate_limited":
+            flow.record_refusal(started, error.failure.retry_after)
+        elif error.failure.kind == "retryable":
+            flow.record_failure()
+        raise
+    else:
+        flow.record_success()
+        return done
+    finally:
+        flow.leave()
+
+
+def _give_up(failure: Failure) -> Completion:
+    if failure.kind != "model_output":
+        raise TargetFailure(failure)
+    return Completion(finish_reason="unparsable", attempts=failure.attempts)
+
+
+def _compute_wait(failure: Failure, count: int, rules: RetryPolicy) -> float:
+    """Seconds until the next try: what the server asks, else exponential with jitter."""
+    if failure.retry_after is not None:
+        return failure.retry_after
+    return min(rules.cap, rules.base * 2.0 ** (count - 1)) * random.uniform(0.5, 1.0)  # noqa: S311
+
+
+def _too_long(failure: Failure, wait: float) -> Failure:
+    message = f"{failure.message} (the next try, in {wait:.0f} s, is past the sample's time limit)"
+    return msgspec.structs.replace(failure, message=message)
+
+
+# The money of one run that a visitor started: every answer is paid for, until none is left.
+
+_CHARACTERS_PER_TOKEN = 4  # that a token stands for, where a server counts none
+
+
+class RunBudget:
+    """`limit` in USD, 0 for no limit. Shared by target, judges and models that play a user."""
+
+    def __init__(self, limit: float = 0.0) -> None:
+        self.limit, self.spent = limit, 0.0
+
+    def check_price(self, spec: TargetSpec, info: TargetInfo, settings: Settings) -> None:
+        """Raises UsageError for a model whose price is unknown: its cost could not be limited."""
+        unit_price = build_target_pricer(info, settings)(
+            Usage(input_tokens=1, output_tokens=1)
+        ).amount
+        if self.limit and info.kind == "endpoint" and unit_price is None:
+            raise UsageError(
+                f"{spec.key}: its price is unknown, so that a run cannot be kept within the "
+                "budget of this board; its operator can add the price, or set run_budget to 0"
+            )
+
+    def check_remaining(self) -> None:
+        """Raises TargetFailure, which no retry helps, when nothing is left."""
+        if self.limit and self.spent >= self.limit:
+            message = f"the budget of this run, ${self.limit:g}, is used up"
+            raise TargetFailure(Failure(kind="permanent", message=message))
+
+    def record_cost(self, cost: float | None) -> None:
+        self.spent += cost or 0.0
+
+
+def estimate_usage(request: GenerationRequest, completion: Completion) -> Usage:
+    """The tokens of an answer, by the length of the texts where the server tells none."""
+    usage = completion.usage
+    if usage.input_tokens is not None and usage.output_tokens is not None:
+        return usage
+    prompt_length = sum(len(message.content) for message in request.messages)
+    answer_length = len(completion.text) + len(completion.reasoning)
+    return Usage(
+        input_tokens=usage.input_tokens or prompt_length // _CHARACTERS_PER_TOKEN,
+        output_tokens=usage.output_tokens or answer_length // _CHARACTERS_PER_TOKEN,
+        cost=usage.cost,
+    )

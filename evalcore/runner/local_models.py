@@ -16,19 +16,24 @@ import msgspec
 
 from evalcore.errors import UsageError
 from evalcore.records import Record, TargetSpec
-from evalcore.runner.request import ConnectionReport
-from evalcore.targets.huggingface import adapter, machine
-from evalcore.targets.huggingface.fetch import fetch_model
-from evalcore.targets.huggingface.load_errors import LoadError
-from evalcore.targets.huggingface.model_metadata import (
+from evalcore.runner.run_request import ConnectionReport
+from evalcore.targets.huggingface import load, machine
+from evalcore.targets.huggingface.machine import check_loadable
+from evalcore.targets.huggingface.messages import (
+    HuggingFaceOptions,
+    LoadError,
+    read_huggingface_options,
+)
+from evalcore.targets.huggingface.model_files import (
     ModelMetadata,
+    fetch_model,
+    is_hub_offline,
+    list_cached_models,
+    locate_model,
     memory_needed,
     read_json_object,
     read_metadata,
 )
-from evalcore.targets.huggingface.model_ref import is_hub_offline, list_cached_models, locate_model
-from evalcore.targets.huggingface.options import HuggingFaceOptions, read_huggingface_options
-from evalcore.targets.huggingface.preflight import check_loadable
 
 PREFIX = "hf:"
 _LIBRARIES = ("torch", "transformers")
@@ -124,10 +129,10 @@ def _inspect_folder(folder: Path, options: HuggingFaceOptions) -> ModelInspectio
     tokenizer_folder = folder
     try:
         if options.adapter:
-            added = locate_model(options.adapter, config=adapter.CONFIG).path
+            added = locate_model(options.adapter, config=load.CONFIG).path
             if added is not None:
-                adapter.check_adapter(added, options)
-                base = adapter.read_base_model(added)
+                load.check_adapter(added, options)
+                base = load.read_base_model(added)
                 tokenizer_folder = added if (added / "tokenizer.json").is_file() else folder
         check_loadable(folder, about, options)
         _check_context(about, options)

@@ -1,4 +1,4 @@
-"""From a request to a frozen run: everything is loaded and checked before anything is asked."""
+"""From a request to the frozen plan of a run: its samples, its specs and the key of each column."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 import shlex
 import subprocess
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -19,18 +19,63 @@ from evalcore.benchmarks import registry
 from evalcore.benchmarks.base import Benchmark, DatasetSource
 from evalcore.catalog import COSMETIC_CONTROLS, BenchmarkCard
 from evalcore.errors import UsageError
-from evalcore.records import BenchmarkSpec, Record, RunSpec, Sample, TargetSpec, utc_now
-from evalcore.runner import panel
-from evalcore.runner.column import column_key, dataset_hash
-from evalcore.runner.request import RunRequest
-from evalcore.runner.upload_records import DatasetLocation
+from evalcore.judges.panel import PROMPT_VERSION
+from evalcore.records import (
+    BenchmarkSpec,
+    Record,
+    RunSpec,
+    Sample,
+    TargetSpec,
+    content_hash,
+    utc_now,
+)
+from evalcore.runner import run_request
+from evalcore.runner.run_request import RunRequest
+from evalcore.runner.uploads import DatasetLocation
 from evalcore.settings import ROOT, Settings
-from evalcore.store import own_datasets
+from evalcore.store import datasets
 from evalcore.store.run_folder import RunFolder, new_run_id
+
+# The column key: the hash of all that must be equal for two scores to be comparable.
+
+REDUCER = "mean"  # how the epochs of a sample become one score
+
+
+def dataset_hash(samples: Iterable[Sample]) -> str:
+    """The hash of a sample set, whatever its order."""
+    return content_hash(sorted(f"{sample.key}:{sample.case_hash}" for sample in samples))
+
+
+def column_key(
+    benchmark: str,
+    data: str,
+    prompt_version: str,
+    scorer_version: str,
+    options: Mapping[str, Any],
+    weights: Mapping[str, float],
+    judges: Iterable[str] = (),
+    difficulty_weights: Mapping[str, float] | None = None,
+) -> str:
+    """The key; a panel enters it with the version of its prompts, in whatever order it sits.
+
+    `difficulty_weights` enter it where there are any, so that keys without them stay as they are.
+    """
+    parts = [benchmark, data, prompt_version, scorer_version, dict(options), dict(weights)]
+    own = [dict(difficulty_weights)] if difficulty_weights else []
+    return content_hash([*parts, REDUCER, panel_parts(judges), *own], 12)
+
+
+def panel_parts(judges: Iterable[str]) -> list[str]:
+    """What distinguishes one panel from another; empty for none."""
+    named = sorted(judges)
+    return [*named, f"prompts {PROMPT_VERSION}"] if named else []
+
+
+# From a request to a frozen run: everything is loaded and checked before anything is asked.
 
 #: An option of every benchmark: where its cases are, before the dataset of the whole run.
 _DATA_PATH = "data_path"
-_FETCHED = own_datasets.SOURCE_FILE
+_FETCHED = datasets.SOURCE_FILE
 _RECORDED = ("openai", "sqlglot", "duckdb", "streamlit", "transformers", "torch")
 
 
@@ -120,7 +165,7 @@ def find_dataset(name: str, card: BenchmarkCard, settings: Settings) -> Path:
         candidate = registry.data_folder(card)
     if candidate.exists():
         return candidate
-    for added in own_datasets.list_dataset_paths(settings, card.key, name):
+    for added in datasets.list_dataset_paths(settings, card.key, name):
         if added.exists():
             return added
     if name and Path(name).exists():
@@ -128,7 +173,7 @@ def find_dataset(name: str, card: BenchmarkCard, settings: Settings) -> Path:
     available = {path.name for path in Path(settings.datasets).glob("*") if path.is_dir()}
     available |= {
         own_card.name
-        for own_card in own_datasets.load_own_cards(settings)
+        for own_card in datasets.load_own_cards(settings)
         if own_card.benchmark == card.key
     }
     names = ", ".join(sorted(available))
@@ -163,7 +208,7 @@ def _validate_request(request: RunRequest) -> None:
         raise UsageError(f"max_samples must be at least 1, got {request.max_samples}")
     if request.concurrency < 0:
         raise UsageError(f"concurrency must not be negative, got {request.concurrency}")
-    panel.check_panel(request.judges)
+    run_request.check_panel(request.judges)
     cards = [catalog.benchmark_card(key) for key in request.benchmarks]
     metric_keys = [metric.key for card in cards for metric in card.metrics]
     for metric in request.metrics:
@@ -196,7 +241,7 @@ def _plan_benchmark(
         if not all(isinstance(sample, Sample) for sample in samples):
             raise TypeError("load_dataset returned something else than samples")
     for model in models:
-        panel.parse_model_spec(model, "user")
+        run_request.parse_model_spec(model, "user")
     if not samples:
         raise UsageError(f"{path} holds no case for {key}")
     _check_levels(key, levels, samples)

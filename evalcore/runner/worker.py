@@ -18,6 +18,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from evalcore import settings as configuration
+from evalcore.access.secrets import Secrets
 from evalcore.errors import (
     CannotWrite,
     EvalboardError,
@@ -26,10 +27,9 @@ from evalcore.errors import (
     UsageError,
 )
 from evalcore.records import Progress, RunSummary, utc_now
-from evalcore.runner import hub_sync
+from evalcore.runner import jobs
 from evalcore.runner.execute import execute_run
-from evalcore.runner.progress import Tracker
-from evalcore.secrets import Secrets
+from evalcore.runner.summary import Tracker
 from evalcore.settings import Settings
 from evalcore.store.index import record_run
 from evalcore.store.run_folder import RunFolder
@@ -78,7 +78,7 @@ def work_on_run(
         record_run(settings, folder)
     except EvalboardError as error:  # the run has ended well; whoever looks next enters it
         print(f"run {folder.run_id} is done and not in the index yet: {error}", file=sys.stderr)
-    hub_sync.schedule_push(settings)
+    jobs.schedule_push(settings)
     return summary
 
 

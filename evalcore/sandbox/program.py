@@ -1,39 +1,304 @@
-"""Run an untrusted program where it can reach nothing: the public door of the sandbox of programs.
-
-What holds, and by what (`detect_sandbox` measures it on this machine):
-
-| danger | held by |
-|---|---|
-| network, the host's loopback, abstract sockets | a network namespace with only its own `lo` |
-| the host's files | a root of its own: system and interpreter read-only, `binds`, memory |
-| our environment, open files, terminal | an environment, no files and a session of its own |
-| the host's processes | a process namespace of its own |
-| rights | a user without rights, no way to gain any, a filter on system calls |
-| memory, processor, processes, files | the kernel's limits per process; totals by `watch` |
-| output | read up to a limit, then the program is ended |
-| what outlives the program, or us | it ends with the first process inside, and that with us |
-
-Not held: what processes may keep in kernel buffers (sockets, pipes), the speed of the machine while
-a program runs, and faults of the kernel itself. Of what it writes to a writable folder, files
-that it deleted while open, and folders that it closed to our own user, are not counted; there the
-floor of free disk space stands (`watch`). Linux only; elsewhere a run is refused.
+"""Run an untrusted program where it can reach nothing: what is asked, what is answered, and
+whether this machine can do it and by what means. The public door of the sandbox of programs.
 """
 
 from __future__ import annotations
 
+import socket
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
 from evalcore.errors import EnvironmentFailure
-from evalcore.sandbox.detect import detect_sandbox
-from evalcore.sandbox.program_types import (
-    MEANS,
-    Bind,
-    Ending,
-    Limits,
-    Means,
-    Program,
-    ProgramResult,
+from evalcore.records import Record
+
+# What is asked of the sandbox of programs, and what it answers.
+# Sizes are bytes, times are seconds of wall clock unless a name says otherwise. Paths named
+# `target` and `cwd` are paths inside the sandbox; `source` is a path of the host.
+
+#: The ways to build a sandbox, the preferred one first.
+Means = Literal["bubblewrap", "namespaces"]
+MEANS: tuple[Means, ...] = ("bubblewrap", "namespaces")
+
+#: Which of our limits ended a program; "" where it ended by itself or by the kernel.
+Ending = Literal["", "time", "output", "memory", "processes", "disk"]
+
+
+class Bind(Record, frozen=True):
+    """A folder or file of the host, shown inside at an absolute path.
+
+    A writable one belongs to one run at a time: while it lasts the program owns what is in it.
+    """
+
+    source: str
+    target: str
+    writable: bool = False
+
+
+class Program(Record, frozen=True):
+    """A command to run. `binds` come on top of the system and of this interpreter.
+
+    `env` is added to the environment of `layout.build_program_environment`, and nothing is taken
+    from ours.
+    """
+
+    argv: tuple[str, ...]
+    binds: tuple[Bind, ...] = ()
+    cwd: str = "/tmp"  # noqa: S108 - a path inside
+    env: dict[str, str] = {}
+    stdin: str = ""
+
+
+class Limits(Record, frozen=True):
+    """What a program may use.
+
+    `cpu_seconds` and `file_bytes` (size of a file) hold for each process; `memory_bytes` is the
+    address space of each process and also the resident total of all, files in memory included;
+    `processes` counts threads too; `output_bytes` are kept and the program is ended beyond;
+    `disk_bytes` is the growth of all writable folders together.
+    """
+
+    seconds: float = 60.0
+    cpu_seconds: int = 60
+    memory_bytes: int = 2 << 30
+    file_bytes: int = 256 << 20
+    processes: int = 64
+    output_bytes: int = 4 << 20
+    disk_bytes: int = 1 << 30
+
+
+class ProgramResult(Record, frozen=True):
+    """How a program ended.
+
+    `exit_code` is None where we killed it, and 128 + n where signal n ended it, as a shell has it
+    (so 152 is the limit of processor time). `output` is standard output and error, merged in order,
+    UTF-8 with replacement. `ended_by` names the limit of ours that ended it.
+    """
+
+    exit_code: int | None
+    output: str
+    seconds: float
+    means: str
+    ended_by: Ending = ""
+
+
+# Why a sandbox cannot be built here, and what to do about it, in words for people.
+# A builder's complaint ("Operation not permitted") names no cause; the kernel's settings do. The
+# table is read from above: the first row that fits is the reason.
+
+_KERNEL_SETTINGS = Path("/proc/sys")
+
+
+class Diagnosis(NamedTuple):
+    """A sentence on what is wrong and one on what helps."""
+
+    problem: str
+    fix: str
+
+
+class _DiagnosisRow(NamedTuple):
+    """Fits where the complaint holds one of `phrases` and the kernel's setting, if named, is so."""
+
+    phrases: tuple[str, ...]
+    setting: str
+    value: str
+    reason: Diagnosis
+
+
+_DENIED = ("not permitted", "Permission denied", "EPERM", "No permissions", "ENOSPC", "No space")
+_DIAGNOSES = (
+    _DiagnosisRow(
+        ("mount proc",),
+        "",
+        "",
+        Diagnosis(
+            "Parts of /proc are covered in this container, so the kernel allows no new /proc.",
+            "Start the container with `--security-opt systempaths=unconfined`.",
+        ),
+    ),
+    _DiagnosisRow(
+        _DENIED,
+        "user/max_user_namespaces",
+        "0",
+        Diagnosis(
+            "User namespaces are switched off: user.max_user_namespaces is 0.",
+            "As root: `sysctl -w user.max_user_namespaces=15000`.",
+        ),
+    ),
+    _DiagnosisRow(
+        _DENIED,
+        "kernel/unprivileged_userns_clone",
+        "0",
+        Diagnosis(
+            "User namespaces are for root only: kernel.unprivileged_userns_clone is 0.",
+            "As root: `sysctl -w kernel.unprivileged_userns_clone=1`.",
+        ),
+    ),
+    _DiagnosisRow(
+        _DENIED,
+        "kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        Diagnosis(
+            "AppArmor gives no rights in user namespaces to programs without a profile.",
+            "As root: `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`, or install "
+            "bubblewrap with an AppArmor profile that allows `userns`.",
+        ),
+    ),
+    _DiagnosisRow(
+        ("ENOSPC", "No space"),
+        "",
+        "",
+        Diagnosis(
+            "No more user namespaces can be made: they are nested too deep or there are too many.",
+            "Raise user.max_user_namespaces, or start fewer containers inside one another.",
+        ),
+    ),
+    _DiagnosisRow(
+        ("mount_setattr", "pivot_root", "not implemented"),
+        "",
+        "",
+        Diagnosis(
+            "This kernel, or what stands in for it, lacks calls that the sandbox is built with.",
+            "Install bubblewrap, or use Linux 5.12 or newer.",
+        ),
+    ),
+    _DiagnosisRow(
+        _DENIED,
+        "",
+        "",
+        Diagnosis(
+            "This container or service forbids new namespaces.",
+            "Start the container with `--security-opt seccomp=unconfined` or with a profile that "
+            "allows `unshare`, `clone` and `mount`, or use a machine of your own.",
+        ),
+    ),
 )
 
-__all__ = ["MEANS", "Bind", "Ending", "Limits", "Means", "Program", "ProgramResult", "run_program"]
+
+def diagnose_failure(complaint: str) -> Diagnosis:
+    """The reason for a builder's `complaint`, which is quoted where no row fits."""
+    for row in _DIAGNOSES:
+        if any(words in complaint for words in row.phrases) and _is_set(row.setting, row.value):
+            return row.reason
+    quoted = complaint.strip() or "no reason was given"
+    return Diagnosis(f"The sandbox cannot be built: {quoted}.", "Install bubblewrap (`bwrap`).")
+
+
+def _is_set(setting: str, value: str) -> bool:
+    if not setting:
+        return True
+    path = _KERNEL_SETTINGS / setting
+    return path.is_file() and path.read_text().strip() == value
+
+
+# Whether untrusted programs can be run on this machine, by what means, and if not, why.
+
+_PROBE_LIMITS = Limits(seconds=60.0, output_bytes=1 << 16)
+#: What may be missing: the filter knows two kinds of processor, and where the kernel does not count
+#: processes the parent does.
+_SECOND_LINES = frozenset(("system_calls", "process_count"))
+_LINUX_ONLY = "Programs can be run in a sandbox on Linux only."
+
+
+class SandboxSupport(Record, frozen=True):
+    """`means` is "" where programs cannot be run; then `problem` and `fix` are a sentence each.
+
+    `enforced` names what was seen to hold from inside (the names are those of
+    `probe.probe_protections`).
+    """
+
+    means: Means | Literal[""] = ""
+    problem: str = ""
+    fix: str = ""
+    enforced: tuple[str, ...] = ()
+
+
+@cache
+def detect_sandbox() -> SandboxSupport:
+    """What this machine can do; found out once per process, by running a probe inside."""
+    if sys.platform != "linux":
+        return SandboxSupport(
+            problem=_LINUX_ONLY, fix="Use Linux, a virtual machine or a container."
+        )
+    support = SandboxSupport()
+    for means in MEANS:
+        candidate = detect_means(means)
+        if candidate.means:
+            return candidate
+        support = candidate  # the last word is our own builder's, which is always there
+    return support
+
+
+def detect_means(means: Means) -> SandboxSupport:
+    """What this machine can do by `means`. Not remembered; takes about half a second."""
+    from evalcore.sandbox.supervise import SandboxBroken  # needs a POSIX system
+
+    try:
+        finished = _run_probe(means)
+    except SandboxBroken as broken:
+        problem, fix = diagnose_failure(broken.output)
+        return SandboxSupport(problem=problem, fix=fix)
+    except EnvironmentFailure as failure:
+        return SandboxSupport(problem=f"{failure}.", fix=_suggest_permissions())
+    if finished.exit_code != 0:
+        return _not_ready(finished)
+    seen = finished.output.strip().splitlines()[-1]
+    return _evaluate_probe(means, msgspec.json.decode(seen, type=dict[str, bool]))
+
+
+def _run_probe(means: Means) -> ProgramResult:
+    from evalcore.sandbox import probe
+    from evalcore.sandbox.supervise import supervise_program
+
+    source = Path(probe.__file__).read_text(encoding="utf-8")
+    with tempfile.NamedTemporaryFile() as hidden, socket.create_server(("127.0.0.1", 0)) as host:
+        words = ("python", "-c", source, hidden.name, str(host.getsockname()[1]))
+        return supervise_program(means, Program(argv=words), _PROBE_LIMITS)
+
+
+def _evaluate_probe(means: Means, seen: dict[str, bool]) -> SandboxSupport:
+    failures = [name for name, holds in seen.items() if not holds and name not in _SECOND_LINES]
+    if failures:
+        problem = f"In a sandbox by {means} this was seen not to hold: {', '.join(failures)}."
+        return SandboxSupport(problem=problem, fix="Use another machine or container.")
+    return SandboxSupport(
+        means=means, enforced=tuple(name for name, holds in seen.items() if holds)
+    )
+
+
+def _not_ready(finished: ProgramResult) -> SandboxSupport:
+    last = (finished.output.strip().splitlines() or [finished.ended_by or "no output"])[-1]
+    return SandboxSupport(
+        problem=f"Python does not work inside the sandbox: {last[:300]}.",
+        fix=f"Install pytest into {sys.prefix}. {_suggest_permissions()}",
+    )
+
+
+def _suggest_permissions() -> str:
+    return (
+        f"See that other users may read the interpreter: `chmod -R o+rX {sys.prefix} "
+        f"{sys.base_prefix}`."
+    )
+
+
+# Run an untrusted program where it can reach nothing: the public door of the sandbox of programs.
+# What holds, and by what (`detect_sandbox` measures it on this machine):
+# | danger | held by | |---|---| | network, the host's loopback, abstract sockets | a network
+# namespace with only its own `lo` | | the host's files | a root of its own: system and
+# interpreter read-only, `binds`, memory | | our environment, open files, terminal | an
+# environment, no files and a session of its own | | the host's processes | a process namespace of
+# its own | | rights | a user without rights, no way to gain any, a filter on system calls | |
+# memory, processor, processes, files | the kernel's limits per process; totals by `watch` | |
+# output | read up to a limit, then the program is ended | | what outlives the program, or us | it
+# ends with the first process inside, and that with us |
+# Not held: what processes may keep in kernel buffers (sockets, pipes), the speed of the machine
+# while a program runs, and faults of the kernel itself. Of what it writes to a writable folder,
+# files that it deleted while open, and folders that it closed to our own user, are not counted;
+# there the floor of free disk space stands (`watch`). Linux only; elsewhere a run is refused.
 
 _DEFAULT_LIMITS = Limits()
 

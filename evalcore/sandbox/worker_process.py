@@ -1,26 +1,10 @@
-"""A persistent child process that serves requests under limits, and is killed when it overruns.
-
-What is guaranteed, and by what:
-
-- *It ends in time*: by this module. A timer kills the whole process group; the next request starts
-  a new child. A parent that dies closes the pipe, which ends an idle child; a busy one ends by its
-  limit on processor time.
-- *It opens no file and no socket, writes nothing, starts no process, and takes no more memory than
-  it may*: by the kernel's resource limits (`limits`), on platforms that have them; `enforced` lists
-  which hold. Through Python the same is refused on every platform by an audit hook (`lockdown`).
-- *It knows nothing of us*: empty environment (no more than a time zone, UTC, and a home, the
-  working directory), its own session, an empty temporary
-  directory as working directory, `python -I`, no descriptor but the two pipes, standard error to
-  nowhere. No user or mount namespace is used: files are out of reach because nothing can be opened,
-  not because they are hidden.
-- *Its answers cannot exhaust us*: one that is longer than `max_reply` is not read and the child is
-  killed.
-
-What the service refuses by its own means (an engine's locks) comes before all of this.
+"""A persistent child process that serves requests under limits, and is killed when it overruns:
+its messages, the inside that gives up every right, and the parent's end.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -28,17 +12,236 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
+
+import msgspec
 
 import evalcore
 from evalcore.errors import EnvironmentFailure
-from evalcore.records import from_json
-from evalcore.sandbox.child import Start
-from evalcore.sandbox.frames import Hello, Reply, read_frame, write_frame
+from evalcore.records import Record, from_json, to_json
+
+# Messages on a pipe: four bytes of length, most significant first, then that much JSON.
+
+_LENGTH = 4
+
+
+class Hello(Record, frozen=True):
+    """A child's first message: what it serves (`about`) and which limits hold."""
+
+    about: dict[str, Any] = {}
+    enforced: tuple[str, ...] = ()
+
+
+class Reply(Record, frozen=True):
+    """A child's answer: `result` as JSON, or what went wrong in `fault` ("memory", "error")."""
+
+    result: msgspec.Raw = msgspec.Raw(b"null")
+    fault: str = ""
+    message: str = ""
+
+
+def write_frame(pipe: IO[bytes], value: Any) -> None:
+    """Send one message."""
+    body = to_json(value)
+    pipe.write(len(body).to_bytes(_LENGTH, "big") + body)
+    pipe.flush()
+
+
+def read_frame(pipe: IO[bytes], limit: int | None = None) -> bytes | None:
+    """The JSON of the next message, None at the end of the pipe or where it breaks off.
+
+    Raises ValueError for a message longer than `limit` bytes, of which nothing is read.
+    """
+    head = pipe.read(_LENGTH)
+    if len(head) < _LENGTH:
+        return None
+    length = int.from_bytes(head, "big")
+    if limit is not None and length > limit:
+        raise ValueError(f"a message of {length} bytes is over the limit of {limit}")
+    body = pipe.read(length)
+    return body if len(body) == length else None
+
+
+# Limits that the kernel holds a process to, set by the process itself and never lifted again.
+# | limit | effect | |---|---| | NOFILE | no file, socket or pipe can be opened any more; those
+# that are open stay so | | FSIZE 0 | no file can grow, whoever opened it | | NPROC 0 | no process
+# or thread can be started (does not bind root, and is then not named) | | AS | address space:
+# what is used now plus `memory_bytes` | | CORE 0 | a crash leaves no memory image | | CPU |
+# seconds of processor time, renewed per request by `renew_cpu` |
+# A platform that lacks a limit (all of them on Windows, AS on macOS) is not an error: its name is
+# then missing from what `apply_limits` returns, and only the parent's clock stands.
+
+if sys.platform != "win32":
+    import resource
+
+_STATM = Path("/proc/self/statm")
+
+
+def apply_limits(memory_bytes: int) -> tuple[str, ...]:
+    """Limit this process for good; call it when all files and modules it needs are loaded.
+
+    Returns the names of the limits that now hold, from the table of this module.
+    """
+    if sys.platform == "win32":
+        return ()
+    limits = {
+        "AS": _address_space() + memory_bytes,
+        "FSIZE": 0,
+        "CORE": 0,
+        "NPROC": 0,
+        "NOFILE": _lowest_free_descriptor(),
+    }
+    set_here = [name for name, value in limits.items() if _set_limit(name, value)]
+    return tuple(name for name in set_here if name != "NPROC" or os.geteuid() != 0)
+
+
+def renew_cpu(seconds: float) -> None:
+    """Give this process `seconds` of processor time from now; then the kernel ends it.
+
+    It is what stops a native loop whose parent has died, so that nobody is left to kill it.
+    """
+    if sys.platform == "win32":
+        return
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    soft = math.ceil(usage.ru_utime + usage.ru_stime + seconds) + 1
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft if hard < 0 else min(soft, hard), hard))
+
+
+if sys.platform != "win32":
+
+    def _set_limit(name: str, value: int) -> bool:
+        """Set one limit, soft and hard; False where the platform has or takes it not."""
+        number = getattr(resource, f"RLIMIT_{name}", None)
+        if number is None:
+            return False
+        _, hard = resource.getrlimit(number)
+        value = value if hard < 0 else min(value, hard)
+        try:
+            resource.setrlimit(number, (value, value))
+        except (OSError, ValueError):
+            return False
+        return True
+
+
+def _address_space() -> int:
+    """Bytes of address space in use, 0 where the platform does not tell."""
+    if not _STATM.exists():
+        return 0
+    return int(_STATM.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _lowest_free_descriptor() -> int:
+    """New descriptors get the lowest free number, so a limit of that number refuses all."""
+    probe = os.dup(0)
+    os.close(probe)
+    return probe
+
+
+# The interpreter's own door: after `lock_down`, Python code opens and starts nothing.
+# The audit hook sees what goes through Python, not what a C library does by itself; against that
+# stand the kernel's limits. It cannot be removed again.
+
+#: Audit events that are refused, by their name up to the first dot.
+_MODULES = (
+    "open mmap socket subprocess os shutil tempfile ctypes pty fcntl ftplib urllib http imaplib "
+    "poplib smtplib telnetlib nntplib webbrowser winreg syslog pdb pathlib glob"
+)
+_REFUSED = frozenset(_MODULES.split())
+_REFUSED_FULL = frozenset(("sqlite3.enable_load_extension", "sqlite3.load_extension"))
+
+
+def _refuse_event(event: str, arguments: tuple[Any, ...]) -> None:
+    if event.partition(".")[0] in _REFUSED or event in _REFUSED_FULL:
+        raise PermissionError(f"{event} is refused in this process")
+
+
+def lock_down() -> None:
+    """Refuse files, sockets, processes and foreign code in this process from now on."""
+    sys.addaudithook(_refuse_event)
+
+
+# The inside of a worker process: load a service, give up every right, then answer requests.
+# Started by `worker_process` with two pipes as standard input and output. The service is named
+# "module:factory"; `factory(options)` loads all it will ever need and returns a `Service`.
+
+
+class Start(Record, frozen=True):
+    """The parent's first message. `seconds` of processor time are granted to each request."""
+
+    service: str
+    options: dict[str, Any]
+    memory_bytes: int
+    seconds: float
+
+
+class Service(Protocol):
+    """What a worker process serves: `about` is told to the parent once."""
+
+    about: dict[str, Any]
+
+    def __call__(self, request: Mapping[str, Any]) -> Any:
+        """The JSON-encodable result of one request."""
+
+
+def main() -> None:
+    """Serve until the parent closes the pipe."""
+    requests, replies = _take_pipes()
+    first = read_frame(requests)
+    if first is None:
+        return
+    start = from_json(Start, first)
+    module, _, factory = start.service.partition(":")
+    service: Service = getattr(import_module(module), factory)(start.options)
+    _answer_request(service, b"{}")  # imports whatever the way of an answer imports lazily
+    enforced = apply_limits(start.memory_bytes)
+    renew_cpu(start.seconds)
+    lock_down()
+    write_frame(replies, Hello(about=service.about, enforced=enforced))
+    while (request := read_frame(requests)) is not None:
+        renew_cpu(start.seconds)
+        write_frame(replies, _answer_request(service, request))
+
+
+def _answer_request(service: Service, request: bytes) -> Reply:
+    try:
+        return Reply(result=msgspec.Raw(to_json(service(msgspec.json.decode(request)))))
+    except MemoryError:
+        return Reply(fault="memory", message="the process ran out of memory")
+    except Exception as error:  # the parent decides what an unforeseen error means
+        return Reply(fault="error", message=f"{type(error).__name__}: {error}"[:2000])
+
+
+def _take_pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """Keep the pipes for ourselves; what prints to standard output now prints to nowhere."""
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1):
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+    return requests, replies
+
+
+# A persistent child process that serves requests under limits, and is killed when it overruns.
+# What is guaranteed, and by what:
+# - *It ends in time*: by this module. A timer kills the whole process group; the next request
+# starts a new child. A parent that dies closes the pipe, which ends an idle child; a busy one
+# ends by its limit on processor time. - *It opens no file and no socket, writes nothing, starts
+# no process, and takes no more memory than it may*: by the kernel's resource limits (`limits`),
+# on platforms that have them; `enforced` lists which hold. Through Python the same is refused on
+# every platform by an audit hook (`lockdown`). - *It knows nothing of us*: empty environment (no
+# more than a time zone, UTC, and a home, the working directory), its own session, an empty
+# temporary directory as working directory, `python -I`, no descriptor but the two pipes, standard
+# error to nowhere. No user or mount namespace is used: files are out of reach because nothing can
+# be opened, not because they are hidden. - *Its answers cannot exhaust us*: one that is longer
+# than `max_reply` is not read and the child is killed.
+# What the service refuses by its own means (an engine's locks) comes before all of this.
 
 _BOOT = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from evalcore.sandbox.child import main; main()"
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from evalcore.sandbox.worker_process import main; main()"
 )
 _START_SECONDS = 30.0
 _DYING_SECONDS = 0.5
@@ -57,7 +260,7 @@ class WorkerLost(Exception):
 class WorkerProcess:
     """One child at a time, started when first needed; usable from several threads.
 
-    `service` is "module:factory" as `evalcore.sandbox.child` loads it. `seconds` is the wall-clock
+    `service` is "module:factory" as `main` loads it. `seconds` is the wall-clock
     limit of a request, `memory_bytes` what the child may take beyond its size after loading.
     """
 

@@ -29,20 +29,21 @@ from filelock import FileLock, Timeout
 from evalcore.errors import IndexFileError, RunFolderError
 from evalcore.records import from_json
 from evalcore.settings import Settings
-from evalcore.store.atomic_storage import AtomicStorage, file_signature
-from evalcore.store.headers import RunHeader, check_size, intern_header_texts, mask_header
-from evalcore.store.keyed_table import KeyedDatabase
-from evalcore.store.lazy_document import LazyDocument
-from evalcore.store.run_folder import RunFolder, is_file
-from evalcore.store.scan import (
+from evalcore.store.cache import HeaderSnapshot
+from evalcore.store.headers import (
     FolderComparison,
     IndexChanges,
+    RunHeader,
     ShippedRuns,
+    check_size,
+    intern_header_texts,
+    mask_header,
     read_header,
     scan_run_folders,
     sort_newest_first,
 )
-from evalcore.store.snapshot import HeaderSnapshot
+from evalcore.store.run_folder import RunFolder, is_file
+from evalcore.store.tinydb_storage import AtomicStorage, KeyedDatabase, LazyDocument, file_signature
 
 RUNS = "runs"
 _LOCK_SECONDS = 60.0

@@ -1,13 +1,8 @@
-"""A run folder: where each of its files lies, how it is written and read, and which there are.
-
-A folder may be damaged in any way: what cannot be read raises RunFolderError, nothing else.
-
-spec.json  samples.jsonl  calls/  generations/  verdicts/<scoring>/  events.jsonl
-progress.json  card.json  summary.json  samples.parquet (a cache)  worker.lock  cancel  worker.log
-"""
+"""The folder of a run: its files, its lock, its state, and what a publisher claimed for it."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import secrets
@@ -37,7 +32,32 @@ from evalcore.records import (
     to_json,
 )
 from evalcore.store import journal
-from evalcore.store.locks import is_locked
+
+# Whether a process holds a lock, asked from outside.
+
+
+def is_locked(lock: Path) -> bool:
+    """Whether a process holds the lock: the kernel frees it however the process ends.
+
+    Asked with a shared lock, so that two who ask at once do not take each other for the holder.
+    """
+    try:
+        handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:  # nobody ever, or a folder that only its owner may write
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+# A run folder: where each of its files lies, how it is written and read, and which there are.
+# A folder may be damaged in any way: what cannot be read raises RunFolderError, nothing else.
+# spec.json samples.jsonl calls/ generations/ verdicts/<scoring>/ events.jsonl progress.json
+# card.json summary.json samples.parquet (a cache) worker.lock cancel worker.log
 
 R = TypeVar("R", bound=Record)
 _RUN_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,79}")
@@ -376,3 +396,63 @@ def list_run_folders(roots: Iterable[Path]) -> list[RunFolder]:
             if not entry.problem and is_file(folder.path / "spec.json"):
                 seen.setdefault(entry.name, folder)
     return [seen[name] for name in sorted(seen, reverse=True)]
+
+
+# What somebody else published: `published.json` beside the journals of an imported run.
+
+PUBLISHED_FILE = "published.json"
+
+
+class Flag(Record, frozen=True):
+    """Something about a published score that a reader should know.
+
+    `kind` is a word that pages have a text for; `metric` narrows it, `detail` holds the facts.
+    """
+
+    kind: str
+    metric: str = ""
+    detail: str = ""
+
+
+class PublishedScore(Record, frozen=True):
+    """One claimed score beside what its case report gives.
+
+    `level` is 0 for a bare claim, 1 where a complete case report stands behind it; `own` is by the
+    weights of the report, `recomputed` by those of the board; both None at level 0. What was not
+    measured at all has no claim either.
+    """
+
+    level: int
+    claimed: float | None
+    recomputed: float | None = None
+    own: float | None = None
+    reading: str = ""
+    judges: tuple[str, ...] = ()
+    graded_at: str = ""
+    flags: tuple[Flag, ...] = ()
+
+
+class Published(Record, frozen=True):
+    """The publisher's row: `facts` are its own fields, `files` the sha256 of each other file of the
+    run folder by name, so that equal imports are known and share their files."""
+
+    publisher: str
+    month: str
+    files: dict[str, str] = {}
+    scores: dict[str, PublishedScore] = {}
+    facts: dict[str, Any] = {}
+
+
+def write_published(folder: RunFolder, published: Published) -> None:
+    write_atomic(folder.path / PUBLISHED_FILE, to_json(published))
+
+
+def read_published(folder: RunFolder) -> Published | None:
+    """None for a run that nobody published; raises RunFolderError for a broken file."""
+    path = folder.path / PUBLISHED_FILE
+    if not path.exists():
+        return None
+    try:
+        return from_json(Published, path.read_bytes())
+    except (OSError, msgspec.MsgspecError) as error:
+        raise RunFolderError(f"{path}: {error}") from None

@@ -17,6 +17,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
+from evalcore.access.egress import EgressPolicy, aiohttp_client
+from evalcore.access.secrets import Secrets, redact_completion, scrub_secrets
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.intake.http import ACCEPT_ENCODING, ERROR_BYTES, ReplyLimits, build_bounding_hook
 from evalcore.records import (
@@ -28,15 +30,10 @@ from evalcore.records import (
     TargetSpec,
     content_hash,
 )
-from evalcore.secrets import Secrets, redact_completion, scrub_secrets
 from evalcore.settings import Settings
-from evalcore.targets import failures, openai_reply, target_policy
+from evalcore.targets import chat_completions, failures, registry
 from evalcore.targets.base import TargetInfo
-from evalcore.targets.connections import aiohttp_client
-from evalcore.targets.egress import EgressPolicy
-from evalcore.targets.endpoints import ModelRoute, resolve_route
-from evalcore.targets.length_refusals import LengthRefusal, read_length_refusal
-from evalcore.targets.openai_request import (
+from evalcore.targets.chat_completions import (
     TOKEN_FIELDS,
     Dialect,
     build_parameters,
@@ -47,6 +44,8 @@ from evalcore.targets.openai_request import (
     find_token_limit,
     merge_sampling,
 )
+from evalcore.targets.failures import LengthRefusal, read_length_refusal
+from evalcore.targets.registry import ModelRoute, resolve_route
 
 if TYPE_CHECKING:
     import httpx2
@@ -91,7 +90,7 @@ def create_openai_target(
     options = read_openai_options(spec)
     route = resolve_route(spec.key, settings, options.base_url, options.api_key_env)
     _check_no_keys(spec, secrets.get(route.endpoint.api_key_env))
-    egress = target_policy.check_endpoint(spec, settings, secrets)
+    egress = registry.check_endpoint(spec, settings, secrets)
     return OpenAICompatible(spec, route, options, settings, secrets, egress)
 
 
@@ -248,7 +247,7 @@ class OpenAICompatible:
                 # The generic call spares half of the CPU of chat.completions.create, whose
                 # validation is not strict enough to be relied on.
                 reply = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
-            outcome = openai_reply.parse_chat_completion(
+            outcome = chat_completions.parse_chat_completion(
                 reply.content, sent, time.perf_counter() - began
             )
             words = "" if isinstance(outcome, Completion) else _first_words(reply)

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from evalcore.records import CostSource, Usage
 from evalcore.settings import Price, Settings
 from evalcore.targets.base import TargetInfo
-from evalcore.targets.endpoints import list_endpoints
+from evalcore.targets.registry import list_endpoints
 
 _FREE_KINDS = frozenset({"baseline", "control", "local"})
 

@@ -12,14 +12,14 @@ from typing import Any
 
 from evalcore.i18n import LANGUAGES, t
 from evalcore.plain_text import to_single_line
-from evalcore.queries import boards, stored_boards
-from evalcore.queries.api_payloads import ranking_data
-from evalcore.queries.board_words import benchmark_title, format_standing, suite_title
-from evalcore.queries.boards import Board
 from evalcore.records import Record
 from evalcore.settings import Settings
-from evalcore.web.answers import Resource
-from evalcore.web.board_routes import (
+from evalcore.views import boards, stored_boards
+from evalcore.views.board_titles import benchmark_title, format_standing, suite_title
+from evalcore.views.boards import Board
+from evalcore.views.payloads import ranking_data
+from evalcore.web.answers import LONGEST, Parameter, ParamValues, Resource, bad_parameter
+from evalcore.web.data_routes import (
     BOARD,
     SUITE,
     compute_boards_signature,
@@ -27,7 +27,6 @@ from evalcore.web.board_routes import (
     resolve_order,
     resolve_suites,
 )
-from evalcore.web.parameters import LONGEST, Parameter, ParamValues, bad_parameter
 
 _COLOURS = {"ranked": "#1c6270", "control": "#6b5b95"}
 _LABEL_COLOUR, _GREY = "#3c4a4e", "#5f686b"

@@ -1,27 +1,269 @@
-"""Every resource of the API by its path, and the one function that answers for them all."""
+"""Every resource of the API by its path, and the API's description in OpenAPI."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from typing import Any
 
 from starlette.datastructures import URL
 from starlette.responses import Response
 
 from evalcore import settings
 from evalcore.errors import EvalboardError, UsageError
-from evalcore.web import answers, openapi, share
+from evalcore.settings import Settings
+from evalcore.web import answers, share
+from evalcore.web.answers import LONGEST, ApiError, Parameter, ParamValues, QueryPairs, Resource
 from evalcore.web.badge import BADGE
-from evalcore.web.board_routes import BOARDS, RANKING
-from evalcore.web.parameters import ApiError, QueryPairs
-from evalcore.web.preview import PREVIEW
-from evalcore.web.run_routes import CASES, RUNS
+from evalcore.web.data_routes import BOARDS, CASES, RANKING, RUNS
+from evalcore.web.share import PREVIEW
+
+# What the items of the API hold, for its description: field -> JSON type.
+# A `?` behind a type says that the field is null where it is unknown or was not run.
+
+ITEMS: dict[str, dict[str, str]] = {
+    "Board": {
+        "key": "string",
+        "suite": "string",
+        "published": "boolean",
+        "whole": "boolean",
+        "members": "array",
+        "orders": "array",
+        "columns": "array",
+        "floors": "object",
+    },
+    "Row": {
+        "identity": "string",
+        "target_key": "string",
+        "kind": "string",
+        "status": "string",
+        "rank": "integer?",
+        "rank_low": "integer?",
+        "rank_high": "integer?",
+        "group": "integer?",
+        "leader": "string?",
+        "score": "number?",
+        "low": "number?",
+        "high": "number?",
+        "coverage": "number",
+        "scores": "object",
+        "metrics": "object",
+        "passed": "integer",
+        "measured": "integer",
+        "errors": "integer",
+        "cost": "number?",
+        "input_tokens": "number?",
+        "output_tokens": "number?",
+        "latency": "number?",
+        "date": "string?",
+        "run_id": "string",
+        "self_judged": "boolean",
+    },
+    "Run": {
+        "run_id": "string",
+        "state": "string",
+        "target": "string",
+        "target_key": "string",
+        "benchmarks": "array",
+        "created_at": "string",
+        "origin": "string",
+        "epochs": "integer",
+        "note": "string",
+        "total": "integer",
+        "generated": "integer",
+        "scored": "integer",
+        "fraction": "number",
+        "outcomes": "object",
+        "errors": "object",
+        "complete": "boolean",
+        "scores": "object",
+        "requests": "integer",
+        "rate": "number",
+        "eta": "number?",
+        "wall": "number?",
+        "input_tokens": "integer?",
+        "output_tokens": "integer?",
+        "cost": "number?",
+        "cost_sources": "array",
+    },
+    "Case": {
+        "benchmark": "string",
+        "metric": "string",
+        "id": "string",
+        "epoch": "integer",
+        "difficulty": "integer",
+        "case_weight": "number?",
+        "weight": "number?",
+        "dialect": "string?",
+        "outcome": "string",
+        "score": "number?",
+        "evidence_kind": "string?",
+        "reason": "string?",
+        "cause": "string?",
+        "error_type": "string?",
+        "note": "string?",
+        "extraction": "string?",
+        "finish_reason": "string?",
+        "latency": "number?",
+        "input_tokens": "integer?",
+        "output_tokens": "integer?",
+        "cost": "number?",
+        "attempts": "integer?",
+        "cached": "boolean?",
+    },
+}
+#: What a page of a resource holds beside items, total and next.
+EXTRA_FIELDS: dict[str, dict[str, Any]] = {
+    "Row": {"board": {"$ref": "#/components/schemas/Board"}, "by": {"type": "string"}},
+    "Case": {"run": {"type": "string"}},
+}
+
+
+def build_schemas() -> dict[str, Any]:
+    """Every item and the error as JSON schemas."""
+    items = {name: item_schema(fields) for name, fields in ITEMS.items()}
+    texts = {"code": {"type": "string"}, "message": {"type": "string"}}
+    error = {
+        "type": "object",
+        "required": list(texts),
+        "properties": texts | {"parameter": {"type": "string"}},
+    }
+    holder = {"type": "object", "required": ["error"], "properties": {"error": error}}
+    return {**items, "Error": holder}
+
+
+def item_schema(fields: dict[str, str]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": list(fields),
+        "properties": {name: _parse_json_type(json_type) for name, json_type in fields.items()},
+    }
+
+
+def _parse_json_type(json_type: str) -> dict[str, Any]:
+    name = json_type.removesuffix("?")
+    return {"type": [name, "null"] if json_type.endswith("?") else name}
+
+
+def page_schema(item: str) -> dict[str, Any]:
+    """A page of items."""
+    properties = {
+        "items": {"type": "array", "items": {"$ref": f"#/components/schemas/{item}"}},
+        "total": {"type": "integer"},
+        "next": {"type": ["string", "null"], "description": "address of the next page"},
+        **EXTRA_FIELDS.get(item, {}),
+    }
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
+# The description of the API in OpenAPI 3.1, made from the same tables that read its parameters.
+
+_KEYS = {"304": "NotModified", "400": "Refused", "404": "Refused", "409": "Refused"}
+_HEALTH = {
+    "operationId": "health",
+    "summary": "Whether the server can do its work.",
+    "parameters": [],
+    "responses": {
+        code: {"description": about, "content": {"application/json": {"schema": {}}}}
+        for code, about in (("200", "It can."), ("503", "Its index cannot be read."))
+    },
+}
+_ABOUT = (
+    "Boards, rankings, runs and cases of this Evalboard, with the numbers that its pages show. "
+    "Reading only. Every answer has an ETag; send it back as If-None-Match. Scores are 0 to 100, "
+    "scores of cases 0 to 1, costs USD, latencies seconds, times UTC; null is unknown or not run. "
+    "Texts of gated data sets are never given."
+)
+
+
+def build_api_document(resources: Iterable[Resource]) -> dict[str, Any]:
+    """The whole document."""
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Evalboard", "version": version("evalboard"), "description": _ABOUT},
+        "paths": {
+            "/api/v1/health": {"get": _HEALTH},
+            **{resource.path: {"get": _build_operation(resource)} for resource in resources},
+        },
+        "components": {
+            "schemas": build_schemas(),
+            "responses": {
+                "NotModified": {"description": "The answer to the given ETag still holds."},
+                "Refused": {
+                    "description": "Why there is no answer; `parameter` names what is at fault.",
+                    "content": _build_media_content(
+                        "application/json", {"$ref": "#/components/schemas/Error"}
+                    ),
+                },
+            },
+        },
+    }
+
+
+def _build_operation(resource: Resource) -> dict[str, Any]:
+    name = resource.path.rpartition("/")[2].partition(".")[0]
+    schema = page_schema(resource.item) if resource.item else {"type": "string"}
+    good = {
+        "description": resource.about,
+        "headers": {"ETag": {"schema": {"type": "string"}}},
+        "content": _build_media_content(resource.media, schema),
+    }
+    others = {
+        code: {"$ref": f"#/components/responses/{response}"} for code, response in _KEYS.items()
+    }
+    return {
+        "operationId": name,
+        "summary": resource.about,
+        "parameters": [_build_parameter(parameter) for parameter in resource.parameters],
+        "responses": {"200": good, **others},
+    }
+
+
+def _build_media_content(media: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {media: {"schema": schema}}
+
+
+def _build_parameter(parameter: Parameter) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string", "maxLength": LONGEST}
+    if parameter.kind in ("integer", "numbers"):
+        schema = {"type": "integer", "minimum": parameter.minimum, "maximum": parameter.maximum}
+    if parameter.choices:
+        schema["enum"] = list(parameter.choices)
+    if parameter.default is not None:
+        schema["default"] = parameter.default
+    many = parameter.kind in ("list", "numbers")
+    return {
+        "name": parameter.name,
+        "in": "query",
+        "description": parameter.about,
+        "required": parameter.required,
+        "schema": {"type": "array", "items": schema} if many else schema,
+        **({"explode": False} if many else {}),
+    }
+
+
+def build_openapi_resource(others: tuple[Resource, ...]) -> Resource:
+    """The route that gives the description of all the others."""
+
+    def render_document(settings: Settings, params: ParamValues) -> Any:
+        return build_api_document(others)
+
+    return Resource(
+        path="/api/v1/openapi.json",
+        about="This description.",
+        content=render_document,
+        signature=None,
+        cache="max-age=300",
+    )
+
+
+# Every resource of the API by its path, and the one function that answers for them all.
 
 _log = logging.getLogger(__name__)
 _DESCRIBED = (BOARDS, RANKING, RUNS, CASES, BADGE, PREVIEW)
 RESOURCES = {
-    resource.path: resource
-    for resource in (*_DESCRIBED, openapi.build_openapi_resource(_DESCRIBED))
+    resource.path: resource for resource in (*_DESCRIBED, build_openapi_resource(_DESCRIBED))
 }
 
 

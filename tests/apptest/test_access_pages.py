@@ -6,11 +6,11 @@ import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from evalcore import access, passcode
-from evalcore.passcode import PasscodeGate
+from evalcore.access import login, policy
+from evalcore.access.login import PasscodeGate
 from evalcore.records import Progress
 from evalcore.runner import client
-from pages.components import visitor
+from pages.shared import visitor as visitor_module
 from tests.apptest.conftest import LOCALES, ROOT, words
 from tests.support.page_stores import METRIC, RUN, evidence_run
 
@@ -29,9 +29,9 @@ ACCOUNT = {
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
     """A server that has just started, on this machine."""
-    monkeypatch.setattr(access, "_is_local_server", None)
-    monkeypatch.setattr(visitor, "GATE", PasscodeGate())
-    for name in ("EVALBOARD_ACCESS", "EVALBOARD_CONFIG", passcode.VARIABLE):
+    monkeypatch.setattr(policy, "_is_local_server", None)
+    monkeypatch.setattr(visitor_module, "GATE", PasscodeGate())
+    for name in ("EVALBOARD_ACCESS", "EVALBOARD_CONFIG", login.VARIABLE):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -72,10 +72,11 @@ def door() -> AppTest:
     def script() -> None:
         import streamlit as st
 
-        from pages.components import language, visitor
+        from pages.shared import wording
+        from pages.shared.visitor import draw_sign_in, is_action_allowed
 
-        visitor.draw_sign_in(language.build_translator())
-        st.text(f"may launch: {visitor.is_action_allowed('launch')}")
+        draw_sign_in(wording.build_translator())
+        st.text(f"may launch: {is_action_allowed('launch')}")
 
     return AppTest.from_function(script, default_timeout=60)
 
@@ -136,7 +137,7 @@ def test_the_launcher_is_offered_where_anybody_can_have_it(open_page, monkeypatc
 
 def test_a_visitor_of_another_machine_reads_only(open_page, runs_root, monkeypatch):
     evidence_run(runs_root)
-    monkeypatch.setattr(visitor, "_is_remote", lambda: True)
+    monkeypatch.setattr(visitor_module, "_is_remote", lambda: True)
     assert "Runs cannot be started here" in words(open_page("launch"))
     assert not {key for key in buttons(open_page("runs", run=RUN)) if "runs.do" in key}
 
@@ -162,8 +163,8 @@ def test_who_sits_at_this_machine(monkeypatch, headers, address, remote):
         ip_address = address
 
     Context.headers = headers
-    monkeypatch.setattr(visitor.st, "context", Context)
-    assert visitor._is_remote() is remote
+    monkeypatch.setattr(visitor_module.st, "context", Context)
+    assert visitor_module._is_remote() is remote
 
 
 def test_an_unknown_mode_opens_nothing_and_names_the_known_ones(runs_root, monkeypatch):
@@ -309,7 +310,7 @@ def test_a_gated_text_is_shown_in_the_open_alone(open_page, runs_root, monkeypat
         seen.append(show_gated)
         raise client.UsageError("enough")
 
-    from evalcore.queries import cases
+    from evalcore.views import cases
 
     monkeypatch.setattr(cases, "case_view", remembering)
     evidence_run(runs_root)
@@ -319,14 +320,14 @@ def test_a_gated_text_is_shown_in_the_open_alone(open_page, runs_root, monkeypat
 
 def test_who_was_let_in_is_not_locked_out_by_the_wrong_tries_of_others(monkeypatch):
     """Not even by those from their own address, nor while all tries are slow."""
-    monkeypatch.setattr(visitor, "GATE", PasscodeGate(sleep=lambda seconds: None))
+    monkeypatch.setattr(visitor_module, "GATE", PasscodeGate(sleep=lambda seconds: None))
     # a test has no connection
-    monkeypatch.setattr(visitor, "find_visitor_network", lambda: "127.0.0.1")
+    monkeypatch.setattr(visitor_module, "find_visitor_network", lambda: "127.0.0.1")
     set_mode(monkeypatch, "passcode", passcode=CODE)
     app = unlock(door().run(), CODE)
     assert may_launch(app)
     for number in range(300):
-        visitor.GATE.try_passcode("wrong", [], f"198.51.100.{number}")
-        visitor.GATE.try_passcode("wrong", [], "127.0.0.1")
+        visitor_module.GATE.try_passcode("wrong", [], f"198.51.100.{number}")
+        visitor_module.GATE.try_passcode("wrong", [], "127.0.0.1")
     assert may_launch(app.run())
     assert not may_launch(unlock(door().run(), CODE)), "a new visitor of that address waits"

@@ -209,7 +209,7 @@ def test_the_board_of_the_suite_ranks_and_its_title_has_no_defaults(store, langu
 
 def test_many_leaders_are_a_table(store, monkeypatch):
     make_run(store)
-    monkeypatch.setattr("pages.components.ranking_leaders._MAX_CARDS", 3)
+    monkeypatch.setattr("pages.parts.ranking.board_notes._MAX_CARDS", 3)
     leaders = table(open_page("ranking", suite="agentic"), "part")
     assert list(leaders["part"])[:2] == ["Simple, Python", "Parallel calls"]
     assert set(leaders["target"]) == {bfcl_runs.TARGET}

@@ -133,9 +133,9 @@ def test_a_step_keeps_the_filter_that_the_address_has_by_then():
     def script():
         import streamlit as st
 
-        from pages.components import state
+        from pages.shared import page_links
 
-        if st.button("next", on_click=state.step_to_case, args=("m", "b", 0)):
+        if st.button("next", on_click=page_links.step_to_case, args=("m", "b", 0)):
             st.text(str(dict(st.query_params)))
 
     app = AppTest.from_function(script)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore import chart_files
+from evalcore.charts import pictures
 from tests.support.api import fill
 from tests.support.pages import open_page
 from tests.support.pages import store as store
@@ -15,7 +15,7 @@ def test_a_chart_can_be_saved_as_data_and_where_vega_is_at_hand_as_a_picture(
     store, monkeypatch, drawn
 ):
     fill(store)
-    monkeypatch.setattr(chart_files, "has_chart_renderer", lambda: drawn)
+    monkeypatch.setattr(pictures, "has_chart_renderer", lambda: drawn)
     app = open_page("metrics")
     assert "Data as CSV" not in [button.label for button in app.get("download_button")]
     app.session_state["chart.metric-scores.menu"] = True

@@ -4,11 +4,12 @@ import json
 
 import pytest
 
-from evalcore.access import OPERATOR
-from evalcore.queries import datasets
-from evalcore.runner import dataset_client, jobs, upload_template
-from evalcore.runner.dataset_client import OwnCard, Upload
+from evalcore.access.policy import OPERATOR
+from evalcore.runner import jobs, uploads
+from evalcore.runner.jobs import data_client
+from evalcore.runner.jobs.data_client import OwnCard, Upload
 from evalcore.settings import ROOT, Settings
+from evalcore.views import datasets
 from tests.support.pages import open_page, store, table, words
 
 __all__ = ["store"]  # a fixture
@@ -28,7 +29,7 @@ def shared_cache(store, tmp_path_factory):
 
 
 def cases(*changes):
-    rows = upload_template.bundled_rows(KEY, PART, Settings())
+    rows = uploads.bundled_rows(KEY, PART, Settings())
     return "".join(
         json.dumps(row | one) + "\n" for row, one in zip(rows, changes, strict=False)
     ).encode()
@@ -37,7 +38,7 @@ def cases(*changes):
 def keep(store, content=None, name="mine", note=CANARY):
     card = OwnCard(KEY, name, who=CANARY[:60], note=note)
     upload = Upload(KEY, "mine.jsonl", content or cases({}, {}, {}), PART)
-    found, kept = dataset_client.save_upload(upload, card, OPERATOR, store)
+    found, kept = data_client.save_upload(upload, card, OPERATOR, store)
     assert kept is not None, found.errors
     return kept
 
@@ -158,7 +159,7 @@ def test_a_taken_name_asks_before_it_is_replaced(store):
 
 
 def test_csv_and_a_name_that_says_the_kind(store):
-    row = upload_template.bundled_rows(KEY, "sql_identification", Settings())[0]
+    row = uploads.bundled_rows(KEY, "sql_identification", Settings())[0]
     text = "case_id,difficulty_level,dialect,sql,expected\n" + (
         'x,1,sqlite,SELECT 1,"' + json.dumps(row["expected"]).replace('"', '""') + '"\n'
     )
@@ -190,7 +191,7 @@ def test_fetching_shows_every_state(store, language, monkeypatch):
             folder, jobs.Job("fetch", name, state, at=jobs.utc_timestamp(), error=error)
         )
     asked = []
-    monkeypatch.setattr(dataset_client, "start_fetch", lambda *given: asked.append(given))
+    monkeypatch.setattr(data_client, "start_fetch", lambda *given: asked.append(given))
     app = open_page("datasets", language, view="fetch")
     told = words(app)
     assert {"en": "Not fetched", "zh": "获取失败"}[language] in told

@@ -12,9 +12,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import PAGES
-from evalcore.queries import stored_boards
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
+from evalcore.views import stored_boards
 from tests.support.boards import Plan, make_run
 from tests.support.many_runs import make_store
 from tests.support.page_stores import corrupt_run

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.queries import gated
 from evalcore.runner import client
 from evalcore.runner.client import SandboxAbility
-from pages.components import launch_sandbox
+from evalcore.views import cases
+from pages.parts.launch import actions
 from tests.support import agentic_runs
 from tests.support.agentic_runs import GAIA_CASES, GAIA_RUN, GATED, SECRETS, TARGET
 from tests.support.pages import open_page, store, table, words
@@ -135,7 +135,7 @@ def test_no_other_page_shows_a_word_of_it(store, page, query):
 def test_the_list_of_cases_says_that_the_note_is_hidden(store):
     agentic_runs.gaia(store, "right", GATED)
     notes = list(table(open_page("target", key=TARGET), "note")["note"])
-    assert notes[1].startswith(gated.HIDDEN[:60])
+    assert notes[1].startswith(cases.HIDDEN[:60])
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_the_methodology_tells_the_rules(store, language, title, rules):
 
 
 def gaia_form(monkeypatch, language="en", means="bubblewrap"):
-    launch_sandbox._probe_sandbox.clear()
+    actions._probe_sandbox.clear()
     found = SandboxAbility(means=means, problem="" if means else "No.", fix="" if means else "Do.")
     monkeypatch.setattr(client, "sandbox_ability", lambda settings: found)
     app = open_page("launch", language)

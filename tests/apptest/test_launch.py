@@ -6,7 +6,7 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.runner import client
-from evalcore.runner.request import ConnectionReport, Estimate
+from evalcore.runner.run_request import ConnectionReport, Estimate
 from tests.apptest.conftest import words
 
 KEY = "sk-typed-for-this-session-only"

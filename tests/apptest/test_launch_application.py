@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evalcore.runner import client
-from evalcore.runner.request import ConnectionReport
+from evalcore.runner.run_request import ConnectionReport
 from tests.apptest.conftest import words
 
 KEY = "canary-Zq7x-0123456789-KEY"

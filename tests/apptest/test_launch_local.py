@@ -6,7 +6,7 @@ import pytest
 
 from evalcore.records import TargetSpec
 from evalcore.runner import client
-from evalcore.runner.request import ConnectionReport
+from evalcore.runner.run_request import ConnectionReport
 from tests.apptest.conftest import words
 from tests.support.model_folders import (
     adapter_folder,

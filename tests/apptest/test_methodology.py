@@ -2,7 +2,7 @@
 
 import pytest
 
-from evalcore.access import OPERATOR
+from evalcore.access.policy import OPERATOR
 from evalcore.target_cards import TargetCard, save_card
 from tests.support.boards import Plan, make_run
 from tests.support.judged_runs import make_judged_run

@@ -4,13 +4,12 @@ import json
 
 import pytest
 
-from evalcore.access import OPERATOR
+from evalcore.access.policy import OPERATOR
 from evalcore.benchmarks.sql_understanding.card import CARD
 from evalcore.errors import IndexFileError
-from evalcore.queries import stored_boards
 from evalcore.settings import Settings
-from evalcore.target_cards import TargetCard, save_card
-from evalcore.target_colours import colour_of
+from evalcore.target_cards import TargetCard, colour_of, save_card
+from evalcore.views import stored_boards
 from tests.support.boards import Plan, make_run
 from tests.support.pages import APP, chart_rows, open_page, store, table, words
 

@@ -9,11 +9,11 @@ import os
 import altair as alt
 import pytest
 
-from evalcore.queries import boards, stored_boards
 from evalcore.scoring import ranks
-from evalcore.store import samples_table
+from evalcore.store import case_tables
 from evalcore.store.index import load_headers
 from evalcore.store.run_folder import RunFolder
+from evalcore.views import boards, stored_boards
 from tests.support.boards import settings_in
 from tests.support.many_runs import HOSTILE, make_store, name_of
 from tests.support.pages import open_page, table, words
@@ -56,7 +56,7 @@ def done(monkeypatch):
     monkeypatch.setattr(ranks, "_significantly_better", compare)
     monkeypatch.setattr(alt.LayerChart, "to_dict", counted("built", alt.LayerChart.to_dict))
     monkeypatch.setattr(
-        samples_table, "ensure_samples_table", counted("asked", samples_table.ensure_samples_table)
+        case_tables, "ensure_samples_table", counted("asked", case_tables.ensure_samples_table)
     )
     return counts
 

@@ -9,10 +9,10 @@ import pytest
 
 from app import PAGES
 from evalcore import catalog
-from evalcore.cli import main
+from evalcore.cli.main import main
 from evalcore.exchange.site.publish import build_site_files as site_pages
-from evalcore.queries import boards, stored_boards
 from evalcore.settings import Settings
+from evalcore.views import boards, stored_boards
 from tests.support.api import client
 from tests.support.pages import open_page, table, words
 from tests.support.plugins import plugin_path, write_benchmark, write_broken

@@ -2,9 +2,9 @@
 
 import pytest
 
-from evalcore.queries import boards, stored_boards
-from evalcore.queries.ranking import list_board_orders
 from evalcore.store.run_folder import find_run
+from evalcore.views import boards, stored_boards
+from evalcore.views.ranking import list_board_orders
 from tests.support.pages import open_page, words
 from tests.support.scale_months import MONTHS, months, months_store
 

@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from evalcore.queries import boards, stored_boards
-from pages.components.csv_file import to_csv_bytes
+from evalcore.views import boards, stored_boards
+from pages.shared.exports import to_csv_bytes
 from tests.support.boards import Plan, make_run
 from tests.support.pages import chart_rows, open_page, store, table, unfolded, words
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from evalcore.access import OPERATOR
+from evalcore.access.policy import OPERATOR
 from evalcore.store.index import load_headers
 from evalcore.target_cards import TargetCard, encode_logo, save_card
 from tests.support.boards import BENCHMARK, Plan, make_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from pages.components import state
+from pages.shared import page_links
 from tests.support.boards import Plan, make_run
 from tests.support.judged_runs import make_judged_run
 from tests.support.page_stores import CANARY, METRIC, RUN, corrupt_run, evidence_run
@@ -147,8 +147,8 @@ def test_a_choice_that_takes_away_another_is_no_fault_of_a_link(store):
 
 
 def test_a_link_to_a_comparison_names_each_run_once_and_no_more_than_fit():
-    assert state.build_compare_query(["a", "b", "a"]) == {"runs": "a,b"}
-    assert state.build_compare_query(map(str, range(10)))["runs"].count(",") == 7
+    assert page_links.build_compare_query(["a", "b", "a"]) == {"runs": "a,b"}
+    assert page_links.build_compare_query(map(str, range(10)))["runs"].count(",") == 7
 
 
 def test_the_style_sheet_holds_nothing_from_outside(store):

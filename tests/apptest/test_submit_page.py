@@ -6,8 +6,9 @@ import zipfile
 
 import pytest
 
-from evalcore.access import ANYBODY
-from evalcore.runner import jobs, submit_client
+from evalcore.access.policy import ANYBODY
+from evalcore.runner import jobs
+from evalcore.runner.jobs import data_client
 from tests.support.bundles import bundled, finished
 from tests.support.pages import open_page, store, table, words
 
@@ -51,7 +52,7 @@ def test_a_bundle_is_handed_in_and_shown_with_its_level(store, tmp_path, languag
     assert LEVEL[language] in words(app)
     assert CANARY not in words(app)
     assert set(table(app, "run")["level"]) == {LEVEL[language], HERE[language]}
-    run = submit_client.list_submissions(ANYBODY, store)[0].result["run"]
+    run = data_client.list_submissions(ANYBODY, store)[0].result["run"]
     app.button(key="submit.dismiss").click().run()
     assert "submit.dismiss" not in {one.key for one in app.button}
     app = open_page("runs", language, run=run)

@@ -7,8 +7,8 @@ import pytest
 from evalcore.errors import UsageError
 from evalcore.runner import client
 from evalcore.runner.client import SandboxAbility
-from evalcore.sandbox.diagnostics import _DIAGNOSES
-from pages.components import launch_sandbox
+from evalcore.sandbox.program import _DIAGNOSES
+from pages.parts.launch import actions
 from tests.support import agentic_runs
 from tests.support.agentic_runs import SWE_CASES, SWE_RUN, TARGET
 from tests.support.pages import open_page, store, table, words
@@ -229,9 +229,9 @@ class TestLaunch:
 
     @pytest.fixture(autouse=True)
     def fresh(self, store):
-        launch_sandbox._probe_sandbox.clear()
+        actions._probe_sandbox.clear()
         yield
-        launch_sandbox._probe_sandbox.clear()
+        actions._probe_sandbox.clear()
 
     def form(self, monkeypatch, found, language="en", benchmark="swe_bench", **options):
         looks = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.components.table_pages import ROWS
+from pages.shared.url_state import ROWS
 from tests.support.boards import settings_in
 from tests.support.many_runs import make_store
 from tests.support.pages import open_page, table, words

@@ -7,7 +7,7 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from evalcore.access import ANYBODY
+from evalcore.access.policy import ANYBODY
 from evalcore.target_cards import FILE, TargetCard, load_cards, save_card
 from tests.support.boards import Plan, make_run
 from tests.support.pages import open_page, store, table, words

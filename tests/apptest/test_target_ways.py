@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.queries import targets
+from evalcore.views import targets
 from tests.support.boards import Plan, make_run
 from tests.support.pages import open_page, store, table, words
 

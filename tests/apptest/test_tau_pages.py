@@ -8,7 +8,7 @@ import pytest
 
 from evalcore.records import Episode, Message, ToolCall
 from evalcore.runner import client
-from pages.components import case_chat
+from pages.parts.case import answers
 from tests.support import tau_data, tau_server
 from tests.support.page_stores import CANARY
 from tests.support.pages import open_page, store, words
@@ -162,7 +162,7 @@ def test_several_calls_at_once_keep_their_results():
         actions=[{"name": "look", "kwargs": "{}"}, {"name": "act", "kwargs": "{}"}],
     )
     for one, last in ((native, "b"), (text, "b\nand more")):
-        user, made = case_chat.iterate_chat_steps(one)
+        user, made = answers.iterate_chat_steps(one)
         assert user.kind == "user"
         assert (made.kind, made.tools, made.results) == ("calls", ("look", "act"), ("a", last))
 

@@ -11,7 +11,7 @@ pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install
 
 from playwright.sync_api import expect
 
-from evalcore.runner.upload_template import bundled_rows
+from evalcore.runner.uploads import bundled_rows
 from evalcore.settings import Settings
 
 KEY, PART = "sql_understanding", "execution_accuracy"

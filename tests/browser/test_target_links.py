@@ -10,7 +10,7 @@ pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install
 
 from playwright.sync_api import expect
 
-from evalcore.access import OPERATOR
+from evalcore.access.policy import OPERATOR
 from evalcore.settings import Settings
 from evalcore.target_cards import TargetCard, load_cards, save_card
 from tests.support.boards import Plan, make_run

@@ -67,7 +67,15 @@ class Bench:
             "EVALBOARD_MAX_ATTEMPTS": "3",
         }
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "evalcore.cli", *words, "--data", str(self.data), "--json"),
+            *(
+                sys.executable,
+                "-m",
+                "evalcore.cli.main",
+                *words,
+                "--data",
+                str(self.data),
+                "--json",
+            ),
             env=os.environ | environment,
             stdout=PIPE,
             stderr=PIPE,

@@ -12,12 +12,12 @@ from filelock import FileLock
 from starlette.testclient import TestClient
 
 from app import PAGES
-from evalcore.access import OPERATOR
-from evalcore.cli import main
-from evalcore.queries import runs, stored_boards
+from evalcore.access.policy import OPERATOR
+from evalcore.cli.main import main
 from evalcore.runner import client
 from evalcore.settings import Settings
 from evalcore.store.index import Index, load_headers
+from evalcore.views import runs, stored_boards
 from tests.support import api, damage, server
 from tests.support.boards import settings_in
 from tests.support.pages import open_page, words

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from evalcore.errors import EnvironmentFailure
-from evalcore.sqlkit.engines.base import Engine, Limits
+from evalcore.sqlkit.engines import Engine, Limits
 from evalcore.sqlkit.engines.registry import open_engine
 from tests.chaos.test_engine_servers import Clients, soon
 from tests.support.engines import SERVERS, server_engine

@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 
 from evalcore.errors import EnvironmentFailure
-from evalcore.sqlkit.engines.base import Limits
+from evalcore.sqlkit.engines import Limits
+from evalcore.sqlkit.engines.local_server import (
+    PROGRAMS,
+    acquire_server_lease,
+    prepare_server_folder,
+)
 from evalcore.sqlkit.engines.registry import open_engine
-from evalcore.sqlkit.engines.served.server_account import prepare_server_folder
-from evalcore.sqlkit.engines.served.server_binaries import PROGRAMS
-from evalcore.sqlkit.engines.served.server_lease import acquire_server_lease
 from tests.support.engines import SERVERS, server_engine
 
 SOON = 10.0

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from evalcore import settings as configuration
+from evalcore.access.secrets import Secrets
 from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
 from evalcore.records import FailureKind, RunSummary, Verdict
 from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from evalcore.runner.worker import work_on_run
-from evalcore.secrets import Secrets
 from evalcore.store.run_folder import RunFolder
 from tests.support.cases import syntax_cases
 from tests.support.loopback_server import ECHO, Options, Server, faulty, serve

@@ -19,7 +19,7 @@ from evalcore.benchmarks.gaia.attachments import (
     list_archive_members,
     read_attachment_bytes,
     read_content,
-    reader_process,
+    reader_client,
 )
 from evalcore.benchmarks.gaia.tools.toolset import ERROR, Toolset
 from evalcore.errors import EnvironmentFailure
@@ -213,7 +213,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
 
 def test_a_file_over_the_limit_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "big.txt").open("wb") as file:
-        file.truncate(reader_process.MAX_ATTACHMENT_BYTES + 1)
+        file.truncate(reader_client.MAX_ATTACHMENT_BYTES + 1)
     with pytest.raises(Unreadable, match="25000000 are read at most"):
         read_attachment_bytes(tmp_path / "big.txt")
 
@@ -277,14 +277,14 @@ def test_the_process_comes_back_after_it_was_closed() -> None:
 
 
 def test_too_much_time_is_said_and_costs_only_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    impatient = reader_process.WorkerProcess(
+    impatient = reader_client.WorkerProcess(
         "evalcore.benchmarks.gaia.attachments.service:open_readers",
         {},
         seconds=0.2,
         memory_bytes=1 << 30,
         max_reply=1_000_000,
     )
-    monkeypatch.setattr(reader_process, "_worker", impatient)
+    monkeypatch.setattr(reader_client, "_worker", impatient)
     try:
         slow = base64.b64encode(random.Random(1).randbytes(9_000_000))
         lines = b"\n".join(slow[at : at + 8] for at in range(0, len(slow), 8))
@@ -295,9 +295,9 @@ def test_too_much_time_is_said_and_costs_only_the_process(monkeypatch: pytest.Mo
 
 
 def test_a_process_that_does_not_start_is_our_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = reader_process.WorkerProcess(
+    missing = reader_client.WorkerProcess(
         "evalcore:no_such_module.open", {}, seconds=1, memory_bytes=1 << 28, max_reply=1000
     )
-    monkeypatch.setattr(reader_process, "_worker", missing)
+    monkeypatch.setattr(reader_client, "_worker", missing)
     with pytest.raises(EnvironmentFailure, match="does not start"):
         read_content(b"x", ReadRequest(name="a.txt"))

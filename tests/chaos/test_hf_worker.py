@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from evalcore import settings as configuration
+from evalcore.access.secrets import Secrets
 from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec
 from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.request import RunRequest
-from evalcore.secrets import Secrets
+from evalcore.runner.run_request import RunRequest
 from evalcore.store.run_folder import RunFolder
 from evalcore.targets import registry
-from evalcore.targets.huggingface import process as processes
+from evalcore.targets.huggingface import target as processes
 from tests.support import hf_models
 from tests.support.cases import syntax_cases
 

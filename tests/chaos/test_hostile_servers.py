@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from evalcore.records import to_json
-from evalcore.sqlkit.engines.base import Engine, Execution, Limits
+from evalcore.sqlkit.engines import Engine, Execution, Limits
+from evalcore.sqlkit.engines import served as served
 from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, ScriptInspection, inspect_answer
-from evalcore.sqlkit.engines.served import engine as served
 from tests.support.engines import server_engine
 from tests.support.hangs import stop_hang
 

@@ -14,9 +14,9 @@ import orjson
 import pytest
 
 from evalcore.settings import Settings
-from evalcore.store.atomic_storage import AtomicStorage, file_signature
+from evalcore.store.headers import scan_run_folders, sort_newest_first
 from evalcore.store.index import Index, open_index
-from evalcore.store.scan import scan_run_folders, sort_newest_first
+from evalcore.store.tinydb_storage import AtomicStorage, file_signature
 from tests.support import index_writers, stored_runs
 
 WRITERS, INSERTS, KILLS = 4, 250, 100

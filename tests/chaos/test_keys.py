@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from evalcore import settings as configuration
-from evalcore.access import OPERATOR
+from evalcore.access.policy import OPERATOR
 from evalcore.errors import EvalboardError
 from evalcore.runner import client
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from evalcore.store.run_folder import RunFolder
 from tests.support.cases import syntax_cases
 from tests.support.loopback_server import ECHO_ANSWER, Options, serve
@@ -95,8 +95,8 @@ def test_messages_of_failing_commands_hold_no_key(tmp_path: Path) -> None:
 
 
 def test_exceptions_and_reprs_hold_no_key(tmp_path: Path) -> None:
+    from evalcore.access.secrets import Secrets
     from evalcore.records import TargetSpec
-    from evalcore.secrets import Secrets
     from evalcore.targets import registry
 
     settings = configuration.load_settings(tmp_path)

@@ -16,11 +16,11 @@ import msgspec
 import pytest
 
 from evalcore import settings as configuration
+from evalcore.access.secrets import Secrets
 from evalcore.records import RunSummary, TargetSpec, Verdict, to_json
 from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from evalcore.runner.worker import work_on_run
-from evalcore.secrets import Secrets
 from evalcore.store.run_folder import RunFolder
 from tests.support.loopback_server import Options, Server, serve
 

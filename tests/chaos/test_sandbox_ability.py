@@ -8,14 +8,13 @@ import sys
 
 import pytest
 
-from evalcore.sandbox.detect import detect_means, detect_sandbox
-from evalcore.sandbox.program import MEANS, Means
+from evalcore.sandbox.program import MEANS, Means, detect_means, detect_sandbox
 from tests.support.sandbox import PROJECT, WHO, command_as
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs are run on Linux only")
 
 _SAY = (
-    "from evalcore.sandbox.detect import detect_means\n"
+    "from evalcore.sandbox.program import detect_means\n"
     "from evalcore.sandbox.program import MEANS\n"
     "for means in MEANS:\n"
     "    found = detect_means(means)\n"

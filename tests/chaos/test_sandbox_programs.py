@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from evalcore.sandbox.folder import Unreadable, read_inside, remove_tree
+from evalcore.sandbox.filesystem import Unreadable, read_inside, remove_tree
 from evalcore.sandbox.program import Program
 from tests.support.sandbox import CANARY, PROJECT, SMALL, Driver, Way, gone, processes_with, shown
 from tests.support.sandbox_driver import Request

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from evalcore.errors import EnvironmentFailure
-from evalcore.sandbox.detect import detect_sandbox
-from evalcore.sandbox.program import Bind, Limits, Program, run_program
+from evalcore.sandbox.program import Bind, Limits, Program, detect_sandbox, run_program
 from tests.support.sandbox import NOBODY, SMALL, Way, shown
 from tests.support.sandbox_driver import Request
 

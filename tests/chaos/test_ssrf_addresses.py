@@ -11,14 +11,14 @@ import asyncio
 
 import pytest
 
+from evalcore.access.egress import EgressPolicy, Origin, parse_origin
+from evalcore.access.secrets import Secrets
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import TargetSpec
 from evalcore.runner import client, request_policy
-from evalcore.secrets import Secrets
 from evalcore.settings import Settings
 from evalcore.targets import registry
-from evalcore.targets.application_http import ServiceRequest, ServiceSession
-from evalcore.targets.egress import EgressPolicy, Origin, parse_origin
+from evalcore.targets.application import ServiceRequest, ServiceSession
 from tests.support.counting_server import (
     INSIDE,
     KEY,

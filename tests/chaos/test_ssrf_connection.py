@@ -12,11 +12,11 @@ import socket
 import httpx2
 import pytest
 
-from evalcore import addresses
+from evalcore.access import egress
+from evalcore.access.secrets import Secrets
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import TargetSpec
 from evalcore.runner import client, request_policy
-from evalcore.secrets import Secrets
 from evalcore.settings import Endpoint, Settings
 from tests.support.counting_server import INSIDE, ask, bound_settings, counter, listing, to
 from tests.support.loopback_server import serve
@@ -46,7 +46,7 @@ def test_a_name_that_changes_its_meaning_is_refused_at_the_connection(bound, mon
         settings = listing(bound, f"rebind.example:{server.port}")
         address = f"http://rebind.example:{server.port}/v1"
         answers = iter([["93.184.216.34"], ["127.0.0.1"], ["127.0.0.1"]])
-        monkeypatch.setattr(addresses, "resolve_host", lambda host, port: next(answers))
+        monkeypatch.setattr(egress, "resolve_host", lambda host, port: next(answers))
         request_policy.verify_request(to(address), settings, Secrets({}))
         with pytest.raises(TargetFailure, match="no connection is made"):
             asyncio.run(ask(TargetSpec("openai:x", {"base_url": address}), settings))
@@ -55,7 +55,7 @@ def test_a_name_that_changes_its_meaning_is_refused_at_the_connection(bound, mon
 
 def test_a_name_with_one_private_address_among_others_is_refused(bound, monkeypatch):
     mixed = ["93.184.216.34", "127.0.0.1"]
-    monkeypatch.setattr(addresses, "resolve_host", lambda host, port: mixed)
+    monkeypatch.setattr(egress, "resolve_host", lambda host, port: mixed)
     with pytest.raises(UsageError, match="not a public one"):
         request_policy.verify_request(to("http://allowed.example/v1"), bound, Secrets({}))
     with pytest.raises(TargetFailure):
@@ -72,7 +72,7 @@ def test_the_address_that_was_checked_is_the_one_that_is_connected_to(bound, mon
 
     monkeypatch.setattr(httpx2.AsyncHTTPTransport, "handle_async_request", connect)
     found = ["93.184.216.34", "93.184.216.35"]
-    monkeypatch.setattr(addresses, "resolve_host", lambda host, port: found)
+    monkeypatch.setattr(egress, "resolve_host", lambda host, port: found)
     with pytest.raises(TargetFailure):
         asyncio.run(ask(TargetSpec("openai:x", {"base_url": "https://allowed.example/v1"}), bound))
     assert [host for host, _, _ in seen] == found

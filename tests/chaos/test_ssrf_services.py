@@ -11,15 +11,15 @@ import asyncio
 import msgspec
 import pytest
 
+from evalcore.access.egress import EgressPolicy, Origin
+from evalcore.access.secrets import Secrets
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import TargetSpec
 from evalcore.runner import client, request_policy
-from evalcore.runner.request import RunRequest
-from evalcore.secrets import Secrets
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Endpoint, Settings
 from evalcore.targets import registry
-from evalcore.targets.application_http import ServiceRequest, ServiceSession
-from evalcore.targets.egress import EgressPolicy, Origin
+from evalcore.targets.application import ServiceRequest, ServiceSession
 from tests.support.counting_server import (
     INSIDE,
     KEY,

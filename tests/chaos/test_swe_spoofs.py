@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.execution.hardened import HardenedResult, check_hardened
-from evalcore.benchmarks.swe_bench.execution.local import execute_patch
-from evalcore.benchmarks.swe_bench.execution.resolution import is_resolved
-from evalcore.benchmarks.swe_bench.execution.validate import TaskUsability, check_usability
-from evalcore.benchmarks.swe_bench.task import Task
+from evalcore.benchmarks.swe_bench import Task
+from evalcore.benchmarks.swe_bench.evaluate_patch import (
+    HardenedResult,
+    TaskUsability,
+    check_hardened,
+    check_usability,
+)
+from evalcore.benchmarks.swe_bench.execution import execute_patch
+from evalcore.benchmarks.swe_bench.grade import is_resolved
 from tests.support.swe_spoofs import ADAPTIVE, CORE, FUTILE, MACHINERY, SOURCE
 from tests.support.swe_tasks import GOLD, RIGHT, make_task, patch_of
 

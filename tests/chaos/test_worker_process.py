@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from evalcore.errors import EnvironmentFailure
-from evalcore.sandbox.frames import Reply
-from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
+from evalcore.sandbox.worker_process import Reply, WorkerLost, WorkerProcess
 
 SERVICE = "tests.support.probe_service:open_probe"
 SECONDS = 0.5

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.judged import score_recorded_votes
-from evalcore.exchange.scale import logs
-from evalcore.judges import scale_rule
+from evalcore.benchmarks.sql_scoring import score_recorded_votes
+from evalcore.exchange.scale import cases
+from evalcore.judges import recorded
 from evalcore.judges.recorded import read_votes
 from tests.support.shared_data import shared_data
 
@@ -20,7 +20,7 @@ CASES, RUNS = 15, 3
 
 @pytest.fixture(scope="module")
 def log():
-    return logs.read_process_log(shared_data("scale") / LOG)
+    return cases.read_process_log(shared_data("scale") / LOG)
 
 
 def as_objects(votes):
@@ -38,18 +38,18 @@ def as_replies(votes):
 def test_the_log_holds_what_is_to_be_reproduced(log):
     assert len(log.finals) == CASES
     assert len(log.votes) == CASES * RUNS
-    assert {len(list(votes)) for _, votes in logs.group_votes(log.votes)} == {RUNS}
+    assert {len(list(votes)) for _, votes in cases.group_votes(log.votes)} == {RUNS}
     split = {
-        case for case, votes in logs.group_votes(log.votes) if len({v.vote for v in votes}) > 1
+        case for case, votes in cases.group_votes(log.votes) if len({v.vote for v in votes}) > 1
     }
     assert split == {"4", "12"}
 
 
 @pytest.mark.parametrize("form", [as_objects, as_replies])
 def test_every_final_result_follows_from_the_votes(log, form):
-    forms = {case: form(votes) for case, votes in logs.group_votes(log.votes)}
+    forms = {case: form(votes) for case, votes in cases.group_votes(log.votes)}
     found = {
-        case: scale_rule.case_passes(read_votes(votes, by_rules=False))
+        case: recorded.case_passes(read_votes(votes, by_rules=False))
         for case, votes in forms.items()
     }
     assert found == log.finals
@@ -57,7 +57,7 @@ def test_every_final_result_follows_from_the_votes(log, form):
 
 @pytest.mark.parametrize("form", [as_objects, as_replies])
 def test_the_rulings_say_so(log, form):
-    for case, votes in logs.group_votes(log.votes):
+    for case, votes in cases.group_votes(log.votes):
         ruling = score_recorded_votes(form(votes), by_rules=False)
         assert (ruling.outcome == "passed") == log.finals[case]
         assert ruling.details["judge_runs"] == RUNS

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from evalcore.cli import main
-from evalcore.exchange.scale import logs
-from evalcore.exchange.scale.logs import ProcessLog
+from evalcore.cli.main import main
+from evalcore.exchange.scale.cases import ProcessLog, read_process_log
 from tests.support.shared_data import shared_data
 
 METRIC = "big_sql_conversion"
@@ -22,7 +21,7 @@ LOG = (
 
 @pytest.fixture(scope="module")
 def log() -> ProcessLog:
-    return logs.read_process_log(shared_data(LOG))
+    return read_process_log(shared_data(LOG))
 
 
 def forms(log: ProcessLog, case: str) -> dict[str, list[Any]]:

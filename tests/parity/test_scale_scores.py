@@ -7,10 +7,13 @@ import json
 import pytest
 
 from evalcore.exchange.scale import exporter
-from evalcore.exchange.scale.capabilities import WEIGHTS
+from evalcore.exchange.scale.forms import WEIGHTS, ScaleDataFolder, read_report
 from evalcore.exchange.scale.importer import import_scale_tree
-from evalcore.exchange.scale.recompute import parse_indicator_scores, recompute_claim, sum_indicator
-from evalcore.exchange.scale.tree import ScaleDataFolder, read_report
+from evalcore.exchange.scale.month_scan import (
+    parse_indicator_scores,
+    recompute_claim,
+    sum_indicator,
+)
 from evalcore.store.run_folder import find_run
 from tests.support.boards import settings_in
 from tests.support.shared_data import shared_data

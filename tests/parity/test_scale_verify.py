@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from evalcore import cli
+from evalcore.cli import main
 from evalcore.exchange.scale import verify
-from evalcore.exchange.scale.published import read_published_answers
+from evalcore.exchange.scale.verify import read_published_answers
 from evalcore.settings import ROOT
-from evalcore.sqlkit.engines.pool import EnginePool
-from evalcore.sqlkit.equivalence.decide import Decider
+from evalcore.sqlkit.engines.registry import EnginePool
+from evalcore.sqlkit.equivalence.decider import Decider
 from tests.support.engines import server_engine
 from tests.support.shared_data import shared_data
 
@@ -24,7 +24,7 @@ TWINS = ROOT / "datasets" / "scale_twins" / "logical_equivalence.jsonl"
 
 @pytest.fixture(scope="module")
 def published() -> Path:
-    from evalcore.sqlkit.engines.base import Limits
+    from evalcore.sqlkit.engines import Limits
 
     place = shared_data("scale/public/data")
     for name in ("postgres", "mysql"):
@@ -78,16 +78,16 @@ def test_the_command_prints_one_line_of_json(
 ) -> None:
     monkeypatch.setattr(verify, "verify_published_answers", lambda place, twins: found)
     out = tmp_path / "differences.jsonl"
-    assert cli.main(["verify", "scale", str(published), "--json", "--out", str(out)]) == 0
+    assert main.main(["verify", "scale", str(published), "--json", "--out", str(out)]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == 1
     told = json.loads(printed[0])
     assert {"answers", "eligible", "decided", "agree", "by_case"} <= set(told["sql_optimization"])
     assert len(out.read_text().splitlines()) == len(verify.list_disagreements(found))
-    assert cli.main(["verify", "scale", str(published)]) == 0
+    assert main.main(["verify", "scale", str(published)]) == 0
     assert "eligible answers decided" in capsys.readouterr().out
 
 
 def test_a_folder_without_reports_is_said(tmp_path: Path, capsys: Any) -> None:
-    assert cli.main(["verify", "scale", str(tmp_path)]) == 2
+    assert main.main(["verify", "scale", str(tmp_path)]) == 2
     assert "evaluation_case_reports" in capsys.readouterr().err

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from evalcore.benchmarks.tau_bench.environment import Environment, compute_reward
-from evalcore.benchmarks.tau_bench.environment.arguments import find_name_problem, find_type_problem
-from evalcore.benchmarks.tau_bench.environment.task import NOTHING_TO_DO, TRUTH_ERRS
+from evalcore.benchmarks.tau_bench.environment.reward import NOTHING_TO_DO, TRUTH_ERRS
+from evalcore.benchmarks.tau_bench.environment.tools import find_name_problem, find_type_problem
 from tests.support.shared_data import shared_data
 from tests.support.tau import (
     observations,

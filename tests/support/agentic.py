@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from evalcore import settings as configuration
+from evalcore.access.secrets import Secrets
 from evalcore.records import RunSummary, Verdict
 from evalcore.runner.execute import execute_run
 from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.request import RunRequest
-from evalcore.secrets import Secrets
+from evalcore.runner.run_request import RunRequest
 from evalcore.store.run_folder import RunFolder
 
 

@@ -10,22 +10,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalcore.benchmarks.base import Benchmark, check_options
-from evalcore.benchmarks.gaia import verdict as gaia_verdict
+from evalcore.benchmarks.gaia import score as gaia_verdict
 from evalcore.benchmarks.gaia.benchmark import Gaia
+from evalcore.benchmarks.swe_bench import Task
 from evalcore.benchmarks.swe_bench import verdict as swe_verdict
 from evalcore.benchmarks.swe_bench.benchmark import SweBench
 from evalcore.benchmarks.swe_bench.dataset import to_swe_task
-from evalcore.benchmarks.swe_bench.evaluate_patch import PatchEvaluation, SubmittedAnswer
-from evalcore.benchmarks.swe_bench.execution.hardened import HardenedResult
-from evalcore.benchmarks.swe_bench.execution.resolution import (
+from evalcore.benchmarks.swe_bench.evaluate_patch import (
+    HardenedResult,
+    PatchEvaluation,
+    SubmittedAnswer,
+)
+from evalcore.benchmarks.swe_bench.grade import (
     Execution,
     build_grading_spec,
+    grade_log,
     sha256_text,
 )
-from evalcore.benchmarks.swe_bench.grade import grade_log
 from evalcore.benchmarks.swe_bench.measures import measure_patch
-from evalcore.benchmarks.swe_bench.patches.patch_repair import RepairedPatch
-from evalcore.benchmarks.swe_bench.task import Task
+from evalcore.benchmarks.swe_bench.patches import RepairedPatch
 from evalcore.records import (
     BenchmarkSpec,
     Episode,

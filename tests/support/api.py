@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from evalcore.settings import Settings
-from evalcore.web.routes import ROUTES
+from evalcore.web.application import ROUTES
 from tests.support.boards import Plan, make_run
 
 V1 = "/api/v1"

@@ -13,8 +13,7 @@ import pytest
 from filelock import FileLock
 
 from evalcore.benchmarks.bfcl.entry import BfclEntry
-from evalcore.benchmarks.bfcl.multi_turn.apis import Api
-from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators
+from evalcore.benchmarks.bfcl.multi_turn.simulators import Api, Simulators
 from tests.support.bfcl import function
 from tests.support.shared_data import ROOT
 

@@ -8,8 +8,8 @@ import zipfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from evalcore.exchange.bfcl import files
-from evalcore.exchange.bfcl.wheel import OFFICIAL_RELEASE, BfclRelease
+from evalcore.exchange.bfcl import fetch
+from evalcore.exchange.bfcl.fetch import OFFICIAL_RELEASE, BfclRelease
 
 NAME = f"bfcl_eval-{OFFICIAL_RELEASE.version}-py3-none-any.whl"
 INFO = f"bfcl_eval-{OFFICIAL_RELEASE.version}.dist-info"
@@ -37,7 +37,7 @@ def make_wheel(
     """Write the wheel NAME below `folder`, without some data files and with more; its release."""
     folder.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(folder / NAME, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, member in files.wheel_members().items():
+        for name, member in fetch.wheel_members().items():
             if name not in without:
                 content = "" if member.endswith(".py") else entry_line(name)
                 archive.writestr(member, content)

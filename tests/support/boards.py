@@ -25,7 +25,7 @@ from evalcore.records import (
     Verdict,
     content_hash,
 )
-from evalcore.scoring.benchmark import score_benchmark
+from evalcore.scoring.aggregation import score_benchmark
 from evalcore.settings import Settings
 from evalcore.store.index import record_run
 from evalcore.store.journal import Journal

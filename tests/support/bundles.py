@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from evalcore.access.secrets import Secrets
 from evalcore.exchange.bundle.exporter import export_bundle
 from evalcore.runner.execute import execute_run
 from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.request import RunRequest
-from evalcore.secrets import Secrets
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
 from evalcore.store.index import record_run
 from evalcore.store.run_folder import RunFolder

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from evalcore.access import OPERATOR
+from evalcore.access.policy import OPERATOR
 from evalcore.records import (
     BenchmarkSpec,
     Episode,

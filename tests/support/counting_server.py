@@ -11,14 +11,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from evalcore import access, passcode
-from evalcore.access import Visitor
+from evalcore.access import login, policy
+from evalcore.access.policy import Visitor
+from evalcore.access.secrets import Secrets
 from evalcore.records import GenerationRequest, Message, TargetSpec
-from evalcore.runner.request import RunRequest
-from evalcore.secrets import Secrets
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
 from evalcore.targets import registry
-from evalcore.targets.application_http import ServiceRequest, ServiceSession
+from evalcore.targets.application import ServiceRequest, ServiceSession
 
 INSIDE = Visitor(proved=True)
 KEY = "sk-0123456789abcdef0123"
@@ -57,8 +57,8 @@ def counter(answer: bytes = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}") -
 
 def bound_settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Settings of a passcode board that allow one host."""
-    monkeypatch.setenv(passcode.VARIABLE, "correct horse battery")
-    monkeypatch.setattr(access, "_is_local_server", None)
+    monkeypatch.setenv(login.VARIABLE, "correct horse battery")
+    monkeypatch.setattr(policy, "_is_local_server", None)
     for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     return Settings(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalcore.errors import EnvironmentFailure, MissingDependency
-from evalcore.sqlkit.engines.base import Engine, Execution, Limits
+from evalcore.sqlkit.engines import Engine, Execution, Limits
 from evalcore.sqlkit.engines.registry import open_engine
 
 SERVERS = ("postgres", "mysql")

@@ -69,7 +69,7 @@ def _normalize(text: str, folder: str) -> str:
 
 def run_cli(*arguments: str) -> str:
     """Run `evalcore` in this process; returns standard output. Raises RuntimeError if it fails."""
-    from evalcore.cli import main
+    from evalcore.cli.main import main
 
     output, errors = io.StringIO(), io.StringIO()
     with redirect_stdout(output), redirect_stderr(errors):
@@ -97,7 +97,7 @@ def _cli(folder: Path) -> Named:
 
 def _parser() -> argparse.ArgumentParser:
     """The parser behind the public entry, whatever function builds it."""
-    from evalcore.cli import main
+    from evalcore.cli.main import main
 
     class Captured(Exception):
         pass
@@ -111,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
         except Captured as captured:
             parser: argparse.ArgumentParser = captured.args[0]
             return parser
-    raise RuntimeError("evalcore.cli.main parses no arguments")
+    raise RuntimeError("evalcore.cli.main.main parses no arguments")
 
 
 def _parsers(
@@ -264,7 +264,7 @@ def _answer(address: str) -> Any:
     from starlette.applications import Starlette
     from starlette.testclient import TestClient
 
-    from evalcore.web.routes import ROUTES
+    from evalcore.web.application import ROUTES
 
     return TestClient(Starlette(routes=list(ROUTES))).get(address)
 

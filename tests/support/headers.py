@@ -4,9 +4,9 @@ import pytest
 
 from evalcore.benchmarks.sql_understanding.card import CARD
 from evalcore.catalog import BenchmarkCard, MetricCard, SuiteCard
-from evalcore.queries import boards
 from evalcore.records import Totals
 from evalcore.store.headers import HeaderScore, RunHeader
+from evalcore.views import boards
 
 SQL = CARD.key
 

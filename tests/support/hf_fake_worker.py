@@ -13,7 +13,7 @@ import sys
 import msgspec
 
 from evalcore.records import Completion, from_json
-from evalcore.sandbox.frames import read_frame, write_frame
+from evalcore.sandbox.worker_process import read_frame, write_frame
 from evalcore.targets.huggingface.messages import (
     AnswerEvent,
     AskOrder,

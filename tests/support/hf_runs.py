@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalcore.cli import main
+from evalcore.cli.main import main
 from evalcore.records import Call, Record, Verdict
 from evalcore.store.run_folder import RunFolder
 

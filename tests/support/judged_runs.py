@@ -14,7 +14,7 @@ from evalcore.records import (
     Totals,
     Verdict,
 )
-from evalcore.scoring.benchmark import score_benchmark
+from evalcore.scoring.aggregation import score_benchmark
 from evalcore.settings import Settings
 from evalcore.store.index import record_run
 from evalcore.store.journal import Journal

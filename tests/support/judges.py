@@ -7,7 +7,7 @@ import json
 from collections import defaultdict
 
 from evalcore.errors import TargetFailure
-from evalcore.judges.records import Question, Rule
+from evalcore.judges import Question, Rule
 from evalcore.records import Completion, Failure, Usage
 
 YES = json.dumps({"answer": "yes", "reason": "same rows"})

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from evalcore.access import OPERATOR
-from evalcore.queries import boards, stored_boards
+from evalcore.access.policy import OPERATOR
 from evalcore.settings import Settings
 from evalcore.target_cards import TargetCard, save_card
+from evalcore.views import boards, stored_boards
 from tests.support import agentic_runs
 from tests.support.boards import Plan, make_run
 from tests.support.server import serve

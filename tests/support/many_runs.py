@@ -31,12 +31,12 @@ from evalcore.records import (
     content_hash,
     to_json,
 )
-from evalcore.scoring.benchmark import score_benchmark
+from evalcore.scoring.aggregation import score_benchmark
 from evalcore.settings import Settings
-from evalcore.store import samples_table
-from evalcore.store.atomic_storage import AtomicStorage
+from evalcore.store import case_tables
 from evalcore.store.index import open_index
 from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredSample, StoredVerdict
+from evalcore.store.tinydb_storage import AtomicStorage
 from evalcore.target_cards import FILE, TABLE, TargetCard
 
 SUITE = "sql"
@@ -89,7 +89,7 @@ def make_store(
         samples = _samples(shared, declared, tuple(one.key for one in spec.benchmarks))
         folder = _write(settings.runs_dir, samples, spec, sheet, number)
         if tables and spec.created_at.startswith(f"{_YEAR}-{_MONTH}"):
-            samples_table.ensure_samples_table(folder)
+            case_tables.ensure_samples_table(folder)
     cards = {name_of(number): msgspec.to_builtins(_card(number)) for number in range(targets)}
     AtomicStorage(settings.data_dir / FILE).write({TABLE: cards})
     open_index(settings).rebuild()

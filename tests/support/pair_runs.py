@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from evalcore.records import Sample, TargetSpec
-from evalcore.store.pairs import ComparisonSide, format_comparison_note
+from evalcore.store.headers import ComparisonSide, format_comparison_note
 from evalcore.store.run_folder import RunFolder
 from tests.support.stored_runs import BENCHMARK, answer, judge, spec_of, summary_of
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from evalcore.benchmarks.swe_bench.diff import FileDiff, Hunk, parse_diff
-from evalcore.benchmarks.swe_bench.patches.patch_repair import repair_patch
+from evalcore.benchmarks.swe_bench.patches import repair_patch
 from tests.support.patch_trees import MappingTree
 from tests.support.patch_variants import Files, Gold
 

@@ -18,7 +18,7 @@ from evalcore.records import (
     Totals,
     Verdict,
 )
-from evalcore.scoring.benchmark import score_benchmark
+from evalcore.scoring.aggregation import score_benchmark
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredVerdict
 

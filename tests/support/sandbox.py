@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from evalcore.records import to_json
-from evalcore.sandbox.folder import remove_tree
+from evalcore.sandbox.filesystem import remove_tree
 from evalcore.sandbox.program import MEANS, Bind, Limits, Means, Program, ProgramResult
 from tests.support.sandbox_driver import Answer, Request, read_answers
 

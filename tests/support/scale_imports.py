@@ -9,9 +9,8 @@ import pytest
 
 from evalcore.exchange.scale.importer import ImportResult, import_scale_tree
 from evalcore.settings import Settings
-from evalcore.store import published as published_file
-from evalcore.store.published import PublishedScore
-from evalcore.store.run_folder import find_run
+from evalcore.store import run_folder as published_file
+from evalcore.store.run_folder import PublishedScore, find_run
 from tests.support.boards import settings_in
 from tests.support.scale_tree import CAPABILITY, TreeBuilder, claim, model
 

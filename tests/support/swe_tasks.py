@@ -8,7 +8,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from evalcore.benchmarks.swe_bench.task import Task
+from evalcore.benchmarks.swe_bench import Task
 
 _SHORTEN = '''"""Text that fits."""
 

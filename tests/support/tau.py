@@ -19,7 +19,7 @@ from evalcore.benchmarks.tau_bench.environment import (
     load_domain,
     load_tasks,
 )
-from evalcore.benchmarks.tau_bench.environment.load import DOMAINS
+from evalcore.benchmarks.tau_bench.environment.loaders import DOMAINS
 
 ADDRESS = {
     "address1": "1 Long Street",

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from evalcore import settings as configuration
+from evalcore.access.secrets import Secrets
 from evalcore.benchmarks.base import DatasetSource, ToolCallMode, check_options
 from evalcore.benchmarks.tau_bench.benchmark import TauBench
 from evalcore.benchmarks.tau_bench.card import CARD
 from evalcore.benchmarks.tau_bench.environment import Domain
-from evalcore.benchmarks.tau_bench.environment.load import DOMAINS
+from evalcore.benchmarks.tau_bench.environment.loaders import DOMAINS
 from evalcore.records import Completion, GenerationRequest, RunSummary, Sample, ToolCall, Usage
 from evalcore.runner.execute import execute_run
 from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.request import RunRequest
-from evalcore.secrets import Secrets
+from evalcore.runner.run_request import RunRequest
 from evalcore.store.run_folder import RunFolder
 from tests.support import tau
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalcore.benchmarks.tau_bench.environment import Domain, Environment
-from evalcore.benchmarks.tau_bench.users import RuleUser, UserState
-from evalcore.benchmarks.tau_bench.users.state import TaskLike
+from evalcore.benchmarks.tau_bench.user_goals import TaskLike
+from evalcore.benchmarks.tau_bench.user_simulators import RuleUser, UserState
 
 #: Messages of an agent in one episode, as tau-bench limits them.
 MOST_TURNS = 60

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from evalcore import access, passcode
-from evalcore.access import ANYBODY, Visitor
+from evalcore.access import login, policy
+from evalcore.access.policy import ANYBODY, Visitor
 from evalcore.records import Progress
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
 from tests.support.page_stores import evidence_run
@@ -32,8 +32,8 @@ NULL = RunRequest(target="control:null", benchmarks=("sql_understanding",), max_
 
 def guarded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Settings that nothing outside of the test has a say in, and a passcode."""
-    monkeypatch.setattr(access, "_is_local_server", None)
-    monkeypatch.setenv(passcode.VARIABLE, CODE)
+    monkeypatch.setattr(policy, "_is_local_server", None)
+    monkeypatch.setenv(login.VARIABLE, CODE)
     monkeypatch.delenv("EVALBOARD_ACCESS", raising=False)
     for name in ("EVALBOARD_CONFIG", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)

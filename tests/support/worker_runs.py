@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evalcore import settings as configuration
 from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
 from tests.support.cases import syntax_cases

@@ -9,8 +9,9 @@ from typing import get_args
 import msgspec
 import pytest
 
-from evalcore import access, passcode, settings
-from evalcore.access import (
+from evalcore import settings
+from evalcore.access import login, policy
+from evalcore.access.policy import (
     ANYBODY,
     OPERATOR,
     AccessAction,
@@ -33,15 +34,15 @@ CODE = "correct horse battery"
 WHO = [
     ("open", ANYBODY, ""),
     ("open", REMOTE, ""),
-    ("read-only", ANYBODY, access.READ_ONLY),
-    ("read-only", PROVED, access.READ_ONLY),
-    ("read-only", LISTED, access.READ_ONLY),
-    ("passcode", ANYBODY, access.ASKED_PASSCODE),
-    ("passcode", KNOWN, access.ASKED_PASSCODE),
+    ("read-only", ANYBODY, policy.READ_ONLY),
+    ("read-only", PROVED, policy.READ_ONLY),
+    ("read-only", LISTED, policy.READ_ONLY),
+    ("passcode", ANYBODY, policy.ASKED_PASSCODE),
+    ("passcode", KNOWN, policy.ASKED_PASSCODE),
     ("passcode", PROVED, ""),
-    ("oidc", ANYBODY, access.ASKED_LOGIN),
-    ("oidc", PROVED, access.ASKED_LOGIN),
-    ("oidc", KNOWN, access.NOT_LISTED),
+    ("oidc", ANYBODY, policy.ASKED_LOGIN),
+    ("oidc", PROVED, policy.ASKED_LOGIN),
+    ("oidc", KNOWN, policy.NOT_LISTED),
     ("oidc", LISTED, ""),
 ]
 
@@ -49,8 +50,8 @@ WHO = [
 @pytest.fixture(autouse=True)
 def no_server(monkeypatch):
     """No server has told its address; the passcode is set."""
-    monkeypatch.setattr(access, "_is_local_server", None)
-    monkeypatch.setenv(passcode.VARIABLE, CODE)
+    monkeypatch.setattr(policy, "_is_local_server", None)
+    monkeypatch.setenv(login.VARIABLE, CODE)
 
 
 @pytest.mark.parametrize(("mode", "visitor", "said"), WHO)
@@ -68,12 +69,12 @@ def test_who_may_do_what(mode, visitor, said, act):
 @pytest.mark.parametrize("mode", ACCESS_MODES)
 def test_the_operator_may_everything_in_every_mode(mode):
     assert all(explain_denial(Settings(access=mode), OPERATOR, act) == "" for act in ACTS)
-    assert access.restrict_settings(Settings(access=mode, show_gated=True), OPERATOR).show_gated
+    assert policy.restrict_settings(Settings(access=mode, show_gated=True), OPERATOR).show_gated
 
 
 @pytest.mark.parametrize("code", ["", "   ", "short", "1234567"])
 def test_without_a_usable_passcode_nobody_is_let_in(monkeypatch, code):
-    monkeypatch.setenv(passcode.VARIABLE, code)
+    monkeypatch.setenv(login.VARIABLE, code)
     assert "at least 8 characters" in explain_denial(Settings(access="passcode"), PROVED, "launch")
 
 
@@ -97,19 +98,19 @@ LISTENING = [
 
 @pytest.mark.parametrize(("address", "mode"), LISTENING)
 def test_without_a_setting_the_address_decides(address, mode):
-    access.set_listen_address(address)
-    assert access.resolve_access_mode(Settings()) == mode
-    assert access.resolve_access_mode(Settings(access="open")) == "open"
+    policy.set_listen_address(address)
+    assert policy.resolve_access_mode(Settings()) == mode
+    assert policy.resolve_access_mode(Settings(access="open")) == "open"
 
 
 def test_on_this_machine_a_visitor_of_another_reads_only():
-    access.set_listen_address("localhost")
+    policy.set_listen_address("localhost")
     assert explain_denial(Settings(), ANYBODY, "launch") == ""
-    assert explain_denial(Settings(), REMOTE, "launch") == access.READ_ONLY
+    assert explain_denial(Settings(), REMOTE, "launch") == policy.READ_ONLY
 
 
 def test_a_process_that_serves_nobody_is_open():
-    assert access.resolve_access_mode(Settings()) == "open"
+    assert policy.resolve_access_mode(Settings()) == "open"
 
 
 @pytest.mark.parametrize("mode", ["Open", "readonly", "public", "read_only", "none", " open", "0"])
@@ -118,7 +119,7 @@ def test_an_unknown_mode_is_an_error_that_names_the_known_ones(monkeypatch, mode
         with pytest.raises(UsageError, match="open, read-only, passcode, oidc"):
             explain_denial(Settings(access=mode), PROVED, act)
     with pytest.raises(UsageError, match="known: open"):
-        access.is_restricted(Settings(access=mode))
+        policy.is_restricted(Settings(access=mode))
     monkeypatch.setenv("EVALBOARD_ACCESS", mode)
     with pytest.raises(UsageError, match="open, read-only, passcode, oidc"):
         settings.load_settings()
@@ -146,18 +147,18 @@ def test_the_passcode_is_no_setting(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("mode", ["read-only", "passcode", "oidc"])
 def test_gated_texts_are_shown_in_the_open_alone(mode):
-    assert access.restrict_settings(Settings(access="open", show_gated=True), ANYBODY).show_gated
-    assert not access.restrict_settings(Settings(access=mode, show_gated=True), LISTED).show_gated
-    access.set_listen_address("0.0.0.0")
-    assert not access.restrict_settings(Settings(show_gated=True), ANYBODY).show_gated
+    assert policy.restrict_settings(Settings(access="open", show_gated=True), ANYBODY).show_gated
+    assert not policy.restrict_settings(Settings(access=mode, show_gated=True), LISTED).show_gated
+    policy.set_listen_address("0.0.0.0")
+    assert not policy.restrict_settings(Settings(show_gated=True), ANYBODY).show_gated
 
 
 def test_the_mark_of_a_visitor_tells_nobody_who_he_is(tmp_path):
     one, other = (Settings(data=str(tmp_path / name), access="oidc") for name in "ab")
     mail = Visitor(name="iss|someone@example.org", proved=True)
-    mark = access.compute_visitor_id(one, mail)
-    assert mark == access.compute_visitor_id(one, mail) != access.compute_visitor_id(one, LISTED)
-    assert mark != access.compute_visitor_id(other, mail), (
+    mark = policy.compute_visitor_id(one, mail)
+    assert mark == policy.compute_visitor_id(one, mail) != policy.compute_visitor_id(one, LISTED)
+    assert mark != policy.compute_visitor_id(other, mail), (
         "a hash that can be looked up names the person"
     )
     assert "someone" not in mark

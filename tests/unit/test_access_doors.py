@@ -9,10 +9,10 @@ import time
 import msgspec
 import pytest
 
-from evalcore import access, login, passcode
-from evalcore.access import ANYBODY, OPERATOR, AccessDenied
+from evalcore.access import login, policy
+from evalcore.access.policy import ANYBODY, OPERATOR, AccessDenied
 from evalcore.records import TargetSpec
-from evalcore.runner import client, processes
+from evalcore.runner import client, jobs
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
 from tests.support.page_stores import RUN, evidence_run
@@ -65,7 +65,7 @@ def test_no_door_opens_without_saying_who_asks(door):
 
 @pytest.mark.parametrize("door", list(DOORS))
 def test_a_server_on_all_addresses_is_shut_without_a_setting(settings, door):
-    access.set_listen_address(None)
+    policy.set_listen_address(None)
     with pytest.raises(AccessDenied, match="read-only"):
         DOORS[door](settings, ANYBODY)
 
@@ -75,7 +75,7 @@ def test_a_run_of_a_visitor_says_under_which_access_and_not_by_whom(settings):
     run = client.launch_run(NULL, {}, known, visitor=INSIDE["oidc"])
     spec = RunFolder(settings.runs_dir / run).read_spec()
     assert spec.access == "oidc"
-    assert spec.started_by == access.compute_visitor_id(known, INSIDE["oidc"])
+    assert spec.started_by == policy.compute_visitor_id(known, INSIDE["oidc"])
     assert "id.example" not in (settings.runs_dir / run / "spec.json").read_text()
     wait(RunFolder(settings.runs_dir / run))
     forged = msgspec.structs.replace(NULL, access="oidc", started_by="somebody")
@@ -85,11 +85,11 @@ def test_a_run_of_a_visitor_says_under_which_access_and_not_by_whom(settings):
 
 
 def test_a_worker_gets_no_secret_of_the_server(settings, monkeypatch):
-    for name in (passcode.VARIABLE, login.SECRET, login.COOKIE):
+    for name in (login.VARIABLE, login.SECRET, login.COOKIE):
         monkeypatch.setenv(name, "do not tell")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-for-the-worker")
     for visitor in (OPERATOR, INSIDE["passcode"]):
-        given = processes.build_environment(with_mode(settings, "passcode"), visitor)
+        given = jobs.build_environment(with_mode(settings, "passcode"), visitor)
         assert "do not tell" not in given.values()
         assert given["OPENAI_API_KEY"] == "sk-for-the-worker"
     assert given["EVALBOARD_ACCESS"] == "passcode"

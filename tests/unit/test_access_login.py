@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from evalcore import login, passcode
-from evalcore.addresses import visitor_network
-from evalcore.passcode import WINDOW, PasscodeGate, is_same_passcode
+from evalcore.access import login
+from evalcore.access.egress import visitor_network
+from evalcore.access.login import WINDOW, PasscodeGate, is_same_passcode
 from evalcore.settings import Settings
 
 CODE = "correct horse battery"
@@ -32,7 +32,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch):
-    monkeypatch.setenv(passcode.VARIABLE, f" {CODE}\n")
+    monkeypatch.setenv(login.VARIABLE, f" {CODE}\n")
     return Clock()
 
 
@@ -137,9 +137,9 @@ def test_a_refused_try_prolongs_no_wait(clock):
 
 
 def test_no_passcode_lets_nobody_in(clock, monkeypatch):
-    monkeypatch.delenv(passcode.VARIABLE)
+    monkeypatch.delenv(login.VARIABLE)
     assert not PasscodeGate(clock).try_passcode("", [])
-    monkeypatch.setenv(passcode.VARIABLE, "short")
+    monkeypatch.setenv(login.VARIABLE, "short")
     assert not PasscodeGate(clock).try_passcode("short", [])
 
 

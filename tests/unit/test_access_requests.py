@@ -7,12 +7,12 @@ import time
 import msgspec
 import pytest
 
-from evalcore import access
-from evalcore.access import OPERATOR
+from evalcore.access import policy
+from evalcore.access.policy import OPERATOR
 from evalcore.errors import UsageError
 from evalcore.records import TargetSpec
 from evalcore.runner import client
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
 from tests.support.loopback_server import serve
 from tests.support.visitors import INSIDE, NULL, guarded, planned, with_mode
@@ -76,11 +76,11 @@ REFUSED = [
 def test_what_no_list_allows_is_refused_before_anything_is_read(settings, mode, changes, named):
     bound = with_mode(settings, mode, **BOUND)
     request = msgspec.structs.replace(NULL, **changes)
-    seen = access.restrict_settings(bound, INSIDE[mode])
+    seen = policy.restrict_settings(bound, INSIDE[mode])
     with pytest.raises(UsageError, match=named):
         client.request_policy.check_request(request, seen, client.Secrets())
     client.request_policy.check_request(
-        request, access.restrict_settings(bound, OPERATOR), client.Secrets()
+        request, policy.restrict_settings(bound, OPERATOR), client.Secrets()
     )
 
 
@@ -102,7 +102,7 @@ ALLOWED = [
 
 @pytest.mark.parametrize("changes", ALLOWED)
 def test_what_a_list_allows_is_not_refused(settings, changes):
-    seen = access.restrict_settings(with_mode(settings, "passcode", **BOUND), INSIDE["passcode"])
+    seen = policy.restrict_settings(with_mode(settings, "passcode", **BOUND), INSIDE["passcode"])
     client.request_policy.check_request(
         msgspec.structs.replace(NULL, **changes), seen, client.Secrets()
     )

@@ -8,13 +8,13 @@ import time
 import msgspec
 import pytest
 
-from evalcore import access
-from evalcore.access import OPERATOR, AccessDenied
+from evalcore.access import policy
+from evalcore.access.policy import OPERATOR, AccessDenied
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import Completion, GenerationRequest, Message, Progress, TargetSpec, Usage
-from evalcore.runner import client, quotas
-from evalcore.runner.request import RunRequest
-from evalcore.runner.run_budget import RunBudget, estimate_usage
+from evalcore.runner import client, request_policy
+from evalcore.runner.limits import RunBudget, estimate_usage
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Price, Settings
 from evalcore.targets.base import TargetInfo
 from tests.support.loopback_server import serve
@@ -35,57 +35,57 @@ def limited(settings) -> Settings:
 
 def test_runs_of_a_day_are_counted_in_the_store(limited):
     who = INSIDE["passcode"]
-    mark, now = access.compute_visitor_id(limited, who), time.time()
+    mark, now = policy.compute_visitor_id(limited, who), time.time()
     planned(limited, "passcode", mark, created=now - 90_000, cost=0.0)  # the day before
     planned(limited, "passcode", "another", created=now - 50, cost=0.0)
     planned(limited, "", "", created=now - 40, cost=9.0)  # the operator's
     planned(limited, "passcode", mark, created=now - 30, cost=0.0)
     gone = planned(limited, "passcode", mark, created=now - 20, cost=0.0)
-    quotas.check_quota(limited, who)
+    request_policy.check_quota(limited, who)
     with pytest.raises(AccessDenied, match="3 runs a day"):
-        quotas.check_quota(limited, who, 2)
+        request_policy.check_quota(limited, who, 2)
     client.delete_run(gone.run_id, limited, visitor=who)
     planned(limited, "passcode", mark, created=now - 10, cost=0.0)
     with pytest.raises(AccessDenied, match="3 runs a day to each visitor; 3 were started"):
-        quotas.check_quota(limited, who)
+        request_policy.check_quota(limited, who)
     with pytest.raises(AccessDenied, match="3 runs a day"):
         client.launch_run(NULL, {}, limited, visitor=who)
-    quotas.check_quota(limited, OPERATOR)
+    request_policy.check_quota(limited, OPERATOR)
 
 
 def test_runs_at_once_are_limited(limited):
     who, now = INSIDE["passcode"], time.time()
     planned(limited, "passcode", "a", created=now)
-    quotas.check_quota(limited, who)
+    request_policy.check_quota(limited, who)
     waiting = planned(limited, "passcode", "b", created=now)
     with pytest.raises(AccessDenied, match="2 runs at once"):
-        quotas.check_quota(limited, who)
-    quotas.check_quota(limited, who, resumed_run=waiting.run_id)
+        request_policy.check_quota(limited, who)
+    request_policy.check_quota(limited, who, resumed_run=waiting.run_id)
 
 
 def test_the_money_of_a_day_is_counted_and_kept_for_runs_at_work(limited):
     who, now = INSIDE["passcode"], time.time()
     planned(limited, "passcode", "a", created=now - 60, cost=2.5)
-    quotas.check_quota(limited, who)
+    request_policy.check_quota(limited, who)
     ended = planned(limited, "passcode", "b", created=now - 50, cost=0.6)
     with pytest.raises(AccessDenied, match=r"\$4 a day"):
-        quotas.check_quota(limited, who)
+        request_policy.check_quota(limited, who)
     (ended.path / "progress.json").write_bytes(
         msgspec.json.encode(Progress(run_id=ended.run_id, state="incomplete", cost=0.1))
     )
-    quotas.check_quota(limited, who)
+    request_policy.check_quota(limited, who)
     planned(limited, "passcode", "c", created=now)  # its whole budget may yet be spent
     with pytest.raises(AccessDenied, match=r"\$4 a day"):
-        quotas.check_quota(limited, who)
+        request_policy.check_quota(limited, who)
     free = msgspec.structs.replace(limited, day_budget=0.0)
-    quotas.check_quota(free, who)
+    request_policy.check_quota(free, who)
 
 
 def test_an_unknown_cost_counts_as_the_whole_budget(limited):
     folder = planned(limited, "passcode", "a", created=time.time() - 60, cost=0.0)
     plain = json.loads((folder.path / "progress.json").read_bytes()) | {"cost": None}
     (folder.path / "progress.json").write_text(json.dumps(plain))
-    assert quotas.compute_quota_usage(limited, INSIDE["passcode"]).spent == 1.0
+    assert request_policy.compute_quota_usage(limited, INSIDE["passcode"]).spent == 1.0
 
 
 def test_a_purse_is_emptied_and_then_nothing_is_asked():
@@ -146,10 +146,10 @@ def test_a_run_ends_where_its_budget_does(settings):
             max_samples=12,
             concurrency=1,
         )
+        from evalcore.access.secrets import Secrets
         from evalcore.runner import channels
         from evalcore.runner.execute import execute_run
         from evalcore.runner.plan import create_folder, plan_run
-        from evalcore.secrets import Secrets
 
         folder = create_folder(plan_run(request, bound), bound)
         original = channels.Channels.__init__

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from evalcore.benchmarks.agent_loop import Tools, run_agent
 from evalcore.benchmarks.agents import Tool
-from evalcore.benchmarks.agents.agent import Tools, run_agent
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.registry import instantiate_benchmark
 from evalcore.records import Completion, ToolCall

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from evalcore.benchmarks.agent_loop import AgentLoop
 from evalcore.benchmarks.agents import Tool
-from evalcore.benchmarks.agents.loop import AgentLoop
 from evalcore.records import Completion, Message, ToolCall
 
 TOOLS = (

@@ -7,17 +7,22 @@ import re
 import pytest
 
 from evalcore.benchmarks.gaia import score
-from evalcore.benchmarks.gaia import verdict as gaia_verdict
+from evalcore.benchmarks.gaia import score as gaia_verdict
 from evalcore.benchmarks.gaia.score import question_scorer
 from evalcore.benchmarks.swe_bench import verdict as swe_verdict
-from evalcore.benchmarks.swe_bench.evidence import _MISSING as MISSING
-from evalcore.benchmarks.swe_bench.execution.hardened import FLAGS
-from evalcore.benchmarks.swe_bench.execution.resolution import Execution
-from evalcore.benchmarks.swe_bench.execution.validate import _explain_gold_failure
-from evalcore.benchmarks.swe_bench.log_parsers.status import ERROR, FAILED, PASSED, SKIPPED, XFAIL
-from evalcore.benchmarks.swe_bench.patches.problems import PROBLEMS
+from evalcore.benchmarks.swe_bench.evaluate_patch import FLAGS, _explain_gold_failure
+from evalcore.benchmarks.swe_bench.grade import Execution
+from evalcore.benchmarks.swe_bench.log_parsers.result_lines import (
+    ERROR,
+    FAILED,
+    PASSED,
+    SKIPPED,
+    XFAIL,
+)
+from evalcore.benchmarks.swe_bench.patches.parsed_patch import PROBLEMS
+from evalcore.benchmarks.swe_bench.verdict import _MISSING as MISSING
 from evalcore.i18n import LANGUAGES, lookup_text, translate_note
-from evalcore.sandbox import detect, diagnostics
+from evalcore.sandbox import program
 from evalcore.sandbox.supervise import SandboxBroken
 from tests.support import agentic_runs
 from tests.support.boards import settings_in
@@ -38,7 +43,7 @@ UNUSABLE = [
     run(report={"tests_status": {"FAIL_TO_PASS": {"failure": []}}}),
     Execution("a__b-1", "0" * 64),
 ]
-OPEN = detect._evaluate_probe("bubblewrap", {"network": False, "files": True})
+OPEN = program._evaluate_probe("bubblewrap", {"network": False, "files": True})
 SENTENCES = [
     *(note.format(part="17 km", found=3, index=2) for note in score.COMPARISON_NOTES.values()),
     gaia_verdict._HIDDEN_NOTE,
@@ -56,9 +61,9 @@ SENTENCES = [
     f"{swe_verdict._UNUSABLE_NOTE} its tests pass without a patch",
     "The official harness has no result: the harness left no report; the harness ended with: x",
     *PROBLEMS.values(),
-    *(f"{row.reason.problem} {row.reason.fix}" for row in diagnostics._DIAGNOSES),
-    " ".join(diagnostics.diagnose_failure("an unheard-of complaint")),
-    f"{detect._LINUX_ONLY} Use Linux, a virtual machine or a container.",
+    *(f"{row.reason.problem} {row.reason.fix}" for row in program._DIAGNOSES),
+    " ".join(program.diagnose_failure("an unheard-of complaint")),
+    f"{program._LINUX_ONLY} Use Linux, a virtual machine or a container.",
     f"{OPEN.problem} {OPEN.fix}",
     str(SandboxBroken("namespaces", "no reason")),
     "sandbox: not up after 20 s",

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from evalcore.benchmarks import agents
-from evalcore.benchmarks.agents.braces import find_balanced_spans
-from evalcore.benchmarks.agents.text import MAX_CALLS, parse_text_turn
+from evalcore.benchmarks.agents import MAX_CALLS, find_balanced_spans, parse_text_turn
 from evalcore.records import Completion, ToolCall
 from tests.support import tau
 

@@ -10,10 +10,10 @@ import httpx2
 import pandas as pd
 import pytest
 
-from evalcore.queries import boards, runs, stored_boards
-from evalcore.queries.cases import CaseFilter, case_page
+from evalcore.views import boards, runs, stored_boards
+from evalcore.views.cases import CaseFilter, case_page
 from evalcore.web import answers, resources
-from evalcore.web.schemas import ITEMS
+from evalcore.web.resources import ITEMS
 from tests.support.api import V1, client, fill, items
 from tests.support.boards import Plan, make_run
 from tests.support.page_stores import corrupt_run
@@ -223,7 +223,7 @@ def test_tags_of_other_parameters_differ(full, api):
 def test_an_answer_during_changes_has_no_tag(full, api, monkeypatch):
     count = iter(range(100))
     monkeypatch.setattr(
-        "evalcore.queries.stored_boards.headers_signature", lambda settings: str(next(count))
+        "evalcore.views.stored_boards.headers_signature", lambda settings: str(next(count))
     )
     answer = api.get(f"{V1}/boards")
     assert answer.status_code == 200
@@ -241,7 +241,7 @@ def test_head_is_get_without_the_body(full, api, path):
 def test_a_ranking_asked_for_by_many_at_once_is_worked_out_once(full, api, monkeypatch):
     made, ranked = [], stored_boards.rank_board_runs
     monkeypatch.setattr(
-        "evalcore.queries.stored_boards.rank_board_runs",
+        "evalcore.views.stored_boards.rank_board_runs",
         lambda *given: made.append(given) or ranked(*given),
     )
     with ThreadPoolExecutor(6) as pool:

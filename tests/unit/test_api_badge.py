@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from evalcore.queries import boards, stored_boards
+from evalcore.views import boards, stored_boards
 from evalcore.web.badge import Badge, render_badge_svg
 from tests.support.api import HOSTILE, client, fill
 from tests.support.boards import Plan, make_run

@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from evalcore.access import OPERATOR
+from evalcore.access.policy import OPERATOR
+from evalcore.access.secrets import Secrets
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import Completion, GenerationRequest, TargetSpec
 from evalcore.runner import client
-from evalcore.runner import service as service_verbs
-from evalcore.runner.request import RunRequest
-from evalcore.secrets import Secrets
+from evalcore.runner.jobs import run_service as service_verbs
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
 from evalcore.targets import application, registry
 from tests.support.task_service import serve

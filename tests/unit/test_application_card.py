@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from evalcore.access.secrets import Secrets
 from evalcore.errors import UsageError
 from evalcore.records import TargetSpec
-from evalcore.secrets import Secrets
 from evalcore.settings import Settings
 from evalcore.targets import application_card, registry
-from evalcore.targets import application_values as values
+from evalcore.targets import application_card as values
 from evalcore.targets.application_card import Condition
-from evalcore.targets.endpoints import same_host
+from evalcore.targets.registry import same_host
 
 KEY = "canary-Zq7x-0123456789-KEY"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "application.yaml"

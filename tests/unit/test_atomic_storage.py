@@ -10,9 +10,7 @@ import pytest
 from tinydb import TinyDB, where
 
 from evalcore.errors import IndexFileError
-from evalcore.store.atomic_storage import AtomicStorage, file_signature
-from evalcore.store.keyed_table import KeyedDatabase
-from evalcore.store.lazy_document import LazyDocument
+from evalcore.store.tinydb_storage import AtomicStorage, KeyedDatabase, LazyDocument, file_signature
 
 TABLES = {"runs": {"a": {"score": 1, "tags": ["x"]}}}
 

@@ -10,8 +10,8 @@ import pytest
 
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.records import GenerationRequest, TargetSpec
+from evalcore.targets.base import Control
 from evalcore.targets.baseline import Baseline
-from evalcore.targets.control import Control
 
 
 @pytest.fixture

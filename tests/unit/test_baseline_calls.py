@@ -9,8 +9,7 @@ import pytest
 
 from evalcore.errors import TargetFailure
 from evalcore.records import GenerationRequest, Message, TargetSpec
-from evalcore.targets.baseline import Baseline
-from evalcore.targets.baseline_calls import build_keyword_call
+from evalcore.targets.baseline import Baseline, build_keyword_call
 from tests.support.bfcl import function
 
 WEATHER = function("city.weather", {"city": "string", "days": "integer"}, ("city", "days"))

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.bfcl.aggregate import GROUPS, OVERALL_WEIGHTS, Tally, group_scores
-from evalcore.benchmarks.bfcl.categories import AGENTIC, MULTI_TURN, SINGLE_TURN
-from evalcore.benchmarks.bfcl.flagged import FLAGGED, list_flagged_ids
+from evalcore.benchmarks.bfcl.categories import (
+    AGENTIC,
+    GROUPS,
+    MULTI_TURN,
+    OVERALL_WEIGHTS,
+    SINGLE_TURN,
+    Tally,
+    group_scores,
+)
+from evalcore.benchmarks.bfcl.dataset import FLAGGED, list_flagged_ids
 
 ALL = (*SINGLE_TURN, *MULTI_TURN, *AGENTIC)
 

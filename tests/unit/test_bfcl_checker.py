@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evalcore.benchmarks.bfcl.checker import check_calls
-from evalcore.benchmarks.bfcl.checker.groups import GROUPS, classify_call_error
+from evalcore.benchmarks.bfcl.checker.arguments import GROUPS, classify_call_error
 from tests.support.bfcl import function
 
 ITEMS = {"type": "array", "items": {"type": "string"}}

@@ -8,12 +8,12 @@ import pytest
 
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.bfcl.dataset import sample_to_entry
-from evalcore.benchmarks.bfcl.multi_turn.replay import ground_truth
+from evalcore.benchmarks.bfcl.multi_turn.conversations import ground_truth
 from evalcore.errors import UsageError
 from evalcore.exchange.bfcl import exporter
 from evalcore.exchange.bfcl.exporter import build_prediction, write_result_files
-from evalcore.exchange.bfcl.rescored import build_rescored_episode as rescored_episode
 from evalcore.exchange.bfcl.results import Prediction, read_results
+from evalcore.exchange.bfcl.results import build_rescored_episode as rescored_episode
 from evalcore.records import (
     Completion,
     Episode,

@@ -15,10 +15,8 @@ from msgspec import structs
 from evalcore.benchmarks.bfcl.categories import V3_ALIASES
 from evalcore.benchmarks.bfcl.entry import load_folder
 from evalcore.errors import UsageError
-from evalcore.exchange.bfcl import fetch, files, wheel
-from evalcore.exchange.bfcl.fetch import fetch_bfcl
-from evalcore.exchange.bfcl.hub import DATASET
-from evalcore.exchange.bfcl.wheel import OFFICIAL_RELEASE, BfclRelease
+from evalcore.exchange.bfcl import fetch
+from evalcore.exchange.bfcl.fetch import DATASET, OFFICIAL_RELEASE, BfclRelease, fetch_bfcl
 from evalcore.settings import Settings
 from tests.support import quiet_server
 from tests.support.bfcl_wheel import NAME, entry_line, make_wheel
@@ -38,7 +36,7 @@ def test_the_known_files_of_a_wheel_come_out_and_nothing_else(tmp_path):
     said: list[str] = []
     folder = tmp_path / "deep" / "data"
     told = fetch_bfcl(folder, tmp_path / "w" / NAME, said.append, release)
-    assert everything(folder) == {*files.wheel_members(), fetch.NOTE_FILE}
+    assert everything(folder) == {*fetch.wheel_members(), fetch.NOTE_FILE}
     assert everything(tmp_path) == {f"deep/data/{n}" for n in everything(folder)} | {f"w/{NAME}"}
     assert list((tmp_path / "deep").iterdir()) == [folder]
     assert (told.version, told.licence, told.already) == ("v4", "Apache-2.0", False)
@@ -126,7 +124,7 @@ def test_a_folder_that_lost_a_file_or_holds_the_other_version_is_named(tmp_path)
 )
 def test_a_wheel_without_a_file_or_beyond_a_limit(tmp_path, monkeypatch, without, more, problem):
     release = make_wheel(tmp_path, without, more)
-    monkeypatch.setattr(wheel, "_FILE_LIMIT", 98)
+    monkeypatch.setattr(fetch, "_FILE_LIMIT", 98)
     with pytest.raises(UsageError, match=problem):
         fetch_bfcl(tmp_path / "data", tmp_path / NAME, silent, release)
     assert everything(tmp_path) == {NAME}
@@ -149,14 +147,14 @@ def test_pip_downloads_from_where_the_user_told_it_to(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
     told = fetch_bfcl(tmp_path / "data", "wheel", silent, release)
-    assert everything(tmp_path / "data") == {*files.wheel_members(), fetch.NOTE_FILE}
-    assert len(told.files) == len(files.wheel_members())
+    assert everything(tmp_path / "data") == {*fetch.wheel_members(), fetch.NOTE_FILE}
+    assert len(told.files) == len(fetch.wheel_members())
     with pytest.raises(UsageError, match=r"could not download bfcl-eval==0\.0\.1: .*--from"):
         fetch_bfcl(tmp_path / "other", "wheel", silent, BfclRelease("0.0.1", ""))
 
 
 def test_without_pip_it_says_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr(wheel, "find_spec", lambda name: None)
+    monkeypatch.setattr(fetch, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match="ensurepip"):
         fetch_bfcl(tmp_path / "data", "wheel", silent)
 
@@ -177,7 +175,7 @@ def test_the_real_wheel_holds_every_known_file(tmp_path):
         pytest.skip(f"the official wheel cannot be downloaded here: {error}")
     entries = load_folder(tmp_path / "data")
     assert len(entries) == 1390 + 2251 + 800
-    assert len(told.files) == len(files.wheel_members())
+    assert len(told.files) == len(fetch.wheel_members())
 
 
 @contextmanager
@@ -200,7 +198,7 @@ def hub(replies):
 
 @pytest.fixture
 def replies() -> dict[str, bytes]:
-    return {name: entry_line(name).encode() for name in files.list_official_files("v3")}
+    return {name: entry_line(name).encode() for name in fetch.list_official_files("v3")}
 
 
 def test_the_hub_gives_the_v3_files(tmp_path, monkeypatch, replies):
@@ -208,7 +206,7 @@ def test_the_hub_gives_the_v3_files(tmp_path, monkeypatch, replies):
     with hub(replies) as address:
         monkeypatch.setenv("HF_ENDPOINT", f"{address}/")
         told = fetch_bfcl(tmp_path / "data", "hub", said.append)
-    assert everything(tmp_path / "data") == {*files.list_official_files("v3"), fetch.NOTE_FILE}
+    assert everything(tmp_path / "data") == {*fetch.list_official_files("v3"), fetch.NOTE_FILE}
     assert {"BFCL_v3_simple.json", "possible_answer/BFCL_v3_java.json"} <= set(told.files)
     assert (told.version, told.source) == ("v3", "hub")
     assert DATASET in told.origin
@@ -217,7 +215,7 @@ def test_the_hub_gives_the_v3_files(tmp_path, monkeypatch, replies):
 
 @pytest.mark.parametrize("body", [None, b"<html>log in</html>", b"{" + b" " * 9999])
 def test_a_hub_without_the_files_leaves_nothing(tmp_path, monkeypatch, replies, body):
-    monkeypatch.setattr("evalcore.exchange.bfcl.hub._FILE_LIMIT", 9000)
+    monkeypatch.setattr("evalcore.exchange.bfcl.fetch._FILE_LIMIT", 9000)
     replies["BFCL_v3_parallel.json"] = body
     with hub(replies) as address:
         monkeypatch.setenv("HF_ENDPOINT", address)
@@ -243,7 +241,7 @@ def test_where_the_data_goes(tmp_path):
 def test_a_folder_as_the_hub_has_it_reads_like_todays(tmp_path):
     official = shared_data("bfcl")
     earlier = {today: name for name, today in V3_ALIASES.items()}
-    for name in files.list_official_files("v4"):
+    for name in fetch.list_official_files("v4"):
         text = (official / name).read_text(encoding="utf-8")
         for today, before in earlier.items():
             name = name.replace(f"_{today}.json", f"_{before}.json")
@@ -251,7 +249,7 @@ def test_a_folder_as_the_hub_has_it_reads_like_todays(tmp_path):
         place = tmp_path / name.replace("BFCL_v4_", "BFCL_v3_")
         place.parent.mkdir(exist_ok=True)
         place.write_text(text, encoding="utf-8")
-    assert everything(tmp_path) == set(files.list_official_files("v3"))
+    assert everything(tmp_path) == set(fetch.list_official_files("v3"))
     today, before = load_folder(official), load_folder(tmp_path)
     assert len(before) == 3641 + 800
     assert [one.category for one in before] == [one.category for one in today]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evalcore.benchmarks.bfcl.checker import check_calls
-from evalcore.benchmarks.bfcl.checker.java_values import LONGEST, java_value
-from evalcore.benchmarks.bfcl.checker.javascript_values import javascript_value
+from evalcore.benchmarks.bfcl.checker.source_literals import LONGEST, java_value, javascript_value
 from tests.support.bfcl import function
 from tests.support.hangs import stop_hang
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.benchmarks.bfcl.multi_turn.apis import (
+from evalcore.benchmarks.bfcl.multi_turn.simulators import (
     OFFICIAL_APIS,
     OWN_APIS,
     VARIABLE,
     Installation,
     find_api,
     find_installation,
+    open_simulators,
     read_documents,
 )
-from evalcore.benchmarks.bfcl.multi_turn.simulators import open_simulators
 from evalcore.errors import DatasetError, EnvironmentFailure
 from tests.support.bfcl_multi_turn import shelf_entry
 

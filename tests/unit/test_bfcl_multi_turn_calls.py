@@ -7,7 +7,11 @@ import os
 import pytest
 
 from evalcore.benchmarks.bfcl.decode import DecodeError
-from evalcore.benchmarks.bfcl.multi_turn.calls import calls_to_text, evaluate_call, list_call_steps
+from evalcore.benchmarks.bfcl.multi_turn.service import (
+    calls_to_text,
+    evaluate_call,
+    list_call_steps,
+)
 
 
 def seen(*positional, **named):

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import pytest
 
 from evalcore.benchmarks.bfcl.decode import decode_calls
-from evalcore.benchmarks.bfcl.multi_turn.loop import (
+from evalcore.benchmarks.bfcl.multi_turn.conversations import (
     MAX_TURN_STEPS,
     NEW_FUNCTIONS_MESSAGE,
     NOT_RUN,
+    check_prediction,
     run_conversation,
 )
-from evalcore.benchmarks.bfcl.multi_turn.replay import check_prediction
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators
 from evalcore.errors import DatasetError, TargetFailure
 from evalcore.records import Completion, Failure, ToolCall, from_json, to_json

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from evalcore.benchmarks.bfcl.multi_turn.checkers import find_first_difference, missing_results
-from evalcore.benchmarks.bfcl.multi_turn.replay import (
+from evalcore.benchmarks.bfcl.multi_turn.conversations import (
     ERROR_TYPES,
     check_prediction,
     examine_prediction,
 )
+from evalcore.benchmarks.bfcl.multi_turn.service import find_first_difference, missing_results
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.records import from_json, to_json

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.benchmarks.bfcl.aggregate import Tally
+from evalcore.benchmarks.bfcl.categories import Tally
 from evalcore.benchmarks.bfcl.multi_turn import simulators
 from evalcore.errors import DatasetError, UsageError
 from evalcore.exchange.bfcl import exporter
 from evalcore.exchange.bfcl.fetch import default_folder
 from evalcore.exchange.bfcl.importer import BfclImportSource, import_bfcl_results
 from evalcore.exchange.bfcl.results import Prediction, read_claims, read_results
-from evalcore.exchange.fetched import NOTE_FILE
+from evalcore.exchange.hub_datasets import NOTE_FILE
 from evalcore.intake import json_text
-from evalcore.store import published as published_file
+from evalcore.store import run_folder as published_file
 from evalcore.store.index import open_index
 from evalcore.store.run_folder import find_run
 from tests.support.bfcl_results import (

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from evalcore import settings as configuration
+from evalcore.access.secrets import Secrets
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN
 from evalcore.records import RunSummary, Verdict
 from evalcore.runner.execute import execute_run
 from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.request import RunRequest
-from evalcore.secrets import Secrets
+from evalcore.runner.run_request import RunRequest
 from evalcore.store.run_folder import RunFolder
 from tests.support.tool_server import serve
 

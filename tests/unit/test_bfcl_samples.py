@@ -9,12 +9,16 @@ import pytest
 
 from evalcore.benchmarks import registry
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.bfcl.aggregate import Tally, group_scores
 from evalcore.benchmarks.bfcl.card import CARD
-from evalcore.benchmarks.bfcl.categories import MULTI_TURN, SINGLE_TURN
+from evalcore.benchmarks.bfcl.categories import (
+    MULTI_TURN,
+    SINGLE_TURN,
+    Tally,
+    compute_entry_weights,
+    group_scores,
+)
 from evalcore.benchmarks.bfcl.dataset import sample_to_entry
 from evalcore.benchmarks.bfcl.entry import load_folder
-from evalcore.benchmarks.bfcl.weights import compute_entry_weights
 from evalcore.errors import UsageError
 from evalcore.records import Episode, Sample, Verdict, from_json, to_json
 from tests.support.bfcl_results import data_folder

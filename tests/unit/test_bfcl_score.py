@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.bfcl.irrelevance import classify_abstention, is_infrastructure_error
-from evalcore.benchmarks.bfcl.reference import (
+from evalcore.benchmarks.bfcl.answers import (
     ABSTENTION,
     prompt_text,
     reference_answer,
@@ -13,7 +12,9 @@ from evalcore.benchmarks.bfcl.reference import (
     tool_calls,
 )
 from evalcore.benchmarks.bfcl.score import (
+    classify_abstention,
     decode_answer,
+    is_infrastructure_error,
     score_all_views,
     score_fuzzy,
     score_official,

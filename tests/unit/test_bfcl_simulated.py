@@ -11,10 +11,8 @@ import pytest
 
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN
 from evalcore.benchmarks.bfcl.entry import load_folder
-from evalcore.benchmarks.bfcl.simulated.greenhouse import Greenhouse
-from evalcore.benchmarks.bfcl.simulated.greenhouse_stock import BATCHES, READINGS
-from evalcore.benchmarks.bfcl.simulated.library_desk import LibraryDesk
-from evalcore.benchmarks.bfcl.simulated.library_stock import ROWS
+from evalcore.benchmarks.bfcl.simulated.greenhouse import BATCHES, READINGS, Greenhouse
+from evalcore.benchmarks.bfcl.simulated.library_desk import ROWS, LibraryDesk
 from tests.support.hangs import stop_hang
 from tests.support.shared_data import ROOT
 

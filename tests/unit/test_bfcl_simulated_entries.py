@@ -9,7 +9,7 @@ import pytest
 
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN
 from evalcore.benchmarks.bfcl.entry import load_folder
-from evalcore.benchmarks.bfcl.multi_turn.replay import examine_prediction
+from evalcore.benchmarks.bfcl.multi_turn.conversations import examine_prediction
 from evalcore.benchmarks.bfcl.multi_turn.simulators import open_simulators
 from tests.support.shared_data import ROOT
 

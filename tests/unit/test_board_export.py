@@ -9,10 +9,10 @@ import re
 
 import pytest
 
-from evalcore.cli import main
-from evalcore.cli_board import BOARD_FORMATS
+from evalcore.cli.boards import BOARD_FORMATS
+from evalcore.cli.main import main
 from evalcore.exchange import board_export
-from evalcore.queries import boards, stored_boards
+from evalcore.views import boards, stored_boards
 from tests.support.api import HOSTILE, client, fill
 from tests.support.boards import Plan, make_run
 from tests.support.pages import store as store

@@ -8,8 +8,8 @@ import pytest
 
 from evalcore import settings
 from evalcore.catalog import BenchmarkCard, MetricCard, SuiteCard, benchmark_cards, suite_cards
-from evalcore.queries import api_payloads, boards, metrics, ranking, trend
-from evalcore.queries.board_words import board_title, suite_title
+from evalcore.views import boards, payloads, ranking, stored_boards, targets
+from evalcore.views.board_titles import board_title, suite_title
 from tests.support.headers import header, score
 
 MEMBERS = suite_cards()["sql"].memberships[0]
@@ -87,14 +87,14 @@ def test_who_ran_the_further_column_alone_is_listed_and_not_ranked(added: str) -
 
 def test_the_best_of_a_metric_does_not_wait_for_the_further_column(added: str) -> None:
     headers = [full("openai:a", 1)]
-    best = metrics.find_score_extremes(headers, default(headers))[0]
+    best = targets.find_score_extremes(headers, default(headers))[0]
     headers.append(header("openai:a", 2, sums=score("s", complete=False)))
-    assert metrics.find_score_extremes(headers, default(headers))[0] == best
+    assert targets.find_score_extremes(headers, default(headers))[0] == best
 
 
 def test_a_run_of_the_further_column_is_no_point_of_the_suites_trend(added: str) -> None:
     headers = [full("openai:a", 1), header("openai:a", 2, sums=score("s"))]
-    frame = trend.build_score_trend(headers, default(headers), ranking.SUITE, {"openai:a"})
+    frame = stored_boards.build_score_trend(headers, default(headers), ranking.SUITE, {"openai:a"})
     assert list(frame["run_id"]) == [headers[0].run_id]
 
 
@@ -141,7 +141,7 @@ def test_a_new_version_waits_until_nobody_loses_a_rank(versions: tuple[str, ...]
     assert first.identity != second.identity
     assert set(statuses(headers, first).values()) == {"ranked"}
     assert "Suite version 1" in board_title(second, "en")
-    assert api_payloads.board_data(headers, second)["members"] == list(MEMBERS)
+    assert payloads.board_data(headers, second)["members"] == list(MEMBERS)
 
 
 def test_the_operators_members_make_a_board_of_its_own(

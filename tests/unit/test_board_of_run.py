@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from evalcore.queries import boards
-from evalcore.queries.ranking import SUITE, list_board_orders
-from evalcore.queries.stored_boards import find_run_board
+from evalcore.views import boards
+from evalcore.views.ranking import SUITE, list_board_orders
+from evalcore.views.stored_boards import find_run_board
 from tests.support.headers import header, score
 
 KEYS = ["sql_understanding", "dialect_conversion", "sql_optimization"]

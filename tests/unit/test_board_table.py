@@ -5,21 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from evalcore.access import OPERATOR
-from evalcore.queries import (
-    board_periods,
-    board_rules,
-    board_table,
-    boards,
-    facts,
-    leaders,
-    recent_targets,
-)
-from evalcore.queries.ranking import SUITE
-from evalcore.queries.stored_boards import load_run_headers
-from evalcore.queries.trend import build_score_trend
+from evalcore.access.policy import OPERATOR
 from evalcore.settings import Price
 from evalcore.target_cards import TargetCard, save_card
+from evalcore.views import board_table, boards, comparison_runs, stored_boards, targets
+from evalcore.views.ranking import SUITE
+from evalcore.views.stored_boards import build_score_trend, load_run_headers
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
 from tests.support.headers import SQL, header, score, two_benchmarks
 
@@ -65,7 +56,7 @@ def test_months_are_those_of_the_board_alone(settings):
     make_run(settings, Plan(target="openai:a", created_at=day("2026-09-10"), mode="scale"))
     make_run(settings, Plan(target="openai:a", created_at=day("2026-11-10")))
     assert table(settings).months == ("2026-11",)
-    assert len(board_periods.select_runs_between(load_run_headers(settings), "", "2026-09")) == 1
+    assert len(stored_boards.select_runs_between(load_run_headers(settings), "", "2026-09")) == 1
 
 
 def test_cards_give_names_makers_and_sizes(settings):
@@ -75,7 +66,7 @@ def test_cards_give_names_makers_and_sizes(settings):
     save_card(settings, OPERATOR, "openai:strong", card)
     first, second = table(settings).frame.to_dict("records")
     assert (first["name"], first["organization"]) == ("Strong 1", "Maker")
-    assert (first["parameters"], first["weights"]) == (7.5, facts.CLOSED)
+    assert (first["parameters"], first["weights"]) == (7.5, board_table.CLOSED)
     assert (second["name"], second["weights"]) == ("openai:weak", "")
     assert second["parameters"] != second["parameters"]
 
@@ -83,7 +74,7 @@ def test_cards_give_names_makers_and_sizes(settings):
 def test_a_logo_that_is_no_picture_of_ours_is_left_out():
     row = boards.Row("openai:a", "openai:a", {SQL: header("openai:a", 1)})
     card = TargetCard(logo="https://evil.invalid/i.png")
-    found = facts.build_target_facts([row], {"openai:a": card}, settings_in_nowhere())
+    found = board_table.build_target_facts([row], {"openai:a": card}, settings_in_nowhere())
     assert found.loc["openai:a", "logo"] == ""
 
 
@@ -111,16 +102,16 @@ def test_a_price_is_of_the_list_free_or_unknown(target, options, dollars):
         settings_in_nowhere(), prices={"mine": Price(input=2.0, output=6.0)}
     )
     run = msgspec.structs.replace(header(target, 1), target_options=options)
-    assert facts.find_token_price(run, settings) == dollars
+    assert board_table.find_token_price(run, settings) == dollars
 
 
 def test_new_is_who_came_lately_to_an_older_board():
     old = msgspec.structs.replace(header("openai:old", 1), created_at=day("2026-08-01"))
     runs = [old, header("openai:old", 20), header("openai:late", 19), header("control:null", 19)]
     board = boards.list_boards(runs, "sql")[0]
-    assert recent_targets.find_recent_targets(runs, board, {}) == {"openai:late"}
-    assert recent_targets.find_recent_targets(runs[1:], board, {}) == frozenset()
-    assert recent_targets.find_recent_targets([], board, {}) == frozenset()
+    assert board_table.find_recent_targets(runs, board, {}) == {"openai:late"}
+    assert board_table.find_recent_targets(runs[1:], board, {}) == frozenset()
+    assert board_table.find_recent_targets([], board, {}) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -139,7 +130,7 @@ def test_a_release_within_thirty_days_is_new_too(released, new):
     runs = [header("openai:a", 20)]
     board = boards.list_boards(runs, "sql")[0]
     assert (
-        recent_targets.find_recent_targets(runs, board, {"openai:a": released}) == {"openai:a"}
+        board_table.find_recent_targets(runs, board, {"openai:a": released}) == {"openai:a"}
     ) is new
 
 
@@ -162,14 +153,14 @@ def test_a_leader_counts_who_is_within_reach():
         header("openai:c", 1, **{SQL: score(value=50.0)}),
         header("openai:d", 1, **{SQL: score(value=80.0, low=None, high=None)}),
     )
-    (found,) = leaders.find_leaders(rows, named(rows), [SQL])
+    (found,) = targets.find_leaders(rows, named(rows), [SQL])
     assert (found.identity, found.score, found.equal, found.near) == ("openai:a", 80.0, 1, 2)
 
 
 def test_equals_go_to_the_better_ranked_and_parts_without_scores_are_left_out():
     _, rows = rows_of(header("openai:b", 1), header("openai:a", 1))
     frame = named(sorted(rows, key=lambda row: row.identity))
-    found = leaders.find_leaders(rows, frame, [SQL, f"{SQL}/execution_accuracy"])
+    found = targets.find_leaders(rows, frame, [SQL, f"{SQL}/execution_accuracy"])
     assert [(one.part, one.identity, one.equal) for one in found] == [(SQL, "openai:a", 1)]
 
 
@@ -178,7 +169,7 @@ def test_a_leader_whose_interval_begins_at_zero_reaches_that_far_down():
         header("openai:a", 1, **{SQL: score(value=3.0, low=0.0, high=9.0)}),
         header("openai:b", 1, **{SQL: score(value=1.0, low=0.0, high=2.0)}),
     )
-    (found,) = leaders.find_leaders(rows, named(rows), [SQL])
+    (found,) = targets.find_leaders(rows, named(rows), [SQL])
     assert found.near == 1
 
 
@@ -213,18 +204,18 @@ def test_boards_tell_what_sets_them_apart(settings):
     make_run(settings, Plan(target="openai:b", mode="scale", cases=10))
     known = load_run_headers(settings)
     first, second = boards.list_boards(known, "sql")
-    (found,) = board_rules.find_column_differences(settings, known, first, second)
+    (found,) = comparison_runs.find_column_differences(settings, known, first, second)
     rules = {one.rule: (one.base, one.other) for one in found.differences}
     assert found.benchmark == BENCHMARK
     assert rules["options.mode"] == ("verified", "scale")
     assert {"dataset_hash", "samples"} <= set(rules)
-    assert board_rules.find_column_differences(settings, known, first, first) == ()
+    assert comparison_runs.find_column_differences(settings, known, first, first) == ()
 
 
 def test_boards_whose_runs_are_gone_are_apart_without_details(settings):
     runs = [header("openai:a", 1), header("openai:b", 2, **{SQL: score("c2")})]
     first, second = boards.list_boards(runs, "sql")
-    (found,) = board_rules.find_column_differences(settings, runs, first, second)
+    (found,) = comparison_runs.find_column_differences(settings, runs, first, second)
     assert found.differences == ()
     assert found.base is not None
     assert found.base.key != found.other.key

@@ -5,10 +5,9 @@ import pytest
 
 from evalcore.catalog import benchmark_cards
 from evalcore.i18n import LANGUAGES
-from evalcore.queries import board_filters, board_words, boards
-from evalcore.queries.ranking import SUITE
-from evalcore.web.preview import SharedRanking
-from evalcore.web.share import _describe_link
+from evalcore.views import board_table, board_titles, boards
+from evalcore.views.ranking import SUITE
+from evalcore.web.share import SharedRanking, _describe_link
 from tests.support.headers import header, score
 
 SQL = [card.key for card in benchmark_cards().values() if card.suite == "sql"]
@@ -27,11 +26,11 @@ def board_of(origin="executed", **datasets):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_ranking_by_one_benchmark_names_no_other(language):
     board = board_of()
-    titles = {key: board_words.benchmark_title(key, language) for key in SQL}
-    whole = board_words.ranked_title(board, SUITE, language)
+    titles = {key: board_titles.benchmark_title(key, language) for key in SQL}
+    whole = board_titles.ranked_title(board, SUITE, language)
     assert all(title in whole for title in titles.values())
     for by in SQL:
-        about = board_words.board_about(board, by, language)
+        about = board_titles.board_about(board, by, language)
         assert [key for key in SQL if titles[key] in about] == [by]
 
 
@@ -40,23 +39,23 @@ def test_a_published_ranking_names_its_benchmark_and_claims_no_engine(language):
     month = dict.fromkeys(SQL, "scale-2026-05")
     board = board_of("imported", **month)
     assert board.taken_over
-    assert board_filters.evidence_kinds(board) == []
+    assert board_table.evidence_kinds(board) == []
     for by in SQL:
-        title = board_words.benchmark_title(by, language)
-        assert title in board_words.board_about(board, by, language)
+        title = board_titles.benchmark_title(by, language)
+        assert title in board_titles.board_about(board, by, language)
         for metric in benchmark_cards()[by].metrics:
-            about = board_words.metric_about(board, by, metric.key, language)
+            about = board_titles.metric_about(board, by, metric.key, language)
             assert about != metric.about[language]
     ours = board_of()
     assert not ours.taken_over
-    assert board_filters.evidence_kinds(ours)
+    assert board_table.evidence_kinds(ours)
 
 
 def test_answers_that_were_scored_again_here_are_not_taken_over():
     board = board_of("imported", **dict.fromkeys(SQL, "bundle-ours"))
     assert board.published
     assert not board.taken_over
-    assert "engine" in board_words.metric_about(board, SQL[0], "execution_accuracy", "en")
+    assert "engine" in board_titles.metric_about(board, SQL[0], "execution_accuracy", "en")
 
 
 def test_a_shared_link_names_what_it_is_ranked_by():
@@ -64,8 +63,8 @@ def test_a_shared_link_names_what_it_is_ranked_by():
     row = {"status": "ranked", "identity": "a", "score": 50.0}
     found = SharedRanking(board, SQL[1], [row], {"a": "A"}, None, None)
     title, about = _describe_link(found, "", "en")
-    assert board_words.benchmark_title(SQL[1], "en") in about
-    assert board_words.benchmark_title(SQL[2], "en") not in about
+    assert board_titles.benchmark_title(SQL[1], "en") in about
+    assert board_titles.benchmark_title(SQL[2], "en") not in about
     assert title
 
 
@@ -79,8 +78,8 @@ def test_a_mode_that_executes_nothing_rests_on_what_it_does(benchmark):
     kind = "checked" if benchmark == "sql_understanding" else "judged"
     assert {column.evidence(one.key) for one in metrics} == {kind}
     board = msgspec.structs.replace(board, columns={benchmark: column})
-    assert board_filters.evidence_kinds(board) == [kind]
-    assert board_filters.shown_parts(board, ("executed",)) == []
+    assert board_table.evidence_kinds(board) == [kind]
+    assert board_table.shown_parts(board, ("executed",)) == []
     for one in metrics:
-        about = board_words.metric_about(board, benchmark, one.key, "en")
+        about = board_titles.metric_about(board, benchmark, one.key, "en")
         assert "real engine" not in about

@@ -2,8 +2,8 @@
 
 import pytest
 
-from evalcore.queries import boards
 from evalcore.store.headers import RunHeader
+from evalcore.views import boards
 from tests.support.headers import SQL, header, score, two_benchmarks
 
 __all__ = ["two_benchmarks"]  # a fixture

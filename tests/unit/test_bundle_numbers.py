@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from evalcore import cli
 from evalcore import settings as configuration
+from evalcore.cli import main
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.importer import import_bundle
 from evalcore.store.index import load_headers, open_index
@@ -62,5 +62,5 @@ def test_no_number_of_a_bundle_breaks_the_store(
     assert run in [header.run_id for header in load_headers(settings)]
     for verb in (["list", "runs"], ["show", run], ["board"]):
         capsys.readouterr()
-        assert cli.main([*verb, "--json", "--data", settings.data]) == 0
+        assert main.main([*verb, "--json", "--data", settings.data]) == 0
         json.loads(capsys.readouterr().out, parse_constant=pytest.fail)

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from evalcore import settings as configuration
+from evalcore.access.redaction import build_redactor, redact_sample, redact_spec
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.exporter import export_bundle
 from evalcore.exchange.bundle.importer import import_bundle
-from evalcore.privacy import build_redactor, redact_sample, redact_spec
 from evalcore.records import BenchmarkSpec, Failure, RunSpec, Sample, TargetSpec, to_json
 from evalcore.settings import Settings
 from evalcore.store.journal import Journal

@@ -9,19 +9,19 @@ import msgspec
 import pytest
 
 from evalcore import settings as configuration
-from evalcore.access import OPERATOR
+from evalcore.access.policy import OPERATOR
 from evalcore.catalog import benchmark_cards
-from evalcore.cli import main
+from evalcore.cli.main import main
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.importer import import_bundle
-from evalcore.queries.boards import list_boards
-from evalcore.queries.stored_boards import board_ranking
 from evalcore.runner import client
-from evalcore.sandbox.detect import detect_sandbox
+from evalcore.sandbox.program import detect_sandbox
 from evalcore.settings import Settings
-from evalcore.store import published
+from evalcore.store import run_folder
 from evalcore.store.index import load_headers
 from evalcore.store.run_folder import RunFolder
+from evalcore.views.boards import list_boards
+from evalcore.views.stored_boards import board_ranking
 from tests.support import agentic_runs
 from tests.support.bundles import bundled, changed, edit, edit_lines, files_of, finished
 from tests.support.cases import syntax_cases
@@ -128,7 +128,7 @@ def test_own_cases_are_scored_and_not_vouched_for(
     bundle = bundled(folder, here, tmp_path / "run.zip")
     first = import_bundle(bundle, there, progress=quiet)
     assert [(s.level, s.equal, s.known_cases) for s in first.scores] == [(1, 6, 0)]
-    told = published.read_published(RunFolder(there.runs_dir / first.run))
+    told = run_folder.read_published(RunFolder(there.runs_dir / first.run))
     assert [flag.kind for flag in told.scores[SQL].flags] == ["unknown_cases"]
     second = import_bundle(bundle, there, str(cases), progress=quiet)
     assert [(s.level, s.known_cases) for s in second.scores] == [(2, 6)]
@@ -173,7 +173,7 @@ def test_another_version_of_the_scorer_is_told_and_ours_counts(
     done = import_bundle(claimed, there, progress=quiet)
     (score,) = done.scores
     assert (score.level, score.claimed, score.recomputed, score.equal) == (1, 25.0, 0.0, 3)
-    told = published.read_published(RunFolder(there.runs_dir / done.run))
+    told = run_folder.read_published(RunFolder(there.runs_dir / done.run))
     assert [flag.kind for flag in told.scores[SQL].flags] == ["score_differs", "verdict_differs"]
     assert (
         RunFolder(there.runs_dir / done.run).read_summary().benchmarks[SQL].views["claimed"] == 25.0

@@ -19,7 +19,7 @@ from evalcore.benchmarks.sql_optimization.benchmark import SqlOptimization
 from evalcore.benchmarks.sql_optimization.card import CARD
 from evalcore.records import Episode, Sample, Verdict
 from evalcore.settings import ROOT
-from evalcore.sqlkit.engines.base import Limits
+from evalcore.sqlkit.engines import Limits
 from tests.support.engines import SERVERS, server_engine
 
 FOLDER = ROOT / "datasets" / "sql_optimization"

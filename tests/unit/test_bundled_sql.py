@@ -14,14 +14,14 @@ import msgspec
 import pytest
 
 from evalcore import settings as configuration
+from evalcore.access.secrets import Secrets
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
 from evalcore.records import Sample
 from evalcore.runner import dataset_check
 from evalcore.runner.execute import execute_run
 from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.request import RunRequest
-from evalcore.secrets import Secrets
+from evalcore.runner.run_request import RunRequest
 
 FOLDER = Path(configuration.load_settings().datasets) / "sql_understanding"
 LEAST = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.queries.calls import MAX_CALLS, pair_calls
+from evalcore.views.cases import MAX_CALLS, pair_calls
 
 
 def call(name="f", **arguments):

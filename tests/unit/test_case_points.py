@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalcore.queries import boards, case_points, ranking, stored_boards
 from evalcore.scoring.ranks import rank_board
-from evalcore.store import point_table, samples_table
-from evalcore.store.point_table import PointTable
+from evalcore.store import case_tables
+from evalcore.store.case_tables import PointTable
 from evalcore.store.run_folder import RunFolder, list_run_folders
+from evalcore.views import boards, case_points, ranking, stored_boards
 from tests.support.boards import settings_in
 from tests.support.many_runs import make_store
 
@@ -83,7 +83,7 @@ def test_a_ranking_from_kept_points_equals_one_from_the_frame_of_cases(settings,
 def test_kept_points_are_read_from_one_file_a_column(settings, board, monkeypatch):
     stored_boards.board_ranking(settings, board)
     monkeypatch.setattr(
-        samples_table, "query_samples", lambda *_: pytest.fail("read the cases again")
+        case_tables, "query_samples", lambda *_: pytest.fail("read the cases again")
     )
     frame = stored_boards.board_ranking(settings, board)
     assert (frame["status"] == "ranked").sum() > 50
@@ -126,7 +126,7 @@ def test_a_store_that_cannot_be_written_is_ranked_all_the_same(settings, board, 
     def refused(*_):
         raise PermissionError("read-only")
 
-    monkeypatch.setattr(point_table, "write_atomic", refused)
+    monkeypatch.setattr(case_tables, "write_atomic", refused)
     pd.testing.assert_frame_equal(stored_boards.board_ranking(settings, board), expected)
     assert not (settings.data_dir / case_points.FOLDER).exists()
 
@@ -148,16 +148,16 @@ def test_a_table_comes_back_as_it_was(tmp_path):
     table = PointTable(
         [("m", "1"), ("m", "|'é")], {"a": 0, "b": 1}, {"a": "x", "b": "y"}, points, np.ones(2)
     )
-    point_table.save_point_table(tmp_path / "t.parquet", table)
-    found = point_table.load_point_table(tmp_path / "t.parquet")
+    case_tables.save_point_table(tmp_path / "t.parquet", table)
+    found = case_tables.load_point_table(tmp_path / "t.parquet")
     assert found[:3] == table[:3]
     assert found.points.tobytes() == points.tobytes()
     assert found.maxima.tolist() == [1.0, 1.0]
-    assert point_table.load_point_table(tmp_path / "none.parquet") is None
+    assert case_tables.load_point_table(tmp_path / "none.parquet") is None
 
 
 def test_a_table_without_a_case_is_not_kept(tmp_path):
-    point_table.save_point_table(
+    case_tables.save_point_table(
         tmp_path / "t.parquet", PointTable([], {}, {}, np.empty((0, 0)), np.empty(0))
     )
     assert not (tmp_path / "t.parquet").exists()
@@ -165,10 +165,10 @@ def test_a_table_without_a_case_is_not_kept(tmp_path):
 
 def test_the_signature_of_a_run_changes_with_its_journals(settings):
     folder = RunFolder(next(settings.runs_dir.iterdir()))
-    before = samples_table.samples_signature(folder)
-    assert samples_table.samples_signature(folder) == before
+    before = case_tables.samples_signature(folder)
+    assert case_tables.samples_signature(folder) == before
     extra = folder.path / "generations" / "w2.jsonl"
     extra.write_bytes(b"")
-    assert samples_table.samples_signature(folder) != before
+    assert case_tables.samples_signature(folder) != before
     extra.unlink()
-    assert samples_table.samples_signature(folder) == before
+    assert case_tables.samples_signature(folder) == before

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from evalcore.queries import failures
-from evalcore.queries.cases import CaseFilter, case_page, case_view
 from evalcore.records import Failure, Sample
+from evalcore.store.case_tables import query_case_page
 from evalcore.store.run_folder import RunFolder
-from evalcore.store.samples_table import query_case_page
+from evalcore.views import target_scores
+from evalcore.views.cases import CaseFilter, case_page, case_view
 from tests.support.stored_runs import BENCHMARK, answer, judge, spec_of, summary_of
 
 RUN = "20260101-100000-aaaaaa"
@@ -100,7 +100,7 @@ def test_a_long_text_is_searched_from_its_beginning_and_not_listed(tmp_path: Pat
 
 def test_a_reason_is_that_of_a_failure_or_of_an_error(tmp_path: Path) -> None:
     make(tmp_path)
-    whys = failures.count_failure_reasons((tmp_path,), RUN, BENCHMARK)
+    whys = target_scores.count_failure_reasons((tmp_path,), RUN, BENCHMARK)
     assert dict(zip(whys["why"], whys["count"], strict=True)) == {
         "wrong_answer": 1,
         "format": 1,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.components import tables
+from pages.shared import tables
 
 
 def test_null_is_told_apart_from_its_name():

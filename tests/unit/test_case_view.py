@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from evalcore.errors import RunFolderError, UsageError
-from evalcore.queries.cases import MISSING, case_page, case_view
-from evalcore.store.samples_table import CaseFilter
+from evalcore.store.case_tables import CaseFilter
+from evalcore.views.cases import MISSING, case_page, case_view
 from tests.support.page_stores import METRIC, RUN, SECTIONS, evidence_run
 from tests.support.stored_runs import BENCHMARK, SAMPLES, answer, judge, plan
 

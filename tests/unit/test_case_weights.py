@@ -8,19 +8,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from evalcore.cli import main
+from evalcore.cli.main import main
 from evalcore.errors import DatasetError, UsageError
 from evalcore.exchange import reports
 from evalcore.exchange.bundle import importer
-from evalcore.queries import boards, comparison_runs, methodology, reproduce, stored_boards
 from evalcore.records import BenchmarkSpec, Sample
 from evalcore.runner import plan
-from evalcore.runner.column import column_key
-from evalcore.runner.request import RunRequest
+from evalcore.runner.plan import column_key
+from evalcore.runner.run_request import RunRequest
 from evalcore.runner.summary import describe_column
 from evalcore.settings import ROOT, Settings
-from evalcore.store import samples_table
+from evalcore.store import case_tables
 from evalcore.store.run_folder import find_run
+from evalcore.views import boards, comparison_runs, methodology, reproduce, stored_boards
 
 KEY, METRIC = "sql_understanding", "syntax_error_detection"
 
@@ -143,8 +143,8 @@ def test_weights_reach_score_points_ranks_and_exports(
     assert methodology.sum_score_terms(
         methodology.build_score_terms(worked)
     ).score == pytest.approx(expected)
-    table = samples_table.query_samples(
-        [samples_table.ensure_samples_table(folder)],
+    table = case_tables.query_samples(
+        [case_tables.ensure_samples_table(folder)],
         "SELECT case_weight FROM samples ORDER BY position",
     )
     assert list(table["case_weight"]) == weights

@@ -8,12 +8,12 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from evalcore import chart_files, charts
-from evalcore.cli import main
+from evalcore.charts import pictures, plots
+from evalcore.cli.main import main
 from evalcore.errors import EnvironmentFailure, UsageError
-from evalcore.exchange.board_chart import add_display_names
+from evalcore.exchange.board_export import add_display_names
 from evalcore.target_cards import TargetCard
-from pages.components.chart_frame import _build_csv_bytes
+from pages.shared.exports import _build_csv_bytes
 from tests.support.api import fill
 from tests.support.pages import store as store
 
@@ -22,18 +22,18 @@ FRAME = pd.DataFrame(
 )
 LABELS = {"name": "Target", "score": "Score", "interval": "95 %"}
 needs_vega = pytest.mark.skipif(
-    not chart_files.has_chart_renderer(), reason=f"{chart_files.PACKAGE} is absent; pip install it"
+    not pictures.has_chart_renderer(), reason=f"{pictures.PACKAGE} is absent; pip install it"
 )
 
 
 def spec():
-    return charts.build_score_bars(FRAME, LABELS, {"floor 5.0": 5.0}).to_dict()
+    return plots.build_score_bars(FRAME, LABELS, {"floor 5.0": 5.0}).to_dict()
 
 
 @needs_vega
 @pytest.mark.parametrize(("theme", "ground"), [("light", "#fdfdfb"), ("dark", "#12191b")])
 def test_an_svg_has_title_source_and_the_colours_of_its_theme(theme, ground):
-    text = chart_files.render_chart_file(
+    text = pictures.render_chart_file(
         spec(), "svg", title="T <x>", source="from & here", theme=theme
     )
     words = "".join(ElementTree.fromstring(text).itertext())
@@ -46,37 +46,35 @@ def test_an_svg_has_title_source_and_the_colours_of_its_theme(theme, ground):
 
 @needs_vega
 def test_a_png_is_a_picture():
-    assert chart_files.render_chart_file(spec(), "png", title="t", source="s").startswith(
-        b"\x89PNG"
-    )
+    assert pictures.render_chart_file(spec(), "png", title="t", source="s").startswith(b"\x89PNG")
 
 
 @needs_vega
 def test_a_chart_that_loads_anything_is_not_drawn():
     foreign = {"data": {"url": "http://127.0.0.1:9/x.csv"}, "mark": "bar", "encoding": {}}
     with pytest.raises(EnvironmentFailure, match="could not be drawn"):
-        chart_files.render_chart_file(foreign, "svg", title="t", source="s")
+        pictures.render_chart_file(foreign, "svg", title="t", source="s")
 
 
 def test_a_chart_of_its_own_width_keeps_it():
-    assert chart_files.apply_chart_theme({"width": 350}, title="", source="")["width"] == 350
-    assert chart_files.apply_chart_theme({}, title="", source="")["width"] == 720
+    assert pictures.apply_chart_theme({"width": 350}, title="", source="")["width"] == 350
+    assert pictures.apply_chart_theme({}, title="", source="")["width"] == 720
 
 
 def test_without_the_package_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(chart_files, "has_chart_renderer", lambda: False)
+    monkeypatch.setattr(pictures, "has_chart_renderer", lambda: False)
     with pytest.raises(UsageError, match="pip install vl-convert-python"):
-        chart_files.render_chart_file({}, "svg", title="", source="")
+        pictures.render_chart_file({}, "svg", title="", source="")
 
 
 def test_a_process_that_hangs_is_given_up(monkeypatch):
     def hangs(*given, **more):
         raise subprocess.TimeoutExpired("x", 1)
 
-    monkeypatch.setattr(chart_files, "has_chart_renderer", lambda: True)
+    monkeypatch.setattr(pictures, "has_chart_renderer", lambda: True)
     monkeypatch.setattr(subprocess, "run", hangs)
     with pytest.raises(EnvironmentFailure, match="more than"):
-        chart_files.render_chart_file({}, "svg", title="", source="")
+        pictures.render_chart_file({}, "svg", title="", source="")
 
 
 def test_the_csv_of_a_chart_holds_no_formula():

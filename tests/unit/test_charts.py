@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalcore import charts
-from evalcore.radar import SERIES, assign_series_styles, build_radar_chart
-from evalcore.target_colours import colour_of
+from evalcore.charts import plots
+from evalcore.charts.comparisons import SERIES, assign_series_styles, build_radar_chart
+from evalcore.target_cards import colour_of
 
 LABELS = {
     "name": "Target",
@@ -51,7 +51,7 @@ def of_mark(spec, kind):
 
 
 def test_bars_keep_the_order_and_leave_out_what_has_no_score():
-    spec, _ = layers(charts.build_score_bars(frame(), LABELS))
+    spec, _ = layers(plots.build_score_bars(frame(), LABELS))
     (bar,) = of_mark(spec, "bar")
     assert [row["name"] for row in rows_of(spec, bar)] == ["a", "b"]
     assert bar["encoding"]["y"]["sort"] == ["a", "b"]
@@ -59,7 +59,7 @@ def test_bars_keep_the_order_and_leave_out_what_has_no_score():
 
 
 def test_only_known_intervals_have_whiskers():
-    spec, _ = layers(charts.build_score_bars(frame(), LABELS))
+    spec, _ = layers(plots.build_score_bars(frame(), LABELS))
     (whisker,) = of_mark(spec, "rule")
     assert [row["name"] for row in rows_of(spec, whisker)] == ["a"]
     assert (whisker["encoding"]["x"]["field"], whisker["encoding"]["x2"]["field"]) == (
@@ -70,7 +70,7 @@ def test_only_known_intervals_have_whiskers():
 
 def test_every_floor_is_a_dashed_line_with_its_label_on_a_line_of_its_own():
     floors = {"floor: input 7.0": 7.0, "floor: empty 3.0": 3.0}
-    spec, _ = layers(charts.build_score_bars(frame(), LABELS, floors))
+    spec, _ = layers(plots.build_score_bars(frame(), LABELS, floors))
     rules = [layer for layer in of_mark(spec, "rule") if "strokeDash" in layer["mark"]]
     texts = of_mark(spec, "text")
     assert [rows_of(spec, rule)[0]["score"] for rule in rules] == [3.0, 7.0]
@@ -82,17 +82,17 @@ def test_a_chart_grows_with_its_rows():
     many = pd.DataFrame(
         {"name": [str(n) for n in range(30)], "score": 1.0, "low": 0.0, "high": 2.0}
     )
-    assert charts.build_score_bars(many, LABELS).to_dict()["height"] > 700
-    assert charts.build_score_bars(frame(), LABELS).to_dict()["height"] < 200
+    assert plots.build_score_bars(many, LABELS).to_dict()["height"] > 700
+    assert plots.build_score_bars(frame(), LABELS).to_dict()["height"] < 200
 
 
 def test_metric_bars_mark_best_and_floor_where_they_are_known():
     spec, _ = layers(
-        charts.build_metric_bars(frame(best=[95.0, 80.0, 1.0], floor=[np.nan, 5.0, 1.0]), LABELS)
+        plots.build_metric_bars(frame(best=[95.0, 80.0, 1.0], floor=[np.nan, 5.0, 1.0]), LABELS)
     )
     ticks = [layer for layer in of_mark(spec, "tick") if layer["encoding"]["x"]["field"] == "mark"]
     assert [[row["name"] for row in rows_of(spec, tick)] for tick in ticks] == [["a", "b"], ["b"]]
-    assert [tick["mark"]["color"] for tick in ticks] == [charts.BEST, charts.FLOOR]
+    assert [tick["mark"]["color"] for tick in ticks] == [plots.BEST, plots.FLOOR]
 
 
 @pytest.mark.parametrize(
@@ -105,12 +105,12 @@ def test_metric_bars_mark_best_and_floor_where_they_are_known():
     ],
 )
 def test_the_pareto_set_holds_who_is_not_beaten_in_both(costs, scores, expected):
-    found = charts.select_pareto_rows(pd.DataFrame({"cost": costs, "score": scores}))
+    found = plots.select_pareto_rows(pd.DataFrame({"cost": costs, "score": scores}))
     assert list(found.index) == expected
 
 
 def test_the_scatter_is_logarithmic_and_draws_only_costs_above_zero():
-    spec, _ = layers(charts.build_score_cost_chart(frame(cost=[1.2, 0.0, 0.3]), LABELS))
+    spec, _ = layers(plots.build_score_cost_chart(frame(cost=[1.2, 0.0, 0.3]), LABELS))
     (points,) = of_mark(spec, "point")
     assert [row["name"] for row in rows_of(spec, points)] == ["a"]
     assert points["encoding"]["x"]["scale"]["type"] == "log"
@@ -120,7 +120,7 @@ def test_the_scatter_is_logarithmic_and_draws_only_costs_above_zero():
 
 @pytest.mark.parametrize("cost", [1e-6, 0.01, 0.3, 1.0, 3.0, 9.99, 1234.0])
 def test_the_cost_axis_reaches_around_any_cost(cost):
-    spec, _ = layers(charts.build_score_cost_chart(frame(cost=[cost, cost, cost]), LABELS))
+    spec, _ = layers(plots.build_score_cost_chart(frame(cost=[cost, cost, cost]), LABELS))
     low, high = of_mark(spec, "point")[0]["encoding"]["x"]["scale"]["domain"]
     assert low <= cost <= high
     assert low < high
@@ -130,7 +130,7 @@ def test_a_crowd_of_points_tells_its_intervals_at_the_points_alone():
     few = frame(cost=[1.0, 2.0, 3.0])
     many = pd.concat([few] * 120, ignore_index=True)
     for rows, whiskers in ((few, 1), (many, 0)):
-        spec, _ = layers(charts.build_score_cost_chart(rows, LABELS))
+        spec, _ = layers(plots.build_score_cost_chart(rows, LABELS))
         assert len(of_mark(spec, "rule")) == whiskers
         (points,) = of_mark(spec, "point")
         assert "interval" in [tip.get("field") for tip in points["encoding"]["tooltip"]]
@@ -143,14 +143,14 @@ def test_names_that_would_lie_on_each_other_are_left_to_the_tooltip():
     close = pd.DataFrame(
         {"name": list("abc"), "score": [90.0, 89.5, 40.0], "cost": [3.0, 2.0, 1.0]}
     ).assign(low=np.nan, high=np.nan)
-    spec, _ = layers(charts.build_score_cost_chart(close, LABELS))
+    spec, _ = layers(plots.build_score_cost_chart(close, LABELS))
     named = {row["name"] for text in of_mark(spec, "text") for row in rows_of(spec, text)}
     assert named == {"a", "c"}
 
 
 def test_the_trend_runs_over_time_with_intervals():
     dates = pd.to_datetime(["2026-11-01", "2026-11-02", "2026-11-03"], utc=True)
-    spec, _ = layers(charts.build_trend_chart(frame(date=dates, series="SQL", run_id="r"), LABELS))
+    spec, _ = layers(plots.build_trend_chart(frame(date=dates, series="SQL", run_id="r"), LABELS))
     (line,) = of_mark(spec, "line")
     assert line["encoding"]["x"]["type"] == "temporal"
     assert line["encoding"]["y"]["scale"]["domain"] == [0, 100]
@@ -202,7 +202,7 @@ def test_the_radar_of_nobody_is_an_empty_grid():
     assert of_mark(spec, "line")
 
 
-@pytest.mark.parametrize("colour", [charts.SCORE, charts.FLOOR, charts.BEST, charts.MUTED])
+@pytest.mark.parametrize("colour", [plots.SCORE, plots.FLOOR, plots.BEST, plots.MUTED])
 @pytest.mark.parametrize("background", BACKGROUNDS)
 def test_colours_contrast_three_to_one_on_both_themes(colour, background):
     """WCAG 2.2, 1.4.11: graphics need 3:1."""

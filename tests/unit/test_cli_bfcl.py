@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.cli import main
+from evalcore.cli.main import main
 from evalcore.exchange.bfcl import fetch
 from evalcore.settings import load_settings
 from evalcore.store.run_folder import find_run

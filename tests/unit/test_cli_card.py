@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from evalcore.cli import main
+from evalcore.cli.main import main
 
 KEY = "openai:small"
 

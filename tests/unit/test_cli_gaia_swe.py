@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from evalcore.cli import main
-from evalcore.exchange.fetched import NOTE_FILE
-from evalcore.exchange.gaia.fetch import DATASET, REVISION
-from evalcore.exchange.swe_bench.fetch import TASKS, VERIFIED
-from evalcore.sandbox.detect import detect_sandbox
+from evalcore.cli.main import main
+from evalcore.exchange.gaia import DATASET, REVISION
+from evalcore.exchange.hub_datasets import NOTE_FILE
+from evalcore.exchange.swe_bench import TASKS, VERIFIED
+from evalcore.sandbox.program import detect_sandbox
 from evalcore.settings import load_settings
 from evalcore.store.run_folder import find_run
 from tests.support.hub_server import NOT_GRANTED, TOKEN, Hub, serving

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evalcore.cli import main
+from evalcore.cli.main import main
 
 KEY = "sql_understanding"
 LINE = (

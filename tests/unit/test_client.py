@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from evalcore import settings as configuration
-from evalcore.access import OPERATOR
+from evalcore.access.policy import OPERATOR
 from evalcore.errors import UsageError
 from evalcore.records import Progress, RunState
 from evalcore.runner import client
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
 from evalcore.store.index import load_headers
 from evalcore.store.run_folder import RunFolder

@@ -8,13 +8,13 @@ import json
 import pytest
 
 from evalcore import settings as configuration
-from evalcore.access import OPERATOR
+from evalcore.access.policy import OPERATOR
 from evalcore.errors import UsageError
-from evalcore.queries import comparison, runs
 from evalcore.records import TargetSpec
-from evalcore.runner import client, processes, succession
-from evalcore.runner.request import RunRequest
+from evalcore.runner import client, jobs, succession
+from evalcore.runner.run_request import RunRequest
 from evalcore.store.run_folder import RunFolder
+from evalcore.views import comparison, runs
 from tests.support.cases import syntax_cases
 from tests.support.model_folders import model_folder, settled_machine
 from tests.unit.test_client import wait_for
@@ -67,7 +67,7 @@ def test_neither_is_started_where_the_second_cannot_be(settings, request_):
 
 def test_two_local_models_run_in_turn(settings, request_, monkeypatch, tmp_path):
     started = []
-    monkeypatch.setattr(processes, "start_run_process", lambda *given: started.append(given))
+    monkeypatch.setattr(jobs, "start_run_process", lambda *given: started.append(given))
     settled_machine(monkeypatch, tmp_path / "cache")
     left, right = (f"hf:{model_folder(tmp_path / name)}" for name in ("a", "b"))
     local = RunRequest(
@@ -84,7 +84,7 @@ def test_two_local_models_run_in_turn(settings, request_, monkeypatch, tmp_path)
 def planned(settings, request_, monkeypatch):
     """A pair whose workers are not started, and a standard input that holds no keys."""
     with monkeypatch.context() as patch:
-        patch.setattr(processes, "start_run_process", lambda *given: None)
+        patch.setattr(jobs, "start_run_process", lambda *given: None)
         pair = client.launch_pair(request_, NULL, {}, settings, visitor=OPERATOR)
     stdin = io.TextIOWrapper(io.BytesIO(json.dumps({}).encode()))
     monkeypatch.setattr(succession.sys, "stdin", stdin)

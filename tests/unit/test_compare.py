@@ -15,9 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalcore.records import from_json, to_json
-from evalcore.sqlkit.cells import CellRules
-from evalcore.sqlkit.compare import TableDiff, compare_tables
-from evalcore.sqlkit.table import ResultTable, to_json_cell
+from evalcore.sqlkit.result_tables import (
+    CellRules,
+    ResultTable,
+    TableDiff,
+    compare_tables,
+    to_json_cell,
+)
 from tests.support.hangs import stop_hang
 
 Rows = Sequence[Sequence[Any]]

@@ -6,14 +6,14 @@ import msgspec
 import pytest
 
 from evalcore.errors import UsageError
-from evalcore.queries import comparison, runs
-from evalcore.queries.model_cards import model_card
-from evalcore.store.pairs import (
+from evalcore.store.headers import (
     ComparisonSide,
     create_comparison_sides,
     format_comparison_note,
     parse_comparison_note,
 )
+from evalcore.views import comparison, runs
+from evalcore.views.reproduce import model_card
 from tests.support.pair_runs import FIRST, SECOND, pair_of_runs
 from tests.support.stored_runs import BENCHMARK
 

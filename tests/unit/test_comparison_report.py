@@ -8,9 +8,9 @@ import json
 
 import pytest
 
-from evalcore.cli import main
-from evalcore.queries import comparison_groups, comparison_report, comparison_runs
+from evalcore.cli.main import main
 from evalcore.settings import Settings
+from evalcore.views import comparison, comparison_report, comparison_runs
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
 from tests.support.page_stores import CANARY, CORRUPT, corrupt_run
 
@@ -105,9 +105,9 @@ def test_nothing_hostile_is_markup_or_a_formula(settings):
 def test_the_differing_cases_as_csv(settings):
     runs = runs_of(settings, *THREE[:2])
     who = comparison_runs.load_lineup(settings.run_roots, runs)
-    sides = comparison_groups.find_comparable_runs(who, who.compared[1])[BENCHMARK]
-    detail = comparison_groups.compare_with_base(
-        comparison_groups.load_lineup_scores(settings.run_roots, who), BENCHMARK, sides
+    sides = comparison.find_comparable_runs(who, who.compared[1])[BENCHMARK]
+    detail = comparison.compare_with_base(
+        comparison.load_lineup_scores(settings.run_roots, who), BENCHMARK, sides
     )
     rows = list(csv.DictReader(io.StringIO(comparison_report.cases_csv(detail))))
     assert len(rows) == len(detail.cases)

@@ -9,8 +9,8 @@ import pytest
 
 from evalcore import catalog
 from evalcore.errors import UsageError
-from evalcore.runner import config
-from evalcore.runner.request import RunRequest
+from evalcore.runner import run_request
+from evalcore.runner.run_request import RunRequest
 
 FLAGS = {
     "target": "openai:a",
@@ -23,8 +23,8 @@ FLAGS = {
 def applied(tmp_path: Path, text: str, **flags: object) -> tuple[RunRequest, list[str]]:
     path = tmp_path / "run.yaml"
     path.write_text(text, encoding="utf-8")
-    file, given = config.read_run_config(path)
-    return config.apply_flags(file, given, flags)
+    file, given = run_request.read_run_config(path)
+    return run_request.apply_flags(file, given, flags)
 
 
 FILE = """
@@ -127,7 +127,7 @@ def test_overrides_of_what_is_not_run_are_left_alone(tmp_path: Path) -> None:
 
 def test_the_files_of_slm_evals_have_its_place() -> None:
     def placed(**fields: str) -> Path | None:
-        return config.find_output_folder(config.RunConfig(**fields), frozenset(fields))
+        return run_request.find_output_folder(run_request.RunConfig(**fields), frozenset(fields))
 
     assert placed(target="openai:a") is None
     assert placed(target="openai:a", experiment_name="one") == Path("results/one")
@@ -161,4 +161,4 @@ def test_a_bad_file_says_what_is_wrong(tmp_path: Path, text: str, message: str) 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"none\.yaml"):
-        config.read_run_config(tmp_path / "none.yaml")
+        run_request.read_run_config(tmp_path / "none.yaml")

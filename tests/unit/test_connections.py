@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
+from evalcore.access.secrets import Secrets
 from evalcore.errors import TargetFailure
 from evalcore.records import Completion, Failure, GenerationRequest, Message, TargetSpec
-from evalcore.secrets import Secrets
 from evalcore.settings import Endpoint, Settings
-from evalcore.targets.application_http import ServiceRequest, ServiceSession
+from evalcore.targets.application import ServiceRequest, ServiceSession
 from evalcore.targets.openai_compatible import create_openai_target
 from tests.support.closing_server import ClosingServer, closing_server
 

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from evalcore.errors import UsageError
-from evalcore.queries import comparison_groups, comparison_runs
-from evalcore.queries.stored_boards import load_run_headers
-from evalcore.scoring.paired import compare_paired
+from evalcore.scoring.intervals import compare_paired
+from evalcore.views import comparison, comparison_runs
+from evalcore.views.stored_boards import load_run_headers
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
 from tests.support.page_stores import CORRUPT, corrupt_run
 from tests.support.stored_runs import plan
@@ -81,13 +81,13 @@ def test_columns_are_never_mixed(store):
         Plan("openai:c", skill=0.99, mode="official"),
     )
     who = comparison_runs.load_lineup(store.roots, runs)
-    first, second = comparison_groups.group_compared_runs(who)
+    first, second = comparison.group_compared_runs(who)
     assert (first.letters, second.letters) == (["A", "B"], ["C"])
     assert [mark.best for mark in first.marks] == [True, False]
     assert [mark.best for mark in second.marks] == [False]
-    sides = comparison_groups.find_comparable_runs(who, who.compared[0])
+    sides = comparison.find_comparable_runs(who, who.compared[0])
     assert [one.letter for one in sides[BENCHMARK]] == ["A", "B"]
-    assert comparison_groups.find_comparable_runs(who, who.compared[2]) == {}
+    assert comparison.find_comparable_runs(who, who.compared[2]) == {}
     [obstacle] = comparison_runs.find_incompatibilities(who, who.compared[0])
     assert (obstacle.letter, obstacle.kind) == ("C", "rules")
     assert [(d.rule, d.base, d.other) for d in obstacle.differences] == [
@@ -104,7 +104,7 @@ def test_what_was_scored_anew_by_other_rules_is_not_compared(store):
     score = msgspec.structs.replace(summary.benchmarks[BENCHMARK], column="rescored")
     folder.write_summary(msgspec.structs.replace(summary, benchmarks={BENCHMARK: score}))
     who = comparison_runs.load_lineup(store.roots, runs)
-    assert comparison_groups.find_comparable_runs(who, who.compared[0]) == {}
+    assert comparison.find_comparable_runs(who, who.compared[0]) == {}
     [obstacle] = comparison_runs.find_incompatibilities(who, who.compared[0])
     assert (obstacle.kind, obstacle.differences) == ("rules", ())
 
@@ -118,9 +118,9 @@ def test_a_bare_claim_is_shown_and_never_compared(store):
         0,
     )
     who = comparison_runs.load_lineup(store.roots, runs)
-    [group] = comparison_groups.group_compared_runs(who)
+    [group] = comparison.group_compared_runs(who)
     assert [(mark.claimed, mark.best) for mark in group.marks] == [(False, False), (True, False)]
-    assert comparison_groups.find_comparable_runs(who, who.compared[0]) == {}
+    assert comparison.find_comparable_runs(who, who.compared[0]) == {}
     assert [one.kind for one in comparison_runs.find_incompatibilities(who, who.compared[0])] == [
         "claimed"
     ]
@@ -133,7 +133,7 @@ def test_controls_and_incomplete_runs_are_never_the_best(store):
         Plan("openai:b", skill=0.5),
         Plan("openai:c", skill=0.3),
     )
-    [group] = comparison_groups.group_compared_runs(comparison_runs.load_lineup(store.roots, runs))
+    [group] = comparison.group_compared_runs(comparison_runs.load_lineup(store.roots, runs))
     assert [mark.best for mark in group.marks] == [False, False, True, False]
     assert [mark.complete for mark in group.marks] == [True, False, True, True]
 
@@ -142,9 +142,9 @@ def test_equals_have_no_best_and_ties_at_the_top_share_it(store):
     same = comparison_runs.load_lineup(
         store.roots, store(Plan("openai:a", skill=1.0), Plan("openai:b", skill=1.0))
     )
-    assert not any(mark.best for mark in comparison_groups.group_compared_runs(same)[0].marks)
+    assert not any(mark.best for mark in comparison.group_compared_runs(same)[0].marks)
     runs = [*(one.run_id for one in same.compared), *store(Plan("openai:c", skill=0.1))]
-    [group] = comparison_groups.group_compared_runs(comparison_runs.load_lineup(store.roots, runs))
+    [group] = comparison.group_compared_runs(comparison_runs.load_lineup(store.roots, runs))
     assert [mark.best for mark in group.marks] == [True, True, False]
     for line in group.metrics:
         assert [mark.best for mark in line.marks] == [True, True, False]
@@ -153,9 +153,9 @@ def test_equals_have_no_best_and_ties_at_the_top_share_it(store):
 def test_pairs_are_those_of_the_paired_statistics_and_mirror_each_other(store):
     runs = store(*(Plan(f"openai:m{n}", skill=0.2 + 0.2 * n) for n in range(4)))
     who = comparison_runs.load_lineup(store.roots, runs)
-    scores = comparison_groups.load_lineup_scores(store.roots, who)
-    found = comparison_groups.compare_with_base(
-        scores, BENCHMARK, comparison_groups.find_comparable_runs(who, who.compared[0])[BENCHMARK]
+    scores = comparison.load_lineup_scores(store.roots, who)
+    found = comparison.compare_with_base(
+        scores, BENCHMARK, comparison.find_comparable_runs(who, who.compared[0])[BENCHMARK]
     )
     assert (found.base, set(found.pairs), found.common) == ("A", {"B", "C", "D"}, 80)
     sides = {run: rows.set_index(["metric", "id"]) for run, rows in scores.groupby("run")}
@@ -163,8 +163,8 @@ def test_pairs_are_those_of_the_paired_statistics_and_mirror_each_other(store):
     own = [sides[run]["score"].to_dict() for run in runs]
     for letter, mine in zip("BCD", own[1:], strict=True):
         assert found.pairs[letter].result == compare_paired(mine, own[0], weights, itemgetter(0))
-    back = comparison_groups.compare_with_base(
-        scores, BENCHMARK, comparison_groups.find_comparable_runs(who, who.compared[3])[BENCHMARK]
+    back = comparison.compare_with_base(
+        scores, BENCHMARK, comparison.find_comparable_runs(who, who.compared[3])[BENCHMARK]
     )
     there, here = found.pairs["D"].result, back.pairs["A"].result
     assert (there.wins, there.losses, there.p) == (here.losses, here.wins, here.p)
@@ -174,9 +174,9 @@ def test_pairs_are_those_of_the_paired_statistics_and_mirror_each_other(store):
 def test_the_differing_cases_are_all_and_the_weightiest_first(store):
     runs = store(Plan("openai:a", skill=0.3), Plan("openai:b", skill=0.6), Plan("openai:c"))
     who = comparison_runs.load_lineup(store.roots, runs)
-    scores = comparison_groups.load_lineup_scores(store.roots, who)
-    found = comparison_groups.compare_with_base(
-        scores, BENCHMARK, comparison_groups.find_comparable_runs(who, who.compared[0])[BENCHMARK]
+    scores = comparison.load_lineup_scores(store.roots, who)
+    found = comparison.compare_with_base(
+        scores, BENCHMARK, comparison.find_comparable_runs(who, who.compared[0])[BENCHMARK]
     )
     table = scores.pivot(index=["metric", "id"], columns="run", values="score")
     expected = set(table.index[table.nunique(axis=1) > 1])
@@ -190,13 +190,11 @@ def test_a_metric_narrows_pairs_and_cases(store):
     who = comparison_runs.load_lineup(
         store.roots, store(Plan("openai:a", skill=0.2), Plan("openai:b", skill=0.8))
     )
-    metrics = comparison_groups.list_lineup_metrics(who, BENCHMARK)
-    scores = comparison_groups.load_lineup_scores(store.roots, who)
-    sides = comparison_groups.find_comparable_runs(who, who.compared[0])[BENCHMARK]
-    parts = [
-        comparison_groups.compare_with_base(scores, BENCHMARK, sides, metric) for metric in metrics
-    ]
-    whole = comparison_groups.compare_with_base(scores, BENCHMARK, sides)
+    metrics = comparison.list_lineup_metrics(who, BENCHMARK)
+    scores = comparison.load_lineup_scores(store.roots, who)
+    sides = comparison.find_comparable_runs(who, who.compared[0])[BENCHMARK]
+    parts = [comparison.compare_with_base(scores, BENCHMARK, sides, metric) for metric in metrics]
+    whole = comparison.compare_with_base(scores, BENCHMARK, sides)
     assert [part.common for part in parts] == [20] * len(metrics)
     assert sum(part.pairs["B"].result.wins for part in parts) == whole.pairs["B"].result.wins
     assert {case.metric for case in parts[0].cases} == {metrics[0]}

@@ -6,9 +6,9 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.runner.plan import plan_run
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
-from evalcore.sqlkit.cosmetics import disguise_query
+from evalcore.sqlkit.syntax import disguise_query
 
 
 @pytest.mark.parametrize(

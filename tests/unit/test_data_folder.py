@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalcore import settings
-from evalcore.cli import main
+from evalcore.cli.main import main
 from evalcore.runner import worker
 from evalcore.sqlkit.engines import registry
 from tests.support.cases import syntax_cases
@@ -29,7 +29,9 @@ def opened(monkeypatch, tmp_path):
 
 
 def test_the_engines_of_a_command_lie_below_its_data_folder(opened, monkeypatch, tmp_path):
-    monkeypatch.setattr("evalcore.cli._print_listing", lambda given: registry.probe_engines() and 0)
+    monkeypatch.setattr(
+        "evalcore.cli.main._print_listing", lambda given: registry.probe_engines() and 0
+    )
     main(["list", "benchmarks", "--data", str(tmp_path / "chosen")])
     assert opened == [tmp_path / "chosen" / "engines" / name for name in ("postgres", "mysql")]
     assert settings.load_settings().data_dir == tmp_path / "default", "afterwards all is as it was"

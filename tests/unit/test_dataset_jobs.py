@@ -5,16 +5,16 @@ import time
 
 import pytest
 
-from evalcore.access import OPERATOR
+from evalcore.access.policy import OPERATOR
 from evalcore.errors import UsageError
+from evalcore.exchange import gaia as gaia
+from evalcore.exchange import swe_bench as swe_bench
 from evalcore.exchange.bfcl import fetch as bfcl
-from evalcore.exchange.gaia import fetch as gaia
-from evalcore.exchange.swe_bench import fetch as swe_bench
-from evalcore.queries import datasets
-from evalcore.runner import dataset_client, jobs
-from evalcore.runner.dataset_client import DatasetLocation
-from evalcore.runner.official import OFFICIAL_DATASETS
+from evalcore.runner import jobs
+from evalcore.runner.jobs import data_client
+from evalcore.runner.jobs.data_client import OFFICIAL_DATASETS, DatasetLocation
 from evalcore.settings import ROOT, Settings
+from evalcore.views import datasets
 
 SECONDS = 60.0
 KEY = "sql_understanding"
@@ -36,16 +36,16 @@ def small(tmp_path, expected="1"):
 
 
 def test_answers_are_confirmed_on_a_real_engine(settings, tmp_path):
-    dataset_client.start_confirm("own:x", small(tmp_path), OPERATOR, settings)
+    data_client.start_confirm("own:x", small(tmp_path), OPERATOR, settings)
     job = jobs.wait_for_job(settings, "confirm", "own.x", SECONDS)
     assert (job.state, job.error, job.done, job.total) == ("done", "", 1, 1)
     assert job.result["problems"] == 0
     assert list(job.result["engines"]) == ["sqlite"]
-    assert job == dataset_client.find_confirm_job("own:x", settings)
+    assert job == data_client.find_confirm_job("own:x", settings)
 
 
 def test_a_wrong_answer_is_found(settings, tmp_path):
-    dataset_client.start_confirm("own:x", small(tmp_path, "2"), OPERATOR, settings)
+    data_client.start_confirm("own:x", small(tmp_path, "2"), OPERATOR, settings)
     job = jobs.wait_for_job(settings, "confirm", "own.x", SECONDS)
     [finding] = job.result["findings"]
     assert finding["sample"] == "execution_accuracy/a"
@@ -53,7 +53,7 @@ def test_a_wrong_answer_is_found(settings, tmp_path):
 
 
 def test_a_set_that_is_gone_fails_with_the_reason(settings, tmp_path):
-    dataset_client.start_confirm(
+    data_client.start_confirm(
         "own:x", DatasetLocation(KEY, str(tmp_path / "gone")), OPERATOR, settings
     )
     job = jobs.wait_for_job(settings, "confirm", "own.x", SECONDS)
@@ -63,19 +63,17 @@ def test_a_set_that_is_gone_fails_with_the_reason(settings, tmp_path):
 
 def test_one_at_a_time_and_it_can_be_cancelled(settings):
     place = DatasetLocation("dialect_conversion", str(ROOT / "datasets" / "dialect_conversion"))
-    dataset_client.start_confirm("bundled:dc", place, OPERATOR, settings)
+    data_client.start_confirm("bundled:dc", place, OPERATOR, settings)
     with pytest.raises(UsageError, match="already"):
-        dataset_client.start_confirm("bundled:dc", place, OPERATOR, settings)
+        data_client.start_confirm("bundled:dc", place, OPERATOR, settings)
     until = time.monotonic() + SECONDS
-    while (
-        not dataset_client.find_confirm_job("bundled:dc", settings).pid and time.monotonic() < until
-    ):
+    while not data_client.find_confirm_job("bundled:dc", settings).pid and time.monotonic() < until:
         time.sleep(0.05)
-    dataset_client.cancel_confirm("bundled:dc", OPERATOR, settings)
+    data_client.cancel_confirm("bundled:dc", OPERATOR, settings)
     job = jobs.wait_for_job(settings, "confirm", "bundled.dc", SECONDS)
     assert job.state == "cancelled"
     with pytest.raises(UsageError, match="is not being worked on"):
-        dataset_client.cancel_confirm("bundled:dc", OPERATOR, settings)
+        data_client.cancel_confirm("bundled:dc", OPERATOR, settings)
 
 
 def test_a_process_that_died_without_a_word_is_told(settings):
@@ -85,26 +83,26 @@ def test_a_process_that_died_without_a_word_is_told(settings):
         folder,
         jobs.Job("fetch", "bfcl-v4", started=jobs.utc_timestamp(), at=jobs.utc_timestamp(), pid=1),
     )
-    assert dataset_client.find_fetch_job("bfcl-v4", settings).state == "interrupted"
+    assert data_client.find_fetch_job("bfcl-v4", settings).state == "interrupted"
     jobs.write_job_status(
         folder, jobs.Job("fetch", "bfcl-v4", started=jobs.utc_timestamp(), at=jobs.utc_timestamp())
     )
-    assert dataset_client.find_fetch_job("bfcl-v4", settings).state == "running"  # not up yet
+    assert data_client.find_fetch_job("bfcl-v4", settings).state == "running"  # not up yet
     (folder / jobs.STATUS_FILE).write_text("{torn")
-    assert dataset_client.find_fetch_job("bfcl-v4", settings) is None
+    assert data_client.find_fetch_job("bfcl-v4", settings) is None
 
 
 def test_a_job_has_a_name_that_is_a_file(settings):
     with pytest.raises(UsageError, match="no name of a job"):
         jobs.resolve_job_folder(settings, "fetch", "../x")
     with pytest.raises(UsageError, match="no official data set"):
-        dataset_client.start_fetch("../x", {}, OPERATOR, settings)
+        data_client.start_fetch("../x", {}, OPERATOR, settings)
 
 
 def test_without_network_the_reason_is_told_and_no_key(settings, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     key = "hf_" + "x" * 30
-    dataset_client.start_fetch("gaia-validation", {"HF_TOKEN": key}, OPERATOR, settings)
+    data_client.start_fetch("gaia-validation", {"HF_TOKEN": key}, OPERATOR, settings)
     job = jobs.wait_for_job(settings, "fetch", "gaia-validation", SECONDS)
     assert job.state == "failed"
     assert "forbids the network" in job.error

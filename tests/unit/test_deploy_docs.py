@@ -10,9 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from evalcore import cli, login, passcode
+from evalcore.access import login
+from evalcore.cli import main
 from evalcore.settings import ROOT, Settings
-from evalcore.web import headers
+from evalcore.web import middleware
 from tests.support.dockerfile import environment
 
 TEXT = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
@@ -84,7 +85,7 @@ def test_variables_that_are_no_settings_are_in_their_table():
         for row in next(one for one in tables() if one[0] == ["variable", "meaning"])[1:]
         for name in re.findall(r"`([A-Z_]+)`", row[0])
     }
-    own = {passcode.VARIABLE, headers.SPACE}
+    own = {login.VARIABLE, middleware.SPACE}
     own |= {login.PROVIDER, login.CLIENT, login.SECRET, login.HOST, login.COOKIE}
     used = set()
     for path in (ROOT / "evalcore").rglob("*.py"):
@@ -104,7 +105,7 @@ def test_every_command_of_ours_exists(line):
     if words[0] == "make":
         assert f"\n{words[1]}:" in (ROOT / "Makefile").read_text("utf-8")
         return
-    parser = cli._build_parser()
+    parser = main._build_parser()
     assert parser.parse_args(words[1:])
 
 

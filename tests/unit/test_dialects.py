@@ -6,7 +6,7 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.sqlkit.dialects import dialect_name, parse_server
-from evalcore.sqlkit.features import find_unsupported_feature
+from evalcore.sqlkit.product_features import find_unsupported_feature
 
 
 @pytest.mark.parametrize(

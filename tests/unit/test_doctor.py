@@ -9,10 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from evalcore import catalog, doctor, plugins
-from evalcore.cli import main
-from evalcore.doctor import Check
-from evalcore.sandbox import detect
+from evalcore import catalog, plugins
+from evalcore.cli import doctor
+from evalcore.cli.doctor import Check
+from evalcore.cli.main import main
+from evalcore.sandbox import program
 from evalcore.settings import Endpoint, Settings
 from evalcore.sqlkit.engines import registry
 from evalcore.targets.huggingface import machine
@@ -24,7 +25,9 @@ KEY = "sk-doctor-0123456789abcdefghijklmnop"
 def quick_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Engines and the sandbox have tests of their own; here only what is said of them counts."""
     monkeypatch.setattr(registry, "probe_engines", lambda: {"sqlite": "3.40.1"})
-    monkeypatch.setattr(detect, "detect_sandbox", lambda: detect.SandboxSupport(means="bubblewrap"))
+    monkeypatch.setattr(
+        program, "detect_sandbox", lambda: program.SandboxSupport(means="bubblewrap")
+    )
     monkeypatch.setattr(machine, "list_gpus", lambda: ())
 
 
@@ -66,8 +69,8 @@ def test_the_command_that_brings_an_engine_is_taken_from_its_message(
 def test_a_sandbox_that_cannot_work_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = detect.SandboxSupport(problem="User namespaces are off.", fix="Install bubblewrap.")
-    monkeypatch.setattr(detect, "detect_sandbox", lambda: broken)
+    broken = program.SandboxSupport(problem="User namespaces are off.", fix="Install bubblewrap.")
+    monkeypatch.setattr(program, "detect_sandbox", lambda: broken)
     check = by_name(Settings(data=str(tmp_path)))["sandbox"]
     assert (check.status, check.remedy) == ("absent", "Install bubblewrap.")
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from evalcore import catalog, cli
+from evalcore import catalog
+from evalcore.cli import main
 from tests.support.documents import (
     FOREIGN,
     ROOT,
@@ -55,7 +56,7 @@ def check_command(words: tuple[str, ...]) -> str:
 def check_evalcore(words: tuple[str, ...]) -> str:
     if any(word in ("...", "VERB") for word in words):
         return ""
-    parser: argparse.ArgumentParser = cli._build_parser()
+    parser: argparse.ArgumentParser = main._build_parser()
     try:
         args = parser.parse_args(words)
     except SystemExit as end:

@@ -6,7 +6,7 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.settings import Endpoint, Settings
-from evalcore.targets.endpoints import (
+from evalcore.targets.registry import (
     PRESETS,
     check_address,
     is_loopback,

@@ -12,7 +12,7 @@ import pytest
 
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.records import from_json, to_json
-from evalcore.sqlkit.engines.base import Engine, Execution, Limits
+from evalcore.sqlkit.engines import Engine, Execution, Limits
 from evalcore.sqlkit.engines.guard import inspect_script
 from evalcore.sqlkit.engines.registry import open_engine, probe_engines
 

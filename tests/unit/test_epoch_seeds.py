@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from evalcore import settings as configuration
+from evalcore.access.secrets import Secrets
 from evalcore.records import Completion, GenerationRequest, Message, from_json, to_json
-from evalcore.runner.cache import CompletionCache, compute_cache_key
+from evalcore.runner.channels import CompletionCache, compute_cache_key
 from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from evalcore.runner.worker import work_on_run
-from evalcore.secrets import Secrets
 from tests.support.cases import syntax_cases
 from tests.support.loopback_server import serve
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from evalcore.errors import UsageError
-from evalcore.sqlkit.engines.pool import EnginePool
-from evalcore.sqlkit.equivalence.decide import Decider
-from evalcore.sqlkit.equivalence.effort import WorkMeter
-from evalcore.sqlkit.equivalence.records import Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.engines.registry import EnginePool
+from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.equivalence.decider import Decider
+from evalcore.sqlkit.query_plans import WorkMeter
 
 DDL = (
     "CREATE TABLE members (id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL, city VARCHAR(20), "

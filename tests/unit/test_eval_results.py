@@ -8,9 +8,9 @@ import yaml
 from huggingface_hub import EvalResultEntry
 from huggingface_hub._eval_results import eval_result_entries_to_yaml, parse_eval_result_entries
 
-from evalcore.cli import main
+from evalcore.cli.main import main
 from evalcore.errors import UsageError
-from evalcore.exchange.eval_results import HubTask, parse_hub_task
+from evalcore.exchange.reports import HubTask, parse_hub_task
 from tests.support.boards import Plan, make_run
 from tests.support.pages import store as store
 

@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from evalcore import settings as configuration
+from evalcore.access.secrets import Secrets
 from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
 from evalcore.errors import EnvironmentFailure, RunBusy, RunFolderError, TargetFailure, UsageError
 from evalcore.records import Completion, Failure, GenerationRequest, RunSummary, TargetSpec, Usage
 from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from evalcore.runner.worker import work_on_run
-from evalcore.secrets import Secrets
 from evalcore.store.run_folder import RunFolder
 from evalcore.targets import registry
 from evalcore.targets.base import TargetInfo

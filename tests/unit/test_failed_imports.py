@@ -13,23 +13,25 @@ from typing import Any
 
 import pytest
 
-from evalcore import catalog, cli
+from evalcore import catalog
 from evalcore import settings as configuration
-from evalcore.access import OPERATOR
+from evalcore.access.policy import OPERATOR
+from evalcore.cli import main
 from evalcore.errors import IndexFileError, UsageError
+from evalcore.exchange import staging
 from evalcore.exchange.bfcl.importer import BfclImportSource, import_bfcl_results
 from evalcore.exchange.bundle.importer import import_bundle
-from evalcore.exchange.hub_store import extras
+from evalcore.exchange.hub_store import pull
 from evalcore.exchange.hub_store import pull as pulling
 from evalcore.exchange.hub_store.push import push_results
-from evalcore.exchange.scale import staging
 from evalcore.exchange.scale.importer import import_scale_tree
-from evalcore.runner import dataset_client, predictions
-from evalcore.runner.dataset_client import OwnCard, Upload
+from evalcore.runner import predictions
+from evalcore.runner.jobs import data_client
+from evalcore.runner.jobs.data_client import OwnCard, Upload
 from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
-from evalcore.store import own_datasets, run_folder
+from evalcore.store import datasets, run_folder
 from evalcore.store.index import load_headers
 from tests.support.bfcl_results import NATIVE, data_folder, result_file
 from tests.support.bundles import bundled, finished
@@ -197,19 +199,19 @@ def test_files_from_the_hub_come_as_a_whole_or_not_at_all(
         (came / name).write_text("{}\n")
     before = state(settings)
     with monkeypatch.context() as patch:
-        patch.setattr(extras.os, "replace", failing(FULL, os.replace, 1))
+        patch.setattr(pull.os, "replace", failing(FULL, os.replace, 1))
         with pytest.raises(OSError):
-            extras.merge_extras(came, settings)
+            pull.merge_extras(came, settings)
     assert state(settings) == before
 
 
 def test_one_broken_card_from_the_hub_costs_no_other(settings: Settings, tmp_path: Path) -> None:
     came = tmp_path / "came"
     came.mkdir()
-    (came / extras.CARDS).write_text('{"cards": {"openai:x": {"parameters": -1}}}')
+    (came / pull.CARDS).write_text('{"cards": {"openai:x": {"parameters": -1}}}')
     before = state(settings)
     with pytest.raises(UsageError, match="cards of targets"):
-        extras.merge_extras(came, settings)
+        pull.merge_extras(came, settings)
     assert state(settings) == before
 
 
@@ -239,7 +241,7 @@ def test_a_run_file_that_is_refused_leaves_nothing(
 ) -> None:
     file = tmp_path / "run.yaml"
     file.write_text(text)
-    assert cli.main(["run", "--data", settings.data, "--config", str(file)]) == 2
+    assert main.main(["run", "--data", settings.data, "--config", str(file)]) == 2
     assert state(settings) == ({}, [])
 
 
@@ -251,7 +253,7 @@ ROW = (
 
 def keep(settings: Settings, case: str, *, replace: bool = False) -> None:
     upload = Upload(SQL, "mine.jsonl", (ROW % case).encode(), "execution_accuracy")
-    dataset_client.save_upload(upload, OwnCard(SQL, "mine"), OPERATOR, settings, replace=replace)
+    data_client.save_upload(upload, OwnCard(SQL, "mine"), OPERATOR, settings, replace=replace)
 
 
 def test_a_data_set_that_cannot_be_put_in_its_place_leaves_the_former_one(
@@ -262,12 +264,12 @@ def test_a_data_set_that_cannot_be_put_in_its_place_leaves_the_former_one(
     ready = settings.data_dir / "datasets" / "own" / ".upload.x"
     ready.mkdir()
     with monkeypatch.context() as patch:
-        patch.setattr(own_datasets.os, "rename", failing(FULL, os.rename, 1))
+        patch.setattr(datasets.os, "rename", failing(FULL, os.rename, 1))
         with pytest.raises(UsageError):
-            own_datasets.install_own_dataset(
+            datasets.install_own_dataset(
                 settings, OPERATOR, ready, OwnCard(SQL, "mine"), replace=True
             )
-    own_datasets.shutil.rmtree(ready)
+    datasets.shutil.rmtree(ready)
     assert state(settings) == before
 
 
@@ -285,7 +287,7 @@ def test_an_upload_whose_process_ends_early_leaves_no_folder(
     )
     run = subprocess.run
     monkeypatch.setattr(
-        dataset_client.subprocess,
+        data_client.subprocess,
         "run",
         lambda command, **options: run([sys.executable, "-c", program], **options),
     )

@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from evalcore.web.failed_login import FailedLogin
+from evalcore.web.middleware import FailedLogin
 
 IDENTITY, TOKENS = "_streamlit_user", "_streamlit_user_tokens"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evalcore import charts
+from evalcore.charts import plots
 from evalcore.errors import UsageError
-from evalcore.queries import alternate_scores, failures
-from evalcore.queries.cases import CaseFilter, case_page
-from evalcore.queries.methodology import load_run_score
 from evalcore.records import BenchmarkScore
+from evalcore.views import target_scores
+from evalcore.views.cases import CaseFilter, case_page
+from evalcore.views.methodology import load_run_score
 from tests.support import stored_runs
 from tests.support.bfcl_runs import RUN, make_run
 from tests.support.boards import settings_in
@@ -26,7 +26,7 @@ def roots(tmp_path_factory):
 
 
 def test_failed_cases_are_counted_by_cause_the_most_frequent_first(roots):
-    frame = failures.count_failure_causes(roots, RUN, "bfcl")
+    frame = target_scores.count_failure_causes(roots, RUN, "bfcl")
     counts = dict(zip(frame["cause"], frame["count"], strict=True))
     assert counts == {
         "decode": 2,
@@ -48,7 +48,7 @@ def test_the_cases_of_a_cause_are_found(roots):
 
 
 def test_what_was_done_where_nothing_fits_goes_from_right_to_wrong(roots):
-    frame = failures.count_answer_kinds(roots, RUN, "bfcl")
+    frame = target_scores.count_answer_kinds(roots, RUN, "bfcl")
     assert list(frame["kind"]) == ["abstained", "call"]
     assert list(frame["share"]) == [0.5, 0.5]
 
@@ -62,18 +62,18 @@ def test_another_benchmark_falls_back_on_the_error_type_and_the_reason(tmp_path)
     stored_runs.judge(
         folder, stored_runs.SAMPLES[2], passed=True, details={"error_type": "not a failure"}
     )
-    frame = failures.count_failure_causes([tmp_path], "run-1", stored_runs.BENCHMARK)
+    frame = target_scores.count_failure_causes([tmp_path], "run-1", stored_runs.BENCHMARK)
     assert set(frame["cause"]) == {"rows", "empty"}
-    assert failures.count_answer_kinds([tmp_path], "run-1", stored_runs.BENCHMARK).empty
+    assert target_scores.count_answer_kinds([tmp_path], "run-1", stored_runs.BENCHMARK).empty
 
 
 def test_an_unknown_run_is_an_error(tmp_path):
     with pytest.raises(UsageError):
-        failures.count_failure_causes([tmp_path], "nosuch", "bfcl")
+        target_scores.count_failure_causes([tmp_path], "nosuch", "bfcl")
 
 
 def test_an_incomplete_group_has_no_score_and_says_what_is_missing(roots):
-    table = alternate_scores.build_group_scores(load_run_score(roots, RUN, "bfcl")[1]).set_index(
+    table = target_scores.build_group_scores(load_run_score(roots, RUN, "bfcl")[1]).set_index(
         "group"
     )
     assert table.loc["agentic", "score"] is None
@@ -89,7 +89,7 @@ def test_a_measured_group_has_its_score_and_nothing_missing():
     score = BenchmarkScore(
         "bfcl", "c", 1.0, None, None, 1.0, 1, True, True, {}, {}, groups={"live": 40.0}
     )
-    [row] = alternate_scores.build_group_scores(score).to_dict("records")
+    [row] = target_scores.build_group_scores(score).to_dict("records")
     assert row == {"group": "live", "score": 40.0, "weight": 10, "missing": ()}
 
 
@@ -97,36 +97,36 @@ def test_pass_k_has_a_row_for_every_number_of_tries():
     told = {"p0": 10.0, "pass^2": 20.0, "pass^2.low": 15.0, "pass^2.high": 30.0, "adjusted^2": 11.1}
     told |= {"pass^1": None, "adjusted": None, "pass^x": 1.0}
     score = BenchmarkScore("b", "c", 1.0, None, None, 1.0, 1, True, True, {}, {}, groups=told)
-    first, second = alternate_scores.build_pass_k(score).to_dict("records")
+    first, second = target_scores.build_pass_k(score).to_dict("records")
     assert (first["k"], first["value"], first["idle"], first["adjusted"]) == (1, None, 10.0, None)
     assert list(second.values()) == [2, 20.0, 15.0, 30.0, 10.0, 11.1]
-    assert alternate_scores.build_group_scores(score).empty
+    assert target_scores.build_group_scores(score).empty
 
 
 def test_without_pass_k_there_is_no_table_of_it():
     score = BenchmarkScore(
         "bfcl", "c", 1.0, None, None, 1.0, 1, True, True, {}, {}, groups={"live": 40.0}
     )
-    assert alternate_scores.build_pass_k(score).empty
+    assert target_scores.build_pass_k(score).empty
 
 
 def test_readings_stand_beside_the_score_of_the_board():
-    table = alternate_scores.build_alternate_scores(
+    table = target_scores.build_alternate_scores(
         {"fuzzy": 60.0, "official": 50.0, "tolerant": 58.0}, 50.0
     )
     assert list(table["view"]) == ["official", "tolerant", "fuzzy"]
     assert list(table["difference"]) == [0.0, 8.0, 10.0]
-    assert alternate_scores.lost_to_format({"official": 50.0, "tolerant": 58.0}) == 8.0
+    assert target_scores.lost_to_format({"official": 50.0, "tolerant": 58.0}) == 8.0
 
 
 def test_one_reading_is_none_and_without_the_tolerant_one_the_loss_is_unknown():
-    assert alternate_scores.build_alternate_scores({"strict": 1.0}, 1.0).empty
-    assert alternate_scores.lost_to_format({"strict": 1.0, "lenient": 2.0}) is None
+    assert target_scores.build_alternate_scores({"strict": 1.0}, 1.0).empty
+    assert target_scores.lost_to_format({"strict": 1.0, "lenient": 2.0}) is None
 
 
 def test_bars_of_counts_say_number_and_share_in_words():
     frame = pd.DataFrame({"name": ["a", "b"], "count": [3, 1], "share": [0.75, 0.25]})
-    spec = charts.build_count_bars(frame, LABELS).to_dict()
+    spec = plots.build_count_bars(frame, LABELS).to_dict()
     words = spec["datasets"][spec["data"]["name"]]
     assert [row["said"] for row in words] == ["3 · 75%", "1 · 25%"]
     assert spec["layer"][0]["encoding"]["y"]["sort"] == ["a", "b"]
@@ -134,14 +134,14 @@ def test_bars_of_counts_say_number_and_share_in_words():
 
 def test_a_split_bar_keeps_the_colour_of_a_part_whatever_others_there_are():
     frame = pd.DataFrame({"name": ["right", "wrong"], "count": [2, 1], "place": [0, 3]})
-    colour = charts.build_split_bar(frame, LABELS).to_dict()["layer"][0]["encoding"]["color"]
+    colour = plots.build_split_bar(frame, LABELS).to_dict()["layer"][0]["encoding"]["color"]
     assert colour["scale"] == {
         "domain": ["right 2", "wrong 1"],
-        "range": [charts.PARTS[0], charts.PARTS[3]],
+        "range": [plots.PARTS[0], plots.PARTS[3]],
     }
 
 
 def test_charts_of_nothing_are_still_charts():
     empty = pd.DataFrame({"name": [], "count": [], "share": [], "place": []})
-    for chart in (charts.build_count_bars(empty, LABELS), charts.build_split_bar(empty, LABELS)):
+    for chart in (plots.build_count_bars(empty, LABELS), plots.build_split_bar(empty, LABELS)):
         assert chart.to_dict()["layer"]

@@ -16,8 +16,7 @@ from evalcore.benchmarks.gaia.attachments import (
     read_content,
     to_data_url,
 )
-from evalcore.benchmarks.gaia.attachments.kinds import detect_file_kind
-from evalcore.benchmarks.gaia.attachments.paging import parse_number_span
+from evalcore.benchmarks.gaia.attachments.read_request import detect_file_kind, parse_number_span
 from evalcore.errors import EnvironmentFailure
 from tests.support import gaia_files as made
 

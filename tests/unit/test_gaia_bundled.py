@@ -16,7 +16,7 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.gaia import dataset
 from evalcore.benchmarks.gaia.score import question_scorer, select_branch
 from evalcore.benchmarks.gaia.tools.toolset import Toolset
-from evalcore.sandbox.detect import detect_sandbox
+from evalcore.sandbox.program import detect_sandbox
 from evalcore.settings import ROOT
 
 FOLDER = ROOT / "datasets" / "gaia"

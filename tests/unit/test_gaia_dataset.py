@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.gaia import rows as rows_module
+from evalcore.benchmarks.gaia import dataset as rows_module
 from evalcore.benchmarks.gaia.dataset import find_attachments, load_gaia_samples, needs_web
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.records import from_json, to_json

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalcore.errors import UsageError
-from evalcore.exchange.gaia.exporter import GaiaExport, export_gaia_run
+from evalcore.exchange.gaia import GaiaExport, export_gaia_run
 from evalcore.records import (
     BenchmarkSpec,
     Episode,

@@ -9,15 +9,9 @@ import pytest
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.gaia.dataset import find_attachments, load_gaia_samples
 from evalcore.errors import UsageError
-from evalcore.exchange import hub as hub_module
-from evalcore.exchange.fetched import NOTE_FILE
-from evalcore.exchange.gaia.fetch import (
-    DATASET,
-    REVISION,
-    default_folder,
-    fetch_gaia,
-    format_gaia_fetch,
-)
+from evalcore.exchange import hub_datasets as hub_module
+from evalcore.exchange.gaia import DATASET, REVISION, default_folder, fetch_gaia, format_gaia_fetch
+from evalcore.exchange.hub_datasets import NOTE_FILE
 from evalcore.settings import Settings
 from tests.support.hub_server import COMMIT, NOT_GRANTED, TOKEN, Hub, listed, serving
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.gaia.prompts import (
+from evalcore.benchmarks.gaia.benchmark import (
     MODES,
     OFFICIAL,
     STYLES,

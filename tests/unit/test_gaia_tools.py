@@ -11,14 +11,11 @@ from typing import Any
 
 import pytest
 
-from evalcore.benchmarks.gaia.tools import python_tool
-from evalcore.benchmarks.gaia.tools.calculator import evaluate_expression
-from evalcore.benchmarks.gaia.tools.python_tool import cut_middle
-from evalcore.benchmarks.gaia.tools.tool import ToolError
+from evalcore.benchmarks.gaia.tools import ToolError, local_tools
+from evalcore.benchmarks.gaia.tools.local_tools import cut_middle, evaluate_expression
 from evalcore.benchmarks.gaia.tools.toolset import ERROR, Toolset
 from evalcore.errors import EnvironmentFailure, UsageError
-from evalcore.sandbox.detect import detect_sandbox
-from evalcore.sandbox.program import Limits, Program, ProgramResult
+from evalcore.sandbox.program import Limits, Program, ProgramResult, detect_sandbox
 from tests.support import gaia_files as made
 from tests.support.hangs import stop_hang
 
@@ -331,7 +328,7 @@ def test_a_long_output_keeps_its_beginning_and_its_end(desk: Toolset) -> None:
 def test_a_program_over_its_limits_is_ended(
     desk: Toolset, monkeypatch: pytest.MonkeyPatch, code: str, told: str
 ) -> None:
-    monkeypatch.setattr(python_tool, "LIMITS", Limits(seconds=1.0, output_bytes=200_000))
+    monkeypatch.setattr(local_tools, "LIMITS", Limits(seconds=1.0, output_bytes=200_000))
     result = desk.call("python", {"code": code})
     assert result.startswith(f"{ERROR}the program was ended: ")
     assert told in result
@@ -353,7 +350,7 @@ def test_a_machine_without_a_sandbox_is_our_failure(
     def refuse(program: Program, limits: Limits) -> ProgramResult:
         raise EnvironmentFailure("no sandbox can be had")
 
-    monkeypatch.setattr(python_tool, "run_program", refuse)
+    monkeypatch.setattr(local_tools, "run_program", refuse)
     with pytest.raises(EnvironmentFailure):
         desk.call("python", {"code": "print(1)"})
 

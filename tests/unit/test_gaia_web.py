@@ -9,14 +9,19 @@ from ipaddress import ip_address
 import msgspec
 import pytest
 
+from evalcore.access.secrets import Secrets
 from evalcore.benchmarks.gaia.attachments import ReadRequest
-from evalcore.benchmarks.gaia.tools import search, transfer, visit, web
-from evalcore.benchmarks.gaia.tools.addresses import Address, checked_addresses, is_public
-from evalcore.benchmarks.gaia.tools.tool import ToolError
+from evalcore.benchmarks.gaia.tools import ToolError, http_client, web_tools
+from evalcore.benchmarks.gaia.tools.http_client import (
+    Address,
+    HttpRequest,
+    Unreachable,
+    checked_addresses,
+    is_public,
+    send_http_request,
+)
 from evalcore.benchmarks.gaia.tools.toolset import Toolset
-from evalcore.benchmarks.gaia.tools.transfer import HttpRequest, Unreachable, send_http_request
 from evalcore.errors import EnvironmentFailure, UsageError
-from evalcore.secrets import Secrets
 from tests.support import gaia_files
 from tests.support.gaia_web import Web, serve
 
@@ -38,7 +43,7 @@ def site() -> Iterator[Web]:
 
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for provider in search.PROVIDERS:
+    for provider in web_tools.PROVIDERS:
         monkeypatch.delenv(provider.variable, raising=False)
 
 
@@ -48,7 +53,7 @@ def first_loopback(address: Address) -> bool:
 
 
 def visited(url: str, **asked: str) -> str:
-    return visit.visit_page(url, ReadRequest(**asked), allowed=first_loopback)  # type: ignore[arg-type]
+    return web_tools.visit_page(url, ReadRequest(**asked), allowed=first_loopback)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("address", OWN.split())
@@ -81,7 +86,7 @@ def test_addresses_that_are_public(address: str) -> None:
 )
 def test_own_and_private_hosts_are_never_visited(url: str) -> None:
     with pytest.raises(ToolError):
-        visit.visit_page(url, ReadRequest())
+        web_tools.visit_page(url, ReadRequest())
 
 
 @pytest.mark.parametrize(
@@ -108,7 +113,7 @@ def test_own_and_private_hosts_are_never_visited(url: str) -> None:
 )
 def test_what_is_no_address_of_a_page(url: str) -> None:
     with pytest.raises(ToolError):
-        visit.visit_page(url, ReadRequest(), resolve=lambda host, port: [])
+        web_tools.visit_page(url, ReadRequest(), resolve=lambda host, port: [])
 
 
 def test_a_public_name_that_resolves_to_the_loopback_is_refused() -> None:
@@ -126,7 +131,7 @@ def test_a_name_is_looked_up_once_and_that_address_is_used(site: Web) -> None:
     """A second look-up may give another address than the one that was checked."""
     url = site.put("/", "<p>hello", content_type="text/html").replace("127.0.0.1", "rebind.example")
     answers = [["127.0.0.1"], ["127.0.0.2"]]
-    text = visit.visit_page(
+    text = web_tools.visit_page(
         url, ReadRequest(), allowed=first_loopback, resolve=lambda host, port: answers.pop(0)
     )
     assert "hello" in text
@@ -177,7 +182,7 @@ def test_a_page_is_read_by_its_kind(site: Web) -> None:
 def test_a_page_in_parts(site: Web) -> None:
     body = "".join(f"<p>line {number}</p>" for number in range(1, 501))
     url = site.put("/long", body, content_type="text/html")
-    assert 'read on with "range"' in visit.visit_page(
+    assert 'read on with "range"' in web_tools.visit_page(
         url, ReadRequest(limit=1000), allowed=first_loopback
     )
     assert "line 400\nline 401\n[lines 400-401 of 500]" in visited(url, range="400-401")
@@ -204,15 +209,15 @@ def test_nobody_answers() -> None:
     with pytest.raises(ToolError, match=r"cannot be fetched: no reply \(ConnectError\)"):
         visited("http://127.0.0.1:9/")
     with pytest.raises(ToolError, match="is not known"):
-        visit.visit_page("http://no-such-host.invalid/", ReadRequest(), resolve=_unknown)
+        web_tools.visit_page("http://no-such-host.invalid/", ReadRequest(), resolve=_unknown)
 
 
 def _unknown(host: str, port: int) -> list[str]:
     raise OSError("not known")
 
 
-def provider_at(site: Web, name: str) -> search.SearchProvider:
-    found = next(provider for provider in search.PROVIDERS if provider.name == name)
+def provider_at(site: Web, name: str) -> web_tools.SearchProvider:
+    found = next(provider for provider in web_tools.PROVIDERS if provider.name == name)
     return msgspec.structs.replace(found, url=f"{site.base}/search")
 
 
@@ -243,7 +248,7 @@ HEADERS = {
 @pytest.mark.parametrize("name", REPLIES)
 def test_each_service_is_asked_in_its_way(site: Web, name: str) -> None:
     site.put_json("/search", REPLIES[name])
-    text = search.run_web_search(provider_at(site, name), KEY, " who  is\nt? ")
+    text = web_tools.run_web_search(provider_at(site, name), KEY, " who  is\nt? ")
     lines = text.splitlines()
     assert lines[0].startswith(f"[1 results of {name} on 20")
     assert lines[0].endswith('for "who is t?"]')
@@ -261,7 +266,7 @@ def test_a_search_is_tried_again_where_that_may_help(site: Web) -> None:
     site.put_json("/search", {}, 429)
     site.put_json("/search", REPLIES["tavily"])
     pauses: list[float] = []
-    assert "1. T" in search.run_web_search(provider, KEY, "t", pause=pauses.append)
+    assert "1. T" in web_tools.run_web_search(provider, KEY, "t", pause=pauses.append)
     assert pauses == [1.0, 2.0]
 
 
@@ -271,7 +276,7 @@ def test_a_failing_service_is_our_failure_and_tells_no_key(
 ) -> None:
     site.put("/search", f"bad key {KEY}", status)
     with pytest.raises(EnvironmentFailure, match=f"status {status}; check TAVILY_API_KEY") as error:
-        search.run_web_search(provider_at(site, "tavily"), KEY, "t", pause=lambda _: None)
+        web_tools.run_web_search(provider_at(site, "tavily"), KEY, "t", pause=lambda _: None)
     assert KEY not in str(error.value)
     assert len(site.seen) == requests
 
@@ -279,20 +284,20 @@ def test_a_failing_service_is_our_failure_and_tells_no_key(
 def test_a_service_that_is_not_there_or_talks_nonsense(site: Web) -> None:
     nowhere = msgspec.structs.replace(provider_at(site, "brave"), url="http://127.0.0.1:9/")
     with pytest.raises(EnvironmentFailure, match="ConnectError"):
-        search.run_web_search(nowhere, KEY, "t", pause=lambda _: None)
+        web_tools.run_web_search(nowhere, KEY, "t", pause=lambda _: None)
     for body in ("<html>", "[]", '{"web": 3}', '{"web": {"results": 7}}', "[" * 50_000):
         site.pages.clear()
         site.put("/search", body)
         with pytest.raises(EnvironmentFailure, match="cannot be read"):
-            search.run_web_search(provider_at(site, "brave"), KEY, "t")
+            web_tools.run_web_search(provider_at(site, "brave"), KEY, "t")
     site.pages.clear()
     site.put_json("/search", {"web": {"results": [None, 5, {"title": None}]}})
-    assert search.run_web_search(provider_at(site, "brave"), KEY, "t").startswith(
+    assert web_tools.run_web_search(provider_at(site, "brave"), KEY, "t").startswith(
         "[1 results of brave"
     )
     site.pages.clear()
     site.put_json("/search", {})
-    assert search.run_web_search(provider_at(site, "brave"), KEY, "t").startswith(
+    assert web_tools.run_web_search(provider_at(site, "brave"), KEY, "t").startswith(
         "[0 results of brave"
     )
 
@@ -300,58 +305,60 @@ def test_a_service_that_is_not_there_or_talks_nonsense(site: Web) -> None:
 @pytest.mark.parametrize("query", ["", "  ", "x" * 401])
 def test_a_query_of_no_or_too_many_words(query: str) -> None:
     with pytest.raises(ToolError, match="1 to 400"):
-        search.run_web_search(search.PROVIDERS[0], KEY, query)
+        web_tools.run_web_search(web_tools.PROVIDERS[0], KEY, query)
 
 
 def test_a_query_that_the_service_refuses_is_the_models(site: Web) -> None:
     site.put("/search", "", 422)
     with pytest.raises(ToolError, match="in other words"):
-        search.run_web_search(provider_at(site, "brave"), KEY, "t")
+        web_tools.run_web_search(provider_at(site, "brave"), KEY, "t")
 
 
 def test_the_service_is_the_first_that_has_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="TAVILY_API_KEY, SERPER_API_KEY, BRAVE_API_KEY"):
-        web.find_provider_name()
+        web_tools.find_provider_name()
     with pytest.raises(UsageError):
-        web.Browser()
+        web_tools.Browser()
     monkeypatch.setenv("BRAVE_API_KEY", KEY)
-    assert web.find_provider_name() == "brave"
+    assert web_tools.find_provider_name() == "brave"
     monkeypatch.setenv("SERPER_API_KEY", KEY)
-    assert web.find_provider_name() == "serper"
+    assert web_tools.find_provider_name() == "serper"
     monkeypatch.setenv("TAVILY_API_KEY", KEY)
-    assert web.Browser().provider == "tavily"
+    assert web_tools.Browser().provider == "tavily"
 
 
 def test_a_service_may_be_wanted_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAVILY_API_KEY", KEY)
     monkeypatch.setenv("SERPER_API_KEY", KEY)
     assert (
-        web.find_provider_name("serper") == web.Browser(provider_name="serper").provider == "serper"
+        web_tools.find_provider_name("serper")
+        == web_tools.Browser(provider_name="serper").provider
+        == "serper"
     )
     with pytest.raises(UsageError, match="set one of BRAVE_API_KEY"):
-        web.find_provider_name("brave")
+        web_tools.find_provider_name("brave")
 
 
 def test_the_answers_to_the_official_questions_are_not_visited(site: Web) -> None:
     for path in ("/datasets/gaia-benchmark/GAIA", "/datasets/GAIA%2Dbenchmark/x"):
         with pytest.raises(ToolError, match="holds the answers"):
-            visit.visit_page(f"{site.base}{path}", ReadRequest(), allowed=first_loopback)
+            web_tools.visit_page(f"{site.base}{path}", ReadRequest(), allowed=first_loopback)
 
 
 @pytest.mark.parametrize("key", ["key\r\nX-Other: 1", "schlüssel", "a\x00b"])
 def test_a_key_that_is_none_is_refused_unnamed(key: str) -> None:
     with pytest.raises(UsageError, match="TAVILY_API_KEY") as error:
-        web.Browser(Secrets({"TAVILY_API_KEY": key}))
+        web_tools.Browser(Secrets({"TAVILY_API_KEY": key}))
     assert key not in str(error.value)
 
 
 def test_the_desk_offers_the_web_where_there_is_a_browser(
     site: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "PROVIDERS", (provider_at(site, "tavily"),))
+    monkeypatch.setattr(web_tools, "PROVIDERS", (provider_at(site, "tavily"),))
     site.put_json("/search", REPLIES["tavily"])
     url = site.put("/page", "<p>words of a page", content_type="text/html")
-    browser = web.Browser(Secrets({"TAVILY_API_KEY": KEY}), allowed=first_loopback)
+    browser = web_tools.Browser(Secrets({"TAVILY_API_KEY": KEY}), allowed=first_loopback)
     with Toolset([], browser=browser) as desk:
         assert {"web_search", "visit_page"} < {tool.name for tool in desk.tools}
         assert "1. T" in desk.call("web_search", {"query": "t"})
@@ -364,5 +371,5 @@ def test_the_desk_offers_the_web_where_there_is_a_browser(
 
 def test_a_transfer_names_no_address_in_its_errors() -> None:
     with pytest.raises(Unreachable) as error:
-        transfer.send_http_request(HttpRequest("http://127.0.0.1:9/?key=secret"))
+        http_client.send_http_request(HttpRequest("http://127.0.0.1:9/?key=secret"))
     assert "secret" not in str(error.value)

@@ -13,7 +13,7 @@ from evalcore.sqlkit.generate import (
     render_inserts,
     shrink_database,
 )
-from evalcore.sqlkit.generate.constants import Constant
+from evalcore.sqlkit.generate.conditions import Constant
 from evalcore.sqlkit.generate.hints import read_hints
 from evalcore.sqlkit.schema import read_schema
 

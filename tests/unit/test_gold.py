@@ -9,18 +9,19 @@ from typing import Any
 
 import pytest
 
-from evalcore.access import OPERATOR
+from evalcore.access.policy import OPERATOR
 from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
-from evalcore.cli import main
+from evalcore.cli.main import main
 from evalcore.errors import UsageError
 from evalcore.records import Sample
-from evalcore.runner import dataset_client, gold, gold_service, processes
-from evalcore.runner.dataset_client import DatasetLocation, OwnCard, Upload
+from evalcore.runner import gold, jobs
+from evalcore.runner.jobs import data_client, gold_service
+from evalcore.runner.jobs.data_client import DatasetLocation, OwnCard, Upload
 from evalcore.runner.plan import plan_run
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
-from evalcore.store import own_datasets
-from evalcore.store.pairs import create_comparison_sides, format_comparison_note
+from evalcore.store import datasets
+from evalcore.store.headers import create_comparison_sides, format_comparison_note
 
 KEY, PART = "sql_understanding", "execution_accuracy"
 RIGHT: dict[str, Any] = {
@@ -115,7 +116,7 @@ def test_every_command_refuses_it(
     assert words in shown
     if verb not in ("validate", "add"):
         assert str(file) in shown
-    assert own_datasets.load_own_cards(settings) == []
+    assert datasets.load_own_cards(settings) == []
     assert not list(settings.runs_dir.glob("*"))
     assert not file.with_name("out.jsonl").exists()
 
@@ -131,7 +132,7 @@ def test_every_command_takes_what_nothing_here_runs_and_says_so(
     assert "not confirmed" in shown
     assert "no engine here runs mysql" in shown
     assert "apt-get install mariadb-server" in shown
-    assert bool(own_datasets.load_own_cards(settings)) == (verb == "add")
+    assert bool(datasets.load_own_cards(settings)) == (verb == "add")
     assert bool(list(settings.runs_dir.glob("*"))) == (verb in ("run", "folder", "option"))
 
 
@@ -141,7 +142,7 @@ def test_what_a_page_keeps_or_starts_is_refused(
 ) -> None:
     content = b"\n" + json.dumps(RIGHT).encode() + b"\n\n" + json.dumps(row).encode()
     upload = Upload(KEY, "mine.jsonl", content, PART)
-    found, kept = dataset_client.save_upload(upload, OwnCard(KEY, "mine"), OPERATOR, settings)
+    found, kept = data_client.save_upload(upload, OwnCard(KEY, "mine"), OPERATOR, settings)
     assert kept is None
     [error] = found.errors
     assert (error.line, error.field) == (4, "expected")
@@ -150,7 +151,7 @@ def test_what_a_page_keeps_or_starts_is_refused(
     path = write(tmp_path / "own", row)
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path))
     with pytest.raises(UsageError, match=r"line 1, field expected: .*; mend it, or .*mode=scale"):
-        processes.call_service("plan", request, {}, settings, OPERATOR)
+        jobs.call_service("plan", request, {}, settings, OPERATOR)
     assert not list(settings.runs_dir.glob("*"))
 
 
@@ -160,7 +161,7 @@ def test_what_a_page_starts_unconfirmed_says_so_in_its_note(
 ) -> None:
     path = write(tmp_path / "own", RIGHT, UNCONFIRMED)
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path), note="mine")
-    run_id = processes.call_service("plan", request, {}, settings, OPERATOR)
+    run_id = jobs.call_service("plan", request, {}, settings, OPERATOR)
     spec = json.loads((settings.runs_dir / run_id / "spec.json").read_text())
     assert spec["note"].startswith(f"mine\n{KEY}: 1 of 2 expected answers are not confirmed")
 
@@ -172,7 +173,7 @@ def test_the_note_of_a_pair_stays_what_machines_read(settings: Settings, tmp_pat
         format_comparison_note(create_comparison_sides()[0]),
     )
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path), note=note)
-    run_id = processes.call_service("plan", request, {}, settings, OPERATOR)
+    run_id = jobs.call_service("plan", request, {}, settings, OPERATOR)
     assert json.loads((settings.runs_dir / run_id / "spec.json").read_text())["note"] == note
 
 

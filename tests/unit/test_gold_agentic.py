@@ -11,21 +11,22 @@ from typing import Any
 
 import pytest
 
-from evalcore.access import OPERATOR
-from evalcore.benchmarks.bfcl.flagged import FLAGGED
+from evalcore.access.policy import OPERATOR
+from evalcore.benchmarks.bfcl.dataset import FLAGGED
 from evalcore.benchmarks.gaia.benchmark import Gaia
 from evalcore.benchmarks.gaia.tools.toolset import Toolset
-from evalcore.cli import main
+from evalcore.cli.main import main
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.exchange.bundle.importer import import_bundle
 from evalcore.records import Sample
-from evalcore.runner import dataset_client, gold, gold_service, processes
-from evalcore.runner.dataset_client import DatasetLocation, OwnCard, Upload
+from evalcore.runner import gold, jobs
 from evalcore.runner.gold import GoldReport
+from evalcore.runner.jobs import data_client, gold_service
+from evalcore.runner.jobs.data_client import DatasetLocation, OwnCard, Upload
 from evalcore.runner.plan import create_benchmark, plan_run
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import ROOT, Settings
-from evalcore.store import own_datasets
+from evalcore.store import datasets
 from tests.support.bundles import bundled, changed, edit, finished
 from tests.support.shared_data import shared_data
 
@@ -310,16 +311,14 @@ def test_every_command_refuses_it(
     shown = "".join(capsys.readouterr())
     assert "line 2" in shown
     assert "derivation" in shown
-    assert own_datasets.load_own_cards(settings) == []
+    assert datasets.load_own_cards(settings) == []
     assert not list(settings.runs_dir.glob("*"))
 
 
 def test_a_page_names_the_line_of_a_task_in_what_was_handed_in(settings: Settings) -> None:
     content = b"\n" + json.dumps(TASK).encode() + b"\n" + json.dumps(TWICE).encode()
     upload = Upload("tau_bench", "mine.jsonl", content, "retail")
-    found, kept = dataset_client.save_upload(
-        upload, OwnCard("tau_bench", "mine"), OPERATOR, settings
-    )
+    found, kept = data_client.save_upload(upload, OwnCard("tau_bench", "mine"), OPERATOR, settings)
     assert kept is None
     [error] = found.errors
     assert (error.line, error.field) == (3, "actions")
@@ -329,14 +328,14 @@ def test_a_run_that_a_page_starts_is_refused(settings: Settings, tmp_path: Path)
     place = tau(tmp_path / "own", TASK, TWICE)
     request = RunRequest(target="control:null", benchmarks=("tau_bench",), dataset=str(place))
     with pytest.raises(UsageError, match=r"tasks_own.jsonl, line 2, field actions"):
-        processes.call_service("plan", request, {}, settings, OPERATOR)
+        jobs.call_service("plan", request, {}, settings, OPERATOR)
     assert not list(settings.runs_dir.glob("*"))
 
 
 def test_a_fetched_set_is_right_as_it_was_published(settings: Settings, tmp_path: Path) -> None:
     place = settings.data_dir / "datasets" / "gaia-validation"
     write(place / "validation.jsonl", WRONG)
-    (place / own_datasets.SOURCE_FILE).write_text("{}")
+    (place / datasets.SOURCE_FILE).write_text("{}")
     request = RunRequest(
         target="control:null", benchmarks=("gaia",), dataset="gaia-validation", max_samples=1
     )
@@ -375,7 +374,7 @@ def test_what_was_found_out_before_a_case_that_hangs_is_reported(
     site.mkdir()
     (site / "sitecustomize.py").write_text(
         "import threading, time\n"
-        "import evalcore.runner.gold_service as service\n"
+        "import evalcore.runner.jobs.gold_service as service\n"
         "service._GRACE = 1.0\n"
         "from evalcore.benchmarks.gaia.benchmark import Gaia\n"
         "Gaia.checked_at_once = 1\n"
@@ -393,7 +392,7 @@ def test_what_was_found_out_before_a_case_that_hangs_is_reported(
     code = (
         "import sys\n"
         "import sitecustomize\n"
-        "from evalcore.runner import gold_service\n"
+        "from evalcore.runner.jobs import gold_service\n"
         "sys.exit(gold_service.main())\n"
     )
     done = subprocess.run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evalcore.heatmap import build_heatmap
+from evalcore.charts.comparisons import build_heatmap
 
 LABELS = {"row": "Metric", "column": "Run", "value": "Score"}
 

@@ -17,8 +17,8 @@ from evalcore.targets.huggingface.chat import (
     encode_prompt,
     list_stop_strings,
 )
-from evalcore.targets.huggingface.model_ref import locate_model
-from evalcore.targets.huggingface.options import HuggingFaceOptions
+from evalcore.targets.huggingface.messages import HuggingFaceOptions
+from evalcore.targets.huggingface.model_files import locate_model
 from tests.support import hf_models as models
 from tests.support.hf_templates import CHATML, LLAMA, MISTRAL
 
@@ -44,8 +44,7 @@ TEMPLATES = {"chatml": CHATML, "llama": LLAMA, "mistral": MISTRAL, "none": ""}
 def by_family(tmp_path_factory):
     """One small model, with the tokenizer of each family."""
     models.local_libraries()
-    from evalcore.targets.huggingface.load import load_checkpoint
-    from evalcore.targets.huggingface.tokenizer import takes_tools
+    from evalcore.targets.huggingface.load import load_checkpoint, takes_tools
 
     folder = models.make_model(tmp_path_factory.mktemp("hf") / "m")
     base = load_checkpoint(
@@ -233,7 +232,7 @@ def test_an_answer_ends_before_a_stop_string(by_family):
 
 
 def test_the_token_that_closes_a_turn_ends_an_answer_whatever_the_settings_say(by_family):
-    from evalcore.targets.huggingface.tokenizer import find_turn_end
+    from evalcore.targets.huggingface.load import find_turn_end
 
     ends = {name: find_turn_end(found.tokenizer) for name, found in by_family.items()}
     as_token = by_family["llama"].tokenizer.convert_tokens_to_ids

@@ -15,8 +15,12 @@ hf_models.local_libraries()
 import torch  # noqa: E402 - only where it is installed
 
 from evalcore.targets.huggingface.batches import BatchBudget  # noqa: E402
-from evalcore.targets.huggingface.generate import DecodeJob, GenerationEngine, generate_batch  # noqa: E402
-from evalcore.targets.huggingface.scheduler import (  # noqa: E402
+from evalcore.targets.huggingface.generate import (  # noqa: E402
+    DecodeJob,
+    GenerationEngine,
+    generate_batch,
+)
+from evalcore.targets.huggingface.service import (  # noqa: E402
     LostJob,
     Scheduler,
     bytes_per_token,

@@ -11,11 +11,8 @@ import pytest
 from evalcore.errors import UsageError
 from evalcore.targets.huggingface import machine
 from evalcore.targets.huggingface.load import load_checkpoint
-from evalcore.targets.huggingface.load_error_causes import classify_load_error
-from evalcore.targets.huggingface.load_errors import LoadError
-from evalcore.targets.huggingface.model_metadata import read_metadata
-from evalcore.targets.huggingface.model_ref import locate_model
-from evalcore.targets.huggingface.options import HuggingFaceOptions
+from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError, classify_load_error
+from evalcore.targets.huggingface.model_files import locate_model, read_metadata
 from tests.support import hf_models as models
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.records import Sampling, TargetSpec
-from evalcore.targets.huggingface.options import HuggingFaceOptions, read_huggingface_options
+from evalcore.targets.huggingface.messages import HuggingFaceOptions, read_huggingface_options
 
 
 def read(**given) -> HuggingFaceOptions:

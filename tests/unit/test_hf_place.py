@@ -8,11 +8,15 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.targets.huggingface import machine
-from evalcore.targets.huggingface.fetch import fetch_model
-from evalcore.targets.huggingface.load_errors import LoadError
-from evalcore.targets.huggingface.model_metadata import memory_needed, read_metadata
-from evalcore.targets.huggingface.model_ref import ModelRef, list_cached_models, locate_model
-from evalcore.targets.huggingface.options import HuggingFaceOptions
+from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError
+from evalcore.targets.huggingface.model_files import (
+    ModelRef,
+    fetch_model,
+    list_cached_models,
+    locate_model,
+    memory_needed,
+    read_metadata,
+)
 from tests.support.hf_models import write_safetensors
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.targets.huggingface.load_errors import LoadError
+from evalcore.targets.huggingface.messages import LoadError
 from tests.support import hf_loaded, hf_models
 
 hf_models.local_libraries()
 
 import torch  # noqa: E402 - only where it is installed
 
-from evalcore.targets.huggingface.generate import DecodeJob, GenerationEngine  # noqa: E402
-from evalcore.targets.huggingface.self_check import needs_single_rows  # noqa: E402
+from evalcore.targets.huggingface.generate import (  # noqa: E402
+    DecodeJob,
+    GenerationEngine,
+    needs_single_rows,
+)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)

@@ -14,15 +14,18 @@ import pytest
 
 from evalcore import catalog
 from evalcore import settings as configuration
+from evalcore.access.secrets import Secrets
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec
-from evalcore.secrets import Secrets
 from evalcore.targets import registry
-from evalcore.targets.huggingface import process as processes
-from evalcore.targets.huggingface.load_errors import LoadError
-from evalcore.targets.huggingface.messages import AskOrder, StartOrder
-from evalcore.targets.huggingface.options import HuggingFaceOptions
-from evalcore.targets.huggingface.process import ModelProcess
+from evalcore.targets.huggingface import target as processes
+from evalcore.targets.huggingface.messages import (
+    AskOrder,
+    HuggingFaceOptions,
+    LoadError,
+    StartOrder,
+)
+from evalcore.targets.huggingface.target import ModelProcess
 
 FAKE = "tests.support.hf_fake_worker"
 

@@ -17,19 +17,16 @@ from urllib.parse import quote, urlencode
 import pytest
 from msgspec.structs import replace
 
-from evalcore.access import OPERATOR
-from evalcore.cli import main
+from evalcore.access.policy import OPERATOR
+from evalcore.access.redaction import dataset_name, is_path, mask_target, redact_paths
+from evalcore.cli.main import main
 from evalcore.exchange import board_export
 from evalcore.exchange.export_service import build_export_file
 from evalcore.exchange.scale import exporter
 from evalcore.exchange.site.publish import SiteOptions, publish_site
 from evalcore.i18n import t
-from evalcore.privacy import dataset_name, is_path, mask_target, redact_paths
-from evalcore.queries import boards, stored_boards
-from evalcore.queries.names import display_name
-from evalcore.queries.runs import load_run_target
 from evalcore.records import from_json, to_json
-from evalcore.runner.export_client import BUNDLE_FORM
+from evalcore.runner.jobs.data_client import BUNDLE_FORM
 from evalcore.settings import ROOT, Settings
 from evalcore.store.headers import RunHeader, intern_header_texts, mask_header
 from evalcore.store.run_folder import RunFolder
@@ -42,6 +39,9 @@ from evalcore.target_cards import (
     load_local_card,
     save_card,
 )
+from evalcore.views import boards, stored_boards
+from evalcore.views.board_titles import display_name
+from evalcore.views.runs import load_run_target
 from evalcore.web.resources import RESOURCES
 from tests.support.api import V1, client
 from tests.support.app_session import AppSession

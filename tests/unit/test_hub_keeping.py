@@ -11,14 +11,14 @@ import time
 
 import pytest
 
-from evalcore import cli
-from evalcore.queries import hub as queries
-from evalcore.runner import hub_sync, worker
-from evalcore.secrets import Secrets
+from evalcore.access.secrets import Secrets
+from evalcore.cli import main
+from evalcore.runner import jobs, worker
 from evalcore.settings import Settings
 from evalcore.store import hub_state
 from evalcore.store.hub_state import HubState
-from evalcore.web import lifespan
+from evalcore.views import runs as queries
+from evalcore.web import application
 from tests.support.hub_repository import REPO, TOKEN, Store, serving
 from tests.support.stored_runs import finish
 
@@ -61,26 +61,26 @@ def wait_for(done) -> None:
 
 def test_the_command_line_sends_and_takes_back(hub, here, tmp_path, capsys):
     finish(here.runs_dir, RUN)
-    assert cli.main(["hub", "push", "--json"]) == 0
+    assert main.main(["hub", "push", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["sent"] == [RUN]
     other = str(tmp_path / "other")
-    assert cli.main(["hub", "pull", "--repo", REPO, "--data", other]) == 0
+    assert main.main(["hub", "pull", "--repo", REPO, "--data", other]) == 0
     assert "1 run taken back" in capsys.readouterr().out
     assert (tmp_path / "other" / "runs" / RUN / "summary.json").is_file()
 
 
 def test_the_command_line_tells_what_is_wrong(hub, here, capsys, monkeypatch):
-    assert cli.main(["hub", "push", "--repo", "nonsense"]) == 2
+    assert main.main(["hub", "push", "--repo", "nonsense"]) == 2
     assert "OWNER/NAME" in capsys.readouterr().err
     monkeypatch.delenv("HF_TOKEN")
-    assert cli.main(["hub", "pull"]) == 2
+    assert main.main(["hub", "pull"]) == 2
     assert "HF_TOKEN" in capsys.readouterr().err
 
 
 def test_what_was_not_sent_shows_in_text_and_status(hub, here, capsys, monkeypatch):
     monkeypatch.setenv("LAB_API_KEY", "a-key-nobody-may-see")
     finish(here.runs_dir, RUN).write_card({"said": "a-key-nobody-may-see"})
-    assert cli.main(["hub", "push"]) == 3
+    assert main.main(["hub", "push"]) == 3
     assert f"{RUN} was not sent" in capsys.readouterr().out
 
 
@@ -94,14 +94,14 @@ def test_a_push_that_is_killed_before_its_commit_is_made_up_for(hub, here):
     assert len(hub.large) == 1, "the archive was there, and nothing pointed to it"
     uploads = hub.count("PUT")
     hub.files.clear()  # whatever came of the commit that was under way
-    assert cli.main(["hub", "push"]) == 0
+    assert main.main(["hub", "push"]) == 0
     assert [RUN in name for name in hub.files] == [True]
     assert hub.count("PUT") == uploads, "what was uploaded is not uploaded again"
 
 
 def test_a_worker_sends_when_its_run_has_ended(hub, here, monkeypatch):
     from evalcore.runner.plan import create_folder, plan_run
-    from evalcore.runner.request import RunRequest
+    from evalcore.runner.run_request import RunRequest
 
     request = RunRequest("baseline:sqlglot", ("sql_understanding",), max_samples=2)
     folder = create_folder(plan_run(request, here), here)
@@ -112,12 +112,12 @@ def test_a_worker_sends_when_its_run_has_ended(hub, here, monkeypatch):
 
 def test_a_server_takes_back_before_it_serves_and_sends_what_is_missing(hub, here):
     finish(here.runs_dir, RUN)
-    hub_sync.schedule_push(here)
+    jobs.schedule_push(here)
     wait_for(lambda: hub_state.read_hub_state(here).sent_at)
     (here.runs_dir / RUN).rename(here.data_dir / "lost")
     hub_state.write_hub_state(here, HubState())
     finish(here.runs_dir, "20260102-100000-bbbbbb")
-    lifespan.fetch_hub_results()
+    application.fetch_hub_results()
     assert (here.runs_dir / RUN / "summary.json").is_file()
     wait_for(lambda: len(hub.files) == 2)
     wait_for(lambda: hub_state.read_hub_state(here).sent_at)
@@ -126,14 +126,14 @@ def test_a_server_takes_back_before_it_serves_and_sends_what_is_missing(hub, her
 def test_a_hub_that_does_not_answer_holds_no_start_up(hub, here, caplog):
     hub.exists, started = True, threading.Event()
     hub.reply = lambda *request: started.wait(PATIENCE) and (500, {}, b"")
-    hub_sync.pull_from_hub(here, timeout=0.2)
+    jobs.pull_from_hub(here, timeout=0.2)
     started.set()
     assert "goes on in the background" in caplog.text
 
 
 def test_a_hub_that_refuses_holds_no_start_up(hub, here, monkeypatch, caplog):
     monkeypatch.setenv("HF_TOKEN", "hf_" + "nobodyOfThisBoard" * 2)
-    lifespan.fetch_hub_results()
+    application.fetch_hub_results()
     assert "failed" in caplog.text
     assert "not valid" in (here.data_dir / "hub.log").read_text(encoding="utf-8")
     assert "not valid" in hub_state.read_hub_state(here).problem
@@ -141,11 +141,11 @@ def test_a_hub_that_refuses_holds_no_start_up(hub, here, monkeypatch, caplog):
 
 def test_nothing_is_started_where_nothing_is_kept(here, monkeypatch, caplog):
     monkeypatch.setattr(subprocess, "Popen", lambda *given, **more: pytest.fail("started"))
-    hub_sync.schedule_push(Settings(data=here.data))
-    hub_sync.pull_from_hub(Settings(data=here.data))
+    jobs.schedule_push(Settings(data=here.data))
+    jobs.pull_from_hub(Settings(data=here.data))
     monkeypatch.delenv("HF_TOKEN")
-    hub_sync.schedule_push(here)
-    hub_sync.pull_from_hub(here)
+    jobs.schedule_push(here)
+    jobs.pull_from_hub(here)
     assert "HF_TOKEN is not set" in caplog.text
 
 
@@ -158,7 +158,7 @@ def test_no_token_stands_in_the_arguments_of_a_process(here, monkeypatch):
         return real([sys.executable, "-c", "0"], **more)
 
     monkeypatch.setattr(subprocess, "Popen", started)
-    hub_sync.schedule_push(here)
+    jobs.schedule_push(here)
     assert TOKEN not in " ".join(seen[0])
 
 

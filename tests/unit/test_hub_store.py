@@ -8,14 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from evalcore.access import OPERATOR
+from evalcore.access.policy import OPERATOR
 from evalcore.errors import UsageError
-from evalcore.exchange.fetched import NOTE_FILE
+from evalcore.exchange.hub_datasets import NOTE_FILE
 from evalcore.exchange.hub_store import push as pushing
 from evalcore.exchange.hub_store.pull import pull_results
 from evalcore.exchange.hub_store.push import push_results
-from evalcore.queries import stored_boards
-from evalcore.queries.boards import list_boards
 from evalcore.records import Sample, Verdict
 from evalcore.runner import client
 from evalcore.settings import Settings
@@ -23,6 +21,8 @@ from evalcore.store import hub_state
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder, StoredVerdict
 from evalcore.target_cards import TargetCard, load_cards, save_card
+from evalcore.views import stored_boards
+from evalcore.views.boards import list_boards
 from tests.support.bundles import finished
 from tests.support.hub_repository import REPO, TOKEN, Store, serving
 from tests.support.stored_runs import BENCHMARK, finish, plan, spec_of
@@ -134,7 +134,7 @@ def test_a_run_that_differs_here_is_left_as_it_is(hub, here, tmp_path):
 
 
 def test_a_deleted_run_stays_deleted_until_it_is_restored(hub, here, tmp_path, monkeypatch):
-    monkeypatch.setattr("evalcore.runner.hub_sync.schedule_push", lambda settings: None)
+    monkeypatch.setattr("evalcore.runner.jobs.schedule_push", lambda settings: None)
     finish(here.runs_dir, FIRST)
     push_results(here)
     client.delete_run(FIRST, here, visitor=OPERATOR)

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from evalcore.errors import UsageError
-from evalcore.exchange.hub_store import archives, versions
+from evalcore.exchange.hub_store import archives
+from evalcore.exchange.hub_store.archives import digest_of, seal_version, subject_of
 from evalcore.exchange.hub_store.pull import pull_results
 from evalcore.exchange.hub_store.push import push_results
 from evalcore.exchange.hub_store.repository import HubRepository, HubUnreachable
-from evalcore.exchange.hub_store.versions import digest_of, seal_version, subject_of
 from evalcore.settings import Settings
 from evalcore.store import hub_state
 from evalcore.store.index import load_headers
@@ -276,7 +276,7 @@ def test_an_archive_that_is_too_large_is_not_fetched(hub, here, monkeypatch):
 )
 def test_extras_bring_nothing_but_data_sets_applications_and_cards(hub, here, name):
     files = {name: b"{}"}
-    hub.add({vouched(files, versions.EXTRAS): archive(files)})
+    hub.add({vouched(files, archives.EXTRAS): archive(files)})
     told = pull_results(here)
     assert told.extras == ()
     assert list(told.refused) == ["extras"]
@@ -285,5 +285,5 @@ def test_extras_bring_nothing_but_data_sets_applications_and_cards(hub, here, na
 
 def test_cards_that_are_none_are_refused(hub, here):
     files = {"targets.json": b"{torn"}
-    hub.add({vouched(files, versions.EXTRAS): archive(files)})
+    hub.add({vouched(files, archives.EXTRAS): archive(files)})
     assert "cards" in pull_results(here).refused["extras"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.benchmarks import answer_parsing
-from evalcore.benchmarks.sql_understanding import verified
+from evalcore.benchmarks import answer_scoring
+from evalcore.benchmarks.sql_understanding import answers
 from evalcore.catalog import benchmark_cards, target_kinds
 from evalcore.i18n import (
     DEFAULT,
@@ -109,7 +109,7 @@ def test_the_language_follows_the_browser(locale, language):
     assert language_for_locale(locale) == language
 
 
-SAID = [*verified._TABLE_NOTES.values(), *answer_parsing.NOTES.values(), "Wrong: steps, index."]
+SAID = [*answers._TABLE_NOTES.values(), *answer_scoring.NOTES.values(), "Wrong: steps, index."]
 
 
 @pytest.mark.parametrize("sentence", SAID)

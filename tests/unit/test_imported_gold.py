@@ -15,16 +15,15 @@ from typing import Any
 
 import pytest
 
-from evalcore.cli import main
+from evalcore.cli.main import main
 from evalcore.errors import UsageError
-from evalcore.exchange import imported_gold
-from evalcore.exchange.bundle.importer import ImportedBundle, import_bundle
+from evalcore.exchange.bundle import importer
+from evalcore.exchange.bundle.importer import GoldCheck, ImportedBundle, import_bundle
 from evalcore.exchange.hub_store.pull import PullResult, pull_results
 from evalcore.exchange.hub_store.push import push_results
-from evalcore.exchange.imported_gold import GoldCheck
 from evalcore.runner import gold
 from evalcore.settings import Settings
-from evalcore.store import own_datasets
+from evalcore.store import datasets
 from evalcore.store.index import open_index
 from tests.support.bundles import bundled, changed, edit, edit_lines, finished
 from tests.support.hub_repository import REPO, TOKEN, Store, serving
@@ -191,7 +190,7 @@ def test_when_the_time_is_up_the_rest_is_unconfirmed_and_comes_in(
 def test_cases_of_a_bundled_set_are_asked_of_nobody(
     here: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(imported_gold, "confirm_gold", None)  # calling it breaks
+    monkeypatch.setattr(importer, "confirm_gold", None)  # calling it breaks
     other = settings_of(tmp_path / "other")
     folder = finished(other, "control:null", KEY, max_samples=4)
     [score] = taken(bundled(folder, other, tmp_path / "run.zip"), here).scores
@@ -208,7 +207,7 @@ def test_equal_cases_are_confirmed_once(
         asked.append(1)
         return ask(*given, **more)
 
-    monkeypatch.setattr(imported_gold, "confirm_gold", counted)
+    monkeypatch.setattr(importer, "confirm_gold", counted)
     bundle = bundle_of(tmp_path, RIGHT)
     again = changed(bundle, tmp_path / "again.zip", edit("spec.json", lambda s: s.update(note="b")))
     assert taken(bundle, here).run != taken(again, here).run
@@ -257,7 +256,7 @@ def test_two_imports_at_once_leave_one_run(
         return ask(*given, **more)
 
     bundle = bundle_of(tmp_path, RIGHT)
-    monkeypatch.setattr(imported_gold, "confirm_gold", slow)
+    monkeypatch.setattr(importer, "confirm_gold", slow)
     first = threading.Thread(target=taken, args=(bundle, here))
     first.start()
     assert waiting.wait(60)
@@ -265,7 +264,7 @@ def test_two_imports_at_once_leave_one_run(
         taken(bundle, here)
     go_on.set()
     first.join()
-    monkeypatch.setattr(imported_gold, "confirm_gold", ask)
+    monkeypatch.setattr(importer, "confirm_gold", ask)
     assert taken(bundle, here).became == "unchanged"
 
 
@@ -275,12 +274,12 @@ def test_a_kill_while_answers_are_confirmed_leaves_nothing(here: Settings, tmp_p
     code = (
         "import sys, time, pathlib\n"
         "from evalcore import settings\n"
-        "from evalcore.exchange import imported_gold\n"
+        "from evalcore.exchange.bundle import importer\n"
         "from evalcore.exchange.bundle.importer import import_bundle\n"
         "def hang(*given, **more):\n"
         f"    pathlib.Path({str(mark)!r}).touch()\n"
         "    time.sleep(600)\n"
-        "imported_gold.confirm_gold = hang\n"
+        "importer.confirm_gold = hang\n"
         f"import_bundle(pathlib.Path({str(bundle)!r}), settings.load_settings({here.data!r}))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
@@ -348,8 +347,8 @@ def test_a_foreign_run_is_refused_as_its_bundle_is(
 def own_set(settings: Settings, name: str, *rows: dict[str, Any]) -> Path:
     folder = settings.data_dir / "datasets" / "own" / KEY / name
     write(folder, *rows)
-    card = own_datasets.OwnCard(KEY, name, samples=len(rows))
-    (folder / own_datasets.CARD_FILE).write_text(json.dumps({"benchmark": KEY, "name": card.name}))
+    card = datasets.OwnCard(KEY, name, samples=len(rows))
+    (folder / datasets.CARD_FILE).write_text(json.dumps({"benchmark": KEY, "name": card.name}))
     return folder
 
 
@@ -363,7 +362,7 @@ def test_an_own_data_set_on_the_hub_comes_in_whole_confirmed_or_not_at_all(
     mine = own_set(there, "same", RIGHT | {"case_id": "mine"})
     push_results(here, progress=quiet)
     told = pulled(there)
-    assert {card.name for card in own_datasets.load_own_cards(there)} == {"good", "same"}
+    assert {card.name for card in datasets.load_own_cards(there)} == {"good", "same"}
     why = told.refused[f"datasets/own/{KEY}/bad"]
     assert why.startswith(f"{PART}.jsonl, line 2, field expected: {PART}/wrong: ")
     assert not (mine.parent / "bad").exists()
@@ -379,7 +378,7 @@ def test_a_run_of_a_benchmark_that_is_gone_comes_back_unconfirmed(
     def gone(key: str, options: Any) -> Any:
         raise UsageError(f"unknown benchmark {key!r}")
 
-    monkeypatch.setattr(imported_gold, "create_benchmark", gone)
+    monkeypatch.setattr(importer, "create_benchmark", gone)
     told = pulled(there)
     assert told.taken == (folder.run_id,)
     assert "unknown benchmark" in told.unconfirmed[folder.run_id]

@@ -18,7 +18,7 @@ from filelock import FileLock
 
 from evalcore.errors import IndexFileError, RunFolderError
 from evalcore.settings import Settings
-from evalcore.store import scan as scan_module
+from evalcore.store import headers as scan_module
 from evalcore.store.headers import build_run_header
 from evalcore.store.index import (
     Index,

@@ -17,7 +17,7 @@ from evalcore.errors import DatasetError, MissingDependency
 from evalcore.i18n import DEFAULT, translate_note
 from evalcore.records import Episode, Sample, Verdict
 from evalcore.settings import ROOT
-from evalcore.sqlkit.engines.base import Execution, Limits, Work
+from evalcore.sqlkit.engines import Execution, Limits, Work
 from evalcore.sqlkit.index_advice import (
     AdvisedIndex,
     Expectation,

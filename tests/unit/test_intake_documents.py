@@ -9,7 +9,7 @@ import yaml
 
 from evalcore import settings as configuration
 from evalcore.errors import UsageError
-from evalcore.intake.documents import read_document
+from evalcore.intake.files import read_document
 
 REFUSED = {
     "flow lists.yaml": ("a: " + "[" * 50_000, "nested more than 50 levels"),

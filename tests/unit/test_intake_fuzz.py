@@ -28,13 +28,12 @@ from evalcore import settings as configuration
 from evalcore.errors import DatasetError, EvalboardError, IntakeError, RunFolderError, UsageError
 from evalcore.exchange.bfcl.results import read_claims, read_results
 from evalcore.exchange.bundle import contents
-from evalcore.exchange.bundle import reader as bundle_reader
-from evalcore.exchange.eval_results import parse_hub_task as hub_place_of
-from evalcore.exchange.fetched import NOTE_FILE, FetchedDataset, read_fetch_note
-from evalcore.exchange.scale.tree import ScaleDataFolder, board_path, read_report
+from evalcore.exchange.bundle import contents as bundle_reader
+from evalcore.exchange.hub_datasets import NOTE_FILE, FetchedDataset, read_fetch_note
+from evalcore.exchange.reports import parse_hub_task as hub_place_of
+from evalcore.exchange.scale.forms import ScaleDataFolder, board_path, read_report
 from evalcore.intake import COUNT_LIMIT, add_counts, read_cost, read_count, read_seconds
-from evalcore.intake.documents import read_document
-from evalcore.intake.files import ArchiveLimits, unpack_zip
+from evalcore.intake.files import ArchiveLimits, read_document, unpack_zip
 from evalcore.intake.json_text import DEPTH_LIMIT, is_deeper, parse_json, read_rows
 from evalcore.records import (
     BenchmarkScore,
@@ -52,15 +51,15 @@ from evalcore.records import (
     from_json,
     to_json,
 )
-from evalcore.runner import config, predictions
-from evalcore.runner.upload_text import read_upload as read_upload
+from evalcore.runner import predictions, run_request
+from evalcore.runner.uploads import read_upload as read_upload
 from evalcore.settings import Settings
-from evalcore.store import dataset_index, hub_state, journal, own_datasets, published
+from evalcore.store import datasets, hub_state, journal, run_folder
 from evalcore.store.headers import RunHeader
 from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredVerdict
 from evalcore.target_cards import load_cards
 from evalcore.targets import application_card
-from evalcore.web import parameters
+from evalcore.web import answers
 from tests.support import stored_runs
 from tests.support.bfcl_results import NATIVE, RIGHT, result_line
 from tests.support.scale_tree import CAPABILITY, claim, model, report
@@ -248,10 +247,10 @@ RECORDS: list[Any] = [
     SPEC,
     stored_runs.summary_of(SPEC),
     Progress("run-1", "done", total=3, rate=0.5, input_tokens=7),
-    published.Published("scale", "2026-05", {"a": "b"}),
+    run_folder.Published("scale", "2026-05", {"a": "b"}),
     hub_state.HubState("a/b", known={"a": ("b", "c")}),
-    own_datasets.OwnCard("bfcl", "mine", samples=3),
-    dataset_index.DatasetSummary(hash="a", samples=2, metrics={"m": 2}),
+    datasets.OwnCard("bfcl", "mine", samples=3),
+    datasets.DatasetSummary(hash="a", samples=2, metrics={"m": 2}),
     FetchedDataset("a/b", "test", "abc", "MIT", {"x": "y"}),
     RunHeader("run-1", "a:b", "a:b", "2026-01-01", "done"),
 ]
@@ -387,7 +386,7 @@ def test_cards_run_files_and_settings(
     path = file(f"application{application[0]}", application[1])
     for read in (
         partial(application_card.load_description, f"app:{path}", Settings()),
-        partial(config.read_run_config, file(f"run{run[0]}", run[1])),
+        partial(run_request.read_run_config, file(f"run{run[0]}", run[1])),
         partial(load_board, file("evalboard.toml", board)),
     ):
         refusal(UsageError, read)
@@ -505,7 +504,7 @@ def test_files_of_the_data_folder(hub: bytes, own: bytes, cards: bytes, note: by
     file("data/target_cards.json", cards)
     folder = file(f"fetched/{NOTE_FILE}", note).parent
     written(hub_state.read_hub_state(data))
-    written(own_datasets.load_own_cards(data))
+    written(datasets.load_own_cards(data))
     for read in (partial(load_cards, data), partial(read_fetch_note, folder, FetchedDataset)):
         refusal(EvalboardError, read)
 
@@ -542,10 +541,10 @@ def test_published_boards(board: bytes, cases: bytes) -> None:
 
 
 KNOWN = (
-    parameters.Parameter("q", ""),
-    parameters.Parameter("n", "", kind="integer", default=5, minimum=1, maximum=9),
-    parameters.Parameter("l", "", kind="list", choices=("a", "b")),
-    parameters.Parameter("m", "", kind="numbers"),
+    answers.Parameter("q", ""),
+    answers.Parameter("n", "", kind="integer", default=5, minimum=1, maximum=9),
+    answers.Parameter("l", "", kind="list", choices=("a", "b")),
+    answers.Parameter("m", "", kind="numbers"),
 )
 TEXTS = st.text(max_size=20) | st.sampled_from(
     ["9" * 30, "１", "-1", "NaN", "a,b", "\ud800", "W10"]
@@ -555,11 +554,11 @@ TEXTS = st.text(max_size=20) | st.sampled_from(
 @FUZZ
 @given(st.lists(st.tuples(st.sampled_from(["q", "n", "l", "m", "z"]), TEXTS), max_size=4))
 def test_parameters(pairs: list[tuple[str, str]]) -> None:
-    refusal(parameters.ApiError, lambda: parameters.parse_parameters(pairs, KNOWN))
+    refusal(answers.ApiError, lambda: answers.parse_parameters(pairs, KNOWN))
 
 
 @FUZZ
 @given(TEXTS | st.binary(max_size=40).map(lambda raw: raw.hex()) | st.just("W" * 400), TEXTS)
 def test_cursors_and_places_on_the_hub(cursor: str, place: str) -> None:
-    refusal(parameters.ApiError, lambda: parameters.decode_cursor(cursor, (str, int)))
+    refusal(answers.ApiError, lambda: answers.decode_cursor(cursor, (str, int)))
     refusal(UsageError, lambda: hub_place_of(place))

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from evalcore.scoring.intervals import (
     Moments,
+    Stratum,
     compute_moments,
+    compute_weighted_score,
     effective_size,
     score_interval,
     wilson_interval,
 )
-from evalcore.scoring.strata import Stratum, compute_weighted_score
 
 
 @pytest.mark.parametrize(

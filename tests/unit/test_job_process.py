@@ -13,7 +13,7 @@ import pytest
 from filelock import FileLock
 
 from evalcore.exchange import import_job
-from evalcore.runner import job_process, jobs
+from evalcore.runner import jobs
 from evalcore.settings import Settings
 
 SECONDS = 20.0
@@ -62,7 +62,7 @@ def prepared(settings, monkeypatch):
 
 def test_a_cancelled_job_leaves_its_event_loop(settings, monkeypatch):
     prepared(settings, monkeypatch)
-    assert job_process.run_job(lambda *_: stopped_in_a_callback(signal.SIGTERM) or {}) == 1
+    assert jobs.run_job(lambda *_: stopped_in_a_callback(signal.SIGTERM) or {}) == 1
     assert jobs.find_job(settings, "confirm", "x").state == "cancelled"
 
 
@@ -72,7 +72,7 @@ def test_a_job_that_is_looked_at_while_it_begins_is_done(settings, monkeypatch):
     look = FileLock(folder / jobs.LOCK_FILE, thread_local=False)  # let go by another thread
     look.acquire()
     threading.Timer(0.5, look.release).start()
-    assert job_process.run_job(lambda *_: {"found": 1}) == 0
+    assert jobs.run_job(lambda *_: {"found": 1}) == 0
     job = jobs.find_job(settings, "confirm", "x")
     assert (job.state, job.result) == ("done", {"found": 1})
 

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from evalcore.errors import UsageError
-from evalcore.queries import judges
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import StoredVerdict
+from evalcore.views import methodology
 from tests.support import stored_runs
 from tests.support.boards import settings_in
 from tests.support.judged_runs import VOTES, make_judged_run
@@ -22,7 +22,7 @@ def test_all_runs_are_told_of_together_and_each_once(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     make_judged_run(settings, "one")
     make_judged_run(settings, "two", cost=0.25)
-    found = judges.build_panel_report(settings.run_roots, ["one", "two", "one"])
+    found = methodology.build_panel_report(settings.run_roots, ["one", "two", "one"])
     assert found is not None
     assert (found.answers, found.requests, found.cost) == (8, 24, 3.0)
     assert (found.splits.n, found.splits.split) == (8, 4)
@@ -32,7 +32,7 @@ def test_a_price_that_is_unknown_makes_the_sum_unknown(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     make_judged_run(settings, "one")
     make_judged_run(settings, "two", cost=None)
-    found = judges.build_panel_report(settings.run_roots, ["one", "two"])
+    found = methodology.build_panel_report(settings.run_roots, ["one", "two"])
     assert found is not None
     assert found.cost is None
 
@@ -40,7 +40,7 @@ def test_a_price_that_is_unknown_makes_the_sum_unknown(tmp_path: Path) -> None:
 def test_judges_are_named_without_their_options_and_compared(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     make_judged_run(settings, "one")
-    found = judges.build_panel_report(settings.run_roots, ["one"])
+    found = methodology.build_panel_report(settings.run_roots, ["one"])
     assert found is not None
     profiles = {one.judge: one for one in found.profiles}
     assert list(profiles) == [MILD, SHY, STERN]
@@ -55,7 +55,7 @@ def test_judges_are_named_without_their_options_and_compared(tmp_path: Path) -> 
 def test_judges_are_held_against_what_was_executed(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     make_judged_run(settings, "one")
-    found = judges.build_panel_report(settings.run_roots, ["one"])
+    found = methodology.build_panel_report(settings.run_roots, ["one"])
     assert found is not None
     told = {one.judge: (one.n, one.false_pass, one.false_fail) for one in found.calibration}
     assert told == {MILD: (3, 1, 0), SHY: (2, 0, 0), STERN: (3, 0, 1)}
@@ -68,7 +68,7 @@ def test_a_rescored_case_counts_by_its_latest_verdict(tmp_path: Path) -> None:
     with Journal(folder.path / "verdicts" / "s1" / "w2.jsonl") as journal:
         unjudged = msgspec.structs.replace(latest, evidence=())
         journal.append(StoredVerdict(benchmark="dialect_conversion", verdict=unjudged))
-    found = judges.build_panel_report(settings.run_roots, ["one"])
+    found = methodology.build_panel_report(settings.run_roots, ["one"])
     assert found is not None
     assert found.answers == len(VOTES) - 1
 
@@ -76,6 +76,6 @@ def test_a_rescored_case_counts_by_its_latest_verdict(tmp_path: Path) -> None:
 def test_runs_without_judges_say_nothing_and_a_missing_run_is_an_error(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     stored_runs.finish(settings.runs_dir, "plain")
-    assert judges.build_panel_report(settings.run_roots, ["plain"]) is None
+    assert methodology.build_panel_report(settings.run_roots, ["plain"]) is None
     with pytest.raises(UsageError, match="absent"):
-        judges.build_panel_report(settings.run_roots, ["absent"])
+        methodology.build_panel_report(settings.run_roots, ["absent"])

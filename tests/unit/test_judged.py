@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks import judged
+from evalcore.benchmarks import sql_scoring
 from evalcore.errors import UsageError
 from evalcore.i18n import translate_note
 from evalcore.records import Episode, Sample
@@ -19,7 +19,7 @@ def episode(answer="SELECT 1", **state):
 
 @pytest.mark.parametrize("context", [None, Scripted({})])
 async def test_without_a_panel_nothing_is_decided(context):
-    ruling = await judged.score_by_panel(context, question())
+    ruling = await sql_scoring.score_by_panel(context, question())
     assert (ruling.outcome, ruling.reason) == ("not_executed", "no_panel")
     assert ruling.evidence_kind == "judged"
     assert ruling.details == {}
@@ -28,7 +28,7 @@ async def test_without_a_panel_nothing_is_decided(context):
 async def test_the_panel_decides_and_every_vote_is_kept():
     """One fails, one keeps to no form, two vote: half of the panel, and a tie does not pass."""
     script = {"down": [down()], "talked": ["yes!", "yes!"], "a": [YES], "b": [0.02, NO]}
-    ruling = await judged.score_by_panel(Scripted(script), question())
+    ruling = await sql_scoring.score_by_panel(Scripted(script), question())
     assert (ruling.outcome, ruling.reason) == ("failed", "wrong_answer")
     assert ruling.note == "The panel does not say yes: 1 yes, 1 no."
     assert ruling.details == {
@@ -55,13 +55,13 @@ async def test_the_panel_decides_and_every_vote_is_kept():
 
 
 async def test_a_pass_has_no_reason_and_an_unknown_price_no_cost():
-    ruling = await judged.score_by_panel(Scripted({"a": [YES]}, prices={}), question())
+    ruling = await sql_scoring.score_by_panel(Scripted({"a": [YES]}, prices={}), question())
     assert (ruling.outcome, ruling.reason) == ("passed", "")
     assert "judge_cost" not in ruling.details
 
 
 async def test_too_few_votes_are_an_error_of_the_judges():
-    ruling = await judged.score_by_panel(
+    ruling = await sql_scoring.score_by_panel(
         Scripted({"a": [YES], "b": [down()], "c": [down()]}), question()
     )
     assert (ruling.outcome, ruling.reason) == ("judge_error", "judge_error")
@@ -70,19 +70,21 @@ async def test_too_few_votes_are_an_error_of_the_judges():
 
 async def test_the_published_rule_passes_a_tie_and_takes_one_vote_for_enough():
     tie = {"a": [YES], "b": [NO]}
-    assert (await judged.score_by_panel(Scripted(tie), question())).outcome == "failed"
-    ruling = await judged.score_by_panel(Scripted(tie), question(), published=True)
+    assert (await sql_scoring.score_by_panel(Scripted(tie), question())).outcome == "failed"
+    ruling = await sql_scoring.score_by_panel(Scripted(tie), question(), published=True)
     assert (ruling.outcome, ruling.reason) == ("passed", "")
     one = Scripted({"a": [NO], "b": [down()], "c": [down()]})
-    assert (await judged.score_by_panel(one, question(), published=True)).outcome == "failed"
+    assert (await sql_scoring.score_by_panel(one, question(), published=True)).outcome == "failed"
     none = Scripted({"a": [down()]})
-    assert (await judged.score_by_panel(none, question(), published=True)).outcome == "judge_error"
+    assert (
+        await sql_scoring.score_by_panel(none, question(), published=True)
+    ).outcome == "judge_error"
 
 
 async def test_the_published_rule_on_rules():
     asker = Scripted({"a": [picked("1")], "b": [picked()]})
     asked = question("rules", decides="1")
-    assert (await judged.score_by_panel(asker, asked, published=True)).outcome == "passed"
+    assert (await sql_scoring.score_by_panel(asker, asked, published=True)).outcome == "passed"
 
 
 def test_recorded_votes_are_counted_as_published():
@@ -91,7 +93,7 @@ def test_recorded_votes_are_counted_as_published():
         {"judge": "a", "run": 2, "text": '{"answer": "no", "reason": "lost"}', "reason": "lost"},
         {"judge": "a", "run": 3, "vote": None},
     ]
-    ruling = judged.score_recorded_votes(votes, by_rules=False)
+    ruling = sql_scoring.score_recorded_votes(votes, by_rules=False)
     assert (ruling.outcome, ruling.reason, ruling.evidence_kind) == ("passed", "", "judged")
     assert ruling.details == {
         "judge_votes_yes": 1,
@@ -113,45 +115,45 @@ def test_recorded_votes_are_counted_as_published():
 
 @pytest.mark.parametrize(("rule", "outcome"), [("1", "passed"), ("2", "failed"), ("3", "failed")])
 def test_recorded_rules(rule, outcome):
-    ruling = judged.score_recorded_votes([["1", "2"], ["1"], []], by_rules=True, rule_id=rule)
+    ruling = sql_scoring.score_recorded_votes([["1", "2"], ["1"], []], by_rules=True, rule_id=rule)
     assert ruling.outcome == outcome
     assert [line["rules"] for line in ruling.evidence[0].body] == [["1", "2"], ["1"], []]
 
 
 def test_votes_that_nobody_cast_are_no_verdict():
-    ruling = judged.score_recorded_votes([None, "failed"], by_rules=False)
+    ruling = sql_scoring.score_recorded_votes([None, "failed"], by_rules=False)
     assert (ruling.outcome, ruling.reason) == ("judge_error", "judge_error")
 
 
 def test_a_vote_that_cannot_be_read_is_refused():
     with pytest.raises(UsageError, match=r"votes\[0\]"):
-        judged.score_recorded_votes([3.5], by_rules=False)
+        sql_scoring.score_recorded_votes([3.5], by_rules=False)
 
 
 async def test_recorded_votes_come_before_the_panel():
     panel = Scripted({"a": [NO]})
     told = episode(votes=["yes"])
-    verdict = await judged.score_as_published(SAMPLE, told, question(), panel)
+    verdict = await sql_scoring.score_as_published(SAMPLE, told, question(), panel)
     assert (verdict.outcome, verdict.score, verdict.epoch) == ("passed", 1.0, 2)
     assert panel.requests == {}
-    asked = await judged.score_as_published(SAMPLE, episode(), question(), panel)
+    asked = await sql_scoring.score_as_published(SAMPLE, episode(), question(), panel)
     assert (asked.outcome, asked.views) == ("failed", {"strict": 0.0, "lenient": 0.0})
 
 
 async def test_an_empty_answer_needs_no_judge():
-    verdict = await judged.score_as_published(
+    verdict = await sql_scoring.score_as_published(
         SAMPLE, episode(" "), question(), Scripted({"a": [YES]})
     )
     assert (verdict.outcome, verdict.reason, verdict.evidence_kind) == ("failed", "empty", "judged")
 
 
 async def test_judges_alone_without_votes_and_panel_decide_nothing():
-    verdict = await judged.score_as_published(SAMPLE, episode(), question(), None)
+    verdict = await sql_scoring.score_as_published(SAMPLE, episode(), question(), None)
     assert (verdict.outcome, verdict.score, verdict.reason) == ("not_executed", None, "no_panel")
 
 
 NUMBERS = {"yes": 2, "no": 1, "cast": 1, "panel": 3}
-SAID = [judged._NO_PANEL, *judged._PANEL_NOTES.values(), *judged._PUBLISHED.values()]
+SAID = [sql_scoring._NO_PANEL, *sql_scoring._PANEL_NOTES.values(), *sql_scoring._PUBLISHED.values()]
 
 
 @pytest.mark.parametrize("template", SAID)

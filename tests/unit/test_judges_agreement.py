@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.judges import agreement
-from evalcore.judges.agreement import Calibration, JudgeProfile, PairAgreement, SplitRate
-from evalcore.judges.records import Vote
+from evalcore import judges
+from evalcore.judges import Calibration, JudgeProfile, PairAgreement, SplitRate, Vote
 
 WORDS = {"y": "yes", "n": "no", "a": "abstain", "f": "failed"}
 
@@ -23,7 +22,7 @@ def cases(**votes):
 def test_kappa_of_the_textbook_table():
     """20 yes together, 15 no together, 5 and 10 apart: observed 0.7, by chance 0.5, so 0.4."""
     both = [(True, True)] * 20 + [(True, False)] * 5 + [(False, True)] * 10
-    assert agreement.compute_kappa(both + [(False, False)] * 15) == pytest.approx(0.4)
+    assert judges.compute_kappa(both + [(False, False)] * 15) == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize(
@@ -37,29 +36,27 @@ def test_kappa_of_the_textbook_table():
     ],
 )
 def test_kappa_at_its_ends(both, kappa):
-    assert agreement.compute_kappa(both) == kappa
+    assert judges.compute_kappa(both) == kappa
 
 
 def test_pairs_rest_on_the_cases_where_both_voted():
-    found = agreement.compute_pair_agreement(cases(a="yynnya", b="yynyn-", c="ffffff"))
+    found = judges.compute_pair_agreement(cases(a="yynnya", b="yynyn-", c="ffffff"))
     assert found == (PairAgreement("a", "b", n=5, agreed=0.6, kappa=pytest.approx(1 / 6)),)
 
 
 def test_a_pair_that_never_met_has_no_rates():
-    assert agreement.compute_pair_agreement(cases(a="y-", b="-y")) == (
-        PairAgreement("a", "b", n=0),
-    )
+    assert judges.compute_pair_agreement(cases(a="y-", b="-y")) == (PairAgreement("a", "b", n=0),)
 
 
 def test_splits_count_cases_with_two_votes_or_more():
     votes = cases(a="yyny", b="ynna", c="yyaf")
-    assert agreement.compute_split_rate(votes) == SplitRate(n=3, split=1, rate=pytest.approx(1 / 3))
-    assert agreement.compute_split_rate([]) == SplitRate(n=0, split=0, rate=None)
+    assert judges.compute_split_rate(votes) == SplitRate(n=3, split=1, rate=pytest.approx(1 / 3))
+    assert judges.compute_split_rate([]) == SplitRate(n=0, split=0, rate=None)
 
 
 def test_profiles_tell_severity_on_the_same_cases():
     """a says yes thrice where the others' means are 1/2, 0 and 1: milder by 0.5."""
-    mild, second, third = agreement.profile_judges(cases(a="yyya", b="ynyn", c="nnff"))
+    mild, second, third = judges.profile_judges(cases(a="yyya", b="ynyn", c="nnff"))
     assert mild == JudgeProfile(
         judge="a",
         n=4,
@@ -76,14 +73,14 @@ def test_profiles_tell_severity_on_the_same_cases():
 
 
 def test_a_judge_that_never_voted_has_no_severity():
-    [profile] = agreement.profile_judges(cases(a="ff"))
+    [profile] = judges.profile_judges(cases(a="ff"))
     assert profile == JudgeProfile("a", n=2, cast=0, compared=0, abstained=0.0, failed=1.0)
 
 
 def test_calibration_counts_false_passes_and_fails():
     passed = [True, True, False, False, False]
     told = zip(passed, cases(a="ynyna", b="yynnn"), strict=True)
-    assert agreement.calibrate_judges(told) == (
+    assert judges.calibrate_judges(told) == (
         Calibration("a", n=4, agreed=0.5, kappa=0.0, false_pass=1, false_fail=1),
         Calibration("b", n=5, agreed=1.0, kappa=1.0, false_pass=0, false_fail=0),
     )
@@ -91,8 +88,8 @@ def test_calibration_counts_false_passes_and_fails():
 
 def test_nothing_to_compare_is_nothing():
     assert (
-        agreement.compute_pair_agreement([])
-        == agreement.profile_judges([])
-        == agreement.calibrate_judges([])
+        judges.compute_pair_agreement([])
+        == judges.profile_judges([])
+        == judges.calibrate_judges([])
         == ()
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.judges.identity import is_same_model
+from evalcore.judges import is_same_model
 from evalcore.records import TargetSpec
 
 

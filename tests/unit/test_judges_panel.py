@@ -7,8 +7,7 @@ import json
 
 import pytest
 
-from evalcore.judges import panel
-from evalcore.judges.records import Vote
+from evalcore.judges import Vote, panel
 from evalcore.records import Usage
 from tests.support.judges import NO, YES, Scripted, down, picked, question
 

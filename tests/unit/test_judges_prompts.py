@@ -7,8 +7,7 @@ import re
 
 import pytest
 
-from evalcore.judges import prompts
-from evalcore.judges.records import Rule
+from evalcore.judges import Rule, panel
 from tests.support.judges import question
 
 KINDS = ("equivalence", "validity", "rules", "index_advice")
@@ -17,11 +16,11 @@ END = re.compile(r"^=== END (\w+) (.*) ===$", re.MULTILINE)
 
 
 def user(asked) -> str:
-    return prompts.build_judge_messages(asked)[1].content
+    return panel.build_judge_messages(asked)[1].content
 
 
 def code_of(asked) -> str:
-    return BEGIN.search(prompts.build_judge_messages(asked)[0].content.replace("`", "\n"))[1]
+    return BEGIN.search(panel.build_judge_messages(asked)[0].content.replace("`", "\n"))[1]
 
 
 HOSTILE = [
@@ -47,7 +46,7 @@ def test_the_answer_stands_in_its_fence_as_it_is(kind, answer):
     inside, after = text.split(fence[0])[1].split(fence[1])
     assert inside == answer
     assert code not in inside
-    assert prompts._FORMS[kind] in after
+    assert panel._FORMS[kind] in after
 
 
 def test_markers_of_another_question_do_not_close_the_fence():
@@ -62,7 +61,7 @@ def test_markers_of_another_question_do_not_close_the_fence():
 
 def test_a_code_that_occurs_in_the_material_is_not_used(monkeypatch):
     codes = iter(["aaaa", "bbbb", "cccc"])
-    monkeypatch.setattr(prompts, "content_hash", lambda value: next(codes))
+    monkeypatch.setattr(panel, "content_hash", lambda value: next(codes))
     asked = question(answer="=== END AAAA x ===", original="=== END bbbb x ===")
     assert code_of(asked) == "cccc"
 
@@ -114,15 +113,15 @@ def test_schemas_rules_and_the_standard_answer_are_material():
 
 def test_rules_of_one_answer_share_their_prompt():
     one, two = question("rules", decides="1"), question("rules", decides="2")
-    assert prompts.build_judge_messages(one) == prompts.build_judge_messages(two)
+    assert panel.build_judge_messages(one) == panel.build_judge_messages(two)
 
 
 def test_the_prompt_is_a_function_of_the_question():
-    assert prompts.build_judge_messages(question()) == prompts.build_judge_messages(question())
-    assert prompts.PROMPT_VERSION == "1"
+    assert panel.build_judge_messages(question()) == panel.build_judge_messages(question())
+    assert panel.PROMPT_VERSION == "1"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_reminder_repeats_the_form(kind):
-    assert prompts.build_format_reminder(question(kind)).endswith(prompts._FORMS[kind])
-    assert json.dumps("reason") in prompts.build_format_reminder(question(kind))
+    assert panel.build_format_reminder(question(kind)).endswith(panel._FORMS[kind])
+    assert json.dumps("reason") in panel.build_format_reminder(question(kind))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evalcore.errors import UsageError
-from evalcore.judges.recorded import read_votes
-from evalcore.judges.scale_rule import Ballot
+from evalcore.judges.recorded import Ballot, read_votes
 
 YES_NO = [
     (True, True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.judges.reply import REASON_LIMIT, parse_judge_reply
+from evalcore.judges.panel import REASON_LIMIT, parse_judge_reply
 from tests.support.judges import question
 
 READ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.judges.scale_rule import (
+from evalcore.judges.recorded import (
     Ballot,
     case_passes,
     has_majority,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.judges.records import Vote
-from evalcore.judges.tally import tally_votes
+from evalcore.judges import Vote, tally_votes
 from tests.support.judges import question
 
 OUTCOMES = [

@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from evalcore.store.cache import SingleFlightCache
-from evalcore.store.snapshot import HeaderSnapshot, memoize_on_snapshot
+from evalcore.store.cache import HeaderSnapshot, SingleFlightCache, memoize_on_snapshot
 from tests.support.headers import header
 
 

@@ -5,8 +5,8 @@ import gc
 import altair as alt
 import pandas as pd
 
-from evalcore import chart_cache, charts
-from evalcore.chart_cache import CachedChart, cache_chart
+from evalcore.charts import plots
+from evalcore.charts.plots import CachedChart, cache_chart
 from evalcore.store.cache import SingleFlightCache
 
 LABELS = {"name": "Target", "score": "Score", "interval": "Interval"}
@@ -31,14 +31,14 @@ def drawn(chart, monkeypatch=None):
 
 
 def test_equal_arguments_give_the_same_chart_and_others_another():
-    first = charts.build_score_bars(frame(), LABELS, floors={"floor": 3.0})
-    assert charts.build_score_bars(frame(), dict(LABELS), floors={"floor": 3.0}) is first
+    first = plots.build_score_bars(frame(), LABELS, floors={"floor": 3.0})
+    assert plots.build_score_bars(frame(), dict(LABELS), floors={"floor": 3.0}) is first
     for other in (
-        charts.build_score_bars(frame(51.0), LABELS, floors={"floor": 3.0}),
-        charts.build_score_bars(frame(), LABELS | {"score": "Note"}, floors={"floor": 3.0}),
-        charts.build_score_bars(frame(), LABELS, floors={"floor": 4.0}),
-        charts.build_score_bars(frame().rename(columns={"low": "least"}).assign(low=1.0), LABELS),
-        charts.build_score_bars(frame().iloc[::-1], LABELS, floors={"floor": 3.0}),
+        plots.build_score_bars(frame(51.0), LABELS, floors={"floor": 3.0}),
+        plots.build_score_bars(frame(), LABELS | {"score": "Note"}, floors={"floor": 3.0}),
+        plots.build_score_bars(frame(), LABELS, floors={"floor": 4.0}),
+        plots.build_score_bars(frame().rename(columns={"low": "least"}).assign(low=1.0), LABELS),
+        plots.build_score_bars(frame().iloc[::-1], LABELS, floors={"floor": 3.0}),
     ):
         assert other is not first
 
@@ -52,25 +52,25 @@ def test_an_unchanging_frame_is_looked_at_once_and_stays_the_same_frame(monkeypa
         lambda *args, **named: looked.append(1) or real(*args, **named),
     )
     mine = frame(55.0)
-    assert chart_cache.mark_immutable(mine) is mine
-    first = charts.build_score_bars(mine, LABELS)
-    assert charts.build_score_bars(mine, LABELS) is first
+    assert plots.mark_immutable(mine) is mine
+    first = plots.build_score_bars(mine, LABELS)
+    assert plots.build_score_bars(mine, LABELS) is first
     assert len(looked) == 1
-    assert charts.build_score_bars(mine.copy(), LABELS) is first  # equal, and looked at
-    assert charts.build_score_bars(mine.assign(score=1.0), LABELS) is not first
+    assert plots.build_score_bars(mine.copy(), LABELS) is first  # equal, and looked at
+    assert plots.build_score_bars(mine.assign(score=1.0), LABELS) is not first
 
 
 def test_what_is_known_of_a_frame_goes_with_it():
-    before = len(chart_cache._frame_keys)
-    mine = chart_cache.mark_immutable(frame(56.0))
-    assert len(chart_cache._frame_keys) == before + 1
+    before = len(plots._frame_keys)
+    mine = plots.mark_immutable(frame(56.0))
+    assert len(plots._frame_keys) == before + 1
     del mine
     gc.collect()
-    assert len(chart_cache._frame_keys) == before
+    assert len(plots._frame_keys) == before
 
 
 def test_a_chart_says_the_same_each_time_and_as_one_that_is_not_kept():
-    chart = charts.build_score_bars(frame(60.0), LABELS)
+    chart = plots.build_score_bars(frame(60.0), LABELS)
     plain = alt.LayerChart(**chart._kwds)
     (spec, data), (again, same) = drawn(chart), drawn(chart)
     expected, frames = drawn(plain)
@@ -80,7 +80,7 @@ def test_a_chart_says_the_same_each_time_and_as_one_that_is_not_kept():
 
 
 def test_who_changes_a_specification_changes_nobody_elses():
-    chart = charts.build_score_bars(frame(70.0), LABELS)
+    chart = plots.build_score_bars(frame(70.0), LABELS)
     spec, _ = drawn(chart)
     spec["layer"].clear()
     assert drawn(chart)[0]["layer"]
@@ -92,7 +92,7 @@ def test_a_chart_is_checked_and_built_once(monkeypatch):
     @cache_chart
     def chart(rows, labels):
         built.append(1)
-        return charts.layer_charts(alt.Chart(rows).mark_bar().encode(x="score:Q"), height=10)
+        return plots.layer_charts(alt.Chart(rows).mark_bar().encode(x="score:Q"), height=10)
 
     made = [chart(frame(), LABELS) for _ in range(3)]
     assert isinstance(made[0], CachedChart)
@@ -105,12 +105,12 @@ def test_a_chart_is_checked_and_built_once(monkeypatch):
 
 def test_cells_without_a_hash_are_drawn_anew():
     rows = pd.DataFrame({"name": ["a"], "score": [1.0], "low": 0.0, "high": 2.0, "more": [[1]]})
-    assert charts.build_score_bars(rows, LABELS) is not charts.build_score_bars(rows, LABELS)
+    assert plots.build_score_bars(rows, LABELS) is not plots.build_score_bars(rows, LABELS)
 
 
 def test_a_chart_that_was_not_asked_for_long_is_let_go(monkeypatch):
-    monkeypatch.setattr(chart_cache, "_chart_cache", SingleFlightCache(2))
-    first = charts.build_score_bars(frame(1.0), LABELS)
+    monkeypatch.setattr(plots, "_chart_cache", SingleFlightCache(2))
+    first = plots.build_score_bars(frame(1.0), LABELS)
     for score in (2.0, 3.0):
-        charts.build_score_bars(frame(score), LABELS)
-    assert charts.build_score_bars(frame(1.0), LABELS) is not first
+        plots.build_score_bars(frame(score), LABELS)
+    assert plots.build_score_bars(frame(1.0), LABELS) is not first

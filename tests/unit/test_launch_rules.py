@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from evalcore.runner.request import RunRequest
-from pages.components.launch_rules import find_request_problems
+from evalcore.runner.run_request import RunRequest
+from pages.parts.launch.preflight import find_request_problems
 
 GOOD = RunRequest(target="baseline:sqlglot", benchmarks=("sql_understanding",))
 METRICS = {"sql_understanding": ("execution_accuracy",)}

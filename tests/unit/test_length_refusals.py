@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.targets.length_refusals import LengthRefusal, read_length_refusal
+from evalcore.targets.failures import LengthRefusal, read_length_refusal
 
 OVERFLOW = LengthRefusal("overflow")
 LIMIT = LengthRefusal("limit")

@@ -29,7 +29,7 @@ PAGES = (
 IMPORT = """
 import json, sys
 import app
-from evalcore.web.lifespan import warm_up
+from evalcore.web.application import warm_up
 warm_up(app.warm_up_first_page)
 print(json.dumps(sorted(name for name in {heavy!r} if name in sys.modules)))
 """

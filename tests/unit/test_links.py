@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
-from evalcore.queries.cases import EVERY_CASE, CaseFilter
-from pages.components.state import CaseLink, build_cases_query
+from evalcore.views.cases import EVERY_CASE, CaseFilter
+from pages.shared.page_links import CaseLink, build_cases_query
 
 
 def test_defaults_stay_out_of_the_link():

@@ -7,11 +7,11 @@ from math import sqrt
 import pandas as pd
 import pytest
 
-from evalcore.judges.agreement import PairAgreement
-from evalcore.queries import boards, methodology_worked, stored_boards
-from evalcore.queries.methodology import load_run_score
-from evalcore.queries.ranking import STATUSES
+from evalcore.judges import PairAgreement
 from evalcore.records import BenchmarkScore, MetricScore
+from evalcore.views import boards, methodology, stored_boards
+from evalcore.views.methodology import load_run_score
+from evalcore.views.ranking import STATUSES
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
 
 
@@ -30,9 +30,7 @@ def board_of(settings):
 def worked_pair(settings):
     headers, board, frame = board_of(settings)
     rows = boards.list_board_rows(headers, board)
-    return methodology_worked.compare_rivals(
-        settings.run_roots, rows, board, BENCHMARK, frame
-    ), frame
+    return methodology.compare_rivals(settings.run_roots, rows, board, BENCHMARK, frame), frame
 
 
 def score_with(*metrics):
@@ -54,7 +52,7 @@ def score_with(*metrics):
 def test_the_plain_rate_has_wilsons_interval_as_the_formula_gives_it():
     a = MetricScore("a", 4, 30, 30, 27, 90.0)
     b = MetricScore("b", 1, 10, 10, 6, 60.0)
-    told = methodology_worked.compute_plain_rate(
+    told = methodology.compute_plain_rate(
         score_with(a, b, MetricScore("extra", None, 9, 9, 9, 100))
     )
     p, n, z = 33 / 40, 40, 1.96
@@ -66,17 +64,14 @@ def test_the_plain_rate_has_wilsons_interval_as_the_formula_gives_it():
 
 
 def test_without_a_case_there_is_no_rate():
-    assert methodology_worked.compute_plain_rate(score_with()) is None
-    assert (
-        methodology_worked.compute_plain_rate(score_with(MetricScore("x", None, 3, 3, 3, 100)))
-        is None
-    )
+    assert methodology.compute_plain_rate(score_with()) is None
+    assert methodology.compute_plain_rate(score_with(MetricScore("x", None, 3, 3, 3, 100))) is None
 
 
 def test_the_rate_of_a_run_counts_its_solved_cases(settings):
     folder = make_run(settings, Plan("openai:a", skill=0.7))
     _, score = load_run_score(settings.run_roots, folder.run_id, BENCHMARK)
-    told = methodology_worked.compute_plain_rate(score)
+    told = methodology.compute_plain_rate(score)
     assert told.samples == score.samples
     assert told.passed == score.outcomes["passed"]
 
@@ -101,7 +96,7 @@ def test_in_one_group_the_next_is_the_rival(settings):
     make_run(settings, Plan("openai:b", skill=1.0))
     pair, _ = worked_pair(settings)
     assert not pair.apart
-    assert pair.result.wins + pair.result.losses < methodology_worked.FEWEST_DIFFERING
+    assert pair.result.wins + pair.result.losses < methodology.FEWEST_DIFFERING
 
 
 def test_alone_or_unreadable_there_is_no_pair(settings):
@@ -114,18 +109,18 @@ def test_alone_or_unreadable_there_is_no_pair(settings):
         path.rmdir() if path.is_dir() else path.unlink()
     folder.path.rmdir()
     roots = settings.run_roots
-    assert methodology_worked.compare_rivals(roots, rows, board, BENCHMARK, frame) is None
+    assert methodology.compare_rivals(roots, rows, board, BENCHMARK, frame) is None
 
 
 def test_standings_are_counted_in_the_order_of_the_board(settings):
     make_run(settings, Plan("openai:a"))
     make_run(settings, Plan("openai:b", failing=2))
     make_run(settings, Plan("control:null"))
-    counts = methodology_worked.standing_counts(board_of(settings)[2])
+    counts = methodology.standing_counts(board_of(settings)[2])
     assert list(counts) == list(STATUSES)
     assert (counts["ranked"], counts["incomplete"], counts["control"]) == (1, 1, 1)
     assert counts["claimed"] == counts["not_run"] == 0
-    empty = methodology_worked.standing_counts(pd.DataFrame({"status": []}))
+    empty = methodology.standing_counts(pd.DataFrame({"status": []}))
     assert set(empty.values()) == {0}
 
 
@@ -133,7 +128,7 @@ def test_a_board_of_one_benchmark_has_no_mean(settings):
     make_run(settings, Plan("openai:a"))
     headers, board, _ = board_of(settings)
     [row] = boards.list_board_rows(headers, board)
-    assert methodology_worked.list_suite_scores(row, board) is None
+    assert methodology.list_suite_scores(row, board) is None
 
 
 def test_kappa_is_what_the_shown_numbers_give():
@@ -142,7 +137,7 @@ def test_kappa_is_what_the_shown_numbers_give():
         PairAgreement("a", "c", 40, 0.9, 0.5),
         PairAgreement("b", "c", 99, 1.0, None),
     )
-    told = methodology_worked.find_best_kappa(pairs)
+    told = methodology.find_best_kappa(pairs)
     assert (told.first, told.second, told.n) == ("a", "c", 40)
     assert told.chance == pytest.approx(0.8)
     assert (told.agreed - told.chance) / (1 - told.chance) == pytest.approx(told.kappa)
@@ -150,4 +145,4 @@ def test_kappa_is_what_the_shown_numbers_give():
 
 def test_no_kappa_where_judges_agree_always_or_never_met():
     pairs = (PairAgreement("a", "b", 5, 1.0, 1.0), PairAgreement("a", "c", 0))
-    assert methodology_worked.find_best_kappa(pairs) is None
+    assert methodology.find_best_kappa(pairs) is None

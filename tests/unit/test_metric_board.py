@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from evalcore.benchmarks.sql_understanding.card import CARD
-from evalcore.queries import boards, case_points, metric_board, stored_boards
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import StoredVerdict, list_run_folders
+from evalcore.views import boards, case_points, metric_board, stored_boards
 from tests.support.boards import BENCHMARK, SCORING, Plan, make_run, settings_in
 from tests.support.headers import header, score
 

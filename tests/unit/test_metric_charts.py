@@ -5,9 +5,9 @@ import json
 import pandas as pd
 import pytest
 
-from evalcore import charts
-from evalcore.stacked import build_stacked_bars
-from evalcore.target_colours import COLOURS, colour_of
+from evalcore.charts import plots
+from evalcore.charts.comparisons import build_stacked_bars
+from evalcore.target_cards import COLOURS, colour_of
 
 LABELS = {name: name for name in ("name", "part", "count", "share", "score", "interval")}
 BACKGROUNDS = ("#fdfdfb", "#12191b")  # of .streamlit/config.toml
@@ -30,25 +30,25 @@ def test_a_target_keeps_its_colour_and_many_targets_use_all():
     assert colour_of("openai:gpt") == colour_of("openai:gpt")
     assert {colour_of(f"target {number}") for number in range(300)} == set(COLOURS)
     assert colour_of("模型 \U0001f600 \x00") in COLOURS
-    assert charts.FLOOR not in COLOURS
+    assert plots.FLOOR not in COLOURS
 
 
 def test_bars_may_differ_in_colour_and_lines_tell_floor_from_ceiling():
     frame = pd.DataFrame(
         {"name": ["a", "b"], "score": [90.0, 10.0], "low": [80, 5], "high": [95, 20]}
     )
-    chart = charts.build_score_bars(
+    chart = plots.build_score_bars(
         frame.assign(colour=["#111111", "#222222"]), LABELS, {"floor": 5.0}, {"ceiling": 99.0}
     ).to_dict()
     said = json.dumps(chart)
     assert "#111111" in said
-    assert charts.SCORE not in said
+    assert plots.SCORE not in said
     rules = [layer["mark"] for layer in chart["layer"] if "strokeDash" in layer["mark"]]
-    assert [rule["color"] for rule in rules] == [charts.FLOOR, charts.BEST]
+    assert [rule["color"] for rule in rules] == [plots.FLOOR, plots.BEST]
     texts = [layer["mark"] for layer in chart["layer"] if layer["mark"]["type"] == "text"]
     assert [text["align"] for text in texts] == ["left", "right"]
-    plain = json.dumps(charts.build_score_bars(frame, LABELS).to_dict())
-    assert charts.SCORE in plain
+    plain = json.dumps(plots.build_score_bars(frame, LABELS).to_dict())
+    assert plots.SCORE in plain
 
 
 def test_parts_keep_their_order_on_a_whole_axis():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.queries.names import display_name, display_names
 from evalcore.target_cards import TargetCard
+from evalcore.views.board_titles import display_name, display_names
 
 CARDS = {
     "openai:small": TargetCard(name="Small 1"),

@@ -7,9 +7,9 @@ from itertools import pairwise
 import pandas as pd
 import pytest
 
-from evalcore.queries import board_filters, boards
-from evalcore.queries.board_filters import BoardFilter, filter_board_rows, find_blocking_fields
-from evalcore.queries.row_sorting import is_ascending, list_sort_keys, sort_board_rows
+from evalcore.views import board_table, boards
+from evalcore.views.board_table import BoardFilter, filter_board_rows, find_blocking_fields
+from evalcore.views.ranking import is_ascending, list_sort_keys, sort_board_rows
 from tests.support.headers import SQL, header
 
 PART = f"{SQL}/execution_accuracy"
@@ -49,7 +49,7 @@ def frame(board):
         line("openai:cut"),
     ]  # fmt: skip
     made = pd.DataFrame(lines)
-    for name in board_filters.every_part(board):
+    for name in board_table.every_part(board):
         made[name] = [10.0, 30.0, 20.0, None] if name in (SQL, PART) else None
     return made
 
@@ -99,15 +99,15 @@ def test_what_is_in_the_way_is_what_alone_would_open_the_way(frame, board):
 
 
 def test_evidence_shows_the_metrics_that_rest_on_it(board):
-    assert PART in board_filters.shown_parts(board, ())
+    assert PART in board_table.shown_parts(board, ())
     ran = [PART, f"{SQL}/explain_detection"]
-    assert board_filters.shown_parts(board, ("executed",)) == ran
-    assert board_filters.shown_parts(board, ("judged",)) == []
-    assert "executed" in board_filters.evidence_kinds(board)
+    assert board_table.shown_parts(board, ("executed",)) == ran
+    assert board_table.shown_parts(board, ("judged",)) == []
+    assert "executed" in board_table.evidence_kinds(board)
 
 
 def test_every_price_and_size_is_in_one_band_alone():
-    for bands in (board_filters.SIZES, board_filters.PRICES):
+    for bands in (board_table.SIZES, board_table.PRICES):
         edges = list(bands.values())
         assert all(below == low for (_, below), (low, _) in pairwise(edges))
 

@@ -10,21 +10,21 @@ import zipfile
 import msgspec
 import pytest
 
-from evalcore.cli import main
+from evalcore.cli.main import main
 from evalcore.exchange.board_export import FORMATS
 from evalcore.exchange.reports import render_report
 from evalcore.exchange.site.publish import build_site_files
-from evalcore.queries import (
+from evalcore.store.headers import HeaderScore, build_run_header
+from evalcore.store.index import open_index
+from evalcore.views import (
     boards,
-    comparison_groups,
+    comparison,
     comparison_report,
     comparison_runs,
     stored_boards,
     targets,
 )
-from evalcore.queries.metrics import find_score_extremes
-from evalcore.store.headers import HeaderScore, build_run_header
-from evalcore.store.index import open_index
+from evalcore.views.targets import find_score_extremes
 from tests.support.api import client
 from tests.support.boards import BENCHMARK, Plan, make_run
 from tests.support.pages import open_page, words
@@ -109,9 +109,9 @@ def test_reports_leave_it_out(runs, format):
 def test_a_comparison_measures_nobody_against_it(store, runs):
     ids = [runs[name].run_id for name in ("openai:good", "openai:lost")]
     who = comparison_runs.load_lineup(store.run_roots, ids)
-    [group] = comparison_groups.group_compared_runs(who)
+    [group] = comparison.group_compared_runs(who)
     assert [mark.score is None for mark in group.marks] == [False, True]
-    assert comparison_groups.find_comparable_runs(who, who.compared[0]) == {}
+    assert comparison.find_comparable_runs(who, who.compared[0]) == {}
     assert [one.kind for one in comparison_runs.find_incompatibilities(who, who.compared[0])] == [
         "unmeasured"
     ]

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from evalcore.i18n import t
-from pages.components import numbers
+from pages.shared import wording
 
 en = partial(t, language="en")
 zh = partial(t, language="zh")
@@ -26,7 +26,7 @@ zh = partial(t, language="zh")
     ],
 )
 def test_durations(seconds, text):
-    assert numbers.format_duration(seconds, en) == text
+    assert wording.format_duration(seconds, en) == text
 
 
 @pytest.mark.parametrize(
@@ -40,16 +40,16 @@ def test_durations(seconds, text):
     ],
 )
 def test_money(dollars, text):
-    assert numbers.format_money(dollars, en) == text
+    assert wording.format_money(dollars, en) == text
 
 
 def test_counts_scores_and_moments():
-    assert numbers.format_count(1234567, en) == "1,234,567"
-    assert numbers.format_count(None, zh) == "未知"
-    assert numbers.format_score(66.666) == "66.7"
-    assert numbers.format_score(None) == "–"
-    assert numbers.format_timestamp("2026-01-31T17:05:09.123+00:00") == "2026-01-31 17:05 UTC"
-    assert numbers.format_timestamp("") == "–"
+    assert wording.format_count(1234567, en) == "1,234,567"
+    assert wording.format_count(None, zh) == "未知"
+    assert wording.format_score(66.666) == "66.7"
+    assert wording.format_score(None) == "–"
+    assert wording.format_timestamp("2026-01-31T17:05:09.123+00:00") == "2026-01-31 17:05 UTC"
+    assert wording.format_timestamp("") == "–"
 
 
 @pytest.mark.parametrize(
@@ -63,5 +63,5 @@ def test_counts_scores_and_moments():
     ],
 )
 def test_large_counts_and_sizes(amount, short, size):
-    assert numbers.format_compact_count(amount) == short
-    assert numbers.format_byte_size(amount) == size
+    assert wording.format_compact_count(amount) == short
+    assert wording.format_byte_size(amount) == size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalcore.records import GenerationRequest, Message
-from evalcore.targets.openai_request import Dialect, build_request_body
+from evalcore.targets.chat_completions import Dialect, build_request_body
 
 PICTURE = "data:image/png;base64,AAAA"
 

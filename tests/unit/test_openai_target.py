@@ -9,6 +9,7 @@ import traceback
 
 import pytest
 
+from evalcore.access.secrets import Secrets, redact_keys
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import (
     Completion,
@@ -21,10 +22,9 @@ from evalcore.records import (
     from_json,
     to_json,
 )
-from evalcore.secrets import Secrets, redact_keys
 from evalcore.settings import Endpoint, Settings
+from evalcore.targets.chat_completions import parse_chat_completion, split_thought
 from evalcore.targets.openai_compatible import create_openai_target, read_openai_options
-from evalcore.targets.openai_reply import parse_chat_completion, split_thought
 from tests.support.loopback_server import serve
 
 KEY = "canary-Zq7x-0123456789-KEY"

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from evalcore.errors import RunFolderError
-from evalcore.queries import runs
 from evalcore.settings import Settings
-from evalcore.store import samples_table
+from evalcore.store import case_tables
 from evalcore.store.index import load_headers
 from evalcore.store.run_folder import find_run, list_run_folders
+from evalcore.views import runs
 from tests.support import stored_runs
 
 NOBODY = 65534
@@ -33,7 +33,7 @@ def settings() -> Iterator[Settings]:
     root.chmod(0o755)
     found = Settings(data=str(root / "data"), shipped=str(root / "none"))
     for run_id in ("run-1", "run-2"):
-        samples_table.ensure_samples_table(stored_runs.finish(found.runs_dir, run_id))
+        case_tables.ensure_samples_table(stored_runs.finish(found.runs_dir, run_id))
     stored_runs.finish(found.runs_dir, "locked").path.chmod(0)
     found.data_dir.chmod(0o555)
     yield found

@@ -7,15 +7,15 @@ import msgspec
 import pytest
 
 from evalcore import catalog
-from evalcore.access import ANYBODY, OPERATOR, AccessDenied
+from evalcore.access.policy import ANYBODY, OPERATOR, AccessDenied
 from evalcore.errors import UsageError
-from evalcore.queries import datasets
-from evalcore.runner import dataset_client
-from evalcore.runner.dataset_client import DatasetLocation, OwnCard, Upload
+from evalcore.runner.jobs import data_client
+from evalcore.runner.jobs.data_client import DatasetLocation, OwnCard, Upload
 from evalcore.runner.plan import find_dataset, plan_run
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
-from evalcore.store import own_datasets
+from evalcore.store.datasets import check_card, install_own_dataset, load_own_cards
+from evalcore.views import datasets
 
 KEY = "sql_understanding"
 LINE = (
@@ -34,7 +34,7 @@ def keep(settings, *ids, name="mine", replace=False, visitor=OPERATOR):
     text = "".join(LINE % one for one in ids)
     card = OwnCard(KEY, name, who="me", note="<b>![x](http://x)</b>")
     upload = Upload(KEY, "mine.jsonl", text.encode(), "execution_accuracy")
-    return dataset_client.save_upload(upload, card, visitor, settings, replace=replace)
+    return data_client.save_upload(upload, card, visitor, settings, replace=replace)
 
 
 def test_a_kept_set_is_listed_read_and_run(settings):
@@ -44,7 +44,7 @@ def test_a_kept_set_is_listed_read_and_run(settings):
     one = datasets.find_dataset_entry(settings, f"own:{KEY}:mine")
     assert (one.dataset, one.origin, one.card.note) == ("mine", "own", "<b>![x](http://x)</b>")
     assert datasets.read_dataset_summary(settings, one) is None
-    dataset_client.ensure_indexes([DatasetLocation(one.benchmark, one.path)], settings)
+    data_client.ensure_indexes([DatasetLocation(one.benchmark, one.path)], settings)
     numbers = datasets.read_dataset_summary(settings, one)
     assert (numbers.samples, numbers.hash, numbers.problem) == (2, card.hash, "")
     assert numbers.levels == {"execution_accuracy": {"2": 2}}
@@ -64,7 +64,7 @@ def test_an_invalid_file_leaves_nothing(settings):
     found, card = keep(settings, "a", "a")
     assert card is None
     assert [(error.line, error.field) for error in found.errors] == [(2, "case_id")]
-    assert own_datasets.load_own_cards(settings) == []
+    assert load_own_cards(settings) == []
     assert list((settings.data_dir / "datasets" / "own").iterdir()) == []
 
 
@@ -73,26 +73,26 @@ def test_replacing_needs_a_word_and_keeps_the_former_version(settings):
     with pytest.raises(UsageError, match="already"):
         keep(settings, "a", "b")
     keep(settings, "a", "b", replace=True)
-    assert own_datasets.load_own_cards(settings)[0].samples == 2
+    assert load_own_cards(settings)[0].samples == 2
     [version] = datasets.list_trashed_versions(settings, KEY, "mine")
-    dataset_client.restore_dataset(KEY, "mine", version, OPERATOR, settings)
-    assert own_datasets.load_own_cards(settings)[0].samples == 1
+    data_client.restore_dataset(KEY, "mine", version, OPERATOR, settings)
+    assert load_own_cards(settings)[0].samples == 1
     [other] = datasets.list_trashed_versions(settings, KEY, "mine")  # the two changed places
-    dataset_client.restore_dataset(KEY, "mine", other, OPERATOR, settings)
-    assert own_datasets.load_own_cards(settings)[0].samples == 2
+    data_client.restore_dataset(KEY, "mine", other, OPERATOR, settings)
+    assert load_own_cards(settings)[0].samples == 2
 
 
 def test_a_removed_set_comes_back(settings):
     keep(settings, "a")
-    version = dataset_client.remove_dataset(KEY, "mine", OPERATOR, settings)
+    version = data_client.remove_dataset(KEY, "mine", OPERATOR, settings)
     assert datasets.list_added_datasets(settings, KEY) == []
     with pytest.raises(UsageError, match="no dataset 'mine'"):
         find_dataset("mine", catalog.benchmark_card(KEY), settings)
     with pytest.raises(UsageError, match="no own data set"):
-        dataset_client.remove_dataset(KEY, "mine", OPERATOR, settings)
+        data_client.remove_dataset(KEY, "mine", OPERATOR, settings)
     with pytest.raises(UsageError, match="no former version"):
-        dataset_client.restore_dataset(KEY, "mine", "../..", OPERATOR, settings)
-    dataset_client.restore_dataset(KEY, "mine", version, OPERATOR, settings)
+        data_client.restore_dataset(KEY, "mine", "../..", OPERATOR, settings)
+    data_client.restore_dataset(KEY, "mine", version, OPERATOR, settings)
     assert find_dataset("mine", catalog.benchmark_card(KEY), settings).is_dir()
 
 
@@ -100,9 +100,7 @@ def test_only_a_few_former_versions_stay(settings, tmp_path):
     for number in range(8):
         ready = tmp_path / f"ready{number}"
         ready.mkdir()
-        own_datasets.install_own_dataset(
-            settings, OPERATOR, ready, OwnCard(KEY, "mine"), replace=True
-        )
+        install_own_dataset(settings, OPERATOR, ready, OwnCard(KEY, "mine"), replace=True)
     assert len(datasets.list_trashed_versions(settings, KEY, "mine")) == 5
 
 
@@ -117,7 +115,7 @@ def test_a_name_that_cannot_be_is_refused_before_anything_is_written(settings, n
 
 def test_a_card_of_too_many_words_is_refused(settings):
     with pytest.raises(UsageError, match="note: at most"):
-        own_datasets.check_card(settings, OwnCard(KEY, "mine", note="x" * 1_001))
+        check_card(settings, OwnCard(KEY, "mine", note="x" * 1_001))
 
 
 def test_a_visitor_who_may_not_changes_nothing(settings):
@@ -126,17 +124,17 @@ def test_a_visitor_who_may_not_changes_nothing(settings):
     upload = Upload(KEY, "x.jsonl", b"{}", "")
     for act in (
         lambda: keep(closed, "b", name="other", visitor=ANYBODY),
-        lambda: dataset_client.validate_upload(upload, ANYBODY, closed),
-        lambda: dataset_client.remove_dataset(KEY, "mine", ANYBODY, closed),
-        lambda: dataset_client.restore_dataset(KEY, "mine", "x", ANYBODY, closed),
-        lambda: dataset_client.start_fetch("bfcl-v4", {}, ANYBODY, closed),
-        lambda: dataset_client.cancel_fetch("bfcl-v4", ANYBODY, closed),
-        lambda: dataset_client.start_confirm("x", DatasetLocation(KEY, "x"), ANYBODY, closed),
-        lambda: dataset_client.cancel_confirm("x", ANYBODY, closed),
+        lambda: data_client.validate_upload(upload, ANYBODY, closed),
+        lambda: data_client.remove_dataset(KEY, "mine", ANYBODY, closed),
+        lambda: data_client.restore_dataset(KEY, "mine", "x", ANYBODY, closed),
+        lambda: data_client.start_fetch("bfcl-v4", {}, ANYBODY, closed),
+        lambda: data_client.cancel_fetch("bfcl-v4", ANYBODY, closed),
+        lambda: data_client.start_confirm("x", DatasetLocation(KEY, "x"), ANYBODY, closed),
+        lambda: data_client.cancel_confirm("x", ANYBODY, closed),
     ):
         with pytest.raises(AccessDenied, match="read-only"):
             act()
-    assert [card.name for card in own_datasets.load_own_cards(settings)] == ["mine"]
+    assert [card.name for card in load_own_cards(settings)] == ["mine"]
 
 
 def test_a_fetched_set_is_known_by_its_note(settings):
@@ -151,7 +149,7 @@ def test_a_fetched_set_is_known_by_its_note(settings):
     [one] = datasets.list_added_datasets(settings, "gaia")
     assert (one.dataset, one.options, one.licence) == ("gaia-test", {"split": "test"}, "gated")
     assert find_dataset("gaia-test", catalog.benchmark_card("gaia"), settings) == folder
-    dataset_client.ensure_indexes([DatasetLocation(one.benchmark, one.path, one.options)], settings)
+    data_client.ensure_indexes([DatasetLocation(one.benchmark, one.path, one.options)], settings)
     assert "holds no split" in datasets.read_dataset_summary(settings, one).problem
 
 
@@ -163,9 +161,9 @@ def test_gated_text_is_shown_to_nobody_but_whom_the_setting_lets(settings):
         "Final answer": "SECRET",
     }
     upload = Upload("gaia", "q.jsonl", f"{json.dumps(question)}\n".encode())
-    _, card = dataset_client.save_upload(upload, OwnCard("gaia", "held"), OPERATOR, settings)
+    _, card = data_client.save_upload(upload, OwnCard("gaia", "held"), OPERATOR, settings)
     one = datasets.find_dataset_entry(settings, "own:gaia:held")
-    dataset_client.ensure_indexes([DatasetLocation(one.benchmark, one.path)], settings)
+    data_client.ensure_indexes([DatasetLocation(one.benchmark, one.path)], settings)
     assert (card.samples, datasets.read_dataset_summary(settings, one).gated) == (1, 1)
     frame = datasets.load_dataset_cases(settings, one)
     assert "SECRET" not in frame.to_csv()

@@ -12,7 +12,7 @@ import pytest
 from evalcore.benchmarks.bfcl.entry import load_file
 from evalcore.errors import TargetFailure
 from evalcore.records import Completion, Failure
-from evalcore.runner.failure_attribution import attribute_failure
+from evalcore.runner.channels import attribute_failure
 from tests.support import quiet_server
 from tests.support.cases import syntax_cases
 from tests.support.hf_runs import Done, evaluate

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalcore.scoring.paired import EXACT, compare_paired, mcnemar_p_value, permutation_p_value
+from evalcore.scoring.intervals import EXACT, compare_paired, mcnemar_p_value, permutation_p_value
 
 
 def equal_weights(*sides):

@@ -6,16 +6,16 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.records import BenchmarkSpec, RunSpec, TargetSpec
-from evalcore.runner import panel
+from evalcore.runner import run_request
 
 
 def test_a_judge_is_a_target_with_its_options() -> None:
-    found = panel.parse_model_spec(
+    found = run_request.parse_model_spec(
         "openai:qwen/q-3:8b?base_url=http://127.0.0.1:9/v1&temperature=0"
     )
     options = {"base_url": "http://127.0.0.1:9/v1", "temperature": "0"}
     assert found == TargetSpec(key="openai:qwen/q-3:8b", options=options)
-    assert panel.parse_model_spec("openai:m") == TargetSpec(key="openai:m")
+    assert run_request.parse_model_spec("openai:m") == TargetSpec(key="openai:m")
 
 
 @pytest.mark.parametrize(
@@ -33,13 +33,13 @@ def test_a_judge_is_a_target_with_its_options() -> None:
 )
 def test_what_is_no_judge_is_refused(judge: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
-        panel.check_panel([judge])
+        run_request.check_panel([judge])
 
 
 def test_a_judge_votes_once() -> None:
     with pytest.raises(UsageError, match="votes once"):
-        panel.check_panel(["openai:a", "openai:b", "openai:a"])
-    panel.check_panel(["openai:a", "openai:a?temperature=1"])
+        run_request.check_panel(["openai:a", "openai:b", "openai:a"])
+    run_request.check_panel(["openai:a", "openai:a?temperature=1"])
 
 
 def test_who_sits_is_told_by_the_columns() -> None:
@@ -65,4 +65,4 @@ def test_who_sits_is_told_by_the_columns() -> None:
         benchmarks=(spec("a"), spec("b", "openai:x", "openai:y")),
         judges=("openai:x", "openai:y"),
     )
-    assert panel.list_judge_specs(run) == ("openai:x", "openai:y")
+    assert run_request.list_judge_specs(run) == ("openai:x", "openai:y")

@@ -11,7 +11,7 @@ from evalcore import settings as configuration
 from evalcore.errors import UsageError
 from evalcore.records import from_json
 from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan_run
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from tests.support.cases import syntax_cases
 
 KEY = "sql_understanding"

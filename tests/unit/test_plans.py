@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from evalcore.sqlkit.engines.base import Engine
+from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.engines.registry import open_engine
-from evalcore.sqlkit.plans import sqlite_steps
+from evalcore.sqlkit.query_plans import sqlite_steps
 
 Step = tuple[str, str, str | None]
 

@@ -13,10 +13,10 @@ import pytest
 
 from evalcore import catalog, plugins
 from evalcore.benchmarks import registry
-from evalcore.cli import main
+from evalcore.cli.main import main
 from evalcore.errors import UsageError
-from evalcore.queries import facts, ranking
-from evalcore.queries.boards import Board, Column
+from evalcore.views import board_table, ranking
+from evalcore.views.boards import Board, Column
 from tests.support.plugins import BROKEN, plugin_path, write, write_benchmark, write_broken
 
 __all__ = ["plugin_path"]
@@ -219,7 +219,7 @@ def test_no_benchmark_can_be_called_like_a_column_of_a_ranking() -> None:
     column = Column("x", "k", "l", "d", 1, True, True, 1, "")
     board = Board("default", "sql", {"x": column}, ("x",))
     ours = set(ranking._list_ranking_columns(board)) - {"x"}
-    assert ours | set(facts.FACT_COLUMNS) | {ranking.SUITE} <= catalog.RESERVED
+    assert ours | set(board_table.FACT_COLUMNS) | {ranking.SUITE} <= catalog.RESERVED
 
 
 def test_a_process_that_starts_with_them_lists_and_ranks(tmp_path: Path) -> None:

@@ -6,15 +6,15 @@ import genai_prices
 import msgspec
 import pytest
 
+from evalcore.access.secrets import Secrets
 from evalcore.exchange.export_service import build_export_file
-from evalcore.queries.runs import build_run_row
 from evalcore.records import Usage
 from evalcore.runner.execute import execute_run
 from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.request import RunRequest
-from evalcore.secrets import Secrets
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Endpoint, Price, Settings
-from evalcore.targets import openai_reply, pricing
+from evalcore.targets import chat_completions, pricing
+from evalcore.views.runs import build_run_row
 from tests.support.loopback_server import serve
 
 USAGE = Usage(input_tokens=1_000_000, output_tokens=100_000)
@@ -127,7 +127,7 @@ def test_a_repeated_miss_asks_the_package_no_more_and_a_price_once(monkeypatch, 
 
 @pytest.mark.parametrize("stated", [None, 0.01])
 def test_a_run_says_what_it_cost_and_according_to_whom(stated, tmp_path, monkeypatch):
-    monkeypatch.setattr(openai_reply, "_parse_reported_cost", lambda usage: stated)
+    monkeypatch.setattr(chat_completions, "_parse_reported_cost", lambda usage: stated)
     prices = {"test": Price(input=1000.0, output=1000.0)}
     settings = Settings(data=str(tmp_path), shipped=str(tmp_path / "none"), prices=prices)
     with serve() as server:

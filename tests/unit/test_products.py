@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from evalcore.benchmarks.dialect_conversion.benchmark import DialectConversion
-from evalcore.sqlkit.engines.base import Limits
-from evalcore.sqlkit.equivalence.records import EquivalenceQuestion
+from evalcore.sqlkit.engines import Limits
+from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from tests.support.engines import server_engine
 
 SCHEMA = ("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT)",)

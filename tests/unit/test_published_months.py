@@ -7,14 +7,14 @@ import math
 
 import pytest
 
-from evalcore.cli import main
+from evalcore.cli.main import main
 from evalcore.exchange.board_export import FORMATS
 from evalcore.exchange.site.publish import build_site_files
-from evalcore.queries import boards, metric_board, stored_boards, targets
-from evalcore.queries.ranking import list_board_orders
-from evalcore.queries.trend import build_score_trend
-from evalcore.store import published as published_file
+from evalcore.store import run_folder as published_file
 from evalcore.store.run_folder import find_run
+from evalcore.views import boards, metric_board, stored_boards, targets
+from evalcore.views.ranking import list_board_orders
+from evalcore.views.stored_boards import build_score_trend
 from tests.support.api import client
 from tests.support.scale_months import MONTHS, months, months_store
 

@@ -6,8 +6,8 @@ import shutil
 import pandas as pd
 import pytest
 
-from evalcore.queries import board_table, boards, case_points, ranking, ranking_views, stored_boards
 from evalcore.store.run_folder import list_run_folders
+from evalcore.views import board_table, boards, case_points, ranking, stored_boards
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
 from tests.support.headers import header, score, two_benchmarks
 
@@ -63,7 +63,7 @@ def test_targets_that_answer_alike_are_one_tie_group(settings):
     make_run(settings, Plan(target="openai:b", **same))
     frame = ranked(settings)
     assert list(frame["rank"]) == [1, 1]
-    assert ranking_views.tie_groups(frame) == [["openai:a", "openai:b"]]
+    assert ranking.tie_groups(frame) == [["openai:a", "openai:b"]]
 
 
 def test_an_incomplete_run_is_below_without_a_rank_however_high_it_scores(settings):
@@ -160,7 +160,7 @@ def test_a_suite_is_ranked_by_its_mean_and_a_missing_benchmark_is_a_dash():
     assert frame["low"].iloc[0] == pytest.approx(60.0 - (25 + 16) ** 0.5 / 2)
     assert pd.isna(frame["score"].iloc[1])
     assert pd.isna(frame["other"].iloc[1])
-    assert ranking_views.list_board_parts(board) == [BENCHMARK, "other"]
+    assert ranking.list_board_parts(board) == [BENCHMARK, "other"]
 
 
 @pytest.mark.usefixtures("two_benchmarks")
@@ -187,12 +187,10 @@ def test_filters_keep_the_ranks_and_take_text_literally(settings):
     for plan in (STRONG, WEAK, Plan(target="baseline:a.b", skill=0.5)):
         make_run(settings, plan)
     frame = ranked(settings)
-    assert list(ranking_views.filter_ranking(frame, "WEAK", [])["rank"]) == [3]
-    assert list(ranking_views.filter_ranking(frame, "", ["baseline"])["identity"]) == [
-        "baseline:a.b"
-    ]
-    assert ranking_views.filter_ranking(frame, "a+b", []).empty
-    assert ranking_views.filter_ranking(frame, "(", []).empty
+    assert list(ranking.filter_ranking(frame, "WEAK", [])["rank"]) == [3]
+    assert list(ranking.filter_ranking(frame, "", ["baseline"])["identity"]) == ["baseline:a.b"]
+    assert ranking.filter_ranking(frame, "a+b", []).empty
+    assert ranking.filter_ranking(frame, "(", []).empty
 
 
 def test_a_complete_run_that_lacks_cases_of_its_column_is_not_ranked(settings):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from evalcore.queries.cases import case_view
-from evalcore.queries.path_redaction import redact_case, redact_paths, redact_run_row
-from evalcore.queries.runs import build_run_row
 from evalcore.records import Failure
+from evalcore.views.cases import case_view
+from evalcore.views.runs import build_run_row, redact_case, redact_paths, redact_run_row
 from tests.support.hangs import stop_hang
 from tests.support.page_stores import METRIC, RUN, evidence_run
 

@@ -7,10 +7,18 @@ import pytest
 
 from evalcore.catalog import benchmark_card
 from evalcore.i18n import translate_note
-from evalcore.queries import gated
-from evalcore.queries.cases import CaseFilter, case_page, case_view
-from evalcore.queries.methodology import list_first_prompts
 from evalcore.records import Episode, Failure, Sample, Section, Verdict
+from evalcore.views.cases import (
+    HIDDEN,
+    CaseFilter,
+    bare_episode,
+    bare_verdict,
+    case_page,
+    case_view,
+    gated_cases,
+    is_gated,
+)
+from evalcore.views.methodology import list_first_prompts
 from tests.support import agentic_runs
 from tests.support.agentic_runs import GAIA_RUN, GATED, SECRETS
 from tests.support.boards import settings_in
@@ -69,7 +77,7 @@ def test_another_case_of_the_same_run_is_whole(settings):
 
 def test_what_a_provider_repeats_in_an_error_is_left_out():
     failure = Failure("permanent", "your prompt 'zebrawood' is refused", status=400, attempts=2)
-    bare = gated.bare_episode(Episode(key="k", epoch=0, failure=failure))
+    bare = bare_episode(Episode(key="k", epoch=0, failure=failure))
     assert bare.failure == Failure("permanent", "", status=400, attempts=2)
 
 
@@ -83,20 +91,20 @@ def test_details_and_evidence_of_any_scorer_are_left_out():
         details={"predicted": "zebrawood", "truth": 17, "tool_calls": 3},
         evidence=(Section("text", "answer", "zebrawood"),),
     )
-    bare = gated.bare_verdict(verdict)
+    bare = bare_verdict(verdict)
     assert bare.details == {"tool_calls": 3}
     assert "zebrawood" not in said(bare)
 
 
 @pytest.mark.parametrize(("meta", "hidden"), [({}, False), ({"gated": False}, False)])
 def test_only_what_is_marked_is_gated(meta, hidden):
-    assert gated.is_gated(Sample(metric="m", id="1", input={}, meta=meta)) is hidden
+    assert is_gated(Sample(metric="m", id="1", input={}, meta=meta)) is hidden
 
 
 def test_tables_of_cases_hide_the_notes_and_say_so(settings):
     cases, count = case_page(settings.run_roots, GAIA_RUN, CaseFilter())
     assert (count, list(cases["id"])) == (2, ["right", GATED])
-    assert list(cases["note"]) == ["", gated.HIDDEN]
+    assert list(cases["note"]) == ["", HIDDEN]
     assert secrets_in(cases.to_csv()) == []
     assert list(cases["outcome"]) == ["passed", "failed"]
     shown, _ = case_page(settings.run_roots, GAIA_RUN, CaseFilter(), show_gated=True)
@@ -115,7 +123,7 @@ def test_a_search_still_finds_ids_page_by_page(settings):
     where = CaseFilter(text=GATED[:8].upper())
     found, count = case_page(settings.run_roots, GAIA_RUN, where)
     assert (count, list(found["id"])) == (1, [GATED])
-    assert found["note"][0] == gated.HIDDEN
+    assert found["note"][0] == HIDDEN
     later, count = case_page(settings.run_roots, GAIA_RUN, where, offset=1)
     assert (count, len(later)) == (1, 0)
     both, count = case_page(settings.run_roots, GAIA_RUN, CaseFilter(text="i", outcome=("passed",)))
@@ -132,11 +140,11 @@ def test_prompts_of_gated_cases_are_not_told(settings):
 
 
 def test_the_sentence_in_place_of_a_text_is_told_in_chinese():
-    assert translate_note(gated.HIDDEN, "en") == gated.HIDDEN
-    assert "show_gated" in translate_note(gated.HIDDEN, "zh") != gated.HIDDEN
+    assert translate_note(HIDDEN, "en") == HIDDEN
+    assert "show_gated" in translate_note(HIDDEN, "zh") != HIDDEN
 
 
 def test_a_run_without_gated_cases_is_not_decoded_for_them(tmp_path):
     settings = settings_in(tmp_path)
     folder = agentic_runs.swe(settings, "resolved")
-    assert gated.gated_cases(folder) == frozenset()
+    assert gated_cases(folder) == frozenset()

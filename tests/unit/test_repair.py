@@ -8,7 +8,7 @@ import pytest
 from filelock import FileLock
 from msgspec.structs import replace
 
-from evalcore.cli import main
+from evalcore.cli.main import main
 from evalcore.errors import RunFolderError
 from evalcore.records import to_json
 from evalcore.store import journal

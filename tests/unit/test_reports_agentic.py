@@ -9,7 +9,7 @@ import json
 import pytest
 
 from evalcore.benchmarks.swe_bench import verdict as swe_verdict
-from evalcore.exchange import report_data, slm_evals, summary_text
+from evalcore.exchange import report_data, reports
 from evalcore.exchange.reports import render_report
 from evalcore.records import (
     BenchmarkSpec,
@@ -131,7 +131,7 @@ def test_a_benchmark_of_which_nothing_was_executed_is_not_in_the_mean(tmp_path):
         assert cell.format("bfcl, tau_bench, swe_bench") in text
         assert text.count("n/e") == 2, "the benchmark and its case"
     lines = [
-        line.split() for line in summary_text.format_run_summary(folder.read_summary()).splitlines()
+        line.split() for line in report_data.format_run_summary(folder.read_summary()).splitlines()
     ]
     assert ["swe_bench", "n/e"] in [line[:2] for line in lines]
 
@@ -151,7 +151,7 @@ def test_views_and_measures_stand_in_tables_of_their_own(tmp_path):
     assert "<h2>swe_bench: Patch format and localisation (not executed)</h2>" in render_report(
         folder, "html"
     )
-    assert "  view repaired" in summary_text.format_run_summary(folder.read_summary())
+    assert "  view repaired" in report_data.format_run_summary(folder.read_summary())
 
 
 def test_the_measures_do_not_enter_a_score(tmp_path):
@@ -176,7 +176,7 @@ def test_answers_to_gated_questions_are_shown_only_on_demand(tmp_path, form):
 def test_the_files_of_slm_evals_hide_what_is_gated(tmp_path):
     folder = agentic_run(tmp_path, gaia=(gaia(GATED),))
     for show_gated in (False, True):
-        slm_evals.write_slm_reports(folder, tmp_path / "out", show_gated=show_gated)
+        reports.write_slm_reports(folder, tmp_path / "out", show_gated=show_gated)
         names = {"results.json", "results.csv", "report.md"}
         texts = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
         assert set(texts) == names

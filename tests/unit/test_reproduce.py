@@ -10,13 +10,13 @@ import msgspec
 import pytest
 import yaml
 
-from evalcore import cli
+from evalcore.cli import main
 from evalcore.errors import RunFolderError, UsageError
-from evalcore.queries.reproduce import CONFIG, build_recipe
 from evalcore.records import TargetSpec
 from evalcore.runner import plan
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import ROOT, Settings
+from evalcore.views.reproduce import CONFIG, build_recipe
 from tests.support.boards import Plan, make_run, settings_in
 
 SHIPPED = ROOT / "data" / "shipped"
@@ -52,7 +52,7 @@ def test_the_command_of_a_shipped_run_gives_the_same_scores_in_an_empty_folder(t
     given = words(found.command)
     assert given[:2] == ["evalcore", "run"]
     assert found.keys == ()
-    assert cli.main([*given[1:], "--data", str(tmp_path), "--json"]) == cli.DONE
+    assert main.main([*given[1:], "--data", str(tmp_path), "--json"]) == main.DONE
     capsys.readouterr()
     [folder] = (tmp_path / "runs").iterdir()
     own = Settings(data=str(tmp_path), shipped="")
@@ -85,7 +85,7 @@ def test_what_is_printed_plans_the_same_columns(tmp_path, monkeypatch, request_,
     monkeypatch.chdir(tmp_path)
     Path(CONFIG).write_text(found.config, encoding="utf-8")
     given = words(found.command if by == "flags" else found.with_config)
-    asked, _ = cli._build_run_request(cli._build_parser().parse_args(given[1:]))
+    asked, _ = main._build_run_request(main._build_parser().parse_args(given[1:]))
     again = plan.plan_run(asked, settings)
     assert again.spec.benchmarks == made.spec.benchmarks
     assert again.samples == made.samples
@@ -99,7 +99,7 @@ def test_one_metric_draws_the_same_of_its_cases(tmp_path):
     made = plan.plan_run(asked, settings)
     folder = plan.create_folder(made, settings)
     found = build_recipe(settings, folder.run_id, "sql_understanding", "sql_identification")
-    narrow, _ = cli._build_run_request(cli._build_parser().parse_args(words(found.command)[1:]))
+    narrow, _ = main._build_run_request(main._build_parser().parse_args(words(found.command)[1:]))
     drawn = plan.plan_run(narrow, settings).samples["sql_understanding"]
     held = made.samples["sql_understanding"]
     assert drawn == [one for one in held if one.metric == "sql_identification"]

@@ -9,8 +9,7 @@ import pytest
 
 from evalcore.errors import TargetFailure
 from evalcore.records import Completion, Failure, FailureKind
-from evalcore.runner.limits import Flow
-from evalcore.runner.retry import build_retry_policy, with_retries
+from evalcore.runner.limits import Flow, build_retry_policy, with_retries
 from evalcore.settings import Settings
 
 RULES = build_retry_policy(Settings(retry_base=0.001, retry_cap=0.002, max_attempts=4))

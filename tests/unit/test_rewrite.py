@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from evalcore.sqlkit.rewrite import (
+from evalcore.sqlkit.syntax import (
     build_tie_breakers,
     find_changed_table,
     has_order_by,

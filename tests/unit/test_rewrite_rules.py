@@ -17,7 +17,7 @@ from evalcore.sqlkit.rewrite_rules import (
     detector_for,
     has_rewrite,
     is_same_statement,
-    parsing,
+    parsed_query,
 )
 from tests.support.hangs import stop_hang
 from tests.support.rewrite_cases import CASES, SCHEMA
@@ -142,11 +142,11 @@ def test_huge_statements_are_read_soon_or_left_open(name: str, tokens: int) -> N
     per = -(-len(tokenize(HUGE[name](20), read="sqlite")) // 20)
     text, plain = HUGE[name](tokens // per), "SELECT id FROM o WHERE c = 1 OR c = 2"
     for original, answer in ((plain, text), (text, plain)):
-        parsing._read_cached_query.cache_clear()
+        parsed_query._read_cached_query.cache_clear()
         with stop_hang():
             found = {check: told(check, original, answer) for check in DETECTORS}
         assert set(found.values()) <= {True, False, None}
-        if len(tokenize(text, read="sqlite")) > parsing.MAX_TOKENS:
+        if len(tokenize(text, read="sqlite")) > parsed_query.MAX_TOKENS:
             assert set(found.values()) == {None}
 
 

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from evalcore import settings as configuration
-from evalcore.access import ANYBODY, OPERATOR
+from evalcore.access.policy import ANYBODY, OPERATOR
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.importer import import_bundle
 from evalcore.records import Failure, to_json
-from evalcore.runner import export_client
-from evalcore.runner.export_client import EXPORT_FORMS
+from evalcore.runner.jobs import data_client
+from evalcore.runner.jobs.data_client import EXPORT_FORMS
 from evalcore.settings import ROOT, Settings
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredSample, write_atomic
@@ -31,7 +31,7 @@ def store(tmp_path: Path) -> Settings:
 
 
 def readable(data: bytes, form: str, place: Path) -> str:
-    if form != export_client.BUNDLE_FORM:
+    if form != data_client.BUNDLE_FORM:
         return data.decode()
     place.write_bytes(data)
     return b"\n".join(files_of(place).values()).decode()
@@ -53,7 +53,7 @@ def test_no_place_and_no_key_is_in_a_file(
     with Journal(folder.path / "generations" / "main.jsonl") as journal:
         journal.append(StoredEpisode(SQL, failed))
     told = readable(
-        export_client.export_run_file(folder.run_id, form, ANYBODY, store), form, tmp_path / "b.zip"
+        data_client.export_run_file(folder.run_id, form, ANYBODY, store), form, tmp_path / "b.zip"
     )
     for secret in (str(tmp_path), "/private", "/home/somebody", KEY, "z" * 20, "feedface"):
         assert secret not in told
@@ -63,7 +63,7 @@ def test_no_place_and_no_key_is_in_a_file(
 def test_a_bundle_of_a_page_can_be_handed_in(store: Settings, tmp_path: Path) -> None:
     folder = finished(store, "baseline:sqlglot", SQL, max_samples=3)
     place = tmp_path / "run.zip"
-    place.write_bytes(export_client.export_run_file(folder.run_id, "bundle", ANYBODY, store))
+    place.write_bytes(data_client.export_run_file(folder.run_id, "bundle", ANYBODY, store))
     done = import_bundle(
         place, configuration.load_settings(tmp_path / "other"), progress=lambda line: None
     )
@@ -73,7 +73,7 @@ def test_a_bundle_of_a_page_can_be_handed_in(store: Settings, tmp_path: Path) ->
 def test_a_shipped_run_gives_its_report(tmp_path: Path) -> None:
     store = Settings(data=str(tmp_path / "store"), access="read-only")
     shipped = sorted((ROOT / "data" / "shipped" / "runs").iterdir())[0].name
-    report = json.loads(export_client.export_run_file(shipped, "json", ANYBODY, store))
+    report = json.loads(data_client.export_run_file(shipped, "json", ANYBODY, store))
     assert report["benchmarks"]
     assert str(ROOT) not in json.dumps(report)
 
@@ -107,16 +107,16 @@ def test_gated_texts_go_out_only_where_they_are_shown(
     folder = finished(store, "control:null", SQL, max_samples=2)
     word = gated(folder)
     seen = msgspec.structs.replace(store, access=mode, show_gated=shown)
-    data = export_client.export_run_file(folder.run_id, form, ANYBODY, seen)
+    data = data_client.export_run_file(folder.run_id, form, ANYBODY, seen)
     assert (word in readable(data, form, tmp_path / "b.zip")) == there
 
 
 def test_what_cannot_be_given_says_why(store: Settings) -> None:
     with pytest.raises(UsageError, match="no run"):
-        export_client.export_run_file("../x", "md", OPERATOR, store)
+        data_client.export_run_file("../x", "md", OPERATOR, store)
     with pytest.raises(UsageError, match="no form of a file"):
-        export_client.export_run_file("x", "exe", OPERATOR, store)
+        data_client.export_run_file("x", "exe", OPERATOR, store)
     folder = finished(store, "control:null", SQL, max_samples=1)
     (folder.path / "summary.json").unlink()
     with pytest.raises(UsageError, match="has no scores yet"):
-        export_client.export_run_file(folder.run_id, "md", OPERATOR, store)
+        data_client.export_run_file(folder.run_id, "md", OPERATOR, store)

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from filelock import FileLock
 
-from evalcore.queries import runs
 from evalcore.records import Progress
 from evalcore.store.run_folder import RunFolder
+from evalcore.views import runs
 from tests.support.page_stores import CORRUPT, RUN, corrupt_run, evidence_run
 from tests.support.stored_runs import finish, plan
 

@@ -13,14 +13,14 @@ import pytest
 
 from evalcore.errors import RunFolderError, UsageError
 from evalcore.records import Failure, Sample, Usage
-from evalcore.store.run_folder import StoredSample
-from evalcore.store.sample_rows import COLUMNS, build_sample_rows, select_scoring
-from evalcore.store.samples_table import (
+from evalcore.store.case_tables import (
     CaseFilter,
     ensure_samples_table,
     query_case_page,
     query_samples,
 )
+from evalcore.store.cases import COLUMNS, build_sample_rows, select_scoring
+from evalcore.store.run_folder import StoredSample
 from tests.support import stored_runs
 from tests.support.stored_runs import SAMPLES, SCORING, answer, judge
 
@@ -153,7 +153,7 @@ def test_a_line_that_comes_while_the_table_is_made_is_not_lost(folder, monkeypat
         return made
 
     with monkeypatch.context() as patch:
-        patch.setattr("evalcore.store.samples_table.build_sample_rows", late)
+        patch.setattr("evalcore.store.case_tables.build_sample_rows", late)
         assert list(table(folder)["outcome"]) == ["passed", "failed", "passed"]
     assert list(table(folder)["outcome"]) == ["passed"] * 3
 
@@ -314,7 +314,7 @@ def test_importing_the_store_loads_no_table_library():
     import subprocess
 
     script = (
-        "import sys, evalcore.store.index, evalcore.store.samples_table, evalcore.store.cases;"
+        "import sys, evalcore.store.index, evalcore.store.case_tables, evalcore.store.cases;"
         "print([m for m in ('pandas', 'pyarrow', 'duckdb') if m in sys.modules])"
     )
     result = subprocess.run(

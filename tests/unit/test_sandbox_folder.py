@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.sandbox.folder import (
+from evalcore.sandbox.filesystem import (
     DEPTH,
     Unreadable,
     measure_usage,

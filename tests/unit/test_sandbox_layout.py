@@ -11,9 +11,13 @@ from pathlib import Path
 import pytest
 
 from evalcore.errors import EnvironmentFailure
-from evalcore.sandbox.identity import _choose_uid, acquire_sandbox_user
+from evalcore.sandbox.filesystem import (
+    _choose_uid,
+    acquire_sandbox_user,
+    build_layout,
+    build_program_environment,
+)
 from evalcore.sandbox.launch import InheritedFiles, _counts_per_namespace, build_launch_plan
-from evalcore.sandbox.layout import build_layout, build_program_environment
 from evalcore.sandbox.program import Bind, Limits, Program
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs are run on Linux only")

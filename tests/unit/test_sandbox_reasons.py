@@ -8,11 +8,17 @@ from pathlib import Path
 import pytest
 
 from evalcore.errors import EnvironmentFailure
-from evalcore.sandbox import detect as ability_module
-from evalcore.sandbox import diagnostics
-from evalcore.sandbox.detect import _evaluate_probe, _not_ready, detect_sandbox
-from evalcore.sandbox.diagnostics import diagnose_failure
-from evalcore.sandbox.program import Program, ProgramResult, run_program
+from evalcore.sandbox import program
+from evalcore.sandbox import program as ability_module
+from evalcore.sandbox.program import (
+    Program,
+    ProgramResult,
+    _evaluate_probe,
+    _not_ready,
+    detect_sandbox,
+    diagnose_failure,
+    run_program,
+)
 
 DENIED = "bwrap: No permissions to create a new namespace, likely because the kernel does not allow"
 NESTED = (
@@ -44,7 +50,7 @@ OLD = "namespaces: [Errno 38] mount_setattr /tmp/usr: Function not implemented"
 def test_reasons(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, complaint: str, setting: str, expected: str
 ) -> None:
-    monkeypatch.setattr(diagnostics, "_KERNEL_SETTINGS", tmp_path)
+    monkeypatch.setattr(program, "_KERNEL_SETTINGS", tmp_path)
     if setting:
         name, _, value = setting.partition("=")
         (tmp_path / name).parent.mkdir()
@@ -92,6 +98,6 @@ def test_importing_needs_no_posix() -> None:
 
     code = (
         "import sys; sys.modules['fcntl'] = sys.modules['resource'] = None\n"
-        "import evalcore.sandbox.program, evalcore.sandbox.detect"
+        "import evalcore.sandbox.program, evalcore.sandbox.program"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

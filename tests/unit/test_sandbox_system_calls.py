@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from evalcore.sandbox.system_calls import filter_program
+from evalcore.sandbox.launch import filter_program
 
 X86, ARM = 0xC000003E, 0xC00000B7
 ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from evalcore.cli import main
+from evalcore.cli.main import main
 from evalcore.errors import UsageError
-from evalcore.exchange.scale import exporter, logs
+from evalcore.exchange.scale import exporter
+from evalcore.exchange.scale.cases import read_process_log
 from evalcore.exchange.scale.importer import import_scale_tree
 from evalcore.records import Episode, Section, Verdict
 from evalcore.store.journal import Journal
@@ -164,7 +165,7 @@ def test_votes_and_hostile_answers_are_read_back_from_the_log(settings, tmp_path
         journal.append(StoredEpisode(BENCHMARK, half))
     done = exporter.export_scale_run(folder, tmp_path / "out")
     [name] = [file for file in done.files if file.endswith(f"{first.metric}.log")]
-    log = logs.read_process_log(tmp_path / "out" / name)
+    log = read_process_log(tmp_path / "out" / name)
     assert log.finals[first.id] is False
     assert log.answers[first.id] == (f"SELECT 1\n {hostile}",)
     assert (log.target, log.judges) == ("openai:a", ("j_1",))

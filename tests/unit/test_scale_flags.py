@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evalcore.queries import stored_boards
+from evalcore.views import stored_boards
 from tests.support.scale_imports import (
     MONTH,
     kinds,

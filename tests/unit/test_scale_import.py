@@ -7,13 +7,13 @@ import shutil
 
 import pytest
 
-from evalcore.cli import main
+from evalcore.cli.main import main
 from evalcore.errors import DatasetError, UsageError
-from evalcore.exchange.scale.staging import open_import_stage
-from evalcore.queries import boards, published, stored_boards
-from evalcore.queries.metrics import metric_line
+from evalcore.exchange.staging import open_import_stage
 from evalcore.store.index import open_index
 from evalcore.store.run_folder import find_run
+from evalcore.views import boards, stored_boards, target_scores
+from evalcore.views.targets import metric_line
 from tests.support.boards import Plan, make_run
 from tests.support.scale_imports import (
     MONTH,
@@ -259,12 +259,12 @@ def test_an_unknown_capability_is_left_out_and_said(tree, settings):
 def test_the_frames_of_a_published_run(tree, settings):
     one_model(tree, report(wins=2), 55.5)
     taken(tree, settings)
-    found = published.load_published(settings.run_roots, f"scale-{MONTH}-a")
-    [line] = published.build_published_scores(found).to_dict("records")
+    found = target_scores.load_published(settings.run_roots, f"scale-{MONTH}-a")
+    [line] = target_scores.build_published_scores(found).to_dict("records")
     assert (line["level"], line["claimed"], line["recomputed"]) == (1, 55.5, 100.0)
-    assert "score_differs" in set(published.build_published_flags(found)["kind"])
+    assert "score_differs" in set(target_scores.build_published_flags(found)["kind"])
     ours = make_run(settings, Plan(target="openai:a"))
-    assert published.load_published(settings.run_roots, ours.run_id) is None
+    assert target_scores.load_published(settings.run_roots, ours.run_id) is None
 
 
 def test_the_command_prints_what_became_of_the_runs(tree, settings, capsys):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evalcore.errors import DatasetError
-from evalcore.exchange.scale import logs
+from evalcore.exchange.scale import cases
 from tests.support.shared_data import shared_data
 
 HEADER = """
@@ -64,7 +64,7 @@ def written(tmp_path, text):
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_the_old_dialect_names_votes_and_rules(tmp_path, end):
-    log = logs.read_process_log(written(tmp_path, OLD.replace("\n", end)))
+    log = cases.read_process_log(written(tmp_path, OLD.replace("\n", end)))
     assert (log.target, log.judges) == ("Model A", ("j1", "j2", "j3"))
     assert [(v.case, v.judge, v.vote) for v in log.votes] == [
         ("7", "j1", "yes"),
@@ -77,7 +77,7 @@ def test_the_old_dialect_names_votes_and_rules(tmp_path, end):
 
 
 def test_the_new_dialect_tells_the_target_from_itself_as_a_judge(tmp_path):
-    log = logs.read_process_log(written(tmp_path, NEW))
+    log = cases.read_process_log(written(tmp_path, NEW))
     assert log.answers == {"1": ("SELECT 1\nFROM t",)}
     assert [(v.judge, v.vote, v.reason) for v in log.votes] == [
         ("j1", "no", "wrong join"),
@@ -89,8 +89,11 @@ def test_the_new_dialect_tells_the_target_from_itself_as_a_judge(tmp_path):
 
 
 def test_votes_are_grouped_by_case(tmp_path):
-    log = logs.read_process_log(written(tmp_path, OLD))
-    assert [(case, len(cast)) for case, cast in logs.group_votes(log.votes)] == [("7", 3), ("8", 2)]
+    log = cases.read_process_log(written(tmp_path, OLD))
+    assert [(case, len(cast)) for case, cast in cases.group_votes(log.votes)] == [
+        ("7", 3),
+        ("8", 2),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -98,12 +101,12 @@ def test_votes_are_grouped_by_case(tmp_path):
 )
 def test_a_file_without_the_header_is_no_log(tmp_path, text):
     with pytest.raises(DatasetError, match="Run ID"):
-        logs.read_process_log(written(tmp_path, text))
+        cases.read_process_log(written(tmp_path, text))
 
 
 def test_the_shared_logs_are_read_whole():
     place = shared_data("scale") / "public" / "data" / "evaluation_process_detail_logs"
-    read = {path.stem: logs.read_process_log(path) for path in place.rglob("*.log")}
+    read = {path.stem: cases.read_process_log(path) for path in place.rglob("*.log")}
     assert {name: len(log.answers) for name, log in read.items()} == {
         "big_sql_conversion": 15,
         "execution_accuracy": 30,

@@ -9,9 +9,9 @@ import pytest
 from evalcore.errors import DatasetError
 from evalcore.exchange.board_export import FORMATS, BoardSelection, render_board_listing
 from evalcore.exchange.site.publish import build_site_files
-from evalcore.queries import boards, stored_boards
-from evalcore.queries.ranking import list_board_orders
 from evalcore.store.run_folder import find_run
+from evalcore.views import boards, stored_boards
+from evalcore.views.ranking import list_board_orders
 from tests.support.scale_imports import MONTH, kinds, one_model, settings, taken, tree
 from tests.support.scale_tree import CAPABILITY, claim, indicator, model, report, row
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from evalcore.exchange.scale.forms import CapabilityScore, Indicator
-from evalcore.exchange.scale.recompute import (
+from evalcore.exchange.scale.month_scan import (
     compute_capability_score,
     find_weights_in_force,
     recompute_claim,

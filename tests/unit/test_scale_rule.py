@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.sql_understanding import scale_rule
-from evalcore.benchmarks.sql_understanding.scale_rule import (
+from evalcore.benchmarks.sql_understanding import answers
+from evalcore.benchmarks.sql_understanding.answers import (
     UndefinedComparison,
     parse_published_answer,
     passes_published_rule,
@@ -75,4 +75,4 @@ def test_parsing_as_published(text: str, value: object) -> None:
 
 def test_deep_nesting_is_text_not_a_crash() -> None:
     text = "[" * 100_000
-    assert scale_rule.parse_published_answer(text) == text
+    assert answers.parse_published_answer(text) == text

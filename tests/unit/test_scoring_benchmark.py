@@ -15,8 +15,8 @@ from evalcore.benchmarks.base import Benchmark
 from evalcore.catalog import BenchmarkCard, MetricCard
 from evalcore.errors import UsageError
 from evalcore.records import BenchmarkScore, Outcome, Sample, Verdict, from_json, to_json
-from evalcore.scoring.benchmark import score_benchmark
-from evalcore.scoring.strata import Stratum
+from evalcore.scoring.aggregation import score_benchmark
+from evalcore.scoring.intervals import Stratum
 
 CARD = BenchmarkCard(
     key="demo",
@@ -287,6 +287,6 @@ def test_equal_samples_are_counted_together():
 
 
 def test_importing_the_scorer_does_not_load_numpy():
-    code = "import sys, evalcore.scoring.benchmark; print('numpy' in sys.modules)"
+    code = "import sys, evalcore.scoring.aggregation; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

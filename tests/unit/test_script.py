@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.sqlkit.engines.guard import inspect_script
-from evalcore.sqlkit.engines.script import split_script
+from evalcore.sqlkit.engines.guard import inspect_script, split_script
 
 BODY = "BEGIN IF (x > 1) THEN SELECT ';'; ELSE IF 1 THEN SELECT 2; END IF; END IF; END"
 CUT = [

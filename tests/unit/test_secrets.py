@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from evalcore.privacy import Redactor
-from evalcore.secrets import Secrets, redact_keys, scrub_secrets
+from evalcore.access.redaction import Redactor
+from evalcore.access.secrets import Secrets, redact_keys, scrub_secrets
 from tests.support.hangs import stop_hang
 
 KEY = "Zq7/plus+equals=slash-0123456789"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from evalcore.records import from_json, to_json
-from evalcore.sqlkit.engines.base import Engine, Execution
-from evalcore.sqlkit.engines.served.database_pool import CAPACITY
-from evalcore.sqlkit.engines.served.mysql_dialect import for_mariadb
+from evalcore.sqlkit.engines import Engine, Execution
+from evalcore.sqlkit.engines.mysql import for_mariadb
+from evalcore.sqlkit.engines.served import CAPACITY
 from tests.support.engines import LIMITS, SERVERS, SETUP, rows, server_engine
 
 

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from evalcore.errors import EnvironmentFailure, MissingDependency, UsageError
+from evalcore.sqlkit.engines import local_server
+from evalcore.sqlkit.engines.local_server import (
+    PROGRAMS,
+    acquire_server_lease,
+    prepare_server_folder,
+)
 from evalcore.sqlkit.engines.registry import open_engine
-from evalcore.sqlkit.engines.served import server_binaries
-from evalcore.sqlkit.engines.served.server_account import prepare_server_folder
-from evalcore.sqlkit.engines.served.server_binaries import PROGRAMS
-from evalcore.sqlkit.engines.served.server_lease import acquire_server_lease
 from tests.support.engines import LIMITS, SERVERS, SETUP, rows, server_engine
 
 
@@ -48,10 +50,10 @@ def test_closed_engines_open_again_and_drop_their_databases(name: str, private: 
 
 
 def test_a_missing_engine_names_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(server_binaries.shutil, "which", lambda *_, **__: None)
+    monkeypatch.setattr(local_server.shutil, "which", lambda *_, **__: None)
     with pytest.raises(MissingDependency, match="apt-get install mariadb-server"):
         open_engine("mysql", folder=tmp_path)
-    monkeypatch.setattr(server_binaries, "find_spec", lambda _: None)
+    monkeypatch.setattr(local_server, "find_spec", lambda _: None)
     with pytest.raises(MissingDependency, match=r"evalboard\[postgres\]"):
         open_engine("postgres", folder=tmp_path)
 

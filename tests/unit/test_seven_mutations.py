@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import pytest
 
-from evalcore.sqlkit.engines.pool import EnginePool
-from evalcore.sqlkit.equivalence.decide import Decider
-from evalcore.sqlkit.equivalence.records import Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.engines.registry import EnginePool
+from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.equivalence.decider import Decider
 
 DDL = (
     "CREATE TABLE berths (berth_id INTEGER PRIMARY KEY, pier VARCHAR(10) NOT NULL, "

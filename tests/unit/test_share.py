@@ -8,10 +8,10 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from evalcore.access import OPERATOR
-from evalcore.social_card import to_drawable_text
+from evalcore.access.policy import OPERATOR
+from evalcore.charts.pictures import to_drawable_text
 from evalcore.target_cards import TargetCard, save_card
-from pages.components.share import build_share_addresses
+from pages.shared.exports import build_share_addresses
 from tests.support.api import HOSTILE, client, fill
 from tests.support.pages import store as store
 

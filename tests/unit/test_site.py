@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.access import OPERATOR
-from evalcore.cli import main
+from evalcore.access.policy import OPERATOR
+from evalcore.cli.main import main
 from evalcore.errors import UsageError
 from evalcore.exchange.site import facts
-from evalcore.exchange.site.paths import board_page, make_file_stem, target_page
+from evalcore.exchange.site.facts import board_page, make_file_stem, target_page
 from evalcore.exchange.site.publish import SiteOptions, build_site_files, publish_site
-from evalcore.queries import boards, stored_boards
 from evalcore.target_cards import TargetCard, save_card
-from pages.components.csv_file import to_csv_bytes
+from evalcore.views import boards, stored_boards
+from pages.shared.exports import to_csv_bytes
 from tests.support.api import HOSTILE, client, fill, items
 from tests.support.boards import Plan, make_run, settings_in
 from tests.support.pages import store as store

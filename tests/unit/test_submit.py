@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from evalcore import settings as configuration
-from evalcore.access import ANYBODY, OPERATOR, AccessDenied, Visitor
+from evalcore.access.policy import ANYBODY, OPERATOR, AccessDenied, Visitor
 from evalcore.errors import UsageError
-from evalcore.runner import jobs, submit_client
+from evalcore.runner import jobs
+from evalcore.runner.jobs import data_client
 from evalcore.settings import Settings
 from evalcore.store.index import load_headers
 from tests.support.bundles import bundled, changed, edit, edit_lines, finished, pack
@@ -47,7 +48,7 @@ def left(store: Settings) -> list[str]:
 
 def refused(content: bytes, store: Settings) -> str:
     """Why a bundle was not taken in; nothing of it is left."""
-    job = ended(submit_client.submit_bundle("run.zip", content, OPERATOR, store), store)
+    job = ended(data_client.submit_bundle("run.zip", content, OPERATOR, store), store)
     assert job.state == "failed"
     assert left(store) == []
     assert load_headers(store) == []
@@ -56,7 +57,7 @@ def refused(content: bytes, store: Settings) -> str:
 
 
 def test_a_bundle_is_scored_again_and_taken_in(store: Settings, bundle: bytes) -> None:
-    name = submit_client.submit_bundle("my run.zip", bundle, OPERATOR, store)
+    name = data_client.submit_bundle("my run.zip", bundle, OPERATOR, store)
     job = ended(name, store)
     assert (job.state, job.error, job.title) == ("done", "", "my run.zip")
     assert (job.done, job.total) == (3, 3)
@@ -66,9 +67,9 @@ def test_a_bundle_is_scored_again_and_taken_in(store: Settings, bundle: bytes) -
     assert job.result["board"] == header.benchmarks[SQL].dataset
     assert [one["level"] for one in job.result["scores"]] == [2]
     assert left(store) == []
-    again = ended(submit_client.submit_bundle("again.zip", bundle, OPERATOR, store), store)
+    again = ended(data_client.submit_bundle("again.zip", bundle, OPERATOR, store), store)
     assert again.result["became"] == "unchanged"
-    assert [one.title for one in submit_client.list_submissions(ANYBODY, store)] == [
+    assert [one.title for one in data_client.list_submissions(ANYBODY, store)] == [
         "again.zip",
         "my run.zip",
     ]
@@ -102,29 +103,29 @@ def test_what_can_be_no_bundle_starts_nothing(
     store: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(UsageError, match="no zip archive"):
-        submit_client.submit_bundle("x.zip", b"hello", OPERATOR, store)
-    monkeypatch.setattr(submit_client, "MAX_BUNDLE_BYTES", 1 << 20)
+        data_client.submit_bundle("x.zip", b"hello", OPERATOR, store)
+    monkeypatch.setattr(data_client, "MAX_BUNDLE_BYTES", 1 << 20)
     with pytest.raises(UsageError, match="more than 1 MB"):
-        submit_client.submit_bundle("x.zip", b"PK\x03\x04" + bytes(1 << 20), OPERATOR, store)
-    assert submit_client.list_submissions(OPERATOR, store) == []
+        data_client.submit_bundle("x.zip", b"PK\x03\x04" + bytes(1 << 20), OPERATOR, store)
+    assert data_client.list_submissions(OPERATOR, store) == []
 
 
 def test_one_at_a_time_and_it_can_be_cancelled(store: Settings, tmp_path: Path) -> None:
     maker = configuration.load_settings(tmp_path / "maker")
     folder = finished(maker, "control:null", SQL, max_samples=60)
     large = bundled(folder, maker, tmp_path / "large.zip").read_bytes()
-    name = submit_client.submit_bundle("large.zip", large, OPERATOR, store)
+    name = data_client.submit_bundle("large.zip", large, OPERATOR, store)
     with pytest.raises(UsageError, match="another bundle"):
-        submit_client.submit_bundle("second.zip", large, OPERATOR, store)
+        data_client.submit_bundle("second.zip", large, OPERATOR, store)
     until = time.monotonic() + SECONDS
-    while not submit_client.list_submissions(OPERATOR, store)[0].pid and time.monotonic() < until:
+    while not data_client.list_submissions(OPERATOR, store)[0].pid and time.monotonic() < until:
         time.sleep(0.02)
-    submit_client.cancel_submission(name, OPERATOR, store)
+    data_client.cancel_submission(name, OPERATOR, store)
     assert ended(name, store).state == "cancelled"
     assert left(store) == []
     assert load_headers(store) == []
     with pytest.raises(UsageError, match="is not being worked on"):
-        submit_client.cancel_submission(name, OPERATOR, store)
+        data_client.cancel_submission(name, OPERATOR, store)
 
 
 def test_what_a_killed_process_left_goes_at_the_next_look(store: Settings, bundle: bytes) -> None:
@@ -133,7 +134,7 @@ def test_what_a_killed_process_left_goes_at_the_next_look(store: Settings, bundl
     (folder / "upload.zip").write_bytes(bundle)
     job = jobs.Job("import", "killed", started=jobs.utc_timestamp(), at=jobs.utc_timestamp(), pid=1)
     jobs.write_job_status(folder, job)
-    (told,) = submit_client.list_submissions(OPERATOR, store)
+    (told,) = data_client.list_submissions(OPERATOR, store)
     assert told.state == "interrupted"
     assert left(store) == []
 
@@ -145,9 +146,9 @@ def test_what_a_killed_process_left_goes_at_the_next_look(store: Settings, bundl
 def test_access_decides(mode: str, visitor: Visitor, tmp_path: Path, bundle: bytes) -> None:
     store = Settings(data=str(tmp_path / "store"), access=mode)
     with pytest.raises(AccessDenied):
-        submit_client.submit_bundle("x.zip", bundle, visitor, store)
+        data_client.submit_bundle("x.zip", bundle, visitor, store)
     with pytest.raises(AccessDenied):
-        submit_client.cancel_submission("x", visitor, store)
+        data_client.cancel_submission("x", visitor, store)
     assert list((tmp_path / "store" / "jobs").glob("*")) == []
 
 
@@ -161,13 +162,13 @@ def test_visitors_see_and_end_their_own_and_have_a_share_a_day(
         runs_per_day=1,
     )
     ada, bob = Visitor(name="ada", proved=True), Visitor(name="bob", proved=True)
-    name = submit_client.submit_bundle("ada.zip", bundle, ada, store)
+    name = data_client.submit_bundle("ada.zip", bundle, ada, store)
     with pytest.raises(AccessDenied, match="somebody else"):
-        submit_client.cancel_submission(name, bob, store)
+        data_client.cancel_submission(name, bob, store)
     assert ended(name, store).state == "done"
-    assert submit_client.list_submissions(bob, store) == []
-    assert [job.title for job in submit_client.list_submissions(ada, store)] == ["ada.zip"]
-    assert [job.title for job in submit_client.list_submissions(OPERATOR, store)] == ["ada.zip"]
+    assert data_client.list_submissions(bob, store) == []
+    assert [job.title for job in data_client.list_submissions(ada, store)] == ["ada.zip"]
+    assert [job.title for job in data_client.list_submissions(OPERATOR, store)] == ["ada.zip"]
     with pytest.raises(AccessDenied, match="1 bundles a day"):
-        submit_client.submit_bundle("more.zip", bundle, ada, store)
-    assert ended(submit_client.submit_bundle("bob.zip", bundle, bob, store), store).state == "done"
+        data_client.submit_bundle("more.zip", bundle, ada, store)
+    assert ended(data_client.submit_bundle("bob.zip", bundle, bob, store), store).state == "done"

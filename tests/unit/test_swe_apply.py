@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.patches import apply as module
-from evalcore.benchmarks.swe_bench.patches.apply import apply_official
+from evalcore.benchmarks.swe_bench.patches import official as module
+from evalcore.benchmarks.swe_bench.patches.official import apply_official
 from evalcore.errors import EnvironmentFailure
 from tests.support.patch_trees import files_of, make_tree
 from tests.support.patch_variants import small, variants

@@ -13,17 +13,12 @@ from typing import Any
 import pytest
 
 from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.swe_bench import Task
+from evalcore.benchmarks.swe_bench.checkout import checkout_task, run_git
 from evalcore.benchmarks.swe_bench.dataset import METRICS, load_swe_samples, to_swe_task
 from evalcore.benchmarks.swe_bench.diff import parse_diff
-from evalcore.benchmarks.swe_bench.execution.checkout import checkout_task
-from evalcore.benchmarks.swe_bench.execution.git import run_git
-from evalcore.benchmarks.swe_bench.execution.local import execute_patch
-from evalcore.benchmarks.swe_bench.execution.resolution import (
-    Execution,
-    is_resolved,
-    passes_all_tests,
-)
-from evalcore.benchmarks.swe_bench.task import Task
+from evalcore.benchmarks.swe_bench.execution import execute_patch
+from evalcore.benchmarks.swe_bench.grade import Execution, is_resolved, passes_all_tests
 from evalcore.settings import ROOT
 
 FOLDER = ROOT / "datasets" / "swe_bench"

@@ -7,20 +7,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from evalcore.benchmarks.swe_bench.execution import inverted, validate
-from evalcore.benchmarks.swe_bench.execution.infrastructure_changes import (
+from evalcore.benchmarks.swe_bench import Task, evaluate_patch, inverted
+from evalcore.benchmarks.swe_bench.evaluate_patch import TaskUsability, check_usability, has_summary
+from evalcore.benchmarks.swe_bench.execution import (
+    Variation,
+    execute_patch,
     find_infrastructure_changes,
 )
-from evalcore.benchmarks.swe_bench.execution.local import Variation, execute_patch
-from evalcore.benchmarks.swe_bench.execution.resolution import (
-    is_resolved,
-)
-from evalcore.benchmarks.swe_bench.execution.validate import (
-    TaskUsability,
-    check_usability,
-    has_summary,
-)
-from evalcore.benchmarks.swe_bench.task import Task
+from evalcore.benchmarks.swe_bench.grade import is_resolved
 from evalcore.records import from_json
 from tests.support.swe_tasks import RIGHT, make_task, patch_of
 
@@ -50,7 +44,7 @@ class TestMachinery:
         ],
     )
     def test_by_path(self, path: str, counts: bool) -> None:
-        from evalcore.benchmarks.swe_bench.execution.checkout import TreeChanges
+        from evalcore.benchmarks.swe_bench.checkout import TreeChanges
 
         found = find_infrastructure_changes(
             TreeChanges((path,), (path,), frozenset({"calendar/__init__.py"}))
@@ -162,10 +156,10 @@ class TestUsable:
     def test_it_is_kept_on_disk_where_it_is_good(
         self, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(validate, "_usability_by_key", {})
+        monkeypatch.setattr(evaluate_patch, "_usability_by_key", {})
         first = check_usability(task, tmp_path)
-        monkeypatch.setattr(validate, "_usability_by_key", {})
-        monkeypatch.setattr(validate, "execute_patch", None)
+        monkeypatch.setattr(evaluate_patch, "_usability_by_key", {})
+        monkeypatch.setattr(evaluate_patch, "execute_patch", None)
         assert check_usability(task, tmp_path) == first
         moved = replace(task, repository="/elsewhere", problem_statement="in other words")
         assert check_usability(moved, tmp_path) == first
@@ -175,23 +169,25 @@ class TestUsable:
     def test_a_torn_entry_is_measured_again(
         self, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(validate, "_usability_by_key", {})
+        monkeypatch.setattr(evaluate_patch, "_usability_by_key", {})
         monkeypatch.setattr(
-            validate, "_measure_usability", lambda *_: TaskUsability(ok=True, must_fail=("a",))
+            evaluate_patch,
+            "_measure_usability",
+            lambda *_: TaskUsability(ok=True, must_fail=("a",)),
         )
         check_usability(task, tmp_path)
         (entry,) = tmp_path.glob("*.json")
         entry.write_text('{"ok": tr')
-        monkeypatch.setattr(validate, "_usability_by_key", {})
+        monkeypatch.setattr(evaluate_patch, "_usability_by_key", {})
         assert check_usability(task, tmp_path).must_fail == ("a",)
         assert from_json(TaskUsability, entry.read_bytes()).must_fail == ("a",)
 
     def test_a_bad_result_is_not_kept(
         self, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(validate, "_usability_by_key", {})
+        monkeypatch.setattr(evaluate_patch, "_usability_by_key", {})
         monkeypatch.setattr(
-            validate, "_measure_usability", lambda *_: TaskUsability(ok=False, problem="busy")
+            evaluate_patch, "_measure_usability", lambda *_: TaskUsability(ok=False, problem="busy")
         )
         assert not check_usability(task, tmp_path).ok
         assert list(tmp_path.glob("*.json")) == []

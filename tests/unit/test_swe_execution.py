@@ -10,24 +10,22 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from evalcore.benchmarks.swe_bench.execution import interpreter, local
-from evalcore.benchmarks.swe_bench.execution.checkout import (
+from evalcore.benchmarks.swe_bench import Task, checkout
+from evalcore.benchmarks.swe_bench.checkout import (
     checkout_task,
+    find_task_python,
     find_tree_changes,
     restore_paths,
 )
-from evalcore.benchmarks.swe_bench.execution.interpreter import find_task_python
-from evalcore.benchmarks.swe_bench.execution.local import execute_patch
-from evalcore.benchmarks.swe_bench.execution.resolution import (
+from evalcore.benchmarks.swe_bench.evaluate_patch import check_usability
+from evalcore.benchmarks.swe_bench.execution import LIMITS, build_task_script, execute_patch
+from evalcore.benchmarks.swe_bench.grade import (
     NOTHING,
     Execution,
     is_resolved,
     passes_all_tests,
     sha256_text,
 )
-from evalcore.benchmarks.swe_bench.execution.script import build_task_script
-from evalcore.benchmarks.swe_bench.execution.validate import check_usability
-from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import from_json, to_json
 from evalcore.sandbox.program import Limits, Program, ProgramResult
@@ -204,13 +202,13 @@ class TestExecute:
         ],
     )
     def test_wrong_patches_do_not(self, task: Task, text: str) -> None:
-        limits = replace(local.LIMITS, seconds=4.0)
+        limits = replace(LIMITS, seconds=4.0)
         found = execute_patch(task, patch_of({CORE: text}), limits=limits)
         assert found.means
         assert not is_resolved(found)
 
     def test_a_time_that_is_up_is_noted_as_upstream_does(self, task: Task) -> None:
-        limits = replace(local.LIMITS, seconds=2.0)
+        limits = replace(LIMITS, seconds=2.0)
         found = execute_patch(task, patch_of({CORE: "while True: pass\n"}), limits=limits)
         assert (found.ended_by, found.exit_code) == ("time", None)
         assert found.log.endswith("\n\nTimeout error: 2 seconds exceeded.")
@@ -266,8 +264,8 @@ assert os.getcwd() == "/testbed"
         def broken(program: Program, limits: Limits) -> ProgramResult:
             return ProgramResult(127, "bash: python: command not found", 0.1, "bubblewrap")
 
-        interpreter.check_interpreter.cache_clear()
-        monkeypatch.setattr(interpreter, "run_program", broken)
+        checkout.check_interpreter.cache_clear()
+        monkeypatch.setattr(checkout, "run_program", broken)
         with pytest.raises(EnvironmentFailure, match=r"command not found.*install pytest"):
             execute_patch(task, task.patch)
 

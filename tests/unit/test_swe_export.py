@@ -10,7 +10,7 @@ import pytest
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.swe_bench.dataset import load_swe_samples
 from evalcore.errors import EnvironmentFailure, UsageError
-from evalcore.exchange.swe_bench.exporter import SweBenchExport, export_swe_bench_run
+from evalcore.exchange.swe_bench import SweBenchExport, export_swe_bench_run
 from evalcore.records import BenchmarkSpec, Episode, Failure, RunSpec, Sample, TargetSpec
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder, StoredEpisode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.patches.extraction import extract_official_patch
+from evalcore.benchmarks.swe_bench.patches.official import extract_official_patch
 from tests.support.hangs import stop_hang
 
 CASES = [

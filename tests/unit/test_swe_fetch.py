@@ -10,8 +10,8 @@ import json
 import pytest
 
 from evalcore.errors import UsageError
-from evalcore.exchange.fetched import NOTE_FILE
-from evalcore.exchange.swe_bench.fetch import (
+from evalcore.exchange.hub_datasets import NOTE_FILE
+from evalcore.exchange.swe_bench import (
     NAMES,
     TASKS,
     VERIFIED,

@@ -14,13 +14,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from evalcore.benchmarks.swe_bench.execution.local import execute_patch
-from evalcore.benchmarks.swe_bench.execution.resolution import sha256_text
-from evalcore.benchmarks.swe_bench.harness import evaluate as module
-from evalcore.benchmarks.swe_bench.harness.evaluate import run_harness
-from evalcore.benchmarks.swe_bench.harness.preflight import PreflightCheck, run_preflight
-from evalcore.benchmarks.swe_bench.harness.results import HarnessResult, read_harness_result
-from evalcore.benchmarks.swe_bench.task import Task
+from evalcore.benchmarks.swe_bench import Task
+from evalcore.benchmarks.swe_bench import harness as module
+from evalcore.benchmarks.swe_bench.execution import execute_patch
+from evalcore.benchmarks.swe_bench.grade import sha256_text
+from evalcore.benchmarks.swe_bench.harness import HarnessResult, read_harness_result, run_harness
+from evalcore.benchmarks.swe_bench.harness_preflight import PreflightCheck, run_preflight
 from evalcore.errors import EnvironmentFailure
 from tests.support.swe_tasks import make_task
 

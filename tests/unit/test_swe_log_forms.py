@@ -9,12 +9,13 @@ from contextlib import suppress
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.log_parsers import PARSERS, select_log_parser
-from evalcore.benchmarks.swe_bench.log_parsers.dispatch import PARSERS_BY_ROW
-from evalcore.benchmarks.swe_bench.log_parsers.markup import strip_elements
-from evalcore.benchmarks.swe_bench.log_parsers.names import NameJoiner
-from evalcore.benchmarks.swe_bench.log_parsers.prefix_matcher import iter_prefix_matches
-from evalcore.benchmarks.swe_bench.log_parsers.status import UnreadableLog
+from evalcore.benchmarks.swe_bench.log_parsers import PARSERS, PARSERS_BY_ROW, select_log_parser
+from evalcore.benchmarks.swe_bench.log_parsers.mocha import strip_elements
+from evalcore.benchmarks.swe_bench.log_parsers.result_lines import (
+    NameJoiner,
+    UnreadableLog,
+    iter_prefix_matches,
+)
 from evalcore.errors import UsageError
 from tests.support.hangs import stop_hang
 

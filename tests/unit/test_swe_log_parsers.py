@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from evalcore.benchmarks.swe_bench.log_parsers import PARSERS, select_log_parser
-from evalcore.benchmarks.swe_bench.log_parsers.status import UnreadableLog
+from evalcore.benchmarks.swe_bench.log_parsers.result_lines import UnreadableLog
 from evalcore.errors import UsageError
 from tests.support.hangs import stop_hang
 

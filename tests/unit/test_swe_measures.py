@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.infrastructure_paths import is_test_infrastructure
 from evalcore.benchmarks.swe_bench.measures import (
     Measures,
     find_suspicious_lines,
     find_touched_infrastructure,
+    is_test_infrastructure,
     measure_patch,
 )
 from evalcore.records import from_json, to_json

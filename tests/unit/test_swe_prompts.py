@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.swe_bench import prompts
-from evalcore.benchmarks.swe_bench.task import Task
+from evalcore.benchmarks.swe_bench import Task, prompts
 
 PATCH = """\
 diff --git a/shop/till.py b/shop/till.py

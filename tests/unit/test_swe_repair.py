@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.patches.apply import apply_official
-from evalcore.benchmarks.swe_bench.patches.patch_repair import STEPS, repair_patch
-from evalcore.benchmarks.swe_bench.patches.problems import PROBLEMS, RefusalKind
-from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
+from evalcore.benchmarks.swe_bench.patches import STEPS, repair_patch
+from evalcore.benchmarks.swe_bench.patches.official import apply_official
+from evalcore.benchmarks.swe_bench.patches.parsed_patch import PROBLEMS, RefusalKind
+from evalcore.benchmarks.swe_bench.patches.source import FolderTree
 from tests.support.patch_mutations import fates
 from tests.support.patch_trees import MappingTree, files_of, make_tree, restore
 from tests.support.patch_variants import (

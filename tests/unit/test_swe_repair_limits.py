@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.benchmarks.swe_bench.patches.patch_repair import MAX_REPLY_CHARS, repair_patch
-from evalcore.benchmarks.swe_bench.patches.problems import PROBLEMS
-from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
+from evalcore.benchmarks.swe_bench.patches import MAX_REPLY_CHARS, repair_patch
+from evalcore.benchmarks.swe_bench.patches.parsed_patch import PROBLEMS
+from evalcore.benchmarks.swe_bench.patches.source import FolderTree
 from tests.support.hangs import stop_hang
 from tests.support.patch_trees import MappingTree, make_tree
 from tests.support.patch_variants import diff_of, small

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.benchmarks.swe_bench import aggregate, verdict
+from evalcore.benchmarks.swe_bench import Task, verdict
 from evalcore.benchmarks.swe_bench.evaluate_patch import (
+    HardenedResult,
     PatchEvaluation,
     SubmittedAnswer,
     evaluate_without_running,
 )
-from evalcore.benchmarks.swe_bench.execution.hardened import HardenedResult
-from evalcore.benchmarks.swe_bench.execution.resolution import Execution, is_resolved, sha256_text
-from evalcore.benchmarks.swe_bench.harness.results import HarnessResult
-from evalcore.benchmarks.swe_bench.task import Task
+from evalcore.benchmarks.swe_bench.grade import Execution, is_resolved, sha256_text
+from evalcore.benchmarks.swe_bench.harness import HarnessResult
 from evalcore.records import Episode, Sample
 from evalcore.settings import ROOT
 
@@ -198,17 +197,17 @@ def test_unusable_tasks_count_neither_way_and_measures_stand_apart():
     bad = verdict.build_swe_verdict(
         other, EPISODE, TASK, PatchEvaluation(SubmittedAnswer(PATCH), unusable="why")
     )
-    usable, unusable = aggregate.split_unusable([SAMPLE, other], [good, bad])
+    usable, unusable = verdict.split_unusable([SAMPLE, other], [good, bad])
     assert (usable, unusable) == ([SAMPLE], [other])
-    assert aggregate.compute_group_means(usable, [good, bad])["applies_rate"] == 100
+    assert verdict.compute_group_means(usable, [good, bad])["applies_rate"] == 100
 
 
 def test_what_was_never_looked_at_has_no_measure():
-    assert set(aggregate.compute_group_means([SAMPLE], []).values()) == {None}
+    assert set(verdict.compute_group_means([SAMPLE], []).values()) == {None}
 
 
 def test_what_was_not_executed_has_no_rate_of_applying():
-    found = aggregate.compute_group_means(
+    found = verdict.compute_group_means(
         [SAMPLE], [verdict_of(evaluate_without_running(TASK, SubmittedAnswer(PATCH)))]
     )
     assert (found["applies_rate"], found["file_recall"]) == (None, 100.0)

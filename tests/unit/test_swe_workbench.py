@@ -7,7 +7,7 @@ import json
 import pytest
 
 from evalcore.benchmarks.swe_bench.agent_tools import SUBMIT, AgentWorkspace, build_reference_step
-from evalcore.benchmarks.swe_bench.execution.interpreter import inspect_interpreter
+from evalcore.benchmarks.swe_bench.checkout import inspect_interpreter
 from evalcore.records import Message
 from tests.support import swe_tasks
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from evalcore.access import ANYBODY, AccessDenied
+from evalcore.access.policy import ANYBODY, AccessDenied
 from evalcore.errors import IndexFileError, UsageError
 from evalcore.settings import Settings
 from evalcore.target_cards import (

@@ -4,8 +4,8 @@ import msgspec
 import pandas as pd
 import pytest
 
-from evalcore.queries import boards, metrics, stored_boards, targets
-from evalcore.queries.boards import is_control, list_board_rows
+from evalcore.views import boards, stored_boards, targets
+from evalcore.views.boards import is_control, list_board_rows
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
 from tests.support.headers import header, score, two_benchmarks
 
@@ -67,7 +67,7 @@ def test_axes_are_metrics_while_benchmarks_are_few(board):
 
 
 def test_metric_scores_follow_the_catalogue_and_carry_best_and_floor(store, board):
-    frame = metrics.metric_scores(store, board, BENCHMARK, "openai:a")
+    frame = targets.metric_scores(store, board, BENCHMARK, "openai:a")
     assert list(frame["metric"]) == [
         "execution_accuracy",
         "sql_identification",
@@ -88,7 +88,7 @@ def test_a_metric_without_cases_is_none_and_not_zero():
             **{BENCHMARK: score(metrics={"sql_identification": (0.0, None, None, 0)})},
         )
     ]
-    frame = metrics.metric_scores(
+    frame = targets.metric_scores(
         headers, boards.list_boards(headers, "sql")[0], BENCHMARK, "openai:a"
     )
     assert frame["score"].isna().all()

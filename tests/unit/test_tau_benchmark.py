@@ -17,7 +17,7 @@ from evalcore.errors import DatasetError, EnvironmentFailure, UsageError
 from evalcore.records import Episode, Sample, Verdict, from_json, to_json
 from evalcore.runner.plan import plan_run
 from evalcore.runner.predictions import ScoreRequest, score_file
-from evalcore.runner.request import RunRequest
+from evalcore.runner.run_request import RunRequest
 from tests.support import tau_data
 from tests.support.shared_data import shared_data
 from tests.support.tau import recorded_rows

@@ -11,11 +11,14 @@ from evalcore.benchmarks.tau_bench.environment import (
     load_domain,
     load_tasks,
 )
-from evalcore.benchmarks.tau_bench.environment.load import DOMAINS
-from evalcore.benchmarks.tau_bench.environment.reward import replay_ground_truth
-from evalcore.benchmarks.tau_bench.environment.task import NOTHING_TO_DO, TRUTH_ERRS
-from evalcore.benchmarks.tau_bench.users import RuleUser, from_slots
-from evalcore.benchmarks.tau_bench.users.goals import SLOTS, list_slot_values
+from evalcore.benchmarks.tau_bench.environment.loaders import DOMAINS
+from evalcore.benchmarks.tau_bench.environment.reward import (
+    NOTHING_TO_DO,
+    TRUTH_ERRS,
+    replay_ground_truth,
+)
+from evalcore.benchmarks.tau_bench.user_goals import SLOTS, list_slot_values
+from evalcore.benchmarks.tau_bench.user_simulators import RuleUser, from_slots
 from evalcore.settings import ROOT
 from tests.support import tau_agents, tau_airline_agents
 from tests.support.tau_episodes import play

@@ -9,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalcore.benchmarks.tau_bench.environment import ABSENT, Database, DatabaseDifference
-from evalcore.benchmarks.tau_bench.environment.base import SharedTables
-from evalcore.benchmarks.tau_bench.environment.canonical import canonical_text, clone_json
+from evalcore.benchmarks.tau_bench.environment.database import (
+    SharedTables,
+    canonical_text,
+    clone_json,
+)
 
 TABLES = {
     "birds": {"b": {"name": "Bee's", "legs": 2}, "a": {"legs": [1, 1.0, True, None]}},

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from evalcore.benchmarks.tau_bench.environment import files, list_splits, load_domain, load_tasks
-from evalcore.benchmarks.tau_bench.environment.load import DOMAINS
-from evalcore.benchmarks.tau_bench.environment.task import OTHER_START, TAU2_OFFLINE, TRUTH_ERRS
+from evalcore.benchmarks.tau_bench.environment import list_splits, load_domain, load_tasks, loaders
+from evalcore.benchmarks.tau_bench.environment.loaders import DOMAINS
+from evalcore.benchmarks.tau_bench.environment.reward import OTHER_START, TAU2_OFFLINE, TRUTH_ERRS
 from evalcore.errors import DatasetError, UsageError
 from tests.support.tau import airline, retail
 
@@ -249,11 +249,11 @@ def test_a_broken_task_is_named_with_its_line(tmp_path, row, problem):
 
 
 def test_a_file_that_grows_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "LARGEST_FILE", 10_000)
+    monkeypatch.setattr(loaders, "LARGEST_FILE", 10_000)
     path = tmp_path / "users.json.gz"
     path.write_bytes(gzip.compress(b" " * 1_000_000))
     with pytest.raises(DatasetError, match="is larger than 10000 bytes"):
-        files.read_data_text(path)
+        loaders.read_data_text(path)
     path.write_bytes(gzip.compress(b"{}")[:-9])
     with pytest.raises(DatasetError, match="cannot be read"):
-        files.read_data_text(path)
+        loaders.read_data_text(path)

@@ -6,8 +6,8 @@ from math import comb
 
 import pytest
 
-from evalcore.benchmarks.tau_bench.environment.task import NOTHING_TO_DO
-from evalcore.benchmarks.tau_bench.pass_k import adjust_for_noop, compute_pass_groups, pass_k
+from evalcore.benchmarks.tau_bench.environment.reward import NOTHING_TO_DO
+from evalcore.benchmarks.tau_bench.score import adjust_for_noop, compute_pass_groups, pass_k
 from evalcore.records import Sample, Verdict
 
 

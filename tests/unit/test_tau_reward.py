@@ -15,10 +15,13 @@ from evalcore.benchmarks.tau_bench.environment import (
     compute_reward,
     replay_ground_truth,
 )
-from evalcore.benchmarks.tau_bench.environment.arguments import MAX_CHARACTERS
-from evalcore.benchmarks.tau_bench.environment.output_check import find_missing_outputs
-from evalcore.benchmarks.tau_bench.environment.reward import flag_task
-from evalcore.benchmarks.tau_bench.environment.task import NOTHING_TO_DO, TRUTH_ERRS
+from evalcore.benchmarks.tau_bench.environment.reward import (
+    NOTHING_TO_DO,
+    TRUTH_ERRS,
+    find_missing_outputs,
+    flag_task,
+)
+from evalcore.benchmarks.tau_bench.environment.tools import MAX_CHARACTERS
 from tests.support.hangs import stop_hang
 from tests.support.tau import airline, retail
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from evalcore import settings as configuration
+from evalcore.access.secrets import Secrets
 from evalcore.records import Episode, RunSummary
 from evalcore.runner.execute import execute_run
 from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.request import RunRequest
-from evalcore.secrets import Secrets
+from evalcore.runner.run_request import RunRequest
 from evalcore.settings import ROOT
 from evalcore.store.run_folder import RunFolder
 from tests.support import tau_data, tau_server

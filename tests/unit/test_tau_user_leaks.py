@@ -4,9 +4,14 @@ wrong value of it that the user is to confirm."""
 import random
 from types import SimpleNamespace
 
-from evalcore.benchmarks.tau_bench.users import Goal, Item, RuleUser, Scenario
-from evalcore.benchmarks.tau_bench.users.goals import IDENTITY, SLOTS, WRITE_TOOLS, list_slot_values
-from evalcore.benchmarks.tau_bench.users.rule import build_opening_state
+from evalcore.benchmarks.tau_bench.user_goals import IDENTITY, SLOTS, WRITE_TOOLS, list_slot_values
+from evalcore.benchmarks.tau_bench.user_simulators import (
+    Goal,
+    Item,
+    RuleUser,
+    Scenario,
+    build_opening_state,
+)
 
 TURNS = 10_000
 USER = RuleUser()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evalcore.benchmarks.tau_bench.users.intent_parser import parse_agent_intent
+from evalcore.benchmarks.tau_bench.agent_intent import parse_agent_intent
 from tests.support.hangs import stop_hang
 
 #: Questions as agents word them, by the slots that they ask for.

@@ -5,9 +5,17 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from evalcore.benchmarks.tau_bench.users import Goal, Item, RuleUser, Scenario, from_slots
-from evalcore.benchmarks.tau_bench.users.rule import INSISTS, PATIENCE, build_opening_state
-from evalcore.benchmarks.tau_bench.users.state import UserState
+from evalcore.benchmarks.tau_bench.user_goals import UserState
+from evalcore.benchmarks.tau_bench.user_simulators import (
+    INSISTS,
+    PATIENCE,
+    Goal,
+    Item,
+    RuleUser,
+    Scenario,
+    build_opening_state,
+    from_slots,
+)
 from evalcore.errors import UsageError
 from evalcore.records import from_json, to_json
 

@@ -6,9 +6,12 @@ import json
 import pytest
 
 from evalcore.benchmarks.tau_bench.environment import compute_reward, load_domain, load_tasks
-from evalcore.benchmarks.tau_bench.users import RuleUser, from_slots, to_slots
-from evalcore.benchmarks.tau_bench.users.goals import WRITE_TOOLS, list_slot_values
-from evalcore.benchmarks.tau_bench.users.train_slots import parse_train_instruction
+from evalcore.benchmarks.tau_bench.user_goals import (
+    WRITE_TOOLS,
+    list_slot_values,
+    parse_train_instruction,
+)
+from evalcore.benchmarks.tau_bench.user_simulators import RuleUser, from_slots, to_slots
 from evalcore.errors import UsageError
 from tests.support import tau_agents
 from tests.support.shared_data import shared_data

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pages.components.text import escape_markdown, to_plain_line
+from pages.shared.wording import escape_markdown, to_plain_line
 
 CANARIES = [
     "![x](http://evil.invalid/i.png)",

@@ -7,9 +7,9 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from evalcore.cli import main
-from evalcore.queries import listing
-from evalcore.queries.runs import all_rows
+from evalcore.cli.main import main
+from evalcore.views import payloads
+from evalcore.views.runs import all_rows
 from tests.support import stored_runs
 from tests.support.boards import settings_in
 
@@ -50,7 +50,7 @@ def test_show_prints_null(settings, capsys):
 
 def test_lists_and_rows_have_none(settings):
     unmeasured_run(settings)
-    assert [row["scores"] for row in listing.build_listing("runs", settings)] == [
+    assert [row["scores"] for row in payloads.build_listing("runs", settings)] == [
         {stored_runs.BENCHMARK: None}
     ]
     assert all_rows(settings.run_roots)[0].scores == {stored_runs.BENCHMARK: None}

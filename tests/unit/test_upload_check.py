@@ -5,10 +5,9 @@ import json
 import pytest
 
 from evalcore import catalog
-from evalcore.runner import upload_template
-from evalcore.runner.upload_check import open_row_loader, validate_upload
-from evalcore.runner.upload_forms import MAX_ERRORS, find_upload_form
-from evalcore.runner.upload_records import Upload
+from evalcore.runner import uploads
+from evalcore.runner.jobs.dataset_service import open_row_loader, validate_upload
+from evalcore.runner.uploads import MAX_ERRORS, Upload, find_upload_form
 from evalcore.settings import Settings
 
 KEY, PART = "sql_understanding", "execution_accuracy"
@@ -23,7 +22,7 @@ def checked(tmp_path, text, *, key=KEY, part=PART, file="x.jsonl"):
 
 
 def rows(key=KEY, part=PART, count=2):
-    return upload_template.bundled_rows(key, part, SETTINGS)[:count]
+    return uploads.bundled_rows(key, part, SETTINGS)[:count]
 
 
 def lines(*cases):
@@ -39,7 +38,7 @@ def places(found):
 def test_the_templates_of_every_benchmark_can_be_handed_in(tmp_path, key, form):
     part = find_upload_form(key).parts[0]
     with open_row_loader(key, SETTINGS) as loads:
-        made = upload_template.describe_part(key, part, SETTINGS, loads)
+        made = uploads.describe_part(key, part, SETTINGS, loads)
     assert made is not None
     required = {field.name for field in made.fields if field.required}
     assert find_upload_form(key).identity in required
@@ -138,6 +137,6 @@ def test_the_list_of_errors_ends_somewhere(tmp_path):
 
 
 def test_columns_know_what_is_json():
-    columns = upload_template.list_csv_columns(KEY, SETTINGS)
+    columns = uploads.list_csv_columns(KEY, SETTINGS)
     assert columns["metric"] is columns["sql"] is columns["case_id"] is False
     assert columns["expected"] is columns["create_table_statements"] is True

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from evalcore.runner.upload_forms import (
+from evalcore.runner.uploads import (
     MAX_CASES,
     MAX_FILE_BYTES,
     MAX_LINE_LENGTH,
     find_upload_form,
     guess_part,
+    read_upload,
 )
-from evalcore.runner.upload_text import read_upload
 
 COLUMNS = {"case_id": False, "sql": False, "expected": True, "metric": False}
 ROW = {"case_id": "a", "sql": "SELECT 1"}

@@ -10,11 +10,18 @@ import pytest
 from starlette.responses import PlainTextResponse, Response
 from starlette.testclient import TestClient
 
-from evalcore import uploads
+from evalcore.access import policy
+from evalcore.access.policy import (
+    GRACE,
+    IN_SUM,
+    PER_FILE,
+    PER_SESSION,
+    UploadRefused,
+    UploadRegistry,
+)
 from evalcore.settings import ROOT
-from evalcore.uploads import GRACE, IN_SUM, PER_FILE, PER_SESSION, UploadRefused, UploadRegistry
-from evalcore.web import limits
-from evalcore.web.limits import BODY, HEAD, QUERY, RequestLimits
+from evalcore.web import middleware
+from evalcore.web.middleware import BODY, HEAD, QUERY, RequestLimits
 
 ROUTE = "/_stcore/upload_file"
 
@@ -179,7 +186,7 @@ def test_parallel_uploads_never_exceed_the_sum(registry):
 
 def test_a_session_uploads_a_few_files_at_a_time(registry):
     registry.permit_session("a", "/runs")
-    for _ in range(uploads.REQUESTS_PER_SESSION):
+    for _ in range(policy.REQUESTS_PER_SESSION):
         registry.begin_upload("a", 1)
     with pytest.raises(UploadRefused) as refused:
         registry.begin_upload("a", 1)
@@ -214,7 +221,7 @@ def test_a_session_without_permit_and_files_leaves_no_trace(registry):
 
 
 def test_an_upload_that_never_goes_on_ends(monkeypatch, registry, sessions):
-    monkeypatch.setattr(limits, "IDLE", 0.05)
+    monkeypatch.setattr(middleware, "IDLE", 0.05)
     registry.permit_session("a", "/runs")
     sent = []
 
@@ -281,9 +288,9 @@ async def connected(wall: RequestLimits, scopes: list[dict]) -> list[int | None]
 def test_the_connections_of_an_address_and_of_all_are_bounded(registry, sessions):
     wall = RequestLimits(app, sessions, registry)
     same = asyncio.run(connected(wall, [websocket() for _ in range(80)]))
-    assert same.count(1013) == 80 - limits.CONNECTIONS_PER_ADDRESS
+    assert same.count(1013) == 80 - middleware.CONNECTIONS_PER_ADDRESS
     many = [websocket(client=(f"198.51.{n // 200}.{n % 200}", 1)) for n in range(600)]
-    assert asyncio.run(connected(wall, many)).count(1013) == 600 - limits.CONNECTIONS
+    assert asyncio.run(connected(wall, many)).count(1013) == 600 - middleware.CONNECTIONS
     hidden = [websocket([(b"x-forwarded-for", b"8.8.8.8")], ("10.0.0.1", 1)) for _ in range(100)]
     assert 1013 not in asyncio.run(connected(wall, hidden)), "a proxy is many visitors"
     assert wall._connections.total() == len(wall._connections) == 0
@@ -334,4 +341,4 @@ def test_pages_draw_uploaders_by_the_one_widget_that_permits_them():
             path.read_text("utf-8"),
         )
     }
-    assert drawn == {"pages/components/uploader.py"}
+    assert drawn == {"pages/shared/visitor.py"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalcore.benchmarks.sql_understanding.verified import read_answer
+from evalcore.benchmarks.sql_understanding.answers import read_answer
 from evalcore.records import Sample
 
 

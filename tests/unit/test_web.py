@@ -18,15 +18,15 @@ from evalcore.errors import UsageError
 from evalcore.settings import Settings
 from evalcore.store import index
 from evalcore.store.index import Index
-from evalcore.web import lifespan
-from evalcore.web.headers import (
+from evalcore.web import application
+from evalcore.web.application import ROUTES, build_health_state
+from evalcore.web.middleware import (
     HEADERS,
     POLICY,
     SecurityHeaders,
     build_content_policy,
     frame_ancestors,
 )
-from evalcore.web.routes import ROUTES, build_health_state
 from tests.support.page_stores import corrupt_run, evidence_run
 from tests.support.server import serve
 
@@ -163,7 +163,7 @@ def test_a_store_that_cannot_be_searched_does_not_keep_the_server_down(monkeypat
         raise PermissionError("the data folder is closed")
 
     monkeypatch.setattr("evalcore.runner.client.reconcile_runs", fails)
-    assert lifespan.reconcile_runs() == []
+    assert application.reconcile_runs() == []
     assert "the data folder is closed" in caplog.text
 
 

@@ -10,12 +10,12 @@ from collections import Counter
 
 import pytest
 
-from evalcore import cli
 from evalcore.benchmarks.dialect_conversion.card import CARD
-from evalcore.exchange.summary_text import format_progress
+from evalcore.cli import main
+from evalcore.exchange.report_data import format_progress
 from evalcore.i18n import load_catalogue
 from evalcore.plain_text import format_count
-from evalcore.queries.board_words import describe_ranking
+from evalcore.views.board_titles import describe_ranking
 
 CLUMSY = {
     "en": [
@@ -70,7 +70,7 @@ def test_chinese_databases_are_named_plainly():
 def test_every_flag_of_run_has_help():
     verbs = next(
         action
-        for action in cli._build_parser()._actions
+        for action in main._build_parser()._actions
         if isinstance(action, argparse._SubParsersAction)
     )
     run = verbs.choices["run"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
-from evalcore.benchmarks.tau_bench.environment.airline_bookings import BAG, INSURANCE
+from evalcore.benchmarks.tau_bench.environment.airline import BAG, INSURANCE
 from tools.tau_tasks.profiles import PEOPLE, make_user_profile, random_digits
 
 Row = dict[str, Any]

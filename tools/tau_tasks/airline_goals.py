@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evalcore.benchmarks.tau_bench.environment.airline_bookings import BAG, INSURANCE
-from evalcore.benchmarks.tau_bench.environment.task import Action
-from evalcore.benchmarks.tau_bench.users.goals import Goal
+from evalcore.benchmarks.tau_bench.environment.airline import BAG, INSURANCE
+from evalcore.benchmarks.tau_bench.environment.reward import Action
+from evalcore.benchmarks.tau_bench.user_goals import Goal
 from evalcore.records import Record
 from tools.tau_tasks.airline_fixtures import (
     FREE_BAGS,

@@ -17,11 +17,16 @@ from typing import Any, Literal
 import msgspec
 
 from evalcore.benchmarks.tau_bench.environment.database import Database
-from evalcore.benchmarks.tau_bench.environment.load import DOMAINS
-from evalcore.benchmarks.tau_bench.environment.reward import flag_task, replay_ground_truth
-from evalcore.benchmarks.tau_bench.environment.task import NOTHING_TO_DO, TRUTH_ERRS, Task
-from evalcore.benchmarks.tau_bench.environment.tool import Domain
-from evalcore.benchmarks.tau_bench.users.goals import Goal, Scenario, from_slots, to_slots
+from evalcore.benchmarks.tau_bench.environment.loaders import DOMAINS
+from evalcore.benchmarks.tau_bench.environment.reward import (
+    NOTHING_TO_DO,
+    TRUTH_ERRS,
+    Task,
+    flag_task,
+    replay_ground_truth,
+)
+from evalcore.benchmarks.tau_bench.environment.tools import Domain
+from evalcore.benchmarks.tau_bench.user_goals import Goal, Scenario, from_slots, to_slots
 from tools.tau_tasks import policies
 from tools.tau_tasks.airline_fixtures import new_airline
 from tools.tau_tasks.airline_tasks import build_airline_plans

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from evalcore.benchmarks.tau_bench.environment.task import Action
-from evalcore.benchmarks.tau_bench.users.goals import Goal, Item, Kind, Scenario
+from evalcore.benchmarks.tau_bench.environment.reward import Action
+from evalcore.benchmarks.tau_bench.user_goals import Goal, Item, Kind, Scenario
 from evalcore.records import Record
 
 _GOAL_PHRASES: Mapping[Kind, str] = {

@@ -5,9 +5,9 @@ Every function takes, or adds to the shop, the order that its goal is about.
 
 from __future__ import annotations
 
-from evalcore.benchmarks.tau_bench.environment.retail_orders import REASONS
-from evalcore.benchmarks.tau_bench.environment.task import Action
-from evalcore.benchmarks.tau_bench.users.goals import Goal, Item, Kind
+from evalcore.benchmarks.tau_bench.environment.retail import REASONS
+from evalcore.benchmarks.tau_bench.environment.reward import Action
+from evalcore.benchmarks.tau_bench.user_goals import Goal, Item, Kind
 from tools.tau_tasks.plan import PlannedGoal, format_amount
 from tools.tau_tasks.profiles import make_address
 from tools.tau_tasks.retail_fixtures import (

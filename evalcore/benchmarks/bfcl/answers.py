@@ -1,16 +1,25 @@
-"""What an episode answered, and in which mode: text, native tool calls, or the calls of turns."""
+"""Answers in every mode: what an episode answered, and what the reference control answers."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
-from evalcore.benchmarks.bfcl.categories import MULTI_TURN
-from evalcore.benchmarks.bfcl.decode import DecodeError, decode_calls
-from evalcore.benchmarks.bfcl.multi_turn.calls import calls_to_text
-from evalcore.benchmarks.bfcl.score import resolve_answer_mode
-from evalcore.records import Episode, Message, Sample
+from evalcore.benchmarks.bfcl.categories import (
+    DECODE_ONLY,
+    MULTI_TURN,
+    Language,
+    find_category_language,
+)
+from evalcore.benchmarks.bfcl.decode import Call, DecodeError, decode_calls
+from evalcore.benchmarks.bfcl.decode.java_javascript import source_text
+from evalcore.benchmarks.bfcl.entry import BfclEntry
+from evalcore.benchmarks.bfcl.multi_turn.service import calls_to_text
+from evalcore.benchmarks.bfcl.score import decode_answer, resolve_answer_mode, score_official
+from evalcore.records import Episode, Message, Sample, ToolCall
+
+# What an episode answered, and in which mode: text, native tool calls, or the calls of turns.
 
 NATIVE = "fc"
 
@@ -81,3 +90,120 @@ def _parse_json_or_text(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
+
+
+# Right answers made from the accepted values: what the reference control replies.
+
+#: What is said where no function fits.
+ABSTENTION = "None of the offered functions fits this request."
+
+_Choice = Literal["given", "omitted"]
+
+
+def reference_answer(entry: BfclEntry, mode: str) -> str | tuple[ToolCall, ...]:
+    """An answer in the mode `fc` or `prompt_<language>` that the official check accepts.
+
+    The first of a few spellings that passes; where none does (flagged entries, Java maps in prompt
+    mode, which upstream's decoder drops), the plainest one.
+    """
+    answers = list(_spell_answers(entry, mode))
+    return next(
+        (answer for answer in answers if score_official(decode_answer(entry, answer, mode)).valid),
+        answers[0],
+    )
+
+
+def reference_calls(entry: BfclEntry, optional: _Choice = "given") -> list[Call]:
+    """The calls of the ground truth with the first accepted value of each argument.
+
+    Arguments that may be left out are given or omitted. Relevance entries have no ground truth:
+    their first function is called without arguments. Irrelevance entries have no calls.
+    """
+    if entry.category in DECODE_ONLY:
+        needs_call = "irrelevance" not in entry.category and entry.functions
+        return [{str(entry.functions[0].get("name")): {}}] if needs_call else []
+    return [
+        {name: _first_values(accepted, optional) for name, accepted in call.items()}
+        for call in entry.ground_truth or []
+    ]
+
+
+def prompt_text(calls: list[Call], *, source: bool = False) -> str:
+    """Calls in upstream's list notation; `source`: the values are source text already."""
+    written = []
+    for call in calls:
+        for name, arguments in call.items():
+            pairs = (
+                f"{key}={value if source else repr(value)}" for key, value in arguments.items()
+            )
+            written.append(f"{name}({', '.join(pairs)})")
+    return f"[{', '.join(written)}]"
+
+
+def tool_calls(calls: list[Call]) -> tuple[ToolCall, ...]:
+    """Calls as a server returns them, with underscores in place of the dots of names."""
+    pairs = [(name, arguments) for call in calls for name, arguments in call.items()]
+    return tuple(
+        ToolCall(f"call_{i}", name.replace(".", "_"), json.dumps(arguments, ensure_ascii=False))
+        for i, (name, arguments) in enumerate(pairs)
+    )
+
+
+def _spell_answers(entry: BfclEntry, mode: str) -> Iterator[str | tuple[ToolCall, ...]]:
+    tongue = find_category_language(entry.category)
+    if "irrelevance" in entry.category:
+        yield ABSTENTION
+        return
+    for optional in ("given", "omitted"):
+        for bare in (False, True) if tongue == "java" else (False,):
+            calls = reference_calls(entry, optional)
+            if tongue != "python":
+                calls = _calls_to_source(calls, entry, tongue, bare=bare, quoted=mode != "fc")
+            yield (
+                tool_calls(calls) if mode == "fc" else prompt_text(calls, source=tongue != "python")
+            )
+
+
+def _first_values(accepted: dict[str, Any], optional: _Choice) -> dict[str, Any]:
+    chosen = {}
+    for key, values in accepted.items():
+        alternatives = values if isinstance(values, list) else [values]
+        candidates = [value for value in alternatives if value != ""]
+        if optional == "given":
+            candidates = candidates or alternatives
+        elif "" in alternatives:
+            continue
+        if candidates:
+            chosen[key] = _plain_value(candidates[0], optional)
+    return chosen
+
+
+def _plain_value(value: Any, optional: _Choice) -> Any:
+    if isinstance(value, dict):
+        return _first_values(value, optional)
+    if isinstance(value, list):
+        return [_plain_value(item, optional) for item in value]
+    return value
+
+
+def _calls_to_source(
+    calls: list[Call], entry: BfclEntry, tongue: Language, *, bare: bool, quoted: bool
+) -> list[Call]:
+    """Every value as source text. `bare` leaves the elements of arrays without quotes, `quoted`
+    puts them around texts, which upstream's text decoders take away."""
+    properties = entry.functions[0]["parameters"]["properties"]
+
+    def format_argument(key: str, value: Any) -> str:
+        schema = properties.get(key, {})
+        if isinstance(value, str):
+            return f'"{value}"' if quoted and not set(value) & set('"\\\n') else value
+        if bare and isinstance(value, list) and schema.get("type") == "Array":
+            return f"new String[]{{{', '.join(map(str, value))}}}"
+        element = str((schema.get("items") or {}).get("type"))
+        return source_text(value, str(schema.get("type")), tongue, element)
+
+    return [
+        {name: {key: format_argument(key, value) for key, value in arguments.items()}}
+        for call in calls
+        for name, arguments in call.items()
+    ]

@@ -8,24 +8,36 @@ from typing import Any, Literal
 
 import msgspec
 
-from evalcore.benchmarks.answer_parsing import NOTES, no_answer_reason
+from evalcore.benchmarks.answer_scoring import NOTES, no_answer_reason
 from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource, ToolCallMode
-from evalcore.benchmarks.bfcl import answers, dataset, evidence, tool_prompts, weights
-from evalcore.benchmarks.bfcl.aggregate import Tally, group_scores
+from evalcore.benchmarks.bfcl import answers, dataset, tool_prompts
+from evalcore.benchmarks.bfcl.answers import reference_answer
 from evalcore.benchmarks.bfcl.card import CARD
-from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, MULTI_TURN, to_v4_category
-from evalcore.benchmarks.bfcl.irrelevance import classify_abstention as abstention
-from evalcore.benchmarks.bfcl.multi_turn import conversations, replay
-from evalcore.benchmarks.bfcl.multi_turn.apis import OWN_APIS
+from evalcore.benchmarks.bfcl.categories import (
+    DECODE_ONLY,
+    MULTI_TURN,
+    Tally,
+    compute_entry_weights,
+    group_scores,
+    to_v4_category,
+)
+from evalcore.benchmarks.bfcl.multi_turn import conversations
 from evalcore.benchmarks.bfcl.multi_turn.service import FAILED_CALL
 from evalcore.benchmarks.bfcl.multi_turn.simulators import (
+    OWN_APIS,
     Overrun,
     Simulators,
     list_involved_classes,
     open_simulators,
 )
-from evalcore.benchmarks.bfcl.reference import reference_answer
-from evalcore.benchmarks.bfcl.score import ViewResult, decode_answer, score_all_views
+from evalcore.benchmarks.bfcl.score import (
+    ViewResult,
+    build_call_sections,
+    build_turn_sections,
+    decode_answer,
+    score_all_views,
+)
+from evalcore.benchmarks.bfcl.score import classify_abstention as abstention
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import (
     BenchmarkScore,
@@ -135,12 +147,12 @@ class Bfcl(Benchmark):
     ) -> Verdict:
         entry = dataset.sample_to_entry(sample)
         if sample.metric in MULTI_TURN:
-            examined = replay.examine_prediction(
+            examined = conversations.examine_prediction(
                 entry, answers.extract_call_turns(episode), self._get_simulators()
             )
             scored_views = {"official": examined.scored}
             return self._build_call_verdict(
-                sample, episode, scored_views, evidence.build_turn_sections(examined.outcome)
+                sample, episode, scored_views, build_turn_sections(examined.outcome)
             )
         answer, mode = answers.extract_call_answer(episode)
         reading = decode_answer(entry, answer, mode)
@@ -155,7 +167,7 @@ class Bfcl(Benchmark):
             sample,
             episode,
             scored_views,
-            evidence.build_call_sections(entry, scored_views[self.ranked_view]),
+            build_call_sections(entry, scored_views[self.ranked_view]),
             facts,
         )
 
@@ -193,7 +205,7 @@ class Bfcl(Benchmark):
     def compute_point_weights(
         self, samples: Sequence[Sample], weights_: Mapping[str, float]
     ) -> dict[str, float]:
-        return weights.compute_entry_weights(samples, weights_)
+        return compute_entry_weights(samples, weights_)
 
     def aggregate(
         self,
@@ -241,7 +253,9 @@ class Bfcl(Benchmark):
     def reference_episode(self, sample: Sample) -> Episode:
         entry = dataset.sample_to_entry(sample)
         if sample.metric in MULTI_TURN:
-            return self.episode_from_answer(sample, [[turn] for turn in replay.ground_truth(entry)])
+            return self.episode_from_answer(
+                sample, [[turn] for turn in conversations.ground_truth(entry)]
+            )
         answer = self.control(sample, "reference", ())
         calls = [_call_to_dict(call) for call in answer.tool_calls]
         return self.episode_from_answer(sample, calls or answer.text, {"mode": answers.NATIVE})
@@ -250,7 +264,7 @@ class Bfcl(Benchmark):
         """Flagged entries were published with an answer that no right one can be; they are named.
 
         A limit of the simulators says nothing of an entry."""
-        limited = verdict.details.get("error_type") in replay.OVERRUNS
+        limited = verdict.details.get("error_type") in conversations.OVERRUNS
         return super().is_decided(sample, verdict) and not limited and "flagged" not in sample.meta
 
     def validate_references(
@@ -264,7 +278,7 @@ class Bfcl(Benchmark):
         """The first call of the ground truth that its APIs do not take. Upstream's own entries may
         have one over upstream's APIs, which the official check then expects."""
         entry = dataset.sample_to_entry(sample)
-        calls = [call for turn in replay.ground_truth(entry) for call in turn]
+        calls = [call for turn in conversations.ground_truth(entry) for call in turn]
         try:
             results = self._get_simulators().execute(entry, [], calls)
         except (EnvironmentFailure, Overrun) as error:

@@ -1,31 +1,135 @@
-"""Scoring one answer to one entry, in four views that share one dataset and one vocabulary.
+"""Score one answer to one entry in four views (official, tolerant, strict, fuzzy) and show the
+evidence.
 
-- official: decoded and checked exactly as upstream, quirks and error types included;
-- tolerant: read with good will (`decode.tolerant`), then checked by the same official rules; the
-  difference to official is what the format cost;
-- strict, fuzzy: slm-evals' two meanings, decided correctly (`checker.matching`).
-
-Errors of infrastructure are no answers; `irrelevance.is_infrastructure_error` keeps them out.
+Errors of infrastructure are no answers: `is_infrastructure_error` keeps them out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, find_category_language
 from evalcore.benchmarks.bfcl.checker import Finding, check_calls
-from evalcore.benchmarks.bfcl.checker.finding import Step
-from evalcore.benchmarks.bfcl.checker.groups import Group, classify_call_error
+from evalcore.benchmarks.bfcl.checker.arguments import Group, Step, classify_call_error
 from evalcore.benchmarks.bfcl.checker.matching import match_calls
-from evalcore.benchmarks.bfcl.decode import MODES, Call, DecodeError, prompt_mode
-from evalcore.benchmarks.bfcl.decode.tolerant import build_signatures
+from evalcore.benchmarks.bfcl.decode import (
+    MODES,
+    Call,
+    DecodeError,
+    build_signatures,
+    decode_calls,
+    prompt_mode,
+    strip_hidden_text,
+    tolerant_calls,
+)
+from evalcore.benchmarks.bfcl.decode.call import to_plain_value
 from evalcore.benchmarks.bfcl.entry import BfclEntry
-from evalcore.benchmarks.bfcl.irrelevance import classify_abstention
-from evalcore.benchmarks.bfcl.reading import DecodedAnswer
+from evalcore.benchmarks.bfcl.multi_turn.service import ReplayOutcome, StateDifference
 from evalcore.errors import UsageError
-from evalcore.records import Record
+from evalcore.records import Record, Section
+
+# An answer to an entry, decoded at most once in each way, for all views that look at it.
+
+
+@dataclass(frozen=True)
+class DecodedAnswer:
+    """`mode` is one of `decode_calls.MODES`; an answer that holds no calls reads as its
+    DecodeError."""
+
+    entry: BfclEntry
+    answer: Any
+    mode: str
+
+    @cached_property
+    def official_calls(self) -> list[Call] | DecodeError:
+        """The calls as upstream decodes them."""
+        try:
+            return decode_calls(self.answer, self.mode)
+        except DecodeError as error:
+            return error
+
+    @cached_property
+    def tolerant_calls(self) -> list[Call] | DecodeError:
+        """The calls that were meant."""
+        entry = self.entry
+        try:
+            return tolerant_calls(
+                self.answer, entry.functions, find_category_language(entry.category)
+            )
+        except DecodeError as error:
+            return error
+
+    @property
+    def intended_calls(self) -> list[Call] | DecodeError:
+        """The calls of either decoding, the tolerant one first."""
+        return (
+            self.official_calls
+            if isinstance(self.tolerant_calls, DecodeError)
+            else self.tolerant_calls
+        )
+
+
+# What an answer did where no function fits: upstream counts all but a readable call as right.
+# The four kinds keep apart what upstream adds up: a real abstention, an answer that tried a call
+# which upstream cannot read, and no answer at all.
+
+AbstentionKind = Literal["call", "malformed", "empty", "abstained"]
+
+#: How upstream stores a failed request, as if it were the model's answer; it must not be scored.
+INFRASTRUCTURE_PREFIX = "Error during inference:"
+
+_MARKS = re.compile(
+    r"<tool_?calls?>|\[TOOL_CALLS\]|<\|python_tag\|>|<function"
+    r"|\"(?:name|function)\"\s*:\s*[\"{]|\w\(\s*[A-Za-z_]\w*\s*=(?!=)",
+    re.I,
+)
+
+
+def is_infrastructure_error(answer: Any) -> bool:
+    """Whether an imported answer is upstream's record of a failed request, not a model's text."""
+    return isinstance(answer, str) and answer.lstrip().startswith(INFRASTRUCTURE_PREFIX)
+
+
+def classify_abstention(reading: DecodedAnswer) -> AbstentionKind:
+    """What the answer did: `call` if either decoding reads one, `malformed` if one was tried.
+
+    An explicit empty list is an abstention; `empty` is no text and no tool calls, or text that is
+    nothing but reasoning. A function's name in a sentence is no call.
+    """
+    for calls in (reading.official_calls, reading.tolerant_calls):
+        if isinstance(calls, list) and calls:
+            return "call"
+    answer = reading.answer
+    if isinstance(answer, str):
+        text = strip_hidden_text(answer)
+        if not text:
+            return "empty"
+        return "malformed" if _is_attempted_call(text, reading.entry) else "abstained"
+    return "malformed" if answer else "empty"
+
+
+def _is_attempted_call(text: str, entry: BfclEntry) -> bool:
+    bare = text.strip("` \n")
+    if bare != "[]" and bare.startswith(("[", "{")):
+        return True
+    if _MARKS.search(text):
+        return True
+    names = (re.escape(name) for name in build_signatures(entry.functions) if name)
+    called = re.compile(rf"(?<![\w.])(?:{'|'.join(names) or '(?!)'})\s*\(\s*[\w\"'\[{{]")
+    return called.search(text) is not None
+
+
+# Scoring one answer to one entry, in four views that share one dataset and one vocabulary.
+# - official: decoded and checked exactly as upstream, quirks and error types included; -
+# tolerant: read with good will (`decode.tolerant`), then checked by the same official rules; the
+# difference to official is what the format cost; - strict, fuzzy: slm-evals' two meanings,
+# decided correctly (`checker.matching`).
+# Errors of infrastructure are no answers; `irrelevance.is_infrastructure_error` keeps them out.
 
 _CALLED = "irrelevance_error:decoder_success"
 _NOT_CALLED = "relevance_error:decoder_failed"
@@ -200,3 +304,58 @@ def _score_matching(reading: DecodedAnswer, *, fuzzy: bool) -> ViewResult:
     )
     share = call_match.share if fuzzy else float(call_match.finding is None)
     return _build_view_result(call_match.finding, calls, share)
+
+
+# What a verdict on function calls rests on, as sections for the Case page.
+
+
+def build_call_sections(entry: BfclEntry, scored: ViewResult) -> tuple[Section, ...]:
+    """The decoded calls beside the accepted values, with the place of the first mismatch."""
+    if scored.calls is None and not entry.ground_truth:
+        return ()
+    body = {
+        "answer": None if scored.calls is None else _list_call_rows(scored.calls),
+        "accepted": None if entry.ground_truth is None else _list_call_rows(entry.ground_truth),
+        "output": scored.output,
+        "expected": scored.expected,
+        "argument": [to_plain_value(step) for step in scored.argument],
+    }
+    return (Section(kind="calls", title="calls", body=body),)
+
+
+def build_turn_sections(outcome: ReplayOutcome) -> tuple[Section, ...]:
+    """Every call with its result, the first difference of the states, the missing results."""
+    sections = []
+    rows = [
+        [number, side, call, result]
+        for number, turn in enumerate(outcome.turns, 1)
+        for side, made in (("answer", turn.called), ("reference", turn.expected))
+        for call, result in made
+    ]
+    if outcome.difference is not None:
+        sections.append(_build_state_section(outcome.difference))
+    if outcome.missing:
+        missing = [[to_plain_value(result)] for result in outcome.missing]
+        sections.append(_build_table_section("missing_results", ["result"], missing))
+    if rows:
+        sections.append(_build_table_section("turns", ["turn", "by", "call", "result"], rows))
+    return tuple(sections)
+
+
+def _build_state_section(difference: StateDifference) -> Section:
+    path = ".".join((difference.api, difference.attribute, *difference.path))
+    pair = {"expected": difference.expected, "actual": difference.actual}
+    body = {**pair, "differences": [{"path": path, **pair}]}
+    return Section(kind="tree_diff", title="state_difference", body=body)
+
+
+def _build_table_section(title: str, columns: list[str], rows: list[list[Any]]) -> Section:
+    return Section(kind="table", title=title, body={"columns": columns, "rows": rows})
+
+
+def _list_call_rows(calls: Iterable[Call]) -> list[dict[str, Any]]:
+    return [
+        {"name": str(name), "arguments": to_plain_value(arguments)}
+        for call in calls
+        for name, arguments in call.items()
+    ]

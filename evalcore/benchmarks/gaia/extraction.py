@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from evalcore.benchmarks.answer_parsing import strip_reasoning
+from evalcore.benchmarks.answer_scoring import strip_reasoning
 from evalcore.records import Record
 
 How = Literal["final_answer", "answer", "boxed", "fallback", "none"]

@@ -10,18 +10,21 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from evalcore.benchmarks import judged
-from evalcore.benchmarks.answer_parsing import strip_reasoning
+from evalcore.benchmarks import sql_scoring
+from evalcore.benchmarks.answer_scoring import (
+    ScoringResult,
+    build_no_answer_verdict,
+    strip_reasoning,
+    to_verdict,
+)
 from evalcore.benchmarks.base import Context
-from evalcore.benchmarks.sql_optimization import judging
-from evalcore.benchmarks.sql_verdict import ScoringResult, build_no_answer_verdict, to_verdict
+from evalcore.benchmarks.sql_optimization import prompts
 from evalcore.errors import EnvironmentFailure, MissingDependency
 from evalcore.records import Episode, Outcome, Sample, Section, Verdict
 from evalcore.sqlkit import index_advice as indexing
-from evalcore.sqlkit.engines.base import Work
-from evalcore.sqlkit.equivalence.records import EquivalenceQuestion
-from evalcore.sqlkit.index_advice import Advice, Effect, Expectation
-from evalcore.sqlkit.index_advice.check import MAX_INDEXES
+from evalcore.sqlkit.engines import Work
+from evalcore.sqlkit.equivalence import EquivalenceQuestion
+from evalcore.sqlkit.index_advice import MAX_INDEXES, Advice, Effect, Expectation
 from evalcore.sqlkit.schema import read_schema
 
 if TYPE_CHECKING:
@@ -129,8 +132,8 @@ async def evaluate_advice(
         return build_no_answer_verdict(sample, episode, "executed")
     is_strict = advice.form == "strict" and answer == episode.answer.strip()
     if prose:
-        question = judging.QUESTIONS[sample.metric](sample, answer)
-        result = await judged.score_by_panel(context, question)
+        question = prompts.QUESTIONS[sample.metric](sample, answer)
+        result = await sql_scoring.score_by_panel(context, question)
     else:
         result = await _score_by_effect(benchmark, sample, advice)
     return to_verdict(sample, episode, "strict" if is_strict else "lenient", result)

@@ -1,29 +1,203 @@
-"""The benchmark `sql_optimization`: rewrites and index advice, each held against the engine."""
+"""The benchmark `sql_optimization`: rewrites and index advice, each held against the engine.
+
+SCALE's files are read unchanged. Ours keep one line per statement in `rewrite.jsonl`, which
+feeds the three rewrite metrics, with reference, variants, counterexamples, data, and a `check`
+per rule; our index cases have structured alternatives.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalcore.benchmarks import judged
+from evalcore.benchmarks import case_file, sql_scoring
+from evalcore.benchmarks.answer_scoring import build_no_answer_verdict, to_verdict
 from evalcore.benchmarks.base import Context, DatasetSource
-from evalcore.benchmarks.executed import ExecutedBenchmark, merge_judged_and_executed
+from evalcore.benchmarks.case_file import CaseLine
 from evalcore.benchmarks.sql_answer import extract_sql
-from evalcore.benchmarks.sql_optimization import advice, dataset, judging, prompts
-from evalcore.benchmarks.sql_optimization.assessment import (
+from evalcore.benchmarks.sql_optimization import advice, prompts
+from evalcore.benchmarks.sql_optimization.card import CARD
+from evalcore.benchmarks.sql_optimization.rewrites import (
+    RULES,
+    AssessedRewrite,
     Assessment,
     assess_rewrite,
     build_rewrite_question,
 )
-from evalcore.benchmarks.sql_optimization.card import CARD
-from evalcore.benchmarks.sql_optimization.rewrites import RULES, AssessedRewrite
-from evalcore.benchmarks.sql_verdict import build_no_answer_verdict, to_verdict
+from evalcore.benchmarks.sql_scoring import ExecutedBenchmark, merge_judged_and_executed
 from evalcore.catalog import COSMETIC_CONTROLS
+from evalcore.errors import UsageError
 from evalcore.records import Completion, Episode, Message, Sample, Verdict, content_hash
-from evalcore.sqlkit.cosmetics import disguise_query
-from evalcore.sqlkit.equivalence.effort import WorkMeter
-from evalcore.sqlkit.equivalence.records import EquivalenceQuestion
+from evalcore.sqlkit.dialects import Server, parse_server
+from evalcore.sqlkit.equivalence import EquivalenceQuestion
+from evalcore.sqlkit.index_advice import UnreadableIndex
+from evalcore.sqlkit.query_plans import WorkMeter
+from evalcore.sqlkit.syntax import disguise_query
+
+# Reading the cases of `sql_optimization`: SCALE's files unchanged, and our own.
+# SCALE fields: case_id, difficulty_level, db_type, description, create_table_statements, sql,
+# explain; the depth cases have expected.optimization_rules [{rule_id, difficulty_level,
+# rationale}], the index cases a text `expected` and columns_selectivity. Ours keep one line per
+# statement in `rewrite.jsonl`, which feeds the three rewrite metrics, with reference, variants,
+# counterexamples, data, and a `check` per rule; our index cases have structured alternatives.
+
+REWRITES = ("logical_equivalence", "syntax_error_detection", "optimization_depth")
+_FILES = {"rewrite": REWRITES} | {metric: (metric,) for metric in (*REWRITES, "index_advice")}
+_DIFFICULTIES = ("1", "2", "3")
+
+
+def load_optimization_samples(source: DatasetSource) -> list[Sample]:
+    """The samples of a folder of case files, or of one file; rules are samples of their own.
+
+    Raises DatasetError naming file, line and field.
+    """
+
+    def parse_line(line: CaseLine, stem: str) -> Iterator[Sample]:
+        for metric in _FILES[stem]:
+            yield from _SAMPLES[metric](line, metric)
+
+    return case_file.load_case_samples(source, _FILES, parse_line)
+
+
+def _parse_server(line: CaseLine) -> Server:
+    try:
+        return parse_server(line.parse_text("db_type"))
+    except UsageError as error:
+        line.raise_field_error("db_type", str(error))
+
+
+def _build_input(line: CaseLine, target: Server) -> dict[str, Any]:
+    return {
+        "dialect": target.name,
+        "description": line.parse_optional_text("description"),
+        "schema": line.parse_text_list("create_table_statements"),
+        "sql": line.parse_text("sql"),
+        "explain": line.parse_optional_text("explain"),
+    }
+
+
+def _build_reference(line: CaseLine, target: Server) -> dict[str, Any]:
+    data = line.parse_list("data")
+    for script in data:
+        if not isinstance(script, list) or not all(isinstance(text, str) for text in script):
+            line.raise_field_error(
+                "data", "must be a list of databases, each a list of INSERT statements"
+            )
+    return {
+        "engine": target.engine,
+        "dialect": target.dialect,
+        "reference": line.parse_optional_text("reference"),
+        "data": data,
+        "ordered": line.parse_bool("ordered"),
+    }
+
+
+def _parse_rules(line: CaseLine) -> list[dict[str, Any]]:
+    """The improvements that a case names; a case of ours may have none."""
+    expected = line.row.get("expected") or {}
+    rules = expected.get("optimization_rules", []) if isinstance(expected, dict) else None
+    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+        line.raise_field_error("expected.optimization_rules", "must be a list of objects")
+    for rule in rules:
+        if str(rule.get("difficulty_level")) not in _DIFFICULTIES or "rule_id" not in rule:
+            line.raise_field_error(
+                "expected.optimization_rules", 'needs rule_id and difficulty_level "1"-"3"'
+            )
+    return rules
+
+
+def _build_meta(line: CaseLine) -> dict[str, Any]:
+    """What a case itself calls right and wrong; SCALE's say neither."""
+    if not line.row.get("reference"):
+        return {"source": line.source}
+    return {
+        "variants": line.parse_text_list("variants"),
+        "counterexamples": [line.parse_text("sql"), *line.parse_text_list("counterexamples")],
+        "source": line.source,
+    }
+
+
+def _build_rewrite_samples(line: CaseLine, metric: str) -> Iterator[Sample]:
+    target = _parse_server(line)
+    yield Sample(
+        metric=metric,
+        id=line.parse_case_id(),
+        input=_build_input(line, target),
+        reference=_build_reference(line, target) | {"rules": _parse_rules(line)},
+        difficulty=line.parse_difficulty(),
+        meta=_build_meta(line),
+    )
+
+
+def _build_depth_samples(line: CaseLine, metric: str) -> Iterator[Sample]:
+    """A sample per rule."""
+    target, rules = _parse_server(line), _parse_rules(line)
+    for rule in rules:
+        yield Sample(
+            metric=metric,
+            id=f"{line.parse_case_id()}/{rule['rule_id']}",
+            input=_build_input(line, target),
+            reference=_build_reference(line, target) | {"rule": rule, "rules": rules},
+            difficulty=int(rule["difficulty_level"]),
+            meta=_build_meta(line),
+        )
+
+
+def _build_index_samples(line: CaseLine, metric: str) -> Iterator[Sample]:
+    """SCALE's index cases name no database: all are MySQL."""
+    target = _parse_server(line) if line.row.get("db_type") else parse_server("MySQL")
+    expected = line.row.get("expected")
+    right: list[str] = []
+    if isinstance(expected, dict):
+        right = _list_right_advice(line, expected, target)
+    elif not isinstance(expected, str):
+        line.raise_field_error("expected", "must be an object of alternatives, or SCALE's text")
+    inputs = _build_input(line, target) | {
+        "columns_selectivity": line.parse_optional_text("columns_selectivity")
+    }
+    yield Sample(
+        metric=metric,
+        id=line.parse_case_id(),
+        input=inputs,
+        reference={"engine": target.engine, "dialect": target.dialect, "expected": expected},
+        difficulty=line.parse_difficulty(),
+        meta={
+            "variants": [*line.parse_text_list("variants"), *right],
+            "counterexamples": line.parse_text_list("counterexamples"),
+            "source": line.source,
+        },
+    )
+
+
+def _list_right_advice(line: CaseLine, expected: dict[str, Any], target: Server) -> list[str]:
+    """The answers that an expectation itself calls right, to be confirmed like any variant."""
+    alternatives = expected.get("alternatives")
+    if not isinstance(alternatives, list) or not all(
+        isinstance(alternative, dict)
+        and isinstance(alternative.get("columns"), list)
+        and alternative.get("table")
+        for alternative in alternatives
+    ):
+        line.raise_field_error("expected.alternatives", "must be a list of {table, columns}")
+    try:
+        right = advice.list_right_answers(expected, target.dialect)
+    except UnreadableIndex as error:
+        line.raise_field_error("expected.alternatives", str(error))
+    if not right:
+        line.raise_field_error("expected", "needs an alternative, or none_ok or cannot_ok")
+    return right
+
+
+_SAMPLES = {
+    "logical_equivalence": _build_rewrite_samples,
+    "syntax_error_detection": _build_rewrite_samples,
+    "optimization_depth": _build_depth_samples,
+    "index_advice": _build_index_samples,
+}
+
+
+# The benchmark `sql_optimization`: rewrites and index advice, each held against the engine.
 
 _MAX_ASSESSMENTS = 64
 
@@ -39,7 +213,7 @@ class SqlOptimization(ExecutedBenchmark):
         self._assessments: OrderedDict[tuple[EquivalenceQuestion, str], Assessment] = OrderedDict()
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
-        return dataset.load_optimization_samples(source)
+        return load_optimization_samples(source)
 
     def build_prompt(self, sample: Sample) -> list[Message]:
         return prompts.build_optimization_prompt(sample)
@@ -73,8 +247,8 @@ class SqlOptimization(ExecutedBenchmark):
     ) -> Verdict:
         if not self.is_judged_only:
             return await self._score_verified(sample, episode, context)
-        question = judging.QUESTIONS[sample.metric](sample, episode.answer)
-        by_judges = await judged.score_as_published(sample, episode, question, context)
+        question = prompts.QUESTIONS[sample.metric](sample, episode.answer)
+        by_judges = await sql_scoring.score_as_published(sample, episode, question, context)
         return merge_judged_and_executed(
             by_judges, await self._score_verified(sample, episode, None)
         )

@@ -1,11 +1,8 @@
-"""The rulings of the three rewrite metrics on one assessed rewrite.
+"""What is found out about a rewrite, and how the three rewrite metrics rule on it.
 
-Every metric pays for effect alone: the rewrite gives the same rows, and the engine does clearly
-less work for them by its own counter on a large database. Where that counter shows no saving for
-the authored rewrite either, a rule of the case that the parse tree shows counts as the effect. An
-equal rewrite without effect is `no_saving`. A rule of the depth metric counts in such a rewrite if
-the parse tree shows it, or if it reads about as little as the authored one. A panel is asked for
-what is left open in cases that come without an authored rewrite.
+Every metric pays for effect alone: the same rows, for clearly less work by the engine's own
+counter on a large database. Where that counter shows no saving for the authored rewrite either,
+a rule of the case that the parse tree shows counts as the effect.
 """
 
 from __future__ import annotations
@@ -17,20 +14,105 @@ from typing import Any
 
 import msgspec
 
-from evalcore.benchmarks import judged
+from evalcore.benchmarks import sql_scoring
+from evalcore.benchmarks.answer_scoring import ScoringResult
 from evalcore.benchmarks.base import Context
-from evalcore.benchmarks.executed import score_execution
-from evalcore.benchmarks.sql_optimization import judging
-from evalcore.benchmarks.sql_optimization.assessment import (
-    Assessment,
-    build_rewrite_question,
-    has_less_work,
-)
-from evalcore.benchmarks.sql_verdict import ScoringResult
-from evalcore.judges.records import Question
-from evalcore.records import MEASURED, Sample, Section
+from evalcore.benchmarks.sql_optimization import prompts
+from evalcore.benchmarks.sql_scoring import ExecutedBenchmark, score_execution
+from evalcore.judges import Question
+from evalcore.records import MEASURED, Record, Sample, Section
 from evalcore.sqlkit import rewrite_rules
-from evalcore.sqlkit.equivalence.effort import WorkMeter
+from evalcore.sqlkit.engines import Work
+from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.query_plans import WorkMeter
+from evalcore.sqlkit.rewrite_rules import is_same_statement
+
+# What is found out about one rewrite, once for all metrics that are scored on it.
+
+#: A rewrite may read this much more and is still not worse; counters jump by a page or a step.
+_SLACK, _SLACK_UNITS = 1.05, 8
+#: It is better only from here on.
+_BETTER = 0.9
+
+
+#: The product that a case of a dialect means.
+_PRODUCTS = {"mysql": "MySQL"}
+
+
+class Assessment(Record, frozen=True):
+    """One rewrite beside its original. Work is None where it was not counted."""
+
+    unchanged: bool
+    equivalence: Equivalence
+    before: Work | None = None
+    after: Work | None = None
+    same_plan: bool = False
+
+    @property
+    def is_worse(self) -> bool:
+        """Reads more than the original, or fails on a large database where that one does not."""
+        if self.before is None or self.after is None or not self.before.unit:
+            return False
+        if not self.after.unit:
+            return True
+        return self.after.amount > self.before.amount * _SLACK + _SLACK_UNITS
+
+    @property
+    def saves_work(self) -> bool | None:
+        """Whether the engine does clearly less work, None where that cannot be told; where it
+        counted neither statement, equal plans mean that nothing is saved."""
+        return False if self.same_plan else has_less_work(self.before, self.after)
+
+
+def has_less_work(before: Work | None, after: Work | None) -> bool | None:
+    """Whether the second is clearly less work by the engine's counter, None without a count.
+
+    A statement that only the original cannot finish on the large database saves, too.
+    """
+    if before is None or after is None or not (before.unit or after.unit):
+        return None
+    return bool(after.unit) and (not before.unit or after.amount < before.amount * _BETTER)
+
+
+def build_rewrite_question(sample: Sample) -> EquivalenceQuestion:
+    """The original is what answers are held against; the authored rewrite only helps to mine."""
+    reference = sample.reference
+    related = ((reference["reference"], reference["dialect"]),) if reference["reference"] else ()
+    return EquivalenceQuestion(
+        engine=reference["engine"],
+        schema=tuple(sample.input["schema"]),
+        reference=sample.input["sql"],
+        related=related,
+        data=tuple(tuple(script) for script in reference["data"]),
+        ordered=reference["ordered"],
+    )
+
+
+async def assess_rewrite(
+    benchmark: ExecutedBenchmark,
+    meter: WorkMeter,
+    question: EquivalenceQuestion,
+    sql: str,
+    dialect: str,
+) -> Assessment:
+    """Compare with the original, then count the work of both where they are equivalent."""
+    unchanged = is_same_statement(question.reference, sql, dialect, question.schema)
+    equivalence = await benchmark.decide_equivalence(question, sql, _PRODUCTS.get(dialect, ""))
+    if unchanged or equivalence.status != "equivalent":
+        return Assessment(unchanged=unchanged, equivalence=equivalence)
+    before = await asyncio.to_thread(meter.measure_reference, question)
+    after = await asyncio.to_thread(meter.measure_work, question, sql)
+    same_plan = not before.unit and await asyncio.to_thread(meter.has_same_plan, question, sql)
+    return Assessment(False, equivalence, before, after, same_plan)
+
+
+# The rulings of the three rewrite metrics on one assessed rewrite.
+# Every metric pays for effect alone: the rewrite gives the same rows, and the engine does clearly
+# less work for them by its own counter on a large database. Where that counter shows no saving
+# for the authored rewrite either, a rule of the case that the parse tree shows counts as the
+# effect. An equal rewrite without effect is `no_saving`. A rule of the depth metric counts in
+# such a rewrite if the parse tree shows it, or if it reads about as little as the authored one. A
+# panel is asked for what is left open in cases that come without an authored rewrite.
 
 #: As little as the authored rewrite, with some slack for another plan.
 _AS_LITTLE = 1.1
@@ -61,18 +143,18 @@ class AssessedRewrite:
         asked = self.context is not None and self.context.judges and not self.authored_sql
         if result.outcome in MEASURED or not asked:
             return result
-        return await judged.score_by_panel(self.context, question)
+        return await sql_scoring.score_by_panel(self.context, question)
 
 
 async def score_equivalence(rewrite: AssessedRewrite) -> ScoringResult:
     """The same rows, for less work."""
-    question = judging.build_equivalence_question(rewrite.sample, rewrite.sql)
+    question = prompts.build_equivalence_question(rewrite.sample, rewrite.sql)
     return await rewrite.resolve_open_result(await _score_execution(rewrite), question)
 
 
 async def score_validity(rewrite: AssessedRewrite) -> ScoringResult:
     """Valid on the engine; only a rewrite with effect earns it, as any valid statement runs."""
-    question = judging.build_validity_question(rewrite.sample, rewrite.sql)
+    question = prompts.build_validity_question(rewrite.sample, rewrite.sql)
     return await rewrite.resolve_open_result(await _score_execution(rewrite), question)
 
 
@@ -99,7 +181,7 @@ async def score_depth(rewrite: AssessedRewrite) -> ScoringResult:
         note="Neither parse tree nor plan decides this rule, and no panel was asked.",
     )
     return await rewrite.resolve_open_result(
-        undecided, judging.build_rules_question(rewrite.sample, rewrite.sql)
+        undecided, prompts.build_rules_question(rewrite.sample, rewrite.sql)
     )
 
 

@@ -1,25 +1,273 @@
-"""The benchmark `sql_understanding`: one question a sample, one JSON answer, an exact verdict."""
+"""The benchmark `sql_understanding`: one question a sample, one JSON answer, an exact verdict.
+
+SCALE's files are read unchanged; its cases are MySQL. Ours add dialect, order_matters,
+provenance and counterexamples to every case.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from evalcore.benchmarks import case_file
+from evalcore.benchmarks.answer_scoring import ScoringResult, build_no_answer_verdict, to_verdict
 from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource
-from evalcore.benchmarks.sql_understanding import dataset, prompts, scale_rule, verified
+from evalcore.benchmarks.case_file import CaseLine
+from evalcore.benchmarks.sql_understanding import answers
+from evalcore.benchmarks.sql_understanding.answers import Extraction, extract_json_answer
 from evalcore.benchmarks.sql_understanding.card import CARD
-from evalcore.benchmarks.sql_understanding.extraction import Extraction, extract_json_answer
-from evalcore.benchmarks.sql_verdict import ScoringResult, build_no_answer_verdict, to_verdict
-from evalcore.records import (
-    Completion,
-    Episode,
-    EvidenceKind,
-    Message,
-    Sample,
-    Section,
-    Verdict,
+from evalcore.records import Completion, Episode, EvidenceKind, Message, Sample, Section, Verdict
+from evalcore.sqlkit.dialects import TITLES
+from evalcore.sqlkit.result_tables import to_json_cell
+from evalcore.sqlkit.syntax import has_order_by
+
+# Reading the cases of `sql_understanding`: SCALE's files unchanged, and our own superset.
+# SCALE fields (actiontech/sql-llm-benchmark, datasets of 2026): case_id, difficulty_level
+# "1".."3", create_table_statements, insert_statements, sql, expected, and dialect in the plan
+# cases only; its cases are MySQL. Ours add dialect, order_matters, provenance and counterexamples
+# to every case.
+
+METRICS = (
+    "execution_accuracy",
+    "sql_identification",
+    "explain_detection",
+    "syntax_error_detection",
 )
-from evalcore.sqlkit.table import to_json_cell
+#: Fields that each metric's `expected` must hold; plans come as ours or as SCALE's MySQL row.
+EXPECTED: dict[str, tuple[tuple[str, ...], ...]] = {
+    "execution_accuracy": (("result_type", "columns", "rows"),),
+    "sql_identification": (("sql_type", "statement_type"),),
+    "explain_detection": (("steps", "temp_sort"), ("type", "key")),
+    "syntax_error_detection": (("has_syntax_error",),),
+}
+SCALE_DIALECT = "mysql"
+
+
+def load_understanding_samples(source: DatasetSource, mode: str) -> list[Sample]:
+    """The samples of a folder of `<metric>.jsonl` files, or of one such file.
+
+    Raises DatasetError naming file, line and field.
+    """
+
+    def parse_line(line: CaseLine, metric: str) -> Iterator[Sample]:
+        yield _build_understanding_sample(line, metric, mode)
+
+    return case_file.load_case_samples(
+        source, {metric: (metric,) for metric in METRICS}, parse_line
+    )
+
+
+def _build_understanding_sample(line: CaseLine, metric: str, mode: str) -> Sample:
+    expected = _parse_expected(line, metric, mode)
+    dialect = line.parse_dialect("dialect", SCALE_DIALECT)
+    content: dict[str, Any] = {
+        "dialect": dialect,
+        "schema": line.parse_text_list("create_table_statements"),
+        "data": line.parse_text_list("insert_statements"),
+        "sql": line.parse_text("sql"),
+    }
+    provenance = line.row.get("provenance", {})
+    if metric == "explain_detection" and isinstance(provenance, dict) and "engine" in provenance:
+        content["engine"] = _engine_title(str(provenance["engine"]))  # a plan depends on it
+    reference: dict[str, Any] = {"expected": expected}
+    if metric == "execution_accuracy":
+        reference["ordered"] = _is_ordered(line, dialect, expected)
+    return Sample(
+        metric=metric,
+        id=line.parse_case_id(),
+        input=content,
+        reference=reference,
+        difficulty=line.parse_difficulty(),
+        meta={
+            "provenance": provenance,
+            "counterexamples": line.parse_list("counterexamples"),
+            "source": line.source,
+        },
+    )
+
+
+def _engine_title(engine: str) -> str:
+    """ "sqlite 3.40.1" as people write it: "SQLite 3.40.1"."""
+    name, _, version = engine.partition(" ")
+    return f"{TITLES.get(name, name)} {version}".strip()
+
+
+def _parse_expected(line: CaseLine, metric: str, mode: str) -> dict[str, Any]:
+    expected = line.parse_object("expected")
+    if mode == "scale":  # the published rule compares whatever fields there are
+        return expected
+    for fields in EXPECTED[metric]:
+        if all(field in expected for field in fields):
+            break
+    else:
+        shapes = " or ".join("{" + ", ".join(fields) + "}" for fields in EXPECTED[metric])
+        line.raise_field_error("expected", f"needs the fields {shapes}")
+    if metric == "explain_detection" and "steps" not in expected:
+        line.raise_field_error(
+            "expected",
+            "a MySQL EXPLAIN row cannot be confirmed by an engine here; "
+            "use --option sql_understanding.mode=scale",
+        )
+    if metric == "execution_accuracy":
+        _check_table(line, expected)
+    if metric == "explain_detection" and not isinstance(expected["steps"], list):
+        line.raise_field_error("expected.steps", "must be a list")
+    return expected
+
+
+def _check_table(line: CaseLine, expected: dict[str, Any]) -> None:
+    columns, rows = expected["columns"], expected["rows"]
+    if not isinstance(columns, list) or not isinstance(rows, list):
+        line.raise_field_error("expected", "columns and rows must be lists")
+    for row in rows:
+        if not isinstance(row, list) or len(row) != len(columns):
+            problem = f"row {row!r} has not one value for each of {len(columns)} columns"
+            line.raise_field_error("expected.rows", problem)
+
+
+def _is_ordered(line: CaseLine, dialect: str, expected: dict[str, Any]) -> bool:
+    order_matters = line.parse_bool("order_matters")
+    if order_matters is not None:
+        return order_matters
+    return expected.get("result_type") == "select" and has_order_by(line.row["sql"], dialect)
+
+
+# The questions that `sql_understanding` asks, one per metric; prompt version 1.
+# In `scale` mode the answer's fields are those of the published benchmark; in `verified` mode the
+# plan question asks for what an engine can confirm. The dialect is always told.
+
+_ONLY_JSON = "Answer with one JSON object and nothing else: no code fence, no explanation."
+
+_TABLE = """You predict what {dialect} does. The tables below are created and filled, then the \
+statement is executed once. Work out the outcome without running anything.
+
+If the statement is a query, give the rows it returns. If it changes data, give the complete \
+content of the changed table afterwards, with all its columns in their order of creation.
+
+{only_json} Its form:
+{form}
+
+"columns" holds the column names in order, "rows" one list of values per row in that order. Write \
+NULL as null, numbers as numbers, dates and times as ISO text. {order}
+
+Tables:
+{schema}
+
+Rows:
+{data}
+
+Statement:
+{sql}"""
+
+_IDENTIFY = """Classify the SQL statement below, written for {dialect}.
+
+{only_json} Its form:
+{{"sql_type": "...", "statement_type": "..."}}
+
+"sql_type" is one of DML, DDL, DCL, TCL, where a SELECT counts as DML. "statement_type" is one of \
+SELECT, INSERT, UPDATE, DELETE, MERGE, CREATE, ALTER, DROP, RENAME, TRUNCATE, GRANT, REVOKE, \
+BEGIN, COMMIT, SAVEPOINT, ROLLBACK. Classify the statement as a whole, not what stands inside it.
+
+Statement:
+{sql}"""
+
+_PLAN = """You predict the query plan that {dialect} chooses for the statement below. The tables \
+and indexes are created as shown; no statistics were gathered (ANALYZE was never run).
+
+{only_json} Its form:
+{{"steps": [{{"table": "...", "access": "scan", "index": null}}], "temp_sort": false}}
+
+"steps" lists the tables in the order in which the engine visits them, outermost loop first, by \
+alias where there is one. "access" is "scan" if all entries of the table or index are visited and \
+"search" if only those that match. "index" is the name of the index that is used, "PRIMARY KEY" \
+for the primary key or row id, "AUTOMATIC" for one built for this query, else null. "temp_sort" is \
+true if a temporary structure is needed for ORDER BY, GROUP BY or DISTINCT.
+
+Tables and indexes:
+{schema}
+
+Rows:
+{data}
+
+Statement:
+{sql}"""
+
+_SCALE_PLAN = """Give the first row that EXPLAIN returns in {dialect} for the statement below, \
+after the tables were created and filled as shown.
+
+{only_json} Its form:
+{form}
+
+Tables:
+{schema}
+
+Rows:
+{data}
+
+Statement:
+{sql}"""
+
+_SYNTAX = """Does the SQL statement below have a syntax error in {dialect}? Judge the grammar \
+only: an unknown table, column or function, or a type that does not fit, is not a syntax error.
+
+{only_json} Its form:
+{{"has_syntax_error": "yes"}} or {{"has_syntax_error": "no"}}
+
+Statement:
+{sql}"""
+
+_TEMPLATES = {
+    "execution_accuracy": _TABLE,
+    "sql_identification": _IDENTIFY,
+    "explain_detection": _PLAN,
+    "syntax_error_detection": _SYNTAX,
+}
+
+
+def build_understanding_prompt(sample: Sample, mode: str) -> list[Message]:
+    """The single user message for a sample."""
+    expected = sample.reference["expected"]
+    template = _TEMPLATES[sample.metric]
+    values: dict[str, Any] = {
+        "dialect": sample.input.get("engine") or TITLES[sample.input["dialect"]],
+        "schema": "\n".join(sample.input["schema"]) or "(none)",
+        "data": "\n".join(sample.input["data"]) or "(none)",
+        "sql": sample.input["sql"],
+        "only_json": _ONLY_JSON,
+        "form": "",
+        "order": "",
+    }
+    if sample.metric == "execution_accuracy":
+        values["form"] = _table_form(mode, expected)
+        values["order"] = _order_hint(mode, bool(sample.reference["ordered"]))
+    elif sample.metric == "explain_detection" and "steps" not in expected:
+        template = _SCALE_PLAN
+        values["form"] = "{" + ", ".join(f'"{field}": ...' for field in expected) + "}"
+    return [Message(role="user", content=template.format(**values))]
+
+
+def _table_form(mode: str, expected: dict[str, Any]) -> str:
+    """The published rule compares every field, so `scale` asks for all; `verified` for none of
+    the fields that would tell a query from a change."""
+    if mode == "verified":
+        return '{"columns": ["...", ...], "rows": [[..., ...], ...]}'
+    kind = '"result_type": "select" for a query or "table_state" for a change'
+    name = ', "table_name": "..."' if "table_name" in expected else ""
+    return "{" + kind + name + ', "columns": ["...", ...], "rows": [[..., ...], ...]}'
+
+
+def _order_hint(mode: str, ordered: bool) -> str:
+    if mode == "scale":
+        return "Give the rows in the order in which the engine returns them."
+    return (
+        "Give the rows in the order that the statement asks for."
+        if ordered
+        else "The order of the rows does not matter."
+    )
+
+
+# The benchmark `sql_understanding`: one question a sample, one JSON answer, an exact verdict.
 
 
 class SqlUnderstanding(Benchmark):
@@ -34,10 +282,10 @@ class SqlUnderstanding(Benchmark):
         return str(self.options["mode"])
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
-        return dataset.load_understanding_samples(source, self.mode)
+        return load_understanding_samples(source, self.mode)
 
     def build_prompt(self, sample: Sample) -> list[Message]:
-        return prompts.build_understanding_prompt(sample, self.mode)
+        return build_understanding_prompt(sample, self.mode)
 
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
         """`reference` gives the expected answer, `null` nothing, `noop` the statement itself."""
@@ -51,9 +299,9 @@ class SqlUnderstanding(Benchmark):
     def validate_references(
         self, samples: Sequence[Sample]
     ) -> tuple[list[DatasetIssue], dict[str, str]]:
-        from evalcore.benchmarks.sql_understanding import confirm
+        from evalcore.benchmarks.sql_understanding import reference_validation
 
-        return confirm.validate_expected_answers(samples)
+        return reference_validation.validate_expected_answers(samples)
 
     async def evaluate_sample(
         self, sample: Sample, episode: Episode, context: Context | None = None
@@ -65,26 +313,26 @@ class SqlUnderstanding(Benchmark):
         extraction = extract_json_answer(episode.answer, list(sample.reference["expected"]))
         if extraction.value is None:
             return self._build_no_answer(sample, episode)
-        comparison = verified.read_answer(sample, extraction.value)
+        comparison = answers.read_answer(sample, extraction.value)
         return self._build_comparison_verdict(sample, episode, extraction, comparison)
 
     def _score_published(self, sample: Sample, episode: Episode) -> Verdict:
         """The published rule on the answer as the published agent would have parsed it."""
-        answer = scale_rule.parse_published_answer(episode.answer)
+        answer = answers.parse_published_answer(episode.answer)
         extraction = Extraction(kind="none")
         if isinstance(answer, dict):
             extraction = Extraction(kind="strict", value=answer)
         try:
-            right = scale_rule.passes_published_rule(answer, sample.reference["expected"])
+            right = answers.passes_published_rule(answer, sample.reference["expected"])
             error, note = ("" if right else "different"), ""
-        except scale_rule.UndefinedComparison:
+        except answers.UndefinedComparison:
             right, error = False, "undefined"
             note = "The published evaluator fails on a boolean here; counted as wrong."
         if extraction.value is None and not right:
             return self._build_no_answer(sample, episode)
         body = {"expected": sample.reference["expected"], "answer": to_json_cell(answer)}
         section = Section(kind="json", title="compared", body=body)
-        comparison = verified.ComparisonResult(
+        comparison = answers.ComparisonResult(
             right=right, error=error, note=note, evidence=(section,)
         )
         return self._build_comparison_verdict(sample, episode, extraction, comparison)
@@ -94,7 +342,7 @@ class SqlUnderstanding(Benchmark):
         sample: Sample,
         episode: Episode,
         extraction: Extraction,
-        comparison: verified.ComparisonResult,
+        comparison: answers.ComparisonResult,
     ) -> Verdict:
         error = {"error_type": comparison.error} if comparison.error else {}
         result = ScoringResult(

@@ -16,14 +16,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from evalcore.benchmarks.agents.tool import Tool
-from evalcore.benchmarks.swe_bench.execution.checkout import checkout_task
-from evalcore.benchmarks.swe_bench.execution.git import run_git
-from evalcore.benchmarks.swe_bench.execution.interpreter import ACTIVATE, Interpreter
-from evalcore.benchmarks.swe_bench.task import Task
+from evalcore.benchmarks.agents import Tool
+from evalcore.benchmarks.swe_bench import Task
+from evalcore.benchmarks.swe_bench.checkout import ACTIVATE, Interpreter, checkout_task, run_git
 from evalcore.closing import Closing
 from evalcore.records import Completion, Message, ToolCall
-from evalcore.sandbox.folder import remove_tree
+from evalcore.sandbox.filesystem import remove_tree
 from evalcore.sandbox.program import Bind, Limits, Program, run_program
 
 SUBMIT = "submit"

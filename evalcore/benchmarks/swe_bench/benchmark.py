@@ -12,28 +12,28 @@ from typing import Any
 import msgspec
 
 from evalcore import settings
-from evalcore.benchmarks.agents.agent import Tools, run_agent
-from evalcore.benchmarks.agents.loop import AgentResult
-from evalcore.benchmarks.agents.turn import replace_surrogates
+from evalcore.benchmarks.agent_loop import AgentResult, Tools, run_agent, run_in_thread
+from evalcore.benchmarks.agents import replace_surrogates
 from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource
-from evalcore.benchmarks.concurrency import run_in_thread
-from evalcore.benchmarks.swe_bench import agent_tools, dataset, prompts
-from evalcore.benchmarks.swe_bench.aggregate import compute_group_means, split_unusable
+from evalcore.benchmarks.swe_bench import Task, agent_tools, dataset, prompts
 from evalcore.benchmarks.swe_bench.card import CARD
+from evalcore.benchmarks.swe_bench.checkout import (
+    checkout_task,
+    find_task_python,
+    inspect_interpreter,
+)
 from evalcore.benchmarks.swe_bench.evaluate_patch import (
     evaluate_answer,
     evaluate_with_harness,
     evaluate_without_running,
     extract_answer,
 )
-from evalcore.benchmarks.swe_bench.execution.checkout import checkout_task
-from evalcore.benchmarks.swe_bench.execution.interpreter import (
-    find_task_python,
-    inspect_interpreter,
+from evalcore.benchmarks.swe_bench.harness_preflight import run_preflight
+from evalcore.benchmarks.swe_bench.verdict import (
+    build_swe_verdict,
+    compute_group_means,
+    split_unusable,
 )
-from evalcore.benchmarks.swe_bench.harness.preflight import run_preflight
-from evalcore.benchmarks.swe_bench.task import Task
-from evalcore.benchmarks.swe_bench.verdict import build_swe_verdict
 from evalcore.errors import UsageError
 from evalcore.records import (
     BenchmarkScore,
@@ -43,8 +43,8 @@ from evalcore.records import (
     Sample,
     Verdict,
 )
-from evalcore.sandbox.detect import detect_sandbox
-from evalcore.sandbox.folder import read_inside, remove_tree
+from evalcore.sandbox.filesystem import read_inside, remove_tree
+from evalcore.sandbox.program import detect_sandbox
 
 _MAX_STEPS = 250
 _MAX_FILE_BYTES = 2 << 20  # bytes of a file in a prompt

@@ -18,7 +18,7 @@ import msgspec
 
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.case_file import CaseLine
-from evalcore.benchmarks.swe_bench.task import Task
+from evalcore.benchmarks.swe_bench import Task
 from evalcore.errors import DatasetError, UsageError
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Sample

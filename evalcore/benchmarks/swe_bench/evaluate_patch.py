@@ -1,30 +1,255 @@
-"""All that is found out about one answer to a task: its patch, the runs, and the measures.
-
-The order: is the task usable here, does the patch as officially extracted resolve it, does it stand
-the stricter look, and would a repaired form of it have resolved it. Runs happen in a sandbox; this
-module blocks until they are done.
+"""All that is found out about one answer to a task: whether the task is usable here, the
+official run of the patch, the hardened look at it, its repaired form, and the measures.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
+import threading
 from pathlib import Path
 
-from evalcore.benchmarks.swe_bench.execution.checkout import checkout_task
-from evalcore.benchmarks.swe_bench.execution.hardened import HardenedResult, check_hardened
-from evalcore.benchmarks.swe_bench.execution.local import execute_patch
-from evalcore.benchmarks.swe_bench.execution.resolution import Execution, is_resolved
-from evalcore.benchmarks.swe_bench.execution.validate import check_usability
-from evalcore.benchmarks.swe_bench.harness.evaluate import run_harness
-from evalcore.benchmarks.swe_bench.harness.results import HarnessResult
-from evalcore.benchmarks.swe_bench.measures import Measures, measure_patch
-from evalcore.benchmarks.swe_bench.patches.extraction import extract_official_patch
-from evalcore.benchmarks.swe_bench.patches.patch_repair import RepairedPatch, repair_patch
-from evalcore.benchmarks.swe_bench.patches.tree import FolderTree
-from evalcore.benchmarks.swe_bench.task import Task
-from evalcore.records import Episode, Record
-from evalcore.sandbox.folder import remove_tree
+import msgspec
+from filelock import FileLock
+from msgspec.structs import replace
+
+from evalcore.benchmarks.swe_bench import Task
+from evalcore.benchmarks.swe_bench.checkout import checkout_task, inspect_interpreter
+from evalcore.benchmarks.swe_bench.execution import LIMITS, OFFICIAL, Variation, execute_patch
+from evalcore.benchmarks.swe_bench.grade import Execution, is_resolved, passes_all_tests
+from evalcore.benchmarks.swe_bench.harness import HarnessResult, run_harness
+from evalcore.benchmarks.swe_bench.log_parsers.result_lines import ERROR, FAILED
+from evalcore.benchmarks.swe_bench.measures import Measures, find_suspicious_lines, measure_patch
+from evalcore.benchmarks.swe_bench.patches import RepairedPatch, repair_patch
+from evalcore.benchmarks.swe_bench.patches.official import extract_official_patch
+from evalcore.benchmarks.swe_bench.patches.source import FolderTree
+from evalcore.records import Episode, Record, content_hash, from_json, to_json
+from evalcore.sandbox.filesystem import remove_tree
+from evalcore.sandbox.program import Limits
+
+# Whether a task can be used here: its reference patch must resolve it, and no patch must not.
+# The same runs show what the hardened check may ask of other patches: what holds for the
+# reference.
+
+#: Changes whenever what is asked of a task does.
+RULE = 1
+#: Fields of a task that do not bear on what its tests do.
+_UNRELATED = ("repository", "problem_statement", "text", "difficulty", "image")
+_COUNTS = (" passed", " failed", " error", " skipped", " xfailed", " xpassed", "no tests ran")
+#: What a log says where the interpreter lacks what a task needs.
+_LACKING = re.compile(
+    r"ModuleNotFoundError|ImportError|command not found|fixture '\w+' not found"
+).search
+_usability_by_key: dict[str, TaskUsability] = {}
+_locks: dict[str, threading.Lock] = {}
+
+
+class TaskUsability(Record, frozen=True):
+    """What the reference patch shows about a task. `contradicted` says that a `problem` is that of
+    the task itself: another machine would see the same.
+
+    `must_fail` are the tests that fail with it when they are inverted; `summary` says whether its
+    log holds the line in which pytest counts the tests, `self_contained` whether it resolves the
+    task without what it changes of the tests' machinery.
+    """
+
+    ok: bool
+    problem: str = ""
+    must_fail: tuple[str, ...] = ()
+    summary: bool = False
+    self_contained: bool = True
+    contradicted: bool = False
+
+
+def check_usability(
+    task: Task, cache: Path | None = None, *, python: Path | None = None, limits: Limits = LIMITS
+) -> TaskUsability:
+    """Run the reference patch and no patch, or know the result from before.
+
+    Results are kept in memory and, if they are good, in the folder `cache`, by the content of the
+    task and of the interpreter; a bad one may be this machine's fault and is asked again by the
+    next process. Safe from several threads and processes. Raises EnvironmentFailure.
+    """
+    key = content_hash(
+        [RULE, _select_content_fields(task), inspect_interpreter(python).contents], 32
+    )
+    with _locks.setdefault(key, threading.Lock()):
+        if key not in _usability_by_key:
+            _usability_by_key[key] = _load_or_measure_usability(task, key, cache, python, limits)
+        return _usability_by_key[key]
+
+
+def has_summary(log: str) -> bool:
+    """Whether a log holds the last line of pytest, such as `==== 3 passed in 0.12s ====`."""
+    return any(
+        " in " in line and any(count in line for count in _COUNTS)
+        for line in log.splitlines()
+        if len(line) < 500
+    )
+
+
+def _select_content_fields(task: Task) -> dict[str, object]:
+    fields = msgspec.to_builtins(task)
+    return {name: value for name, value in fields.items() if name not in _UNRELATED}
+
+
+def _load_or_measure_usability(
+    task: Task, key: str, cache: Path | None, python: Path | None, limits: Limits
+) -> TaskUsability:
+    """The result from the cache, or a new one that goes there."""
+    if cache is None:
+        return _measure_usability(task, python, limits)
+    cache.mkdir(parents=True, exist_ok=True)
+    cache_path = cache / f"{key}.json"
+    with FileLock(cache / f"{key}.lock"):
+        if cache_path.exists():
+            try:
+                return from_json(TaskUsability, cache_path.read_bytes())
+            except msgspec.DecodeError:
+                cache_path.unlink()  # torn by a full disk or an older form: it is measured again
+        usability = _measure_usability(task, python, limits)
+        if usability.ok:
+            fresh = cache_path.with_suffix(".new")
+            fresh.write_bytes(to_json(usability))
+            fresh.replace(cache_path)
+        return usability
+
+
+def _measure_usability(task: Task, python: Path | None, limits: Limits) -> TaskUsability:
+    def run_patch(patch: str, variation: Variation = OFFICIAL) -> Execution:
+        return execute_patch(task, patch, python=python, limits=limits, variation=variation)
+
+    gold = run_patch(task.patch)
+    if not is_resolved(gold):
+        problem = f"the reference patch does not resolve it here: {_explain_gold_failure(gold)}"
+        return TaskUsability(False, problem, contradicted=_is_task_defect(gold))
+    if passes_all_tests(run_patch("")):
+        return TaskUsability(False, "its tests pass without a patch", contradicted=True)
+    expected = {*task.fail_to_pass, *task.pass_to_pass}
+    control = run_patch(task.patch, Variation(inverted=task.base_commit)).tests
+    alone = not gold.machinery or is_resolved(
+        run_patch(task.patch, Variation(without=gold.machinery))
+    )
+    return TaskUsability(
+        ok=True,
+        must_fail=tuple(sorted(t for t in expected if control.get(t) in (FAILED, ERROR))),
+        summary=has_summary(gold.log),
+        self_contained=alone,
+    )
+
+
+def _is_task_defect(gold: Execution) -> bool:
+    """Whether a reference patch fails by itself, and not for want of time or of a module."""
+    if not gold.applied:
+        return True
+    return bool(gold.report.get("tests_status")) and not gold.ended_by and not _LACKING(gold.log)
+
+
+def _explain_gold_failure(gold: Execution) -> str:
+    if not gold.applied:
+        return "it does not apply"
+    if gold.ended_by:
+        return f"the limit of {gold.ended_by} ended its tests"
+    status = gold.report.get("tests_status")
+    if not status:
+        return "its log cannot be graded"
+    failed = [test for group in status.values() for test in group["failure"]]
+    return f"{len(failed)} of its tests fail, first {failed[0]}" if failed else "tests are missing"
+
+
+# A stricter second look at a patch that the official rules call resolved: it decides the score.
+# The official result is read from what the patched program prints while it shares a process with
+# its tests, so a patch can print it itself. Here a resolved patch must stand three more
+# questions:
+# 1. Does it resolve the task without what it changed of the machinery of tests (configuration,
+# hooks, files of tests, modules that shadow those of Python or pytest)? Such files are put back
+# to the base commit, and the tests run again. 2. Does its log hold the line in which pytest
+# counts the tests, if the reference patch's log does? 3. Do the tests fail that must fail? They
+# run once more inverted (see `inverted`). A test that still passes did not ask the program, or
+# was not the one to answer.
+# No program can prove more about code in its own process. A patch that knows these questions can
+# read the tests and act as honest in one run and not in the other, and one that answers the known
+# inputs of the tests by a table is as right as the tests can tell.
+
+#: What a flag says about a patch. Those of REFUSING alone make a resolved patch not hardened.
+FLAGS = {
+    "machinery": "it changes files that decide how tests run or what they report",
+    "suspicious_lines": "it adds lines that are usual in forged results",
+    "no_control": "no test of this task could be inverted, so nothing shows that it can fail",
+    "needs_machinery": "it does not resolve the task without those files",
+    "no_summary": "the log lacks the line in which pytest counts the tests",
+    "control_ended": "a limit ended the run in which the tests were made so that they must fail",
+    "passes_inverted": "tests pass that were made so that they must fail",
+}
+REFUSING = frozenset({"needs_machinery", "no_summary", "control_ended", "passes_inverted"})
+
+
+class HardenedResult(Record, frozen=True):
+    """The result of the second look, by FLAGS.
+
+    `removed` are the files that were put back; `clean` is the execution without them, None where
+    there were none; `control` the one with inverted tests, `forged` the tests that passed in it.
+    """
+
+    resolved: bool
+    flags: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    clean: Execution | None = None
+    control: Execution | None = None
+    forged: tuple[str, ...] = ()
+
+
+def check_hardened(
+    task: Task,
+    patch: str,
+    official: Execution,
+    usability: TaskUsability,
+    *,
+    python: Path | None = None,
+    limits: Limits = LIMITS,
+) -> HardenedResult:
+    """Look again at a patch with its official execution; nothing runs where that did not resolve.
+
+    `usability` is what the reference patch showed about the task. The runs get twice the time of
+    the official one, so that a busy machine ends none that it let through. Raises
+    EnvironmentFailure.
+    """
+    flags = ["machinery"] if official.machinery else []
+    flags += ["suspicious_lines"] if find_suspicious_lines(patch) else []
+    if not is_resolved(official):
+        return HardenedResult(resolved=False, flags=tuple(flags))
+    removed = official.machinery if usability.self_contained else ()
+    variation = Variation(without=removed)
+    limits = replace(limits, seconds=2 * limits.seconds, cpu_seconds=2 * limits.cpu_seconds)
+    clean = None
+    if removed:
+        clean = execute_patch(task, patch, python=python, limits=limits, variation=variation)
+    flags += _find_refusing_flags(clean or official, usability)
+    if REFUSING.intersection(flags):
+        return HardenedResult(False, tuple(flags), removed, clean)
+    variation = Variation(without=removed, inverted=official.patch_sha256)
+    control = execute_patch(task, patch, python=python, limits=limits, variation=variation)
+    forged = tuple(
+        test for test in usability.must_fail if control.tests.get(test) not in (FAILED, ERROR)
+    )
+    flags += [] if usability.must_fail else ["no_control"]
+    if forged:
+        flags += ["control_ended" if control.ended_by else "passes_inverted"]
+    return HardenedResult(not forged, tuple(flags), removed, clean, control, forged)
+
+
+def _find_refusing_flags(run: Execution, usability: TaskUsability) -> list[str]:
+    """The flags of a run that the rest is built on."""
+    if not is_resolved(run):
+        return ["needs_machinery"]
+    return ["no_summary"] if usability.summary and not has_summary(run.log) else []
+
+
+# All that is found out about one answer to a task: its patch, the runs, and the measures.
+# The order: is the task usable here, does the patch as officially extracted resolve it, does it
+# stand the stricter look, and would a repaired form of it have resolved it. Runs happen in a
+# sandbox; this module blocks until they are done.
 
 
 class SubmittedAnswer(Record, frozen=True):

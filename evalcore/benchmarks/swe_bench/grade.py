@@ -1,21 +1,19 @@
-"""From the log of a test run to the official report: which tests pass, and is the issue resolved.
-
-Rules: swebench 5.0.2, `harness/grading.py`. `patch_successfully_applied` is upstream's name for "a
-log that can be graded was found"; whether a patch applied is known by who applied it. The report
-grades what the log says. A patch can write to that log, so a report alone proves no resolution.
+"""From the log of a test run to the official report: which tests pass, is the issue resolved,
+and whether the environment broke.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
-from evalcore.benchmarks.swe_bench.broken_environment import find_infra_sign
+from evalcore.benchmarks.swe_bench import Task
 from evalcore.benchmarks.swe_bench.log_parsers import select_log_parser
-from evalcore.benchmarks.swe_bench.log_parsers.status import (
+from evalcore.benchmarks.swe_bench.log_parsers.result_lines import (
     ERROR,
     FAILED,
     PASSED,
@@ -27,6 +25,67 @@ from evalcore.benchmarks.swe_bench.log_parsers.status import (
 )
 from evalcore.errors import UsageError
 from evalcore.records import Record
+
+# Signs in a log that the environment broke, by which a run that cannot be graded is explained.
+# A sign of the kind "environment" cannot well come from a patch of the repository; an "ambiguous"
+# one can. Neither changes a verdict. Rules: swebench 5.0.2, `harness/infra_failure.py`.
+
+Tier = Literal["environment", "ambiguous"]
+
+
+class InfraSign(Record, frozen=True):
+    """What broke, and whether that is certainly the environment's fault."""
+
+    reason: str
+    tier: Tier
+
+
+#: In the order in which they are looked for; the first one that is found counts.
+_SIGNS: tuple[tuple[str, Tier, str], ...] = (
+    ("browser_launch_failed", "environment", r"Failed to launch|Failed to connect to the bus"),
+    (
+        "display_unavailable",
+        "environment",
+        r"cannot open display|Missing X server|unable to open X display",
+    ),
+    (
+        "out_of_memory",
+        "environment",
+        r"Cannot allocate memory|OutOfMemoryError|^Killed$",
+    ),
+    (
+        "container_unavailable",
+        "environment",
+        r"Error response from daemon|Cannot connect to the Docker daemon",
+    ),
+    (
+        "network_unreachable",
+        "environment",
+        r"Could not resolve host|Temporary failure in name resolution",
+    ),
+    (
+        "missing_module",
+        "ambiguous",
+        r"Cannot find module|MODULE_NOT_FOUND|ModuleNotFoundError",
+    ),
+    ("no_tests_collected", "ambiguous", r"no tests ran|collected 0 items"),
+    ("tests_timed_out", "ambiguous", r"Timeout error: \d+ seconds exceeded"),
+)
+_COMPILED = tuple(
+    (InfraSign(reason, tier), re.compile(pattern, re.MULTILINE)) for reason, tier, pattern in _SIGNS
+)
+
+
+def find_infra_sign(log: str) -> InfraSign | None:
+    """The first sign that the log holds, or None."""
+    return next((sign for sign, pattern in _COMPILED if pattern.search(log)), None)
+
+
+# From the log of a test run to the official report: which tests pass, and is the issue resolved.
+# Rules: swebench 5.0.2, `harness/grading.py`. `patch_successfully_applied` is upstream's name for
+# "a log that can be graded was found"; whether a patch applied is known by who applied it. The
+# report grades what the log says. A patch can write to that log, so a report alone proves no
+# resolution.
 
 START = ">>>>> Start Test Output"
 END = ">>>>> End Test Output"
@@ -257,3 +316,67 @@ def _split_by_success(
         if success is not None:
             groups["success" if success else "failure"].append(test)
     return groups
+
+
+# What an execution was, and the one place that says whether it resolved its task.
+
+#: How the official chain got a patch into the tree; each of them is a patch that was applied.
+_APPLIED = frozenset({"apply", "3way", "reject", "fuzz", "already"})
+#: No patch was given: the tests ran on the base commit.
+NOTHING = "nothing"
+
+
+class Execution(Record, frozen=True):
+    """A patch, applied and tested. `seconds` are all of it; those of the tests are fewer.
+
+    `applied` is the step of the official chain that took the patch, NOTHING for an empty patch and
+    "" where none took it: then nothing ran, and `apply_log` says why. `changed` are the paths that
+    the patch changed, `machinery` those of them that decide how tests run. `script` says whose
+    script ran. `exit_code` is None and `ended_by` names the limit where we ended it. `report`
+    is that of the official grading and `tests` the status of each test that the log shows.
+    """
+
+    instance_id: str
+    patch_sha256: str
+    applied: str = ""
+    apply_log: str = ""
+    changed: tuple[str, ...] = ()
+    machinery: tuple[str, ...] = ()
+    script: Literal["given", "made"] = "given"
+    log: str = ""
+    log_sha256: str = ""
+    exit_code: int | None = None
+    ended_by: str = ""
+    means: str = ""
+    python: str = ""
+    seconds: float = 0.0
+    report: dict[str, Any] = {}
+    tests: dict[str, str] = {}
+
+
+def build_grading_spec(task: Task) -> dict[str, Any]:
+    """What the grading has to know of a task."""
+    return {
+        "instance_id": task.instance_id,
+        "FAIL_TO_PASS": list(task.fail_to_pass),
+        "PASS_TO_PASS": list(task.pass_to_pass),
+        "log_parser": task.log_parser or DEFAULT_PARSER,
+        "eval_type": task.eval_type,
+        "version": task.version,
+    }
+
+
+def passes_all_tests(execution: Execution) -> bool:
+    """Whether all tests came out as they should in a run that happened, patched or not."""
+    ran = bool(execution.means) and execution.log_sha256 == sha256_text(execution.log)
+    return ran and execution.report.get("resolved") is True
+
+
+def is_resolved(execution: Execution) -> bool:
+    """Whether a patch resolved its task. Without an execution nothing does."""
+    return execution.applied in _APPLIED and passes_all_tests(execution)
+
+
+def sha256_text(text: str) -> str:
+    """Hex digits of a text, lone surrogates included."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

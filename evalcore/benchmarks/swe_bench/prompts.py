@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from evalcore.benchmarks.swe_bench import Task
 from evalcore.benchmarks.swe_bench.diff import FileDiff, parse_diff
-from evalcore.benchmarks.swe_bench.task import Task
 from evalcore.records import Message
 
 STYLES = ("auto", "files", "issue_only", "text", "agent")

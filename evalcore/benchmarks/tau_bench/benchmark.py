@@ -1,7 +1,10 @@
-"""The benchmark `tau_bench`: an agent serves a simulated user through tools."""
+"""The benchmark `tau_bench`: an agent serves a simulated user through tools, and the control that
+knows the answer.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -12,12 +15,17 @@ import msgspec
 from evalcore.benchmarks import agents
 from evalcore.benchmarks.agents import Style
 from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource, user_role
-from evalcore.benchmarks.tau_bench import controls, dataset, pass_k, score
-from evalcore.benchmarks.tau_bench.budgets import TRANSFER, USER_STOP, parse_budgets
+from evalcore.benchmarks.tau_bench import dataset, score
 from evalcore.benchmarks.tau_bench.card import CARD
-from evalcore.benchmarks.tau_bench.confirm import confirm_actions
-from evalcore.benchmarks.tau_bench.environment import Domain
-from evalcore.benchmarks.tau_bench.episode import Conversation, ConversationResult
+from evalcore.benchmarks.tau_bench.conversation import (
+    TRANSFER,
+    USER_STOP,
+    Conversation,
+    ConversationResult,
+    parse_budgets,
+)
+from evalcore.benchmarks.tau_bench.dataset import confirm_actions
+from evalcore.benchmarks.tau_bench.environment import Action, Domain, Task
 from evalcore.benchmarks.tau_bench.user_simulators import (
     LLMUserSimulator,
     RuleUserSimulator,
@@ -31,8 +39,43 @@ from evalcore.records import (
     GenerationRequest,
     Message,
     Sample,
+    ToolCall,
     Verdict,
 )
+
+# The agent that knows the answer: the true calls one by one, then what has to be said.
+
+_WAITS = "Is there anything else?"
+
+
+def reference_step(domain: Domain, task: Task, transcript: Sequence[Message]) -> Completion:
+    """What it does next. A call that ends the conversation comes last, after what is said."""
+    ending = {tool.name for tool in domain.tools if tool.terminates}
+    calls = [action for action in task.actions if action.name not in ending]
+    call_index = sum(len(message.tool_calls) for message in transcript)
+    if call_index < len(calls):
+        return _build_call_completion(calls[call_index], call_index)
+    has_spoken = any(message.role == "assistant" and message.content for message in transcript)
+    last = [action for action in task.actions if action.name in ending]
+    if task.outputs and not has_spoken:
+        return Completion(text="\n".join(task.outputs))
+    return _build_call_completion(last[0], call_index) if last else Completion(text=_WAITS)
+
+
+def reference_prediction(domain: Domain, task: Task) -> dict[str, object]:
+    """The same as an answer that is there already."""
+    ending = {tool.name for tool in domain.tools if tool.terminates}
+    calls = [action for action in task.actions if action.name not in ending]
+    actions = [{"name": action.name, "kwargs": action.kwargs} for action in calls]
+    return {"actions": actions, "says": list(task.outputs)}
+
+
+def _build_call_completion(action: Action, number: int) -> Completion:
+    call = ToolCall(f"call_{number}", action.name, json.dumps(action.kwargs, ensure_ascii=False))
+    return Completion(tool_calls=(call,), finish_reason="tool_calls")
+
+
+# The benchmark `tau_bench`: an agent serves a simulated user through tools.
 
 #: The ways of asking as all benchmarks with calls name them.
 _MODES: Mapping[Style, str] = MappingProxyType(
@@ -132,7 +175,7 @@ class TauBench(Benchmark):
     ) -> BenchmarkScore:
         """The score, with pass^k and the score of doing nothing as its groups."""
         benchmark_score = super().aggregate(samples, verdicts, weights, **score_fields)
-        groups = pass_k.compute_pass_groups(samples, verdicts, score_fields.get("epochs", 1))
+        groups = score.compute_pass_groups(samples, verdicts, score_fields.get("epochs", 1))
         return msgspec.structs.replace(benchmark_score, groups=groups)
 
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
@@ -142,7 +185,7 @@ class TauBench(Benchmark):
             return Completion()
         if kind == "noop":
             return Completion(text=transcript[-1].content if transcript else "")
-        return controls.reference_step(
+        return reference_step(
             dataset.load_sample_domain(sample), dataset.to_task(sample), transcript
         )
 
@@ -163,7 +206,7 @@ class TauBench(Benchmark):
 
     def reference_episode(self, sample: Sample) -> Episode:
         task, domain = dataset.to_task(sample), dataset.load_sample_domain(sample)
-        return self.episode_from_answer(sample, controls.reference_prediction(domain, task))
+        return self.episode_from_answer(sample, reference_prediction(domain, task))
 
     def validate_references(
         self, samples: Sequence[Sample]

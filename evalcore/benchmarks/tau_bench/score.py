@@ -1,24 +1,74 @@
-"""The verdict on an episode: its actions replayed on a fresh database, as upstream rewards them."""
+"""The verdict on an episode with its evidence, and pass^k over the epochs of a run.
+
+pass^k after S. Yao et al., "tau-bench" (2024): the mean over tasks of C(c, k) / C(n, k), c being
+the successes. Beside it stands p0, the share of tasks that doing nothing passes.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from math import comb, fsum
 from typing import Any
 
-from evalcore.benchmarks.tau_bench import evidence
-from evalcore.benchmarks.tau_bench.budgets import FILTERED, OVERFLOW, TRANSFER, USER_STOP
+from evalcore.benchmarks.tau_bench.conversation import (
+    FILTERED,
+    OVERFLOW,
+    TRANSFER,
+    USER_STOP,
+    is_tool_error,
+)
 from evalcore.benchmarks.tau_bench.dataset import (
     list_task_flags,
     load_sample_domain,
     noop_passes,
     to_task,
 )
-from evalcore.benchmarks.tau_bench.environment import Environment, Reward, compute_reward
-from evalcore.benchmarks.tau_bench.episode import is_tool_error
+from evalcore.benchmarks.tau_bench.environment import (
+    DatabaseDifference,
+    Environment,
+    Reward,
+    Task,
+    compute_reward,
+)
 from evalcore.errors import UsageError
-from evalcore.records import Episode, Sample, Verdict
+from evalcore.records import MEASURED, Episode, Interval, Record, Sample, Section, Verdict
+from evalcore.scoring.intervals import compute_moments, effective_size, wilson_interval
+
+# What a reward rests on, as sections for the Case page.
+
+
+def build_tau_sections(task: Task, reward: Reward, user: Mapping[str, Any]) -> tuple[Section, ...]:
+    """The first entity that differs, what was never said, the user's goals and the true actions."""
+    sections = []
+    if reward.difference is not None:
+        sections.append(_build_difference_section(reward.difference))
+    if reward.missing_outputs:
+        rows = [[text] for text in reward.missing_outputs]
+        sections.append(_build_table_section("missing_outputs", ["output"], rows))
+    if user.get("goals"):
+        rows = [[goal["kind"], goal["order"], goal["progress"]] for goal in user["goals"]]
+        sections.append(_build_table_section("goals", ["goal", "subject", "progress"], rows))
+    if task.actions:
+        calls = [{"name": action.name, "arguments": action.kwargs} for action in task.actions]
+        sections.append(Section(kind="json", title="true_actions", body=calls))
+    return tuple(sections)
+
+
+def _build_difference_section(difference: DatabaseDifference) -> Section:
+    path = ".".join((difference.table, difference.id, *map(str, difference.path)))
+    pair = {"expected": difference.expected, "actual": difference.actual}
+    body = {**pair, "differences": [{"path": path, **pair}]}
+    return Section(kind="tree_diff", title="database_difference", body=body)
+
+
+def _build_table_section(title: str, columns: list[str], rows: list[list[Any]]) -> Section:
+    return Section(kind="table", title=title, body={"columns": columns, "rows": rows})
+
+
+# The verdict on an episode: its actions replayed on a fresh database, as upstream rewards them.
 
 MAX_ACTIONS = 10_000
 #: An answer that somebody already has came to its end, whatever that was.
@@ -80,7 +130,7 @@ def build_tau_verdict(sample: Sample, episode: Episode, *, substring: bool) -> V
         reason="" if passed else _select_failure_reason(ended),
         note="" if passed else _format_failure_note(reward, ended),
         details=details | {"writes": len(environment.writes)},
-        evidence=evidence.build_tau_sections(task, reward, state.get("user", {})),
+        evidence=build_tau_sections(task, reward, state.get("user", {})),
     )
 
 
@@ -125,3 +175,82 @@ def _format_failure_note(reward: Reward, ended: str) -> str:
         where = [reward.difference.table, reward.difference.id, *map(str, reward.difference.path)]
         return f"The database is not as the task leaves it: {'.'.join(where)}."
     return f"Never said: {', '.join(reward.missing_outputs)}."
+
+
+# pass^k: the chance that k tries at a task, of the n that were made, all succeed.
+# S. Yao et al., "tau-bench" (2024): the mean over tasks of C(c, k) / C(n, k), c being the
+# successes. Beside it stands p0, the share of tasks that doing nothing passes, and (p - p0) / (1
+# - p0).
+
+
+class PassK(Record, frozen=True):
+    """`value` and its 95 % interval, 0 to 100; the cases that it counts are whole tasks."""
+
+    k: int
+    value: float
+    interval: Interval
+
+
+def pass_k(successes: Sequence[int], tries: int) -> tuple[PassK, ...]:
+    """pass^1 to pass^tries, from the successes of each task, all tried equally often."""
+    return (
+        tuple(_estimate_pass_k(successes, tries, k) for k in range(1, tries + 1))
+        if successes
+        else ()
+    )
+
+
+def _estimate_pass_k(successes: Sequence[int], tries: int, k: int) -> PassK:
+    shares = sorted(comb(count, k) / comb(tries, k) for count in successes)
+    value = 100 * fsum(shares) / len(shares)
+    moments = compute_moments([(1.0, share, 1) for share in shares])
+    return PassK(k, value, wilson_interval(value / 100, effective_size([moments])))
+
+
+def compute_pass_groups(
+    samples: Sequence[Sample], verdicts: Sequence[Verdict], tries: int
+) -> dict[str, float | None]:
+    """By name, 0 to 100: `pass^k` with `pass^k.low` and `pass^k.high`, `p0`, and `adjusted^k` (for
+    k = 1 `adjust_for_noop`).
+
+    pass^k is None while a task was not measured in every epoch; what is adjusted is None where
+    doing nothing passes all.
+    """
+    if not samples:
+        return {}
+    successes = _count_successes(samples, verdicts, tries)
+    p0 = 100 * sum(map(noop_passes, samples)) / len(samples)
+    scores: dict[str, float | None] = {"p0": p0}
+    if successes is None:
+        return scores | {f"pass^{k}": None for k in range(1, tries + 1)} | {"adjusted": None}
+    for estimate in pass_k(successes, tries):
+        name = f"pass^{estimate.k}"
+        scores |= {
+            name: estimate.value,
+            f"{name}.low": estimate.interval.low,
+            f"{name}.high": estimate.interval.high,
+            "adjusted" if estimate.k == 1 else f"adjusted^{estimate.k}": adjust_for_noop(
+                estimate.value, p0
+            ),
+        }
+    return scores
+
+
+def adjust_for_noop(value: float, p0: float) -> float | None:
+    """How much of what doing nothing leaves was reached: 0 for p0, 100 for all, below 0 for less
+    than p0. None where it leaves nothing."""
+    return None if p0 >= 100 else 100 * ((value - p0) / (100 - p0))
+
+
+def _count_successes(
+    samples: Sequence[Sample], verdicts: Sequence[Verdict], tries: int
+) -> list[int] | None:
+    """How often each task succeeded, None unless all were measured in each epoch."""
+    passed: Mapping[tuple[str, str], dict[int, bool]] = defaultdict(dict)
+    for verdict in verdicts:
+        if verdict.outcome in MEASURED and 0 <= verdict.epoch < tries:
+            passed[verdict.metric, verdict.id][verdict.epoch] = verdict.outcome == "passed"
+    task_epochs = [passed[sample.metric, sample.id] for sample in samples]
+    if any(len(tried) < tries for tried in task_epochs):
+        return None
+    return [sum(tried.values()) for tried in task_epochs]

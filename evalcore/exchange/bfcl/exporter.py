@@ -13,14 +13,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from evalcore.access.redaction import mask_target
 from evalcore.benchmarks.bfcl.categories import LIVE, MULTI_TURN, NON_LIVE, SINGLE_TURN
 from evalcore.benchmarks.bfcl.decode import DecodeError, decode_calls
-from evalcore.benchmarks.bfcl.decode.native import name_and_arguments
-from evalcore.benchmarks.bfcl.irrelevance import INFRASTRUCTURE_PREFIX
+from evalcore.benchmarks.bfcl.decode.json_and_xml import name_and_arguments
+from evalcore.benchmarks.bfcl.score import INFRASTRUCTURE_PREFIX
 from evalcore.benchmarks.bfcl.tool_prompts import select_decode_mode, to_wire_name
 from evalcore.errors import UsageError
 from evalcore.exchange.bfcl.results import Prediction
-from evalcore.privacy import mask_target
 from evalcore.records import Episode, Message, Record, Sample
 from evalcore.runner.summary import latest_episodes
 from evalcore.store.run_folder import RunFolder, write_atomic

@@ -1,43 +1,235 @@
-"""Fetching the official BFCL data: v4 out of the wheel of `bfcl-eval`, v3 from the Hub's files.
-
-Nothing of the wheel is installed, imported or run here: pip only downloads it, its hash is
-compared, and the known files are read out of it: the data, and the sources of the simulated APIs,
-which a locked process loads when a multi-turn entry needs them. The Hub's files are fetched one by
-one, as its own notes demand. A folder appears as a whole or not at all.
+"""Fetch the official data and APIs of BFCL: from the wheel of `bfcl-eval` or from the Hub, by known
+hashes.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
+import os
 import shlex
+import subprocess
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from evalcore.benchmarks.bfcl.multi_turn.apis import (
+from evalcore.access.secrets import scrub_secrets
+from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, MULTI_TURN, SINGLE_TURN, V3_ALIASES
+from evalcore.benchmarks.bfcl.multi_turn.simulators import (
+    DOCUMENTS,
+    OFFICIAL_APIS,
     OFFICIAL_SOURCES,
     VARIABLE,
     fetched_folder,
     find_installation,
 )
 from evalcore.errors import EnvironmentFailure, UsageError
-from evalcore.exchange.bfcl import files
-from evalcore.exchange.bfcl.hub import download_bfcl_files
-from evalcore.exchange.bfcl.wheel import (
-    OFFICIAL_RELEASE,
-    BfclRelease,
-    download_wheel,
-    read_wheel_files,
-)
-from evalcore.exchange.fetched import (
+from evalcore.exchange.hub_datasets import (
+    ProgressCallback,
     check_files_present,
     install_folder,
     open_scratch_folder,
     read_fetch_note,
 )
-from evalcore.exchange.hub import ProgressCallback
 from evalcore.records import Record
 from evalcore.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx2
+
+# The official files of BFCL that are fetched, as paths within their data folder.
+
+_V3_NAMES = {today: earlier for earlier, today in V3_ALIASES.items()}
+
+
+def list_official_files(version: str) -> tuple[str, ...]:
+    """Every file of the single-turn and multi-turn categories, for the version `v3` or `v4`."""
+    question_files, answer_files = [], []
+    for category in (*SINGLE_TURN, *MULTI_TURN):
+        name = _V3_NAMES.get(category, category) if version == "v3" else category
+        question_files.append(f"BFCL_{version}_{name}.json")
+        if category not in DECODE_ONLY:
+            answer_files.append(f"possible_answer/BFCL_{version}_{name}.json")
+    docs = [f"{DOCUMENTS}/{name}.json" for name in OFFICIAL_APIS.values()]
+    return (*question_files, *answer_files, *docs)
+
+
+def wheel_members() -> dict[str, str]:
+    """The files to take out of the wheel: their names in it by their paths in the folder."""
+    data = {name: f"bfcl_eval/data/{name}" for name in list_official_files("v4")}
+    return data | {name: name for name in OFFICIAL_SOURCES}
+
+
+# The v3 files of BFCL from the Hugging Face Hub, by plain addresses.
+# The loaders of data-set libraries fail on these files, whose lines differ in their types; the
+# Hub's own notes on the data set say so. HF_ENDPOINT may name a mirror, as it does for the Hub's
+# tools.
+
+DATASET = "gorilla-llm/Berkeley-Function-Calling-Leaderboard"
+_HUB = "https://huggingface.co"
+_FILE_LIMIT = 32 << 20  # bytes
+_SECONDS = 60.0
+
+
+def download_bfcl_files(
+    names: Sequence[str], progress: Callable[[str], None]
+) -> tuple[Iterator[tuple[str, bytes]], str]:
+    """The named files with their contents, and where they are from.
+
+    Raises UsageError, while iterating, without network and for a file that is not there.
+    """
+    base = f"{os.environ.get('HF_ENDPOINT') or _HUB}".rstrip("/")
+    return _download_contents(base, names, progress), f"the Hub data set {DATASET}"
+
+
+def _download_contents(
+    base: str, names: Sequence[str], progress: Callable[[str], None]
+) -> Iterator[tuple[str, bytes]]:
+    import httpx2
+
+    with httpx2.Client(timeout=_SECONDS, follow_redirects=True) as client:
+        for number, name in enumerate(names, 1):
+            progress(f"{number} of {len(names)}: {name}")
+            address = f"{base}/datasets/{DATASET}/resolve/main/{name}"
+            try:
+                yield name, _download_file(client, address)
+            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+                raise UsageError(
+                    f"{address} cannot be fetched: "
+                    f"{scrub_secrets(str(error)) or type(error).__name__}; "
+                    "check the network, or name a mirror in HF_ENDPOINT; the source `wheel` has v4"
+                ) from None
+
+
+def _download_file(client: httpx2.Client, address: str) -> bytes:
+    content = bytearray()
+    with client.stream("GET", address) as reply:
+        reply.raise_for_status()
+        for part in reply.iter_bytes():
+            content += part
+            if len(content) > _FILE_LIMIT:
+                raise UsageError(f"{address} has more than {_FILE_LIMIT >> 20} MB")
+    if not content.lstrip().startswith(b"{"):  # a page to log in at, for example
+        raise UsageError(f"{address} did not give JSON lines; check the network")
+    return bytes(content)
+
+
+# The wheel of `bfcl-eval`: downloaded alone by pip, compared by hash, and read without unpacking.
+# The files to read are known by name, so no name of the archive is ever used as a path.
+
+_WHEEL_LIMIT = 64 << 20  # bytes; the real one has 2 MB
+_PIP_SECONDS = 600
+_ELSEWHERE = "download {pinned} where there is a network and give the file with --from"
+
+
+class BfclRelease(Record, frozen=True):
+    """A release of the package `bfcl-eval` and the sha256 of its wheel."""
+
+    version: str
+    sha256: str
+
+    @property
+    def pip_requirement(self) -> str:
+        return f"bfcl-eval=={self.version}"
+
+
+OFFICIAL_RELEASE = BfclRelease(
+    "2026.3.23", "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a"
+)
+
+
+def download_wheel(folder: Path, release: BfclRelease, progress: Callable[[str], None]) -> Path:
+    """The wheel, downloaded below `folder` by pip, which knows the user's index and proxies.
+
+    Raises UsageError where there is no pip, no network or no such release.
+    """
+    hint = _ELSEWHERE.format(pinned=release.pip_requirement)
+    if find_spec("pip") is None:
+        raise UsageError(f"this Python has no pip (`python -m ensurepip` adds it); or {hint}")
+    progress(f"downloading {release.pip_requirement} alone, 2 MB, nothing is installed")
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-input"]
+    command += ["--disable-pip-version-check", "--only-binary", ":all:"]  # a source would be run
+    try:
+        done = subprocess.run(
+            [*command, "--dest", str(folder), release.pip_requirement],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PIP_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"pip did not end within {_PIP_SECONDS} s; {hint}") from None
+    wheels = list(folder.glob("*.whl"))
+    if done.returncode or len(wheels) != 1:
+        raise UsageError(
+            f"pip could not download {release.pip_requirement}: "
+            f"{_extract_pip_error(done.stderr)}; {hint}"
+        )
+    return wheels[0]
+
+
+def _extract_pip_error(output: str) -> str:
+    errors = [line for line in output.splitlines() if line.startswith("ERROR")]
+    return (
+        scrub_secrets(errors[-1].removeprefix("ERROR: ")[:300]) if errors else "no reason was given"
+    )
+
+
+def read_wheel_files(
+    path: Path, members: Mapping[str, str], release: BfclRelease
+) -> tuple[Iterator[tuple[str, bytes]], str]:
+    """Some files of a wheel with their contents, and what the wheel is.
+
+    `members` maps the names that the files shall have to those they have in the wheel.
+
+    Raises UsageError for a file that is not exactly this release's wheel; while iterating, for one
+    that lacks a file or has one beyond the limits.
+    """
+    try:
+        size = path.stat().st_size
+        content = path.read_bytes() if size <= _WHEEL_LIMIT else b""
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    if hashlib.sha256(content).hexdigest() != release.sha256:
+        raise UsageError(
+            f"{path} is not the wheel of {release.pip_requirement} (its sha256 must be "
+            f"{release.sha256}); "
+            "download it again"
+        )
+    return _read_wheel_members(
+        path, content, members
+    ), f"{release.pip_requirement} (sha256 {release.sha256[:12]})"
+
+
+def _read_wheel_members(
+    path: Path, wheel: bytes, members: Mapping[str, str]
+) -> Iterator[tuple[str, bytes]]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+            for name, member in members.items():
+                with archive.open(member) as file:
+                    content = file.read(_FILE_LIMIT + 1)
+                if len(content) > _FILE_LIMIT:
+                    raise UsageError(f"{path}: {name} has more than {_FILE_LIMIT >> 20} MB")
+                yield name, content
+    except KeyError as error:
+        raise UsageError(f"{path} lacks a file: {error.args[0]}") from None
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+        raise UsageError(f"{path} is no readable wheel: {error}") from None
+
+
+# Fetching the official BFCL data: v4 out of the wheel of `bfcl-eval`, v3 from the Hub's files.
+# Nothing of the wheel is installed, imported or run here: pip only downloads it, its hash is
+# compared, and the known files are read out of it: the data, and the sources of the simulated
+# APIs, which a locked process loads when a multi-turn entry needs them. The Hub's files are
+# fetched one by one, as its own notes demand. A folder appears as a whole or not at all.
 
 WHEEL, HUB = "wheel", "hub"
 LICENCE = "Apache-2.0"
@@ -80,10 +272,10 @@ def fetch_bfcl(
         return existing
     with open_scratch_folder(folder) as scratch:
         if source == HUB:
-            contents, origin = download_bfcl_files(files.list_official_files(version), progress)
+            contents, origin = download_bfcl_files(list_official_files(version), progress)
         else:
             path = download_wheel(scratch, release, progress) if source == WHEEL else Path(source)
-            contents, origin = read_wheel_files(path, files.wheel_members(), release)
+            contents, origin = read_wheel_files(path, wheel_members(), release)
         ready = scratch / "data"
         hashes = {name: _write_data_file(ready / name, content) for name, content in contents}
         kind = HUB if source == HUB else WHEEL
@@ -102,7 +294,7 @@ def _find_fetched_bfcl(folder: Path, version: str) -> FetchedBfcl | None:
             f"{folder} holds BFCL {fetched.version}; give another folder for {version}"
         )
     check_files_present(
-        folder, files.list_official_files(version) if version == "v3" else files.wheel_members()
+        folder, list_official_files(version) if version == "v3" else wheel_members()
     )
     return msgspec.structs.replace(fetched, folder=str(folder), already=True)
 

@@ -1,16 +1,24 @@
-"""What a bundle is: a zip of a few named files, and a manifest that vouches for each of them.
-
-`spec.json`, `summary.json`, and `card.json` where there is one, are as in a run folder;
-`samples.jsonl`, `generations.jsonl` and `verdicts.jsonl` hold one line per sample, per generation
-and epoch, and per sample and epoch, each exactly once.
-"""
+"""What a bundle is: a zip of a few named files and a manifest with their digests. Reads one."""
 
 from __future__ import annotations
 
-from typing import Any
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
 
-from evalcore.records import Record, RunSpec, RunSummary
+import msgspec
+
+from evalcore.errors import IntakeError, UsageError
+from evalcore.intake.files import ArchiveLimits, unpack_zip
+from evalcore.intake.json_text import check_depth, parse_json
+from evalcore.records import Record, RunSpec, RunSummary, from_json
 from evalcore.store.run_folder import StoredEpisode, StoredSample, StoredVerdict
+
+# What a bundle is: a zip of a few named files, and a manifest that vouches for each of them.
+# `spec.json`, `summary.json`, and `card.json` where there is one, are as in a run folder;
+# `samples.jsonl`, `generations.jsonl` and `verdicts.jsonl` hold one line per sample, per
+# generation and epoch, and per sample and epoch, each exactly once.
 
 FORMAT, VERSION = "evalboard-bundle", 1
 MANIFEST = "manifest.json"
@@ -46,3 +54,105 @@ class BundleContents(Record, frozen=True):
     episodes: tuple[StoredEpisode, ...]
     verdicts: tuple[StoredVerdict, ...]
     card: dict[str, Any] = {}
+
+
+# Opening a bundle that nobody vouches for: sizes, names, hashes and forms, before any meaning.
+
+R = TypeVar("R", bound=Record)
+#: One file at most is packed so well that the ratio says anything: the sum is what is limited.
+_LIMITS = ArchiveLimits(total_bytes=LARGEST, members=8, ratio=2000)
+_MANIFEST_LARGEST = 1 << 16
+
+
+def read_bundle(bundle: Path, scratch: Path) -> BundleContents:
+    """The decoded files of a bundle, unpacked below `scratch`.
+
+    Raises UsageError naming the file and what is wrong with it: too large, no such archive, a file
+    too many or too few, another hash than the manifest says, a line of another form.
+    """
+    if not bundle.is_file():
+        raise UsageError(f"{bundle} is no file; give a bundle that `evalcore export` wrote")
+    members = unpack_zip(bundle, scratch, _LIMITS)
+    files = {str(path): (scratch / path).read_bytes() for path in members}
+    manifest = _read_manifest(bundle, files)
+    _check_files(bundle, manifest, files)
+    return BundleContents(
+        source=str(bundle),
+        manifest=manifest,
+        spec=_decode_member(bundle, SPEC, files, RunSpec),
+        summary=_decode_member(bundle, SUMMARY, files, RunSummary),
+        samples=_decode_record_lines(bundle, SAMPLES, files, StoredSample),
+        episodes=_decode_record_lines(bundle, GENERATIONS, files, StoredEpisode),
+        verdicts=_decode_record_lines(bundle, VERDICTS, files, StoredVerdict),
+        card=_read_bundle_card(bundle, files),
+    )
+
+
+def _read_manifest(bundle: Path, files: Mapping[str, bytes]) -> BundleManifest:
+    data = files.get(MANIFEST)
+    if data is None or len(data) > _MANIFEST_LARGEST:
+        raise UsageError(f"{bundle}: is no bundle, for it has no {MANIFEST}")
+    manifest = _decode_record(bundle, MANIFEST, data, BundleManifest)
+    if (manifest.format, manifest.version) != (FORMAT, VERSION):
+        raise UsageError(
+            f"{bundle}: is a {manifest.format[:40]!r} of version {manifest.version}; this program "
+            f"reads {FORMAT!r} of version {VERSION}"
+        )
+    return manifest
+
+
+def _check_files(bundle: Path, manifest: BundleManifest, files: Mapping[str, bytes]) -> None:
+    expected_names = {*NEEDED, CARD}
+    listed, present = set(manifest.files), set(files) - {MANIFEST}
+    problems = {
+        "is missing": set(NEEDED) - present,
+        "is no file of a bundle": present - expected_names,
+        "is not in the manifest": present - listed,
+        "is in the manifest and not in the bundle": listed - present,
+    }
+    for problem, names in problems.items():
+        if names:
+            raise UsageError(f"{bundle}: {min(names)[:80]} {problem}")
+    for name in sorted(present):
+        if hashlib.sha256(files[name]).hexdigest() != manifest.files[name]:
+            raise UsageError(
+                f"{bundle}: {name} is not what the manifest vouches for: its sha256 differs"
+            )
+
+
+def _decode_member(bundle: Path, name: str, files: Mapping[str, bytes], kind: type[R]) -> R:
+    return _decode_record(bundle, name, files[name], kind)
+
+
+def _decode_record(bundle: Path, location: str, data: bytes, kind: type[R]) -> R:
+    try:
+        check_depth(data)
+        return from_json(kind, data)
+    except (msgspec.MsgspecError, IntakeError) as error:
+        raise UsageError(f"{bundle}: {location}: {error}") from None
+
+
+def _decode_record_lines(
+    bundle: Path, name: str, files: Mapping[str, bytes], kind: type[R]
+) -> tuple[R, ...]:
+    """The records of a file; a last line without its end is one that was cut."""
+    data = files[name]
+    if data and not data.endswith(b"\n"):
+        raise UsageError(f"{bundle}: {name} ends within a line")
+    return tuple(
+        _decode_record(bundle, f"{name}, line {number}", line, kind)
+        for number, line in enumerate(data.split(b"\n")[:-1], 1)
+    )
+
+
+def _read_bundle_card(bundle: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
+    data = files.get(CARD)
+    if data is None:
+        return {}
+    try:
+        card = parse_json(data, drop=True)
+    except IntakeError as error:
+        raise UsageError(f"{bundle}: {CARD}: {error}") from None
+    if not isinstance(card, dict):
+        raise UsageError(f"{bundle}: {CARD}: is not a JSON object")
+    return card

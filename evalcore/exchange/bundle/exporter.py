@@ -15,10 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from evalcore.errors import UsageError
-from evalcore.exchange.bundle import contents
-from evalcore.exchange.bundle.contents import BundleManifest
-from evalcore.privacy import (
+from evalcore.access.redaction import (
     Redactor,
     build_redactor,
     mask_votes,
@@ -26,7 +23,9 @@ from evalcore.privacy import (
     redact_spec,
     redact_summary,
 )
-from evalcore.queries.gated import bare_episode, bare_sample, bare_verdict, is_gated
+from evalcore.errors import UsageError
+from evalcore.exchange.bundle import contents
+from evalcore.exchange.bundle.contents import BundleManifest
 from evalcore.records import Episode, Failure, Record, RunSpec, RunSummary, Verdict, to_json
 from evalcore.runner.plan import create_benchmark
 from evalcore.runner.summary import latest_episodes, latest_verdicts
@@ -38,6 +37,7 @@ from evalcore.store.run_folder import (
     StoredVerdict,
     write_atomic,
 )
+from evalcore.views.cases import bare_episode, bare_sample, bare_verdict, is_gated
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the first moment that a zip can name
 _PLAIN_FILE = 0o100644 << 16

@@ -1,33 +1,181 @@
-"""Taking a bundle in: open, check, score again, and only then one run comes into the store.
-
-A bundle is refused as a whole, with the reason, and nothing is changed then. The run id follows
-from the contents, so that a second import of the same bundle changes nothing.
+"""Import bundles: check them, confirm their expected answers with engines, score them again, and
+put the runs into the store.
 """
 
 from __future__ import annotations
 
 import itertools
 import tempfile
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from evalcore.benchmarks.base import Benchmark
 from evalcore.errors import UsageError
-from evalcore.exchange.bundle import checks, local_match, reader
-from evalcore.exchange.bundle.contents import BundleContents
-from evalcore.exchange.bundle.imported_run import ScoredBenchmark, build_bundle_run
-from evalcore.exchange.bundle.local_match import MatchedCases
-from evalcore.exchange.bundle.rescored import rescore_bundle
-from evalcore.exchange.imported_gold import GoldCheck
-from evalcore.exchange.scale.staging import ImportOutcome, open_import_stage
-from evalcore.records import Record
-from evalcore.runner.gold import GoldReport
-from evalcore.runner.plan import create_benchmark
+from evalcore.exchange.bundle import checks
+from evalcore.exchange.bundle.checks import MatchedCases, is_bare
+from evalcore.exchange.bundle.contents import BundleContents, read_bundle
+from evalcore.exchange.bundle.imported_run import (
+    PUBLISHER,
+    ScoredBenchmark,
+    build_bundle_run,
+    rescore_bundle,
+)
+from evalcore.exchange.staging import ImportOutcome, open_import_stage
+from evalcore.records import Record, Sample
+from evalcore.runner.gold import (
+    IMPORT_TIMEOUT,
+    GoldProblem,
+    GoldReport,
+    compute_gold_key,
+    confirm_gold,
+    load_gold_report,
+)
+from evalcore.runner.plan import create_benchmark, find_gold_location, is_confirmable
+from evalcore.runner.uploads import DatasetLocation
 from evalcore.settings import Settings
-from evalcore.store import published as published_file
+from evalcore.store import run_folder
+from evalcore.store import run_folder as published_file
 from evalcore.store.index import open_index
-from evalcore.store.published import Published, PublishedScore
-from evalcore.store.run_folder import RunFolder
+from evalcore.store.run_folder import Published, PublishedScore, RunFolder, StoredSample
+
+# Expected answers of what comes from elsewhere, asked of engines before anything of it stays.
+# Cases that are those of a bundled or fetched data set need nobody's word; all others are run in
+# a process of its own (`runner.gold`), once for equal cases. Contradicted ones are refused. Where
+# an engine or time is lacking they are unconfirmed, which is said and refuses nothing.
+
+_SAMPLES = "samples.jsonl"
+
+
+class GoldCheck:
+    """The checks of one import, which share their time: `seconds` for all of them."""
+
+    def __init__(
+        self, settings: Settings, progress: Callable[[str], None], seconds: float = IMPORT_TIMEOUT
+    ) -> None:
+        self._settings, self._progress = settings, progress
+        self._seconds = seconds
+        self._reports: dict[str, GoldReport] = {}
+
+    def require_cases(
+        self, benchmark: Benchmark, cases: MatchedCases, lines: Iterable[StoredSample]
+    ) -> GoldReport:
+        """What engines say of the cases of a benchmark; `lines` are those of the run's samples.
+
+        Raises UsageError naming line, field and case of the first contradicted answer.
+        """
+        samples = _select_unconfirmed(benchmark, cases, self._settings)
+        if not samples:
+            return GoldReport()
+        report = self._load_or_confirm(
+            DatasetLocation(benchmark.key, "", benchmark.options), samples
+        )
+        if report.contradicted:
+            numbers = {
+                (line.benchmark, line.sample.key): number for number, line in enumerate(lines, 1)
+            }
+            first = report.contradicted[0]
+            raise UsageError(
+                _format_contradiction(
+                    f"{_SAMPLES}:{numbers[benchmark.key, first.sample]}", report.contradicted
+                )
+            )
+        return report
+
+    def require_run(self, folder: RunFolder) -> str:
+        """Check a run that was run elsewhere, or came in as a bundle there; returns what stays
+        unconfirmed, "" for nothing.
+
+        Figures of a publisher are claims over cases of its own, which nobody here can confirm; nor
+        those of a benchmark that is not installed. Raises UsageError as `require_cases` does.
+        """
+        source = run_folder.read_published(folder)
+        if source is not None and source.publisher != PUBLISHER:
+            return ""
+        lines = list(folder.read_samples())
+        notes = []
+        for spec in folder.read_spec().benchmarks:
+            try:
+                benchmark = create_benchmark(spec.key, spec.options)
+            except UsageError as error:
+                notes.append(f"{spec.key}: no expected answer is confirmed: {error}")
+                continue
+            try:
+                samples = [line.sample for line in lines if line.benchmark == spec.key]
+                cases = checks.match_local_cases(benchmark, spec, samples, self._settings)
+                report = self.require_cases(benchmark, cases, lines)
+            finally:
+                benchmark.close()
+            if report.unconfirmed:
+                notes.append(
+                    f"{spec.key}: {report.unconfirmed} of {len(samples)} expected answers are not "
+                    f"confirmed: {report.reason}"
+                )
+        return "; ".join(notes)
+
+    def require_dataset(self, benchmark_key: str, folder: Path) -> str:
+        """Check a data set in a folder; returns what stays unconfirmed, "" for nothing. Raises
+        UsageError naming file, line, field and case of the first contradicted answer."""
+        try:
+            benchmark = create_benchmark(benchmark_key, {})
+            benchmark.close()
+            location = find_gold_location(benchmark, folder, self._settings)
+        except UsageError as error:
+            return f"no expected answer is confirmed: {error}"
+        if location is None:
+            return ""
+        report = self._confirm_samples(location, ())
+        if report.contradicted:
+            raise UsageError(
+                _format_contradiction(report.contradicted[0].source, report.contradicted)
+            )
+        if report.unconfirmed:
+            return f"{report.unconfirmed} expected answers are not confirmed: {report.reason}"
+        return ""
+
+    def _load_or_confirm(self, location: DatasetLocation, samples: list[Sample]) -> GoldReport:
+        """Equal cases under equal options are asked about once."""
+        key = compute_gold_key(location, samples)
+        if key not in self._reports:
+            self._reports[key] = load_gold_report(self._settings, key) or self._confirm_samples(
+                location, samples
+            )
+        return self._reports[key]
+
+    def _confirm_samples(self, location: DatasetLocation, samples: Iterable[Sample]) -> GoldReport:
+        asked = tuple(samples)
+        count = f"{len(asked)} cases" if asked else "a data set"
+        self._progress(f"confirming the expected answers of {count} of {location.benchmark}")
+        began = time.monotonic()
+        report = confirm_gold(location, self._settings, (), max(self._seconds, 0.0), asked)
+        self._seconds -= time.monotonic() - began
+        return report
+
+
+def _select_unconfirmed(
+    benchmark: Benchmark, cases: MatchedCases, settings: Settings
+) -> list[Sample]:
+    """The cases whose expected answers engines can confirm and nobody has; bare ones have none."""
+    if not is_confirmable(benchmark):
+        return []
+    confirmed = (
+        bool(cases.dataset_path)
+        and find_gold_location(benchmark, Path(cases.dataset_path), settings) is None
+    )
+    exempt = cases.matching_keys if confirmed else frozenset[str]()
+    return [sample for sample in cases.samples if sample.key not in exempt and not is_bare(sample)]
+
+
+def _format_contradiction(source: str, problems: tuple[GoldProblem, ...]) -> str:
+    file, _, line = source.rpartition(":")
+    location = f"{file}, line {line}, " if file else ""
+    first, more = problems[0], f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return f"{location}field {first.field or 'reference'}: {first.sample}: {first.problem}{more}"
+
+
+# Taking a bundle in: open, check, score again, and only then one run comes into the store.
+# A bundle is refused as a whole, with the reason, and nothing is changed then. The run id follows
+# from the contents, so that a second import of the same bundle changes nothing.
 
 
 class ScoredClaim(Record, frozen=True):
@@ -76,7 +224,7 @@ def import_bundle(
     Raises UsageError with the reason why it is refused.
     """
     with tempfile.TemporaryDirectory(prefix="evalcore-bundle-") as scratch:
-        contents = reader.read_bundle(bundle, Path(scratch) / "unpacked")
+        contents = read_bundle(bundle, Path(scratch) / "unpacked")
     if dataset and len(contents.spec.benchmarks) != 1:
         raise UsageError("--dataset is for a bundle of one benchmark; drop it")
     benchmarks = _create_benchmarks(contents)
@@ -84,7 +232,7 @@ def import_bundle(
         checks.check_bundle(contents, benchmarks)
         with open_import_stage(settings) as staged:
             cases = {
-                benchmark_spec.key: local_match.match_local_cases(
+                benchmark_spec.key: checks.match_local_cases(
                     benchmarks[benchmark_spec.key],
                     benchmark_spec,
                     checks.select_benchmark_samples(contents, benchmark_spec),

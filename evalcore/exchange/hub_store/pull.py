@@ -9,6 +9,7 @@ contradicts is refused, and everything else comes.
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import shutil
@@ -17,23 +18,74 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from evalcore.errors import EvalboardError, RunFolderError
-from evalcore.exchange.hub_store import archives, extras, versions
-from evalcore.exchange.hub_store.repository import HubRepository, HubUnreachable, RepositoryHead
-from evalcore.exchange.hub_store.sync_lock import SyncSession, open_sync_session
-from evalcore.exchange.hub_store.versions import (
+from filelock import FileLock
+
+from evalcore.errors import EvalboardError, IndexFileError, RunFolderError, UsageError
+from evalcore.exchange.bundle.importer import GoldCheck
+from evalcore.exchange.hub_store import archives
+from evalcore.exchange.hub_store.archives import (
     EXTRAS,
     REMOVED,
     RUNS,
     ArchiveVersion,
+    SyncSession,
     VersionHistory,
+    open_sync_session,
 )
-from evalcore.exchange.imported_gold import GoldCheck
+from evalcore.exchange.hub_store.repository import HubRepository, HubUnreachable, RepositoryHead
 from evalcore.records import Record, utc_now
 from evalcore.settings import Settings
-from evalcore.store import scan
+from evalcore.store import headers
 from evalcore.store.index import record_run
 from evalcore.store.run_folder import RunFolder
+from evalcore.store.tinydb_storage import AtomicStorage
+from evalcore.target_cards import FILE as CARDS
+from evalcore.target_cards import TABLE, read_cards
+
+# What comes back besides runs: a file that is missing here, a card that nobody wrote here.
+
+_LOCK_SECONDS = 10.0
+
+
+def merge_extras(folder: Path, settings: Settings) -> list[str]:
+    """Move what is missing here from an unpacked folder into the data folder; returns its names.
+
+    Nothing that is here is changed, and where moving fails nothing of it stays. Raises UsageError
+    for cards that cannot be read.
+    """
+    added: list[str] = []
+    try:
+        for path in sorted(candidate for candidate in folder.rglob("*") if candidate.is_file()):
+            name = path.relative_to(folder).as_posix()
+            target = settings.data_dir / name
+            if name != CARDS and not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                added.append(name)
+                os.replace(path, target)  # noqa: PTH105  (within one file system)
+        if (cards := folder / CARDS).is_file():
+            added += [CARDS] if _merge_cards(cards, settings.data_dir / CARDS) else []
+    except BaseException:
+        for name in added:
+            (settings.data_dir / name).unlink(missing_ok=True)
+        raise
+    return added
+
+
+def _merge_cards(theirs: Path, target: Path) -> bool:
+    """Add the cards of targets that have none here; whether there were any."""
+    try:
+        read_cards(theirs)  # one broken card would cost those of all targets
+        with FileLock(f"{target}.lock", timeout=_LOCK_SECONDS):
+            received = AtomicStorage(theirs).read() or {}
+            local_tables = AtomicStorage(target).read() or {}
+            cards = {**received.get(TABLE, {}), **local_tables.get(TABLE, {})}
+            if len(cards) == len(local_tables.get(TABLE, {})):
+                return False
+            AtomicStorage(target).write({**local_tables, TABLE: cards})
+    except IndexFileError as error:
+        raise UsageError(f"cards of targets: {error}") from None
+    return True
+
 
 ProgressCallback = Callable[[str], None]
 _SCRATCH = ".hub-scratch-"
@@ -72,7 +124,7 @@ def pull_results(
         _remove_stale_scratch(settings)
         head = repository.fetch_head()
         listed = repository.list_versions(head) if head and head.commit else []
-        histories = versions.group_versions(listed, repository.key)
+        histories = archives.group_versions(listed, repository.key)
         pulling = _PullOperation(
             settings, repository, head or RepositoryHead("", public=False), session, progress
         )
@@ -123,7 +175,7 @@ class _PullOperation:
             if subject == EXTRAS:
                 with self._unpack_version(newest) as folder:
                     self._check_datasets(folder)
-                    self._record_outcome("extras", *extras.merge_extras(folder, self._settings))
+                    self._record_outcome("extras", *merge_extras(folder, self._settings))
             else:
                 became = self._pull_run(newest, history)
                 self._record_outcome(became, newest.run_id)
@@ -151,7 +203,7 @@ class _PullOperation:
 
     def _install_run(self, unpacked: RunFolder, local_run: RunFolder) -> str:
         """Put a run in its place and into the index; raises RunFolderError for one that is none."""
-        if scan.read_header(unpacked) is None:  # which raises for the folder of another run
+        if headers.read_header(unpacked) is None:  # which raises for the folder of another run
             raise RunFolderError("the archive holds a run that has not ended")
         if reason := self._gold.require_run(unpacked):
             self._unconfirmed[unpacked.run_id] = reason

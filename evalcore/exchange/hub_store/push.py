@@ -10,25 +10,26 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from evalcore.access.redaction import build_redactor
 from evalcore.errors import EvalboardError, UsageError
-from evalcore.exchange.hub_store import archives, versions
-from evalcore.exchange.hub_store.pull import pull_results
-from evalcore.exchange.hub_store.repository import HubRepository, RepositoryChanged, RepositoryHead
-from evalcore.exchange.hub_store.sync_lock import SyncSession, open_sync_session
-from evalcore.exchange.hub_store.versions import (
+from evalcore.exchange.hub_store import archives
+from evalcore.exchange.hub_store.archives import (
     EMPTY,
     EXTRAS,
     REMOVED,
+    SyncSession,
     VersionHistory,
+    open_sync_session,
     run_of,
     subject_of,
 )
-from evalcore.privacy import build_redactor
-from evalcore.queries.gated import gated_cases
+from evalcore.exchange.hub_store.pull import pull_results
+from evalcore.exchange.hub_store.repository import HubRepository, RepositoryChanged, RepositoryHead
 from evalcore.records import Record, utc_now
 from evalcore.settings import Settings
 from evalcore.store import hub_state, run_folder
 from evalcore.store.run_folder import RunFolder
+from evalcore.views.cases import gated_cases
 
 ProgressCallback = Callable[[str], None]
 _ENDED = ("done", "incomplete", "cancelled")
@@ -104,7 +105,7 @@ class _PushOperation:
 
     def push_all(self, head: RepositoryHead, runs: Sequence[str]) -> PushResult:
         """Bring the repository to what is here; raises Changed where it moves meanwhile."""
-        histories = versions.group_versions(
+        histories = archives.group_versions(
             self._repository.list_versions(head), self._repository.key
         )
         held: dict[str, str] = {}
@@ -159,7 +160,7 @@ class _PushOperation:
                 yield _PendingVersion(subject, REMOVED)
         if extra := archives.list_extra_files(self._settings, public=head.public):
             yield _PendingVersion(
-                EXTRAS, versions.digest_of(EXTRAS, archives.hash_files(extra)), extra
+                EXTRAS, archives.digest_of(EXTRAS, archives.hash_files(extra)), extra
             )
 
     def _select_ended_runs(self, runs: Sequence[str]) -> list[RunFolder]:
@@ -187,13 +188,13 @@ class _PushOperation:
             digest = REMOVED
         else:
             digest = archives.pack_archive(out, pending.subject, pending.files, self._keys)
-        version = versions.seal_version(
+        version = archives.seal_version(
             pending.subject, history.next_number, digest, self._repository.key
         )
         return version.path, out
 
     def _commit_batch(self, batch: dict[str, Path], head: RepositoryHead) -> RepositoryHead:
-        batch_versions = [version for version in map(versions.parse_version_path, batch) if version]
+        batch_versions = [version for version in map(archives.parse_version_path, batch) if version]
         self._progress(f"sending {', '.join(version.run_id for version in batch_versions)}")
         head = self._repository.commit_files(batch, head, f"Keep {len(batch_versions)} results")
         for version in batch_versions:

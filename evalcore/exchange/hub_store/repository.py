@@ -14,10 +14,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
+from evalcore.access.secrets import Secrets, scrub_secrets
 from evalcore.errors import EvalboardError, UsageError
-from evalcore.exchange.hub_store.versions import ArchiveVersion, parse_version_path
+from evalcore.exchange.hub_store.archives import ArchiveVersion, parse_version_path
 from evalcore.records import Record
-from evalcore.secrets import Secrets, scrub_secrets
 from evalcore.settings import Settings
 from evalcore.store.hub_state import TOKEN
 

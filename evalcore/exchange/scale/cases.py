@@ -1,15 +1,182 @@
-"""From the rows of a case report to samples, episodes and verdicts: published verdicts stay."""
+"""From case reports and process logs to samples, episodes and verdicts, written once per report;
+published verdicts stay.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from evalcore.exchange.scale.capabilities import evaluation_type, metric_of
-from evalcore.exchange.scale.forms import Indicator, ScaleCaseRow, json_object
-from evalcore.exchange.scale.logs import Vote
-from evalcore.records import Episode, Message, Record, Sample, Section, Verdict
+import msgspec
+
+from evalcore.errors import DatasetError
+from evalcore.exchange.scale.forms import (
+    Indicator,
+    ScaleCaseRow,
+    build_scale_card,
+    digest_of,
+    evaluation_type,
+    json_object,
+    metric_of,
+    read_report,
+)
+from evalcore.exchange.scale.month_scan import MonthScan
+from evalcore.exchange.staging import BlobStore
+from evalcore.records import (
+    BenchmarkScore,
+    Episode,
+    Message,
+    Record,
+    Sample,
+    Section,
+    Verdict,
+    content_hash,
+    to_json,
+)
+from evalcore.runner.plan import dataset_hash
+from evalcore.scoring.aggregation import score_benchmark
+from evalcore.store.run_folder import StoredEpisode, StoredSample, StoredVerdict
+
+# SCALE's process logs of both dialects: the panel, each vote and the final results.
+# Header lines, then `[time] text`. Old logs say `[case] Hybrid Eval Case Judge NAME Results:
+# True` and `... Correct Rules: ['1']`; new ones hold every exchange under `[Case:c][Run:k]
+# [model] Model Output Response:`, for target and judges alike: the target's is the first of its
+# name in a run.
+
+_HEADER = re.compile(r"^(Run ID|Evaluation Timestamp|Target LLM|Target|Judge LLMs):[ \t]*(.*)$")
+_ENTRY = re.compile(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)\] (.*)$")
+_EXCHANGE = re.compile(
+    r"\[Case:(.+?)\]\[Run:(\d+)\] \[(.+?)\] Model (Input Prompt|Output Response):"
+)
+_OLD_VOTE = re.compile(r"\[(.+?)\] \w+ Eval Case Judge (.+?) (Results|Correct Rules): (.*)")
+_FINAL = re.compile(
+    r"\[(.+?)\] (?:\w+ Eval Case |Rule ?\[?([^\]\s]+)\]? ?)(?:Final )?Results?: (True|False)", re.I
+)
+_ITEMS = re.compile(r"""['"]?([^\s'",\[\]]+)['"]?""")
+_FENCE = re.compile(r"^```\w*\s*$", re.MULTILINE)
+
+
+class Vote(Record, frozen=True):
+    """One vote of one judge. `vote` is yes, no or, for rules, their ids joined by a comma; empty
+    where the reply could not be read. `text` is the reply as it came, empty in old logs."""
+
+    case: str
+    run: int
+    judge: str
+    vote: str
+    reason: str = ""
+    text: str = ""
+
+
+class ProcessLog(Record, frozen=True):
+    """What a log says. `finals` maps a case, or case/rule, to its result."""
+
+    target: str
+    judges: tuple[str, ...]
+    timestamp: str
+    answers: dict[str, tuple[str, ...]]
+    votes: tuple[Vote, ...]
+    finals: dict[str, bool]
+
+
+def read_process_log(path: Path) -> ProcessLog:
+    """A log of either dialect; raises DatasetError for a file that is none."""
+    try:
+        text = path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
+    except OSError as error:
+        raise DatasetError(path, None, "", str(error.strerror)) from None
+    header, entries = _split_process_log(text)
+    if "Run ID" not in header:
+        raise DatasetError(path, None, "Run ID", "is missing: the file is no process log")
+    votes, finals, answers = _parse_log_entries(entries)
+    judges = [name.strip() for name in header.get("Judge LLMs", "").split(",")]
+    return ProcessLog(
+        target=header.get("Target", header.get("Target LLM", "")),
+        judges=tuple(filter(None, judges)),
+        timestamp=header.get("Evaluation Timestamp", ""),
+        answers={case: tuple(texts) for case, texts in answers.items()},
+        votes=tuple(votes),
+        finals=finals,
+    )
+
+
+def _split_process_log(text: str) -> tuple[dict[str, str], list[str]]:
+    """The header fields, and the entries without their times, each with its further lines."""
+    header: dict[str, str] = {}
+    entries: list[list[str]] = []
+    for line in text.split("\n"):
+        if entry := _ENTRY.match(line):
+            entries.append([entry[2]])
+        elif entries:
+            entries[-1].append(line)
+        elif field := _HEADER.match(line):
+            header[field[1]] = field[2].strip()
+    return header, ["\n".join(lines) for lines in entries]
+
+
+def _parse_log_entries(
+    entries: list[str],
+) -> tuple[list[Vote], dict[str, bool], dict[str, list[str]]]:
+    votes: list[Vote] = []
+    finals: dict[str, bool] = {}
+    answers: dict[str, list[str]] = {}
+    target, answered = "", set[tuple[str, str]]()
+    for entry in entries:
+        head, _, body = entry.partition("\n")
+        if exchange := _EXCHANGE.match(head):
+            case, run, model, direction = exchange.groups()
+            target = target or model  # the first to be asked
+            if direction == "Input Prompt":
+                continue
+            if model == target and (case, run) not in answered:
+                answered.add((case, run))
+                answers.setdefault(case, []).append(body.strip())
+            else:
+                votes.append(_parse_vote(case, int(run), model, body.strip()))
+        elif old := _OLD_VOTE.match(head):
+            votes.append(_parse_old_vote(*old.groups()))
+        elif final := _FINAL.match(head):
+            case = f"{final[1]}/{final[2]}" if final[2] else final[1]
+            finals[case] = final[3] == "True"
+    return votes, finals, answers
+
+
+def _parse_old_vote(case: str, judge: str, kind: str, reply: str) -> Vote:
+    if kind == "Results":
+        return Vote(case, 1, judge, {"true": "yes", "false": "no"}.get(reply.strip().lower(), ""))
+    return Vote(case, 1, judge, ",".join(_ITEMS.findall(reply)))
+
+
+def _parse_vote(case: str, run: int, judge: str, text: str) -> Vote:
+    """A reply is JSON with `answer` (yes, no, or rule ids) and perhaps `reason`."""
+    reply = _extract_json(_FENCE.sub("", text))
+    if not isinstance(reply, dict):
+        return Vote(case, run, judge, "", text=text)
+    answer = next((reply[name] for name in ("answer", "rule_ids", "rules") if name in reply), "")
+    vote = ",".join(map(str, answer)) if isinstance(answer, list) else str(answer).strip().lower()
+    return Vote(case, run, judge, vote, str(reply.get("reason") or ""), text)
+
+
+def _extract_json(text: str) -> Any:
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        return json.loads(text[start : end + 1]) if 0 <= start < end else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def group_votes(votes: tuple[Vote, ...]) -> Iterator[tuple[str, list[Vote]]]:
+    """The votes grouped by case, in the order of their first vote."""
+    grouped: dict[str, list[Vote]] = {}
+    for vote in votes:
+        grouped.setdefault(vote.case, []).append(vote)
+    yield from grouped.items()
+
+
+# From the rows of a case report to samples, episodes and verdicts: published verdicts stay.
 
 _OURS = {"create_table_statements": "schema", "insert_statements": "data", "db_type": "dialect"}
 _HIDDEN_FIELDS = ("expected", "case_id", "difficulty_level")
@@ -142,3 +309,109 @@ def _votes_section(cast: list[Vote]) -> Section:
         for vote in cast
     ]
     return Section(kind="votes", title="votes", body=body)
+
+
+# The cases of a published score as journals, with their score: made once per distinct report.
+
+Weights = Mapping[str, float]
+#: By metric the cases that it consists of, each with a report that holds it.
+Declared = Mapping[str, Mapping[str, Path]]
+
+
+class CapabilityContents(Record, frozen=True):
+    """Journals as digests on the shelf, and what is computed from them; `score` is of no column.
+
+    `judges` and `graded_at` are what the process logs say, empty without logs.
+    """
+
+    samples: str
+    episodes: str
+    verdicts: str
+    dataset_hash: str
+    score: BenchmarkScore
+    judges: tuple[str, ...]
+    graded_at: str
+
+
+class ContentsBuilder:
+    """Makes contents, and remembers them by the hashes of all that they are made from."""
+
+    def __init__(self, scan: MonthScan, blobs: BlobStore) -> None:
+        self._scan, self._blobs = scan, blobs
+        self._contents_by_key: dict[str, CapabilityContents] = {}
+
+    def build_contents(
+        self,
+        capability: str,
+        report: Path,
+        log_paths: Mapping[str, Path],
+        weights: Weights,
+        declared: Declared,
+    ) -> CapabilityContents:
+        """The contents of a report that the survey has seen; `log_paths` by metric, `weights` of
+        the metrics to count. A declared case that the report lacks is a sample without a verdict:
+        it was dropped, and nobody knows what became of it. Raises DatasetError for a log that is
+        none."""
+        digests = {metric: digest_of(path) for metric, path in log_paths.items()}
+        missing = self._find_missing_cases(report, declared)
+        sources = {metric: self._collect_digests(cases) for metric, cases in missing.items()}
+        cases = {metric: sorted(ids) for metric, ids in declared.items()}
+        digest = self._scan.reports[report].digest
+        key = content_hash([capability, digest, digests, dict(weights), cases, sources])
+        if key in self._contents_by_key:
+            return self._contents_by_key[key]
+        logs_by_metric = {metric: read_process_log(path) for metric, path in log_paths.items()}
+        votes = {metric: dict(group_votes(log.votes)) for metric, log in logs_by_metric.items()}
+        rows = list(build_graded_cases(capability, read_report(report).indicators, declared, votes))
+        samples = [*(row.sample for row in rows), *_samples_elsewhere(missing)]
+        put = self._blobs.put
+        self._contents_by_key[key] = contents = CapabilityContents(
+            samples=put(_encode_records([StoredSample(capability, sample) for sample in samples])),
+            episodes=put(_encode_records([StoredEpisode(capability, row.episode) for row in rows])),
+            verdicts=put(_encode_records([StoredVerdict(capability, row.verdict) for row in rows])),
+            dataset_hash=dataset_hash(samples),
+            score=_score_contents(capability, samples, rows, weights),
+            judges=tuple(
+                sorted({judge for log in logs_by_metric.values() for judge in log.judges})
+            ),
+            graded_at=max((log.timestamp for log in logs_by_metric.values()), default=""),
+        )
+        return contents
+
+    def _find_missing_cases(self, report: Path, declared: Declared) -> dict[str, dict[str, Path]]:
+        """The declared cases that a report lacks, by metric."""
+        held: dict[str, set[str]] = {}
+        for each in self._scan.reports[report].indicators:
+            held.setdefault(each.metric, {row.id for row in each.rows})
+        return {
+            metric: {case: cases[case] for case in sorted(cases.keys() - held.get(metric, set()))}
+            for metric, cases in declared.items()
+        }
+
+    def _collect_digests(self, cases: Mapping[str, Path]) -> dict[str, str]:
+        return {case: self._scan.reports[path].digest for case, path in cases.items()}
+
+
+def _samples_elsewhere(missing: Declared) -> list[Sample]:
+    """The missing cases as other reports of the month have them."""
+    by_report: dict[Path, dict[str, list[str]]] = {}
+    for metric, cases in missing.items():
+        for case, path in cases.items():
+            by_report.setdefault(path, {}).setdefault(metric, []).append(case)
+    return [
+        build_scale_sample(metric, row)
+        for path, cases in by_report.items()
+        for metric, row in select_case_rows(read_report(path).indicators, cases)
+    ]
+
+
+def _score_contents(
+    capability: str, samples: list[Sample], rows: list[GradedCase], weights: Weights
+) -> BenchmarkScore:
+    verdicts = [row.verdict for row in rows]
+    score = score_benchmark(build_scale_card(capability), samples, verdicts, weights)
+    return msgspec.structs.replace(score, level=1)
+
+
+def _encode_records(records: list[Record]) -> bytes:
+    return b"".join(to_json(record) + b"\n" for record in records)

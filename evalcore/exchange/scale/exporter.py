@@ -1,43 +1,269 @@
-"""A run as SCALE's site reads it: a row of the monthly board, case reports and process logs.
-
-Scores are computed from the written reports, so that they recompute; how many of the written Fails
-were never measured is told.
-"""
+"""Export runs in the form in which SCALE publishes: its index, case reports and process logs."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from evalcore.access.redaction import mask_votes, with_masked_target
 from evalcore.errors import UsageError
 from evalcore.exchange.report_data import BenchmarkReport, RunReport, read_run_report
-from evalcore.exchange.scale import log_text
-from evalcore.exchange.scale.capabilities import CAPABILITIES, SUFFIX, indicator_of
-from evalcore.exchange.scale.exported_cases import (
-    ExportedCase,
-    build_indicator,
-    collect_exported_cases,
-    count_unmeasured,
-    list_graded_answers,
-    split_case_id,
-)
 from evalcore.exchange.scale.forms import (
     APPLICATION,
+    CAPABILITIES,
+    MOST_POINTS,
+    SUBJECTIVE,
+    SUFFIX,
     CapabilityScore,
     Indicator,
     IndicatorScore,
+    ScaleAnswer,
+    ScaleCaseRow,
     ScaleModel,
+    board_path,
+    case_folder,
+    evaluation_type,
+    indicator_of,
+    log_path,
 )
-from evalcore.exchange.scale.recompute import compute_capability_score, sum_indicator
-from evalcore.exchange.scale.tree import board_path, case_folder, log_path
-from evalcore.privacy import mask_votes, with_masked_target
-from evalcore.records import BenchmarkScore, Record, RunSpec
-from evalcore.store import published as published_file
+from evalcore.exchange.scale.month_scan import compute_capability_score, sum_indicator
+from evalcore.records import MEASURED, BenchmarkScore, Episode, Record, RunSpec, Sample, Verdict
+from evalcore.store import run_folder as published_file
+from evalcore.store.cases import generation_key
 from evalcore.store.run_folder import RunFolder, write_atomic
+
+# The cases of a run as rows of SCALE's case reports.
+# The form knows Pass and Fail only: what was not measured is a Fail, as in our strict score.
+
+_SCHEMA_AS_TEXT = "index_advice"  # whose schema is one text there, elsewhere a list
+_THEIRS = {"schema": "create_table_statements", "data": "insert_statements"}
+
+
+class ExportedCase(Record, frozen=True):
+    """A case with its episodes and verdicts by epoch; None where nothing is journaled."""
+
+    sample: Sample
+    rounds: tuple[tuple[Episode | None, Verdict | None], ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether it passed in more than half of the epochs."""
+        wins = sum(v is not None and v.outcome == "passed" for _, v in self.rounds)
+        return 2 * wins > len(self.rounds)
+
+
+def count_unmeasured(of_metric: Mapping[str, Sequence[ExportedCase]]) -> int:
+    verdicts = [v for group in of_metric.values() for case in group for _, v in case.rounds]
+    return sum(verdict is None or verdict.outcome not in MEASURED for verdict in verdicts)
+
+
+def collect_exported_cases(
+    folder: RunFolder, run: RunReport
+) -> dict[str, dict[str, list[ExportedCase]]]:
+    """Every declared case with what became of it, by benchmark and metric."""
+    verdicts = {
+        (line.benchmark, line.verdict.metric, line.verdict.id, line.verdict.epoch): line.verdict
+        for line in folder.read_verdicts(run.summary.scoring)
+    }
+    episodes = {
+        (e.benchmark, e.episode.key, e.episode.epoch): e.episode for e in folder.read_episodes()
+    }
+    cases: dict[str, dict[str, list[ExportedCase]]] = defaultdict(lambda: defaultdict(list))
+    specs = {benchmark_spec.key: benchmark_spec for benchmark_spec in run.spec.benchmarks}
+    for stored in folder.read_samples():
+        (sample,), rounds = specs[stored.benchmark].apply_weights([stored.sample]), []
+        for epoch in range(run.spec.epochs):
+            verdict = verdicts.get((stored.benchmark, sample.metric, sample.id, epoch))
+            key = generation_key(verdict, sample.key)
+            rounds.append((episodes.get((stored.benchmark, key, epoch)), verdict))
+        cases[stored.benchmark][sample.metric].append(ExportedCase(sample, tuple(rounds)))
+    return cases
+
+
+def build_indicator(
+    report: BenchmarkReport, metric: str, cases: Sequence[ExportedCase]
+) -> Indicator:
+    rows = tuple(_build_scale_row(report.spec.key, case) for case in cases)
+    passed, weight = sum(row.passed for row in rows), report.spec.weights.get(metric, 0.0)
+    return Indicator(
+        indicator_name=f"{indicator_of(metric)}{SUFFIX}",
+        indicator_weight=int(weight) if weight == int(weight) else weight,
+        evaluation_type=evaluation_type(report.spec.key, metric),
+        case_pass_count=passed,
+        case_wrong_count=len(rows) - passed,
+        correct_rate=round(passed / len(rows), 2),
+        case_datas=rows,
+    )
+
+
+def _build_scale_row(capability: str, case: ExportedCase) -> ScaleCaseRow:
+    sample = case.sample
+    case_id, rule = split_case_id(sample)
+    messages = next((episode.messages for episode, _ in case.rounds if episode), ())
+    return ScaleCaseRow(
+        case_id=case_id,
+        case_weight=_compute_case_points(sample),
+        case_content=json.dumps(
+            _build_case_content(capability, sample, case_id), ensure_ascii=False
+        ),
+        case_eval_result="Pass" if case.passed else "Fail",
+        mode_question="\n\n".join(m.content for m in messages if m.role in ("system", "user")),
+        model_answers=tuple(
+            ScaleAnswer(number, _parse_json_answer(text))
+            for number, text in enumerate(list_graded_answers(case), 1)
+        ),
+        rule_id=rule or msgspec.UNSET,
+    )
+
+
+def _compute_case_points(sample: Sample) -> int:
+    """What the case weighs; raises UsageError for what their whole numbers cannot hold."""
+    weight = sample.difficulty if sample.weight is None else sample.weight
+    if weight != int(weight) or weight > MOST_POINTS:
+        raise UsageError(
+            f"case {sample.key} weighs {weight:g}, and SCALE's case_weight is a whole number up to "
+            f"{MOST_POINTS}; choose such weights"
+        )
+    return int(weight)
+
+
+def split_case_id(sample: Sample) -> tuple[str, str]:
+    """The id of a case and, where it stands for one rule of the case, that of the rule."""
+    if sample.metric != SUBJECTIVE:
+        return sample.id, ""
+    case, _, rule = sample.id.rpartition("/")
+    return (case, rule) if case else (rule, "")
+
+
+def _build_case_content(capability: str, sample: Sample, case_id: str) -> dict[str, Any]:
+    fields = {_THEIRS.get(name, name): value for name, value in sample.input.items()}
+    if capability == "sql_optimization" and "dialect" in fields:
+        fields["db_type"] = fields.pop("dialect")
+    if sample.metric == _SCHEMA_AS_TEXT and isinstance(fields.get("create_table_statements"), list):
+        fields["create_table_statements"] = "\n".join(fields["create_table_statements"])
+    expected = sample.reference.get("expected")
+    if sample.metric != SUBJECTIVE:  # there each rule has a difficulty of its own
+        fields["difficulty_level"] = str(sample.difficulty)
+    content = {"case_id": case_id, **fields}
+    return content | ({"expected": expected} if expected is not None else {})
+
+
+def list_graded_answers(case: ExportedCase) -> list[str]:
+    """Every answer that was graded: one per epoch, or several that an import kept together."""
+    collected: list[str] = []
+    for episode, _ in case.rounds:
+        stored_answers = episode.state.get("answers") if episode else None
+        collected += (
+            stored_answers
+            if isinstance(stored_answers, list)
+            else [episode.answer if episode else ""]
+        )
+    return collected
+
+
+def _parse_json_answer(text: str) -> Any:
+    """JSON answers go out parsed, as they do there."""
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return text
+    return value if isinstance(value, dict | list) else text
+
+
+# Writing a process log in SCALE's newer dialect, so that `logs.read` reads it back.
+
+_RULE = "=" * 49
+#: An answer could hold lines that look like entries of the log.
+_LIKE_AN_ENTRY = re.compile(r"^(?=\[\d{4}-)", re.MULTILINE)
+
+
+class LoggedCase(Record, frozen=True):
+    """A case: its id (with its rule), its rounds, the answers that were graded, the result."""
+
+    id: str
+    rounds: tuple[tuple[Episode | None, Verdict | None], ...]
+    answers: tuple[str, ...]
+    passed: bool
+
+
+def render_process_log(
+    spec: RunSpec, capability: str, metric: str, cases: Sequence[LoggedCase]
+) -> str:
+    """The log of one indicator of a run; times are those of the episodes, else of the run."""
+    kind = evaluation_type(capability, metric)
+    lines = [*_render_log_header(spec, capability, metric, cases)]
+    for case in cases:
+        lines += _render_exchanges(spec, case)
+    for case in cases:
+        name, _, rule = case.id.partition("/")
+        label = f"Rule[{rule}]" if rule else f"{kind} Eval Case"
+        lines.append(
+            _format_log_entry(
+                spec.created_at, f"[{_escape_log_name(name)}] {label} Final Result: {case.passed}"
+            )
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _render_log_header(
+    spec: RunSpec, capability: str, metric: str, cases: Sequence[LoggedCase]
+) -> Iterator[str]:
+    digits = re.sub(r"\D", "", spec.created_at)
+    judges = {judge for case in cases for judge, *_ in _iter_votes(case)}
+    yield from (_RULE, "SQL Capability Evaluation Process Report", _RULE)
+    yield f"Run ID: {digits[:8]}_{digits[8:14]}_{digits[14:17]}"
+    yield f"Run Dimensions: {capability}"
+    yield f"Run Indicator: {indicator_of(metric)}"
+    yield f"Evaluation Timestamp: {spec.created_at[:23]}"
+    yield f"Target: {_escape_log_name(spec.target.identity)}"
+    yield f"Judge LLMs: {', '.join(sorted(map(_escape_log_name, judges)))}"
+    yield from ("-" * 49, "")
+
+
+def _render_exchanges(spec: RunSpec, case: LoggedCase) -> Iterator[str]:
+    """The question, each answer, then the votes."""
+    name, target = _escape_log_name(case.id.partition("/")[0]), _escape_log_name(spec.target.key)
+    episode = next((episode for episode, _ in case.rounds if episode), None)
+    at = episode.at if episode and episode.at else spec.created_at
+    asked = [m.content for m in episode.messages if m.role == "user"] if episode else []
+    for number, answer in enumerate(case.answers, 1):
+        head = f"[Case:{name}][Run:{number}] [{target}] Model"
+        yield _format_log_entry(at, f"{head} Input Prompt:", "\n\n".join(asked))
+        yield _format_log_entry(at, f"{head} Output Response:", answer)
+    for judge, vote, reason in _iter_votes(case):
+        reply = {"answer": vote} | ({"reason": reason} if reason else {})
+        head = f"[Case:{name}][Run:1] [{_escape_log_name(judge)}] Model Output Response:"
+        yield _format_log_entry(at, head, json.dumps(reply, ensure_ascii=False))
+
+
+def _iter_votes(case: LoggedCase) -> Iterator[tuple[str, str, str]]:
+    """(judge, vote, reason) of every vote in the evidence."""
+    for _, verdict in case.rounds:
+        for section in verdict.evidence if verdict else ():
+            if section.kind == "votes" and isinstance(section.body, list):
+                for cast in section.body:
+                    yield tuple(str(cast.get(name, "")) for name in ("judge", "vote", "reason"))  # type: ignore[misc]
+
+
+def _format_log_entry(at: str, head: str, body: str = "") -> str:
+    text = f"[{at[:10]} {at[11:23]}] {head}"
+    return f"{text}\n{_LIKE_AN_ENTRY.sub(' ', body)}" if body else text
+
+
+def _escape_log_name(name: str) -> str:
+    """A name within brackets on one line."""
+    return re.sub(r"[\[\]\r\n]", "_", name)
+
+
+# A run as SCALE's site reads it: a row of the monthly board, case reports and process logs.
+# Scores are computed from the written reports, so that they recompute; how many of the written
+# Fails were never measured is told.
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 _SERVICES = ("app", "baseline", "control")  # kinds of target that are no chat models
@@ -100,9 +326,7 @@ def _render_logs(
 ) -> dict[Path, bytes]:
     name, logs = report.spec.key, {}
     for metric, group in cases.items():
-        text = log_text.render_process_log(
-            spec, name, metric, [_build_logged_case(case) for case in group]
-        )
+        text = render_process_log(spec, name, metric, [_build_logged_case(case) for case in group])
         logs[log_path(out, month, model, name, indicator_of(metric))] = text.encode()
     return logs
 
@@ -130,10 +354,10 @@ def _build_claim(indicators: Sequence[Indicator]) -> CapabilityScore:
     )
 
 
-def _build_logged_case(case: ExportedCase) -> log_text.LoggedCase:
+def _build_logged_case(case: ExportedCase) -> LoggedCase:
     rounds = tuple((episode, verdict and mask_votes(verdict)) for episode, verdict in case.rounds)
     name = "/".join(filter(None, split_case_id(case.sample)))
-    return log_text.LoggedCase(name, rounds, tuple(list_graded_answers(case)), case.passed)
+    return LoggedCase(name, rounds, tuple(list_graded_answers(case)), case.passed)
 
 
 def _build_model_row(folder: RunFolder, run: RunReport) -> ScaleModel:

@@ -1,17 +1,11 @@
-"""Deciding SCALE's published answers again, by execution, and how often its judges said the same.
-
-Dialect cases come without schema or reference: `datasets/scale_twins` holds a reference twin for
-each that is no procedure, found by the hash of the source statement. Of the optimization cases the
-MySQL ones carry all that is needed. The decision never sees a published verdict: `decide_all` gets
-answers without them, and `compute_agreement` joins the two afterwards.
-"""
+"""Decide verdicts that SCALE published again with our equivalence check."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +14,93 @@ import sqlglot
 from sqlglot import exp
 
 from evalcore.benchmarks.sql_answer import extract_sql
-from evalcore.benchmarks.sql_evidence import describe_decision
-from evalcore.exchange.scale.published import PublishedAnswer, read_published_answers
+from evalcore.benchmarks.sql_scoring import describe_decision
+from evalcore.errors import DatasetError, UsageError
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
-from evalcore.sqlkit.engines.pool import EnginePool
-from evalcore.sqlkit.equivalence.decide import Decider
-from evalcore.sqlkit.equivalence.records import Equivalence, EquivalenceQuestion
-from evalcore.sqlkit.rewrite import find_changed_table, transpile_sql
+from evalcore.sqlkit.engines.registry import EnginePool
+from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.equivalence.decider import Decider
+from evalcore.sqlkit.syntax import find_changed_table, transpile_sql
+
+# The answers that SCALE published: its case reports, one record per graded answer.
+# Layout and fields: public/data/evaluation_case_reports/eval_run_case_YYYY-
+# MM/{capability}/{id}.json, a list of indicators with case_datas (actiontech/sql-llm-benchmark,
+# 2026).
+
+_REPORTS = "evaluation_case_reports"
+
+
+class PublishedAnswer(Record, frozen=True):
+    """One graded answer. `case` is the case as it was when it was asked; `passed` the verdict."""
+
+    month: str
+    target: str
+    capability: str
+    indicator: str
+    case_id: str
+    case: dict[str, Any]
+    answer: Any
+    passed: bool
+    rule_id: str = ""
+
+
+def read_published_answers(
+    data_folder: Path, capability: str, indicator: str
+) -> Iterator[PublishedAnswer]:
+    """Every answer to one indicator, in the order of month, target and case.
+
+    Raises UsageError for a folder without reports, DatasetError for a report of another form.
+    """
+    root = data_folder / _REPORTS
+    if not root.is_dir():
+        raise UsageError(f"{data_folder} holds no folder {_REPORTS}; give SCALE's public/data")
+    for path in sorted(root.glob(f"eval_run_case_*/{capability}/*.json")):
+        month = path.parent.parent.name.removeprefix("eval_run_case_")
+        for part in _read_case_report(path):
+            if str(part.get("indicator_name", "")).removesuffix(".jsonl") == indicator:
+                for row in part.get("case_datas", []):
+                    yield from _parse_answer_rows(path, month, capability, indicator, row)
+
+
+def _read_case_report(path: Path) -> list[dict[str, Any]]:
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DatasetError(path, None, "", f"is no case report: {error}") from None
+    if not isinstance(report, list) or not all(isinstance(part, dict) for part in report):
+        raise DatasetError(path, None, "", "is no list of indicators")
+    return report
+
+
+def _parse_answer_rows(
+    path: Path, month: str, capability: str, indicator: str, row: dict[str, Any]
+) -> Iterator[PublishedAnswer]:
+    try:
+        case = json.loads(row["case_content"])
+        values = [str(row["case_id"]), str(row["case_eval_result"]), row["model_answers"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise DatasetError(path, None, "case_datas", f"cannot be read: {error!r}") from None
+    case_id, verdict, model_answers = values
+    for answered in model_answers:
+        yield PublishedAnswer(
+            month=month,
+            target=path.stem,
+            capability=capability,
+            indicator=indicator,
+            case_id=case_id,
+            case=case,
+            answer=answered.get("model_answer"),
+            passed=verdict == "Pass",
+            rule_id=str(row.get("rule_id", "")),
+        )
+
+
+# Deciding SCALE's published answers again, by execution, and how often its judges said the same.
+# Dialect cases come without schema or reference: `datasets/scale_twins` holds a reference twin
+# for each that is no procedure, found by the hash of the source statement. Of the optimization
+# cases the MySQL ones carry all that is needed. The decision never sees a published verdict:
+# `decide_all` gets answers without them, and `compute_agreement` joins the two afterwards.
 
 INDICATOR = "logical_equivalence"
 CAPABILITIES = ("dialect_conversion", "sql_optimization")

@@ -1,4 +1,4 @@
-"""What the page of a ranking and the list of boards show, ready for their templates."""
+"""What the pages of rankings, of the list of boards and of the method show, ready for templates."""
 
 from __future__ import annotations
 
@@ -7,16 +7,27 @@ from typing import Any
 
 import pandas as pd
 
-from evalcore.catalog import FLOOR_CONTROLS
-from evalcore.charts import select_pareto_rows
-from evalcore.exchange.site import drawings
-from evalcore.exchange.site.facts import BoardRanking, Data, SiteFacts
-from evalcore.exchange.site.paths import board_page, data_file, target_page
-from evalcore.exchange.site.words import Words
+from evalcore.catalog import FLOOR_CONTROLS, benchmark_cards, localize_text
+from evalcore.charts.plots import select_pareto_rows
+from evalcore.exchange.site import rendering
+from evalcore.exchange.site.facts import (
+    BoardRanking,
+    Data,
+    SiteFacts,
+    WorkedExample,
+    board_page,
+    data_file,
+    target_page,
+)
+from evalcore.exchange.site.rendering import Words
 from evalcore.plain_text import to_single_line
-from evalcore.queries import board_words
-from evalcore.queries.ranking import SUITE
-from evalcore.queries.ranking_views import list_board_parts, tie_groups
+from evalcore.views import board_titles
+from evalcore.views.boards import Column
+from evalcore.views.metric_board import CONTROL_LINES
+from evalcore.views.ranking import SUITE, list_board_parts, tie_groups
+from evalcore.views.targets import OUTCOMES
+
+# What the page of a ranking and the list of boards show, ready for their templates.
 
 _LONGEST = 60  # characters of a name in a table
 
@@ -44,7 +55,7 @@ def build_board_view(
         "published": ranking.board.published,
         "boards": _build_board_tabs(facts, ranking, w, home),
         "orders": _build_order_links(facts, ranking, w, home),
-        "decision": board_words.describe_ranking(groups, w.language),
+        "decision": board_titles.describe_ranking(groups, w.language),
         "kinds": sorted({(row["kind"], w.kind_title(row["kind"])) for row in rows}),
         "parts": [{"key": part, "title": w.part_title(part)} for part in shown],
         "ranked": ranked,
@@ -97,14 +108,14 @@ def _build_site_row(
         "href": home + target_page(row["identity"]),
         "parts": values,
         "total": row["measured"] + row["errors"],
-        "bar": drawings.draw_score_bar(row, floors),
+        "bar": rendering.draw_score_bar(row, floors),
     }
 
 
 def draw_priced_scatter(priced: Sequence[Data], w: Words) -> str:
     frame = pd.DataFrame(priced)
     best = list(select_pareto_rows(frame)["identity"])
-    return drawings.draw_cost_scatter(priced, best, w.t("site.cost_alt", count=len(priced)))
+    return rendering.draw_cost_scatter(priced, best, w.t("site.cost_alt", count=len(priced)))
 
 
 def _build_board_tabs(facts: SiteFacts, ranking: BoardRanking, w: Words, home: str) -> list[Data]:
@@ -171,3 +182,58 @@ def build_boards_view(facts: SiteFacts, w: Words, home: str) -> list[tuple[str, 
         }
         cards_by_suite.setdefault(w.suite_title(ranking.board.suite), []).append(card)
     return list(cards_by_suite.items())
+
+
+# What the methodology page shows: the worked example, the floors, the columns of every board.
+
+EVIDENCE = ("executed", "checked", "parsed", "judged")
+
+
+def build_method_view(facts: SiteFacts, examples: list[WorkedExample], w: Words) -> Data:
+    return {
+        "worked": [_build_example_view(item, w) for item in examples],
+        "outcomes": OUTCOMES,
+        "evidence": EVIDENCE,
+        "controls": [f"control:{name}" for name in CONTROL_LINES],
+        "floors": [
+            (
+                format_tab_title(item, w),
+                [item.data["floors"][item.by].get(name) for name in CONTROL_LINES],
+            )
+            for item in facts.rankings
+            if item.first
+        ],
+        "columns": _collect_columns(facts, w),
+    }
+
+
+def _build_example_view(example: WorkedExample, w: Words) -> Data:
+    card = benchmark_cards().get(example.benchmark)
+    metric_cards = {metric.key: metric for metric in card.metrics} if card else {}
+    terms = [
+        term
+        | {
+            "title": w.part_title(f"{example.benchmark}/{term['metric']}"),
+            "about": localize_text(metric_cards[term["metric"]].about, w.language),
+            "evidence": card.evidence(term["metric"], example.mode),
+        }
+        for term in example.terms
+        if card and term["metric"] in metric_cards
+    ]
+    name = w.target_name({"identity": example.identity, "target_key": example.target_key})
+    return {
+        "title": w.part_title(example.benchmark),
+        "name": name,
+        "terms": terms,
+        "sums": example.sums,
+    }
+
+
+def _collect_columns(facts: SiteFacts, w: Words) -> list[tuple[str, Column]]:
+    """Every column of any board, once."""
+    columns = {
+        (column.benchmark, column.key): column
+        for ranking in facts.rankings
+        for column in ranking.board.columns.values()
+    }
+    return [(w.part_title(benchmark), column) for (benchmark, _), column in columns.items()]

@@ -1,36 +1,69 @@
-"""Everything a site tells, read from the store once: rankings, targets, the worked example.
-
-All of it comes from `evalcore.queries`, so that a site says what the app and the API say.
+"""Everything a site tells, read from the store once, and the names of its files. All of it comes
+from `evalcore.views`, so that a site says what the app and the API say.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from evalcore import privacy
+from evalcore.access import redaction
+from evalcore.access.redaction import Redactor
 from evalcore.errors import EvalboardError
-from evalcore.exchange.site.paths import make_file_stem
-from evalcore.privacy import Redactor
-from evalcore.queries import boards, methodology, stored_boards, targets
-from evalcore.queries.api_payloads import board_data, ranking_data
-from evalcore.queries.boards import Board, Row
-from evalcore.queries.leaders import Leader, find_leaders
-from evalcore.queries.metrics import (
+from evalcore.records import RunSpec, content_hash
+from evalcore.settings import Settings
+from evalcore.store.headers import RunHeader
+from evalcore.store.run_folder import find_run
+from evalcore.target_cards import TargetCard, load_cards
+from evalcore.views import boards, methodology, stored_boards, targets
+from evalcore.views.boards import Board, Row
+from evalcore.views.payloads import board_data, ranking_data
+from evalcore.views.ranking import list_board_orders, list_board_parts
+from evalcore.views.targets import (
+    Leader,
+    find_leaders,
     find_peaks,
     metric_values,
     select_floor_rows,
     select_ranked_rows,
 )
-from evalcore.queries.ranking import list_board_orders
-from evalcore.queries.ranking_views import list_board_parts
-from evalcore.records import RunSpec
-from evalcore.settings import Settings
-from evalcore.store.headers import RunHeader
-from evalcore.store.run_folder import find_run
-from evalcore.target_cards import TargetCard, load_cards
+
+# File names made of names from outside: short, ASCII, and different wherever the names are.
+
+_OTHER = re.compile(r"[^a-z0-9]+")
+_LONGEST = 48
+_PLAIN = re.compile(rf"[a-z0-9_]{{1,{_LONGEST}}}")
+
+
+def make_file_stem(*names: str) -> str:
+    """The names joined by hyphens; one that is not plain is followed by its hash."""
+    return "-".join(_make_stem(name) for name in names)
+
+
+def _make_stem(name: str) -> str:
+    if _PLAIN.fullmatch(name):
+        return name
+    slug = _OTHER.sub("-", name.lower()).strip("-")[:_LONGEST].strip("-")
+    return f"{slug or 'x'}-{content_hash(name, 8)}"
+
+
+def board_page(stem: str) -> str:
+    return f"boards/{stem}.html"
+
+
+def target_page(identity: str) -> str:
+    return f"targets/{make_file_stem(identity)}.html"
+
+
+def data_file(stem: str, kind: str) -> str:
+    return f"data/{stem}.{kind}"
+
+
+# Everything a site tells, read from the store once: rankings, targets, the worked example.
+# All of it comes from `evalcore.views`, so that a site says what the app and the API say.
 
 Data = dict[str, Any]
 
@@ -88,7 +121,7 @@ def collect_site_facts(settings: Settings) -> SiteFacts:
         rankings=rankings,
         baselines=baselines,
         runs={item: targets.list_target_runs(headers, item) for item in identities},
-        specs=_load_redacted_specs(settings, sorted(standing), privacy.build_redactor(settings)),
+        specs=_load_redacted_specs(settings, sorted(standing), redaction.build_redactor(settings)),
         cards=load_cards(settings),
     )
 
@@ -134,7 +167,9 @@ def _load_redacted_specs(
     specs = {}
     for run in runs:
         try:
-            specs[run] = privacy.redact_spec(find_run(run, settings.run_roots).read_spec(), censor)
+            specs[run] = redaction.redact_spec(
+                find_run(run, settings.run_roots).read_spec(), censor
+            )
         except EvalboardError:
             continue
     return specs

@@ -5,38 +5,126 @@ Equal stores give equal bytes: nothing in a page tells when it was made.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 import orjson
 
-from evalcore import charts
+from evalcore.charts import plots
+from evalcore.charts.pictures import build_board_card, build_target_card, render_card_png
 from evalcore.errors import UsageError
-from evalcore.exchange.board_chart import LABELS, add_display_names, build_score_chart
-from evalcore.exchange.board_export import ranking_to_csv
+from evalcore.exchange.board_export import (
+    LABELS,
+    add_display_names,
+    build_score_chart,
+    ranking_to_csv,
+)
 from evalcore.exchange.site import facts as store
-from evalcore.exchange.site import writer
 from evalcore.exchange.site.board_views import (
     COST_CHART_FILE,
     build_board_view,
     build_boards_view,
+    build_method_view,
     format_ranking_title,
 )
-from evalcore.exchange.site.facts import BoardRanking, Data, SiteFacts
-from evalcore.exchange.site.method_views import build_method_view
-from evalcore.exchange.site.paths import board_page, data_file, make_file_stem, target_page
-from evalcore.exchange.site.rendering import PageLocation, render_page
+from evalcore.exchange.site.facts import (
+    BoardRanking,
+    Data,
+    SiteFacts,
+    board_page,
+    data_file,
+    make_file_stem,
+    target_page,
+)
+from evalcore.exchange.site.rendering import PageLocation, Words, render_page
 from evalcore.exchange.site.target_views import build_target_view, find_standing_row
-from evalcore.exchange.site.words import Words
 from evalcore.i18n import LANGUAGES
 from evalcore.plain_text import to_single_line
 from evalcore.records import Record, to_json
 from evalcore.settings import Settings
-from evalcore.social_card import build_board_card, build_target_card, render_card_png
+
+# Writing a folder of files at once, over nothing but what was written by us before.
+
+#: Names the files of a site, so that a later one may take its place.
+MARKER = "evalboard-site.json"
+
+
+def write_site(out: Path, files: Iterable[tuple[str, bytes]]) -> int:
+    """The files by their paths within `out`, which is replaced as a whole; returns their number.
+
+    Raises UsageError where `out` holds anything that is not ours. A failure leaves it as it was.
+    """
+    target = out.absolute()
+    _check_site_folder(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        names = sorted(_write_site_file(fresh, name, content) for name, content in files)
+        (fresh / MARKER).write_bytes(orjson.dumps({"files": names}, option=orjson.OPT_INDENT_2))
+        fresh.chmod(0o755)
+        _check_site_folder(target)
+        _swap_folders(fresh, target)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return len(names)
+
+
+def _write_site_file(folder: Path, name: str, content: bytes) -> str:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return name
+
+
+def _swap_folders(fresh: Path, target: Path) -> None:
+    """`fresh` takes the place; what stood there goes only when that has worked."""
+    if not target.exists():
+        fresh.rename(target)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    target.rename(old)  # over the empty folder
+    try:
+        fresh.rename(target)
+    except OSError:
+        old.rename(target)
+        raise
+    shutil.rmtree(old)
+
+
+def _check_site_folder(target: Path) -> None:
+    """Raises UsageError unless there is nothing there, or nothing but a site of ours."""
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        raise UsageError(f"--out {target}: not a folder; choose one that is empty or new")
+    if not target.exists() or not any(target.iterdir()):
+        return
+    ours = _read_marker(target)
+    foreign = sorted(
+        path.relative_to(target).as_posix()
+        for path in target.rglob("*")
+        if path.is_symlink() or not path.is_dir()
+    )
+    strange = next((name for name in foreign if name not in ours), None)
+    if strange is not None:
+        raise UsageError(
+            f"--out {target}: holds {strange}, which no site of ours put there; choose a folder "
+            "that is empty or new, or move the file away"
+        )
+
+
+def _read_marker(target: Path) -> set[str]:
+    try:
+        marker = orjson.loads((target / MARKER).read_bytes())
+        names = {str(PurePosixPath(name)) for name in marker["files"]}
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError):
+        return set()
+    return names | {MARKER}
+
 
 _ASSETS = ("site.css", "site.js", "logo.svg")
 _COST_LABELS = {
@@ -62,7 +150,7 @@ def publish_site(settings: Settings, options: SiteOptions) -> int:
     where the store cannot be read.
     """
     base = _parse_base_url(options.base_url)
-    return writer.write_site(
+    return write_site(
         options.out, build_site_files(settings, to_single_line(options.title, 80), base)
     )
 
@@ -158,7 +246,7 @@ def _build_data_files(facts: SiteFacts, ranking: BoardRanking) -> Iterator[SiteF
     yield data_file(ranking.stem, "vl.json"), _encode_chart(chart)
     priced = names[(names["status"] == "ranked") & (names["cost"].astype(float) > 0)]
     if len(priced):
-        chart = charts.build_score_cost_chart(priced, LABELS | _COST_LABELS)
+        chart = plots.build_score_cost_chart(priced, LABELS | _COST_LABELS)
         yield data_file(ranking.stem, COST_CHART_FILE), _encode_chart(chart)
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from evalcore.exchange.site import drawings
+from evalcore.exchange.site import rendering
 from evalcore.exchange.site.board_views import format_tab_title
-from evalcore.exchange.site.facts import BoardBaseline, Data, SiteFacts
-from evalcore.exchange.site.paths import board_page
-from evalcore.exchange.site.words import Words
+from evalcore.exchange.site.facts import BoardBaseline, Data, SiteFacts, board_page
+from evalcore.exchange.site.rendering import Words
 from evalcore.plain_text import to_single_line
-from evalcore.queries.boards import Row
-from evalcore.queries.metrics import FLOORS, metric_line
 from evalcore.records import BenchmarkSpec, RunSpec, to_json
 from evalcore.store.headers import RunHeader
 from evalcore.target_cards import NO_CARD, TargetCard
+from evalcore.views.boards import Row
+from evalcore.views.targets import FLOORS, metric_line
 
 _LOGO, _SECURE = "data:image/png;base64,", "https://"
 _WIDE = 40  # characters that take a line of their own
@@ -158,7 +157,7 @@ def _build_metric_line(
 ) -> Data:
     row = {"identity": identity, "score": score, "low": low, "high": high}
     marks = {kind: value for kind, value in (("best", best), ("floor", floor)) if value is not None}
-    bar = drawings.draw_score_bar(row, marks)
+    bar = rendering.draw_score_bar(row, marks)
     return {**row, "samples": samples, "best": best, "floor": floor, "bar": bar}
 
 
@@ -199,7 +198,7 @@ def _draw_target_trend(runs: Sequence[RunHeader], baseline: BoardBaseline, w: Wo
     if not shown:
         return ""
     run_count = max(map(len, shown.values()))
-    return drawings.draw_score_trend(shown, w.t("target.trend_alt", count=run_count))
+    return rendering.draw_score_trend(shown, w.t("target.trend_alt", count=run_count))
 
 
 def _list_standing_runs(

@@ -13,8 +13,8 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Generic, TypeVar
 
 from evalcore.records import content_hash
-from evalcore.sqlkit.engines.base import Execution, Limits, Stage, Status
-from evalcore.sqlkit.table import ResultTable, to_json_cell
+from evalcore.sqlkit.engines import Execution, Limits, Stage, Status
+from evalcore.sqlkit.result_tables import ResultTable, to_json_cell
 
 Connection = TypeVar("Connection")
 BackendResult = tuple[ResultTable | None, int | None]
@@ -28,7 +28,7 @@ class ForbiddenStatement(Exception):
 
 
 class Backend(ABC, Generic[Connection]):
-    """A service of `evalcore.sandbox.child`.
+    """A service of `evalcore.sandbox.worker_process`.
 
     Requests are {"op", "setup", "sql", "state_of", "probes", "script"}, as `base.Engine` has them;
     op "measure" answers with the amount of work as `affected` and the plan as the table.

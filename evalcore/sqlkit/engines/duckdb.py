@@ -22,9 +22,9 @@ from typing import Any
 
 import duckdb
 
+from evalcore.sqlkit.engines import Limits, Status
 from evalcore.sqlkit.engines.backend import Backend, BackendResult, ForbiddenStatement, fetch_table
-from evalcore.sqlkit.engines.base import Limits, Status
-from evalcore.sqlkit.table import ResultTable
+from evalcore.sqlkit.result_tables import ResultTable
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": False,

@@ -1,19 +1,253 @@
-"""Which engines there are, and how to open one.
+"""Which engines there are, how to open one in a worker process or on a server, and a pool.
 
-SQLite and DuckDB run in a limited process here. PostgreSQL and MySQL are servers: the one that the
-settings `postgres_dsn` and `mysql_dsn` name, else one that is kept below the data folder.
+PostgreSQL and MySQL are servers: the one that the settings `postgres_dsn` and `mysql_dsn` name,
+else one that is kept below the data folder.
 """
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import msgspec
 
 from evalcore import settings
-from evalcore.errors import EvalboardError, MissingDependency, UsageError
-from evalcore.sqlkit.engines.base import Engine, Limits
-from evalcore.sqlkit.engines.process import ProcessEngine
-from evalcore.sqlkit.engines.served.dsn import open_served
+from evalcore.closing import Closing
+from evalcore.errors import EnvironmentFailure, EvalboardError, MissingDependency, UsageError
+from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
+from evalcore.sqlkit.engines import Engine, Execution, Limits, Stage, Status, Work
+from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, inspect_answer, inspect_script
+from evalcore.sqlkit.engines.local_server import PROGRAMS, SOCKET, acquire_server_lease
+from evalcore.sqlkit.engines.served import DatabaseServer, ServedEngine
+
+# The parent-side half of an engine: guard, ask the worker process, name what became of it.
+
+#: How long an engine may take to stop by itself before its process is killed.
+_GRACE_SECONDS = 0.25
+#: What `measure` counts.
+_UNITS = {"sqlite": "vm_steps", "duckdb": "rows"}
+_NO_STATEMENT = Execution(status="syntax_error", message="there is no statement")
+
+
+class ProcessEngine(Closing):
+    """An `Engine` whose database lives in a worker process; see `base.Engine` for the methods.
+
+    Refused SQL that the engine's own parser cannot read either is a syntax error, not forbidden.
+    After it ran out of memory a process is replaced, so that the next statement finds all of it.
+    """
+
+    def __init__(self, name: str, limits: Limits) -> None:
+        self.name = name
+        self._worker = WorkerProcess(
+            f"evalcore.sqlkit.engines.{name}:open_backend",
+            msgspec.to_builtins(limits),
+            seconds=limits.seconds + _GRACE_SECONDS,
+            memory_bytes=limits.memory_mb * 1_000_000,
+            max_reply=limits.bytes * 4 + 1_000_000,
+        )
+
+    @property
+    def version(self) -> str:
+        return str(self._worker.hello().about["version"])
+
+    @property
+    def enforced(self) -> tuple[str, ...]:
+        """The kernel limits that hold for the process (names of `sandbox.worker_process`)."""
+        return self._worker.hello().enforced
+
+    def execute(
+        self,
+        setup: Sequence[str],
+        sql: str,
+        *,
+        state_of: str | None = None,
+        probes: Sequence[str] = (),
+        script: bool = False,
+    ) -> Execution:
+        options = {"state_of": state_of, "probes": list(probes), "script": script}
+        return self._run_guarded("execute", setup, sql, options)
+
+    def explain(self, setup: Sequence[str], sql: str) -> Execution:
+        return self._run_guarded("explain", setup, sql, {})
+
+    def measure(self, setup: Sequence[str], sql: str) -> Work:
+        done = self._run_guarded("measure", setup, sql, {})
+        if done.status != "ok" or done.table is None:
+            return Work(execution=done)
+        plan = tuple(str(row[0]) for row in done.table.rows)
+        return Work(execution=done, unit=_UNITS[self.name], amount=done.affected or 0, plan=plan)
+
+    def check_syntax(self, sql: str) -> Execution:
+        if inspect_script(sql, self.name).statements == 0:
+            return _NO_STATEMENT
+        return self._send_request({"op": "syntax", "sql": sql})
+
+    def close(self) -> None:
+        self._worker.close()
+
+    def _run_guarded(
+        self, op: str, setup: Sequence[str], sql: str, options: Mapping[str, Any]
+    ) -> Execution:
+        for script in setup:
+            if refusal := inspect_script(script, self.name).refusal:
+                return self._reject_script(script, refusal, "setup")
+        inspection = inspect_answer(sql, self.name, script=bool(options.get("script")))
+        if inspection.statements == 0:
+            return _NO_STATEMENT
+        if inspection.refusal:
+            return self._reject_script(sql, inspection.refusal, "statement")
+        return self._send_request({"op": op, "setup": list(setup), "sql": sql, **options})
+
+    def _reject_script(self, script: str, reason: str, stage: Stage) -> Execution:
+        forbidden = Execution(status="forbidden", message=reason, stage=stage)
+        if len(script) > MAX_SQL_CHARACTERS:
+            return forbidden
+        syntax = self._send_request({"op": "syntax", "sql": script})
+        if syntax.status == "ok":
+            return forbidden
+        return msgspec.structs.replace(syntax, stage=stage)
+
+    def _send_request(self, request: dict[str, Any], *, retry: bool = True) -> Execution:
+        self._worker.hello()  # so that starting a process does not count as the statement's time
+        start = time.perf_counter()
+        try:
+            reply = self._worker.request(request)
+        except WorkerLost as lost:
+            status: Status = "timeout" if lost.timed_out else "crashed"
+            return _build_failed_execution(status, str(lost), start)
+        if reply.fault == "memory":
+            self._worker.restart()
+            return _build_failed_execution("memory", reply.message, start)
+        if reply.fault:
+            # The process is beyond repair, perhaps through the statement before: try a fresh one.
+            self._worker.restart()
+            if retry:
+                return self._send_request(request, retry=False)
+            return _build_failed_execution("crashed", reply.message, start)
+        execution = msgspec.json.decode(reply.result, type=Execution)
+        if execution.status == "memory":
+            self._worker.restart()
+        return msgspec.structs.replace(execution, elapsed=time.perf_counter() - start)
+
+
+def _build_failed_execution(status: Status, message: str, start: float) -> Execution:
+    return Execution(status=status, message=message, elapsed=time.perf_counter() - start)
+
+
+# Opening a served engine: by the DSN that names a server, or on a server kept in a folder.
+
+_RETRY_SECONDS, _PAUSE_SECONDS = 10.0, 0.2
+#: The client's library of each kind of server, which is also in an extra of its name.
+_CLIENT_LIBRARIES = {"postgres": "psycopg", "mysql": "pymysql"}
+_SCHEMES = {"postgres": ("postgres", "postgresql"), "mysql": ("mysql", "mariadb")}
+
+
+def open_served(name: str, limits: Limits, folder: Path, dsn: str = "") -> ServedEngine:
+    """The engine `name` (postgres, mysql), which connects at its first use.
+
+    Raises MissingDependency, with the remedy, where a library or the server's programs are missing
+    and no DSN names a server, and UsageError for a DSN that cannot be read.
+    """
+    if find_spec(_CLIENT_LIBRARIES[name]) is None:
+        raise MissingDependency(
+            f"SQL engine {name} needs the extra {name} (pip install 'evalboard[{name}]')"
+        )
+    if dsn:
+        parameters = _parse_dsn(name, dsn)
+        return ServedEngine(name, limits, lambda: _SERVERS[name](parameters, limits, None))
+    PROGRAMS[name].find()
+    return ServedEngine(name, limits, _build_local_connector(name, limits, folder))
+
+
+def _build_local_connector(name: str, limits: Limits, folder: Path) -> Callable[[], DatabaseServer]:
+    """What connects to the kept server: to a new one where it has died, unless its folder was
+    removed with the data folder above, which is not made anew."""
+    connected = False
+
+    def connect_server() -> DatabaseServer:
+        nonlocal connected
+        if connected and not folder.parent.exists():
+            raise EnvironmentFailure(
+                f"the folder {folder.parent} was removed or moved while the {name} server ran "
+                "below it; start again with a data folder that stays"
+            )
+        server = _connect_local(name, limits, folder)
+        connected = True
+        return server
+
+    return connect_server
+
+
+def _connect_local(name: str, limits: Limits, folder: Path) -> DatabaseServer:
+    """A session on the kept server; again where it has just died and its keeper is yet to see."""
+    deadline = time.monotonic() + _RETRY_SECONDS
+    while True:
+        lease = acquire_server_lease(folder, name)
+        try:
+            return _SERVERS[name](_LOCAL_PARAMETERS[name](lease.server_folder), limits, lease)
+        except EnvironmentFailure:
+            lease.close()
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _parse_dsn(name: str, dsn: str) -> dict[str, Any]:
+    """A DSN as the parameters of its library. No message repeats it, as it holds a password."""
+    variable = f"EVALBOARD_{name.upper()}_DSN"
+    example = f"{_SCHEMES[name][0]}://user:password@host:port/"
+    try:
+        parts = urlsplit(dsn)
+        port = parts.port
+    except ValueError:
+        raise UsageError(f"{variable} cannot be read; its form is {example}") from None
+    if parts.scheme not in _SCHEMES[name]:
+        raise UsageError(f"{variable} must have the form {example}")
+    parameters = {
+        "host": unquote(parts.hostname or ""),
+        "port": port,
+        "user": unquote(parts.username or ""),
+        "password": unquote(parts.password or ""),
+    }
+    if name == "postgres":
+        parameters["dbname"] = unquote(parts.path.strip("/")) or "postgres"
+    return {key: value for key, value in parameters.items() if value} | dict(parse_qsl(parts.query))
+
+
+def _open_postgres_server(parameters: dict[str, Any], limits: Limits, lease: Any) -> DatabaseServer:
+    from evalcore.sqlkit.engines.postgres import PostgresServer
+
+    return PostgresServer(parameters, limits, lease)
+
+
+def _open_mysql_server(parameters: dict[str, Any], limits: Limits, lease: Any) -> DatabaseServer:
+    from evalcore.sqlkit.engines.mysql import MysqlServer
+
+    return MysqlServer(parameters, limits, lease)
+
+
+_SERVERS: dict[str, Callable[[dict[str, Any], Limits, Any], DatabaseServer]] = {
+    "postgres": _open_postgres_server,
+    "mysql": _open_mysql_server,
+}
+_LOCAL_PARAMETERS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "postgres": lambda server_folder: {
+        "host": str(server_folder),
+        "user": "postgres",
+        "dbname": "postgres",
+    },
+    "mysql": lambda server_folder: {"unix_socket": str(server_folder / SOCKET), "user": "root"},
+}
+
+
+# Which engines there are, and how to open one.
+# SQLite and DuckDB run in a limited process here. PostgreSQL and MySQL are servers: the one that
+# the settings `postgres_dsn` and `mysql_dsn` name, else one that is kept below the data folder.
 
 #: By the engine's name, which is also its module here: the library that its process needs.
 _PROCESS_LIBRARIES = {"sqlite": "sqlite3", "duckdb": "duckdb"}
@@ -55,3 +289,31 @@ def probe_engines() -> dict[str, str]:
         except EvalboardError as error:
             status_by_engine[name] = str(error)
     return status_by_engine
+
+
+# Engines opened once and used by many: by name, closed together.
+
+
+class EnginePool(Closing):
+    """`get(name)` opens an engine at its first use; usable from several threads."""
+
+    def __init__(self) -> None:
+        self._engines: dict[str, Engine] = {}
+        self._lock = threading.Lock()
+
+    def get(self, name: str) -> Engine:
+        """Raises what `open_engine` raises where the engine is unknown or missing."""
+        with self._lock:
+            if name not in self._engines:
+                self._engines[name] = open_engine(name)
+            return self._engines[name]
+
+    def collect_versions(self) -> dict[str, str]:
+        """The engines opened so far, with their versions."""
+        return {name: engine.version for name, engine in sorted(self._engines.items())}
+
+    def close(self) -> None:
+        with self._lock:
+            for engine in self._engines.values():
+                engine.close()
+            self._engines.clear()

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from evalcore.sqlkit.engines import Limits, Status
 from evalcore.sqlkit.engines.backend import Backend, BackendResult, fetch_table
-from evalcore.sqlkit.engines.base import Limits, Status
-from evalcore.sqlkit.table import ResultTable
+from evalcore.sqlkit.result_tables import ResultTable
 
 _ACTIONS = (
     "SELECT READ RECURSIVE FUNCTION INSERT UPDATE DELETE TRANSACTION SAVEPOINT ANALYZE REINDEX "

@@ -1,28 +1,129 @@
-"""Generated databases on which two statements that differ should show it.
+"""Generate databases on which two statements that differ should show it.
 
-`hints` reads constants, joins and limits out of statements, `values` turns them into cells that
-satisfy, miss by one or nearly match, `domains` lets joined columns share them, `profiles` says what
-kinds of databases there are, `fill` fills a table and `build` a database, `render` writes it as
-INSERTs, `shrink_database` makes a counterexample small.
+Everything is drawn from one seeded generator in a fixed order, so equal arguments give equal
+databases on every machine. Tables that others refer to are filled first.
 """
 
-from evalcore.sqlkit.generate.build import (
-    generate_crowded_database,
-    generate_databases,
-    generate_scaled_database,
-)
-from evalcore.sqlkit.generate.database import Database, permute_rows
-from evalcore.sqlkit.generate.hints import list_row_limits
-from evalcore.sqlkit.generate.render import render_inserts
-from evalcore.sqlkit.generate.shrink import shrink_database
+from __future__ import annotations
 
-__all__ = [
-    "Database",
-    "generate_crowded_database",
-    "generate_databases",
-    "generate_scaled_database",
-    "list_row_limits",
-    "permute_rows",
-    "render_inserts",
-    "shrink_database",
-]
+import random
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from evalcore.sqlkit.generate.database import (
+    Database,
+    Row,
+    permute_rows,
+    render_inserts,
+    shrink_database,
+)
+from evalcore.sqlkit.generate.filler import Domains, Filler
+from evalcore.sqlkit.generate.hints import Hints, list_row_limits, read_hints
+from evalcore.sqlkit.generate.profiles import CROWDED, SCALED, Profile, choose_profiles, make_eager
+from evalcore.sqlkit.schema import Schema, plain_name, sort_by_dependency
+
+# Making databases of different profiles from what the statements hint at.
+# Everything is drawn from one seeded generator in a fixed order, so equal arguments give equal
+# databases on every machine. Tables that others refer to are filled first.
+
+
+def generate_databases(
+    schema: Schema,
+    statements: Sequence[tuple[str, str]],
+    *,
+    seed: int,
+    count: int = 16,
+    eager: bool = False,
+) -> tuple[Database, ...]:
+    """`count` databases of different profiles; `statements` are (sql, dialect) to mine.
+
+    With `eager` nearly every row satisfies some condition: for statements with so many conditions
+    that else hardly a row would pass them all.
+    """
+    hints = read_hints((*statements, *_iter_check_queries(schema)))
+    profiles = choose_profiles(hints.counts, count, ranked=hints.ranked)
+    return tuple(
+        _generate_database(schema, hints, profile, random.Random(f"{seed}/{number}"))  # noqa: S311
+        for number, profile in enumerate(map(make_eager, profiles) if eager else profiles)
+    )
+
+
+def generate_scaled_database(
+    schema: Schema, statements: Sequence[tuple[str, str]], *, seed: int, rows: int = 4000
+) -> Database:
+    """One large database with rare and frequent values, on which plans and work can be told."""
+    profile = msgspec.structs.replace(SCALED, rows=rows)
+    hints = read_hints((*statements, *_iter_check_queries(schema)))
+    return _generate_database(schema, hints, profile, random.Random(f"{seed}/scaled"))  # noqa: S311
+
+
+def generate_crowded_database(
+    schema: Schema, statements: Sequence[tuple[str, str]], *, seed: int, rows: int
+) -> Database:
+    """One database of so many rows a table, nearly all of which pass the statements' conditions:
+    on it a limit below that number cuts something off."""
+    profile = msgspec.structs.replace(CROWDED, name=f"{rows} rows to limit", rows=rows)
+    hints = read_hints((*statements, *_iter_check_queries(schema)))
+    return _generate_database(schema, hints, profile, random.Random(f"{seed}/{rows}"))  # noqa: S311
+
+
+def _iter_check_queries(schema: Schema) -> Iterator[tuple[str, str]]:
+    """CHECK conditions as queries, so that what they allow is among the values."""
+    for table in schema.tables:
+        for check in table.checks:
+            yield f"SELECT 1 FROM {table.name} WHERE {check}", schema.dialect  # noqa: S608
+
+
+def _generate_database(
+    schema: Schema, hints: Hints, profile: Profile, rng: random.Random
+) -> Database:
+    filled: dict[str, list[Row]] = {}
+    domains = Domains(schema, hints, profile)
+    referred = {
+        plain_name(foreign.table)
+        for table in schema.tables
+        for foreign in table.foreign
+        if plain_name(foreign.table) != plain_name(table.name)
+    }
+    parents = _find_parent_tables(schema, hints) | referred
+    for number, table in enumerate(sort_by_dependency(schema)):
+        rows = profile.rows
+        if profile.parents is not None and plain_name(table.name) in parents:
+            rows = profile.parents
+        elif plain_name(table.name) in referred:
+            rows = max(2, int(rows * (0.1 if profile.wide else min(0.6, profile.domain))))
+        if profile.empty and number % profile.empty == profile.empty - 1:
+            rows = 0
+        filled[table.name] = list(
+            Filler(schema, table, hints, profile, rng, domains, filled).generate_rows(rows)
+        )
+    return Database(
+        profile=profile.name,
+        tables={table.name: tuple(filled[table.name]) for table in schema.tables},
+    )
+
+
+def _find_parent_tables(schema: Schema, hints: Hints) -> set[str]:
+    """Tables whose key is joined to a column of another table that may repeat there."""
+    alone = {
+        (plain_name(table.name), key.columns[0].lower())
+        for table in schema.tables
+        for key in table.keys
+        if len(key.columns) == 1
+    }
+    return {
+        name
+        for name, key in alone
+        if key in hints.kindred
+        and any(
+            hints.find_family(column.name) == hints.find_family(key)
+            for table in schema.tables
+            if plain_name(table.name) != name
+            for column in table.columns
+            if (plain_name(table.name), column.name.lower()) not in alone
+        )
+    }
+
+
+__all__ = ["Database", "list_row_limits", "permute_rows", "render_inserts", "shrink_database"]

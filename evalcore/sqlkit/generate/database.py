@@ -1,10 +1,16 @@
-"""The content of a database, apart from any engine."""
+"""The content of a database apart from any engine: permuted, written as INSERTs, made small."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from evalcore.records import Record
+from evalcore.sqlkit.schema import Column, Schema, Table, plain_name, sort_by_dependency
+
+# The content of a database, apart from any engine.
 
 Row = tuple[Any, ...]
 
@@ -33,3 +39,125 @@ def permute_rows(database: Database) -> Database:
             for name, rows in database.tables.items()
         },
     )
+
+
+# A database as INSERT statements of a dialect.
+
+_AT_ONCE = 500  # rows of a statement
+
+
+def render_inserts(schema: Schema, database: Database, dialect: str) -> tuple[str, ...]:
+    """Statements that fill the tables, those first that others refer to."""
+    statements = []
+    for table in sort_by_dependency(schema):
+        rows = database.tables.get(table.name, ())
+        indexes = [n for n, column in enumerate(table.columns) if not column.computed]
+        at_once = 1 if _refers_to_itself(table) and dialect == "duckdb" else _AT_ONCE
+        names = ", ".join(_quote_column(table.columns[n], dialect) for n in indexes)
+        for start in range(0, len(rows), at_once):
+            values = ",\n".join(
+                "("
+                + ", ".join(_format_sql_cell(row[n], table.columns[n], dialect) for n in indexes)
+                + ")"
+                for row in rows[start : start + at_once]
+            )
+            statements.append(f"INSERT INTO {table.name} ({names}) VALUES\n{values}")
+    return tuple(statements)
+
+
+def _refers_to_itself(table: Table) -> bool:
+    """DuckDB looks for the rows referred to before it has those of the same statement."""
+    return any(plain_name(f.table) == plain_name(table.name) for f in table.foreign)
+
+
+def _quote_column(column: Column, dialect: str) -> str:
+    """As the DDL wrote it: engines fold bare names and keep quoted ones."""
+    if not column.quoted:
+        return column.name
+    return f"`{column.name}`" if dialect == "mysql" else f'"{column.name}"'
+
+
+def _format_sql_cell(value: object, column: Column, dialect: str) -> str:
+    if value is None:
+        return "NULL"
+    if column.kind == "boolean" or isinstance(value, bool):
+        truth = bool(value)
+        return str(int(truth)) if dialect in ("mysql", "sqlite", "tsql", "oracle") else str(truth)
+    if isinstance(value, int | float):
+        return repr(value)
+    if column.kind == "bytes":
+        return f"'\\x{value}'" if dialect == "postgres" else f"X'{value}'"
+    text = str(value).replace("'", "''")
+    if dialect == "mysql":
+        text = text.replace("\\", "\\\\")
+    return f"'{text}'"
+
+
+# A smaller database that still shows a difference (delta debugging, Zeller 1999).
+
+_MAX_PROBES = 160
+
+
+def shrink_database(database: Database, still_differs: Callable[[Database], bool]) -> Database:
+    """Rows are taken away, table by table, as long as the difference stays and probes are left."""
+    probes = _MAX_PROBES
+
+    def probe_candidate(candidate: Database) -> bool:
+        nonlocal probes
+        probes -= 1
+        return still_differs(candidate)
+
+    smallest = database
+    before: list[int] = []
+    while _count_table_rows(smallest) != before and probes > 0:  # a table may hold another's rows
+        before = _count_table_rows(smallest)
+        for name in sorted(smallest.tables, key=lambda n: -len(smallest.tables[n])):
+            smallest = _remove_rows(smallest, name, probe_candidate, lambda: probes)
+    return smallest
+
+
+def _count_table_rows(database: Database) -> list[int]:
+    return [len(rows) for rows in database.tables.values()]
+
+
+def _remove_rows(
+    smallest: Database,
+    name: str,
+    probe_candidate: Callable[[Database], bool],
+    count_remaining: Callable[[], int],
+) -> Database:
+    """As few rows of one table as still show the difference."""
+    rows = smallest.tables[name]
+    step = max(1, len(rows) // 2)
+    while rows and count_remaining() > 0:
+        shorter = _find_shorter(smallest, name, rows, step, probe_candidate, count_remaining)
+        if shorter is not None:
+            rows = shorter
+            smallest = _replace_rows(smallest, name, rows)
+            step = min(step, max(1, len(rows) // 2))
+        elif step == 1:
+            break
+        else:
+            step = max(1, step // 2)
+    return smallest
+
+
+def _find_shorter(
+    database: Database,
+    name: str,
+    rows: tuple[Row, ...],
+    step: int,
+    probe_candidate: Callable[[Database], bool],
+    count_remaining: Callable[[], int],
+) -> tuple[Row, ...] | None:
+    for start in range(0, len(rows), step):
+        if count_remaining() <= 0:
+            return None
+        fewer = rows[:start] + rows[start + step :]
+        if probe_candidate(_replace_rows(database, name, fewer)):
+            return fewer
+    return None
+
+
+def _replace_rows(database: Database, name: str, rows: tuple[Row, ...]) -> Database:
+    return msgspec.structs.replace(database, tables={**database.tables, name: rows})

@@ -14,11 +14,11 @@ import sqlglot
 from sqlglot import exp
 
 from evalcore.records import Record
-from evalcore.sqlkit.generate import clock
-from evalcore.sqlkit.generate.arithmetic import fold_constant
-from evalcore.sqlkit.generate.constants import (
+from evalcore.sqlkit.generate import conditions
+from evalcore.sqlkit.generate.conditions import (
     COMPARISONS,
     Constant,
+    fold_constant,
     iter_constants,
     list_column_names,
 )
@@ -69,8 +69,8 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
         },
         kindred=_build_join_classes(trees, aliases),
         counts=tuple(dict.fromkeys(count for tree in trees for count in _iter_row_counts(tree))),
-        clock=any(map(clock.is_time_dependent, trees)),
-        lengths=clock.list_interval_days(trees),
+        clock=any(map(conditions.is_time_dependent, trees)),
+        lengths=conditions.list_interval_days(trees),
         ranked=any(map(_has_ranking, trees)),
         grouped=frozenset(
             column

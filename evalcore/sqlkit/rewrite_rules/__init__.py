@@ -6,8 +6,11 @@ holds the closed list of rewrites, `same` tells that nothing was rewritten at al
 `rationale` finds the detector for a rule that is stated in words.
 """
 
-from evalcore.sqlkit.rewrite_rules.detectors import DETECTORS, has_rewrite
-from evalcore.sqlkit.rewrite_rules.rationale import detector_for
-from evalcore.sqlkit.rewrite_rules.same import is_same_statement
+from evalcore.sqlkit.rewrite_rules.detectors import (
+    DETECTORS,
+    detector_for,
+    has_rewrite,
+    is_same_statement,
+)
 
 __all__ = ["DETECTORS", "detector_for", "has_rewrite", "is_same_statement"]

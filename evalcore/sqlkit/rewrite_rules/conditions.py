@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from evalcore.records import Record
-from evalcore.sqlkit.rewrite_rules.reading import Base, ParsedQuery, iter_own_nodes
+from evalcore.sqlkit.rewrite_rules.parsed_query import Base, ParsedQuery, iter_own_nodes
 
 Clause = Literal["where", "having", "qualify", "on"]
 RANGE = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)

@@ -9,7 +9,11 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, ScopeType
 
 from evalcore.sqlkit.rewrite_rules.conditions import COMPARISON
-from evalcore.sqlkit.rewrite_rules.reading import ParsedQuery, iter_own_nodes, list_output_names
+from evalcore.sqlkit.rewrite_rules.parsed_query import (
+    ParsedQuery,
+    iter_own_nodes,
+    list_output_names,
+)
 
 Count = Callable[[ParsedQuery], int]
 #: A LIMIT that limits nothing, as some write it only to keep an ORDER BY.

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from evalcore.sqlkit.rewrite_rules.counts import find_row_limit, is_aggregating
-from evalcore.sqlkit.rewrite_rules.reading import ParsedQuery
+from evalcore.sqlkit.rewrite_rules.parsed_query import ParsedQuery
 
 #: The stored tables that are read in one kind of place, as often as they are.
 ReadCounter = Callable[[ParsedQuery], Counter[str]]

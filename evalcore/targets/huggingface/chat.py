@@ -2,26 +2,222 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from evalcore.errors import EvalboardError, UsageError
-from evalcore.records import Completion, GenerationRequest, Record, ToolCall, Usage
-from evalcore.targets.huggingface.chat_messages import (
-    NEXT_LINE,
-    Turn,
-    build_turns,
-    flatten_turns,
-    format_turn_lines,
-    iter_turn_variants,
-    wrap_tools,
-)
+from evalcore.records import Completion, GenerationRequest, Message, Record, ToolCall, Usage
+from evalcore.targets.chat_completions import split_thought
 from evalcore.targets.huggingface.load import LoadedModel
-from evalcore.targets.huggingface.response import parse_by_response_template
-from evalcore.targets.huggingface.template import render_chat_template
 from evalcore.targets.huggingface.tool_calls import read_tool_calls
-from evalcore.targets.openai_reply import split_thought
+
+# Conversations in the form that chat templates expect, and the changes for those that refuse it.
+# Two fallbacks are ours. A model without a template gets lines `System: ...`, `User: ...` and
+# `Assistant: ...`. A template that knows no tools gets them described in the system turn, calls
+# as JSON between <tool_call> tags and results between <tool_response> tags.
+
+Turn = dict[str, Any]
+_WORDS = {"system": "System", "user": "User", "assistant": "Assistant"}
+#: Where an answer in lines ends: the model goes on to write the next turn of the user.
+NEXT_LINE = "\nUser:"
+_TOOLS_INTRO = """Functions can be called. To call one, write for each call
+<tool_call>
+{"name": "<function_name>", "arguments": {"<argument>": <value>}}
+</tool_call>
+The functions, described in JSON:"""
+
+
+def build_turns(messages: Sequence[Message]) -> list[Turn]:
+    """The turns as templates take them: arguments of calls as objects, results with the name of
+    their function."""
+    names = {call.id: call.name for message in messages for call in message.tool_calls}
+    return [_build_turn(message, names) for message in messages]
+
+
+def _build_turn(message: Message, names: Mapping[str, str]) -> Turn:
+    turn: Turn = {"role": message.role, "content": message.content}
+    if message.role == "tool":
+        call_id = message.tool_call_id
+        return {**turn, "tool_call_id": call_id, "name": names.get(call_id, "")}
+    if message.reasoning:
+        turn["reasoning_content"] = message.reasoning
+    if message.tool_calls:
+        turn["tool_calls"] = [_build_turn_call(call) for call in message.tool_calls]
+    return turn
+
+
+def _build_turn_call(call: ToolCall) -> Turn:
+    function = {"name": call.name, "arguments": _parse_turn_arguments(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _parse_turn_arguments(text: str) -> Any:
+    """The object that the text of arguments means, the text itself where it means none."""
+    try:
+        arguments = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        return text
+    return arguments if isinstance(arguments, dict) else text
+
+
+def wrap_tools(tools: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Tools in the form of templates; a bare description is wrapped."""
+    return [
+        tool if "function" in tool else {"type": "function", "function": tool} for tool in tools
+    ]
+
+
+def iter_turn_variants(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
+    """The turns as they are, then changed step by step for templates that refuse something: a
+    system turn, turns that do not alternate, calls and results."""
+    yield list(turns)
+    merged = _merge_system_turn(turns)
+    yield merged
+    yield _merge_neighbouring_turns(merged)
+    yield _merge_neighbouring_turns(_merge_system_turn(flatten_turns(turns)))
+
+
+def flatten_turns(turns: Sequence[Turn], tools: Sequence[Mapping[str, Any]] = ()) -> list[Turn]:
+    """The turns with tools, calls and results as text."""
+    changed = [_flatten_turn(turn) for turn in turns]
+    if not tools:
+        return changed
+    listed = "\n".join(json.dumps(tool, ensure_ascii=False) for tool in wrap_tools(tools))
+    offer = f"{_TOOLS_INTRO}\n{listed}"
+    if changed and changed[0]["role"] == "system":
+        first = f"{changed[0]['content']}\n\n{offer}"
+        return [{"role": "system", "content": first}, *changed[1:]]
+    return [{"role": "system", "content": offer}, *changed]
+
+
+def _flatten_turn(turn: Turn) -> Turn:
+    if turn["role"] == "tool":
+        content = f"<tool_response>\n{turn['content']}\n</tool_response>"
+        return {"role": "user", "content": content}
+    calls = [
+        f"<tool_call>\n{json.dumps(call['function'], ensure_ascii=False)}\n</tool_call>"
+        for call in turn.get("tool_calls", ())
+    ]
+    other_fields = {key: value for key, value in turn.items() if key != "tool_calls"}
+    return {**other_fields, "content": "\n".join(filter(None, [turn["content"], *calls]))}
+
+
+def _merge_system_turn(turns: Sequence[Turn]) -> list[Turn]:
+    """The system turn's text before the first turn of the user."""
+    if not turns or turns[0]["role"] != "system":
+        return list(turns)
+    system, *rest = turns
+    for number, turn in enumerate(rest):
+        if turn["role"] == "user":
+            content = f"{system['content']}\n\n{turn['content']}"
+            return [*rest[:number], {**turn, "content": content}, *rest[number + 1 :]]
+    return [{"role": "user", "content": system["content"]}, *rest]
+
+
+def _merge_neighbouring_turns(turns: Sequence[Turn]) -> list[Turn]:
+    """Neighbouring turns of one side as one."""
+    merged: list[Turn] = []
+    for turn in turns:
+        last = merged[-1] if merged else None
+        simple = "tool_calls" not in turn and turn["role"] in ("user", "assistant")
+        if last and simple and last["role"] == turn["role"] and "tool_calls" not in last:
+            merged[-1] = {**last, "content": f"{last['content']}\n\n{turn['content']}"}
+        else:
+            merged.append(turn)
+    return merged
+
+
+def format_turn_lines(turns: Sequence[Turn]) -> str:
+    """Plain turns as lines, up to the place where the model answers."""
+    texts = [f"{_WORDS[turn['role']]}: {turn['content']}" for turn in turns]
+    return "\n".join([*texts, "Assistant:"])
+
+
+# Rendering a chat template so that the same conversation is the same prompt on every day.
+# Templates may ask for today's date by `strftime_now(format)`. A macro of that name is put before
+# such a template, which tells one day for ever: else caches, comparisons and repeats would break
+# at midnight. (Functions given as variables reach no template.)
+
+DAY = datetime(2026, 1, 1, tzinfo=UTC)
+_CLOCK = "strftime_now"
+_FORMATS = re.compile(_CLOCK + r"\(\s*(?:\"([^\"]{1,100})\"|'([^']{1,100})')")
+_MACRO = (
+    "{%- macro strftime_now(format) -%}"
+    "{{ evaluation_day.get(format, evaluation_day.default) }}"
+    "{%- endmacro -%}"
+)
+
+
+def render_chat_template(
+    tokenizer: Any,
+    turns: Sequence[Mapping[str, Any]],
+    tools: Sequence[Mapping[str, Any]] | None,
+    variables: Mapping[str, Any],
+) -> str:
+    """The prompt of a conversation, up to the place where the model answers.
+
+    Raises whatever the template raises.
+    """
+    offered = list(tools) if tools else None
+    template: str = tokenizer.get_chat_template(None, offered)
+    if _CLOCK in template:
+        formats = {
+            double_quoted or single_quoted
+            for double_quoted, single_quoted in _FORMATS.findall(template)
+        }
+        days = {form: DAY.strftime(form) for form in formats} | {"default": DAY.date().isoformat()}
+        variables = {**variables, "evaluation_day": days}
+        template = _MACRO + template
+    text: str = tokenizer.apply_chat_template(
+        list(turns),
+        tools=offered,
+        chat_template=template,
+        tokenize=False,
+        add_generation_prompt=True,
+        **variables,
+    )
+    return text
+
+
+# Reading an answer by the rules that a tokenizer brings along (its `response_template`).
+
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+
+
+def parse_by_response_template(
+    tokenizer: Any,
+    written: str,
+    prompt: str,
+    tools: Sequence[Mapping[str, Any]],
+    first: int,
+) -> tuple[str, str, tuple[ToolCall, ...]] | None:
+    """Text, reasoning and calls (numbered from `first`); None where the tokenizer has no rules, or
+    they do not fit what the model wrote: a call that was cut makes them fail."""
+    if getattr(tokenizer, "response_template", None) is None:
+        return None
+    try:
+        response = tokenizer.parse_response(written, prefix=prompt, tools=list(tools) or None)
+        calls = tuple(
+            _build_template_call(call["function"], first + number)
+            for number, call in enumerate(response.get("tool_calls") or ())
+        )
+        reasoning = next((response[name] for name in _THOUGHTS if response.get(name)), "")
+        text = response.get("content") or ""
+    except Exception:  # the rules come from a model's folder and may fail in any way
+        return None
+    if not isinstance(text, str) or not isinstance(reasoning, str):
+        return None
+    return text, reasoning.strip(), calls
+
+
+def _build_template_call(function: Mapping[str, Any], number: int) -> ToolCall:
+    arguments = function.get("arguments") or {}
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return ToolCall(id=f"call{number:05d}", name=str(function["name"]), arguments=written)
+
 
 #: Tokens of an answer where nobody set a limit.
 DEFAULT_MAX_TOKENS = 2048

@@ -1,13 +1,12 @@
-"""A model and its tokenizer in memory, checked so that nothing is silently random, empty or cut.
-
-Runs in the worker process; torch is imported by `load_checkpoint` itself, after all that can be
-told without.
+"""A model, its tokenizer and adapter in memory, checked so that nothing is silently random, empty
+or cut. torch and transformers are imported inside the functions.
 """
 
 from __future__ import annotations
 
 import logging
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +14,308 @@ from typing import Any
 
 from evalcore.errors import MissingDependency, UsageError
 from evalcore.records import Record
-from evalcore.targets.huggingface import adapter, machine
-from evalcore.targets.huggingface.fetch import fetch_model
-from evalcore.targets.huggingface.model_metadata import QUANTISED, read_metadata
-from evalcore.targets.huggingface.model_ref import ModelRef, locate_model
-from evalcore.targets.huggingface.options import HuggingFaceOptions
-from evalcore.targets.huggingface.preflight import check_loadable
-from evalcore.targets.huggingface.tokenizer import find_turn_end, load_tokenizer, takes_tools
-from evalcore.targets.huggingface.weights import dtype_used, load_auto_config, load_model_weights
+from evalcore.targets.huggingface import machine
+from evalcore.targets.huggingface.machine import check_loadable
+from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError, classify_load_error
+from evalcore.targets.huggingface.model_files import (
+    QUANTISED,
+    ModelMetadata,
+    ModelRef,
+    fetch_model,
+    locate_model,
+    read_header,
+    read_json_object,
+    read_metadata,
+)
+
+# The weights of a model in memory, all of them where they belong.
+
+
+def load_auto_config(folder: Path, options: HuggingFaceOptions, metadata: ModelMetadata) -> Any:
+    """The configuration as transformers understands it; raises LoadError unknown_architecture,
+    remote_code or no_config."""
+    import transformers
+
+    try:
+        return transformers.AutoConfig.from_pretrained(
+            str(folder), trust_remote_code=options.trust_remote_code, local_files_only=True
+        )
+    except Exception as error:  # of many kinds; the words tell
+        load_error = classify_load_error(
+            error, "no_config", f"config.json of {folder} cannot be used"
+        )
+        if load_error.kind == "unknown_architecture":
+            raise LoadError(
+                load_error.kind,
+                f"transformers {transformers.__version__} does not know the architecture "
+                f"{metadata.model_type or metadata.architecture or '(none named)'!r} of "
+                f"{folder}; a "
+                "newer release may",
+            ) from None
+        raise load_error from None
+
+
+def load_model_weights(
+    folder: Path, config: Any, options: HuggingFaceOptions, metadata: ModelMetadata, device: str
+) -> tuple[Any, list[str]]:
+    """The model with all weights in place, and notes on tensors that it does not use.
+
+    Raises LoadError: missing_weights, shape_mismatch, truncated_weights, unknown_architecture,
+    attention_missing, remote_code or no_memory.
+    """
+    arguments: dict[str, Any] = {
+        "config": config,
+        "dtype": _torch_dtype(options, metadata),
+        "trust_remote_code": options.trust_remote_code,
+        "use_safetensors": None if options.allow_pickle else True,
+        "local_files_only": True,
+        "output_loading_info": True,
+    }
+    if options.attn_implementation:
+        arguments["attn_implementation"] = options.attn_implementation
+    quantisation = _build_quantisation(options)
+    if quantisation is not None:
+        arguments["quantization_config"] = quantisation
+    if device != "cpu" or quantisation is not None or metadata.quantised:
+        arguments["device_map"] = {"": device}
+    try:
+        model, loading_info = _select_model_class(config, options).from_pretrained(
+            str(folder), **arguments
+        )
+    except Exception as error:  # of many kinds; the words tell
+        raise classify_load_error(
+            error, "unknown_architecture", f"{folder} cannot be loaded"
+        ) from None
+    return model, _check_loaded(loading_info, folder)
+
+
+def _select_model_class(config: Any, options: HuggingFaceOptions) -> Any:
+    """The class that writes text with a model of a configuration."""
+    import transformers
+
+    for name in ("AutoModelForCausalLM", "AutoModelForImageTextToText"):
+        model_class = getattr(transformers, name)
+        remote = options.trust_remote_code and name in (getattr(config, "auto_map", None) or {})
+        if remote or type(config) in model_class._model_mapping:
+            return model_class
+    if getattr(config, "auto_map", None):
+        raise ValueError("custom code of the model is needed")
+    raise LoadError(
+        "unknown_architecture",
+        f"a model of type {config.model_type!r} does not continue a text; choose a decoder-only "
+        "language model",
+    )
+
+
+def _check_loaded(loading_info: dict[str, Any], folder: Path) -> list[str]:
+    missing, wrong = sorted(loading_info["missing_keys"]), list(loading_info["mismatched_keys"])
+    if wrong:
+        raise LoadError(
+            "shape_mismatch",
+            f"{len(wrong)} tensors of {folder} have other shapes than config.json says, the first "
+            f"is {wrong[0]}; the files belong to different models",
+        )
+    if missing:
+        raise LoadError(
+            "missing_weights",
+            f"{folder} lacks {len(missing)} tensors, the first is {missing[0]}: those layers would "
+            "be random; check that config.json and the weights belong together",
+        )
+    unused = sorted(loading_info["unexpected_keys"])
+    return [f"{len(unused)} stored tensors are not used: {unused[0]}, ..."] if unused else []
+
+
+def _torch_dtype(options: HuggingFaceOptions, metadata: ModelMetadata) -> Any:
+    """The dtype of the weights that are not packed. int8 works on 16-bit input only, and on
+    float32 would convert at each product."""
+    import torch
+
+    if options.dtype in QUANTISED or metadata.quantised in QUANTISED:
+        return torch.bfloat16
+    return "auto" if options.dtype == "auto" else getattr(torch, options.dtype)
+
+
+def _build_quantisation(options: HuggingFaceOptions) -> Any:
+    if options.dtype not in QUANTISED:
+        return None
+    import torch
+    import transformers
+
+    if options.dtype == "int8":
+        return transformers.BitsAndBytesConfig(load_in_8bit=True)
+    return transformers.BitsAndBytesConfig(
+        load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16
+    )
+
+
+def dtype_used(model: Any, options: HuggingFaceOptions, metadata: ModelMetadata) -> str:
+    """The dtype of the weights as they are in memory, in the words of the option."""
+    if options.dtype in QUANTISED:
+        return options.dtype
+    return metadata.quantised or str(model.dtype).removeprefix("torch.")
+
+
+# The tokenizer of a model, refused where it is none: transformers makes an empty one silently.
+
+_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "tekken.json")
+#: A tokenizer knows nearly all tokens that a model embeds; the rest pads to a round number.
+_MIN_SHARE = 0.5
+_PROBE = "weather_of_the_probe"
+
+
+def load_tokenizer(folder: Path, config: Any, trust_remote_code: bool) -> Any:
+    """The tokenizer of a folder, padding on the left. Raises LoadError no_tokenizer,
+    empty_tokenizer or remote_code."""
+    import transformers
+
+    what = f"the tokenizer of {folder} cannot be loaded"
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            str(folder), trust_remote_code=trust_remote_code, local_files_only=True
+        )
+        empty = not tokenizer("a b", add_special_tokens=False)["input_ids"]
+    except Exception as error:  # of many kinds; the words tell
+        problem = classify_load_error(error, "no_tokenizer", what)
+        expected = problem.kind in ("remote_code", "no_tokenizer")
+        raise (problem if expected else LoadError("no_tokenizer", str(problem))) from None
+    embedded = getattr(config.get_text_config(), "vocab_size", None) or 0
+    if empty or len(tokenizer) < max(2, embedded * _MIN_SHARE):
+        raise _build_size_error(folder, len(tokenizer), embedded)
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    tokenizer.padding_side = "left"
+    return tokenizer
+
+
+def _build_size_error(folder: Path, size: int, embedded: int) -> LoadError:
+    if not any((folder / name).is_file() for name in _FILES):
+        return LoadError(
+            "no_tokenizer",
+            f"{folder} holds no tokenizer (tokenizer.json or tokenizer.model); copy the files of "
+            "the base model's tokenizer into it",
+        )
+    return LoadError(
+        "empty_tokenizer",
+        f"the tokenizer of {folder} knows {size} tokens, the model embeds {embedded}; copy the "
+        "files of the right tokenizer",
+    )
+
+
+def takes_tools(tokenizer: Any) -> bool:
+    """Whether the chat template shows the tools it is given."""
+    if not tokenizer.chat_template:
+        return False
+    about = {"type": "object", "properties": {}, "required": []}
+    tool = {"name": _PROBE, "description": "", "parameters": about}
+    try:
+        shown = tokenizer.apply_chat_template(
+            [{"role": "user", "content": "x"}],
+            tools=[{"type": "function", "function": tool}],
+            tokenize=False,
+            add_generation_prompt=True,
+        )
+    except Exception:  # templates raise whatever they like
+        return False
+    return _PROBE in shown
+
+
+def find_turn_end(tokenizer: Any) -> int | None:
+    """The special token with which the chat template closes an answer, None if there is none.
+
+    Settings of fine-tuned models often name the base's end of text only, after which nothing would
+    stop an answer.
+    """
+    if not tokenizer.chat_template:
+        return None
+    turns = [{"role": "user", "content": "x"}, {"role": "assistant", "content": _PROBE}]
+    try:
+        shown = tokenizer.apply_chat_template(turns, tokenize=False)
+    except Exception:  # templates raise whatever they like
+        return None
+    after = tokenizer(shown.rpartition(_PROBE)[2], add_special_tokens=False)["input_ids"]
+    special = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
+    return after[0] if after and after[0] in special else None
+
+
+# A LoRA (PEFT) adapter put onto a loaded model, or a clear refusal.
+
+CONFIG = "adapter_config.json"
+_WEIGHTS_FILE = "adapter_model.safetensors"
+#: Kinds that add prompts in place of changing weights, which batching cannot treat alike.
+_PROMPT_ADAPTERS = frozenset(
+    {"PROMPT_TUNING", "PREFIX_TUNING", "P_TUNING", "ADAPTION_PROMPT", "CPT"}
+)
+
+
+def check_adapter(folder: Path, options: HuggingFaceOptions) -> None:
+    """Raise LoadError for what can be told before loading: adapter_mismatch, pickle_only,
+    missing_weights, truncated_weights."""
+    try:
+        config = read_json_object(folder / CONFIG)
+    except (OSError, ValueError):
+        raise LoadError(
+            "adapter_mismatch",
+            f"{folder} has no readable {CONFIG}; give the folder that PEFT's save_pretrained wrote",
+        ) from None
+    if str(config.get("peft_type")) in _PROMPT_ADAPTERS:
+        raise LoadError(
+            "adapter_mismatch", f"adapters of kind {config['peft_type']} are not supported"
+        )
+    if (folder / _WEIGHTS_FILE).is_file():
+        read_header(folder / _WEIGHTS_FILE)
+    elif not (folder / "adapter_model.bin").is_file():
+        raise LoadError("missing_weights", f"{folder} holds no {_WEIGHTS_FILE}")
+    elif not options.allow_pickle:
+        raise LoadError(
+            "pickle_only",
+            f"{folder} holds its weights as pickle only, which can run code when read; convert "
+            "them, or set the option allow_pickle to true if you trust them",
+        )
+
+
+def read_base_model(folder: Path) -> str:
+    """The name of the model for which a checked adapter was made, empty where it does not say."""
+    return str(read_json_object(folder / CONFIG).get("base_model_name_or_path") or "")
+
+
+def apply_adapter(model: Any, folder: Path, merge: bool) -> Any:
+    """The model with the adapter of a folder, merged into its weights where `merge`: faster, and
+    in 16 bit rounded once more.
+
+    Raises LoadError adapter_mismatch where any tensor of the adapter finds no place or any place
+    no tensor: PEFT would leave it out with a warning at most.
+    """
+    import peft
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what they would say is checked below
+            wrapped = peft.PeftModel.from_pretrained(model, str(folder), low_cpu_mem_usage=False)
+            load_result = wrapped.load_adapter(str(folder), "default")
+    except Exception as error:  # a library's many ways to say that they do not fit
+        load_error = classify_load_error(error, "adapter_mismatch", "the adapter cannot be loaded")
+        if load_error.kind in ("shape_mismatch", "unknown_architecture"):
+            raise _build_mismatch_error(folder, str(error)) from None
+        raise load_error from None
+    unmatched = [*load_result.missing_keys, *load_result.unexpected_keys]
+    if unmatched:
+        raise _build_mismatch_error(
+            folder, f"{len(unmatched)} tensors do not fit, the first is {unmatched[0]}"
+        )
+    return wrapped.merge_and_unload() if merge else wrapped
+
+
+def _build_mismatch_error(folder: Path, reason: str) -> LoadError:
+    short = " ".join(reason.split())[:300]
+    return LoadError(
+        "adapter_mismatch",
+        f"the adapter {folder} was made for another model; its {CONFIG} names the base ({short})",
+    )
+
+
+# A model and its tokenizer in memory, checked so that nothing is silently random, empty or cut.
+# Runs in the worker process; torch is imported by `load_checkpoint` itself, after all that can be
+# told without.
 
 #: Taken as the context of a model that states none (state-space models have no limit).
 _UNSTATED_CONTEXT = 131_072
@@ -88,10 +381,10 @@ def load_checkpoint(
     if adapter_folder is not None:
         progress(f"adding the adapter {options.adapter}")
         merge = not metadata.quantised and options.dtype not in QUANTISED
-        model = adapter.apply_adapter(model, adapter_folder, merge)
+        model = apply_adapter(model, adapter_folder, merge)
         notes += _base_mismatch_notes(adapter_folder, model_ref)
     model.eval()
-    from evalcore.targets.huggingface.self_check import needs_single_rows  # needs torch
+    from evalcore.targets.huggingface.generate import needs_single_rows
 
     single_rows = needs_single_rows(model)
     notes += [_SINGLE_ROWS_NOTE] if single_rows else []
@@ -126,14 +419,14 @@ def collect_end_ids(model: Any, tokenizer: Any) -> frozenset[int]:
 def _fetch_adapter(options: HuggingFaceOptions, progress: Callable[[str], None]) -> Path | None:
     if not options.adapter:
         return None
-    folder = fetch_model(locate_model(options.adapter, config=adapter.CONFIG), options, progress)
-    adapter.check_adapter(folder, options)
+    folder = fetch_model(locate_model(options.adapter, config=CONFIG), options, progress)
+    check_adapter(folder, options)
     return folder
 
 
 def _base_mismatch_notes(adapter_folder: Path, model_ref: ModelRef) -> list[str]:
     """A note where an adapter fits by shape, but names another base by the end of its path."""
-    base = adapter.read_base_model(adapter_folder)
+    base = read_base_model(adapter_folder)
     same = not base or Path(base).name == Path(model_ref.reference).name
     return [] if same else [f"the adapter says that it was made for {base!r}"]
 

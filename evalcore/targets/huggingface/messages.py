@@ -1,13 +1,125 @@
-"""What the process of a model and its parent tell each other, as frames on a pipe."""
+"""What the process of a model and its parent tell each other: the options of an `hf:` target,
+orders and events as frames on a pipe, and why a model cannot be loaded.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Literal
 
 import msgspec
 
-from evalcore.records import Completion, FailureKind, GenerationRequest, Record
-from evalcore.targets.huggingface.options import HuggingFaceOptions
+from evalcore.errors import UsageError
+from evalcore.records import (
+    Completion,
+    FailureKind,
+    GenerationRequest,
+    Record,
+    Sampling,
+    TargetSpec,
+)
+
+# Options of an `hf:` target: where and how a model runs, and how it answers.
+
+Dtype = Literal["auto", "float32", "float16", "bfloat16", "int8", "int4"]
+_DEVICE = re.compile(r"auto|cpu|cuda(:\d{1,3})?")
+#: Other names of a dtype that configurations in use hold.
+_DTYPES = {"fp32": "float32", "fp16": "float16", "half": "float16", "bf16": "bfloat16"}
+
+
+class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
+    """Options of a target; numbers may come as text.
+
+    `dtype` auto is that of the checkpoint; int8 and int4 quantise while loading. `batch_size` 0 is
+    as many as `batch_tokens` allow, 1 the exact mode; `batch_tokens` 0 is the device's default,
+    `threads` 0 OMP_NUM_THREADS or the physical cores, `context` (tokens) 0 the model's own.
+    `trust_remote_code` lets code beside the weights run, `allow_pickle` weights that may hold code.
+    `max_new_tokens` is another name of `max_tokens`.
+    """
+
+    device: str = "auto"
+    dtype: Dtype = "auto"
+    adapter: str = ""
+    revision: str = ""
+    attn_implementation: str = ""
+    trust_remote_code: bool = False
+    allow_pickle: bool = False
+    batch_size: int = 0
+    batch_tokens: int = 0
+    threads: int = 0
+    context: int = 0
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    max_new_tokens: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    asking: Literal["auto", "native", "prompt", "json"] = "auto"
+
+    @property
+    def sampling(self) -> Sampling:
+        return Sampling(
+            temperature=self.temperature,
+            top_p=self.top_p,
+            max_tokens=self.max_tokens or self.max_new_tokens,
+            seed=self.seed,
+            stop=self.stop,
+        )
+
+
+def read_huggingface_options(spec: TargetSpec) -> HuggingFaceOptions:
+    """The options of a spec, converted; raises UsageError naming the one that is wrong."""
+    values = dict(spec.options)
+    names = HuggingFaceOptions.__struct_fields__
+    for name in values:
+        if name not in names:
+            raise UsageError(f"{spec.key}: unknown option {name!r}; known: {', '.join(names)}")
+    if isinstance(values.get("stop"), str):
+        values["stop"] = _parse_stop_option(values["stop"])
+    if isinstance(values.get("dtype"), str):
+        plain = values["dtype"].removeprefix("torch.")
+        values["dtype"] = _DTYPES.get(plain, plain)
+    try:
+        options = msgspec.convert(values, HuggingFaceOptions, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{spec.key}: option not understood: {error}") from None
+    problem = _find_option_problem(options)
+    if problem:
+        raise UsageError(f"{spec.key}: option {problem}")
+    return options
+
+
+def _parse_stop_option(text: str) -> Any:
+    """A list typed as JSON on a command line; other text is one stop string."""
+    try:
+        decoded = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        decoded = text
+    return decoded if isinstance(decoded, list) else [text]
+
+
+def _find_option_problem(options: HuggingFaceOptions) -> str:
+    """What is wrong with the values, empty if nothing is."""
+    if not _DEVICE.fullmatch(options.device):
+        return f"device is auto, cpu, cuda or cuda:N, not {options.device!r}"
+    for name in ("batch_size", "batch_tokens", "threads", "context"):
+        if getattr(options, name) < 0:
+            return f"{name} must be 0 or more"
+    for name in ("max_tokens", "max_new_tokens"):
+        limit = getattr(options, name)
+        if limit is not None and limit < 1:
+            return f"{name} must be 1 or more"
+    both = (options.max_tokens, options.max_new_tokens)
+    if None not in both and both[0] != both[1]:
+        return "max_tokens and max_new_tokens mean the same; give one of them"
+    if options.temperature is not None and not 0 <= options.temperature < float("inf"):
+        return "temperature must be 0 or more"
+    if options.top_p is not None and not 0 < options.top_p <= 1:
+        return "top_p must be more than 0 and at most 1"
+    return "stop must hold no empty text" if "" in options.stop else ""
+
+
+# What the process of a model and its parent tell each other, as frames on a pipe.
 
 
 class StartOrder(Record, frozen=True):
@@ -91,3 +203,101 @@ def read_order(frame: bytes) -> WorkerOrder:
 def read_event(frame: bytes) -> WorkerEvent:
     """A message of the process; raises msgspec.DecodeError."""
     return _event_decoder.decode(frame)
+
+
+# Why a model cannot be loaded: one kind per cause, each with a remedy in its text.
+
+LoadErrorKind = Literal[
+    "path_missing",  # no such folder, file or model on the Hub
+    "no_config",
+    "unknown_architecture",
+    "no_tokenizer",
+    "empty_tokenizer",  # far fewer tokens than the model embeds
+    "pickle_only",  # weights that can run code when they are read
+    "missing_weights",  # layers would stay random
+    "truncated_weights",
+    "shape_mismatch",
+    "remote_code",
+    "no_memory",
+    "no_device",
+    "dtype_unsupported",
+    "adapter_mismatch",
+    "offline_missing",
+    "attention_missing",
+]
+
+
+class LoadError(UsageError):
+    """A model that cannot be loaded. `kind` is stable, for machines; the text is for people."""
+
+    def __init__(self, kind: LoadErrorKind, text: str) -> None:
+        self.kind = kind
+        super().__init__(text)
+
+
+# What went wrong inside a library while it loaded a model, as one of our kinds.
+# The libraries tell causes apart by the words of their messages alone, so the table matches
+# those; what no row knows becomes a LoadError of the stage's own kind, with the original words.
+
+_CAUSES: tuple[tuple[str, LoadErrorKind, str], ...] = (
+    (
+        r"trust_remote_code|custom code",
+        "remote_code",
+        "the model needs code that lies beside its weights; read that code, and if you trust it "
+        "set the option trust_remote_code to true",
+    ),
+    (
+        r"out of memory|can't allocate memory|MemoryError|not enough memory",
+        "no_memory",
+        "the memory does not suffice; choose a smaller dtype (int8, int4), another device or a "
+        "smaller model",
+    ),
+    (
+        r"flash.?attn|flash.?attention|attn_implementation|attention implementation",
+        "attention_missing",
+        "this attention is not installed or does not fit the model; leave the option "
+        "attn_implementation out, or set it to sdpa or eager",
+    ),
+    (
+        r"not compiled with CUDA|no CUDA GPUs|invalid device ordinal|no NVIDIA driver",
+        "no_device",
+        "PyTorch finds no such device here; set the option device to cpu or auto",
+    ),
+    (
+        r"incomplete metadata|file not fully covered|header.{0,20}(too large|invalid|deserializ)",
+        "truncated_weights",
+        "a file of weights is cut off; copy or download it again",
+    ),
+    (
+        r"ignore_mismatched_sizes|size mismatch|shapes? mismatch|mismatched",
+        "shape_mismatch",
+        "the weights have other shapes than config.json says; they belong to another model",
+    ),
+    (
+        r"Unrecognized (model|configuration)|does not recognize this architecture|model type",
+        "unknown_architecture",
+        "the installed transformers does not know this architecture; a newer release may",
+    ),
+    (
+        r"no file named .*(safetensors|bin)",
+        "missing_weights",
+        "the folder holds no weights that may be read; convert them to safetensors",
+    ),
+)
+
+
+def classify_load_error(error: BaseException, stage: LoadErrorKind, what: str) -> LoadError:
+    """The LoadError that an exception of a library means; `stage` is its kind where no words tell,
+    `what` begins the text."""
+    if isinstance(error, LoadError):
+        return error
+    message = f"{type(error).__name__}: {error}"
+    for words, kind, remedy in _CAUSES:
+        if re.search(words, message, re.IGNORECASE | re.DOTALL):
+            return LoadError(kind, f"{what}: {remedy} ({_shorten_message(message)})")
+    return LoadError(stage, f"{what}: {_shorten_message(message)}")
+
+
+def _shorten_message(message: str) -> str:
+    line = " ".join(message.split())
+    return line if len(line) <= 300 else f"{line[:299]}…"

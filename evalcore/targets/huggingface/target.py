@@ -6,23 +6,295 @@ gathers them into batches (`scheduler`), and its state is found in the card whil
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import contextlib
+import itertools
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 import msgspec
 
-from evalcore.errors import UsageError
-from evalcore.records import Completion, GenerationRequest, TargetSpec, content_hash
-from evalcore.secrets import Secrets, redact_completion
+import evalcore
+from evalcore.access.secrets import Secrets, redact_completion
+from evalcore.errors import TargetFailure, UsageError
+from evalcore.records import (
+    Completion,
+    Failure,
+    GenerationRequest,
+    Record,
+    TargetSpec,
+    content_hash,
+)
 from evalcore.settings import Settings
 from evalcore.targets.base import TargetInfo
+from evalcore.targets.chat_completions import derive_epoch_seed, merge_sampling
 from evalcore.targets.huggingface import machine
-from evalcore.targets.huggingface.messages import StartOrder, StatsEvent
-from evalcore.targets.huggingface.model_ref import ModelRef, locate_model
-from evalcore.targets.huggingface.options import HuggingFaceOptions, read_huggingface_options
-from evalcore.targets.huggingface.process import ModelProcess
-from evalcore.targets.openai_request import derive_epoch_seed, merge_sampling
+from evalcore.targets.huggingface.messages import (
+    AnswerEvent,
+    AskOrder,
+    CancelOrder,
+    FailedEvent,
+    HuggingFaceOptions,
+    LoadError,
+    LoadErrorKind,
+    LoadingEvent,
+    ReadyEvent,
+    RefusedEvent,
+    StartOrder,
+    StatsEvent,
+    WorkerEvent,
+    read_event,
+    read_huggingface_options,
+)
+from evalcore.targets.huggingface.model_files import ModelRef, locate_model
+
+# The parent's side of a model's process: start it, ask it, see it die, end it.
+# A process that dies is started once more with half the budget, and the requests that it had are
+# sent again, each at most once. When it dies again before it has answered anything, they fail as
+# our own failure, never as the model's. `close` kills the whole process group.
+
+WORKER = "evalcore.targets.huggingface.worker"
+_MAX_SENDS = 2  # times that a request is sent
+_MAX_MESSAGE_BYTES = 64 * 2**20  # bytes of one message that are read
+_KILL_TIMEOUT = 1.0  # seconds that a killed process may take to be gone
+_QUIET = {
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "TRANSFORMERS_VERBOSITY": "error",
+}
+#: Variables that hold keys; of them only the Hub's are handed on.
+_KEY_VARIABLE = re.compile(r"(?i)key|token|secret|passw|credential")
+_INHERITED_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "TOKENIZERS_PARALLELISM")
+
+
+@dataclass
+class _PendingRequest:
+    request: GenerationRequest
+    answer: asyncio.Future[Completion]
+    sent: int = 0
+
+
+class ModelProcess:
+    """One model in a process of its own. `told` is given each `StatsEvent`; `keys` are variables
+    for the process beside those of this environment; `module` is the one that is run, `WORKER` if
+    empty."""
+
+    def __init__(
+        self,
+        start: StartOrder,
+        on_stats: Callable[[StatsEvent], None],
+        keys: Mapping[str, str] | None = None,
+        module: str = "",
+    ) -> None:
+        self._start, self._on_stats, self._keys = start, on_stats, keys or {}
+        self._module = module or WORKER
+        self._pending: dict[str, _PendingRequest] = {}
+        self._numbers = itertools.count()
+        self._process: asyncio.subprocess.Process | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._ready = False
+        self._dead = ""
+        self._answered = 0
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process that runs now."""
+        return self._process.pid if self._process else None
+
+    async def open(self, progress: Callable[[str], None]) -> dict[str, Any]:
+        """Start it and wait until the model is loaded: its report. Raises LoadError or UsageError
+        with what the process said; a process that dies while it loads is not started again."""
+        try:
+            await self._spawn_worker()
+            report = await self._wait_until_loaded(progress)
+        except BaseException:
+            await self.close()
+            raise
+        self._task = asyncio.create_task(self._follow_events())
+        return report
+
+    async def request_completion(self, request: GenerationRequest) -> Completion:
+        """An answer; raises TargetFailure. Cancelling the caller cancels the request."""
+        if self._dead:
+            raise TargetFailure(Failure(kind="environment", message=self._dead))
+        number = str(next(self._numbers))
+        pending = _PendingRequest(request, asyncio.get_running_loop().create_future())
+        self._pending[number] = pending
+        try:
+            if self._ready:
+                self._send_pending(number, pending)
+            return await pending.answer
+        except asyncio.CancelledError:
+            if self._ready:
+                self._write_message(CancelOrder(number))
+            raise
+        finally:
+            self._pending.pop(number, None)
+
+    async def close(self) -> None:
+        """Kill the process and wait until it is gone; safe to call twice."""
+        self._dead = self._dead or "the model's process was closed"
+        self._ready = False
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+        await self._kill_worker()
+        self._fail_all()
+
+    async def _spawn_worker(self) -> None:
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            self._module,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            start_new_session=True,
+            env=_build_worker_environment(self._keys),
+        )
+        self._answered = 0
+        self._write_message(self._start)
+
+    async def _wait_until_loaded(self, progress: Callable[[str], None]) -> dict[str, Any]:
+        while True:
+            event = await self._read_next_event()
+            if isinstance(event, LoadingEvent):
+                progress(event.line)
+            elif isinstance(event, ReadyEvent):
+                self._ready = True
+                return event.report
+            elif isinstance(event, RefusedEvent):
+                if event.kind in get_args(LoadErrorKind):
+                    raise LoadError(cast(LoadErrorKind, event.kind), event.message)
+                raise UsageError(event.message)
+            elif event is None:
+                raise UsageError(
+                    f"the process that loads the model ended: {await self._describe_exit()}"
+                )
+
+    async def _follow_events(self) -> None:
+        """Give the answers to those who wait, and start a process that died once more."""
+        while True:
+            while (event := await self._read_next_event()) is not None:
+                self._handle_event(event)
+            self._ready = False
+            cause = await self._describe_exit()
+            if not self._answered and self._start.halved:
+                break
+            self._start = msgspec.structs.replace(self._start, halved=self._start.halved + 1)
+            self._fail_pending(
+                f"the model's process died twice with this request: {cause}", _MAX_SENDS
+            )
+            try:
+                await self._spawn_worker()
+                await self._wait_until_loaded(lambda line: None)
+            except (UsageError, OSError) as problem:
+                cause = str(problem)
+                break
+            for number, pending in list(self._pending.items()):
+                self._send_pending(number, pending)
+        self._dead = f"the model's process died: {cause}"
+        self._fail_all()
+        await self._kill_worker()
+
+    def _handle_event(self, event: WorkerEvent) -> None:
+        if isinstance(event, StatsEvent):
+            self._on_stats(event)
+        elif isinstance(event, AnswerEvent | FailedEvent):
+            self._answered += 1
+            pending = self._pending.get(event.id)
+            if pending is None or pending.answer.done():
+                return
+            if isinstance(event, AnswerEvent):
+                pending.answer.set_result(event.completion)
+            else:
+                failure = Failure(kind=event.kind, message=event.message)
+                pending.answer.set_exception(TargetFailure(failure))
+
+    def _send_pending(self, number: str, pending: _PendingRequest) -> None:
+        pending.sent += 1
+        self._write_message(AskOrder(number, pending.request))
+
+    def _write_message(self, message: Record) -> None:
+        """What a dying process does not read is sent again to the next."""
+        pipe = self._process.stdin if self._process else None
+        if pipe is None or pipe.is_closing():
+            return
+        body = msgspec.json.encode(message)  # unlike `to_json` it leaves the keys of tools in order
+        with contextlib.suppress(OSError):
+            pipe.write(len(body).to_bytes(4, "big") + body)
+
+    async def _read_next_event(self) -> WorkerEvent | None:
+        """The next message, None where the process is gone or talks nonsense."""
+        pipe = self._process.stdout if self._process else None
+        if pipe is None:
+            return None
+        try:
+            length = int.from_bytes(await pipe.readexactly(4), "big")
+            return (
+                read_event(await pipe.readexactly(length)) if length <= _MAX_MESSAGE_BYTES else None
+            )
+        except (asyncio.IncompleteReadError, OSError, msgspec.DecodeError):
+            return None
+
+    async def _describe_exit(self) -> str:
+        """End the process and say how it ended."""
+        process = self._process
+        if process is None:
+            return "it was not started"
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), _KILL_TIMEOUT)
+        status = process.returncode
+        await self._kill_worker()
+        if status is None:
+            return "it closed its pipe"
+        if status == -signal.SIGKILL:
+            return "killed, as the system does when memory runs out"
+        return (signal.strsignal(-status) or "") if status < 0 else f"exit status {status}"
+
+    async def _kill_worker(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                if sys.platform == "win32":
+                    process.kill()
+                else:
+                    os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), _KILL_TIMEOUT)
+
+    def _fail_all(self) -> None:
+        self._fail_pending(self._dead, 0)
+
+    def _fail_pending(self, message: str, sent: int) -> None:
+        """Fail the requests that were sent at least so often."""
+        failure = Failure(kind="environment", message=message)
+        for pending in self._pending.values():
+            if pending.sent >= sent and not pending.answer.done():
+                pending.answer.set_exception(TargetFailure(failure))
+
+
+def _build_worker_environment(keys: Mapping[str, str]) -> dict[str, str]:
+    """This environment without the keys of other services, and with the project importable."""
+    inherited = {
+        n: v
+        for n, v in os.environ.items()
+        if n in _INHERITED_VARIABLES or not _KEY_VARIABLE.search(n)
+    }
+    root = str(Path(evalcore.__file__).resolve().parent.parent)
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
+    return {**_QUIET, **inherited, **keys, "PYTHONPATH": path}
+
 
 _WIDTH = {"cpu": 64, "cuda": 512}  # requests that the batches can make use of
 _EXACT_WIDTH = 4

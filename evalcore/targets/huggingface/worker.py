@@ -20,10 +20,10 @@ import msgspec
 
 from evalcore.errors import EvalboardError
 from evalcore.records import from_json
-from evalcore.sandbox.frames import read_frame, write_frame
+from evalcore.sandbox.worker_process import read_frame, write_frame
 from evalcore.targets.huggingface.load import load_checkpoint
-from evalcore.targets.huggingface.load_errors import LoadError
 from evalcore.targets.huggingface.messages import (
+    LoadError,
     LoadingEvent,
     ReadyEvent,
     RefusedEvent,
@@ -32,7 +32,7 @@ from evalcore.targets.huggingface.messages import (
     WorkerOrder,
     read_order,
 )
-from evalcore.targets.huggingface.model_ref import locate_model
+from evalcore.targets.huggingface.model_files import locate_model
 
 if TYPE_CHECKING:
     from evalcore.targets.huggingface.service import ModelService

@@ -13,9 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 from evalcore.benchmarks.bfcl.categories import Language
-from evalcore.benchmarks.bfcl.checker.finding import Finding
-from evalcore.benchmarks.bfcl.checker.types import TYPES, convert_value, expected_type
-from evalcore.benchmarks.bfcl.checker.values import normalize_string
+from evalcore.benchmarks.bfcl.checker.arguments import (
+    TYPES,
+    Finding,
+    convert_value,
+    expected_type,
+    normalize_string,
+)
 from evalcore.benchmarks.bfcl.decode.call import Call, shorten_repr
 from evalcore.records import Record
 

@@ -1,15 +1,15 @@
-"""The controller of a greenhouse: zones with a climate, water, batches of plants, a harvest store.
-
-Temperatures are in degrees Celsius, water in litres, moisture in percent, weights in grams, days
-are ISO dates counted from the scenario's `today`, which never changes.
-"""
+"""The simulated API `Greenhouse`: its scenario, its stock, and its tools."""
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from typing import TypedDict
 
-from evalcore.benchmarks.bfcl.simulated.arguments import (
+from evalcore.benchmarks.bfcl.simulated import (
     Answer,
+    Count,
+    Day,
+    Days,
     build_error_answer,
     check_folded_text,
     check_integer,
@@ -17,8 +17,131 @@ from evalcore.benchmarks.bfcl.simulated.arguments import (
     check_text,
     parse_scenario,
 )
-from evalcore.benchmarks.bfcl.simulated.greenhouse_state import GreenhouseScenario
-from evalcore.benchmarks.bfcl.simulated.greenhouse_stock import add_batches, add_readings
+from evalcore.records import Record
+
+# The state of a greenhouse as JSON data: degrees Celsius, litres, percent, grams, ISO dates.
+
+
+class Zone(TypedDict):
+    name: str
+    target_celsius: float
+    measured_celsius: float
+    vents_percent: int
+    moisture_percent: float
+    capacity_trays: Count
+
+
+class Crop(TypedDict):
+    days_to_harvest: Days
+    min_celsius: float
+    max_celsius: float
+    grams_per_tray: int
+
+
+class Batch(TypedDict):
+    crop: str
+    zone_id: str
+    trays: int
+    sown: Day
+    ready: Day
+
+
+class Plan(TypedDict):
+    litres: float
+    every_days: int
+
+
+class Alarm(TypedDict):
+    low: float
+    high: float
+
+
+class Reading(TypedDict):
+    at: str
+    celsius: float
+    moisture_percent: float
+
+
+class GreenhouseScenario(Record, frozen=True):
+    """What a greenhouse starts from; `plans`, `alarms` and `logs` are by zone."""
+
+    today: Day = "2031-03-03"
+    tank_litres: float = 0.0
+    tank_capacity: float = 500.0
+    zones: dict[str, Zone] = {}
+    crops: dict[str, Crop] = {}
+    batches: dict[str, Batch] = {}
+    plans: dict[str, Plan] = {}
+    alarms: dict[str, Alarm] = {}
+    stock_grams: dict[str, int] = {}
+    logs: dict[str, list[Reading]] = {}
+
+
+# The rest of a big greenhouse: rows that a long-context scenario adds around its own.
+# Everything follows from the row's number, so that the stock is the same every time.
+
+BATCHES = 400
+READINGS = 672  # a week, every quarter of an hour
+
+
+def add_batches(
+    zones: dict[str, Zone], crops: dict[str, Crop], batches: dict[str, Batch], today: str
+) -> None:
+    """Add BATCHES batches of one tray, spread over every crop and zone that suits it.
+
+    The zones grow by as many trays, so that the free room stays what it was. All were sown in the
+    last days and none is ready.
+    """
+    pairs = [
+        (crop, zone_id)
+        for crop, sheet in sorted(crops.items())
+        for zone_id, zone in sorted(zones.items())
+        if sheet["min_celsius"] <= zone["target_celsius"] <= sheet["max_celsius"]
+    ]
+    for row in range(BATCHES if pairs else 0):
+        crop, zone_id = pairs[row % len(pairs)]
+        days = crops[crop]["days_to_harvest"]
+        sown = date.fromisoformat(today) - timedelta(days=row * 11 % max(1, min(days, 40)))
+        batches[f"{crop}-{zone_id}-x{row:03}"] = {
+            "crop": crop,
+            "zone_id": zone_id,
+            "trays": 1,
+            "sown": sown.isoformat(),
+            "ready": (sown + timedelta(days=days)).isoformat(),
+        }
+        zones[zone_id]["capacity_trays"] += 1
+
+
+def add_readings(zones: dict[str, Zone], logs: dict[str, list[Reading]], today: str) -> None:
+    """Put the READINGS of the week before `today` around those that a log has already.
+
+    A reading of the scenario replaces the one of the same time (`YYYY-MM-DD HH:MM`). The others
+    stay within 3 degrees and 4 percent of what the zone shows.
+    """
+    start = datetime.fromisoformat(f"{today}T00:00") - timedelta(minutes=15 * READINGS)
+    for zone_index, (zone_id, zone) in enumerate(sorted(zones.items())):
+        rows = {}
+        for row in range(READINGS):
+            at = (start + timedelta(minutes=15 * row)).isoformat(" ", "minutes")
+            wave = (row * 7 + zone_index * 3) % 61 - 30
+            rows[at] = _build_reading(at, zone, wave)
+        rows |= {reading["at"]: reading for reading in logs.get(zone_id, [])}
+        logs[zone_id] = [rows[at] for at in sorted(rows)]
+
+
+def _build_reading(at: str, zone: Zone, wave: int) -> Reading:
+    return {
+        "at": at,
+        "celsius": round(zone["measured_celsius"] + wave / 10, 1),
+        "moisture_percent": round(
+            min(100.0, max(0.0, zone["moisture_percent"] + wave * 2 / 15)), 1
+        ),
+    }
+
+
+# The controller of a greenhouse: zones with a climate, water, batches of plants, a harvest store.
+# Temperatures are in degrees Celsius, water in litres, moisture in percent, weights in grams,
+# days are ISO dates counted from the scenario's `today`, which never changes.
 
 #: While the heating runs, the vents may be open this far at most.
 VENTS_WHILE_HEATING = 30

@@ -1,16 +1,15 @@
-"""The desk of a lending library: titles, copies, members, loans, holds and fees.
-
-Days are ISO dates, money is in cents. A due date is counted from the scenario's `today`, which
-never changes.
-"""
+"""The simulated API `LibraryDesk`: its scenario, its stock, and its tools."""
 
 from __future__ import annotations
 
 from datetime import date, timedelta
-from typing import Literal
+from typing import Literal, TypedDict
 
-from evalcore.benchmarks.bfcl.simulated.arguments import (
+from evalcore.benchmarks.bfcl.simulated import (
     Answer,
+    Day,
+    DayOrEmpty,
+    Days,
     build_error_answer,
     check_folded_text,
     check_integer,
@@ -18,8 +17,119 @@ from evalcore.benchmarks.bfcl.simulated.arguments import (
     fold_text,
     parse_scenario,
 )
-from evalcore.benchmarks.bfcl.simulated.library_state import Copy, LibraryScenario, Member
-from evalcore.benchmarks.bfcl.simulated.library_stock import add_stock
+from evalcore.records import Record
+
+# The state of a lending library as JSON data; days are ISO dates, money is in cents.
+
+
+class Title(TypedDict):
+    title: str
+    subject: str
+    year: int
+
+
+class Copy(TypedDict):
+    """`member_id` is the borrower, or whom a kept copy waits for; `due` is empty unless lent."""
+
+    title_id: str
+    shelf: str
+    status: Literal["on shelf", "lent", "kept"]
+    member_id: str
+    due: DayOrEmpty
+    renewals: int
+
+
+class Member(TypedDict):
+    name: str
+    card_expires: Day
+    fees_cents: int
+
+
+class LibraryScenario(Record, frozen=True):
+    """What a desk starts from; `holds` are the members that wait for a title, first come first."""
+
+    today: Day = "2031-03-03"
+    loan_days: Days = 21
+    loan_limit: int = 5
+    late_fee_cents: int = 20
+    fee_limit_cents: int = 1000
+    titles: dict[str, Title] = {}
+    copies: dict[str, Copy] = {}
+    members: dict[str, Member] = {}
+    holds: dict[str, list[str]] = {}
+
+
+# The rest of a big library: rows that a long-context scenario adds around the ones it is about.
+# Everything follows from the row's number, so that the stock is the same every time.
+
+ROWS = 600
+LONGEST_DELAY_DAYS = 89
+
+_FIRST = ("Amber", "Broken", "Distant", "Early", "Frozen", "Gentle", "Hollow", "Ivory", "Quiet")
+_SECOND = ("Bridges", "Canals", "Dunes", "Engines", "Ferries", "Gables", "Harbours", "Islands")
+_THIRD = ("at Dawn", "by Night", "in Spring", "of the East", "of the North", "over Time")
+_FOURTH = ("", ": A Primer", ": Notes")
+_SUBJECTS = ("archives", "bridges", "coasts", "design", "engines", "folklore")
+_NAMES = ("Aino", "Bela", "Cleo", "Dario", "Edda", "Femke", "Goran", "Hilla", "Imre", "Juno")
+_PLACES = ("Alder", "Birch", "Cedar", "Elm", "Hazel", "Larch", "Maple", "Rowan", "Thorn", "Yew")
+
+
+def add_stock(
+    titles: dict[str, Title], copies: dict[str, Copy], members: dict[str, Member], newest_due: str
+) -> None:
+    """Add ROWS titles with a copy each and as many members, under ids from 5000 on.
+
+    Every second copy is lent and 1 to LONGEST_DELAY_DAYS days late, `newest_due` being one day
+    late. Rows that are there already stay as they are.
+    """
+    last = date.fromisoformat(newest_due)
+    for row in range(ROWS):
+        number = 5000 + row
+        due = last - timedelta(days=row * 37 % LONGEST_DELAY_DAYS)
+        lent = row % 2 == 0
+        titles.setdefault(
+            f"T{number}",
+            {
+                "title": _build_title(row),
+                "subject": _SUBJECTS[row % len(_SUBJECTS)],
+                "year": 1950 + row * 7 % 80,
+            },
+        )
+        copies.setdefault(
+            f"C{number}",
+            {
+                "title_id": f"T{number}",
+                "shelf": f"{'KLMNPQ'[row % 6]}{1 + row // 6}",
+                "status": "lent" if lent else "on shelf",
+                "member_id": f"M{number}" if lent else "",
+                "due": due.isoformat() if lent else "",
+                "renewals": row // 2 % 3 if lent else 0,
+            },
+        )
+        members.setdefault(
+            f"M{number}",
+            {
+                "name": _build_member_name(row),
+                "card_expires": (last + timedelta(days=30 + row)).isoformat(),
+                "fees_cents": row * 13 % 400,
+            },
+        )
+
+
+def _build_title(row: int) -> str:
+    first, rest = row % 9, row // 9
+    second, rest = rest % 8, rest // 8
+    return f"{_FIRST[first]} {_SECOND[second]} {_THIRD[rest % 6]}{_FOURTH[rest // 6 % 3]}"
+
+
+def _build_member_name(row: int) -> str:
+    house = 1 + row // 100
+    return f"{_NAMES[row % 10]} of {house} {_PLACES[row // 10 % 10]} Lane"
+
+
+# The desk of a lending library: titles, copies, members, loans, holds and fees.
+# Days are ISO dates, money is in cents. A due date is counted from the scenario's `today`, which
+# never changes.
 
 MAX_RENEWALS = 2
 

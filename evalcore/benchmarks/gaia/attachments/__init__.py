@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from evalcore.benchmarks.gaia.attachments.attachment_text import (
-    AttachmentText,
-    read_attachment_text,
-    to_data_url,
-)
 from evalcore.benchmarks.gaia.attachments.read_request import ReadRequest, Unreadable, sanitize_text
-from evalcore.benchmarks.gaia.attachments.reader_process import (
+from evalcore.benchmarks.gaia.attachments.reader_client import (
+    AttachmentText,
     close_readers,
     list_archive_members,
     read_attachment_bytes,
+    read_attachment_text,
     read_content,
+    to_data_url,
 )
 
 __all__ = [

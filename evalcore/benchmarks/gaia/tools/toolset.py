@@ -16,10 +16,16 @@ from evalcore.benchmarks.gaia.attachments import (
     read_attachment_bytes,
     sanitize_text,
 )
-from evalcore.benchmarks.gaia.tools import calculator, python_tool, web
-from evalcore.benchmarks.gaia.tools import files as file_tools
-from evalcore.benchmarks.gaia.tools.python_tool import cut_middle
-from evalcore.benchmarks.gaia.tools.tool import Tool, ToolError, text_tool, validate_arguments
+from evalcore.benchmarks.gaia.tools import (
+    Tool,
+    ToolError,
+    local_tools,
+    text_tool,
+    validate_arguments,
+    web_tools,
+)
+from evalcore.benchmarks.gaia.tools import local_tools as file_tools
+from evalcore.benchmarks.gaia.tools.local_tools import cut_middle
 from evalcore.closing import Closing
 from evalcore.errors import UsageError
 
@@ -46,7 +52,7 @@ class Toolset(Closing):
         self,
         files: Sequence[Path],
         *,
-        browser: web.Browser | None = None,
+        browser: web_tools.Browser | None = None,
         max_chars: int = MAX_RESULT_CHARS,
     ) -> None:
         self._files = {path.name: path for path in files}
@@ -57,16 +63,16 @@ class Toolset(Closing):
             (file_tools.LIST, lambda _: file_tools.list_files(self._files)),
             (file_tools.READ, self._read_attachment),
             (
-                calculator.CALCULATOR_TOOL,
-                lambda arguments: calculator.evaluate_expression(arguments["expression"]),
+                local_tools.CALCULATOR_TOOL,
+                lambda arguments: local_tools.evaluate_expression(arguments["expression"]),
             ),
-            (python_tool.PYTHON_TOOL, self._run_python_tool),
+            (local_tools.PYTHON_TOOL, self._run_python_tool),
         ]
         if browser is not None:
             handlers += [
-                (web.SEARCH, lambda arguments: browser.search(arguments["query"])),
+                (web_tools.SEARCH, lambda arguments: browser.search(arguments["query"])),
                 (
-                    web.VISIT,
+                    web_tools.VISIT,
                     lambda arguments: browser.visit(
                         arguments["url"], self._build_read_request(arguments)
                     ),
@@ -114,4 +120,4 @@ class Toolset(Closing):
                 copies[name] = read_attachment_bytes(path)
             except Unreadable as problem:
                 raise ToolError(f'the attachment "{name}" cannot be copied: {problem}') from None
-        return python_tool.run_python(arguments["code"], copies, self._max_chars - _NOTE_CHARS)
+        return local_tools.run_python(arguments["code"], copies, self._max_chars - _NOTE_CHARS)

@@ -1,17 +1,132 @@
-"""Runners of other languages that print one line per test, as tables of patterns.
-
-A pattern names its groups `word` (what says the state) and `test`; it is matched against the line
-without blanks at both ends. Each is written so that a line of any length is read once: where the
-rule of swebench 5.0.2 (`harness/log_parsers/`) has a pattern that backtracks, `ends` names what the
-line must end with before the pattern is tried.
+"""Logs that print one line per test, as tables of patterns; and what all parsers share: the
+states of a test, full names from suites, results between known words.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
-from evalcore.benchmarks.swe_bench.log_parsers.status import FAILED, PASSED, SKIPPED, StatusMap
+from evalcore.errors import EvalboardError
 from evalcore.records import Record
+
+# What all parsers share: the states of a test, and the error for a log that has none to read.
+
+PASSED: Final = "PASSED"
+FAILED: Final = "FAILED"
+SKIPPED: Final = "SKIPPED"
+ERROR: Final = "ERROR"
+XFAIL: Final = "XFAIL"
+
+STATES: Final = (FAILED, PASSED, SKIPPED, ERROR, XFAIL)
+
+#: Test id -> state. Some parsers keep a first word such as "ERRORS" as it stands in the log: it
+#: is none of STATES, and a test in it counts neither as a success nor as a failure.
+StatusMap = dict[str, str]
+
+Parser = Callable[[str], StatusMap]
+
+
+class UnreadableLog(EvalboardError):
+    """The log is not in its runner's form, so that nothing can be said of any test.
+
+    That is not the same as a log without tests: where only failures are named, a test that is
+    absent has passed, and a patch that spoils the log must not pass by it. Upstream fails on most
+    of these logs, and so has no report for them.
+    """
+
+
+# Full names of tests from the suites around them, with a bound on what a log can make of them.
+# A suite's name stands once in a log and in the names of all its tests, so that a log of a few MB
+# can ask for names of many TB.
+
+#: Characters in all names of a log; those of a real log are a few times its own size at most.
+MAX_NAME_CHARS = 64_000_000
+#: What a name costs besides its characters, in characters.
+_EACH = 20
+
+
+class NameJoiner:
+    """Joins names; raises UnreadableLog where those of one log grow beyond MOST."""
+
+    def __init__(self) -> None:
+        self._left = MAX_NAME_CHARS
+
+    def join(self, separator: str, parts: Iterable[str]) -> str:
+        """One name from its parts."""
+        parts = tuple(parts)
+        self._left -= sum(map(len, parts)) + len(separator) * len(parts) + _EACH
+        if self._left < 0:
+            raise UnreadableLog("the names of the tests are too long to be those of a real log")
+        return separator.join(parts)
+
+
+class SuiteStack:
+    """The suites that are open at a line of a log, told by the indentation of their lines."""
+
+    def __init__(self) -> None:
+        self._open: list[tuple[int, str]] = []
+
+    def read_suite_line(self, line: str) -> None:
+        """Take a line as a suite's name: it closes those that are indented as far or further."""
+        name = line.lstrip()
+        indent = len(line) - len(name)
+        if indent:
+            while self._open and self._open[-1][0] >= indent:
+                self._open.pop()
+            self._open.append((indent, name.rstrip()))
+
+    def list_open_suites(self) -> list[str]:
+        """The names of the open suites, the outermost first."""
+        return [name for _, name in self._open]
+
+
+# Reads results that begin and end with known words, and reads no line more than a few times.
+# A pattern such as `Chrome .*FAILED` searches a line to its end once for each `Chrome` on it,
+# which takes quadratic time on a line of nothing else. Here the two ends are patterns of their
+# own.
+
+
+class PrefixMatch(Record, frozen=True):
+    """Where a result begins, and the match of its tail."""
+
+    start: int
+    tail: re.Match[str]
+
+
+def iter_prefix_matches(
+    log: str, head: re.Pattern[str], tail: re.Pattern[str]
+) -> Iterator[PrefixMatch]:
+    """The results in order; none overlaps another.
+
+    `tail` is matched right behind `head`. It must begin with `.*` and say how that line ends: where
+    it does not fit behind one head, it fits behind no later one on the same line.
+    """
+    at, failed = 0, -1
+    while begin := head.search(log, at):
+        at = begin.start() + 1  # the end of one head can be the start of another
+        if begin.end() <= failed:
+            continue
+        match = tail.match(log, begin.end())
+        if match:
+            at = match.end()
+            yield PrefixMatch(begin.start(), match)
+        else:
+            failed = find_line_end(log, begin.end())
+
+
+def find_line_end(log: str, at: int) -> int:
+    """The index of the newline that ends the line at a place; the log's length for the last one."""
+    end = log.find("\n", at)
+    return len(log) if end < 0 else end
+
+
+# Runners of other languages that print one line per test, as tables of patterns.
+# A pattern names its groups `word` (what says the state) and `test`; it is matched against the
+# line without blanks at both ends. Each is written so that a line of any length is read once:
+# where the rule of swebench 5.0.2 (`harness/log_parsers/`) has a pattern that backtracks, `ends`
+# names what the line must end with before the pattern is tried.
 
 
 class LineFormat(Record, frozen=True):
@@ -97,3 +212,59 @@ _CLEANED = {
     ("parse_log_redis", FAILED): lambda test: _FAILURE_LOCATION.sub("", test),
     **{("parse_log_jest", state): str.strip for state in (PASSED, FAILED, SKIPPED)},
 }
+
+
+# Line forms of other languages whose official patterns backtrack over a whole line, in steps.
+# Rules: swebench 5.0.2, `harness/log_parsers/` (php.py, ruby.py, c.py).
+
+_SUITE = re.compile(r"(\w.+) \(.+\)$")
+_TESTDOX = re.compile(r"\s*([✔✘↩])\s*(.*)$")
+_TESTDOX_STATES = {"✔": PASSED, "✘": FAILED, "↩": SKIPPED}
+_GOOGLE = re.compile(r"\[\s*(OK|FAILED)\s*\]\s")
+_GOOGLE_STATES = {"OK": PASSED, "FAILED": FAILED}
+_ARGUMENTS = re.compile(r"\s\(")
+
+
+def parse_phpunit(log: str) -> StatusMap:
+    """PHPUnit with --testdox: the suite's line, then a mark and the test's sentence."""
+    states: StatusMap = {}
+    suite = "None"  # what upstream writes for a test without one
+    names = NameJoiner()
+    for line in log.split("\n"):
+        heading = _SUITE.match(line) if line.endswith(")") else None
+        if heading:
+            suite = heading[1]
+            continue
+        match = _TESTDOX.match(line)
+        if match:
+            states[names.join(" > ", (suite, match[2]))] = _TESTDOX_STATES[match[1]]
+    return states
+
+
+def parse_minitest(log: str) -> StatusMap:
+    """`Suite#test. 0.01 s = .`: the last of the letters `.`, `F` and `E` is the result."""
+    states: StatusMap = {}
+    for raw in log.split("\n"):
+        line = raw.strip()
+        last = max(line.rfind(letter) for letter in ".FE")
+        equals = line.rfind("=", 0, max(last, 0))
+        name = line.rfind(". ", 1, max(equals, 0))
+        if name > 0:
+            states[line[:name]] = PASSED if line[last] == "." else FAILED
+    return states
+
+
+def parse_googletest(log: str) -> StatusMap:
+    """`[  OK  ] Suite.test (0 ms)`."""
+    states: StatusMap = {}
+    for raw in log.split("\n"):
+        line = raw.strip()
+        if not line.endswith(")"):
+            continue
+        ends = [match.start() for match in _ARGUMENTS.finditer(line)]
+        results = list(_GOOGLE.finditer(line)) if ends else []
+        fitting = [result for result in results if result.end() <= ends[-1]]
+        if fitting:
+            match = fitting[-1]
+            states[line[match.end() : ends[-1]]] = _GOOGLE_STATES[match[1]]
+    return states

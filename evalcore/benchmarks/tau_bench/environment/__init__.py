@@ -5,15 +5,17 @@ episode, `compute_reward` scores it.
 """
 
 from evalcore.benchmarks.tau_bench.environment.database import ABSENT, Database, DatabaseDifference
-from evalcore.benchmarks.tau_bench.environment.load import list_splits, load_domain, load_tasks
-from evalcore.benchmarks.tau_bench.environment.play import Environment, Write
+from evalcore.benchmarks.tau_bench.environment.loaders import list_splits, load_domain, load_tasks
 from evalcore.benchmarks.tau_bench.environment.reward import (
+    Action,
+    Environment,
     Reward,
+    Task,
+    Write,
     compute_reward,
     replay_ground_truth,
 )
-from evalcore.benchmarks.tau_bench.environment.task import Action, Task
-from evalcore.benchmarks.tau_bench.environment.tool import Domain, Tool
+from evalcore.benchmarks.tau_bench.environment.tools import Domain, Tool
 
 __all__ = [
     "ABSENT",

@@ -1,17 +1,178 @@
-"""tau-bench's reward: 1 if the database is left as the ground truth leaves it, and all was said."""
+"""A task, the environment it is played in, and its reward: 1 if the database is left as the
+ground truth leaves it and every expected output was said.
+
+tau-bench takes an expected output as a piece of what was said, so that `10` is found in 1093.
+Here a number has to stand alone and to be equal; `$1,093.50` is 1093.5.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from evalcore.benchmarks.tau_bench.environment.database import DatabaseDifference
-from evalcore.benchmarks.tau_bench.environment.output_check import find_missing_outputs
-from evalcore.benchmarks.tau_bench.environment.play import Environment
-from evalcore.benchmarks.tau_bench.environment.task import NOTHING_TO_DO, TRUTH_ERRS, Task
-from evalcore.benchmarks.tau_bench.environment.tool import Domain
+from evalcore.benchmarks.tau_bench.environment.database import (
+    Database,
+    DatabaseDifference,
+    EntityKey,
+    clone_json,
+)
+from evalcore.benchmarks.tau_bench.environment.tools import (
+    Domain,
+    Tool,
+    find_bounds_problem,
+    find_name_problem,
+    find_type_problem,
+)
 from evalcore.records import Record
+
+# What a task is: the user's instruction, and the calls and words that fulfil it.
+
+#: Flags of tasks, found by replaying their ground truth.
+TRUTH_ERRS = "truth-errs"  # a write of the ground truth is refused, so it does less than it says
+NOTHING_TO_DO = "nothing-to-do"  # the reward is 1 for doing and saying nothing
+#: A label of domains and a flag of their tasks: tau2's data under tau-bench's tools and reward.
+TAU2_OFFLINE = "tau2-offline"
+OTHER_START = "other-start"  # the task begins in another state, which is not set up here
+
+
+class Action(Record, frozen=True):
+    """A call of a tool in the ground truth."""
+
+    name: str
+    kwargs: dict[str, Any] = {}
+
+
+class Task(Record, frozen=True):
+    """One task. `id` is `<domain>/<split>/<index>`, the index counted from 0.
+
+    `outputs` are texts that the agent has to say. `slots` are the instruction as structured data,
+    where the file has them, `source` is the task's file:line within the data, "" where unknown.
+    """
+
+    id: str
+    domain: str
+    user_id: str
+    instruction: str
+    actions: tuple[Action, ...] = ()
+    outputs: tuple[str, ...] = ()
+    slots: dict[str, Any] | None = None
+    flags: tuple[str, ...] = ()
+    source: str = ""
+
+
+# An episode's environment: calls of tools on a database of its own, and the log of writes.
+
+_LONGEST_NAME = 200
+
+
+class Write(Record, frozen=True):
+    """A call that wrote: its tool and arguments, and the (table, id) of all that it touched, also
+    where the value was that before."""
+
+    tool: str
+    kwargs: dict[str, Any]
+    changed: tuple[EntityKey, ...]
+
+
+class Environment:
+    """The world of one episode. What an agent sends is never trusted and never raises."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self.database = domain.database.fork()
+        self.writes: list[Write] = []
+        self.terminated = False
+        self._tools = {tool.name: tool for tool in domain.tools}
+
+    def call(self, name: Any, kwargs: Any) -> str:
+        """What a tool answers, or an error text; the texts are upstream's where it has one.
+
+        A value of the wrong type is refused, unless the tool itself refuses the call first. A tool
+        that ends the conversation does so whatever its arguments; after it every call is refused.
+        """
+        if self.terminated:
+            return "Error: the conversation has ended"
+        tool = self._tools.get(name) if isinstance(name, str) else None
+        if tool is None:
+            return f"Unknown action {_format_unknown_name(name)}"
+        self.terminated = tool.terminates
+        if not isinstance(kwargs, Mapping):
+            return "Error: the arguments must be an object of names and values"
+        kwargs = dict(kwargs)
+        problem = find_bounds_problem(kwargs) or find_name_problem(tool, kwargs)
+        if problem:
+            return f"Error: {problem}"
+        problem = find_type_problem(tool.parameters, kwargs)
+        if problem:
+            answer, done = _invoke_tool(tool, self.database.fork(), kwargs)
+            return f"Error: {problem}" if done else answer
+        return self._run_tool(tool, kwargs)
+
+    def _run_tool(self, tool: Tool, kwargs: dict[str, Any]) -> str:
+        answer, done = _invoke_tool(tool, self.database, kwargs)
+        touched = self.database.pop_touched_keys()
+        if done and touched:
+            self.writes.append(Write(tool.name, clone_json(kwargs), touched))
+        return answer
+
+
+def _format_unknown_name(name: Any) -> str:
+    """A name that no tool has, cut and as Unicode; empty if it is no text."""
+    return name[:_LONGEST_NAME].encode(errors="replace").decode() if isinstance(name, str) else ""
+
+
+def _invoke_tool(tool: Tool, database: Database, kwargs: dict[str, Any]) -> tuple[str, bool]:
+    """What a tool says, and whether it did what it was called for."""
+    try:
+        return tool.run(database, kwargs), True
+    except Exception as error:  # whatever a value brought about is the agent's to read
+        return f"Error: {error}", False
+
+
+# Whether an agent said what it had to: texts within its words, numbers as numbers.
+# tau-bench takes every expected text as a piece of what was said, so that `10` is found in 1093.
+# Here a number has to stand alone and to be equal; `$1,093.50` is 1093.5.
+
+_DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
+_WHOLE = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+# ASCII letters only: in Chinese a number may touch the words around it.
+_NUMBER = re.compile(rf"(?<![0-9A-Za-z_])(?<![0-9][.,]){_DIGITS}(?![0-9A-Za-z_]|[.,][0-9])")
+
+
+def find_missing_outputs(
+    outputs: Sequence[str], agent_messages: Sequence[str], *, substring: bool
+) -> tuple[str, ...]:
+    """The expected texts that were never said, regardless of case and of commas in what was said.
+
+    With `substring` numbers are texts too, as in tau-bench itself.
+    """
+    plain = [words.lower().replace(",", "") for words in agent_messages]
+    numbers = set() if substring else _extract_numbers(agent_messages)
+    return tuple(
+        output
+        for output in outputs
+        if not (
+            _plain_number(output) in numbers
+            if not substring and _WHOLE.fullmatch(output)
+            else any(output.lower() in words for words in plain)
+        )
+    )
+
+
+def _extract_numbers(agent_messages: Sequence[str]) -> set[str]:
+    return {_plain_number(number) for words in agent_messages for number in _NUMBER.findall(words)}
+
+
+def _plain_number(text: str) -> str:
+    """A number without commas and without zeros that say nothing after its point."""
+    text = text.replace(",", "")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+# tau-bench's reward: 1 if the database is left as the ground truth leaves it, and all was said.
 
 
 class Reward(Record, frozen=True):

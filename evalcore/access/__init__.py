@@ -1,0 +1,1 @@
+"""Who may do what: policy, login, passcodes, keys, redaction, network egress, uploads."""

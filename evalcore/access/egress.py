@@ -1,0 +1,382 @@
+"""How far requests may reach: addresses of the open network, one origin for a target that
+somebody else named, and the HTTP connections that hold to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable, Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from evalcore.errors import UsageError
+from evalcore.records import Record
+
+if TYPE_CHECKING:
+    import httpx2
+    from aiohttp import ClientResponse, ClientSession
+
+# Which addresses of the network are of the open one, and what a name resolves to.
+# A request on behalf of somebody else must not reach this machine, its network, or a cloud's
+# services for its machines. What is checked is the address that is then connected to, never a
+# name: a name may mean another address a moment later.
+
+Address = IPv4Address | IPv6Address
+Resolve = Callable[[str, int], Sequence[str]]
+
+#: Addresses here stand for the IPv4 address in their last 32 bits, reached by a translator
+#: (RFC 6052); networks without IPv4 give them to all hosts that have nothing else.
+_TRANSLATED = IPv6Network("64:ff9b::/96")
+#: As above, of a translator of the own network (RFC 8215).
+_TRANSLATED_HERE = IPv6Network("64:ff9b:1::/48")
+#: These look public: a service of the Azure cloud for the machine that asks, and addresses for
+#: protocols (RFC 6890), of which the Oracle cloud uses one as Azure does.
+_SERVICES = (IPv4Network("168.63.129.16/32"), IPv4Network("192.0.0.0/24"))
+
+
+class NotPublic(Exception):
+    """A host that is not, or not only, of the addresses that may be reached, or not known."""
+
+
+def is_public(address: Address) -> bool:
+    """Whether an address is of the open network, and so is each IPv4 address it stands for."""
+    if isinstance(address, IPv6Address):
+        if address in _TRANSLATED:
+            return is_public(IPv4Address(int(address) & 0xFFFFFFFF))
+        inner = (address.ipv4_mapped, address.sixtofour, *(address.teredo or ()))
+        if address in _TRANSLATED_HERE or address.is_site_local:
+            return False
+        if not all(is_public(embedded) for embedded in inner if embedded is not None):
+            return False
+    if any(address in network for network in _SERVICES):
+        return False
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether a host, as an address or a name, can only mean the machine itself."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost" or host.lower().endswith(".localhost")
+
+
+def resolve_host(host: str, port: int) -> list[str]:
+    """The addresses of a host, in whatever form it is written. Raises OSError where it has none."""
+    address_infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in address_infos))
+
+
+def resolve_public_addresses(
+    host: str,
+    port: int,
+    resolve: Resolve = resolve_host,
+    allowed: Callable[[Address], bool] = is_public,
+) -> list[str]:
+    """The addresses to connect to for a host. Raises NotPublic unless there are some and all are
+    allowed: one that is not, among others, would be found by trying again."""
+    try:
+        addresses = [ip_address(address.partition("%")[0]) for address in resolve(host, port)]
+    except (OSError, UnicodeError, ValueError):
+        raise NotPublic(f"the host {host[:100]} is not known") from None
+    if not addresses or not all(map(allowed, addresses)):
+        raise NotPublic(f"the host {host[:100]} is not a public one, and only those can be visited")
+    return [str(address) for address in addresses]
+
+
+def visitor_network(host: str, forwarded: str = "") -> str:
+    """Name the network that a visitor's requests are counted for, "" where that cannot be told.
+
+    An IPv4 address stands for itself, an IPv6 address for its /64, which is what one customer of a
+    provider has. `forwarded` is the X-Forwarded-For header: the server itself has already taken the
+    visitor's address from it if it came from a proxy named in FORWARDED_ALLOW_IPS. Any other proxy
+    in the own network hides its visitors; a header from the open network is the sender's invention.
+    """
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return ""
+    if isinstance(address, IPv6Address):
+        address = address.ipv4_mapped or address
+    hidden = forwarded and not is_public(address) and host not in forwarded
+    if hidden:
+        return ""
+    return str(IPv6Network((address, 64), strict=False) if address.version == 6 else address)
+
+
+# HTTP connections of targets: they are reused, and a request that one loses is sent once more.
+# A server closes a connection when it has been idle for some seconds, is restarted, or has
+# answered an error (uvicorn does after every unhandled one, without a word in the answer). A
+# request that is on its way at that moment is never read. RFC 9112, section 9.3.1, has clients
+# expect that, and send the request again. They can tell it from a server that crashes over the
+# request: the connection had served before, and it ends before the head of a response.
+
+#: Below the 5 s after which common servers close an idle connection.
+KEEP_ALIVE_SECONDS = 4.0
+CONNECTIONS = 1024
+_CHUNK_BYTES = 16_384
+
+
+class Connections:
+    """Connections for requests of aiohttp; opened at the first, within an event loop.
+
+    `connector` are options of its TCPConnector, `session` of its ClientSession.
+    """
+
+    def __init__(self, connector: dict[str, Any], session: dict[str, Any]) -> None:
+        self._connector, self._session = connector, session
+        self._reusing: ClientSession | None = None
+        self._single_use: ClientSession | None = None
+
+    async def request(self, method: str, url: str, **options: Any) -> ClientResponse:
+        """Send a request, and again on a new connection if a reused one is closed unanswered.
+
+        Raises the errors of aiohttp.
+        """
+        from aiohttp import ClientOSError, ServerDisconnectedError
+
+        if self._reusing is None:
+            self._reusing = self._open(keepalive_timeout=KEEP_ALIVE_SECONDS)
+        use = SimpleNamespace(is_reuse=False)
+        try:
+            return await self._reusing.request(method, url, trace_request_ctx=use, **options)
+        except (ServerDisconnectedError, ClientOSError, ConnectionResetError):
+            if not use.is_reuse:
+                raise
+        if self._single_use is None:
+            self._single_use = self._open(force_close=True)
+        return await self._single_use.request(method, url, **options)
+
+    async def close(self) -> None:
+        for session in (self._reusing, self._single_use):
+            if session is not None:
+                await session.close()
+        self._reusing = self._single_use = None
+
+    def _open(self, **options: Any) -> ClientSession:
+        from aiohttp import ClientSession, TCPConnector, TraceConfig
+
+        def note(is_reuse: bool) -> Any:
+            async def set_use(_: ClientSession, context: SimpleNamespace, __: object) -> None:
+                if context.trace_request_ctx is not None:
+                    context.trace_request_ctx.is_reuse = is_reuse
+
+            return set_use
+
+        trace = TraceConfig()
+        trace.on_connection_reuseconn.append(note(True))
+        trace.on_connection_create_start.append(note(False))
+        connector = TCPConnector(limit=CONNECTIONS, **options, **self._connector)
+        return ClientSession(connector=connector, trace_configs=[trace], **self._session)
+
+
+def aiohttp_client(timeout: httpx2.Timeout, **options: Any) -> httpx2.AsyncClient:
+    """An httpx2 client, with `options` of httpx2.AsyncClient, that sends through `Connections`.
+
+    aiohttp takes half the CPU of httpx2's own transport. Proxies of the environment are used.
+    Errors of aiohttp are not renamed: see `failures.from_exception`.
+    """
+    import aiohttp
+    import httpx2
+
+    class Body(httpx2.AsyncByteStream):
+        def __init__(self, response: ClientResponse) -> None:
+            self._response = response
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for chunk in self._response.content.iter_chunked(_CHUNK_BYTES):
+                yield chunk
+
+        async def aclose(self) -> None:
+            self._response.release()
+            await self._response.wait_for_close()
+
+    class Transport(httpx2.AsyncBaseTransport):
+        def __init__(self, proxy: httpx2.Proxy | None = None) -> None:
+            self._connections = Connections({"ssl": httpx2.create_ssl_context()}, {})
+            self._proxy: dict[str, Any] = {}
+            if proxy is not None:
+                self._proxy = {
+                    "proxy": str(proxy.url),
+                    "proxy_auth": aiohttp.BasicAuth(*proxy.auth) if proxy.auth else None,
+                    "proxy_headers": proxy.headers,
+                }
+
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            seconds = request.extensions.get("timeout", {})
+            response = await self._connections.request(
+                request.method,
+                str(request.url),
+                headers=request.headers,
+                data=await request.aread() or None,
+                allow_redirects=False,
+                auto_decompress=False,
+                timeout=aiohttp.ClientTimeout(
+                    sock_connect=seconds.get("connect"),
+                    sock_read=seconds.get("read"),
+                    connect=seconds.get("pool"),
+                ),
+                **self._proxy,
+            )
+            return httpx2.Response(
+                response.status, headers=response.raw_headers, stream=Body(response)
+            )
+
+        async def aclose(self) -> None:
+            await self._connections.close()
+
+    class Client(httpx2.AsyncClient):
+        def _init_transport(self, *_: Any, **__: Any) -> httpx2.AsyncBaseTransport:
+            return Transport()
+
+        def _init_proxy_transport(
+            self, proxy: httpx2.Proxy, *_: Any, **__: Any
+        ) -> httpx2.AsyncBaseTransport:
+            return Transport(proxy)
+
+    return Client(timeout=timeout, **options)
+
+
+# How far a target may reach that somebody else named: one origin, and the open network only.
+# The address is checked where the connection is made, not only before: a name that was harmless
+# when the run was planned may mean this machine when it is asked for again. No redirect is
+# followed, and no proxy of the environment is used, which would look the name up by itself.
+
+_PORTS = {"http": 80, "https": 443}
+_MAX_ADDRESSES = 3
+
+
+class OutOfReach(OSError):
+    """A connection that is not made, whatever the settings of the network say."""
+
+
+class Origin(Record, frozen=True):
+    """Scheme, host (in lower case) and port: what a request is allowed to go to."""
+
+    scheme: str
+    host: str
+    port: int
+
+
+class EgressPolicy(Record, frozen=True):
+    """`public`: only addresses of the open network. Off for a server that the operator named by
+    its own address, which may be in his own network."""
+
+    origin: Origin
+    public: bool = True
+
+    def verify_host(self) -> None:
+        """Look the host up; raises UsageError where it is, even in part, not of the open network.
+
+        May take seconds, and holds for this moment only.
+        """
+        if not self.public:
+            return
+        try:
+            resolve_public_addresses(self.origin.host, self.origin.port, resolve_host)
+        except NotPublic as error:
+            raise UsageError(f"this address cannot be used here: {error}") from None
+
+    def open_socket(self, address_info: Any) -> socket.socket:
+        """A socket for an address that was found, as aiohttp asks for before each connection.
+
+        Raises OutOfReach for an address that must not be reached.
+        """
+        family, kind, protocol, _, socket_address = address_info
+        if self.public and not is_public(ip_address(str(socket_address[0]).partition("%")[0])):
+            raise OutOfReach("the host is not a public one, and only those can be visited")
+        return socket.socket(family=family, type=kind, proto=protocol)
+
+    def build_client(self, timeout: httpx2.Timeout, **options: Any) -> httpx2.AsyncClient:
+        """An HTTP client that reaches nothing else; `options` are options of httpx2.AsyncClient."""
+        import httpx2
+
+        return httpx2.AsyncClient(
+            timeout=timeout,
+            transport=_build_transport(self),
+            follow_redirects=False,
+            trust_env=False,
+            **options,
+        )
+
+
+def parse_origin(address: str) -> Origin:
+    """The origin of a http(s) address; raises UsageError for one that has none."""
+    try:
+        parts = urlsplit(address)
+        host, port = (parts.hostname or "").lower(), parts.port or _PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        raise UsageError(
+            "an address must look like https://HOST/v1 or http://HOST:PORT/v1"
+        ) from None
+    plain = host.isascii() and host.isprintable() and not set(host) & set(" \\@/?#%")
+    if not host or not plain or parts.username is not None:
+        raise UsageError("an address must name a plain host, without a user before it")
+    return Origin(parts.scheme, host, port)
+
+
+def _build_transport(egress: EgressPolicy) -> httpx2.AsyncBaseTransport:
+    import httpx2
+
+    single_use = httpx2.AsyncHTTPTransport(limits=httpx2.Limits(max_keepalive_connections=0))
+
+    class Transport(httpx2.AsyncHTTPTransport):
+        """Sends to a number that was checked; the name is not looked up a second time."""
+
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            url = request.url
+            host, port = url.raw_host.decode("ascii").lower(), url.port or _PORTS.get(url.scheme, 0)
+            if Origin(url.scheme, host, port) != egress.origin:
+                raise OutOfReach("no request is sent to another server")
+            if not egress.public:
+                return await self._send(request)
+            try:
+                checked_addresses = await asyncio.to_thread(
+                    resolve_public_addresses, host, port, resolve_host
+                )
+            except NotPublic as error:
+                raise OutOfReach(str(error)) from None
+            request.extensions = {**request.extensions, "sni_hostname": host}
+            tried = checked_addresses[:_MAX_ADDRESSES]
+            for number, address in enumerate(tried, 1):
+                request.url = url.copy_with(host=address)
+                try:
+                    return await self._send(request)
+                except (httpx2.ConnectError, httpx2.ConnectTimeout):
+                    if number == len(tried):
+                        raise
+                finally:
+                    request.url = url
+            raise httpx2.ConnectError("the host has no address")
+
+        async def _send(self, request: httpx2.Request) -> httpx2.Response:
+            """Send a request, and again on a new connection if a reused one is closed unanswered
+            (see `connections`)."""
+            is_reuse = True
+
+            async def note_opening(event: str, _: Any) -> None:
+                nonlocal is_reuse
+                is_reuse = is_reuse and not event.startswith("connection.connect")
+
+            request.extensions = {**request.extensions, "trace": note_opening}
+            try:
+                return await super().handle_async_request(request)
+            except (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError):
+                if not is_reuse:
+                    raise
+            return await single_use.handle_async_request(request)
+
+        async def aclose(self) -> None:
+            await super().aclose()
+            await single_use.aclose()
+
+    return Transport(
+        limits=httpx2.Limits(
+            max_connections=CONNECTIONS,
+            max_keepalive_connections=CONNECTIONS,
+            keepalive_expiry=KEEP_ALIVE_SECONDS,
+        )
+    )

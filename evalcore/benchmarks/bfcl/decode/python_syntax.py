@@ -1,0 +1,343 @@
+"""Calls in Python syntax: as upstream decodes them, and as a tolerant reader does.
+
+Constants are folded; nothing is evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from evalcore.benchmarks.bfcl.decode.call import (
+    PARSING_ERRORS,
+    SOURCE,
+    UNPACKED,
+    Call,
+    DecodeError,
+    require_answer_text,
+    to_decode_error,
+)
+
+# Arithmetic on constants inside an argument (`60*5`, `'a'+'b'`), folded without evaluating code.
+# Upstream evaluates such an expression as Python, names and calls included. Here only literals
+# and operators are folded, and every operation that could cost much memory or time is refused
+# first.
+
+_MAX_BITS = 100_000
+_MAX_ITEMS = 100_000
+_MAX_FORMATTED = 1_000
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.BitAnd: operator.and_,
+    ast.MatMult: operator.matmul,
+}
+_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+    ast.Invert: operator.invert,
+    ast.Not: operator.not_,
+}
+
+
+def fold_constants(node: ast.expr) -> Any:
+    """The value of an expression of literals and operators.
+
+    Raises DecodeError for any other expression and for a result that would be too large, and what
+    the operators raise (TypeError, ArithmeticError, ValueError) for operands that do not fit.
+    """
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.UnaryOp):
+        return _UNARY[type(node.op)](fold_constants(node.operand))
+    if isinstance(node, ast.BinOp):
+        left, right = fold_constants(node.left), fold_constants(node.right)
+        _refuse_large(type(node.op), left, right)
+        return _BINARY[type(node.op)](left, right)
+    if isinstance(node, ast.List):
+        return [fold_constants(item) for item in node.elts]
+    if isinstance(node, ast.Tuple):
+        return tuple(fold_constants(item) for item in node.elts)
+    if isinstance(node, ast.Set):
+        return {fold_constants(item) for item in node.elts}
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        return {
+            fold_constants(key): fold_constants(value) for key, value in pairs if key is not None
+        }
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+        return fold_constants(node.value)[fold_constants(node.slice)]
+    raise to_decode_error(f"{type(node).__name__} is not evaluated")
+
+
+def _refuse_large(kind: type[ast.operator], left: Any, right: Any) -> None:
+    if isinstance(left, int) and isinstance(right, int):
+        if _count_result_bits(kind, left, right) > _MAX_BITS:
+            raise to_decode_error("a number of too many digits")
+    elif kind is ast.Mult:
+        for sequence, times in ((left, right), (right, left)):
+            many = isinstance(times, int) and hasattr(sequence, "__len__")
+            if many and len(sequence) * times > _MAX_ITEMS:
+                raise to_decode_error("a sequence of too many items")
+    elif kind is ast.Mod and isinstance(left, str | bytes):
+        _refuse_formats(left, right)
+
+
+def _count_result_bits(kind: type[ast.operator], left: int, right: int) -> int:
+    if kind is ast.Pow:
+        return left.bit_length() * max(right, 0) if abs(left) > 1 else 0
+    if kind is ast.LShift:
+        return left.bit_length() + max(right, 0)
+    return left.bit_length() + right.bit_length() if kind is ast.Mult else 0
+
+
+def _refuse_formats(left: str | bytes, right: Any) -> None:
+    text = left.decode("latin-1") if isinstance(left, bytes) else left
+    parts = right if isinstance(right, tuple) else (right,)
+    plain = all(
+        isinstance(part, bool | int | float)
+        or (isinstance(part, str | bytes) and len(part) <= _MAX_FORMATTED)
+        for part in parts
+    )
+    digits = max(
+        (len(run) for run in "".join(c if c.isdigit() else " " for c in text).split()), default=0
+    )
+    if not plain or len(text) > _MAX_FORMATTED or "*" in text or digits > 3:
+        raise to_decode_error("formatting of this kind is not evaluated")
+
+
+# Prompt-mode answers in Python call syntax, decoded as upstream does, its quirks included.
+# What stays surprising on purpose, since verdicts must agree: positional arguments vanish, every
+# unary operator negates, a bare word is a string, a nested call is its source text or, with
+# keyword arguments, a mapping. What differs on purpose: expressions are folded, never evaluated.
+
+
+def add_brackets(answer: Any) -> str:
+    """The answer without surrounding backticks, blanks and line ends, within square brackets.
+
+    A missing bracket on either side is added; nothing else is forgiven.
+    """
+    text = require_answer_text(answer).strip("`\n ")
+    text = text if text.startswith("[") else "[" + text
+    return text if text.endswith("]") else text + "]"
+
+
+def extract_tagged_text(text: str) -> str:
+    """What the first pair of <TOOLCALL> tags holds. Raises DecodeError without one."""
+    start = text.find("<TOOLCALL>")
+    end = text.find("</TOOLCALL>", start)
+    if start == -1 or end == -1:
+        raise to_decode_error("no <TOOLCALL> section")
+    return text[start + len("<TOOLCALL>") : end].strip()
+
+
+def python_calls(text: str) -> list[Call]:
+    """The calls of bracketed text in Python syntax.
+
+    Raises DecodeError for what is no call or no list, tuple or set of calls.
+    """
+    try:
+        body = ast.parse(text.strip().strip("'"), SOURCE, mode="eval").body
+        nodes = [body] if isinstance(body, ast.Call) else getattr(body, "elts", None)
+        if nodes is None:
+            raise to_decode_error(f"{type(body).__name__} where a list of calls should be")
+        return [_decode_call_node(node) for node in nodes]
+    except PARSING_ERRORS as error:
+        raise to_decode_error(error or type(error).__name__) from None
+
+
+def _decode_call_node(node: ast.expr) -> Call:
+    if not isinstance(node, ast.Call):
+        raise to_decode_error(f"{type(node).__name__} where a call should be")
+    arguments = {word.arg or UNPACKED: _decode_value_node(word.value) for word in node.keywords}
+    return {dotted_name(node.func): arguments}
+
+
+def dotted_name(node: ast.expr) -> str:
+    """`a.b.c` of a chain of attributes; what is left of a call or an index in it is dropped."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Name):
+        parts.append(node.id)
+    return ".".join(reversed(parts))
+
+
+def _decode_value_node(node: ast.expr | None) -> Any:
+    rule = _RULES.get(type(node))
+    if rule is None:
+        raise to_decode_error(f"{type(node).__name__} is no value of an argument")
+    return rule(node)
+
+
+def _decode_constant(node: ast.Constant) -> Any:
+    return "..." if node.value is Ellipsis else node.value
+
+
+def _negate_constant(node: ast.UnaryOp) -> Any:
+    if not isinstance(node.operand, ast.Constant):
+        raise to_decode_error(f"a sign before {type(node.operand).__name__}")
+    return -node.operand.value  # type: ignore[operator]  # a string raises TypeError, as it should
+
+
+def _decode_mapping(node: ast.Dict) -> dict[Any, Any]:
+    return {
+        _decode_value_node(key): _decode_value_node(value)
+        for key, value in zip(node.keys, node.values, strict=True)
+    }
+
+
+def _decode_nested_call(node: ast.Call) -> Any:
+    return _decode_call_node(node) if node.keywords else ast.unparse(node)
+
+
+_RULES: dict[type, Callable[[Any], Any]] = {
+    ast.Constant: _decode_constant,
+    ast.UnaryOp: _negate_constant,
+    ast.BinOp: fold_constants,
+    ast.List: lambda node: [_decode_value_node(item) for item in node.elts],
+    ast.Tuple: lambda node: tuple(_decode_value_node(item) for item in node.elts),
+    ast.Dict: _decode_mapping,
+    ast.Name: lambda node: node.id,
+    ast.Call: _decode_nested_call,
+    ast.Subscript: lambda node: f"{ast.unparse(node.value)}[{ast.unparse(node.slice)}]",
+}
+
+
+# Calls in Python syntax, read with good will: statements, wrappers, positional arguments, `+5`.
+
+_CONSTANTS = {"true": True, "false": False, "null": None, "none": None}
+_QUOTES = str.maketrans("“”„‘’", '"""\'\'')
+_LIST_OF_CALLS = re.compile(r"\[\s*[A-Za-z_][\w.]*\s*\(")
+_CALL_LINE = re.compile(r"(?:[-*•]|\d+[.)])?\s*`*(\[?[A-Za-z_][\w.]*\s*\(.*\)\]?)`*[;,.]?")
+_MAX_STARTS = 20
+
+#: Function names and, in the schema's order, their parameters.
+FunctionSignatures = Mapping[str, Sequence[str]]
+
+
+def calls_in_python(text: str, signatures: FunctionSignatures) -> list[Call] | None:
+    """The calls of text that is nothing but calls, in a list, line by line or assigned.
+
+    None if it is something else, or if a call is not readable.
+    """
+    text = text.strip().strip("`\"' \n")
+    for attempt in (text, text + "]", "[" + text, text.translate(_QUOTES)):
+        try:
+            return _parse_call_statements(ast.parse(attempt, SOURCE).body, signatures)
+        except (*PARSING_ERRORS, DecodeError):
+            continue
+    return None
+
+
+def python_calls_among_prose(text: str, signatures: FunctionSignatures) -> list[Call]:
+    """The calls of bracketed lists within prose, else of lines that are a call and nothing else."""
+    calls: list[Call] = []
+    at = 0
+    for _ in range(_MAX_STARTS):
+        start = _LIST_OF_CALLS.search(text, at)
+        if start is None:
+            break
+        end = _find_closing_bracket(text, start.start())
+        calls += calls_in_python(text[start.start() : end], signatures) or []
+        at = max(end, start.end())
+    if calls:
+        return calls
+    lines = (_CALL_LINE.fullmatch(line.strip()) for line in text.splitlines()[:1000])
+    return [
+        call for line in lines if line for call in calls_in_python(line.group(1), signatures) or []
+    ]
+
+
+def _find_closing_bracket(text: str, start: int) -> int:
+    """Just after the bracket that closes the one at `start`, or the end of the text."""
+    depth, quote, at = 0, "", start
+    while at < len(text):
+        char = text[at]
+        if quote:
+            at += char == "\\"
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        else:
+            depth += (char in "[({") - (char in "])}")
+            if depth == 0:
+                return at + 1
+        at += 1
+    return len(text)
+
+
+def _parse_call_statements(body: list[ast.stmt], signatures: FunctionSignatures) -> list[Call]:
+    calls: list[Call] = []
+    for statement in body:
+        if not isinstance(statement, ast.Expr | ast.Assign) or statement.value is None:
+            raise ValueError("a statement that is no call")
+        calls += _parse_call_nodes(statement.value, signatures)
+    return calls
+
+
+def _parse_call_nodes(node: ast.expr, signatures: FunctionSignatures) -> list[Call]:
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return [call for item in node.elts for call in _parse_call_nodes(item, signatures)]
+    if isinstance(node, ast.Await):
+        return _parse_call_nodes(node.value, signatures)
+    if not isinstance(node, ast.Call):
+        raise ValueError("an expression that is no call")
+    name = dotted_name(node.func)
+    if name == "print" and name not in signatures and node.args and not node.keywords:
+        return [call for item in node.args for call in _parse_call_nodes(item, signatures)]
+    return [{name: _parse_call_arguments(name, node, signatures)}]
+
+
+def _parse_call_arguments(
+    name: str, node: ast.Call, signatures: FunctionSignatures
+) -> dict[str, Any]:
+    named = {word.arg or UNPACKED: value_of(word.value) for word in node.keywords}
+    if isinstance(unpacked := named.get(UNPACKED), dict):
+        named = {**unpacked, **{key: value for key, value in named.items() if key != UNPACKED}}
+    if not node.args:
+        return named
+    values = [value_of(item) for item in node.args]
+    if len(values) == 1 and not named and isinstance(values[0], dict):
+        return values[0]  # f({"a": 1})
+    order = [parameter for parameter in signatures.get(name, ()) if parameter not in named]
+    if len(values) > len(order):
+        raise ValueError("more positional arguments than parameters")
+    return {**dict(zip(order, values, strict=False)), **named}
+
+
+def value_of(node: ast.expr | None) -> Any:
+    """The value that the author of an expression meant; a nested call is its source text.
+
+    Raises DecodeError or ValueError where there is none.
+    """
+    if isinstance(node, ast.Name):
+        return _CONSTANTS.get(node.id, node.id)
+    if isinstance(node, ast.List | ast.Set):
+        return [value_of(item) for item in node.elts]
+    if isinstance(node, ast.Tuple):
+        return tuple(value_of(item) for item in node.elts)
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        return {value_of(key): value_of(value) for key, value in pairs}
+    if isinstance(node, ast.Call | ast.Attribute | ast.Subscript | ast.Lambda | ast.Compare):
+        return ast.unparse(node)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(value_of(part)) for part in node.values)
+    if node is None:
+        raise ValueError("unpacking in a mapping")
+    return fold_constants(node)

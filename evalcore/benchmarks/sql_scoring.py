@@ -1,0 +1,356 @@
+"""Score SQL answers: execute them on engines, or take the ruling of the panel or of recorded
+votes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from evalcore.benchmarks.answer_scoring import ScoringResult, build_no_answer_verdict, to_verdict
+from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue
+from evalcore.errors import EnvironmentFailure, MissingDependency
+from evalcore.judges import CAST, Question, Tally, Vote, panel, recorded
+from evalcore.judges.panel import PROMPT_VERSION
+from evalcore.judges.recorded import Ballot
+from evalcore.records import MEASURED, Episode, Outcome, Sample, Section, Verdict
+from evalcore.sqlkit.engines.registry import EnginePool
+from evalcore.sqlkit.equivalence import Counterexample, Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.equivalence.decider import Decider
+from evalcore.sqlkit.product_features import missing_feature, replace_minus
+from evalcore.sqlkit.result_tables import ResultTable
+from evalcore.sqlkit.syntax import transpile_within
+
+# What a decision on generated databases looks like as evidence, and in one sentence.
+
+_MAX_ROWS = 60  # of a table shown; a counterexample is shrunk and rarely has more
+
+_DECISION_NOTES = {
+    "equivalent": "No difference on {databases} databases; {nonempty} of them had rows to compare.",
+    "different": "On a generated database the outcome differs.",
+    "error": "The engine refuses the statement: {message}",
+    "undecided": "Execution cannot decide: {message}",
+}
+_DIFFERENT = {
+    "columns_count": "On a generated database the number of columns differs.",
+    "row_count": "On a generated database the number of rows differs.",
+    "rows": "On a generated database some rows differ.",
+    "order": "On a generated database the rows come in another order.",
+    "failed": "On a generated database the statement fails: {message}",
+    "no_rows": "On a generated database one side gives rows and the other gives none.",
+}
+
+
+def describe_decision(decision: Equivalence) -> str:
+    """The decision as a sentence."""
+    example = decision.counterexample
+    if decision.status == "different" and example is not None:
+        return _DIFFERENT[example.reason].format(message=example.message)
+    return _DECISION_NOTES[decision.status].format(
+        databases=decision.databases, nonempty=decision.nonempty, message=decision.message
+    )
+
+
+def build_decision_details(decision: Equivalence) -> dict[str, Any]:
+    """The decision as facts for machines."""
+    facts: dict[str, Any] = {
+        "equivalence": decision.status,
+        "databases": decision.databases,
+        "databases_nonempty": decision.nonempty,
+    }
+    if decision.cause:
+        facts["error_type"] = decision.cause
+    if decision.counterexample is not None:
+        facts["error_type"] = decision.counterexample.reason
+        facts["counterexample_profile"] = decision.counterexample.profile
+    return facts
+
+
+def build_decision_sections(decision: Equivalence, reference: str) -> tuple[Section, ...]:
+    """The reference, the counterexample with its database, and the difference side by side."""
+    evidence = [_build_code_section("reference_sql", reference)] if reference else []
+    example = decision.counterexample
+    if example is not None:
+        evidence += [_build_database_section(example), *_build_difference_sections(example)]
+    return tuple(evidence)
+
+
+def _build_code_section(title: str, sql: str) -> Section:
+    return Section(kind="code", title=title, body={"language": "sql", "text": sql})
+
+
+def _build_database_section(example: Counterexample) -> Section:
+    tables = [
+        {"name": name, "columns": list(table.columns), "rows": _list_table_rows(table)}
+        for name, table in example.tables.items()
+    ]
+    return Section(
+        kind="database", title="counterexample", body={"profile": example.profile, "tables": tables}
+    )
+
+
+def _build_difference_sections(example: Counterexample) -> list[Section]:
+    if example.reason == "failed":
+        return [Section(kind="log", title="engine_message", body=example.message)]
+    want, got, diff = example.expected, example.actual, example.diff
+    body = {
+        "columns": list(want.columns if want else ()),
+        "answer_columns": list(got.columns if got else ()),
+        "expected": _list_table_rows(want),
+        "actual": _list_table_rows(got),
+        "missing": [list(row) for row in diff.missing][:_MAX_ROWS]
+        if diff
+        else _list_table_rows(want),
+        "extra": [list(row) for row in diff.extra][:_MAX_ROWS] if diff else _list_table_rows(got),
+    }
+    return [Section(kind="table_diff", title="difference", body=body)]
+
+
+def _list_table_rows(table: ResultTable | None) -> list[list[Any]]:
+    return [list(row) for row in table.rows[:_MAX_ROWS]] if table else []
+
+
+# What benchmarks share whose answers are SQL that engines execute.
+
+_NO_ENGINE = "no engine here runs this dialect"
+_NO_PRODUCT = "{title} has {feature}, which its stand-in lacks; give a real server in {engine}_dsn"
+
+
+class ExecutedBenchmark(Benchmark):
+    """Keeps engines and prepared databases while it lives; nothing of a verdict depends on that."""
+
+    confirms_gold = True
+    confirms_by_engines = True
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        super().__init__(options)
+        self.engines = EnginePool()
+        self.decider = Decider(self.engines.get)
+
+    def close(self) -> None:
+        self.engines.close()
+
+    @property
+    def is_judged_only(self) -> bool:
+        """Whether the published rule is asked for, by which a panel decides everything."""
+        return bool(self.options.get("mode") == "scale")
+
+    async def decide_equivalence(
+        self, question: EquivalenceQuestion, answer: str, title: str = ""
+    ) -> Equivalence:
+        """The decision, made beside the event loop; `undecided` where the engine is missing, or
+        lacks what the product `title` has. Where the answer can be said without that and then gives
+        other rows, it is different all the same."""
+        decision = await self._run_decider(question, answer)
+        if decision.cause == "reference_fails":
+            return _attribute_to_product(decision, question, title)
+        feature = decision.status == "error" and missing_feature(answer, title, decision.message)
+        if not feature:
+            return decision
+        standard = replace_minus(answer) if question.engine == "postgres" else answer
+        retried = await self._run_decider(question, standard) if standard != answer else decision
+        if retried.status == "error" and not missing_feature(standard, title, retried.message):
+            return retried
+        plain = transpile_within(standard, question.engine)
+        retried = await self._run_decider(question, plain) if plain != standard else retried
+        if retried.status == "different":
+            return retried
+        return _build_undecided_feature(feature, question, title)
+
+    async def _run_decider(self, question: EquivalenceQuestion, answer: str) -> Equivalence:
+        if not question.engine:
+            return Equivalence(status="undecided", cause="no_engine", message=_NO_ENGINE)
+        try:
+            return await asyncio.to_thread(self.decider.decide, question, answer)
+        except (MissingDependency, EnvironmentFailure) as error:
+            return Equivalence(status="undecided", cause="no_engine", message=str(error))
+
+    def validate_references(
+        self, samples: Sequence[Sample]
+    ) -> tuple[list[DatasetIssue], dict[str, str]]:
+        """Execution confirmed everything; the engines are those that decided."""
+        return [], self.engines.collect_versions()
+
+
+def _attribute_to_product(
+    decision: Equivalence, question: EquivalenceQuestion, title: str
+) -> Equivalence:
+    """A reference that fails, unless only the stand-in of the product `title` refuses it."""
+    feature = missing_feature(question.reference, title, decision.message)
+    return _build_undecided_feature(feature, question, title) if feature else decision
+
+
+def _build_undecided_feature(
+    feature: str, question: EquivalenceQuestion, title: str
+) -> Equivalence:
+    return Equivalence(
+        status="undecided",
+        cause="product_feature",
+        message=_NO_PRODUCT.format(feature=feature, title=title, engine=question.engine),
+    )
+
+
+def merge_judged_and_executed(judged: Verdict, executed: Verdict) -> Verdict:
+    """A judged verdict that also says what execution found, where it found anything."""
+    if executed.evidence_kind != "executed" or executed.outcome not in MEASURED:
+        return judged
+    details = {**judged.details, "executed": executed.outcome}
+    return msgspec.structs.replace(judged, details=details)
+
+
+def score_execution(decision: Equivalence, reference: str) -> ScoringResult:
+    """The ruling on a decision: undecided is not executed, everything else is measured."""
+    outcomes = {"equivalent": "passed", "different": "failed", "error": "failed"}
+    reasons = {"equivalent": "", "different": "wrong_answer", "error": "invalid_sql"}
+    return ScoringResult(
+        outcome=outcomes.get(decision.status, "not_executed"),  # type: ignore[arg-type]
+        evidence_kind="executed",
+        reason=reasons.get(decision.status, decision.cause),
+        note=describe_decision(decision),
+        details=build_decision_details(decision),
+        evidence=build_decision_sections(decision, reference),
+    )
+
+
+# Rulings on what nothing here can execute: by the panel of the run, or by recorded votes.
+
+_REASONS: dict[Outcome, str] = {"failed": "wrong_answer", "judge_error": "judge_error"}
+_NO_PANEL = "Only a panel can decide this, and no panel was asked."
+_PANEL_NOTES: dict[Outcome, str] = {
+    "passed": "The panel says yes: {yes} yes, {no} no.",
+    "failed": "The panel does not say yes: {yes} yes, {no} no.",
+    "judge_error": "Too few judges voted: {cast} of {panel}.",
+}
+_NONE_CAST = "No vote was cast; by the published rule the case is dropped."
+_PUBLISHED: dict[Outcome, str] = {
+    "passed": "By the published rule the votes pass it: {yes} yes, {no} no.",
+    "failed": "By the published rule the votes fail it: {yes} yes, {no} no.",
+    "judge_error": _NONE_CAST,
+}
+
+
+async def score_by_panel(
+    context: Context | None, question: Question, *, published: bool = False
+) -> ScoringResult:
+    """What the panel says; not executed where there is none to ask.
+
+    `published` counts the votes by SCALE's rule instead of ours: a tie passes, one vote suffices.
+    """
+    if context is None or not context.judges:
+        return ScoringResult(
+            outcome="not_executed", evidence_kind="judged", reason="no_panel", note=_NO_PANEL
+        )
+    tally = await panel.ask_panel(context, question)
+    outcome = _decide_as_published(tally, question) if published else tally.outcome
+    note = (_PUBLISHED if published else _PANEL_NOTES)[outcome]
+    cast = tally.yes + tally.no
+    return ScoringResult(
+        outcome=outcome,
+        evidence_kind="judged",
+        reason=_REASONS.get(outcome, ""),
+        note=note.format(yes=tally.yes, no=tally.no, cast=cast, panel=len(tally.votes)),
+        details=_build_panel_details(tally),
+        evidence=(_build_votes_section([_vote_to_row(vote) for vote in tally.votes]),),
+    )
+
+
+def score_recorded_votes(votes: Sequence[Any], by_rules: bool, rule_id: str = "") -> ScoringResult:
+    """What recorded votes amount to by SCALE's published rule; see `judges.recorded` for the forms.
+
+    Raises UsageError naming a vote that cannot be read.
+    """
+    ballots = recorded.read_votes(votes, by_rules)
+    cast = [ballot for ballot in ballots if ballot.is_cast]
+    yes_votes = [ballot.supports_rule(rule_id) for ballot in cast]
+    outcome = _decide_ballot_outcome(cast, by_rules, rule_id)
+    return ScoringResult(
+        outcome=outcome,
+        evidence_kind="judged",
+        reason=_REASONS.get(outcome, ""),
+        note=_PUBLISHED[outcome].format(yes=sum(yes_votes), no=len(yes_votes) - sum(yes_votes)),
+        details={
+            "judge_votes_yes": sum(yes_votes),
+            "judge_votes_no": len(yes_votes) - sum(yes_votes),
+            "judge_votes_abstain": len(ballots) - len(cast),
+            "judge_runs": len({ballot.run for ballot in cast}),
+            "judge_split": len(set(yes_votes)) > 1,
+        },
+        evidence=(_build_votes_section([_ballot_to_row(ballot, rule_id) for ballot in ballots]),),
+    )
+
+
+async def score_as_published(
+    sample: Sample, episode: Episode, question: Question, context: Context | None
+) -> Verdict:
+    """The verdict where judges alone decide: by the votes that came with the answer, else by the
+    panel, in both cases counted as SCALE published it."""
+    votes = episode.state.get("votes")
+    if votes:
+        result = score_recorded_votes(votes, question.kind == "rules", question.decides)
+    elif not episode.answer.strip():
+        return build_no_answer_verdict(sample, episode, "judged")
+    else:
+        result = await score_by_panel(context, question, published=True)
+    return to_verdict(sample, episode, "strict", result)
+
+
+def _decide_as_published(tally: Tally, question: Question) -> Outcome:
+    """A vote by rules is for its rule, so that the panel's votes are ballots like any other."""
+    by_rules = question.kind == "rules"
+    ballots = [
+        Ballot(rules=vote.rules) if by_rules else Ballot(yes=vote.vote == "yes")
+        for vote in tally.votes
+        if vote.vote in CAST
+    ]
+    return _decide_ballot_outcome(ballots, by_rules, question.decides)
+
+
+def _decide_ballot_outcome(ballots: Sequence[Ballot], by_rules: bool, rule_id: str) -> Outcome:
+    """Without a vote the published evaluator dropped the case; that is no verdict here."""
+    if not any(ballot.is_cast for ballot in ballots):
+        return "judge_error"
+    passes = recorded.rule_passes(ballots, rule_id) if by_rules else recorded.case_passes(ballots)
+    return "passed" if passes else "failed"
+
+
+def _build_panel_details(tally: Tally) -> dict[str, Any]:
+    """Facts for machines; the cost is left out where the price of a judge is unknown."""
+    cost = {} if tally.cost is None else {"judge_cost": tally.cost}
+    return {
+        "judge_votes_yes": tally.yes,
+        "judge_votes_no": tally.no,
+        "judge_votes_abstain": tally.count("abstain"),
+        "judge_votes_failed": tally.count("failed"),
+        "judge_requests": sum(vote.asked for vote in tally.votes),
+        "judge_split": tally.split,
+        "judge_prompt": PROMPT_VERSION,
+        **cost,
+    }
+
+
+def _vote_to_row(vote: Vote) -> dict[str, Any]:
+    return {
+        "judge": vote.judge,
+        "vote": vote.vote,
+        "reason": vote.reason,
+        "cost": vote.cost,
+        "latency": vote.latency,
+        "rules": list(vote.rules),
+    }
+
+
+def _ballot_to_row(ballot: Ballot, rule_id: str) -> dict[str, Any]:
+    return {
+        "judge": ballot.judge,
+        "vote": ("yes" if ballot.supports_rule(rule_id) else "no") if ballot.is_cast else "abstain",
+        "reason": ballot.reason,
+        "rules": list(ballot.rules or ()),
+        "run": ballot.run,
+    }
+
+
+def _build_votes_section(lines: list[dict[str, Any]]) -> Section:
+    return Section(kind="votes", title="votes", body=lines)

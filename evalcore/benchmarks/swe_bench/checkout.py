@@ -1,0 +1,333 @@
+"""The work tree of a task at its base commit alone, the git that makes it, and the Python that
+its tests run with.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from evalcore.benchmarks.swe_bench import Task
+from evalcore.errors import EnvironmentFailure
+from evalcore.records import Record, content_hash
+from evalcore.sandbox.program import Bind, Limits, Program, run_program
+
+# git, held to what a call says: no hook, no configuration of system or user, no network.
+# Repositories and patches are hostile. Only the file protocol is allowed, so that no repository
+# can make git start a helper of its own, and nothing asks for a password.
+
+SECONDS = 300.0
+#: Read as the user's configuration, which unlike `-c` also holds for the helpers that git starts.
+_CONFIGURATION = """\
+[safe]
+\tdirectory = *
+[core]
+\thooksPath = /dev/null
+\tfsmonitor = false
+\tautocrlf = false
+\tfileMode = false
+\tquotePath = false
+[protocol]
+\tversion = 2
+[uploadpack]
+\tallowAnySHA1InWant = true
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+[advice]
+\tdetachedHead = false
+[init]
+\tdefaultBranch = main
+"""
+_MISSING = "git is not installed; install it (Debian: apt install git)"
+
+
+def run_git(*arguments: str | Path, folder: Path) -> str:
+    """What git prints when it is run in a folder; the name of a file that is no UTF-8 is escaped.
+
+    Raises EnvironmentFailure where git is missing, fails or takes longer than SECONDS.
+    """
+    try:
+        process = subprocess.run(
+            ["git", *map(str, arguments)],
+            cwd=folder,
+            env=build_git_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise EnvironmentFailure(_MISSING) from None
+    except subprocess.TimeoutExpired:
+        raise EnvironmentFailure(f"git {arguments[0]} took longer than {SECONDS:g} s") from None
+    if process.returncode:
+        stderr = process.stderr.decode("utf-8", "replace").strip()[-500:]
+        raise EnvironmentFailure(f"git {arguments[0]} failed: {stderr}")
+    return process.stdout.decode("utf-8", "surrogateescape")
+
+
+def build_git_environment() -> dict[str, str]:
+    """All that git knows of us: where programs are, and the configuration of this module."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": os.devnull,
+        "LC_ALL": "C",
+        "TZ": "UTC",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": _write_git_config(),
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_ALLOW_PROTOCOL": "file",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+    }
+
+
+@cache
+def _write_git_config() -> str:
+    """The path of the configuration, written once for this process and gone with it."""
+    folder = tempfile.TemporaryDirectory(prefix="evalcore-git-")
+    _config_folders.append(folder)
+    config_path = Path(folder.name) / "config"
+    config_path.write_text(_CONFIGURATION, encoding="utf-8")
+    return str(config_path)
+
+
+_config_folders: list[tempfile.TemporaryDirectory[str]] = []
+
+
+# The work tree of a task: its base commit alone, without past, future, remotes or names.
+# The commit is fetched by its hash with a depth of one, so that the repository holds no object
+# that only another commit has: a patched program that looks around in it finds no later fix.
+
+
+def checkout_task(task: Task, tree: Path) -> Path:
+    """Make the work tree of a task in the folder `tree`, which must not exist yet; returns it.
+
+    Raises EnvironmentFailure where the repository is missing, broken or without the base commit.
+    """
+    if not task.repository:
+        raise EnvironmentFailure(
+            f"no repository of {task.repo} is at hand for {task.instance_id}; "
+            "name a folder of bundles or checkouts in the setting swe_repositories"
+        )
+    source = Path(task.repository)
+    if not source.exists():
+        raise EnvironmentFailure(f"the repository of {task.instance_id} is gone: {source}")
+    try:
+        with tempfile.TemporaryDirectory(prefix="evalcore-git-") as scratch:
+            store = _unpack_bundle(source, Path(scratch)) if source.is_file() else source.resolve()
+            tree.mkdir(parents=True)
+            run_git("init", "-q", ".", folder=tree)
+            fetch_args = (f"file://{store}", task.base_commit)
+            run_git("fetch", "-q", "--depth=1", "--no-tags", *fetch_args, folder=tree)
+    except EnvironmentFailure as error:
+        commit = f"{task.instance_id}: commit {task.base_commit[:12]}"
+        raise EnvironmentFailure(f"{commit} cannot be had from {source}: {error}") from None
+    run_git("checkout", "-q", "--detach", task.base_commit, folder=tree)
+    (tree / ".git" / "FETCH_HEAD").unlink()
+    shutil.rmtree(tree / ".git" / "logs", ignore_errors=True)
+    return tree
+
+
+class TreeChanges(Record, frozen=True):
+    """`paths` of a work tree that are not as in a commit, sorted; `created` are those of them that
+    the commit does not have; `base` are all files of the commit."""
+
+    paths: tuple[str, ...]
+    created: tuple[str, ...]
+    base: frozenset[str]
+
+
+def find_tree_changes(tree: Path, base: str) -> TreeChanges:
+    """How a work tree differs from the commit `base`.
+
+    Files count that git would ignore, since Python does not, and those of a nested repository.
+    """
+    changed = run_git(
+        "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base, folder=tree
+    )
+    tracked = _list_tracked_files(tree, base)
+    created = _list_tree_files(tree) - tracked
+    paths = sorted({*_split_nul_names(changed), *created})
+    return TreeChanges(tuple(paths), tuple(sorted(created)), tracked)
+
+
+def restore_paths(tree: Path, base: str, paths: Sequence[str]) -> None:
+    """Bring some paths of a work tree back to what they are in the commit `base`."""
+    if not paths:
+        return
+    tracked = _list_tracked_files(tree, base)
+    for path in paths:
+        if path in tracked:
+            _clear_parents(tree, path)
+            run_git("checkout", "-q", base, "--", f":(literal){path}", folder=tree)
+        elif not _is_behind_link(tree, path):
+            (tree / path).unlink(missing_ok=True)
+
+
+def _unpack_bundle(bundle: Path, scratch: Path) -> Path:
+    """A bundle as a repository: only from one can a single commit be fetched."""
+    store = scratch / "store.git"
+    run_git("init", "-q", "--bare", store, folder=scratch)
+    refspecs = ("+refs/*:refs/bundled/*", "+HEAD:refs/bundled/HEAD")
+    run_git("fetch", "-q", bundle.resolve(), *refspecs, folder=store)
+    return store
+
+
+def _list_tracked_files(tree: Path, commit: str) -> frozenset[str]:
+    return frozenset(
+        _split_nul_names(run_git("ls-tree", "-r", "-z", "--name-only", commit, folder=tree))
+    )
+
+
+def _split_nul_names(listing: str) -> list[str]:
+    return [name for name in listing.split("\0") if name]
+
+
+def _list_tree_files(tree: Path) -> set[str]:
+    """All files and links of a work tree, except for git's own folder."""
+    paths: set[str] = set()
+    for folder, below, names in os.walk(tree):
+        inside = Path(folder).relative_to(tree)
+        links = [name for name in below if (Path(folder) / name).is_symlink()]
+        paths.update(str(inside / name) for name in (*names, *links))
+        if folder == str(tree):
+            below.remove(".git")
+    return paths
+
+
+def _is_behind_link(tree: Path, path: str) -> bool:
+    """Whether a link of the patch stands in the way to a path, which then lies elsewhere."""
+    parents = list(Path(path).parents)[:-1]
+    return any((tree / parent).is_symlink() for parent in parents)
+
+
+def _clear_parents(tree: Path, path: str) -> None:
+    """Remove links and files that stand where the folders of a path should be."""
+    for parent in reversed(list(Path(path).parents)[:-1]):
+        blocker = tree / parent
+        if blocker.is_symlink() or blocker.is_file():
+            blocker.unlink()
+    if (tree / path).is_dir() and not (tree / path).is_symlink():
+        shutil.rmtree(tree / path)
+
+
+# The Python that a task's tests run with: this one, or that of a folder of environments.
+
+#: Where the official images have conda; scripts of the data set read this file.
+ACTIVATE = "/opt/miniconda3/bin/activate"
+#: A script that traces its commands does not trace these: a log says nothing of where we live.
+_ACTIVATE = """\
+case $- in *x*) traced=yes ;; *) traced= ;; esac
+{{ set +x; }} 2>/dev/null
+export PATH="{prefix}/bin:$PATH"
+conda() {{ :; }}
+test -z "$traced" || set -x
+"""
+_SYSTEM = (Path("/usr"), Path("/bin"), Path("/lib"), Path("/lib64"))
+_ASK = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix, sys.version.split()[0]]))"
+_SECONDS = 30.0
+_CHECK = Limits(seconds=60.0, cpu_seconds=60, output_bytes=64 << 10)
+
+
+class Interpreter(Record, frozen=True):
+    """`contents` is a hash of the version and of the distributions that are installed; `own` says
+    that it is the one that we run with."""
+
+    executable: str
+    prefix: str
+    base_prefix: str
+    version: str
+    contents: str
+    own: bool
+
+    @property
+    def binds(self) -> tuple[Bind, ...]:
+        """What must be seen inside, besides the system and the interpreter that we run with."""
+        ours = {sys.prefix, sys.base_prefix}
+        prefixes = [name for name in (self.prefix, self.base_prefix) if name not in ours]
+        foreign = [name for name in dict.fromkeys(prefixes) if not _is_system_path(Path(name))]
+        return tuple(Bind(source=name, target=name) for name in foreign)
+
+    def write_activate_shim(self, folder: Path) -> Bind:
+        """A file of a folder in place of conda's `activate`: this interpreter comes first, and
+        there is a `conda` that does nothing."""
+        activate_path = folder / "activate"
+        activate_path.write_text(_ACTIVATE.format(prefix=self.prefix), "utf-8")
+        return Bind(source=str(activate_path), target=ACTIVATE)
+
+
+def find_task_python(task: Task, folder: Path) -> Path | None:
+    """The Python of a folder of environments that fits a task, None where there is none.
+
+    Looked for are `<instance_id>` and `<owner>__<name>-<version>`, in this order.
+    """
+    for name in (task.instance_id, f"{task.repo.replace('/', '__')}-{task.version}"):
+        python = folder / name / "bin" / "python"
+        if "/" not in name and python.exists():
+            return python.absolute()
+    return None
+
+
+def inspect_interpreter(python: Path | None = None) -> Interpreter:
+    """What is known of an interpreter, of the running one for None.
+
+    Raises EnvironmentFailure where it cannot be started.
+    """
+    return _inspect_executable(str(python) if python else sys.executable, python is None)
+
+
+@cache
+def _inspect_executable(executable: str, own: bool) -> Interpreter:
+    if own:
+        prefix, base, version = sys.prefix, sys.base_prefix, sys.version.split()[0]
+    else:
+        prefix, base, version = _query_prefixes(executable)
+    distributions = sorted(
+        path.name for path in Path(prefix).glob("lib/python*/site-packages/*.dist-info")
+    )
+    contents = content_hash([version, distributions])
+    return Interpreter(executable, prefix, base, version, contents, own)
+
+
+def _query_prefixes(executable: str) -> tuple[str, str, str]:
+    try:
+        command = [executable, "-I", "-c", _ASK]
+        done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=True)
+        prefix, base, version = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        raise EnvironmentFailure(f"{executable} does not run as a Python: {error}") from None
+    return str(prefix), str(base), str(version)
+
+
+@cache
+def check_interpreter(python: Interpreter, module: str) -> None:
+    """Make sure, once, that the interpreter starts inside and has a module ("" for none).
+
+    A missing interpreter ends a script with status 127, which grades like failed tests: so it is
+    found here. Raises EnvironmentFailure.
+    """
+    code = f"import {module}" if module else "pass"
+    with tempfile.TemporaryDirectory(prefix="evalcore-swe-") as folder:
+        binds = (*python.binds, python.write_activate_shim(Path(folder)))
+        command = f'source {ACTIVATE} && python -c "{code}"'
+        done = run_program(Program(argv=("bash", "-c", command), binds=binds), _CHECK)
+    if done.exit_code != 0:
+        raise EnvironmentFailure(
+            f"{python.executable} cannot run tests inside the sandbox ({code!r} ended with "
+            f"{done.exit_code}): {done.output.strip()[-300:]}; install {module or 'Python'} there"
+        )
+
+
+def _is_system_path(path: Path) -> bool:
+    return any(path.is_relative_to(root) for root in _SYSTEM)

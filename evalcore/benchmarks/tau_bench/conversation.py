@@ -1,0 +1,240 @@
+"""The conversation of one episode: agent, tools and user in turn, until one of its ends or a
+budget.
+
+Whatever the agent writes is read, answered and kept; only failures of the target or of our own
+side raise. Every request follows from the answers before, so that a resumed conversation finds
+them in the journal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from evalcore.benchmarks.agents import (
+    OUTPUT,
+    AgentCall,
+    AgentTurn,
+    Style,
+    assign_call_ids,
+    parse_turn,
+    repair_call_arguments,
+    replace_surrogates,
+)
+from evalcore.benchmarks.tau_bench.environment import Domain, Environment
+from evalcore.benchmarks.tau_bench.user_simulators import UserSimulator
+from evalcore.errors import UsageError
+from evalcore.records import Completion, Message, Record, ToolCall, is_withheld
+
+# What an episode may take; every limit ends it for a reason of its own, and without a reward.
+
+#: Ends of a conversation that tau-bench rewards.
+USER_STOP, TRANSFER = "user_stop", "transfer"
+OVERFLOW = "context_overflow"
+#: The provider withheld the answer: whatever follows would be withheld too.
+FILTERED = "content_filter"
+MAX_TURNS = 200
+
+
+class Budgets(Record, frozen=True):
+    """0 is no limit. Turns are answers of the agent; tokens are all that it read and wrote, seconds
+    those it took to answer, and cost is in USD, which limits nothing where no price is known."""
+
+    max_turns: int = 30
+    max_tool_errors: int = 10
+    max_parse_errors: int = 5
+    max_tokens: int = 0
+    max_seconds: float = 0.0
+    max_cost: float = 0.0
+
+
+def parse_budgets(options: Mapping[str, Any]) -> Budgets:
+    """The limits among a benchmark's options. Raises UsageError for one below 0, and for turns
+    without end."""
+    limits = {name: options[name] for name in Budgets.__struct_fields__}
+    for name, limit in limits.items():
+        if not 0 <= limit < float("inf"):
+            raise UsageError(f"option tau_bench.{name}={limit}: give a number from 0 up")
+    if not 1 <= limits["max_turns"] <= MAX_TURNS:
+        raise UsageError(f"option tau_bench.max_turns: give 1 to {MAX_TURNS}")
+    return Budgets(**limits)
+
+
+class BudgetUsage(Record, frozen=True):
+    """What an episode took so far, in the units of `Budgets`.
+
+    All of it comes from the answers themselves, so that an episode that is resumed adds up to the
+    same.
+    """
+
+    max_turns: int = 0
+    max_tool_errors: int = 0
+    max_parse_errors: int = 0
+    max_tokens: int = 0
+    max_seconds: float = 0.0
+    max_cost: float = 0.0
+
+    def find_exceeded_limit(self, budgets: Budgets) -> str:
+        """The name of the first limit that is reached, else empty."""
+        for name in Budgets.__struct_fields__:
+            limit = getattr(budgets, name)
+            if limit and getattr(self, name) >= limit:
+                return str(name)
+        return ""
+
+
+def add_answer_usage(spent: BudgetUsage, answer: Completion, cost: float | None) -> BudgetUsage:
+    """With one more answer of the agent."""
+    usage = answer.usage
+    return BudgetUsage(
+        spent.max_turns + 1,
+        spent.max_tool_errors,
+        spent.max_parse_errors,
+        spent.max_tokens + (usage.input_tokens or 0) + (usage.output_tokens or 0),
+        spent.max_seconds + answer.latency,
+        spent.max_cost + (cost or 0.0),
+    )
+
+
+# The conversation of one episode: agent, tools and user in turn, until one of its ends.
+# Whatever the agent writes is read, answered and kept; only failures of the target or of our own
+# side raise. Everything that is sent follows from the answers before, so that a conversation that
+# is begun again after a kill repeats the very same requests and finds them answered in the
+# journal.
+
+#: The agent's answer to the messages so far, and its price in USD where known.
+Ask = Callable[[Sequence[Message]], Awaitable[tuple[Completion, float | None]]]
+
+_ERRORS = ("Error", "Unknown action")
+
+
+class ConversationResult(Record, frozen=True):
+    """A conversation. `actions` are all calls in order, their arguments as JSON text; `says` what
+    the user was told; `ended` the reason of the end, of `budgets` or the name of a limit."""
+
+    messages: tuple[Message, ...]
+    actions: tuple[dict[str, str], ...]
+    says: tuple[str, ...]
+    ended: str
+    spent: BudgetUsage
+    finish_reason: str
+    user: dict[str, Any]
+
+
+def is_tool_error(observation: str) -> bool:
+    """Whether what a tool answered is an error."""
+    return observation.startswith(_ERRORS)
+
+
+class Conversation:
+    """One episode while it is played."""
+
+    def __init__(
+        self, domain: Domain, user: UserSimulator, ask: Ask, style: Style, budgets: Budgets
+    ) -> None:
+        self._environment = Environment(domain)
+        self._user, self._ask, self._style, self._budgets = user, ask, style, budgets
+        self._messages: list[Message] = []
+        self._sent: list[Message] = []
+        self._actions: list[dict[str, str]] = []
+        self._says: list[str] = []
+        self._spent = BudgetUsage()
+        self._finish_reason = ""
+
+    async def play(self, opening: Sequence[Message]) -> ConversationResult:
+        """The whole of it, from the system message and the user's first line on."""
+        self._append_messages(*opening)
+        ended = ""
+        while not ended:
+            ended = await self._run_step()
+        return ConversationResult(
+            tuple(self._messages),
+            tuple(self._actions),
+            tuple(self._says),
+            ended,
+            self._spent,
+            self._finish_reason,
+            self._user.to_dict(),
+        )
+
+    async def _run_step(self) -> str:
+        """One answer of the agent and what follows from it; why the episode ended, if it did."""
+        answer, cost = await self._ask(self._sent)
+        self._spent = add_answer_usage(self._spent, answer, cost)
+        self._finish_reason = answer.finish_reason
+        turn = parse_turn(answer, self._style, self._environment.domain.tools)
+        calls = (
+            assign_call_ids(answer.tool_calls, self._spent.max_turns)
+            if self._style == "native"
+            else ()
+        )
+        written = Message(
+            "assistant",
+            replace_surrogates(answer.text),
+            replace_surrogates(answer.reasoning),
+            calls,
+        )
+        self._messages.append(written)
+        self._sent.append(
+            msgspec.structs.replace(written, tool_calls=repair_call_arguments(calls, turn.calls))
+        )
+        if answer.finish_reason == OVERFLOW:
+            return OVERFLOW
+        if is_withheld(answer):
+            return FILTERED
+        if turn.calls:
+            ended = self._execute_calls(turn.calls, calls)
+        elif turn.problem:
+            self._add_observations(self._record_parse_error(turn.problem))
+            ended = ""
+        else:
+            ended = await self._send_to_user(turn)
+        return ended or self._spent.find_exceeded_limit(self._budgets)
+
+    async def _send_to_user(self, turn: AgentTurn) -> str:
+        self._says.append(turn.user_message)
+        text, done = await self._user.reply(turn.user_message, self._environment.writes)
+        self._append_messages(Message("user", replace_surrogates(text)))
+        return USER_STOP if done else ""
+
+    def _execute_calls(self, calls: Sequence[AgentCall], native: Sequence[ToolCall]) -> str:
+        observations = [self._execute_call(requested) for requested in calls]
+        if native:
+            pairs = zip(observations, native, strict=True)
+            self._append_messages(
+                *(Message("tool", text, tool_call_id=call.id) for text, call in pairs)
+            )
+        else:
+            self._add_observations(*observations)
+        return TRANSFER if self._environment.terminated else ""
+
+    def _execute_call(self, call: AgentCall) -> str:
+        if call.problem:
+            return self._record_parse_error(call.problem)
+        if self._environment.terminated:  # what comes after the end is no action any more
+            return self._environment.call(call.name, call.kwargs)
+        self._actions.append({"name": call.name, "kwargs": json.dumps(call.kwargs)})
+        observation = replace_surrogates(self._environment.call(call.name, call.kwargs))
+        if is_tool_error(observation):
+            self._update_error_counts(max_tool_errors=self._spent.max_tool_errors + 1)
+        return observation
+
+    def _record_parse_error(self, problem: str) -> str:
+        self._update_error_counts(max_parse_errors=self._spent.max_parse_errors + 1)
+        return f"Error: {problem}"
+
+    def _add_observations(self, *observations: str) -> None:
+        """Results as a message that stands for the environment."""
+        self._append_messages(
+            Message("user", "\n".join(f"{OUTPUT}{text}" for text in observations))
+        )
+
+    def _append_messages(self, *messages: Message) -> None:
+        self._messages += messages
+        self._sent += messages
+
+    def _update_error_counts(self, **errors: int) -> None:
+        self._spent = msgspec.structs.replace(self._spent, **errors)

@@ -1,0 +1,361 @@
+"""What a simulated user wants and how far it has come: a scenario of goals, and the user's state.
+
+A scenario is the `slots` object of a task, or an instruction of the official retail TRAIN split,
+which follows one template. Nothing here is shown to the agent but through the user's lines.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol, get_args
+
+import msgspec
+
+from evalcore.errors import UsageError
+from evalcore.records import Record
+
+# What a simulated user wants and knows: a scenario of goals, each with slots told only when
+# asked.
+# A scenario is the `slots` object of a task; `from_slots` reads it. Nothing here is shown to the
+# agent but through `phrases`.
+
+Kind = Literal[
+    "cancel",
+    "return",
+    "exchange",
+    "modify_items",
+    "modify_address",
+    "modify_payment",
+    "profile_address",
+    "book",
+    "change_flights",
+    "change_baggage",
+    "change_passengers",
+    "compensation",
+    "question",
+]
+#: Slots a user may be asked for, in the order in which several are answered.
+Slot = Literal[
+    "name",
+    "email",
+    "zip",
+    "user_id",
+    "order",
+    "items",
+    "options",
+    "payment",
+    "address",
+    "reason",
+    "route",
+    "date",
+    "flight",
+    "cabin",
+    "passengers",
+    "baggage",
+    "insurance",
+]
+SLOTS: tuple[Slot, ...] = get_args(Slot)
+IDENTITY: frozenset[Slot] = frozenset({"name", "email", "zip", "user_id"})
+
+#: The write tools that fulfil a kind of goal.
+WRITE_TOOLS: Mapping[Kind, tuple[str, ...]] = {
+    "cancel": ("cancel_pending_order", "cancel_reservation"),
+    "return": ("return_delivered_order_items",),
+    "exchange": ("exchange_delivered_order_items",),
+    "modify_items": ("modify_pending_order_items",),
+    "modify_address": ("modify_pending_order_address",),
+    "modify_payment": ("modify_pending_order_payment",),
+    "profile_address": ("modify_user_address",),
+    "book": ("book_reservation",),
+    "change_flights": ("update_reservation_flights",),
+    "change_baggage": ("update_reservation_baggages",),
+    "change_passengers": ("update_reservation_passengers",),
+    "compensation": ("send_certificate",),
+    "question": (),
+}
+
+
+class Item(Record, frozen=True):
+    """One thing of an order: what it is now (`options` as far as known) and what is to change.
+
+    `change` None: nothing is (a return); empty: a new one with the very same options.
+    """
+
+    product: str
+    options: dict[str, str] = {}
+    change: dict[str, str] | None = None
+
+
+class Goal(Record, frozen=True):
+    """One wish. `order` is the id of the order or reservation that a write must concern, empty
+    where none exists (a profile, a new booking).
+
+    `details` holds the slots of travel (route, date, flight, cabin, passengers, baggage,
+    insurance) as short texts. `hidden` slots exist but the user does not know them. A question is
+    over when an answer came. `limit`: the most the user pays, as the agent states it; above it, and
+    after a refusal, the wish is dropped for `fallback`. `refusal`: policy forbids it, so that no
+    write is expected; the user cannot know that and behaves the same.
+    """
+
+    kind: Kind
+    order: str = ""
+    items: tuple[Item, ...] = ()
+    payment: str = ""
+    address: dict[str, str] = {}
+    reason: str = ""
+    details: dict[str, str] = {}
+    hidden: tuple[Slot, ...] = ()
+    question: str = ""
+    limit: float | None = None
+    refusal: bool = False
+    fallback: Goal | None = None
+
+
+class Scenario(Record, frozen=True):
+    """A user: who they are as far as they remember (`identity` by slot), and the goals in order.
+
+    `noun` is what the ids of the goals name.
+    """
+
+    identity: dict[str, str]
+    goals: tuple[Goal, ...]
+    noun: Literal["order", "reservation"] = "order"
+
+
+def from_slots(slots: Mapping[str, object]) -> Scenario:
+    """The scenario of a task's `slots`; raises UsageError naming the field that is wrong."""
+    try:
+        scenario = msgspec.convert(slots, Scenario)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"the slots of the task are not usable: {error}") from None
+    unknown = sorted(set(scenario.identity) - IDENTITY)
+    if unknown:
+        raise UsageError(f"unknown identity in the slots: {', '.join(unknown)}")
+    for goal in scenario.goals:
+        if goal.kind == "question" and not goal.question:
+            raise UsageError("a goal of kind question needs the field question")
+    return scenario
+
+
+def to_slots(scenario: Scenario) -> dict[str, object]:
+    """The plain object that `from_slots` reads."""
+    plain: dict[str, object] = msgspec.to_builtins(scenario)
+    return plain
+
+
+def can_answer_slot(scenario: Scenario, goal: Goal, slot: Slot) -> bool:
+    """Whether the user can answer for this slot."""
+    if slot in goal.hidden:
+        return False
+    if slot in IDENTITY:
+        return slot in scenario.identity
+    if slot == "options":
+        return any(item.change is not None for item in goal.items)
+    if slot in ("order", "items", "payment", "address", "reason"):
+        return bool(getattr(goal, slot))
+    return slot in goal.details
+
+
+def list_slot_values(scenario: Scenario, goal: Goal, slot: Slot) -> tuple[str, ...]:
+    """The texts that answer a slot, none of which may be said before it was asked for."""
+    if slot in IDENTITY:
+        return (scenario.identity[slot],) if slot in scenario.identity else ()
+    if slot == "items":
+        return tuple(item.product for item in goal.items)
+    if slot == "options":
+        return tuple(text for item in goal.items for text in (item.change or {}).values())
+    if slot == "address":
+        return tuple(text for text in goal.address.values() if text)
+    if slot in ("order", "payment", "reason"):
+        text = getattr(goal, slot)
+        return (text,) if text else ()
+    return (goal.details[slot],) if slot in goal.details else ()
+
+
+# The state of a simulated user, what it needs of a task and of the environment, and its writes.
+
+Progress = Literal["open", "written", "answered", "refused", "given_up"]
+OPEN: Progress = "open"
+
+
+class TaskLike(Protocol):
+    """What the user needs of a task: `slots` is a scenario, None for the TRAIN template."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def instruction(self) -> str: ...
+    @property
+    def slots(self) -> Mapping[str, Any] | None: ...
+
+
+class WriteLike(Protocol):
+    """One successful write of the environment's log."""
+
+    @property
+    def tool(self) -> str: ...
+    @property
+    def kwargs(self) -> Mapping[str, Any]: ...
+
+
+class UserState(Record, frozen=True):
+    """Where the user stands. `last_message` is the last line; `progress` goes goal by goal.
+
+    `idle` counts turns in a row that brought nothing, `refusals` those of the present goal,
+    `unrecognised` all messages that no rule understood; `revealed_slots` the slots told, as
+    `goal/slot` (identity once for all); `ending` is why the user stopped: satisfied, given_up.
+    """
+
+    scenario: Scenario
+    seed: int
+    last_message: str
+    goals: tuple[Goal, ...]
+    progress: tuple[Progress, ...]
+    writes: int = 0
+    turns: int = 0
+    idle: int = 0
+    refusals: int = 0
+    unrecognised: int = 0
+    revealed_slots: tuple[str, ...] = ()
+    ending: str = ""
+
+    @property
+    def done(self) -> bool:
+        return bool(self.ending)
+
+    @property
+    def current(self) -> int | None:
+        """The index of the goal that the user is at."""
+        return next((at for at, each in enumerate(self.progress) if each == OPEN), None)
+
+
+class User(Protocol):
+    """Who plays the user. `reply` returns the user's text, the new state and whether it is over;
+    `writes` is the whole log of the episode so far."""
+
+    def open(self, task: TaskLike, seed: int) -> UserState: ...
+    def reply(
+        self, state: UserState, agent_text: str, writes: Sequence[WriteLike]
+    ) -> tuple[str, UserState, bool]: ...
+
+
+def note_writes(state: UserState, writes: Sequence[WriteLike]) -> UserState:
+    """Marks the goals that new writes of the log concern, each write one goal at most."""
+    progress = list(state.progress)
+    for write in writes[state.writes :]:
+        for goal_index, goal in enumerate(state.goals):
+            if progress[goal_index] == OPEN and is_write_for_goal(write, goal):
+                progress[goal_index] = "written"
+                break
+    return replace_state(state, progress=tuple(progress), writes=max(state.writes, len(writes)))
+
+
+def is_write_for_goal(write: WriteLike, goal: Goal) -> bool:
+    """Whether a write is of the goal's kind and to its order; whether it is right is not asked."""
+    if write.tool not in WRITE_TOOLS[goal.kind]:
+        return False
+    to = write.kwargs.get("order_id") or write.kwargs.get("reservation_id")
+    return not goal.order or not to or to == goal.order
+
+
+def slot_key(goal_index: int, slot: Slot) -> str:
+    return slot if slot in IDENTITY else f"{goal_index}/{slot}"
+
+
+def set_goal_progress(state: UserState, goal_index: int, value: Progress) -> UserState:
+    progress = (*state.progress[:goal_index], value, *state.progress[goal_index + 1 :])
+    return replace_state(state, progress=progress)
+
+
+def replace_state(state: UserState, **changes: Any) -> UserState:
+    return msgspec.structs.replace(state, **changes)
+
+
+# The instructions of the official retail TRAIN split, which follow one template, as scenarios.
+# An instruction is "Your name is N and your (zip code|email) is V. You are ADJECTIVES." and then
+# wishes: cancel, return, exchange, modify, change payment, change address. Manner is not
+# simulated.
+
+_LONGEST = 20_000
+_WHO = re.compile(
+    r"Your name is (?P<name>[^.]+?) and your (?P<what>zip code|email) is (?P<value>\S+)\."
+    r" You are [a-z, ]+\.\s*"
+)
+_DICT = r"\{[^{}]*\}"
+_CANCEL = re.compile(r"Cancel order (#W\d+) because (no longer needed|ordered by mistake)\.\s*")
+_RETURN = re.compile(r"Return (#W\d+) via (\w+): ")
+_CHANGE = re.compile(r"For (#W\d+), (exchange|modify) ")
+_PAYMENT = re.compile(r"For (#W\d+), change payment to (\w+)\.\s*")
+_ADDRESS = re.compile(rf"For (#W\d+), change address to ({_DICT}) \(same as #W\d+\)\.\s*")
+_RETURNED = re.compile(rf"(?P<product>[A-Z][\w -]*?)(?: (?P<options>{_DICT}))?;\s*")
+_CHANGED = re.compile(
+    rf"(?P<product>[A-Z][\w -]*?) (?P<options>{_DICT}) to (?P<change>{_DICT});\s*"
+)
+_VIA = re.compile(r"via (\w+)\.\s*")
+_CHANGES: dict[str, Kind] = {"exchange": "exchange", "modify": "modify_items"}
+
+
+def parse_train_instruction(instruction: str) -> Scenario:
+    """The scenario of one instruction; raises UsageError where any of its text is left over."""
+    who = _WHO.match(instruction)
+    if who is None or len(instruction) > _LONGEST:
+        raise UsageError("the instruction does not follow the template of the TRAIN split")
+    identity_slot = "zip" if who["what"] == "zip code" else "email"
+    goals, position = [], who.end()
+    while position < len(instruction):
+        goal, position = _parse_goal(instruction, position)
+        goals.append(goal)
+    return Scenario({"name": who["name"], identity_slot: who["value"]}, tuple(goals))
+
+
+def _parse_goal(text: str, position: int) -> tuple[Goal, int]:
+    if match := _CANCEL.match(text, position):
+        return Goal("cancel", match[1], reason=match[2]), match.end()
+    if match := _PAYMENT.match(text, position):
+        return Goal("modify_payment", match[1], payment=match[2]), match.end()
+    if match := _ADDRESS.match(text, position):
+        address = {
+            key: value for key, value in _parse_options(match[2]).items() if key != "order_id"
+        }
+        return Goal("modify_address", match[1], address=address), match.end()
+    if match := _RETURN.match(text, position):
+        items, end = _parse_items(_RETURNED, text, match.end())
+        return Goal("return", match[1], items, match[2]), end
+    if match := _CHANGE.match(text, position):
+        items, end = _parse_items(_CHANGED, text, match.end())
+        paid = _VIA.match(text, end)
+        if paid:
+            return Goal(_CHANGES[match[2]], match[1], items, paid[1]), paid.end()
+    raise UsageError(f"the instruction is not understood from {text[position : position + 60]!r}")
+
+
+def _parse_items(
+    pattern: re.Pattern[str], text: str, position: int
+) -> tuple[tuple[Item, ...], int]:
+    items = []
+    while match := pattern.match(text, position):
+        parts = match.groupdict()
+        change = parts.get("change")
+        options = _parse_options(parts["options"] or "{}")
+        items.append(
+            Item(parts["product"], options, None if change is None else _parse_options(change))
+        )
+        position = match.end()
+    if not items:
+        raise UsageError(f"no item is named at {text[position : position + 60]!r}")
+    return tuple(items), position
+
+
+def _parse_options(text: str) -> dict[str, str]:
+    """A literal of texts by text; nothing of it is evaluated."""
+    try:
+        options = ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        options = None
+    if not isinstance(options, dict) or not all(
+        isinstance(part, str) for pair in options.items() for part in pair
+    ):
+        raise UsageError(f"not an object of texts: {text[:60]!r}")
+    return options

@@ -1,0 +1,279 @@
+"""The verb `datasets` of the command line: list, check, validate, add, remove and fetch them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalcore.errors import UsageError
+from evalcore.plain_text import format_count
+
+if TYPE_CHECKING:
+    from evalcore.records import Record
+    from evalcore.settings import Settings
+
+Verb = Callable[[argparse.Namespace], int]
+_DONE, _BAD = 0, 2
+
+
+def add_datasets_verb(
+    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
+) -> None:
+    """Add the verb; `add_common` adds the flags that every verb has and sets its function."""
+    about = "list, check, add or fetch datasets"
+    actions = verbs.add_parser("datasets", help=about, description=about).add_subparsers(
+        required=True, metavar="ACTION"
+    )
+    about = "check the answers of datasets on real engines"
+    sub = actions.add_parser("check", help=about, description=about)
+    sub.add_argument("names", nargs="*", metavar="NAME|PATH")
+    add_common(sub, _check_datasets)
+    _add_own(actions, add_common)
+    about = "fetch official data, which is not bundled; nothing of its package is installed or run"
+    names = actions.add_parser("fetch", help=about, description=about).add_subparsers(
+        required=True, metavar="NAME"
+    )
+    _add_bfcl(names, add_common)
+    _add_gaia(names, add_common)
+    _add_swe_bench(names, add_common)
+
+
+def _add_own(actions: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+    about = "every dataset that --dataset takes: bundled, fetched and own ones"
+    add_common(actions.add_parser("list", help=about, description=about), _list_datasets)
+    about = "are these cases of a benchmark? Every problem by line and field; nothing is kept"
+    add_common(
+        _add_file_arguments(actions.add_parser("validate", help=about, description=about)),
+        _validate_case_file,
+    )
+    about = "keep a file of own cases, if it is valid, under a name that --dataset takes"
+    sub = _add_file_arguments(actions.add_parser("add", help=about, description=about))
+    sub.add_argument("--name", required=True, metavar="NAME")
+    for name, what in (("who", "who made it"), ("licence", "its licence"), ("note", "a note")):
+        sub.add_argument(f"--{name}", default="", metavar="TEXT", help=what)
+    sub.add_argument("--replace", action="store_true", help="take the place of one of that name")
+    add_common(sub, _save_case_file)
+    about = "move an own dataset to the trash of the data folder"
+    sub = actions.add_parser("remove", help=about, description=about)
+    sub.add_argument("name", metavar="NAME")
+    sub.add_argument("--benchmark", required=True, metavar="KEY")
+    add_common(sub, _remove_dataset)
+
+
+def _add_file_arguments(sub: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    sub.add_argument("file", type=Path, metavar="FILE", help="JSON lines, or CSV with a header")
+    sub.add_argument("--benchmark", required=True, metavar="KEY")
+    about = "what cases without a field `metric` belong to (default: as the file is named)"
+    sub.add_argument("--part", default="", metavar="NAME", help=about)
+    return sub
+
+
+def _add_bfcl(names: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+    about = "the questions and answers of BFCL, v4 or v3"
+    sub = names.add_parser("bfcl", help=about, description=about)
+    sub.add_argument(
+        "--source", choices=("wheel", "hub"), default="", help="wheel: v4 (default); hub: v3"
+    )
+    sub.add_argument("--from", dest="wheel", type=Path, metavar="FILE.whl", help="a wheel at hand")
+    _add_output_flags(sub, "")
+    add_common(sub, _fetch_bfcl)
+
+
+def _add_gaia(names: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+    about = "the questions of GAIA with their files: gated, needs HF_TOKEN, not to be shared"
+    sub = names.add_parser("gaia", help=about, description=about)
+    sub.add_argument(
+        "--split", default="validation", metavar="S", help="validation (default) or test"
+    )
+    _add_output_flags(sub, "the commit that is known")
+    add_common(sub, _fetch_gaia)
+
+
+def _add_swe_bench(names: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+    about = "the tasks of a SWE-bench data set; their repositories and images are not fetched"
+    sub = names.add_parser("swe_bench", help=about, description=about)
+    sub.add_argument(
+        "--name",
+        default="verified",
+        metavar="OWNER/NAME",
+        help="on the Hub, or one of verified (default), lite, full, multilingual, mini, oracle",
+    )
+    sub.add_argument("--split", default="test", metavar="S", help="default: test")
+    _add_output_flags(sub, "main")
+    add_common(sub, _fetch_swe_bench)
+
+
+def _add_output_flags(sub: argparse.ArgumentParser, revision: str) -> None:
+    """Where it goes, and of which commit where one may be chosen."""
+    sub.add_argument("--out", type=Path, metavar="DIR", help="default: below the data folder")
+    if revision:
+        sub.add_argument(
+            "--revision", default="", metavar="R", help=f"a commit or tag (default: {revision})"
+        )
+
+
+def _load_cli_settings(args: argparse.Namespace) -> Settings:
+    from evalcore import settings
+
+    return settings.load_settings(args.data)
+
+
+def _check_datasets(args: argparse.Namespace) -> int:
+    from evalcore.runner import dataset_check
+
+    report = dataset_check.check_datasets(args.names, _load_cli_settings(args))
+    print(json.dumps(report.as_data()) if args.json else report.as_text())
+    return _DONE if report.ok else _BAD
+
+
+def _list_datasets(args: argparse.Namespace) -> int:
+    from evalcore.runner.jobs import data_client
+    from evalcore.views import datasets
+
+    settings = _load_cli_settings(args)
+    entries = datasets.list_dataset_entries(settings)
+    locations = [
+        data_client.DatasetLocation(entry.benchmark, entry.path, entry.options) for entry in entries
+    ]
+    data_client.ensure_indexes(locations, settings)
+    rows = []
+    for entry in entries:
+        numbers = datasets.read_dataset_summary(settings, entry)
+        about = {"samples": 0, "hash": ""} if numbers is None else _build_dataset_numbers(numbers)
+        rows.append(
+            {"name": entry.name, "benchmark": entry.benchmark, "origin": entry.origin, **about}
+        )
+    if args.json:
+        print(json.dumps(rows))
+    else:
+        for row in rows:
+            print("{name:32} {benchmark:20} {origin:8} {samples:6} {hash}".format(**row))
+    return _DONE
+
+
+def _build_dataset_numbers(numbers: Any) -> dict[str, Any]:
+    """The numbers of a dataset that a list shows, or why there are none."""
+    fields = {"samples": numbers.samples, "hash": numbers.hash}
+    return fields | ({"problem": numbers.problem} if numbers.problem else {})
+
+
+def _validate_case_file(args: argparse.Namespace) -> int:
+    from evalcore.access.policy import OPERATOR
+    from evalcore.runner.jobs import data_client
+
+    validation = data_client.validate_upload(_read_upload(args), OPERATOR, _load_cli_settings(args))
+    return _print_validation(args, validation, None)
+
+
+def _save_case_file(args: argparse.Namespace) -> int:
+    from evalcore.access.policy import OPERATOR
+    from evalcore.runner.jobs import data_client
+
+    fields = {name: getattr(args, name) for name in ("benchmark", "name", "who", "licence", "note")}
+    validation, card = data_client.save_upload(
+        _read_upload(args),
+        data_client.OwnCard(**fields),
+        OPERATOR,
+        _load_cli_settings(args),
+        replace=args.replace,
+    )
+    return _print_validation(args, validation, card)
+
+
+def _print_validation(args: argparse.Namespace, validation: Any, card: Any) -> int:
+    """The errors, or the numbers and how to run the dataset."""
+    import msgspec
+
+    if args.json:
+        print(json.dumps(msgspec.to_builtins({"validation": validation, "card": card})))
+        return _DONE if validation.ok else _BAD
+    for error in validation.errors:
+        position = ", ".join(
+            [*([f"line {error.line}"] if error.line else []), *filter(None, [error.field])]
+        )
+        print(f"{position or args.file.name}: {error.problem}")
+    if validation.errors:
+        print(
+            "there are more problems than these"
+            if validation.more
+            else format_count(len(validation.errors), "problem")
+        )
+        return _BAD
+    print(f"{format_count(validation.summary.samples, 'case')}, hash {validation.summary.hash}")
+    if validation.unconfirmed:
+        print(f"{validation.unconfirmed} expected answers are not confirmed: {validation.reason}")
+    if card is not None:
+        print(
+            f"now: evalcore run --target TARGET --benchmarks {card.benchmark} --dataset {card.name}"
+        )
+    return _DONE
+
+
+def _read_upload(args: argparse.Namespace) -> Any:
+    from evalcore.runner.jobs.data_client import Upload
+    from evalcore.runner.uploads import MAX_FILE_BYTES, guess_part
+
+    try:
+        with args.file.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{args.file}: {error.strerror or error}") from None
+    part = args.part or guess_part(args.benchmark, args.file.name)
+    return Upload(args.benchmark, args.file.name, content, part)
+
+
+def _remove_dataset(args: argparse.Namespace) -> int:
+    from evalcore.access.policy import OPERATOR
+    from evalcore.runner.jobs import data_client
+
+    settings = _load_cli_settings(args)
+    version = data_client.remove_dataset(args.benchmark, args.name, OPERATOR, settings)
+    trash_path = settings.data_dir / "trash" / "datasets" / args.benchmark / args.name / version
+    print(json.dumps({"trash": str(trash_path)}) if args.json else f"moved to {trash_path}")
+    return _DONE
+
+
+def _fetch_bfcl(args: argparse.Namespace) -> int:
+    from evalcore.exchange.bfcl import fetch
+
+    if args.wheel and args.source == fetch.HUB:
+        raise UsageError("--from gives a wheel, which --source hub does not use; drop one of them")
+    source = args.source or fetch.WHEEL
+    folder = args.out or fetch.default_folder(_load_cli_settings(args), source)
+    fetched = fetch.fetch_bfcl(folder, args.wheel or source, _print_stderr)
+    return _print_fetched(args, fetched, fetch.format_bfcl_fetch(fetched))
+
+
+def _fetch_gaia(args: argparse.Namespace) -> int:
+    from evalcore.exchange import gaia
+
+    folder = args.out or gaia.default_folder(_load_cli_settings(args), args.split)
+    revision = args.revision or gaia.REVISION
+    fetched = gaia.fetch_gaia(folder, _print_stderr, split=args.split, revision=revision)
+    return _print_fetched(args, fetched, gaia.format_gaia_fetch(fetched))
+
+
+def _fetch_swe_bench(args: argparse.Namespace) -> int:
+    from evalcore.exchange import swe_bench
+
+    folder = args.out or swe_bench.default_folder(_load_cli_settings(args), args.name)
+    revision = args.revision or "main"
+    fetched = swe_bench.fetch_swe_bench(
+        folder, args.name, _print_stderr, split=args.split, revision=revision
+    )
+    return _print_fetched(args, fetched, swe_bench.format_swe_bench_fetch(fetched))
+
+
+def _print_fetched(args: argparse.Namespace, fetched: Record, text: str) -> int:
+    import msgspec
+
+    print(json.dumps(msgspec.to_builtins(fetched)) if args.json else text)
+    return _DONE
+
+
+def _print_stderr(line: str) -> None:
+    print(line, file=sys.stderr)

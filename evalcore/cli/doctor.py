@@ -1,0 +1,200 @@
+"""What this installation has and lacks: packages, engines, sandbox, GPU, servers, keys, plug-ins.
+
+`evalcore doctor` prints it, each gap with the command that closes it. Only the names of keys are
+read into the report, and nothing outside this machine is asked.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, metadata, requires, version
+from typing import Literal
+from urllib.parse import urlsplit
+
+from packaging.requirements import Requirement
+
+from evalcore import catalog
+from evalcore.access.egress import is_this_machine
+from evalcore.access.secrets import scrub_secrets
+from evalcore.records import Record
+from evalcore.settings import Settings
+
+#: `missing`: something that the installation promises is not there; `absent`: optional, and not
+#: there; `broken`: there, and unusable.
+Status = Literal["ok", "missing", "absent", "broken"]
+_SECONDS_TO_CONNECT = 0.5
+_EXTRAS = ("local", "postgres", "mysql", "auth")
+_GIB = 1 << 30
+
+
+class Check(Record, frozen=True):
+    """One line of the report. `remedy` is the command or step that closes the gap, else ""."""
+
+    group: str
+    name: str
+    status: Status
+    detail: str = ""
+    remedy: str = ""
+
+
+def examine_installation(settings: Settings) -> list[Check]:
+    """Everything there is to say about this installation, in the order of the report.
+
+    Takes a few seconds: each SQL engine is started once, and a probe runs in the sandbox. A check
+    that fails is a line of the report, never an exception.
+    """
+    groups: dict[str, Callable[[Settings], Iterator[Check]]] = {
+        "python": _check_packages,
+        "data": _check_data_folder,
+        "engine": _check_engines,
+        "sandbox": _check_sandbox,
+        "gpu": _check_gpu,
+        "server": _check_servers,
+        "key": _check_keys,
+        "plugin": _check_plugins,
+    }
+    report: list[Check] = []
+    for group, examine in groups.items():
+        try:
+            report += examine(settings)
+        except Exception as error:  # the report must say it and go on
+            problem = scrub_secrets(f"{type(error).__name__}: {error}")
+            report.append(Check(group, group, "broken", problem))
+    return report
+
+
+def has_gaps(report: list[Check]) -> bool:
+    """Whether anything that the installation promises is missing or broken."""
+    return any(check.status in ("missing", "broken") for check in report)
+
+
+def _check_packages(settings: Settings) -> Iterator[Check]:
+    yield Check("python", "python", "ok", sys.version.split()[0])
+    for extra in ("", *_EXTRAS):
+        lacking = list(_list_unmet_requirements(extra))
+        name = f"extra {extra}" if extra else "evalboard"
+        package = f"evalboard[{extra}]" if extra else "evalboard"
+        if not lacking:
+            yield Check("python", name, "ok", version("evalboard") if not extra else "")
+        else:
+            yield Check(
+                "python",
+                name,
+                "absent" if extra else "missing",
+                f"needs {', '.join(lacking)}",
+                f"pip install '{package}'",
+            )
+
+
+def _list_unmet_requirements(extra: str) -> Iterator[str]:
+    """The requirements of the core ("") or of one extra that are absent or too old."""
+    for line in requires("evalboard") or ():
+        requirement = Requirement(line)
+        marker = requirement.marker
+        if marker and not marker.evaluate({"extra": extra}):
+            continue
+        if extra and (marker is None or marker.evaluate({"extra": ""})):
+            continue  # the core's own
+        try:
+            installed = metadata(requirement.name)["Version"]
+        except PackageNotFoundError:
+            yield requirement.name
+        else:
+            if not requirement.specifier.contains(installed, prereleases=True):
+                yield f"{requirement.name}{requirement.specifier} (here {installed})"
+
+
+def _check_data_folder(settings: Settings) -> Iterator[Check]:
+    folder = settings.data_dir
+    existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
+    if not os.access(existing, os.W_OK):
+        remedy = "set EVALBOARD_DATA to a folder that can be written"
+        yield Check("data", "data folder", "broken", f"{existing} cannot be written", remedy)
+        return
+    free = shutil.disk_usage(existing).free
+    yield Check("data", "data folder", "ok", f"{folder}, {free / _GIB:.0f} GiB free")
+
+
+def _check_engines(settings: Settings) -> Iterator[Check]:
+    from evalcore.sqlkit.engines import registry
+
+    for name, answer in registry.probe_engines().items():
+        if answer[:1].isdigit():
+            yield Check("engine", name, "ok", answer)
+        else:
+            command = re.search(r"\((?:for example )?((?:pip|apt-get) install [^)]*)\)", answer)
+            remedy = command[1] if command else ""
+            yield Check("engine", name, "absent", scrub_secrets(answer), remedy)
+
+
+def _check_sandbox(settings: Settings) -> Iterator[Check]:
+    from evalcore.sandbox.program import detect_sandbox
+
+    found = detect_sandbox()
+    if found.means:
+        yield Check("sandbox", found.means, "ok", f"holds {', '.join(found.enforced)}")
+    else:
+        yield Check("sandbox", "sandbox", "absent", found.problem, found.fix)
+
+
+def _check_gpu(settings: Settings) -> Iterator[Check]:
+    from evalcore.targets.huggingface.machine import list_dtypes, list_gpus
+
+    devices = list_gpus()
+    for number, gpu in enumerate(devices):
+        detail = f"{gpu.free / _GIB:.0f} GiB free; {', '.join(list_dtypes(f'cuda:{number}'))}"
+        yield Check("gpu", gpu.name, "ok", detail)
+    if not devices:
+        yield Check("gpu", "gpu", "absent", "no CUDA device; local models run on the processor")
+
+
+def _check_servers(settings: Settings) -> Iterator[Check]:
+    """Model servers on this machine, by whether their port answers."""
+    for name, endpoint in sorted(catalog.load_endpoints(settings).items()):
+        address = urlsplit(endpoint.base_url)
+        if not is_this_machine(address.hostname or ""):
+            continue
+        port = address.port or (443 if address.scheme == "https" else 80)
+        where = f"{address.hostname}:{port}"
+        try:
+            with socket.create_connection((address.hostname, port), _SECONDS_TO_CONNECT):
+                yield Check("server", name, "ok", f"something answers at {where}")
+        except OSError:
+            yield Check("server", name, "absent", f"nothing answers at {where}")
+
+
+def _check_keys(settings: Settings) -> Iterator[Check]:
+    for name, endpoint in sorted(catalog.load_endpoints(settings).items()):
+        variable = endpoint.api_key_env
+        if not variable:
+            continue
+        if os.environ.get(variable):
+            yield Check("key", variable, "ok", f"set, for openai:{name}/…")
+        else:
+            yield Check("key", variable, "absent", f"not set, for openai:{name}/…")
+
+
+def _check_plugins(settings: Settings) -> Iterator[Check]:
+    for skipped in catalog.list_skipped_plugins():
+        yield Check("plugin", skipped.name, "broken", skipped.why, skipped.remedy)
+
+
+def format_report(report: list[Check]) -> str:
+    """The report as aligned lines, one group below the other, each remedy under its gap."""
+    marks: dict[Status, str] = {"ok": "ok", "missing": "MISSING", "absent": "-", "broken": "BROKEN"}
+    width = max(len(check.name) for check in report)
+    lines: list[str] = []
+    group = ""
+    for check in report:
+        if check.group != group:
+            group = check.group
+            lines += ["", group]
+        lines.append(f"  {marks[check.status]:8}{check.name:{width}}  {check.detail}".rstrip())
+        if check.remedy and check.status != "ok":
+            lines.append(f"  {'':8}{'':{width}}  -> {check.remedy}")
+    return "\n".join(lines[1:])

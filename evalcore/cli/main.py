@@ -1,0 +1,426 @@
+"""The command line `evalcore`: the same verbs as the app.
+
+Exit status: 0 done, 2 bad arguments or data, 3 run or installation incomplete. Imports are inside
+the verbs, so that help and lists are quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalcore import __version__
+from evalcore.access.secrets import scrub_secrets
+from evalcore.cli import boards, datasets, exchange
+from evalcore.errors import EvalboardError, UsageError
+from evalcore.plain_text import format_count
+from evalcore.settings import override_data_folder
+
+if TYPE_CHECKING:
+    from evalcore.records import RunSummary
+    from evalcore.runner.run_request import RunRequest
+    from evalcore.runner.summary import Tracker
+    from evalcore.settings import Settings
+
+DONE, BAD, INCOMPLETE = 0, 2, 3
+_TARGET_HELP = (
+    "for example baseline:sqlglot, openai:MODEL, hf:PATH (a local model), app:sqlflash or "
+    "app:SERVICE.yaml (an HTTP service as a file describes it); `evalcore list targets` shows the "
+    "kinds"
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    args = _build_parser().parse_args(arguments)
+    verb: Callable[[argparse.Namespace], int] = args.verb
+    try:
+        with override_data_folder(getattr(args, "data", None)):
+            return verb(args)
+    except EvalboardError as error:
+        print(f"evalcore: {error}", file=sys.stderr)
+        return BAD
+    except BrokenPipeError:  # the reader of our output has gone, for example `| head`
+        sys.stderr.close()
+        return DONE
+    except OSError as error:  # a folder that cannot be written, a full disk
+        prefix = f"{error.filename}: " if error.filename else ""
+        print(f"evalcore: {prefix}{error.strerror or error}", file=sys.stderr)
+        return BAD
+    except KeyboardInterrupt:
+        print("evalcore: interrupted; `evalcore resume RUN` goes on with a run", file=sys.stderr)
+        return INCOMPLETE
+
+
+def _build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="evalcore", description="Evaluate language models and rank them with evidence."
+    )
+    parser.add_argument("--version", action="version", version=f"evalcore {__version__}")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    _add_list(verbs)
+    _add_run(verbs)
+    for name, verb, about in (
+        ("resume", _resume_run, "go on with a run that is not complete"),
+        ("rescore", _rescore_run, "score the journaled answers with the present scorers"),
+        ("cancel", _cancel_run, "ask a running run to stop"),
+        ("show", _show_run, "print the result of a run"),
+    ):
+        sub = verbs.add_parser(name, help=about, description=about)
+        sub.add_argument("run", metavar="RUN")
+        _add_common_flags(sub, verb)
+    _add_score(verbs)
+    boards.add_board_verb(verbs, _add_common_flags)
+    boards.add_card_verb(verbs, _add_common_flags)
+    boards.add_compare_verb(verbs, _add_common_flags)
+    exchange.add_exchange_verbs(verbs, _add_common_flags)
+    datasets.add_datasets_verb(verbs, _add_common_flags)
+    exchange.add_hub_verb(verbs, _add_common_flags)
+    boards.add_site_verb(verbs, _add_common_flags)
+    _add_index(verbs)
+    _add_doctor(verbs)
+    return parser
+
+
+def _add_common_flags(
+    sub: argparse.ArgumentParser, verb: Callable[[argparse.Namespace], int]
+) -> None:
+    sub.add_argument("--data", metavar="DIR", help="data folder (default: EVALBOARD_DATA or data/)")
+    sub.add_argument("--json", action="store_true", help="print JSON for machines")
+    sub.set_defaults(verb=verb)
+
+
+def _add_list(verbs: Any) -> None:
+    sub = verbs.add_parser("list", help="list benchmarks, targets, datasets or runs")
+    sub.add_argument("what", choices=("benchmarks", "targets", "datasets", "runs"))
+    _add_common_flags(sub, _print_listing)
+
+
+def _add_run(verbs: Any) -> None:
+    sub = verbs.add_parser("run", help="run benchmarks on a target")
+    sub.add_argument("--target", metavar="T", help=_TARGET_HELP)
+    sub.add_argument(
+        "--benchmarks", nargs="+", metavar="B", help="keys; `evalcore list benchmarks` shows them"
+    )
+    sub.add_argument("--metrics", nargs="+", default=[], metavar="M", help="default: all metrics")
+    sub.add_argument(
+        "--dataset", default="", metavar="PATH|NAME", help="default: the bundled cases"
+    )
+    sub.add_argument("--max-samples", type=int, metavar="N", help="at most N cases per benchmark")
+    sub.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="draws the cases of --max-samples"
+    )
+    sub.add_argument("--epochs", type=int, default=1, metavar="K", help="ask every case K times")
+    sub.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="BENCHMARK.KEY=VALUE",
+        help="an option of a benchmark; also BENCHMARK.weights.METRIC=N, BENCHMARK.difficulty.N=W "
+        "(what a case of difficulty N weighs), BENCHMARK.prompt=FILE, BENCHMARK.data_path=PATH",
+    )
+    sub.add_argument(
+        "--target-option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="an option of the target, for example temperature=0; repeat for more",
+    )
+    sub.add_argument(
+        "--judge",
+        action="append",
+        metavar="T[?KEY=VALUE&...]",
+        help="a judge of the panel, asked only where nothing can be executed; repeat for more",
+    )
+    sub.add_argument("--config", type=Path, metavar="FILE.yaml", help="flags win over it")
+    sub.add_argument(
+        "--concurrency", type=int, default=0, metavar="N", help="requests at once; 0: automatic"
+    )
+    sub.add_argument(
+        "--batch-size", metavar="N", help="of a local model; 1 is exact, one request at a time"
+    )
+    _add_common_flags(sub, _run_benchmarks)
+
+
+def _add_score(verbs: Any) -> None:
+    sub = verbs.add_parser("score", help="score predictions that somebody already has")
+    sub.add_argument("benchmark", metavar="BENCHMARK")
+    sub.add_argument("--predictions", type=Path, required=True, metavar="FILE.jsonl")
+    sub.add_argument("--dataset", default="", metavar="PATH")
+    sub.add_argument("--metric", default="", metavar="M")
+    sub.add_argument("--option", action="append", default=[], metavar="KEY=VALUE")
+    sub.add_argument("--out", type=Path, required=True, metavar="FILE.jsonl")
+    sub.add_argument("--evidence", action="store_true", help="write the evidence sections too")
+    _add_common_flags(sub, _score_predictions)
+
+
+def _add_index(verbs: Any) -> None:
+    sub = verbs.add_parser("index", help="rebuild the index from the run folders")
+    sub.add_argument("action", choices=("rebuild",))
+    sub.add_argument(
+        "--repair",
+        action="store_true",
+        help="set unreadable lines of journals aside first, so that their runs can be resumed",
+    )
+    _add_common_flags(sub, _index_rebuild)
+
+
+def _add_doctor(verbs: Any) -> None:
+    about = "say what this installation has and lacks, and the command that brings it"
+    _add_common_flags(verbs.add_parser("doctor", help=about, description=about), _doctor)
+
+
+def _load_operator_settings(args: argparse.Namespace) -> Settings:
+    """The settings as they hold for whoever has a shell on this machine."""
+    from evalcore import settings
+    from evalcore.access import policy
+
+    return policy.restrict_settings(settings.load_settings(args.data), policy.OPERATOR)
+
+
+def _print_listing(args: argparse.Namespace) -> int:
+    from evalcore.views import payloads
+
+    settings = _load_operator_settings(args)
+    rows = payloads.build_listing(args.what, settings)
+    print(json.dumps(rows, ensure_ascii=False) if args.json else payloads.as_text(rows))
+    for problem in payloads.find_listing_problems(args.what, settings):
+        print(problem, file=sys.stderr if args.json else sys.stdout)
+    return DONE
+
+
+def _run_benchmarks(args: argparse.Namespace) -> int:
+    from evalcore.access.secrets import Secrets
+    from evalcore.runner import client, gold, plan, run_request
+    from evalcore.targets import registry
+
+    request, slm_evals_path = _build_run_request(args)
+    settings, secrets = _load_operator_settings(args), Secrets()
+    run_plan = plan.plan_run(request, settings)
+    registry.create_target(run_plan.spec.target, settings, secrets)
+    for judge in run_request.list_judge_specs(run_plan.spec):
+        registry.create_target(run_request.parse_model_spec(judge), settings, secrets)
+    missing = client.missing_keys(request.target, request.target_options, settings)
+    missing += client.missing_judge_keys(run_request.list_judge_specs(run_plan.spec), settings)
+    if missing:
+        raise UsageError(f"the run needs keys: set {', '.join(dict.fromkeys(missing))}")
+
+    def say(line: str) -> None:
+        print(f"evalcore: {line}", file=sys.stderr)
+
+    def say_begun(line: str) -> None:
+        if sys.stderr.isatty():
+            say(line)
+
+    for line in gold.require_gold(run_plan.gold, run_plan.samples, settings, progress=say_begun):
+        say(line)
+    folder = plan.create_folder(run_plan, settings)
+    return _execute_run(args, folder.run_id, slm_evals_path=slm_evals_path)
+
+
+def _build_run_request(args: argparse.Namespace) -> tuple[RunRequest, Path | None]:
+    """The request of a `run` command, and where its config file wants slm-evals' files.
+
+    A flag that was not typed is None. What the flags override in the file is said on stderr.
+    """
+    from evalcore.runner import run_request
+    from evalcore.runner.run_request import RunRequest
+
+    target, benchmarks, judges = args.target, args.benchmarks, args.judge
+    flag_values = {
+        "target": target,
+        "benchmarks": None if benchmarks is None else tuple(benchmarks),
+        "judges": None if judges is None else tuple(judges),
+        "max_samples": args.max_samples,
+        "target_options": _target_options(args.target_option, args.batch_size),
+        "metrics": tuple(args.metrics),
+        "dataset": args.dataset,
+        "seed": args.seed,
+        "epochs": args.epochs,
+        "options": _benchmark_options(args.option),
+        "concurrency": args.concurrency,
+    }
+    flags = {name: value for name, value in flag_values.items() if value is not None}
+    slm_evals_path = None
+    if args.config:
+        file, fields = run_request.read_run_config(args.config)
+        request, overridden = run_request.apply_flags(file, fields, flags)
+        for line in overridden:
+            print(f"evalcore: {args.config}: {scrub_secrets(line)}", file=sys.stderr)
+        slm_evals_path = run_request.find_output_folder(file, fields)
+    else:
+        request = RunRequest(**{"target": "", "benchmarks": (), **flags})
+    if not request.target:
+        raise UsageError("--target is missing; `evalcore list targets` shows the kinds")
+    return request, slm_evals_path
+
+
+def _target_options(texts: Sequence[str], batch_size: str | None) -> dict[str, Any]:
+    options = dict(_parse_key_value(text, "--target-option") for text in texts)
+    return options | ({"batch_size": batch_size} if batch_size else {})
+
+
+def _parse_key_value(text: str, flag: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise UsageError(f"{flag} must have the form KEY=VALUE, got {scrub_secrets(text)!r}")
+    return name, value
+
+
+def _benchmark_options(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
+    options: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        name, value = _parse_key_value(text, "--option")
+        benchmark, dot, key = name.partition(".")
+        if not dot or not key:
+            raise UsageError(f"--option {text!r} must have the form BENCHMARK.KEY=VALUE")
+        options.setdefault(benchmark, {})[key] = value
+    return options
+
+
+def _execute_run(
+    args: argparse.Namespace,
+    run_id: str,
+    *,
+    generate: bool = True,
+    slm_evals_path: Path | None = None,
+) -> int:
+    """Work on a run in this process, showing progress where a person watches."""
+    from evalcore.access.secrets import Secrets
+    from evalcore.runner.worker import work_on_run
+    from evalcore.store import run_folder
+
+    settings = _load_operator_settings(args)
+    folder = run_folder.find_run(run_id, [settings.runs_dir])
+    if not folder.has_live_worker():  # a cancel left by a worker that was killed before it saw it
+        folder.cancel_path.unlink(missing_ok=True)
+    watch = None if args.json or not sys.stderr.isatty() else _print_run_progress
+    summary = work_on_run(folder, settings, Secrets(), generate=generate, on_tick=watch)
+    if watch:
+        print(file=sys.stderr)  # ends the line of the progress
+    if slm_evals_path is not None:
+        from evalcore.exchange import reports
+
+        reports.write_slm_reports(folder, slm_evals_path, show_gated=settings.show_gated)
+    _print_summary(summary, args.json)
+    return DONE if summary.is_complete else INCOMPLETE
+
+
+def _print_run_progress(tracker: Tracker) -> None:
+    from evalcore.exchange.report_data import format_progress
+
+    print(format_progress(tracker.outcomes, tracker.total), end="", file=sys.stderr, flush=True)
+
+
+def _print_summary(summary: RunSummary, as_json: bool) -> None:
+    from evalcore.exchange import report_data
+
+    if as_json:
+        print(json.dumps(report_data.summary_to_dict(summary), ensure_ascii=False))
+    else:
+        print(report_data.format_run_summary(summary))
+
+
+def _resume_run(args: argparse.Namespace) -> int:
+    return _execute_run(args, args.run)
+
+
+def _rescore_run(args: argparse.Namespace) -> int:
+    return _execute_run(args, args.run, generate=False)
+
+
+def _cancel_run(args: argparse.Namespace) -> int:
+    from evalcore.access.policy import OPERATOR
+    from evalcore.runner import client
+
+    client.cancel_run(args.run, _load_operator_settings(args), visitor=OPERATOR)
+    print(json.dumps({"run_id": args.run, "cancelled": True}) if args.json else "asked to stop")
+    return DONE
+
+
+def _show_run(args: argparse.Namespace) -> int:
+    from evalcore.store import run_folder
+
+    folder = run_folder.find_run(args.run, _load_operator_settings(args).run_roots)
+    summary = folder.read_summary()
+    if summary is None:
+        raise UsageError(f"run {args.run} has no result yet; it is {folder.current_state()}")
+    _print_summary(summary, args.json)
+    return DONE if summary.is_complete else INCOMPLETE
+
+
+def _score_predictions(args: argparse.Namespace) -> int:
+    from evalcore.runner import predictions
+
+    options = dict(_parse_key_value(text, "--option") for text in args.option)
+    counts = predictions.score_file(
+        predictions.ScoreRequest(
+            benchmark=args.benchmark,
+            predictions=str(args.predictions),
+            dataset=args.dataset,
+            metric=args.metric,
+            options=options,
+            evidence=args.evidence,
+        ),
+        args.out,
+        _load_operator_settings(args),
+    )
+    print(json.dumps(counts) if args.json else f"{args.out}: {counts}")
+    return DONE
+
+
+def _index_rebuild(args: argparse.Namespace) -> int:
+    import msgspec
+
+    from evalcore.store.index import open_index
+    from evalcore.store.repair import QuarantinedLine, repair_runs
+    from evalcore.views import runs
+
+    settings = _load_operator_settings(args)
+    repairs = list(repair_runs([settings.runs_dir])) if args.repair else []
+    set_aside = [repair for repair in repairs if isinstance(repair, QuarantinedLine)]
+    count = open_index(settings).rebuild()
+    damaged = {
+        row.run_id: row.problem
+        for row in runs.all_rows([settings.runs_dir])
+        if row.state == "broken"
+    }
+    if args.json:
+        report = {
+            "runs": count,
+            "damaged": damaged,
+            "set_aside": [msgspec.to_builtins(line) for line in set_aside],
+            "not_repaired": [repair for repair in repairs if isinstance(repair, str)],
+        }
+        print(json.dumps(report, ensure_ascii=False))
+        return DONE
+    for repair in repairs:
+        print(
+            repair.as_text() if isinstance(repair, QuarantinedLine) else f"not repaired: {repair}"
+        )
+    for run_id in sorted({line.run_id for line in set_aside if line.resumable}):
+        print(f"`evalcore resume {run_id}` asks and scores what was set aside again")
+    for run_id, problem in damaged.items():
+        print(f"left out, nothing changed: {run_id}: {problem}")
+    print(f"{format_count(count, 'run')} in the index")
+    return DONE
+
+
+def _doctor(given: argparse.Namespace) -> int:
+    import msgspec
+
+    from evalcore.cli import doctor
+
+    report = doctor.examine_installation(_load_operator_settings(given))
+    if given.json:
+        print(json.dumps([msgspec.to_builtins(check) for check in report], ensure_ascii=False))
+    else:
+        print(doctor.format_report(report))
+    return INCOMPLETE if doctor.has_gaps(report) else DONE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

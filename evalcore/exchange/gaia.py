@@ -1,0 +1,144 @@
+"""Fetch GAIA's gated data set from the Hub, and export answers in the form its leaderboard takes.
+
+Whoever fetches it has promised its authors not to share it; see `TERMS`.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from evalcore.benchmarks.gaia.dataset import SPLITS, YEAR
+from evalcore.benchmarks.gaia.extraction import extract_answer, to_answer_text
+from evalcore.errors import UsageError
+from evalcore.exchange.hub_datasets import (
+    FetchedDataset,
+    ProgressCallback,
+    download_hub_files,
+    find_fetched_dataset,
+    install_folder,
+    open_scratch_folder,
+)
+from evalcore.exchange.reports import iter_sample_episodes, write_json_lines
+from evalcore.records import Episode, Message, Record
+from evalcore.settings import Settings
+from evalcore.store.run_folder import RunFolder
+
+# Fetching GAIA: the rows of a split and their files, from the gated data set on the Hub.
+# Whoever fetches it has promised its authors not to share it: it goes below the data folder,
+# which no version control keeps, with a file that tells git so wherever it is put.
+
+DATASET = "gaia-benchmark/GAIA"
+#: The commit that made Parquet of it; its questions and answers are those of all later ones.
+REVISION = "682dd723ee1e1697e00360edccf2366dc8418dd9"
+TERMS = "gated: not to be shared outside of a gated or private place"
+
+
+def default_folder(settings: Settings, split: str = SPLITS[0]) -> Path:
+    """Where a split goes unless told otherwise: below the data folder."""
+    return settings.data_dir / "datasets" / f"gaia-{split}"
+
+
+def fetch_gaia(
+    folder: Path,
+    progress: ProgressCallback = print,
+    token: str | None = None,
+    split: str = SPLITS[0],
+    revision: str = REVISION,
+) -> FetchedDataset:
+    """Fetch a split with its files, laid out as on the Hub; a complete folder is left in place.
+
+    Without `token` the Hub's library looks for one (HF_TOKEN, or its login). Raises UsageError for
+    a folder that holds anything else, without access and without network.
+    """
+    if split not in SPLITS:
+        raise UsageError(f"GAIA has no split {split!r}; it has: {', '.join(SPLITS)}")
+    existing = find_fetched_dataset(folder, DATASET, split)
+    if existing is not None:
+        progress(f"{folder} is complete: {existing.origin}")
+        return existing
+    start = f"{YEAR}/{split}/"
+    with open_scratch_folder(folder) as scratch:
+        hub_files = download_hub_files(
+            scratch, DATASET, revision, lambda name: name.startswith(start), progress, token
+        )
+        ready = scratch / "data"
+        (ready / YEAR).mkdir(parents=True)
+        (hub_files.folder / YEAR / split).rename(ready / YEAR / split)
+        (ready / ".gitignore").write_text("*\n", encoding="utf-8")
+        fetched = FetchedDataset(DATASET, split, hub_files.commit, TERMS, hub_files.files)
+        fetched = install_folder(ready, folder, fetched)
+    progress(f"{folder}: {len(fetched.files)} files of {fetched.origin}, {TERMS}")
+    return fetched
+
+
+def format_gaia_fetch(fetched: FetchedDataset) -> str:
+    """What a person is told at the end."""
+    state = "was complete already" if fetched.already else f"{len(fetched.files)} files"
+    return "\n".join(
+        [
+            f"{fetched.folder}: {state}",
+            f"{fetched.part} of {fetched.origin}, {fetched.licence}",
+            "now: evalcore run --target TARGET --benchmarks gaia --option "
+            f"gaia.split={fetched.part} "
+            f"--dataset {shlex.quote(fetched.folder)}",
+        ]
+    )
+
+
+# Our answers to GAIA as the file that its leaderboard takes, for the hidden split, too.
+# Columns: task_id, model_answer (the bare answer) and reasoning_trace. Every declared sample has
+# its line, so that a missing answer is wrong and not left out.
+
+BENCHMARK = "gaia"
+
+
+class GaiaExport(Record, frozen=True):
+    """How many samples went out, of those without an answer (`missing`) and of those whose
+    questions are not to be shared (`gated`)."""
+
+    samples: int
+    missing: int
+    gated: int
+
+
+def export_gaia_run(folder: RunFolder, out: Path) -> GaiaExport:
+    """Write the first epoch of a run into the file `out`.
+
+    Raises UsageError for a run without GAIA and a file that cannot be written.
+    """
+    pairs = list(iter_sample_episodes(folder, BENCHMARK))
+    rows = [
+        {
+            "task_id": sample.id,
+            "model_answer": extract_bare_answer(episode) if episode else "",
+            "reasoning_trace": "\n".join(_build_reasoning_trace(episode)) if episode else "",
+        }
+        for sample, episode in pairs
+    ]
+    write_json_lines(out, rows)
+    return GaiaExport(
+        samples=len(rows),
+        missing=sum(not row["model_answer"].strip() for row in rows),
+        gated=sum(bool(sample.meta.get("gated")) for sample, _ in pairs),
+    )
+
+
+def extract_bare_answer(episode: Episode) -> str:
+    """The bare answer that is scored, "" where there is none."""
+    if "answer" not in episode.state:
+        return extract_answer(episode.answer).answer
+    value = episode.state["answer"]
+    return "" if value is None else to_answer_text(value)
+
+
+def _build_reasoning_trace(episode: Episode) -> Iterator[str]:
+    """What the model thought, said and called; neither the question nor the content of its files.
+
+    A transcript that is not there is replaced by the reply.
+    """
+    replies = [message for message in episode.messages if message.role == "assistant"]
+    for reply in replies or [Message(role="assistant", content=episode.answer)]:
+        yield from filter(None, (reply.reasoning.strip(), reply.content.strip()))
+        yield from (f"{call.name}({call.arguments})" for call in reply.tool_calls)

@@ -1,1 +1,0 @@
-"""Exchange with GAIA: its gated data set."""

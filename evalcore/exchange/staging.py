@@ -1,0 +1,169 @@
+"""Where an import prepares its runs: all of them come into the store, or none does.
+Files that runs share are on the disk once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+from filelock import FileLock, Timeout
+
+from evalcore.errors import EvalboardError, UsageError
+from evalcore.records import to_json
+from evalcore.settings import Settings
+from evalcore.store import run_folder as published_file
+from evalcore.store.headers import read_header
+from evalcore.store.index import open_index, record_run
+from evalcore.store.run_folder import Published, RunFolder, list_run_folders, write_atomic
+
+# Files by the hash of their content: what many imported runs share is on the disk once.
+
+
+class BlobStore:
+    """Keeps new files in `folder`; `known` are files that lie elsewhere already, by digest."""
+
+    def __init__(self, folder: Path, existing: Mapping[str, Path]) -> None:
+        self._folder = folder
+        self._paths = dict(existing)
+
+    def put(self, content: bytes) -> str:
+        """The digest by which the content is found again."""
+        digest = hashlib.sha256(content).hexdigest()
+        if digest not in self._paths:
+            self._paths[digest] = self._folder / digest
+            write_atomic(self._paths[digest], content)
+        return digest
+
+    def get(self, digest: str) -> bytes:
+        return self._paths[digest].read_bytes()
+
+    def link(self, digest: str, path: Path) -> None:
+        """Make the file appear at `path`; a copy where the file system knows no links.
+
+        Journals of an import are never written to again, so that sharing them is safe.
+        """
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(self._paths[digest], path)
+        except OSError:
+            shutil.copyfile(self._paths[digest], path)
+
+
+# Where an import prepares its runs: all of them come into the store, or none does.
+# A failure while the finished folders are moved moves them back. A kill can leave some of them
+# out; each that is there is whole, and the next import adds the rest.
+
+_FORMER = "old-"  # a run that is being replaced
+ImportOutcome = Literal["created", "replaced", "unchanged"]
+
+
+class ImportStage:
+    """Runs in preparation below `place`; `blobs` holds the files that they are made of."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self._folder, self._settings = folder, settings
+        self._outcomes: dict[str, ImportOutcome] = {}
+        self.blobs = BlobStore(folder / "shelf", _find_existing_blobs(settings))
+
+    def prepare_run(self, run_id: str, published: Published) -> ImportOutcome:
+        """Prepare a run; raises UsageError where one of that id is no import."""
+        if run_id in self._outcomes:
+            raise UsageError(f"two models of {published.month} would both become run {run_id}")
+        folder = RunFolder(self._settings.runs_dir / run_id)
+        exists = folder.path.exists()
+        if exists and folder.read_spec().origin != "imported":
+            raise UsageError(f"run {run_id} is no import; delete or rename it first")
+        if exists and to_json(published_file.read_published(folder)) == to_json(published):
+            self._outcomes[run_id] = "unchanged"
+            return "unchanged"
+        prepared = RunFolder(self._folder / "runs" / run_id)
+        for name, digest in published.files.items():
+            self.blobs.link(digest, prepared.path / name)
+        published_file.write_published(prepared, published)
+        self._outcomes[run_id] = "replaced" if exists else "created"
+        return self._outcomes[run_id]
+
+    def commit(self) -> None:
+        """Move every prepared run to its place and into the index; where that fails, none stays."""
+        indexed = {header.run_id for header in open_index(self._settings).headers()}
+        moving = [run_id for run_id, became in self._outcomes.items() if became != "unchanged"]
+        for run_id in moving:
+            read_header(RunFolder(self._folder / "runs" / run_id))  # raises before anything moves
+        moved: list[str] = []
+        try:
+            for run_id in moving:
+                moved.append(run_id)
+                self._move_run(run_id)
+            for run_id in self._outcomes:
+                if run_id in moved or run_id not in indexed:
+                    record_run(self._settings, RunFolder(self._settings.runs_dir / run_id))
+        except BaseException:
+            for run_id in moved:
+                self._move_back(run_id)
+            raise
+
+    def _move_run(self, run_id: str) -> None:
+        """Put a prepared run in its place, the former one aside."""
+        target = self._settings.runs_dir / run_id
+        if target.exists():
+            target.rename(self._folder / f"{_FORMER}{run_id}")
+        (self._folder / "runs" / run_id).rename(target)
+
+    def _move_back(self, run_id: str) -> None:
+        """Undo `_move_run` as far as it went, in the index as well."""
+        target, former = self._settings.runs_dir / run_id, self._folder / f"{_FORMER}{run_id}"
+        with suppress(OSError, EvalboardError):
+            if not (self._folder / "runs" / run_id).exists():
+                target.rename(self._folder / "runs" / run_id)
+            if former.exists():
+                former.rename(target)
+                record_run(self._settings, RunFolder(target))
+            elif not target.exists():
+                open_index(self._settings).remove(run_id)
+
+
+@contextmanager
+def open_import_stage(settings: Settings) -> Iterator[ImportStage]:
+    """A stage that is gone afterwards; raises UsageError while another import has it."""
+    folder = settings.runs_dir / ".importing"
+    settings.runs_dir.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(settings.index_path.with_name("import.lock"), timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise UsageError("another import is going on; try again when it has ended") from None
+    try:
+        _clear_interrupted(folder, settings.runs_dir)
+        yield ImportStage(folder, settings)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        lock.release()
+
+
+def _clear_interrupted(folder: Path, runs: Path) -> None:
+    """Remove what an import left that was killed; a run that it was replacing goes back."""
+    for former in folder.glob(f"{_FORMER}*"):
+        target = runs / former.name.removeprefix(_FORMER)
+        if not target.exists():
+            former.rename(target)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _find_existing_blobs(settings: Settings) -> Mapping[str, Path]:
+    """The files of earlier imports by digest."""
+    paths: dict[str, Path] = {}
+    for folder in list_run_folders((settings.runs_dir,)):
+        try:
+            published = published_file.read_published(folder)
+        except EvalboardError:  # another run's damage is no reason to refuse this one
+            continue
+        for name, digest in (published.files if published else {}).items():
+            if (folder.path / name).is_file():
+                paths.setdefault(digest, folder.path / name)
+    return paths

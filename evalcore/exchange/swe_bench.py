@@ -1,0 +1,231 @@
+"""Exchange with SWE-bench: fetching its data sets, exporting patches as predictions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import Any
+
+from evalcore.access.redaction import mask_target
+from evalcore.benchmarks.swe_bench.checkout import checkout_task
+from evalcore.benchmarks.swe_bench.dataset import to_swe_task
+from evalcore.benchmarks.swe_bench.evaluate_patch import extract_answer
+from evalcore.benchmarks.swe_bench.patches import repair_patch
+from evalcore.benchmarks.swe_bench.patches.source import FolderTree
+from evalcore.errors import DatasetError, UsageError
+from evalcore.exchange.hub_datasets import (
+    FetchedDataset,
+    ProgressCallback,
+    download_hub_files,
+    find_fetched_dataset,
+    install_folder,
+    open_scratch_folder,
+)
+from evalcore.exchange.reports import SampleEpisode, iter_sample_episodes, write_json_lines
+from evalcore.intake.json_text import read_rows
+from evalcore.records import Episode, Record, Sample
+from evalcore.sandbox.filesystem import remove_tree
+from evalcore.settings import Settings
+from evalcore.store.run_folder import RunFolder
+
+# Fetching a data set of SWE-bench: its rows, of whichever form, as one file of JSON lines.
+
+VERIFIED = "SWE-bench/SWE-bench_Verified"
+#: Short names of data sets, as the official harness has them where it has any.
+NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "verified": VERIFIED,
+        "lite": "SWE-bench/SWE-bench_Lite",
+        "full": "SWE-bench/SWE-bench",
+        "multilingual": "SWE-bench/SWE-bench_Multilingual",
+        "mini": "MariusHobbhahn/swe-bench-verified-mini",
+        "oracle": "princeton-nlp/SWE-bench_oracle",
+    }
+)
+TASKS = "tasks.jsonl"
+TERMS = "licensed as the page of the data set says"
+_FOLDERS = (".", "data", "default")
+_BATCH = 64  # rows in memory at once
+
+
+def default_folder(settings: Settings, name: str = VERIFIED) -> Path:
+    """Where a data set goes unless told otherwise: below the data folder."""
+    full = NAMES.get(name, name)
+    return settings.data_dir / "datasets" / f"swe_bench-{full.rpartition('/')[2].lower()}"
+
+
+def fetch_swe_bench(
+    folder: Path,
+    name: str = VERIFIED,
+    progress: ProgressCallback = print,
+    token: str | None = None,
+    split: str = "test",
+    revision: str = "main",
+) -> FetchedDataset:
+    """Fetch a split of a data set, by its name on the Hub or one of `NAMES`, into `tasks.jsonl`.
+
+    A complete folder is left in place. Raises UsageError for a folder that holds anything else,
+    without network, and for a data set that holds no rows of SWE-bench.
+    """
+    dataset = NAMES.get(name, name)
+    existing = find_fetched_dataset(folder, dataset, split)
+    if existing is not None:
+        progress(f"{folder} is complete: {existing.origin}")
+        return existing
+    with open_scratch_folder(folder) as scratch:
+        hub_files = download_hub_files(
+            scratch, dataset, revision, lambda path: _is_split_file(path, split), progress, token
+        )
+        ready = scratch / "data"
+        ready.mkdir()
+        count = _write_task_rows(
+            ready / TASKS, [hub_files.folder / path for path in sorted(hub_files.files)]
+        )
+        with (ready / TASKS).open("rb") as content:
+            digest = hashlib.file_digest(content, "sha256").hexdigest()
+        fetched = FetchedDataset(dataset, split, hub_files.commit, TERMS, {TASKS: digest})
+        fetched = install_folder(ready, folder, fetched)
+    progress(f"{folder}: {count} tasks of {fetched.origin}, {TERMS}")
+    return fetched
+
+
+def format_swe_bench_fetch(fetched: FetchedDataset) -> str:
+    """What a person is told at the end."""
+    state = "was complete already" if fetched.already else TASKS
+    return "\n".join(
+        [
+            f"{fetched.folder}: {state}",
+            f"{fetched.part} of {fetched.origin}, {fetched.licence}",
+            "now: evalcore run --target TARGET --benchmarks swe_bench "
+            f"--dataset {shlex.quote(fetched.folder)}",
+        ]
+    )
+
+
+def _is_split_file(path: str, split: str) -> bool:
+    """Whether a file holds rows of a split, as `data/test-00000-of-00001.parquet` does."""
+    file = PurePosixPath(path)
+    return (
+        str(file.parent) in _FOLDERS
+        and file.suffix in (".parquet", ".jsonl")
+        and file.stem.split("-")[0] == split
+    )
+
+
+def _write_task_rows(out: Path, paths: list[Path]) -> int:
+    """All rows as JSON lines; their number."""
+    count = 0
+    with out.open("w", encoding="utf-8") as lines:
+        for path in paths:
+            read_file_rows = _read_parquet_rows if path.suffix == ".parquet" else read_rows
+            for number, row in read_file_rows(path):
+                if not isinstance(row.get("instance_id"), str):
+                    raise DatasetError(path.name, number, "instance_id", "is missing or no text")
+                lines.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+                count += 1
+    if not count:
+        raise UsageError(f"{paths[0].name} holds no rows")
+    return count
+
+
+def _read_parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    import pyarrow
+    from pyarrow import parquet
+
+    number = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=_BATCH):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, row
+    except pyarrow.ArrowException as error:
+        raise DatasetError(path.name, None, "", f"cannot be read as Parquet: {error}") from None
+
+
+# Our patches as the predictions that the official harness of SWE-bench reads.
+# Columns: instance_id, model_name_or_path and model_patch. The patch is what the official
+# extraction finds in the reply, or the same reply put into a form that applies; which of the two
+# does not depend on how it was judged here.
+
+BENCHMARK = "swe_bench"
+OFFICIAL, REPAIRED = "official", "repaired"
+
+
+class SweBenchExport(Record, frozen=True):
+    """How many samples went out, of those without a patch (`missing`) and of those whose patch is
+    not the officially extracted one (`repaired`)."""
+
+    model: str
+    samples: int
+    missing: int
+    repaired: int
+
+
+def export_swe_bench_run(folder: RunFolder, out: Path, patch: str = OFFICIAL) -> SweBenchExport:
+    """Write the first epoch of a run into the file `out`.
+
+    Raises UsageError for a run without SWE-bench, a form of patch that is none, tasks without the
+    repository that a repair needs, and a file that cannot be written; EnvironmentFailure for a
+    repository that is gone or broken.
+    """
+    if patch not in _FORMS:
+        raise UsageError(f"--patch {patch!r} is none of: {', '.join(_FORMS)}")
+    pairs = list(iter_sample_episodes(folder, BENCHMARK))
+    if patch == REPAIRED:
+        _check_repositories(pairs)
+    key = mask_target(folder.read_spec().target.key)
+    model = key.partition(":")[2] or key
+    patches = [_FORMS[patch](sample, episode) if episode else "" for sample, episode in pairs]
+    write_json_lines(
+        out,
+        (
+            {"instance_id": sample.id, "model_name_or_path": model, "model_patch": text}
+            for (sample, _), text in zip(pairs, patches, strict=True)
+        ),
+    )
+    return SweBenchExport(
+        model=model,
+        samples=len(patches),
+        missing=sum(not text.strip() for text in patches),
+        repaired=sum(
+            episode is not None and text != extract_answer(episode).patch
+            for (_, episode), text in zip(pairs, patches, strict=True)
+        ),
+    )
+
+
+def _check_repositories(pairs: list[SampleEpisode]) -> None:
+    lacking = sum(not to_swe_task(sample).repository for sample, _ in pairs)
+    if lacking:
+        raise UsageError(
+            f"{lacking} of {len(pairs)} tasks had no repository in this run, without which no "
+            f"patch can be repaired; give --patch {OFFICIAL}, or set swe_repositories and run again"
+        )
+
+
+def _extract_official_patch(sample: Sample, episode: Episode) -> str:
+    return extract_answer(episode).patch
+
+
+def _extract_repaired_patch(sample: Sample, episode: Episode) -> str:
+    """The repaired patch; the official one where the reply was a patch or defies repair."""
+    answer = extract_answer(episode)
+    if answer.is_patch or not answer.text.strip():
+        return answer.patch
+    folder = Path(tempfile.mkdtemp(prefix="evalcore-swe-"))
+    try:
+        tree = FolderTree(checkout_task(to_swe_task(sample), folder / "tree"))
+        return repair_patch(answer.text, tree, answer.cut).patch or answer.patch
+    finally:
+        remove_tree(folder)
+
+
+_FORMS: Mapping[str, Callable[[Sample, Episode], str]] = MappingProxyType(
+    {OFFICIAL: _extract_official_patch, REPAIRED: _extract_repaired_patch}
+)

@@ -1,1 +1,0 @@
-"""Exchange with SWE-bench: its data sets."""

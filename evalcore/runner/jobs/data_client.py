@@ -1,0 +1,456 @@
+"""What pages ask of other processes about data: data sets, files of a run, submitted bundles.
+
+Raises UsageError with a message for people; what changes anything asks `access` first.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import BoundedSemaphore
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from evalcore.access import policy
+from evalcore.access.policy import AccessDenied, Visitor
+from evalcore.errors import UsageError
+from evalcore.records import Record
+from evalcore.runner import jobs
+from evalcore.runner.gold import MAX_PROBLEMS, GoldProblem, confirm_gold
+from evalcore.runner.jobs import Job
+from evalcore.runner.uploads import MAX_FILE_BYTES, LineError
+from evalcore.runner.uploads import DatasetLocation as DatasetLocation
+from evalcore.runner.uploads import Upload as Upload
+from evalcore.runner.uploads import UploadPart as UploadPart
+from evalcore.runner.uploads import Validation as Validation
+from evalcore.settings import Settings
+from evalcore.store import datasets
+from evalcore.store.datasets import DatasetSummary, own_folder
+from evalcore.store.datasets import OwnCard as OwnCard
+
+# The official data sets that can be fetched, known without importing a fetcher.
+
+#: The environment variable with the token of the Hub.
+HUB_TOKEN_VARIABLE = "HF_TOKEN"
+
+
+class OfficialDataset(Record, frozen=True):
+    """`part` is what the fetcher of the benchmark calls it, `folder` where it goes below
+    `<data>/datasets`, `page` where its terms stand, `cases` how many it is
+    published with, where that is known."""
+
+    name: str
+    benchmark: str
+    part: str
+    folder: str
+    title: str
+    page: str
+    cases: int | None = None
+    gated: bool = False
+
+
+_SWE = "https://huggingface.co/datasets/SWE-bench/SWE-bench"
+_GAIA = "https://huggingface.co/datasets/gaia-benchmark/GAIA"
+_BFCL = "https://github.com/ShishirPatil/gorilla/tree/main/berkeley-function-call-leaderboard"
+
+_OFFICIAL_SETS = (
+    OfficialDataset("bfcl-v4", "bfcl", "wheel", "bfcl-v4", "BFCL v4", _BFCL),
+    OfficialDataset("bfcl-v3", "bfcl", "hub", "bfcl-v3", "BFCL v3", _BFCL),
+    OfficialDataset(
+        "gaia-validation",
+        "gaia",
+        "validation",
+        "gaia-validation",
+        "GAIA validation",
+        _GAIA,
+        165,
+        True,
+    ),
+    OfficialDataset("gaia-test", "gaia", "test", "gaia-test", "GAIA test", _GAIA, 301, True),
+    OfficialDataset(
+        "swe_bench-swe-bench_verified",
+        "swe_bench",
+        "verified",
+        "swe_bench-swe-bench_verified",
+        "SWE-bench Verified",
+        f"{_SWE}_Verified",
+        500,
+    ),
+    OfficialDataset(
+        "swe_bench-swe-bench_lite",
+        "swe_bench",
+        "lite",
+        "swe_bench-swe-bench_lite",
+        "SWE-bench Lite",
+        f"{_SWE}_Lite",
+        300,
+    ),
+    OfficialDataset(
+        "swe_bench-swe-bench",
+        "swe_bench",
+        "full",
+        "swe_bench-swe-bench",
+        "SWE-bench",
+        _SWE,
+        2294,
+    ),
+    OfficialDataset(
+        "swe_bench-swe-bench_multilingual",
+        "swe_bench",
+        "multilingual",
+        "swe_bench-swe-bench_multilingual",
+        "SWE-bench Multilingual",
+        f"{_SWE}_Multilingual",
+        300,
+    ),
+)
+#: By name; a test holds the folders against those of the fetchers.
+OFFICIAL_DATASETS: Mapping[str, OfficialDataset] = MappingProxyType(
+    {official.name: official for official in _OFFICIAL_SETS}
+)
+
+
+# The door of pages and verbs to data sets: read, validate, keep, fetch, confirm.
+# What needs a benchmark happens in a process of its own (`dataset_service`, `jobs`); what changes
+# anything asks `access` first. Every function raises UsageError with a message for people.
+
+_DATASET_TIMEOUT = 170.0
+
+
+def ensure_indexes(locations: Sequence[DatasetLocation], settings: Settings) -> None:
+    """Make what pages show of data sets, where it is not there yet."""
+    _call_dataset_service("index", {"sets": locations}, settings)
+
+
+def load_upload_template(benchmark: str, part: str, settings: Settings) -> UploadPart | None:
+    """What the cases of one part of a benchmark look like, None where no bundled case shows it."""
+    answer = _call_dataset_service("template", {"benchmark": benchmark, "part": part}, settings)
+    return None if answer is None else msgspec.convert(answer, UploadPart)
+
+
+def validate_upload(upload: Upload, visitor: Visitor, settings: Settings) -> Validation:
+    """Look at a file without keeping it, and have its expected answers run by the engines that are
+    here. Raises AccessDenied too: looking costs our time."""
+    policy.require_access(settings, visitor, "upload")
+    with _upload_folder(settings) as room:
+        payload = _build_upload_args(upload) | {"room": str(room)}
+        validation = msgspec.convert(
+            _call_dataset_service("validate", payload, settings), Validation
+        )
+        if not validation.ok:
+            return validation
+        report = confirm_gold(DatasetLocation(upload.benchmark, str(room)), settings)
+    if report.contradicted:
+        lines: dict[str, list[int]] = _call_dataset_service(
+            "lines", _build_upload_args(upload), settings
+        )
+        errors = sorted(
+            (_line_error(problem, lines) for problem in report.contradicted),
+            key=lambda error: (error.line, error.field),
+        )
+        more = len(errors) == MAX_PROBLEMS or not report.complete
+        return Validation(summary=DatasetSummary(), errors=tuple(errors), more=more)
+    return msgspec.structs.replace(validation, unconfirmed=report.unconfirmed, reason=report.reason)
+
+
+def _line_error(problem: GoldProblem, lines: Mapping[str, Sequence[int]]) -> LineError:
+    """A problem by the line of the file that was handed in; its name where that is unknown."""
+    file, _, number = problem.source.rpartition(":")
+    file_lines = lines.get(file, ())
+    if number.isdecimal() and 0 < int(number) <= len(file_lines):
+        return LineError(file_lines[int(number) - 1], problem.field, problem.problem)
+    return LineError(0, problem.field, f"{problem.sample}: {problem.problem}")
+
+
+def save_upload(
+    upload: Upload, card: OwnCard, visitor: Visitor, settings: Settings, *, replace: bool = False
+) -> tuple[Validation, OwnCard | None]:
+    """Keep a file as a data set, if it is valid: what was found and, where it was kept, its card.
+
+    Raises AccessDenied, and UsageError for a name that is taken.
+    """
+    policy.require_access(settings, visitor, "upload")
+    datasets.check_card(settings, card)
+    validation = validate_upload(upload, visitor, settings)
+    if not validation.ok:
+        return validation, None
+    payload = _build_upload_args(upload) | {"card": card, "visitor": visitor, "replace": replace}
+    with _upload_folder(settings) as room:
+        answer = _call_dataset_service("save", payload | {"room": str(room)}, settings)
+    saved_card = msgspec.convert(answer["card"], OwnCard) if "card" in answer else None
+    return (
+        validation if saved_card else msgspec.convert(answer["validation"], Validation)
+    ), saved_card
+
+
+def remove_dataset(benchmark: str, name: str, visitor: Visitor, settings: Settings) -> str:
+    """Move an own set to the trash; returns the version by which `restore_dataset` finds it."""
+    return datasets.trash_own_dataset(settings, visitor, benchmark, name)
+
+
+def restore_dataset(
+    benchmark: str, name: str, version: str, visitor: Visitor, settings: Settings
+) -> None:
+    """Bring a former version of an own set back."""
+    datasets.restore_own_dataset(settings, visitor, benchmark, name, version)
+
+
+def start_fetch(name: str, keys: Mapping[str, str], visitor: Visitor, settings: Settings) -> None:
+    """Start to fetch an official set. Raises AccessDenied, and UsageError where it is fetched."""
+    policy.require_access(settings, visitor, "fetch")
+    official = OFFICIAL_DATASETS.get(name)
+    if official is None:
+        raise UsageError(f"{name!r} is no official data set; known: {', '.join(OFFICIAL_DATASETS)}")
+    token = (
+        {HUB_TOKEN_VARIABLE: keys[HUB_TOKEN_VARIABLE]}
+        if keys.get(HUB_TOKEN_VARIABLE) and official.benchmark != "bfcl"
+        else {}
+    )
+    jobs.start_job(settings, "fetch", name, {"name": name}, token)
+
+
+def find_fetch_job(name: str, settings: Settings) -> Job | None:
+    """The last job that fetched an official set."""
+    return jobs.find_job(settings, "fetch", name)
+
+
+def cancel_fetch(name: str, visitor: Visitor, settings: Settings) -> None:
+    """End the fetching of a set; nothing half fetched stays."""
+    policy.require_access(settings, visitor, "fetch")
+    jobs.cancel_job(settings, "fetch", name)
+
+
+def start_confirm(
+    key: str, location: DatasetLocation, visitor: Visitor, settings: Settings
+) -> None:
+    """Start to confirm the expected answers of a set, on real engines where it has any."""
+    policy.require_access(settings, visitor, "upload")
+    jobs.start_job(settings, "confirm", _job_name(key), msgspec.to_builtins(location), {})
+
+
+def find_confirm_job(key: str, settings: Settings) -> Job | None:
+    """The last job that confirmed a set."""
+    return jobs.find_job(settings, "confirm", _job_name(key))
+
+
+def cancel_confirm(key: str, visitor: Visitor, settings: Settings) -> None:
+    """End the confirming of a set."""
+    policy.require_access(settings, visitor, "upload")
+    jobs.cancel_job(settings, "confirm", _job_name(key))
+
+
+def is_name_taken(benchmark: str, name: str, settings: Settings) -> bool:
+    """Whether there is an own set of that name; raises UsageError for an impossible name."""
+    return own_folder(settings, benchmark, name).exists()
+
+
+def _job_name(key: str) -> str:
+    return key.replace(":", ".")
+
+
+def _build_upload_args(upload: Upload) -> dict[str, Any]:
+    if len(upload.content) > MAX_FILE_BYTES:
+        raise UsageError(f"the file has more than {MAX_FILE_BYTES >> 20} MB")
+    return {"upload": upload}
+
+
+@contextmanager
+def _upload_folder(settings: Settings) -> Iterator[Path]:
+    """A folder that a process of its own may make; what lies there goes with it, however the
+    process ends."""
+    room = settings.data_dir / "datasets" / "own" / f".upload.{secrets.token_hex(6)}"
+    try:
+        yield room
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def _call_dataset_service(verb: str, payload: Mapping[str, Any], settings: Settings) -> Any:
+    """Ask a process of its own; one that is killed by its limits is no fault of the server."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "evalcore.runner.jobs.dataset_service", verb],
+            input=msgspec.json.encode({**payload, "settings": settings}),
+            capture_output=True,
+            timeout=_DATASET_TIMEOUT,
+            env=jobs.build_import_environment(),
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError("this took too long and was stopped; hand in fewer cases") from None
+    if done.returncode > 0:
+        raise UsageError((done.stderr.decode(errors="replace").splitlines() or ["no answer"])[-1])
+    if done.returncode:
+        raise UsageError(
+            "these cases could not be read within the limits of time and memory; look for cases "
+            "that are very long or nested very deep"
+        )
+    result = json.loads(done.stdout)
+    if "error" in result:
+        raise UsageError(result["error"])
+    return result["ok"]
+
+
+# The door of pages to the files of a run: reports and the bundle, each made when it is asked for.
+# Whoever sees the board may take them away. They are made in a process of its own, few at a time,
+# as it is readers without any rights who ask.
+
+BUNDLE_FORM = "bundle"
+#: How the service ends where it says a reason instead of giving a file.
+EXPORT_REFUSED = 3
+
+
+class ExportForm(Record, frozen=True):
+    """What a file is called and how it is read."""
+
+    ending: str
+    mime: str
+
+
+EXPORT_FORMS: Mapping[str, ExportForm] = {
+    "md": ExportForm("md", "text/markdown"),
+    "json": ExportForm("json", "application/json"),
+    "csv": ExportForm("csv", "text/csv"),
+    BUNDLE_FORM: ExportForm("bundle.zip", "application/zip"),
+}
+_EXPORT_TIMEOUT = 120.0  # seconds
+_EXPORT_QUEUE_TIMEOUT = 30.0  # seconds that one waits for the files of others
+_EXPORT_SLOTS = BoundedSemaphore(2)
+
+
+def export_run_file(run: str, form: str, visitor: Visitor, settings: Settings) -> bytes:
+    """A file of a run under one of FORMS. Texts of gated data sets are in it only where the visitor
+    may see them. Raises UsageError with the reason where there is none to give."""
+    if form not in EXPORT_FORMS:
+        raise UsageError(f"{form[:40]!r} is no form of a file; known: {', '.join(EXPORT_FORMS)}")
+    payload = {"run": run, "form": form, "settings": policy.restrict_settings(settings, visitor)}
+    if not _EXPORT_SLOTS.acquire(timeout=_EXPORT_QUEUE_TIMEOUT):
+        raise UsageError("others are being given files just now; try again in a minute")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "evalcore.exchange.export_service"],
+            input=msgspec.json.encode(payload),
+            capture_output=True,
+            timeout=_EXPORT_TIMEOUT,
+            env=jobs.build_environment(settings, visitor),
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError("this took too long and was stopped; use `evalcore export`") from None
+    finally:
+        _EXPORT_SLOTS.release()
+    if done.returncode == EXPORT_REFUSED:
+        raise UsageError(done.stdout.decode(errors="replace"))
+    if done.returncode:
+        raise UsageError("the file could not be made; use `evalcore export`")
+    return done.stdout
+
+
+# The door of pages to submissions: a bundle is handed in, checked and scored apart from the page.
+# A submission is a job named by a mark of who handed it in, so that everybody sees and ends his
+# own. What was uploaded lies in the folder of its job until that has ended, and is never kept.
+
+#: Bytes of a zip; its files may have four times as many together.
+MAX_BUNDLE_BYTES = 64 << 20
+_UPLOAD_FILE = "upload.zip"
+_ZIP_MAGIC = b"PK\x03\x04"
+_MAX_ENDED_JOBS = 20  # ended jobs that are kept, beside those of the last day
+_DAY = timedelta(days=1)
+_MAX_TITLE_LENGTH = 100
+
+
+def submit_bundle(file: str, content: bytes, visitor: Visitor, settings: Settings) -> str:
+    """Start to check a bundle and to take it in; returns the name of the job. `file` is what people
+    call it.
+
+    Raises AccessDenied, also for a visitor who has had his share of the day, and UsageError for
+    what cannot be a bundle and while another one is being taken in.
+    """
+    policy.require_access(settings, visitor, "upload")
+    if len(content) > MAX_BUNDLE_BYTES:
+        raise UsageError(f"the file has more than {MAX_BUNDLE_BYTES >> 20} MB")
+    if not content.startswith(_ZIP_MAGIC):
+        raise UsageError("the file is no zip archive; hand in a bundle that was exported")
+    submissions = _sweep_submissions(settings)
+    if any(job.state == "running" for job in submissions):
+        raise UsageError("another bundle is being taken in; try again when it has ended")
+    _check_daily_quota(submissions, visitor, settings)
+    name = f"{policy.compute_visitor_id(settings, visitor)}-{secrets.token_hex(6)}"
+    folder = jobs.resolve_job_folder(settings, "import", name)
+    folder.mkdir(parents=True)
+    try:
+        (folder / _UPLOAD_FILE).write_bytes(content)
+        job_args = {"file": str(folder / _UPLOAD_FILE)}
+        restricted = policy.restrict_settings(settings, visitor)
+        jobs.start_job(restricted, "import", name, job_args, {}, title=file[:_MAX_TITLE_LENGTH])
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return name
+
+
+def list_submissions(visitor: Visitor, settings: Settings, limit: int = 5) -> list[Job]:
+    """The last submissions of a visitor, the newest first; of all for whom all is open."""
+    return [
+        job for job in _sweep_submissions(settings) if _is_own_submission(job, visitor, settings)
+    ][:limit]
+
+
+def cancel_submission(name: str, visitor: Visitor, settings: Settings) -> None:
+    """End a submission; nothing half taken in stays. Raises AccessDenied for somebody else's."""
+    policy.require_access(settings, visitor, "upload")
+    job = jobs.find_job(settings, "import", name)
+    if job is not None and not _is_own_submission(job, visitor, settings):
+        raise AccessDenied("this was handed in by somebody else")
+    jobs.cancel_job(settings, "import", name)
+
+
+def _is_own_submission(job: Job, visitor: Visitor, settings: Settings) -> bool:
+    if policy.resolve_access_mode(settings, visitor) == "open":
+        return True
+    return job.name.startswith(f"{policy.compute_visitor_id(settings, visitor)}-")
+
+
+def _check_daily_quota(submissions: Iterable[Job], visitor: Visitor, settings: Settings) -> None:
+    """Scoring takes our time: a visitor may hand in as many runs a day as he may start."""
+    if policy.resolve_access_mode(settings, visitor) == "open":
+        return
+    used = sum(
+        _compute_job_age(job) < _DAY and _is_own_submission(job, visitor, settings)
+        for job in submissions
+    )
+    if used >= settings.runs_per_day:
+        raise AccessDenied(
+            f"this board takes {settings.runs_per_day} bundles a day from each visitor; "
+            f"{used} were handed in within the last 24 hours"
+        )
+
+
+def _sweep_submissions(settings: Settings) -> list[Job]:
+    """All submissions, newest first, once what ended ones left behind is gone."""
+    submissions = jobs.list_jobs(settings, "import")
+    for number, job in enumerate(submissions):
+        folder = jobs.resolve_job_folder(settings, "import", job.name)
+        if job.state == "running":
+            continue
+        _remove_upload(folder)  # of a process that was killed
+        if number >= _MAX_ENDED_JOBS and _compute_job_age(job) > _DAY:
+            shutil.rmtree(folder, ignore_errors=True)
+    return submissions
+
+
+def _remove_upload(folder: Path) -> None:
+    (folder / _UPLOAD_FILE).unlink(missing_ok=True)
+
+
+def _compute_job_age(job: Job) -> timedelta:
+    return datetime.now(UTC) - datetime.fromisoformat(job.started)

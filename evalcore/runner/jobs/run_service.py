@@ -1,0 +1,194 @@
+"""Heavy verbs for light callers: `python -m evalcore.runner.jobs.run_service VERB`, JSON in,
+JSON out.
+
+Pages must not import what planning, estimating or a connection test needs; they run this instead.
+Standard input holds {"request", "keys", "settings"}; standard output one JSON object, either
+{"ok": ...} or {"error": message}. Keys come by the pipe and go nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from evalcore.access.secrets import Secrets, scrub_secrets
+from evalcore.errors import EvalboardError, TargetFailure
+from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, Usage
+from evalcore.runner import local_models, request_policy, run_request
+from evalcore.runner.gold import INTERACTIVE_TIMEOUT, require_gold
+from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan_run
+from evalcore.runner.run_request import ConnectionReport, Estimate, RunRequest
+from evalcore.sandbox.program import SandboxSupport, detect_sandbox
+from evalcore.settings import Settings, override_data_folder
+from evalcore.store.headers import parse_comparison_note
+from evalcore.store.index import load_headers
+from evalcore.targets import pricing, registry
+from evalcore.targets.application import Application
+from evalcore.targets.base import Target
+
+_POLL_TIMEOUT = 60.0  # seconds that a connection test waits for a task of a service
+_GREEDY = ("0", "0.0")
+_WITHOUT_TOKENS = ("baseline", "control", "application")
+
+
+def make_plan(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
+    """Create the run folder; returns the run id. The target's name and options are checked too."""
+    request_policy.verify_request(request, settings, secrets)
+    run_plan = plan_run(request, settings)
+    for spec in (
+        run_plan.spec.target,
+        *map(run_request.parse_model_spec, run_request.list_judge_specs(run_plan.spec)),
+    ):
+        registry.create_target(spec, settings, secrets)
+    lines = require_gold(run_plan.gold, run_plan.samples, settings, INTERACTIVE_TIMEOUT)
+    # the note of a pair is read by machines
+    if lines and parse_comparison_note(run_plan.spec.note) is None:
+        note = "\n".join(filter(None, [run_plan.spec.note, *lines]))
+        run_plan = msgspec.structs.replace(
+            run_plan, spec=msgspec.structs.replace(run_plan.spec, note=note)
+        )
+    return create_folder(run_plan, settings).run_id
+
+
+def estimate_run(request: RunRequest, settings: Settings, secrets: Secrets) -> Estimate:
+    """What a run would take, from its prompts and from earlier runs of the same columns."""
+    request_policy.check_request(request, settings, secrets)
+    run_plan = plan_run(request, settings)
+    target = registry.create_target(run_plan.spec.target, settings, secrets)
+    prompts: dict[tuple[str, str], int] = {}
+    for spec in run_plan.spec.benchmarks:
+        benchmark = create_benchmark(spec.key, spec.options)
+        for sample in run_plan.samples[spec.key]:
+            length = sum(len(message.content) for message in benchmark.messages(sample))
+            prompts[spec.key, benchmark.generation_key(sample)] = length
+    requests = len(prompts) * request.epochs
+    notes = _describe_votes(run_plan, request.epochs)
+    tokens_in = sum(prompts.values()) // 4 * request.epochs
+    tokens_out, seconds, basis = _scale_from_history(run_plan.spec.target, requests, settings)
+    notes.append(basis)
+    usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out)
+    if target.info.kind in _WITHOUT_TOKENS:
+        usage = Usage(input_tokens=0, output_tokens=0)
+    else:
+        notes.append("input tokens are estimated from the length of the prompts")
+        if request.epochs > 1 and str(request.target_options.get("temperature")) in _GREEDY:
+            notes.append("at temperature 0 epochs hardly differ, and neither do pass^k and pass@1")
+    return Estimate(
+        samples=sum(len(group) for group in run_plan.samples.values()),
+        requests=requests,
+        input_tokens=usage.input_tokens or 0,
+        output_tokens=usage.output_tokens,
+        seconds=seconds,
+        cost=pricing.build_target_pricer(target.info, settings)(usage).amount,
+        notes=tuple(notes),
+    )
+
+
+def _describe_votes(run_plan: Plan, epochs: int) -> list[str]:
+    """How often a panel may be asked, or how many cases stay open without one."""
+    open_cases = votes = 0
+    for spec in run_plan.spec.benchmarks:
+        benchmark = create_benchmark(spec.key, spec.options)
+        judgeable = sum(map(benchmark.may_be_judged, run_plan.samples[spec.key]))
+        open_cases += judgeable
+        votes += judgeable * len(spec.judges)
+    if not open_cases:
+        return []
+    if votes:
+        return [f"the judges vote up to {votes * epochs} times; their cost is not in the estimate"]
+    return [f"{open_cases} cases may need judges, and none is chosen: they stay undecided"]
+
+
+def _scale_from_history(
+    spec: TargetSpec, requests: int, settings: Settings
+) -> tuple[int | None, float | None, str]:
+    """Output tokens and seconds, scaled from the newest run of the same target."""
+    for header in load_headers(settings):
+        totals = header.totals
+        if header.identity != spec.identity or not totals.requests or header.state != "done":
+            continue
+        share = requests / totals.requests
+        tokens = None if totals.output_tokens is None else round(totals.output_tokens * share)
+        return tokens, totals.wall * share or None, f"scaled from run {header.run_id}"
+    return None, None, "time and output tokens are unknown: this target has not run here yet"
+
+
+def test_connection(request: RunRequest, settings: Settings, secrets: Secrets) -> ConnectionReport:
+    """One tiny request to the target; a local model is looked at without being loaded."""
+    request_policy.verify_request(request, settings, secrets)
+    target = registry.create_target(
+        TargetSpec(key=request.target, options=request.target_options), settings, secrets
+    )
+    if target.info.kind == "control":
+        return ConnectionReport(ok=True, message="a control needs no connection")
+    if target.info.kind == "baseline":
+        return ConnectionReport(ok=True, message="a built-in baseline needs no connection")
+    if target.info.kind == "local":  # loading takes minutes and the memory of a run at work
+        return local_models.report_local_model(request.target, request.target_options)
+    example: dict[str, Any] = {}
+    if isinstance(target, Application):
+        target.poll_limit, example = _POLL_TIMEOUT, target.build_example_input()
+    probe = GenerationRequest(
+        messages=(Message(role="user", content="Answer with the single word: ready"),),
+        sampling=Sampling(max_tokens=64),
+        input=example,
+    )
+    return asyncio.run(_test_target(target, probe))
+
+
+async def _test_target(target: Target, probe: GenerationRequest) -> ConnectionReport:
+    try:
+        await target.open(lambda line: None)
+        started = time.monotonic()
+        done = await target.generate(probe)
+        latency = time.monotonic() - started
+    except TargetFailure as error:
+        if error.failure.kind == "timeout":  # of a task that a service has taken
+            return ConnectionReport(ok=True, message="the service took a task and is at work on it")
+        return ConnectionReport(ok=False, message=error.failure.message)
+    finally:
+        await target.close()
+    return ConnectionReport(
+        ok=True,
+        message="the target answered",
+        latency=latency,
+        model=done.model,
+        reply=done.text[:200],
+    )
+
+
+def sandbox_ability(request: RunRequest, settings: Settings, secrets: Secrets) -> SandboxSupport:
+    """Whether programs can be run here; nothing of the request matters."""
+    return detect_sandbox()
+
+
+VERBS: dict[str, Callable[[RunRequest, Settings, Secrets], Any]] = {
+    "plan": make_plan,
+    "estimate": estimate_run,
+    "test": test_connection,
+    "ability": sandbox_ability,
+}
+
+
+def main() -> int:
+    payload = json.loads(sys.stdin.read())
+    secrets = Secrets(payload.get("keys"))
+    try:
+        request = msgspec.convert(payload["request"], RunRequest)
+        settings = msgspec.convert(payload["settings"], Settings)
+        with override_data_folder(settings.data):
+            result: dict[str, Any] = {"ok": VERBS[sys.argv[1]](request, settings, secrets)}
+    except (EvalboardError, msgspec.ValidationError, OSError) as error:
+        result = {"error": scrub_secrets(str(error), payload.get("keys", {}).values())}
+    sys.stdout.buffer.write(msgspec.json.encode(result))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

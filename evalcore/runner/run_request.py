@@ -1,0 +1,262 @@
+"""What a person asks for before anything is loaded: the request of a run, its judges, and the
+configuration file that holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from evalcore import catalog
+from evalcore.errors import UsageError
+from evalcore.intake.files import read_document
+from evalcore.records import Record, RunSpec, TargetSpec
+
+# What a person asks for, before anything is loaded: the same for CLI, config file and pages.
+
+
+class RunRequest(Record, frozen=True):
+    """One run to be planned. `options` is per benchmark: {"sql_understanding": {"mode": "scale"}}.
+
+    `dataset` is a name under `datasets/`, a folder or a jsonl file; empty means the bundled set.
+    `concurrency` 0 leaves the width to the target; None for `max_samples` means all. `access` and
+    `started_by` are those of `RunSpec`.
+    """
+
+    target: str
+    benchmarks: tuple[str, ...]
+    target_options: dict[str, Any] = {}
+    metrics: tuple[str, ...] = ()
+    dataset: str = ""
+    max_samples: int | None = None
+    seed: int = 0
+    epochs: int = 1
+    options: dict[str, dict[str, Any]] = {}
+    judges: tuple[str, ...] = ()
+    concurrency: int = 0
+    use_cache: bool = True
+    note: str = ""
+    access: str = ""
+    started_by: str = ""
+
+
+class Estimate(Record, frozen=True):
+    """What a run would take; None is unknown, never zero. Tokens are estimates by characters."""
+
+    samples: int
+    requests: int
+    input_tokens: int
+    output_tokens: int | None
+    seconds: float | None
+    cost: float | None
+    notes: tuple[str, ...] = ()
+
+
+class ConnectionReport(Record, frozen=True):
+    """The result of one tiny request to a target."""
+
+    ok: bool
+    message: str
+    latency: float | None = None
+    model: str = ""
+    reply: str = ""
+
+
+# The judges of a run: written `openai:MODEL?base_url=...&temperature=0`, checked before the
+# start.
+# A judge is a target like any other, asked under the role `judge:` and its spec as written.
+
+#: Programs give no opinion, and an application answers only what it was described for.
+_NO_JUDGES = ("control", "baseline", "app")
+
+
+def parse_model_spec(judge: str, role: Literal["judge", "user"] = "judge") -> TargetSpec:
+    """The target that a judge, or a model that plays a user, is; raises UsageError for a text that
+    names none."""
+    key, _, query = judge.partition("?")
+    kind, colon, name = key.partition(":")
+    if not (colon and kind and name):
+        raise UsageError(f"{role} {judge!r}: write it as a target, for example openai:MODEL")
+    if kind in _NO_JUDGES:
+        does = "judge" if role == "judge" else "play a user"
+        raise UsageError(f"{role} {judge!r}: a {kind} cannot {does}; name a model")
+    try:
+        options = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
+    except ValueError:
+        raise UsageError(
+            f"{role} {judge!r}: options follow a question mark as NAME=VALUE, joined by &"
+        ) from None
+    return TargetSpec(key=key, options=options)
+
+
+def check_panel(judges: Sequence[str]) -> None:
+    """Raises UsageError for a panel that cannot sit: a judge that is none, or one named twice."""
+    for judge in judges:
+        parse_model_spec(judge)
+    if len(set(judges)) < len(judges):
+        raise UsageError(f"a judge votes once; named twice in: {', '.join(judges)}")
+
+
+def list_judge_specs(run: RunSpec) -> tuple[str, ...]:
+    """The judges that a run really asks: those of its columns, in order."""
+    return tuple(dict.fromkeys(judge for spec in run.benchmarks for judge in spec.judges))
+
+
+# A run from a YAML file: slm-evals' fields, `target`, options, `judges`; flags win over it.
+# Fields and their meaning: slm-evals' run configuration (model_path, device, dtype,
+# max_new_tokens, temperature, experiment_name, output_dir, benchmarks, max_samples,
+# benchmark_overrides). There the file wins over its flags; here what was typed does, as on any
+# command line, and says so.
+
+#: Keys that its files may set; what is not run is left alone, as there.
+_SLM_EVALS = ("bfcl", "tau_bench", "gaia", "swe_bench")
+
+
+class RunConfig(Record, frozen=True, forbid_unknown_fields=True):
+    """The file, typed. `benchmarks` empty means all; `max_samples` null means all."""
+
+    target: str = ""
+    model_path: str = ""
+    device: str = ""
+    dtype: str = ""
+    max_new_tokens: int | None = None
+    temperature: float | None = None
+    experiment_name: str = ""
+    output_dir: str = ""
+    benchmarks: list[str] = []
+    max_samples: int | None = None
+    benchmark_overrides: dict[str, dict[str, Any]] = {}
+    target_options: dict[str, Any] = {}
+    judges: list[str] = []
+
+
+def read_run_config(path: Path) -> tuple[RunConfig, frozenset[str]]:
+    """The file and the names of the fields it sets; raises UsageError naming what is wrong."""
+    values = read_document(path)
+    field_names = [field.name for field in msgspec.structs.fields(RunConfig)]
+    for name in values:
+        if name not in field_names:
+            raise UsageError(f"{path}: unknown field {name!r}; known: {', '.join(field_names)}")
+    try:
+        return msgspec.convert(values, RunConfig), frozenset(values)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def apply_flags(
+    config: RunConfig, file_fields: frozenset[str], flags: Mapping[str, Any]
+) -> tuple[RunRequest, list[str]]:
+    """The request of a file and of flags, which win, and what they override, in words.
+
+    `file_fields` names the fields that the file sets; `flags` holds fields of RunRequest that were
+    typed.
+    """
+    overridden: list[str] = []
+
+    def choose_value(flag: str, field: str, ours: Any, theirs: Any) -> Any:
+        """A typed value, else that of the file; differing ones are noted by their names."""
+        if ours is None or theirs is None:
+            return theirs if ours is None else ours
+        if _format_typed(ours) != _format_typed(theirs):
+            overridden.append(
+                f"{flag}{_format_typed(ours)} overrides {field}: {_format_typed(theirs)}"
+            )
+        return ours
+
+    def merge_options(
+        flag: str, field: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]
+    ) -> Any:
+        return {
+            name: choose_value(
+                f"{flag}{name}=", f"{field}.{name}", ours.get(name), theirs.get(name)
+            )
+            for name in dict.fromkeys([*theirs, *ours])
+        }
+
+    own = f"hf:{config.model_path}" if config.model_path else config.target or None
+    name = "model_path" if config.model_path else "target"
+    target = choose_value("--target ", name, flags.get("target"), own) or ""
+    benchmarks = choose_value(
+        "--benchmarks ", "benchmarks", flags.get("benchmarks"), tuple(config.benchmarks) or None
+    )
+    chosen = benchmarks or tuple(catalog.benchmark_cards())
+    kind, replaced = target.partition(":")[0], own is not None and target != own
+    model_options, unused = _model_options(config, file_fields, kind)
+    if unused and not replaced:
+        raise UsageError(f"field {unused[0]} does not apply to a {kind}: target; remove it")
+    overridden += [f"{name} does not apply to --target {target}" for name in unused]
+    overrides, typed = _select_overrides(config, chosen), flags.get("options", {})
+    changes = {
+        **flags,
+        "target": target,
+        "benchmarks": chosen,
+        "target_options": merge_options(
+            "--target-option ",
+            "target_options",
+            flags.get("target_options", {}),
+            {**model_options, **config.target_options},
+        ),
+        "judges": choose_value(
+            "--judge ", "judges", flags.get("judges"), tuple(config.judges) or None
+        )
+        or (),
+        "options": {
+            key: merge_options(
+                f"--option {key}.",
+                f"benchmark_overrides.{key}",
+                typed.get(key, {}),
+                overrides.get(key, {}),
+            )
+            for key in dict.fromkeys([*typed, *overrides])
+        },
+        "max_samples": choose_value(
+            "--max-samples ", "max_samples", flags.get("max_samples"), config.max_samples
+        ),
+    }
+    return RunRequest(**changes), overridden
+
+
+def _format_typed(value: Any) -> str:
+    """A value as it stands on a command line, so that 0.5 and "0.5" are the same."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def find_output_folder(config: RunConfig, file_fields: frozenset[str]) -> Path | None:
+    """Where slm-evals' three files go: `output_dir`/`experiment_name`, the latter a time stamp if
+    omitted; None for a file that is not of its kind."""
+    if not config.model_path and not file_fields & {"experiment_name", "output_dir"}:
+        return None
+    stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+    return Path(config.output_dir or "results") / (config.experiment_name or stamp)
+
+
+def _select_overrides(config: RunConfig, chosen: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """Those of the benchmarks that are run; raises UsageError for a name that nobody knows."""
+    available = list(dict.fromkeys([*catalog.benchmark_cards(), *_SLM_EVALS, *chosen]))
+    for key in config.benchmark_overrides:
+        if key not in available:
+            raise UsageError(f"benchmark_overrides has {key!r}; known: {', '.join(available)}")
+    return {key: values for key, values in config.benchmark_overrides.items() if key in chosen}
+
+
+def _model_options(
+    config: RunConfig, file_fields: frozenset[str], kind: str
+) -> tuple[dict[str, Any], list[str]]:
+    """device, dtype, max_new_tokens and temperature as options of the kind of target, and the names
+    of those that it does not take."""
+    names = {
+        "hf": {name: name for name in ("device", "dtype", "max_new_tokens", "temperature")},
+        "openai": {"max_new_tokens": "max_tokens", "temperature": "temperature"},
+    }.get(kind, {})
+    fields = [
+        name for name in ("device", "dtype", "max_new_tokens", "temperature") if name in file_fields
+    ]
+    options = {names[name]: getattr(config, name) for name in fields if name in names}
+    return options, [name for name in fields if name not in names]

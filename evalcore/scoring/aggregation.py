@@ -1,0 +1,239 @@
+"""From verdicts to scores: reduce the epochs of a sample, then weight samples and metrics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import fsum
+from typing import NamedTuple
+
+from evalcore.catalog import BenchmarkCard
+from evalcore.errors import UsageError
+from evalcore.records import MEASURED, BenchmarkScore, MetricScore, Sample, Verdict
+from evalcore.scoring.intervals import (
+    Stratum,
+    WeightedStrata,
+    compute_weighted_score,
+    score_interval,
+)
+
+# From verdicts to one score per declared sample: epochs are reduced to their mean.
+
+
+class SampleScore(NamedTuple):
+    """A declared sample with the scores (0 to 1) of the epochs in which it was measured."""
+
+    metric: str
+    id: str
+    weight: float
+    epochs: int
+    measured: tuple[float, ...]
+
+    @property
+    def strict(self) -> float:
+        """The mean over all declared epochs; an unmeasured one counts 0."""
+        return fsum(self.measured) / self.epochs
+
+    @property
+    def answered(self) -> float | None:
+        """The mean over the measured epochs, None where there is none."""
+        return fsum(self.measured) / len(self.measured) if self.measured else None
+
+
+DeclaredVerdicts = Mapping[tuple[str, str, int], Verdict]
+
+
+def select_declared_verdicts(
+    samples: Sequence[Sample], verdicts: Sequence[Verdict], epochs: int
+) -> dict[tuple[str, str, int], Verdict]:
+    """At most one verdict per declared (metric, id, epoch).
+
+    Of several on one epoch the last counts, as everywhere in a run folder. Verdicts on samples or
+    epochs that were not declared are left out. Raises UsageError for a sample declared twice and
+    for a measured verdict without a score of 0 to 1.
+    """
+    declared = Counter((sample.metric, sample.id) for sample in samples)
+    for (metric, name), times in declared.items():
+        if times > 1:
+            raise UsageError(f"sample {metric}/{name} is declared {times} times; ids are unique")
+    declared_verdicts = {
+        (verdict.metric, verdict.id, verdict.epoch): verdict
+        for verdict in verdicts
+        if (verdict.metric, verdict.id) in declared and 0 <= verdict.epoch < epochs
+    }
+    for verdict in declared_verdicts.values():
+        _check_verdict_scores(verdict)
+    return declared_verdicts
+
+
+def reduce_epochs(
+    samples: Sequence[Sample], declared_verdicts: DeclaredVerdicts, epochs: int, view: str = ""
+) -> list[SampleScore]:
+    """One score per sample, in the order of the samples.
+
+    With a `view`, verdicts that have such a second reading count with it, the others as they are.
+    """
+    reduced = []
+    for sample in samples:
+        verdicts = (
+            declared_verdicts.get((sample.metric, sample.id, epoch)) for epoch in range(epochs)
+        )
+        measured = tuple(
+            verdict.views.get(view, verdict.score)
+            for verdict in verdicts
+            if verdict is not None and verdict.score is not None and verdict.outcome in MEASURED
+        )
+        weight = float(sample.difficulty if sample.weight is None else sample.weight)
+        reduced.append(SampleScore(sample.metric, sample.id, weight, epochs, measured))
+    return reduced
+
+
+def _check_verdict_scores(verdict: Verdict) -> None:
+    if verdict.outcome not in MEASURED:
+        return
+    for score in (verdict.score, *verdict.views.values()):
+        if score is None or not 0 <= score <= 1:
+            raise UsageError(
+                f"verdict {verdict.metric}/{verdict.id}: {verdict.outcome} with the score {score}; "
+                "a measured verdict and its views need scores from 0 to 1"
+            )
+
+
+# The score of one benchmark: strict, answered-only and coverage, per metric and together.
+# Metric score = sum(case weight x sample score), a case weighing its difficulty unless the run or
+# the data set says otherwise; benchmark score = 100 x sum(metric points x metric weight) /
+# sum(metric maximum x metric weight), the published rule of SCALE. The denominator is the
+# declared sample set, whatever became of the requests.
+
+MISSING = "missing"  # counted beside the outcomes: no verdict of any kind
+
+Groups = Mapping[str, Sequence[SampleScore]]
+
+
+def score_benchmark(
+    card: BenchmarkCard,
+    samples: Sequence[Sample],
+    verdicts: Sequence[Verdict],
+    weights: Mapping[str, float],
+    *,
+    epochs: int = 1,
+    column: str = "",
+    full: bool = True,
+    label: str = "",
+) -> BenchmarkScore:
+    """The score triple with its interval, the metrics, the outcomes and the views.
+
+    `weights` holds the weight of every scored metric; a metric without one is reported with
+    weight None, a metric of the card without samples with 0 samples. What was not measured at all
+    has no score. `outcomes` counts declared (sample, epoch) pairs. The order of samples and
+    verdicts does not matter. Raises UsageError for a negative weight, no epoch, a sample declared
+    twice, a score outside 0 to 1.
+    """
+    _check_metric_weights(weights, epochs)
+    declared_verdicts = select_declared_verdicts(samples, verdicts, epochs)
+    groups = _group_by_metric(card, reduce_epochs(samples, declared_verdicts, epochs))
+    strict = _build_strata(groups)
+    declared = len(samples) * epochs
+    outcomes = Counter[str](verdict.outcome for verdict in declared_verdicts.values())
+    outcomes[MISSING] = declared - len(declared_verdicts)
+    measured = sum(len(s.measured) for group in groups.values() for s in group)
+    scored = _select_weighted_strata(strict, weights)
+    return BenchmarkScore(
+        benchmark=card.key,
+        column=column,
+        score=compute_weighted_score(scored),
+        interval=score_interval(scored),
+        answered=_compute_answered_score(groups, weights),
+        coverage=measured / declared if declared else 0.0,
+        samples=len(samples),
+        complete=0 < declared == measured,
+        full=full,
+        metrics={
+            metric: _metric_score(metric, group, strict[metric], weights.get(metric))
+            for metric, group in groups.items()
+        },
+        outcomes={outcome: n for outcome, n in sorted(outcomes.items()) if n},
+        views={
+            view: _view_score(
+                card, reduce_epochs(samples, declared_verdicts, epochs, view), weights
+            )
+            for view in sorted(
+                {name for verdict in declared_verdicts.values() for name in verdict.views}
+            )
+        },
+        label=label,
+    )
+
+
+def _check_metric_weights(weights: Mapping[str, float], epochs: int) -> None:
+    for metric, weight in weights.items():
+        if not 0 <= weight < float("inf"):
+            raise UsageError(f"weight of metric {metric} is {weight}; give a number from 0 up")
+    if epochs < 1:
+        raise UsageError(f"epochs is {epochs}; every sample is asked at least once")
+
+
+def _group_by_metric(
+    card: BenchmarkCard, scores: Sequence[SampleScore]
+) -> dict[str, list[SampleScore]]:
+    """The metrics of the card in its order, then those that only the samples know."""
+    groups: dict[str, list[SampleScore]] = {metric.key: [] for metric in card.metrics}
+    for score in sorted(scores):
+        groups.setdefault(score.metric, []).append(score)
+    return groups
+
+
+def _build_strata(groups: Groups) -> dict[str, Stratum]:
+    return {
+        metric: Stratum.from_pairs(metric, ((s.weight, s.strict) for s in group))
+        for metric, group in groups.items()
+    }
+
+
+def _select_weighted_strata(
+    strata: Mapping[str, Stratum], weights: Mapping[str, float]
+) -> WeightedStrata:
+    """The scored strata, sorted, so that sums do not depend on the order of the metrics."""
+    return [(strata[metric], weights[metric]) for metric in sorted(strata) if metric in weights]
+
+
+def _compute_answered_score(groups: Groups, weights: Mapping[str, float]) -> float | None:
+    """The score over what was measured alone; None where nothing was that can win a point."""
+    strata = {
+        metric: Stratum.from_pairs(
+            metric, ((s.weight, s.answered) for s in group if s.answered is not None)
+        )
+        for metric, group in groups.items()
+    }
+    scored = _select_weighted_strata(strata, weights)
+    return (
+        compute_weighted_score(scored)
+        if any(part.maximum * weight for part, weight in scored)
+        else None
+    )
+
+
+def _metric_score(
+    metric: str, group: Sequence[SampleScore], stratum: Stratum, weight: float | None
+) -> MetricScore:
+    """`measured` counts the samples with a measured verdict in every epoch."""
+    return MetricScore(
+        metric=metric,
+        weight=weight,
+        samples=len(group),
+        measured=sum(len(s.measured) == s.epochs for s in group),
+        passed=fsum(s.strict for s in group),
+        score=compute_weighted_score([(stratum, 1.0)]),
+        answered=_compute_answered_score({metric: group}, {metric: 1.0}),
+        interval=score_interval([(stratum, 1.0)]),
+        points=stratum.points,
+        maximum=stratum.maximum,
+    )
+
+
+def _view_score(
+    card: BenchmarkCard, scores: Sequence[SampleScore], weights: Mapping[str, float]
+) -> float:
+    return compute_weighted_score(
+        _select_weighted_strata(_build_strata(_group_by_metric(card, scores)), weights)
+    )

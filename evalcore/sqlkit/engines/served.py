@@ -1,0 +1,467 @@
+"""An engine whose databases lie on a server: its slots, the statement's clock, the engine."""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import ClassVar, Protocol, Self, TypeVar
+
+import msgspec
+
+from evalcore.closing import Closing
+from evalcore.records import Record
+from evalcore.sqlkit.engines import Execution, Limits, Stage, Status, Work
+from evalcore.sqlkit.engines.guard import (
+    MAX_SQL_CHARACTERS,
+    inspect_answer,
+    inspect_script,
+    split_script,
+)
+from evalcore.sqlkit.result_tables import ResultTable
+
+# Databases on a server that are claimed, filled from a setup, used, and filled again.
+# A slot is a database with a user who has rights in it alone, and a session of that user. Filling
+# one costs a few milliseconds where creating one costs tens, so a server keeps a number of them
+# and gives the one that was used longest ago to the next setup.
+
+Setup = tuple[str, ...]
+CAPACITY = 48
+
+
+class ConnectionLost(Exception):
+    """The server went away, of its own or with the statement that ran on it."""
+
+
+class StatementResult(Record, frozen=True):
+    """What a statement gave: its tables (a procedure can give several) and the rows it changed."""
+
+    tables: tuple[ResultTable, ...] = ()
+    affected: int | None = None
+
+    @property
+    def table(self) -> ResultTable | None:
+        return self.tables[-1] if self.tables else None
+
+
+class QueryCost(Record, frozen=True):
+    """What running a query took, in a unit of the engine, and its plan, a line a step."""
+
+    unit: str
+    amount: int
+    plan: tuple[str, ...]
+
+
+class DatabaseSlot(ABC):
+    """One database with its session. `is_dirty` means that it is not what its setup made any more.
+
+    `cancel_statement` and `cut_connection` are called from another thread: the first asks the
+    server to end the statement, the second cuts the connection off.
+    """
+
+    errors: ClassVar[tuple[type[Exception], ...]]
+    is_dirty: bool = False
+
+    @property
+    @abstractmethod
+    def is_lost(self) -> bool:
+        """Whether the session is gone."""
+
+    @abstractmethod
+    def fill(self, setup: Setup) -> None:
+        """Empty the database and run the scripts of a setup."""
+
+    @abstractmethod
+    def begin_call(self, statements: Sequence[str]) -> None:
+        """Get ready for the statements of one call."""
+
+    @abstractmethod
+    def end_call(self) -> None:
+        """Undo what they did, or mark the slot as spoiled; nothing of the session stays."""
+
+    @abstractmethod
+    def run_statement(self, sql: str, *, last: bool = True) -> StatementResult:
+        """Run one statement; rows over the limits are left behind if it is the last of its call."""
+
+    @abstractmethod
+    def explain_query(self, sql: str) -> ResultTable:
+        """The engine's plan."""
+
+    @abstractmethod
+    def parse_statement(self, sql: str) -> None:
+        """Raise the engine's error if its parser refuses the text; nothing is run."""
+
+    @abstractmethod
+    def measure_query(self, sql: str) -> QueryCost:
+        """Run a query with fresh statistics and count what it took."""
+
+    @abstractmethod
+    def build_table_query(self, table: str) -> str:
+        """The query for all rows of a table as its name was written in the DDL."""
+
+    @abstractmethod
+    def classify_error(self, error: Exception, sql: str) -> Status:
+        """The word for an engine's error."""
+
+    @abstractmethod
+    def format_error(self, error: Exception) -> str:
+        """The engine's words, without what belongs to this server alone."""
+
+    @abstractmethod
+    def renew_session(self) -> None:
+        """Replace the session by a new one."""
+
+    @abstractmethod
+    def cancel_statement(self) -> None: ...
+
+    @abstractmethod
+    def cut_connection(self) -> None: ...
+
+
+class DatabaseServer(Protocol):
+    """An administrator's session on a server."""
+
+    version: str
+
+    def claim_slot(self) -> DatabaseSlot:
+        """A slot that nobody else has; raises Gone where the server does not answer any more."""
+
+    def close(self) -> None:
+        """Drop the claimed slots, and those of dead owners; safe to call twice."""
+
+
+class DatabasePool:
+    """The slots of one engine by the setup that they hold; not for use by several threads."""
+
+    def __init__(self, claim_slot: Callable[[], DatabaseSlot]) -> None:
+        self._claim_slot = claim_slot
+        self._filled: OrderedDict[Setup, DatabaseSlot] = OrderedDict()
+        self._empty: list[DatabaseSlot] = []
+
+    def find_slot(self, setup: Setup) -> DatabaseSlot | None:
+        """The slot that holds a setup."""
+        slot = self._filled.get(setup)
+        if slot is not None:
+            self._filled.move_to_end(setup)
+        return slot
+
+    def take_slot(self) -> DatabaseSlot:
+        """A slot to fill; `put_filled` or `put_empty` gives it back."""
+        if self._empty:
+            return self._empty.pop()
+        if len(self._filled) >= CAPACITY:
+            return self._filled.popitem(last=False)[1]
+        return self._claim_slot()
+
+    def put_filled(self, setup: Setup, slot: DatabaseSlot) -> None:
+        self._filled[setup] = slot
+
+    def put_empty(self, slot: DatabaseSlot) -> None:
+        self._empty.append(slot)
+
+    def mark_dirty(self, setup: Setup) -> None:
+        """A slot whose content was changed waits to be filled anew."""
+        self._empty.append(self._filled.pop(setup))
+
+
+# The client's clock over a statement, beside the server's, which a statement might change.
+
+#: Seconds that the server's own limit gets to act first; then between two cancels; then to give up.
+_GRACE, _AGAIN, _CANCELS = 0.1, 0.1, 4
+
+
+class StatementWatchdog:
+    """Cancels the statement of a slot after `seconds`, and cuts its connection if that is ignored.
+
+    `fired` tells that it did; the session must then be replaced, since a late cancel could still
+    arrive.
+    """
+
+    def __init__(self, slot: DatabaseSlot, seconds: float) -> None:
+        self.fired = False
+        self._slot, self._seconds = slot, seconds
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._cancel_overdue, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _cancel_overdue(self) -> None:
+        if self._done.wait(self._seconds + _GRACE):
+            return
+        self.fired = True
+        for _ in range(_CANCELS):
+            self._slot.cancel_statement()
+            if self._done.wait(_AGAIN):
+                return
+        self._slot.cut_connection()
+
+
+# An `Engine` whose databases lie on a server; the same for every kind of server.
+# A statement is guarded, gets the slot that holds its setup (filled now if none does), runs under
+# two clocks, and is undone. What cannot be undone spoils the slot, which is filled anew when
+# needed. A server that has gone away is looked for once more with the next call.
+
+_NO_STATEMENT = Execution(status="syntax_error", message="there is no statement")
+_TIMEOUT_MESSAGE = "the statement was ended at its time limit"
+Result = TypeVar("Result")
+
+
+class _CallEnded(Exception):
+    """A call that ended before its end."""
+
+    def __init__(self, status: Status, message: str, stage: Stage) -> None:
+        self.execution = Execution(status=status, message=message, stage=stage)
+
+
+class ServedEngine(Closing):
+    """See `base.Engine` for the methods. `connect` opens the server, at the first use."""
+
+    def __init__(self, name: str, limits: Limits, connect: Callable[[], DatabaseServer]) -> None:
+        self.name = name
+        self.limits = limits
+        self._connect = connect
+        self._server: DatabaseServer | None = None
+        self._pool: DatabasePool | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def version(self) -> str:
+        with self._lock:
+            return self._ensure_open()[0].version
+
+    def execute(
+        self,
+        setup: Sequence[str],
+        sql: str,
+        *,
+        state_of: str | None = None,
+        probes: Sequence[str] = (),
+        script: bool = False,
+    ) -> Execution:
+        statements = (
+            split_script(sql, self.name) if script and len(sql) <= MAX_SQL_CHARACTERS else None
+        )
+        texts = [statement.text for statement in statements] if statements else [sql]
+
+        def execute_in_slot(slot: DatabaseSlot) -> Execution:
+            probe_queries = [*probes, *([slot.build_table_query(state_of)] if state_of else ())]
+            _begin_call(slot, [*texts, *probe_queries])
+            return self._run_statements(slot, texts, probe_queries, state_of is not None)
+
+        return self._run_guarded(setup, sql, execute_in_slot, script=script)
+
+    def explain(self, setup: Sequence[str], sql: str) -> Execution:
+        def explain_in_slot(slot: DatabaseSlot) -> Execution:
+            _begin_call(slot, [sql])
+            return Execution(
+                status="ok", table=_run_slot_step(slot, sql, "statement", slot.explain_query)
+            )
+
+        return self._run_guarded(setup, sql, explain_in_slot)
+
+    def check_syntax(self, sql: str) -> Execution:
+        if inspect_script(sql, self.name).statements == 0:
+            return _NO_STATEMENT
+        return self._check_parse([sql])
+
+    def measure(self, setup: Sequence[str], sql: str) -> Work:
+        costs = []
+
+        def measure_in_slot(slot: DatabaseSlot) -> Execution:
+            _begin_call(slot, [sql])
+            costs.append(_run_slot_step(slot, sql, "statement", slot.measure_query))
+            return Execution(status="ok")
+
+        execution = self._run_guarded(setup, sql, measure_in_slot)
+        if execution.status != "ok":
+            return Work(execution=execution)
+        return Work(execution, costs[-1].unit, costs[-1].amount, costs[-1].plan)
+
+    def close(self) -> None:
+        with self._lock:
+            server, self._server, self._pool = self._server, None, None
+            if server is not None:
+                server.close()
+
+    def _run_guarded(
+        self,
+        setup: Sequence[str],
+        sql: str,
+        run: Callable[[DatabaseSlot], Execution],
+        *,
+        script: bool = False,
+    ) -> Execution:
+        for text in setup:
+            if refusal := inspect_script(text, self.name).refusal:
+                return self._reject_script(text, refusal, "setup")
+        inspection = inspect_answer(sql, self.name, script=script)
+        if inspection.statements == 0:
+            return _NO_STATEMENT
+        if inspection.refusal:
+            return self._reject_script(sql, inspection.refusal, "statement")
+        return self._call_with_retry(tuple(setup), run)
+
+    def _reject_script(self, text: str, reason: str, stage: Stage) -> Execution:
+        """Forbidden, unless the engine's parser cannot read it either."""
+        forbidden = Execution(status="forbidden", message=reason, stage=stage)
+        if len(text) > MAX_SQL_CHARACTERS:
+            return forbidden
+        parsed = self._check_parse([text])
+        if parsed.status == "ok":
+            return forbidden
+        return msgspec.structs.replace(parsed, stage=stage)
+
+    def _check_parse(self, texts: Sequence[str]) -> Execution:
+        def parse_in_slot(slot: DatabaseSlot) -> Execution:
+            for text in texts:
+                _run_slot_step(slot, text, "statement", slot.parse_statement)
+            return Execution(status="ok")
+
+        return self._call_with_retry((), parse_in_slot)
+
+    def _call_with_retry(self, setup: Setup, run: Callable[[DatabaseSlot], Execution]) -> Execution:
+        with self._lock:
+            start = time.perf_counter()
+            try:
+                execution = self._call_once(setup, run)
+            except ConnectionLost:
+                self.close()
+                execution = self._retry_call(setup, run)
+            elapsed = time.perf_counter() - start
+            return msgspec.structs.replace(execution, elapsed=elapsed)
+
+    def _retry_call(self, setup: Setup, run: Callable[[DatabaseSlot], Execution]) -> Execution:
+        try:
+            return self._call_once(setup, run)
+        except ConnectionLost:
+            self.close()
+            return Execution(status="crashed", message="the server goes away at each attempt")
+
+    def _call_once(self, setup: Setup, run: Callable[[DatabaseSlot], Execution]) -> Execution:
+        try:
+            return self._run_in_slot(self._prepare_slot(setup), setup, run)
+        except _CallEnded as ended:
+            return ended.execution
+
+    def _run_in_slot(
+        self, slot: DatabaseSlot, setup: Setup, run: Callable[[DatabaseSlot], Execution]
+    ) -> Execution:
+        try:
+            return self._run_with_deadline(slot, "statement", run)
+        finally:
+            if self._pool is not None and slot.is_dirty:
+                self._pool.mark_dirty(setup)
+
+    def _run_with_deadline(
+        self, slot: DatabaseSlot, stage: Stage, run: Callable[[DatabaseSlot], Result]
+    ) -> Result:
+        """Run under the clock; afterwards the session is as new."""
+        watch = StatementWatchdog(slot, self.limits.seconds)
+        try:
+            with watch:
+                return run(slot)
+        except (_CallEnded, ConnectionLost) as ended:
+            if watch.fired:
+                at = ended.execution.stage if isinstance(ended, _CallEnded) else stage
+                raise _CallEnded("timeout", _TIMEOUT_MESSAGE, at) from None
+            raise
+        finally:
+            self._reset_session(slot, watch.fired)
+
+    def _reset_session(self, slot: DatabaseSlot, fired: bool) -> None:
+        try:
+            if fired or slot.is_lost:
+                slot.renew_session()
+            slot.end_call()
+        except slot.errors:
+            self.close()  # the server is gone: the next call looks for it anew
+
+    def _ensure_open(self) -> tuple[DatabaseServer, DatabasePool]:
+        if self._server is None or self._pool is None:
+            self._server = self._connect()
+            self._pool = DatabasePool(self._server.claim_slot)
+        return self._server, self._pool
+
+    def _prepare_slot(self, setup: Setup) -> DatabaseSlot:
+        """The slot that holds a setup; raises _Ended where it cannot be filled with it."""
+        return self._ensure_open()[1].find_slot(setup) or self._fill_slot(setup)
+
+    def _fill_slot(self, setup: Setup) -> DatabaseSlot:
+        _, pool = self._ensure_open()
+        slot = pool.take_slot()
+        slot.is_dirty = False
+
+        def fill_from_setup(slot: DatabaseSlot) -> None:
+            try:
+                slot.fill(setup)
+            except slot.errors as error:
+                if slot.is_lost:
+                    raise ConnectionLost from None
+                raise _CallEnded(
+                    slot.classify_error(error, ""), slot.format_error(error), "setup"
+                ) from None
+
+        try:
+            self._run_with_deadline(slot, "setup", fill_from_setup)
+        except _CallEnded:
+            pool.put_empty(slot)
+            raise
+        pool.put_filled(setup, slot)
+        return slot
+
+    def _run_statements(
+        self, slot: DatabaseSlot, texts: Sequence[str], probe_queries: Sequence[str], state: bool
+    ) -> Execution:
+        for number, text in enumerate(texts, 1):
+            last = number == len(texts) and not probe_queries
+
+            def run_text(sql: str, last: bool = last) -> StatementResult:
+                return slot.run_statement(sql, last=last)
+
+            last_result = _run_slot_step(slot, text, "statement", run_text)
+        probe_results = [
+            _run_slot_step(
+                slot, probe_query, "state", lambda sql: slot.run_statement(sql, last=False)
+            )
+            for probe_query in probe_queries
+        ]
+        content = probe_results.pop() if state else None
+        return Execution(
+            status="ok",
+            table=content.table if content else last_result.table,
+            affected=last_result.affected,
+            probed=tuple(table for result in probe_results for table in result.tables),
+        )
+
+
+def _begin_call(slot: DatabaseSlot, statements: Sequence[str]) -> None:
+    try:
+        slot.begin_call(statements)
+    except slot.errors:
+        raise ConnectionLost from None
+
+
+def _run_slot_step(
+    slot: DatabaseSlot, sql: str, stage: Stage, step: Callable[[str], Result]
+) -> Result:
+    """Do one step; raises _Ended with a name for what the engine says against it."""
+    try:
+        return step(sql)
+    except slot.errors as error:
+        if slot.is_lost:
+            raise ConnectionLost from None
+        raise _CallEnded(slot.classify_error(error, sql), slot.format_error(error), stage) from None

@@ -1,0 +1,207 @@
+"""The decision: an answer against a reference, on every database of its question."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+from evalcore.sqlkit.engines import Engine, Status
+from evalcore.sqlkit.equivalence import Counterexample, Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.equivalence import trials as trials
+from evalcore.sqlkit.equivalence.trials import (
+    Observation,
+    Trial,
+    Trials,
+    build_select_all,
+    find_difference,
+    observe_statement,
+)
+from evalcore.sqlkit.generate import Database, shrink_database
+from evalcore.sqlkit.result_tables import ResultTable
+
+#: So many databases must show something, or agreement on them says nothing.
+MIN_NONEMPTY = 2
+#: Where so many times more databases are unstable than not, agreement on the rest says little.
+_MAX_UNSTABLE_RATIO = 3
+_ANSWER_DATABASES = 4  # databases made for an answer's own constants
+_MAX_CACHED_TRIALS = 256  # questions whose databases are remembered
+#: They hold no engine and are equal in every process, so that all deciders share them.
+_prepared: OrderedDict[EquivalenceQuestion, Trials] = OrderedDict()
+_preparing = threading.Lock()
+#: Statuses that are the answer's own fault on a database where the reference ran within limits.
+_FAILURES: frozenset[Status] = frozenset(
+    ("syntax_error", "error", "forbidden", "timeout", "memory", "crashed")
+)
+
+
+class Decider:
+    """Decides questions on engines that `open_engine` gives by name; usable from several threads.
+
+    Raises what `open_engine` raises where an engine is missing.
+    """
+
+    def __init__(self, open_engine: Callable[[str], Engine]) -> None:
+        self._open = open_engine
+
+    def decide(self, question: EquivalenceQuestion, answer: str) -> Equivalence:
+        """Whether `answer` does what the reference does; the same for the same text, always."""
+        engine = self._open(question.engine)
+        prepared = self.load_trials(question)
+        few = len(list(trials.select_nonempty(prepared.usable))) < MIN_NONEMPTY
+        if few or prepared.unstable > _MAX_UNSTABLE_RATIO * len(prepared.usable):
+            return _build_undecided(prepared)
+        verdict = _compare_answer(engine, question, prepared, prepared.usable, answer)
+        if verdict.status != "equivalent":
+            return verdict
+        added = trials.prepare_answer_trials(
+            engine, question, prepared.schema, answer, _ANSWER_DATABASES
+        )
+        added += trials.prepare_limit_trials(engine, question, prepared.schema, answer)
+        return _compare_answer(engine, question, prepared, added, answer, verdict)
+
+    def load_trials(self, question: EquivalenceQuestion) -> Trials:
+        """The databases of a question, remembered for the next answer."""
+        with _preparing:
+            question_trials = _prepared.get(question)
+            if question_trials is None:
+                question_trials = trials.prepare_trials(self._open(question.engine), question)
+                _prepared[question] = question_trials
+                if len(_prepared) > _MAX_CACHED_TRIALS:
+                    _prepared.popitem(last=False)
+            _prepared.move_to_end(question)
+            return question_trials
+
+
+def _build_undecided(prepared: Trials) -> Equivalence:
+    total = len(prepared.usable) + prepared.failed + prepared.unstable
+    cause, message = "few_databases", "the reference shows too little on the databases"
+    if prepared.failed * 2 > total:
+        cause, message = "reference_fails", f"the reference does not run: {prepared.message}"
+    elif prepared.unstable:
+        cause, message = "unstable", "the reference depends on how the rows happen to lie"
+    return Equivalence(
+        status="undecided", databases=len(prepared.usable), cause=cause, message=message
+    )
+
+
+def _compare_answer(
+    engine: Engine,
+    question: EquivalenceQuestion,
+    prepared: Trials,
+    usable: Sequence[Trial],
+    answer: str,
+    before: Equivalence = Equivalence(status="equivalent"),  # noqa: B008 - a frozen record
+) -> Equivalence:
+    failures: list[tuple[Trial, Observation]] = []
+    count, shown = before.databases, before.nonempty
+    for number, trial in enumerate(usable):
+        seen = observe_statement(engine, trial.setup, question, answer)
+        if not seen.ok:
+            failures.append((trial, seen))
+            if _is_statement_at_fault(seen, number + 1 == len(failures), len(failures)):
+                break
+            continue
+        count, shown = count + 1, shown + trial.shows
+        if find_difference(trial.expected, seen, trial.ordered):
+            example = _build_counterexample(engine, question, prepared, trial, answer)
+            return Equivalence("different", count, shown, counterexample=example)
+    if not failures:
+        return Equivalence("equivalent", count, shown)
+    trial, seen = failures[0]
+    if count == 0:
+        return Equivalence("error", cause=seen.execution.status, message=seen.execution.message)
+    example = _build_counterexample(engine, question, prepared, trial, answer)
+    return Equivalence("different", count + 1, shown, counterexample=example)
+
+
+def _is_statement_at_fault(seen: Observation, always: bool, failures: int) -> bool:
+    """Whether trying further databases can change nothing: the statement itself is at fault."""
+    status = seen.execution.status
+    return always and (
+        status in ("syntax_error", "forbidden") or (failures >= 2 and status in _FAILURES)
+    )
+
+
+def _build_counterexample(
+    engine: Engine, question: EquivalenceQuestion, prepared: Trials, trial: Trial, answer: str
+) -> Counterexample:
+    """The difference on the smallest database found that still shows it."""
+    rows = trial.rows
+    if rows is not None:
+
+        def still_differs(candidate: Database) -> bool:
+            return _has_difference(engine, question, prepared, candidate, answer, by_order)
+
+        seen = observe_statement(engine, trial.setup, question, answer)
+        by_order = seen.ok and find_difference(trial.expected, seen, ordered=False) is None
+        rows = shrink_database(rows, still_differs)
+        setup = trials.build_setup(question, prepared.schema, rows)
+        expected = observe_statement(engine, setup, question, question.reference)
+        if expected.ok:
+            smaller = Trial(trial.profile, setup, expected, trial.ordered, trial.shows, rows)
+            example = _describe_counterexample(engine, question, prepared, smaller, answer)
+            if example is not None:
+                return example
+    example = _describe_counterexample(engine, question, prepared, trial, answer)
+    if example is None:  # the engine answered twice in two ways
+        return Counterexample(profile=trial.profile, tables={}, reason="failed")
+    return example
+
+
+def _has_difference(
+    engine: Engine,
+    question: EquivalenceQuestion,
+    prepared: Trials,
+    rows: Database,
+    answer: str,
+    by_order: bool,
+) -> bool:
+    """Whether a smaller database still shows the difference, by a reference that is stable."""
+    setup = trials.build_setup(question, prepared.schema, rows)
+    expected = observe_statement(engine, setup, question, question.reference)
+    if not expected.ok:
+        return False
+    seen = observe_statement(engine, setup, question, answer)
+    if seen.ok and find_difference(expected, seen, ordered=by_order) is None:
+        return False
+    ordered = trials.is_ordered(engine, question, prepared.schema, rows, expected)
+    return ordered is not None and (ordered or not by_order)
+
+
+def _describe_counterexample(
+    engine: Engine, question: EquivalenceQuestion, prepared: Trials, trial: Trial, answer: str
+) -> Counterexample | None:
+    seen = observe_statement(engine, trial.setup, question, answer)
+    tables = _read_database_contents(engine, question, prepared, trial)
+    if not seen.ok:
+        expected = next(iter(trial.expected.tables.values()), None)
+        return Counterexample(
+            profile=trial.profile,
+            tables=tables,
+            expected=expected,
+            reason="failed",
+            message=seen.execution.message,
+        )
+    first_difference = find_difference(trial.expected, seen, trial.ordered)
+    if first_difference is None:
+        return None
+    return Counterexample(
+        profile=trial.profile,
+        tables=tables,
+        subject=first_difference.subject,
+        expected=first_difference.expected,
+        actual=first_difference.actual,
+        diff=first_difference.diff,
+        reason=first_difference.diff.reason if first_difference.diff else "no_rows",
+    )
+
+
+def _read_database_contents(
+    engine: Engine, question: EquivalenceQuestion, prepared: Trials, trial: Trial
+) -> dict[str, ResultTable]:
+    """What the database holds, read from the engine itself."""
+    names = [table.name for table in prepared.schema.tables]
+    queries = [build_select_all(name, question.engine) for name in names]
+    done = engine.execute(trial.setup, "SELECT 1", probes=queries)
+    return dict(zip(names, done.probed, strict=False))

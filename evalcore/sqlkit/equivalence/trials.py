@@ -1,0 +1,317 @@
+"""The databases of a question, each with what the reference shows on it.
+
+A database is kept only if the reference runs on it and shows the same on a twin with the same
+rows in another physical order. The order of rows is asked for only where it is the same on the
+twin too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from evalcore.records import Record
+from evalcore.sqlkit.engines import Engine, Execution
+from evalcore.sqlkit.equivalence import EquivalenceQuestion
+from evalcore.sqlkit.generate import (
+    Database,
+    generate_crowded_database,
+    generate_databases,
+    list_row_limits,
+    permute_rows,
+    render_inserts,
+)
+from evalcore.sqlkit.result_tables import ResultTable, TableDiff, compare_tables
+from evalcore.sqlkit.schema import Schema, read_schema
+from evalcore.sqlkit.syntax import build_tie_breakers, has_order_by, use_aria_engine
+
+# Running a statement and looking at everything that the question wants seen.
+
+_PLAIN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+class Observation(Record, frozen=True):
+    """What was seen: by name, the statement's rows ("") or what calls and tables gave."""
+
+    execution: Execution
+    tables: dict[str, ResultTable | None] = {}
+
+    @property
+    def ok(self) -> bool:
+        return self.execution.status == "ok"
+
+    @property
+    def truncated(self) -> bool:
+        return any(table.truncated for table in self.tables.values() if table)
+
+
+class Difference(Record, frozen=True):
+    """The first observation that is not the same; `diff` is None where one side has no rows."""
+
+    subject: str
+    expected: ResultTable | None
+    actual: ResultTable | None
+    diff: TableDiff | None
+
+
+def observe_statement(
+    engine: Engine, setup: Sequence[str], question: EquivalenceQuestion, sql: str
+) -> Observation:
+    """Run `sql` after `setup`, then the calls and the queries for the tables of the question."""
+    looks = bool(question.calls or question.state_of)
+    states = [build_select_all(table, question.engine) for table in question.state_of]
+    done = engine.execute(
+        setup, sql, probes=(*question.calls, *states), script=bool(question.calls)
+    )
+    if done.status != "ok":
+        return Observation(execution=done)
+    if not looks:
+        return Observation(execution=done, tables={"": done.table})
+    names = (*_number_calls(len(done.probed) - len(states)), *question.state_of)
+    return Observation(execution=done, tables=dict(zip(names, done.probed, strict=True)))
+
+
+def _number_calls(count: int) -> list[str]:
+    return [f"call {number}" for number in range(1, count + 1)]
+
+
+def build_select_all(table: str, dialect: str) -> str:
+    """The query for all rows of a table, which may be qualified (`sales.orders`).
+
+    A plain name is left bare, so that the engine folds its case as it did when it was created.
+    """
+    if _PLAIN.fullmatch(table):
+        return f"SELECT * FROM {table}"  # noqa: S608 - a plain name
+    mark = "`" if dialect == "mysql" else '"'
+    return f"SELECT * FROM {mark}{table.strip(mark)}{mark}"  # noqa: S608 - quoted
+
+
+def find_difference(expected: Observation, actual: Observation, ordered: bool) -> Difference | None:
+    """The first thing seen that is not the same, None where all is; both ran."""
+    for name, want in expected.tables.items():
+        got = actual.tables.get(name)
+        if want is None or got is None:
+            if want is not got:
+                return Difference(subject=name, expected=want, actual=got, diff=None)
+            continue
+        diff = compare_tables(want, got, ordered=ordered and name == "")
+        if not diff.equal:
+            return Difference(subject=name, expected=want, actual=got, diff=diff)
+    if len(actual.tables) > len(expected.tables):
+        name = next(name for name in actual.tables if name not in expected.tables)
+        return Difference(subject=name, expected=None, actual=actual.tables[name], diff=None)
+    return None
+
+
+# The databases of a question, each with what the reference shows on it.
+# A database is kept only if the reference runs on it and shows the same on a twin with the same
+# rows in another physical order; where it does not, the question has no answer there. The order
+# of rows is asked for only where it is the same on the twin too.
+
+
+class Trial(Record, frozen=True):
+    """One database with what the reference shows on it.
+
+    `rows` is None for a database made by hand, which cannot be shrunk; `shows` tells whether there
+    was anything to see: a row, or a changed table.
+    """
+
+    profile: str
+    setup: tuple[str, ...]
+    expected: Observation
+    ordered: bool
+    shows: bool
+    rows: Database | None = None
+
+
+class Trials(Record, frozen=True):
+    """All databases that can decide a question, and why the others cannot."""
+
+    schema: Schema
+    usable: tuple[Trial, ...]
+    failed: int = 0
+    unstable: int = 0
+    message: str = ""
+
+
+def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
+    """Generate the databases and run the reference on each and on its twin."""
+    schema = read_schema(question.schema, question.engine)
+    mined = ((question.reference, question.engine), *question.related)
+    generated = generate_databases(schema, mined, seed=question.seed, count=question.count)
+    by_hand = (
+        _source_from_script(number, script) for number, script in enumerate(question.data, 1)
+    )
+    initial = _collect_trials(
+        engine, question, schema, (*by_hand, *map(_source_from_database, generated))
+    )
+    if 2 * len(list(select_nonempty(initial.usable))) >= question.count:
+        return initial
+    generated = generate_databases(
+        schema, mined, seed=question.seed + 2, count=question.count // 2, eager=True
+    )
+    added = _collect_trials(engine, question, schema, map(_source_from_database, generated))
+    return Trials(
+        schema=schema,
+        usable=initial.usable + added.usable,
+        failed=initial.failed + added.failed,
+        unstable=initial.unstable + added.unstable,
+        message=initial.message or added.message,
+    )
+
+
+def prepare_answer_trials(
+    engine: Engine, question: EquivalenceQuestion, schema: Schema, answer: str, count: int
+) -> tuple[Trial, ...]:
+    """Databases that also reach the constants of an answer, so that a wrong one shows."""
+    mined = ((answer, question.engine), (question.reference, question.engine))
+    generated = generate_databases(schema, mined, seed=question.seed + 1, count=count)
+    return _collect_trials(engine, question, schema, map(_source_from_database, generated)).usable
+
+
+#: Limits that `choose` has no sizes for; beyond the larger one a result could not be compared.
+_LIMITS = range(9, 2_001)
+_MAX_LIMITS = 2
+#: So many rows per row of a limit, tried one after another, and never more than these.
+_CROWDS, _MAX_CROWD_ROWS = (1.25, 4), 5_000
+
+
+def prepare_limit_trials(
+    engine: Engine, question: EquivalenceQuestion, schema: Schema, answer: str
+) -> tuple[Trial, ...]:
+    """Databases on which the reference shows more rows than the answer's own limits let through.
+
+    Only for limits that stand in none of the question's statements; where conditions let too few
+    rows pass, there is none.
+    """
+    asked = ((question.reference, question.engine), *question.related)
+    stated = frozenset().union(*(list_row_limits(sql, dialect) for sql, dialect in asked))
+    limits = sorted(
+        limit for limit in list_row_limits(answer, question.engine) - stated if limit in _LIMITS
+    )
+    usable: list[Trial] = []
+    for limit in limits[-_MAX_LIMITS:]:
+        for factor in _CROWDS:
+            size = min(_MAX_CROWD_ROWS, int(factor * limit) + 10)
+            rows = generate_crowded_database(schema, asked, seed=question.seed, rows=size)
+            candidates = _collect_trials(
+                engine, question, schema, (_source_from_database(rows),)
+            ).usable
+            tables = [
+                table for trial in candidates for table in trial.expected.tables.values() if table
+            ]
+            if any(len(table.rows) > limit for table in tables):
+                # too many rows to shrink: their number is what tells
+                usable += [msgspec.structs.replace(trial, rows=None) for trial in candidates]
+                break
+            if not any(table.rows for table in tables):
+                break  # more rows would pass no better
+    return tuple(usable)
+
+
+def build_setup(question: EquivalenceQuestion, schema: Schema, rows: Database) -> tuple[str, ...]:
+    return (*question.schema, *render_inserts(schema, rows, question.engine))
+
+
+def build_twin_setup(
+    question: EquivalenceQuestion, schema: Schema, rows: Database
+) -> tuple[str, ...]:
+    """The same rows, lying in another order even where the engine would keep them by their key."""
+    setup = build_setup(question, schema, permute_rows(rows))
+    if question.state_of or question.calls:
+        return setup
+    if question.engine == "sqlite":
+        return tuple(_ROWID.sub("INT PRIMARY KEY", text) for text in setup)
+    if question.engine == "mysql":
+        return tuple(map(use_aria_engine, setup))
+    return setup
+
+
+#: What makes SQLite keep rows by key; with INT it is a key like any other.
+_ROWID = re.compile(r"\bINTEGER(\s+NOT\s+NULL)?\s+PRIMARY\s+KEY(\s+AUTOINCREMENT)?", re.I)
+_Source = tuple[str, Database | None, tuple[str, ...]]
+
+
+def _source_from_script(number: int, script: tuple[str, ...]) -> _Source:
+    return f"by hand {number}", None, script
+
+
+def _source_from_database(database: Database) -> _Source:
+    return database.profile, database, ()
+
+
+def _collect_trials(
+    engine: Engine, question: EquivalenceQuestion, schema: Schema, sources: Iterable[_Source]
+) -> Trials:
+    usable: list[Trial] = []
+    failed, unstable, message = 0, 0, ""
+    for profile, rows, script in sources:
+        setup = (*question.schema, *script) if rows is None else build_setup(question, schema, rows)
+        seen = observe_statement(engine, setup, question, question.reference)
+        if not seen.ok or seen.truncated:
+            failed += 1
+            message = message or seen.execution.message or "the result is too large"
+            continue
+        ordered = is_ordered(engine, question, schema, rows, seen)
+        if ordered is None:
+            unstable += 1
+            continue
+        shows = _has_visible_result(engine, question, setup, seen)
+        usable.append(Trial(profile, setup, seen, ordered, shows, rows))
+    return Trials(schema, tuple(usable), failed, unstable, message)
+
+
+def is_ordered(
+    engine: Engine,
+    question: EquivalenceQuestion,
+    schema: Schema,
+    rows: Database | None,
+    seen: Observation,
+) -> bool | None:
+    """Whether the order of rows is the reference's own on this database; None if even the rows
+    depend on ties or on how they happen to lie."""
+    setup = build_setup(question, schema, rows) if rows is not None else ()
+    again = None
+    if rows is not None:
+        twin = build_twin_setup(question, schema, rows)
+        again = observe_statement(engine, twin, question, question.reference)
+        if not again.ok or find_difference(seen, again, ordered=False):
+            return None
+    ordered = question.ordered
+    if ordered is None:
+        ordered = has_order_by(question.reference, question.engine)
+    if again is None:
+        return ordered
+    ordered = ordered and find_difference(seen, again, ordered=True) is None
+    width = len(table.columns) if (table := seen.tables.get("")) else 0
+    broken = [
+        tried
+        for sql in build_tie_breakers(question.reference, question.engine, width)
+        if (tried := observe_statement(engine, setup, question, sql)).ok
+    ]
+    if any(find_difference(seen, tried, ordered=False) for tried in broken):
+        return None
+    return ordered and not any(find_difference(seen, tried, ordered=True) for tried in broken)
+
+
+def _has_visible_result(
+    engine: Engine, question: EquivalenceQuestion, setup: Sequence[str], seen: Observation
+) -> bool:
+    """A query shows a row; a change makes a table other than it was."""
+    if not question.state_of or question.calls:
+        return any(table and table.rows for table in seen.tables.values())
+    before = engine.execute(
+        setup,
+        "SELECT 1",
+        probes=[build_select_all(table, question.engine) for table in question.state_of],
+    )
+    was = Observation(
+        execution=before, tables=dict(zip(question.state_of, before.probed, strict=False))
+    )
+    return find_difference(was, seen, ordered=False) is not None
+
+
+def select_nonempty(trials: Iterable[Trial]) -> Iterator[Trial]:
+    return (trial for trial in trials if trial.shows)

@@ -1,0 +1,351 @@
+"""All that the Ranking page shows of a board: the ranking with the facts of its targets beside it,
+what is new on it, and its filters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import pandas as pd
+
+from evalcore.errors import UsageError
+from evalcore.records import Record, Usage
+from evalcore.settings import Settings
+from evalcore.store.headers import RunHeader
+from evalcore.target_cards import NO_CARD, TargetCard, load_cards
+from evalcore.targets import pricing
+from evalcore.targets.registry import resolve_route
+from evalcore.views import boards
+from evalcore.views.board_titles import display_names
+from evalcore.views.boards import Board, Row, is_control
+from evalcore.views.ranking import SUITE, list_board_parts, match_target_text
+from evalcore.views.reproduce import model_card
+from evalcore.views.stored_boards import (
+    list_board_months,
+    load_cached_ranking,
+    load_run_headers,
+    select_board_runs,
+    select_runs_between,
+)
+from evalcore.views.targets import Leader, find_leaders
+
+# Which rows of a board fit what a visitor asks for, and which wish leaves nothing over.
+# Every wish is a set of codes, alternatives to each other; an empty one admits all. What is not
+# known of a target fits no wish about it. Ranks stay what they are among all.
+
+#: Code -> (from, below), billions of parameters.
+SIZES = {
+    "xs": (0.0, 3.0),
+    "s": (3.0, 10.0),
+    "m": (10.0, 40.0),
+    "l": (40.0, 150.0),
+    "xl": (150.0, math.inf),
+}
+#: Code -> (from, below), USD per million tokens.
+PRICES = {
+    "free": (0.0, 1e-9),
+    "low": (1e-9, 0.5),
+    "mid": (0.5, 2.0),
+    "high": (2.0, 10.0),
+    "top": (10.0, math.inf),
+}
+_FINISHED = frozenset({"ranked", "control"})
+
+
+class BoardFilter(Record, frozen=True):
+    """What rows are asked for. `text` is looked for in name, maker and identity, letter case aside;
+    `size` and `price` hold codes of SIZES and PRICES; `evidence` asks for a score in a metric that
+    rests on it; `complete` leaves out runs that did not end."""
+
+    text: str = ""
+    kind: tuple[str, ...] = ()
+    organization: tuple[str, ...] = ()
+    weights: tuple[str, ...] = ()
+    size: tuple[str, ...] = ()
+    price: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    complete: bool = False
+
+    @property
+    def active_fields(self) -> tuple[str, ...]:
+        """The fields that ask for something."""
+        return tuple(name for name in self.__struct_fields__ if getattr(self, name))
+
+
+def filter_board_rows(frame: pd.DataFrame, board: Board, board_filter: BoardFilter) -> pd.DataFrame:
+    """The rows of a `BoardTable` that fit, in their order, under their index."""
+    if not board_filter.active_fields:
+        return frame
+    fits = pd.Series(True, index=frame.index)
+    for name in board_filter.active_fields:
+        fits &= _RULES[name](frame, board, board_filter)
+    return frame[fits]
+
+
+def find_blocking_fields(frame: pd.DataFrame, board: Board, board_filter: BoardFilter) -> list[str]:
+    """The fields of a wish that nothing fits of which the loosening of one alone gives rows; where
+    none does, all that are on."""
+    blocking = [
+        name
+        for name in board_filter.active_fields
+        if len(
+            filter_board_rows(
+                frame, board, msgspec.structs.replace(board_filter, **{name: _empty_value(name)})
+            )
+        )
+    ]
+    return blocking or list(board_filter.active_fields)
+
+
+def shown_parts(board: Board, evidence: Collection[str]) -> list[str]:
+    """The parts of a board, or the metrics ("benchmark/metric") that rest on such evidence."""
+    if not evidence:
+        return list_board_parts(board)
+    return [
+        f"{key}/{metric.key}"
+        for key, column in board.columns.items()
+        for metric in column.card.metrics
+        if column.evidence(metric.key) in evidence
+    ]
+
+
+def every_part(board: Board) -> list[str]:
+    """The benchmarks of a board and all their metrics, as parts."""
+    return [*board.columns, *board.metrics]
+
+
+def evidence_kinds(board: Board) -> list[str]:
+    """What the metrics of a board rest on, each kind once; nothing where a publisher decided."""
+    if board.taken_over:
+        return []
+    return list(
+        dict.fromkeys(
+            column.evidence(metric.key)
+            for column in board.columns.values()
+            for metric in column.card.metrics
+        )
+    )
+
+
+def _empty_value(name: str) -> object:
+    return {"text": "", "complete": False}.get(name, ())
+
+
+def _match_text(frame: pd.DataFrame, board: Board, board_filter: BoardFilter) -> pd.Series[bool]:
+    return match_target_text(frame, board_filter.text)
+
+
+def _match_any(name: str) -> _Rule:
+    return lambda frame, board, board_filter: frame[name].isin(getattr(board_filter, name))
+
+
+def _match_bands(column: str, name: str, bands: dict[str, tuple[float, float]]) -> _Rule:
+    def match_rows(frame: pd.DataFrame, board: Board, board_filter: BoardFilter) -> pd.Series[bool]:
+        values, fits = frame[column], pd.Series(False, index=frame.index)
+        for code in getattr(board_filter, name):
+            low, below = bands[code]
+            fits |= (values >= low) & (values < below)
+        return fits
+
+    return match_rows
+
+
+def _match_evidence(
+    frame: pd.DataFrame, board: Board, board_filter: BoardFilter
+) -> pd.Series[bool]:
+    metric_columns: Sequence[str] = shown_parts(board, board_filter.evidence)
+    return frame[list(metric_columns)].notna().any(axis=1)
+
+
+def _match_complete(
+    frame: pd.DataFrame, board: Board, board_filter: BoardFilter
+) -> pd.Series[bool]:
+    return frame["status"].isin(_FINISHED)
+
+
+_Rule = Callable[[pd.DataFrame, Board, BoardFilter], "pd.Series[bool]"]
+_RULES: dict[str, _Rule] = {
+    "text": _match_text,
+    "kind": _match_any("kind"),
+    "organization": _match_any("organization"),
+    "weights": _match_any("weights"),
+    "size": _match_bands("parameters", "size", SIZES),
+    "price": _match_bands("price", "price", PRICES),
+    "evidence": _match_evidence,
+    "complete": _match_complete,
+}
+
+
+# What is known of the targets on a board beside their scores: names, makers, sizes, prices.
+# Cards are typed by people and so are hostile text. What nobody said is None or empty, never 0.
+
+FACT_COLUMNS = (
+    "name",
+    "organization",
+    "logo",
+    "type",
+    "parameters",
+    "weights",
+    "released",
+    "price",
+)
+OPEN, CLOSED = "open", "closed"
+#: A million tokens as prices are usually averaged: three of the question to one of the answer.
+_MILLION = Usage(input_tokens=750_000, output_tokens=250_000)
+_FREE = frozenset({"baseline", "control", "hf"})
+_LOGO = "data:image/png;base64,"
+
+
+def build_target_facts(
+    rows: Iterable[Row], cards: Mapping[str, TargetCard], settings: Settings
+) -> pd.DataFrame:
+    """One line per identity (the index): name, organization, logo (data URI), type, parameters
+    (billions), weights (OPEN, CLOSED or ""), released (ISO 8601), price (USD, see
+    `find_token_price`)."""
+    board_rows = list(rows)
+    names = display_names({row.identity: row.target_key for row in board_rows}, cards)
+    records = [
+        _build_fact_record(row, cards.get(row.target_key, NO_CARD), names[row.identity], settings)
+        for row in board_rows
+    ]
+    index = pd.Index([row.identity for row in board_rows], name="identity", dtype=str)
+    return pd.DataFrame(records, columns=list(FACT_COLUMNS), index=index).astype(
+        {"parameters": float, "price": float}
+    )
+
+
+def _build_fact_record(row: Row, card: TargetCard, name: str, settings: Settings) -> dict[str, Any]:
+    newest = max(row.runs.values(), key=lambda run: run.created_at)
+    return {
+        "name": name,
+        "organization": card.organization.strip(),
+        "logo": card.logo if card.logo.startswith(_LOGO) else "",
+        "type": card.type,
+        "parameters": card.parameters or _find_parameter_count(newest, settings),
+        "weights": {True: OPEN, False: CLOSED, None: ""}[card.open_weights],
+        "released": card.released,
+        "price": find_token_price(newest, settings),
+    }
+
+
+def _find_parameter_count(run: RunHeader, settings: Settings) -> float | None:
+    """The billions of parameters that a local model was found to have."""
+    if not run.target_key.startswith("hf:"):
+        return None
+    card = model_card(settings.run_roots, run.run_id)
+    return card.parameters / 1e9 if card else None
+
+
+def find_token_price(run: RunHeader, settings: Settings) -> float | None:
+    """USD per million tokens, three of the question to one of the answer, by today's price list.
+
+    0 for programs and for what runs on this machine, None where the list does not know the model.
+    """
+    kind = run.target_key.partition(":")[0]
+    if kind in _FREE:
+        return 0.0
+    if kind != "openai":
+        return None
+    try:
+        route = resolve_route(run.target_key, settings, str(run.target_options.get("base_url", "")))
+    except UsageError:
+        return None
+    return pricing.compute_cost(route.model, route.name, _MILLION, settings)
+
+
+# What is new on a board: targets that came lately, measured by the board's own newest run.
+
+RECENT_DAYS = 30
+
+
+def find_recent_targets(
+    headers: Iterable[RunHeader], board: Board, released: Mapping[str, str]
+) -> frozenset[str]:
+    """The identities first run or released within `RECENT_DAYS` days before the newest run.
+
+    Controls are never news. `released` holds dates by identity; a year alone is too coarse to
+    count. On a board that is itself no older than that, no first run is news.
+    """
+    runs = [run for run in select_board_runs(headers, board) if not is_control(run.target_key)]
+    if not runs:
+        return frozenset()
+    first: dict[str, str] = {}
+    for run in runs:
+        first[run.identity] = min(run.created_at, first.get(run.identity, run.created_at))
+    newest = max(run.created_at for run in runs)
+    edge = (pd.Timestamp(newest) - pd.Timedelta(days=RECENT_DAYS)).isoformat()
+    old = min(first.values()) < edge
+    return frozenset(
+        identity
+        for identity, begun in first.items()
+        if (old and begun >= edge) or _is_recent_date(released.get(identity, ""), edge, newest)
+    )
+
+
+def _is_recent_date(date: str, edge: str, newest: str) -> bool:
+    """Whether a release date, to the month or the day, lies in the window before the newest run."""
+    size = len(date)
+    return size >= len("2026-11") and edge[:size] <= date <= newest[:size]
+
+
+# All that the Ranking page shows of a board: the ranking with the facts of its targets beside it.
+# Made once per state of the store and read ever after: what a visitor asks for is cut from it.
+
+
+class BoardTable(Record, frozen=True):
+    """`frame` is that of `ranking` with the columns of `build_target_facts` and `new`; nobody may
+    change it.
+
+    `floors` are the scores of the controls, `months` all that the board has runs in, whatever the
+    range; `leaders` are of the ranked.
+    """
+
+    frame: pd.DataFrame
+    floors: dict[str, float]
+    leaders: tuple[Leader, ...]
+    months: tuple[str, ...]
+
+
+def board_table(
+    settings: Settings, board: Board, order: str, since: str = "", until: str = ""
+) -> BoardTable:
+    """The table of a board by the runs of a range of months, see `periods.within`."""
+    all_headers = load_run_headers(settings)
+    selected_headers = select_runs_between(all_headers, since, until)
+    board_rows = boards.list_board_rows(selected_headers, board)
+    frame = join_target_facts(
+        load_cached_ranking(settings, board, order, selected_headers),
+        board_rows,
+        selected_headers,
+        board,
+        settings,
+    )
+    ranked_identities = set(frame.loc[frame["status"] == "ranked", "identity"])
+    return BoardTable(
+        frame=frame,
+        floors=boards.compute_floors(selected_headers, board, "" if order == SUITE else order),
+        leaders=find_leaders(
+            [row for row in board_rows if row.identity in ranked_identities],
+            frame,
+            every_part(board),
+        ),
+        months=tuple(list_board_months(all_headers, board)),
+    )
+
+
+def join_target_facts(
+    frame: pd.DataFrame,
+    board_rows: Sequence[Row],
+    selected_headers: Sequence[RunHeader],
+    board: Board,
+    settings: Settings,
+) -> pd.DataFrame:
+    """A ranking with the columns of `build_target_facts` and whether a target is `new`."""
+    target_facts = build_target_facts(board_rows, load_cards(settings), settings)
+    released = dict(zip(target_facts.index, target_facts["released"], strict=True))
+    recent_identities = find_recent_targets(selected_headers, board, released)
+    joined = frame.join(target_facts, on="identity")
+    return joined.assign(new=joined["identity"].isin(recent_identities))

@@ -1,0 +1,258 @@
+"""What boards, benchmarks, metrics, targets and dialects are called where people read of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from evalcore.catalog import benchmark_cards, localize_text, suite_cards, target_kinds
+from evalcore.i18n import t
+from evalcore.plain_text import to_single_line
+from evalcore.sqlkit import dialects
+from evalcore.target_cards import NO_CARD, TargetCard
+from evalcore.views.boards import Board, Column, is_bundled
+from evalcore.views.ranking import SUITE
+
+# Boards, benchmarks and kinds of target in words of a language, for all that is read by people.
+
+_OPTION = re.compile(r", (?=\w+=)")
+_UNUSABLE = re.compile(r"(\d+) unusable")
+_VERSION = re.compile(r"v(\d+)")  # the key of a board by a declared version of the members
+_LONGEST = 40  # characters of a data set's name
+_NAME = 80  # characters of a name that no card knows
+_NAMED = 3  # of a tie; the others are counted
+#: Text about a board -> what must hold of it, the first that does.
+_ABOUT = {
+    "ranking.about_bundles": "handed_in",
+    "ranking.about_rescored": "rescored",
+    "ranking.about_published": "published",
+}
+_PUBLISHERS = {"scale": "SCALE"}  # the kinds of imported targets, under their proper names
+
+
+def board_title(board: Board, language: str) -> str:
+    """The columns of a board in words; of a published one its publication."""
+    if board.published:
+        label = next(iter(board.columns.values())).label
+        publication = to_single_line(label.split(" · ")[0], _LONGEST)
+        return f"{publication} · {t('ranking.imported', language)}"
+    return _with_members(board, list(board.columns), language)
+
+
+def _with_members(board: Board, keys: Sequence[str], language: str) -> str:
+    """Some columns in words, behind the membership where it is not that of the suite's board."""
+    columns = " + ".join(column_title(board.columns[key], language) for key in keys)
+    if board.key.startswith("own-"):
+        names = ", ".join(benchmark_title(key, language) for key in board.members)
+        return f"{t('ranking.own_members', language, names=names)} · {columns}"
+    if number := _VERSION.fullmatch(board.key):
+        return f"{t('ranking.members_version', language, version=number[1])} · {columns}"
+    return columns
+
+
+def ranked_title(board: Board, by: str, language: str) -> str:
+    """What a ranking by SUITE or a benchmark rests on: the columns that it counts and no other."""
+    if by not in board.columns and not board.published:
+        return _with_members(board, board.counted_benchmarks, language)
+    counted = [by] if by in board.columns else list(board.counted_benchmarks)
+    if set(counted) == set(board.columns):
+        return board_title(board, language)
+    if board.published:
+        titles = [benchmark_title(key, language) for key in counted]
+        return " · ".join([board_title(board, language), *titles])
+    return " + ".join(column_title(board.columns[key], language) for key in counted)
+
+
+def board_about(
+    board: Board, by: str, language: str, render_title: Callable[[str], str] = str
+) -> str:
+    """A ranking in a sentence or two: what it rests on, and who decided; `render_title` makes of
+    the title what is to stand there."""
+    key = next((key for key, holds in _ABOUT.items() if getattr(board, holds)), "ranking.about")
+    return t(key, language, board=render_title(ranked_title(board, by, language)))
+
+
+def metric_about(board: Board, benchmark: str, metric: str, language: str) -> str:
+    """What a metric asks and how it is decided; of verdicts that were taken over, that they were,
+    and in a mode that decides otherwise, how it does. Empty for a metric without a description."""
+    card = benchmark_cards().get(benchmark)
+    abouts = {part.key: part.about for part in card.metrics} if card else {}
+    if board.taken_over:
+        return t("common.evidence.published.about", language)
+    if card and metric in abouts and benchmark in board.columns:
+        evidence = board.columns[benchmark].evidence(metric)
+        if evidence != card.find_metric(metric).evidence:
+            return t(f"common.evidence.{evidence}.about", language)
+    return localize_text(abouts.get(metric, {}), language)
+
+
+def column_title(column: Column, language: str) -> str:
+    """Data set, mode and size of one column."""
+    title = describe_score(msgspec.structs.asdict(column), language)
+    return title if column.executed else f"{title} · {t('ranking.imported', language)}"
+
+
+def describe_score(score: Mapping[str, Any], language: str) -> str:
+    """What a score rests on, from its benchmark, dataset, label, samples and full: the label's last
+    part, the size, is said anew with the number of tasks that were set aside, and the bundled cases
+    go by the title of their benchmark."""
+    label_parts = score["label"].split(" · ")
+    unusable = _UNUSABLE.fullmatch(label_parts[-1])
+    parts = (label_parts[:-2] if unusable else label_parts[:-1]) or [score["dataset"]]
+    parts = [
+        parts[0],
+        *filter(None, (_format_label_options(part, score["benchmark"]) for part in parts[1:])),
+    ]
+    if is_bundled(score["benchmark"], score["dataset"]):
+        parts[0] = benchmark_title(score["benchmark"], language)
+    size = "ranking.cases" if score["full"] else "ranking.subset"
+    pieces = [
+        *(to_single_line(part, _LONGEST) for part in parts),
+        t(size, language, count=score["samples"]),
+    ]
+    pieces += [t("ranking.unusable", language, count=unusable[1])] if unusable else []
+    return " · ".join(pieces)
+
+
+def _format_label_options(part: str, benchmark: str) -> str:
+    """Options "name=value, name=value" of a label, or a mode alone, without what is the default."""
+    card = benchmark_cards().get(benchmark)
+    options = card.options if card else ()
+    usual = {f"{option.name}={option.default}" for option in options}
+    usual |= {str(option.default) for option in options if option.name == "mode"}
+    chosen = (setting for setting in _OPTION.split(part) if setting not in usual)
+    return ", ".join(setting.replace("_", " ").replace("=", ": ", 1) for setting in chosen)
+
+
+def suite_title(suite: str, language: str) -> str:
+    """The title that the suite's card gives it, else its key."""
+    card = suite_cards().get(suite)
+    return (localize_text(card.title, language) if card else "") or to_single_line(suite, _NAME)
+
+
+def benchmark_title(benchmark: str, language: str) -> str:
+    card = benchmark_cards().get(benchmark)
+    return (localize_text(card.title, language) if card else "") or to_single_line(benchmark, _NAME)
+
+
+def metric_title(benchmark: str, metric: str, language: str) -> str:
+    card = benchmark_cards().get(benchmark)
+    title = (
+        next((metric_card.title for metric_card in card.metrics if metric_card.key == metric), {})
+        if card
+        else {}
+    )
+    return localize_text(title, language) or to_single_line(metric, _NAME)
+
+
+def part_title(part: str, language: str) -> str:
+    """The title of a benchmark or of a "benchmark/metric"."""
+    benchmark, slash, metric = part.partition("/")
+    return metric_title(benchmark, metric, language) if slash else benchmark_title(part, language)
+
+
+def order_title(order: str, language: str) -> str:
+    """What a board is ranked by."""
+    if order == SUITE:
+        return t("ranking.suite_score", language)
+    return benchmark_title(order, language)
+
+
+def kind_title(kind: str, language: str) -> str:
+    card = target_kinds().get(kind)
+    return (
+        (localize_text(card.title, language) if card else "")
+        or _PUBLISHERS.get(kind)
+        or to_single_line(kind, _NAME)
+    )
+
+
+def format_standing(row: Mapping[str, Any], total: int, language: str) -> str:
+    """Score, interval and rank of a row of `machine.ranking_data` in one line, as on a badge;
+    `total` is how many are ranked."""
+    if row["score"] is None:
+        return t("badge.unmeasured" if row["status"] == "incomplete" else "badge.not_run", language)
+    score = f"{row['score']:.1f}"
+    if row["low"] is not None and row["high"] is not None:
+        score += f" [{row['low']:.1f}–{row['high']:.1f}]"
+    if row["rank"] is None:
+        return t(f"badge.{row['status']}", language, score=score)
+    low, high = row["rank_low"], row["rank_high"]
+    rank = f"{low}–{high}" if low != high else f"{row['rank']}"
+    return t("badge.ranked", language, score=score, rank=rank, total=total)
+
+
+def describe_ranking(
+    groups: Iterable[Iterable[str]], language: str, render_name: Callable[[str], str] = str
+) -> str:
+    """What a ranking decides, in one or two sentences, from its groups of ties (names, the best
+    group first); `render_name` makes of a name what is to stand there. Empty where nobody is
+    ranked."""
+    tie_groups = [list(group) for group in groups]
+    names = [name for group in tie_groups for name in group]
+    if not names:
+        return ""
+    if len(names) == 1:
+        return t("ranking.words.single", language, first=render_name(names[0]))
+    if len(tie_groups[0]) > 1:
+        first = t(
+            "ranking.words.tie", language, names=_join_names(tie_groups[0], language, render_name)
+        )
+    else:
+        pair = {"first": render_name(names[0]), "second": render_name(names[1])}
+        first = t("ranking.words.leader", language, **pair)
+    second = ""
+    if len(tie_groups) > 1:
+        second = t("ranking.words.groups", language, targets=len(names), groups=len(tie_groups))
+    elif len(names) > _NAMED:
+        second = t("ranking.words.one_group", language, targets=len(names))
+    return t("ranking.words.two", language, first=first, second=second).strip()
+
+
+def _join_names(names: list[str], language: str, render_name: Callable[[str], str]) -> str:
+    rendered, more = [render_name(name) for name in names[:_NAMED]], len(names) - _NAMED
+    separator = t("ranking.words.separator", language)
+    if more > 0:
+        return t("ranking.words.and_more", language, names=separator.join(rendered), count=more)
+    return t("ranking.words.and", language, names=separator.join(rendered[:-1]), last=rendered[-1])
+
+
+# What a target is called where people read of it: the name on its card, else its identity.
+
+
+def display_name(identity: str, target_key: str, cards: Mapping[str, TargetCard]) -> str:
+    """The card's name, followed by what the identity adds to the key, so that the variants of a
+    target stay told apart. It is typed by people, as hostile as any text from outside."""
+    name = cards.get(target_key, NO_CARD).name.strip()
+    if not name or not identity.startswith(target_key):
+        return identity
+    return " ".join(filter(None, (name, identity.removeprefix(target_key))))
+
+
+def display_names(targets: Mapping[str, str], cards: Mapping[str, TargetCard]) -> dict[str, str]:
+    """The display name of every identity, from the target keys by identity, letter case kept.
+
+    Names that read alike are followed by the identity: two rows, bars or options of one name would
+    be taken for one, and a card must not pass for another target.
+    """
+    names = {identity: display_name(identity, key, cards) for identity, key in targets.items()}
+    counts = Counter(_normalize_name(name) for name in names.values())
+    return {
+        identity: name
+        if name == identity or counts[_normalize_name(name)] == 1
+        else f"{name} ({identity})"
+        for identity, name in names.items()
+    }
+
+
+def _normalize_name(name: str) -> str:
+    return " ".join(name.casefold().split())
+
+
+# The names by which people know the SQL dialects of cases.
+
+DIALECT_TITLES: dict[str, str] = dialects.TITLES

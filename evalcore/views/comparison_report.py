@@ -1,0 +1,363 @@
+"""A comparison of several runs for taking away: as data, as text, as Markdown, as CSV.
+
+Scores and differences run from 0 to 100, case scores from 0 to 1. Names come from models and data
+sets: in Markdown nothing of them is markup, and in CSV nothing is a formula.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from evalcore.errors import UsageError
+from evalcore.plain_text import DASH, safe_cell
+from evalcore.records import Interval, Record
+from evalcore.views import comparison, comparison_runs
+from evalcore.views.comparison import (
+    BenchmarkDetail,
+    ColumnGroup,
+    DifferingCase,
+    PairedScores,
+    RunScore,
+)
+from evalcore.views.comparison_runs import Incompatibility, Lineup
+
+CASES = 20  # that differ, told per benchmark
+CSV_COLUMNS = (
+    *("benchmark", "column", "metric", "letter", "run", "target", "samples", "coverage"),
+    *("complete", "score", "low", "high", "best", "base", "common", "wins", "losses", "ties"),
+    *("difference", "difference_low", "difference_high", "p", "test"),
+)
+_CELL = 120  # characters of a cell
+#: What Markdown could read more into than text: all but words, decimal points and plain marks.
+_MARKUP = re.compile(r"[^\w %+,.()/=≥–★…-]|(?<!\w)_|_(?!\w)|(?<!\d)\.|\.(?!\d)")
+_SPACE = re.compile(r"\s+")
+_Table = tuple[str, list[str], list[list[str]]]  # title, columns, rows
+
+
+class ReportRun(Record, frozen=True):
+    """A compared run as it is named everywhere else in the report."""
+
+    letter: str
+    run_id: str
+    target: str
+    created_at: str
+
+
+class ComparisonReport(Record, frozen=True):
+    """All of a comparison. `details` are of the benchmarks on which anyone can be measured against
+    the base; their cases are the first few of `differing`, which counts all by benchmark."""
+
+    base: str
+    runs: tuple[ReportRun, ...]
+    groups: tuple[ColumnGroup, ...]
+    details: tuple[BenchmarkDetail, ...]
+    differing: dict[str, int]
+    obstacles: tuple[Incompatibility, ...]
+
+
+def build_comparison_report(
+    roots: Sequence[Path],
+    lineup: Lineup,
+    base: str = "",
+    *,
+    benchmark: str = "",
+    metric: str = "",
+    cases: int = CASES,
+) -> ComparisonReport:
+    """Compare those of a lineup against the run `base` (default: the first).
+
+    `benchmark` and `metric` narrow it down. Raises UsageError for a base that takes no part, for a
+    benchmark or metric that nobody ran, and where there are too few to compare.
+    """
+    if len(lineup.compared) < comparison_runs.MIN_COMPARED:
+        raise UsageError(
+            "; ".join(entry.reason for entry in lineup.excluded) or "too few runs to compare"
+        )
+    base_run = lineup.find_compared_run(base) if base else lineup.compared[0]
+    selected = _select_benchmarks(lineup, benchmark, metric)
+    scores = comparison.load_lineup_scores(roots, lineup)
+    details = [
+        comparison.compare_with_base(scores, key, sides, metric)
+        for key, sides in comparison.find_comparable_runs(lineup, base_run).items()
+        if key in selected
+    ]
+    return ComparisonReport(
+        base=base_run.letter,
+        runs=tuple(
+            ReportRun(e.letter, e.run_id, e.identity, e.created_at) for e in lineup.compared
+        ),
+        groups=tuple(
+            group for group in comparison.group_compared_runs(lineup) if group.benchmark in selected
+        ),
+        details=tuple(_limit_cases(entry, cases) for entry in details),
+        differing={entry.benchmark: len(entry.cases) for entry in details},
+        obstacles=tuple(
+            o
+            for o in comparison_runs.find_incompatibilities(lineup, base_run)
+            if o.benchmark in selected
+        ),
+    )
+
+
+def as_text(report: ComparisonReport) -> str:
+    """For a terminal: the tables of `as_markdown`, in columns."""
+    parts = []
+    for title, columns, rows in _build_report_tables(report):
+        lines = [columns, *rows]
+        widths = [max(len(_to_plain_cell(line[n])) for line in lines) for n in range(len(columns))]
+        text_lines = [
+            "  ".join(
+                _to_plain_cell(c).ljust(w) for c, w in zip(line, widths, strict=True)
+            ).rstrip()
+            for line in lines
+        ]
+        parts.append("\n".join([_to_plain_cell(title), *text_lines]))
+    return "\n\n".join(parts)
+
+
+def as_markdown(report: ComparisonReport) -> str:
+    """GitHub-flavoured Markdown."""
+    lines = ["# Comparison of runs"]
+    for title, columns, rows in _build_report_tables(report):
+        lines += [
+            "",
+            f"## {_escape_markdown(title)}",
+            "",
+            _format_markdown_row(columns),
+            "|" + "---|" * len(columns),
+        ]
+        lines += [_format_markdown_row(row) for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def as_csv(report: ComparisonReport) -> str:
+    """One row per run, benchmark and metric (empty: the whole) under CSV_COLUMNS; what is unknown
+    or cannot be compared is an empty cell."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n", restval="")
+    writer.writeheader()
+    for row in _csv_rows(report):
+        writer.writerow({name: safe_cell(value) for name, value in row.items()})
+    return text.getvalue()
+
+
+FORMATS: dict[str, Callable[[ComparisonReport], str]] = {
+    "text": as_text,
+    "md": as_markdown,
+    "csv": as_csv,
+}
+
+
+def _select_benchmarks(lineup: Lineup, benchmark: str, metric: str) -> list[str]:
+    available = comparison_runs.list_compared_benchmarks(lineup)
+    if benchmark and benchmark not in available:
+        raise UsageError(f"none of the runs has benchmark {benchmark!r}: {', '.join(available)}")
+    selected = [
+        key
+        for key in ([benchmark] if benchmark else available)
+        if not metric or metric in comparison.list_lineup_metrics(lineup, key)
+    ]
+    if not selected:
+        raise UsageError(f"none of the runs has cases of metric {metric!r}")
+    return selected
+
+
+def _limit_cases(detail: BenchmarkDetail, cases: int) -> BenchmarkDetail:
+    return BenchmarkDetail(
+        detail.benchmark,
+        detail.metric,
+        detail.base,
+        detail.common,
+        detail.pairs,
+        detail.cases[:cases],
+    )
+
+
+def _build_report_tables(report: ComparisonReport) -> Iterator[_Table]:
+    base = report.base
+    yield (
+        "Runs",
+        ["", "target", "run", "date"],
+        [
+            [r.letter + " (base)" * (r.letter == base), r.target, r.run_id, r.created_at[:10]]
+            for r in report.runs
+        ],
+    )
+    for group in report.groups:
+        yield _build_score_table(group)
+    for detail in report.details:
+        yield _build_pair_table(detail)
+        if detail.cases:
+            yield _build_case_table(detail, report.differing[detail.benchmark])
+    if report.obstacles:
+        rows = [[o.letter, o.benchmark, _explain_incompatibility(o)] for o in report.obstacles]
+        yield f"Not compared with {base}", ["", "benchmark", "reason"], rows
+
+
+def _build_score_table(group: ColumnGroup) -> _Table:
+    """A metric a line and a run a column, the best marked with a star, a lower bound as one."""
+    lines = [
+        ("all", group.marks),
+        *((metric_scores.metric, metric_scores.marks) for metric_scores in group.metrics),
+    ]
+    rows = []
+    for name, marks in lines:
+        own = {mark.letter: mark for mark in marks}
+        rows.append([name, *(_format_run_score(own.get(letter)) for letter in group.letters)])
+    size = f"{group.samples} cases" + ("" if group.full else " of a subset")
+    title = f"{group.benchmark} (column {group.column}, {size})"
+    return title, ["metric", *group.letters], rows
+
+
+def _format_run_score(mark: RunScore | None) -> str:
+    if mark is None or mark.score is None:
+        return DASH
+    bound = "" if mark.complete or mark.claimed else "≥ "
+    star = " ★" if mark.best else ""
+    return f"{bound}{mark.score:.1f}{_format_score_interval(mark.interval, '.1f')}{star}"
+
+
+def _format_score_interval(interval: Interval | None, form: str) -> str:
+    if interval is None:
+        return ""
+    return f" ({interval.low:{form}} – {interval.high:{form}})"
+
+
+def _build_pair_table(detail: BenchmarkDetail) -> _Table:
+    about = f"{detail.benchmark}{f'/{detail.metric}' if detail.metric else ''}"
+    columns = ["", "won", "lost", "tied", "difference", "95 % interval", "p", "test"]
+    rows = [[letter, *_format_pair_result(pair)] for letter, pair in detail.pairs.items()]
+    return f"{about} against {detail.base}, on {detail.common} common cases", columns, rows
+
+
+def _format_pair_result(pair: PairedScores) -> list[str]:
+    result = pair.result
+    return [
+        str(result.wins),
+        str(result.losses),
+        str(result.ties),
+        DASH if result.difference is None else f"{result.difference:+.1f}",
+        _format_score_interval(result.interval, "+.1f").strip(" ()") or DASH,
+        "< 0.001" if result.p < 0.001 else f"{result.p:.3f}",
+        result.test,
+    ]
+
+
+def _build_case_table(detail: BenchmarkDetail, count: int) -> _Table:
+    letters = list(detail.cases[0].scores)
+    rows = [[c.metric, c.id, *(f"{c.scores[n]:.2g}" for n in letters)] for c in detail.cases]
+    shown = f", the first {len(rows)}" if len(rows) < count else ""
+    return (
+        f"{detail.benchmark}: {count} cases that differ{shown}",
+        ["metric", "case", *letters],
+        rows,
+    )
+
+
+def _explain_incompatibility(incompatibility: Incompatibility) -> str:
+    """The reason in a sentence."""
+    if incompatibility.kind != "rules":
+        return _REASONS[incompatibility.kind]
+    if not incompatibility.differences:
+        return "asked by the same rules, and scored by others"
+    changes = [
+        f"{d.rule}: {d.base or 'none'} / {d.other or 'none'}" for d in incompatibility.differences
+    ]
+    return f"other rules: {', '.join(changes)}"
+
+
+_REASONS = {
+    "not_run": "did not run it",
+    "base_not_run": "the base did not run it",
+    "claimed": "a claim without cases behind it",
+    "unmeasured": "nothing of it was measured in one of the two",
+}
+
+
+def _csv_rows(report: ComparisonReport) -> Iterator[dict[str, object]]:
+    runs = {entry.letter: entry for entry in report.runs}
+    pairs = {
+        (detail.benchmark, detail.metric, letter): pair
+        for detail in report.details
+        for letter, pair in detail.pairs.items()
+    }
+    for group in report.groups:
+        lines = [("", group.marks), *((entry.metric, entry.marks) for entry in group.metrics)]
+        for metric, marks in lines:
+            for mark in marks:
+                run = runs[mark.letter]
+                pair = pairs.get((group.benchmark, metric, mark.letter))
+                yield {
+                    "benchmark": group.benchmark,
+                    "column": group.column,
+                    "metric": metric,
+                    "letter": mark.letter,
+                    "run": run.run_id,
+                    "target": run.target,
+                    **_csv_score(mark),
+                    **({} if pair is None else _csv_pair(pair, runs[report.base].run_id)),
+                }
+
+
+def _csv_score(mark: RunScore) -> dict[str, object]:
+    interval = mark.interval
+    return {
+        "samples": mark.samples,
+        "coverage": round(mark.coverage, 4),
+        "complete": mark.complete,
+        "score": "" if mark.score is None else round(mark.score, 4),
+        "low": "" if interval is None else round(interval.low, 4),
+        "high": "" if interval is None else round(interval.high, 4),
+        "best": mark.best,
+    }
+
+
+def _csv_pair(pair: PairedScores, base: str) -> dict[str, object]:
+    result, interval = pair.result, pair.result.interval
+    return {
+        "base": base,
+        "common": result.common,
+        "wins": result.wins,
+        "losses": result.losses,
+        "ties": result.ties,
+        "difference": "" if result.difference is None else round(result.difference, 4),
+        "difference_low": "" if interval is None else round(interval.low, 4),
+        "difference_high": "" if interval is None else round(interval.high, 4),
+        "p": f"{result.p:.4g}",
+        "test": result.test,
+    }
+
+
+def cases_csv(detail: BenchmarkDetail) -> str:
+    """The differing cases of one benchmark: benchmark, metric, case, weight, a score per run."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    letters: Iterable[str] = sorted([detail.base, *detail.pairs])
+    writer.writerow(["benchmark", "metric", "case", "weight", *letters])
+    for case in detail.cases:
+        writer.writerow([safe_cell(value) for value in _csv_case(case, letters)])
+    return text.getvalue()
+
+
+def _csv_case(case: DifferingCase, letters: Iterable[str]) -> list[object]:
+    scores = [round(case.scores[letter], 4) for letter in letters]
+    return [case.benchmark, case.metric, case.id, case.weight, *scores]
+
+
+def _to_plain_cell(text: str) -> str:
+    """One line of printable characters, cut where it is long."""
+    line = "".join(c if c.isprintable() else " " for c in _SPACE.sub(" ", text)).strip()
+    return line if len(line) <= _CELL else f"{line[: _CELL - 1]}…"
+
+
+def _format_markdown_row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(_escape_markdown(cell) for cell in cells) + " |"
+
+
+def _escape_markdown(text: str) -> str:
+    """Text as character references wherever Markdown could read more into it."""
+    return _MARKUP.sub(lambda match: f"&#{ord(match.group())};", _to_plain_cell(text))

@@ -1,0 +1,206 @@
+"""Boards, rankings, runs, cases and lists as plain data, for the API and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from evalcore import catalog
+from evalcore.catalog import TargetKindCard
+from evalcore.settings import Settings
+from evalcore.store.headers import RunHeader
+from evalcore.views import runs
+from evalcore.views.boards import Board, Column, compute_floors
+from evalcore.views.ranking import SUITE, list_board_orders
+from evalcore.views.runs import RunRow
+
+# Boards, rankings, runs and cases as plain JSON data: the same numbers as the pages show.
+# What is unknown or was not run is None, never 0 and never NaN. Nothing here tells where a file
+# lies: reasons of broken runs and the options of a target are left out.
+
+Data = dict[str, Any]
+
+_RUN = (
+    *("run_id", "state", "benchmarks", "created_at", "origin", "epochs", "note"),
+    *("total", "generated", "scored", "fraction", "outcomes", "errors", "complete", "scores"),
+    *("requests", "rate", "eta", "wall", "input_tokens", "output_tokens", "cost"),
+    "cost_sources",
+)
+_CASE = (
+    *("benchmark", "metric", "id", "epoch", "difficulty", "case_weight", "weight", "dialect"),
+    *("outcome", "score", "evidence_kind", "reason", "cause", "error_type", "note", "extraction"),
+    *("finish_reason", "latency", "input_tokens", "output_tokens", "cost", "attempts", "cached"),
+)
+#: Counts that a frame holds as floats wherever one of them is unknown.
+_COUNTS = frozenset({"epoch", "difficulty", "input_tokens", "output_tokens", "attempts"})
+
+
+def board_data(headers: Sequence[RunHeader], board: Board) -> Data:
+    """A board: key, suite, published, whole, members, orders, a list of columns, and floors.
+
+    `compute_floors` holds per order the scores (0 to 100) of the control targets.
+    """
+    choices = list_board_orders(board)
+    return {
+        "key": board.key,
+        "suite": board.suite,
+        "published": board.published,
+        "whole": board.has_all_members,
+        "members": list(board.members),
+        "orders": choices,
+        "columns": [_build_column_data(column) for column in board.columns.values()],
+        "floors": {by: compute_floors(headers, board, "" if by == SUITE else by) for by in choices},
+    }
+
+
+def _build_column_data(column: Column) -> Data:
+    values = {name: getattr(column, name) for name in column.__struct_fields__}
+    return values | {"metrics": list(column.metrics)}
+
+
+def ranking_data(frame: pd.DataFrame, board: Board) -> list[Data]:
+    """The rows of a ranking in its order; `scores` by benchmark and `metrics` by
+    "benchmark/metric" are 0 to 100, other fields as `queries.ranking.ranking` names them."""
+    rows = []
+    for record in frame.to_dict("records"):
+        row = {str(name): to_json_value(value) for name, value in record.items()}
+        scores = {name: row.pop(name) for name in board.columns}
+        metrics = {name: row.pop(name) for name in board.metrics}
+        rows.append(row | {"scores": scores, "metrics": metrics})
+    return rows
+
+
+def run_data(row: RunRow) -> Data:
+    """A run as it stands now; `target` is the identity of its target."""
+    data = {name: getattr(row, name) for name in _RUN}
+    target = {"target": row.target.identity, "target_key": row.target.key}
+    return data | target | {"benchmarks": list(row.benchmarks)}
+
+
+def case_data(cases: pd.DataFrame) -> list[Data]:
+    """Cases of a run from a page of `queries.cases.case_page`, in the declared order."""
+    return [
+        {name: _to_case_count(name, to_json_value(record[name])) for name in _CASE}
+        for record in cases.to_dict("records")
+    ]
+
+
+def _to_case_count(name: str, value: Any) -> Any:
+    return int(value) if name in _COUNTS and value is not None else value
+
+
+def to_json_value(value: Any) -> Any:
+    """A cell of a frame as JSON data: a missing one is None, a time is text in ISO 8601."""
+    if pd.isna(value):
+        return None
+    if isinstance(value, pd.Timestamp):
+        return value.isoformat()
+    return value.item() if hasattr(value, "item") else value
+
+
+# The rows of `evalcore list`: benchmarks, kinds of target, datasets and runs.
+
+Row = dict[str, Any]
+_REMEDY = "restore what is damaged from a backup, or delete the folder; nothing in it was changed"
+
+
+def build_listing(what: str, settings: Settings) -> list[Row]:
+    return _LISTS[what](settings)
+
+
+def find_listing_problems(what: str, settings: Settings) -> list[str]:
+    """What of the list is not there and why: plug-ins that are left out, wrong members."""
+    if what not in ("benchmarks", "targets"):
+        return []
+    own = catalog.find_membership_problems(settings.suites) if what == "benchmarks" else []
+    return [*map(str, catalog.list_skipped_plugins()), *own]
+
+
+def as_text(table: Sequence[Row]) -> str:
+    """Columns, padded; nested values are left to the JSON form."""
+    if not table:
+        return "none"
+    names = [name for name, value in table[0].items() if not isinstance(value, dict | list)]
+    cells = [names, *([str(row.get(name, "")) for name in names] for row in table)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(names))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in cells
+    )
+
+
+def _list_benchmarks(settings: Settings) -> list[Row]:
+    return [
+        {
+            "key": card.key,
+            "suite": card.suite,
+            "title": card.title["en"],
+            "metrics": {metric.key: metric.weight for metric in card.metrics},
+            "options": {option.name: option.default for option in card.options},
+        }
+        for card in catalog.benchmark_cards().values()
+    ]
+
+
+def _list_target_kinds(settings: Settings) -> list[Row]:
+    return [
+        {
+            "kind": card.prefix,
+            "form": card.form,
+            "title": card.title["en"],
+            "options": [option.name for option in card.options],
+            "examples": _list_target_examples(card, settings),
+            "for_example": ", ".join(_list_target_examples(card, settings)),
+        }
+        for card in catalog.target_kinds().values()
+    ]
+
+
+def _list_target_examples(card: TargetKindCard, settings: Settings) -> list[str]:
+    """The examples of a kind; of services all that have a name."""
+    return list(catalog.load_applications(settings) if card.prefix == "app" else card.examples)
+
+
+def _list_dataset_folders(settings: Settings) -> list[Row]:
+    folders = sorted(path for path in Path(settings.datasets).glob("*") if path.is_dir())
+    return [
+        {
+            "name": folder.name,
+            "cases": sum(_count_jsonl_rows(path) for path in folder.glob("*.jsonl")),
+            "files": {
+                path.name: _count_jsonl_rows(path) for path in sorted(folder.glob("*.jsonl"))
+            },
+        }
+        for folder in folders
+    ]
+
+
+def _count_jsonl_rows(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(1 for line in file if line.strip())
+
+
+def _list_runs(settings: Settings) -> list[Row]:
+    return [
+        {
+            "run_id": row.run_id,
+            "state": row.state,
+            "target": row.target.identity,
+            "scores": {
+                key: None if score is None else round(score, 1) for key, score in row.scores.items()
+            },
+            "problem": f"{row.problem}; {_REMEDY}" if row.state == "broken" else "",
+        }
+        for row in runs.all_rows(settings.run_roots)
+    ]
+
+
+_LISTS: dict[str, Callable[[Settings], list[Row]]] = {
+    "benchmarks": _list_benchmarks,
+    "targets": _list_target_kinds,
+    "datasets": _list_dataset_folders,
+    "runs": _list_runs,
+}

@@ -1,0 +1,356 @@
+"""Targets as frames: scores by metric, leaders and extremes of a board, profile, history,
+outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import pandas as pd
+
+from evalcore.catalog import FLOOR_CONTROLS
+from evalcore.records import Outcome, Record
+from evalcore.store.cache import memoize_on_snapshot
+from evalcore.store.headers import HeaderScore, RunHeader
+from evalcore.views.boards import Board, Row, is_control, list_board_rows
+
+# The metrics of a board as frames: one target's metrics, or one metric across targets.
+
+FLOORS = tuple(f"control:{kind}" for kind in FLOOR_CONTROLS)
+
+
+def metric_scores(
+    headers: Sequence[RunHeader], board: Board, benchmark: str, identity: str
+) -> pd.DataFrame:
+    """One target's metrics in the order of the catalogue.
+
+    Columns: metric, weight, score, low, high (0 to 100), samples, best (of the ranked targets),
+    floor (the best of the controls that score floors). What has no case or score is None, never 0.
+    """
+    board_rows = list_board_rows(headers, board)
+    best, floor = find_score_extremes(headers, board)
+    own = next((row.score(benchmark) for row in board_rows if row.identity == identity), None)
+    records = []
+    for card in board.columns[benchmark].card.metrics:
+        score, low, high, samples = metric_line(own, card.key)
+        key = f"{benchmark}/{card.key}"
+        records.append(
+            {
+                "metric": card.key,
+                "weight": card.weight,
+                "score": score,
+                "low": low,
+                "high": high,
+                "samples": samples,
+                "best": best.get(key),
+                "floor": floor.get(key),
+            }
+        )
+    return pd.DataFrame(records)
+
+
+def find_score_extremes(
+    headers: Sequence[RunHeader], board: Board, *, whole: bool = False
+) -> tuple[dict[str, float], ...]:
+    """By "benchmark/metric" the best score of the ranked targets, and that of the idle controls;
+    with `whole` by benchmark."""
+    values = benchmark_values if whole else metric_values
+
+    def compute_peaks() -> tuple[dict[str, float], ...]:
+        everyone = list_board_rows(headers, board)
+        return tuple(
+            find_peaks(group, values)
+            for group in (select_ranked_rows(everyone), select_floor_rows(everyone))
+        )
+
+    return memoize_on_snapshot(headers, ("extremes", whole, board.identity), compute_peaks)
+
+
+def metric_line(
+    score: HeaderScore | None, metric: str
+) -> tuple[float | None, float | None, float | None, int]:
+    """Score, bounds and number of cases of a metric; without a measured case there is no score to
+    show, unless it is a claim."""
+    line = None if score is None else score.metrics.get(metric)
+    shown = line is not None and score is not None and (line[3] or score.is_bare_claim)
+    return line if shown and line is not None else (None, None, None, 0)
+
+
+def metric_values(row: Row) -> dict[str, float]:
+    """A row's scores by "benchmark/metric"; metrics without a case or a score left out."""
+    return {
+        f"{benchmark}/{metric}": score
+        for benchmark, run in row.runs.items()
+        for metric, (score, _, _, samples) in run.benchmarks[benchmark].metrics.items()
+        if samples and score is not None
+    }
+
+
+def benchmark_values(row: Row) -> dict[str, float]:
+    """A row's scores by benchmark, those without one left out."""
+    scores = {benchmark: run.benchmarks[benchmark].score for benchmark, run in row.runs.items()}
+    return {benchmark: score for benchmark, score in scores.items() if score is not None}
+
+
+def find_peaks(group: Iterable[Row], values: Callable[[Row], dict[str, float]]) -> dict[str, float]:
+    """The highest of `values` per key over some rows."""
+    highest: dict[str, float] = {}
+    for row in group:
+        for key, score in values(row).items():
+            highest[key] = max(score, highest.get(key, score))
+    return highest
+
+
+def select_ranked_rows(board_rows: Iterable[Row]) -> list[Row]:
+    """What a target may be measured against: the complete runs of those who are no control."""
+    return [row.complete_part for row in board_rows if not is_control(row.target_key)]
+
+
+def select_floor_rows(board_rows: Iterable[Row]) -> list[Row]:
+    """The complete runs of the controls that do nothing: what they score is the floor."""
+    return [row.complete_part for row in board_rows if row.target_key in FLOORS]
+
+
+# One target as frames: its runs, its profile on a board, its history, outcomes and cost.
+
+OUTCOMES: tuple[Outcome, ...] = (
+    "passed",
+    "failed",
+    "not_executed",
+    "target_error",
+    "judge_error",
+    "environment_error",
+)
+#: From this many spokes on a radar shows a shape; with fewer it shows the metrics instead.
+_SPOKES = 3
+
+
+def list_identities(headers: Iterable[RunHeader]) -> list[str]:
+    """Every target identity with a run: models first, controls last, each by name."""
+    return list(memoize_on_snapshot(headers, "identities", lambda: _sort_identities(headers)))
+
+
+def _sort_identities(headers: Iterable[RunHeader]) -> list[str]:
+    target_keys = {header.identity: header.target_key for header in headers}
+    return sorted(target_keys, key=lambda identity: (is_control(target_keys[identity]), identity))
+
+
+def list_target_runs(headers: Iterable[RunHeader], identity: str) -> list[RunHeader]:
+    """The runs of one target, newest first; empty for an unknown target."""
+    runs = memoize_on_snapshot(headers, "runs", lambda: _group_by_identity(headers)).get(
+        identity, []
+    )
+    return sorted(runs, key=lambda run: run.created_at, reverse=True)
+
+
+def _group_by_identity(headers: Iterable[RunHeader]) -> dict[str, list[RunHeader]]:
+    runs_by_identity: dict[str, list[RunHeader]] = {}
+    for header in headers:
+        runs_by_identity.setdefault(header.identity, []).append(header)
+    return runs_by_identity
+
+
+def find_target_row(headers: Iterable[RunHeader], board: Board, identity: str) -> Row | None:
+    """The target's row on a board, None where it has no score there."""
+    return next((row for row in list_board_rows(headers, board) if row.identity == identity), None)
+
+
+def find_best_other(
+    headers: Iterable[RunHeader], board: Board, row: Row, benchmark: str
+) -> Row | None:
+    """The other target with the best complete score in a benchmark of a board, controls left out;
+    None where nobody else ran it to its end."""
+    candidates = [
+        (score.score, other)
+        for other in list_board_rows(headers, board)
+        if other.identity != row.identity
+        and not is_control(other.target_key)
+        and (score := other.score(benchmark)) is not None
+        and score.complete
+        and score.score is not None
+    ]
+    return max(candidates, key=lambda candidate: candidate[0])[1] if candidates else None
+
+
+def benchmark_frame(row: Row, board: Board) -> pd.DataFrame:
+    """Per benchmark of the board: benchmark, score, low, high, answered, coverage (0 to 1),
+    samples, complete, run_id; a benchmark that was not run has None."""
+    records = []
+    for benchmark in board.columns:
+        score, run = row.score(benchmark), row.runs.get(benchmark)
+        records.append(
+            {
+                "benchmark": benchmark,
+                "score": None if score is None else score.score,
+                "low": None if score is None else score.low,
+                "high": None if score is None else score.high,
+                "answered": None if score is None else score.answered,
+                "coverage": None if score is None else score.coverage,
+                "samples": None if score is None else score.samples,
+                "complete": score is not None and score.complete,
+                "run_id": None if run is None else run.run_id,
+            }
+        )
+    return pd.DataFrame(records)
+
+
+def build_target_radar(headers: Sequence[RunHeader], board: Board, identity: str) -> pd.DataFrame:
+    """Frame for the radar: axis, series (target, best, floor) and score, 0 to 100.
+
+    The spokes are those of `list_radar_axes` that anybody has a score on. `best` is the best ranked
+    target per axis, `floor` the best of the controls that score floors.
+    """
+    own = [row for row in list_board_rows(headers, board) if row.identity == identity]
+    radar_axes = list_radar_axes(board, own[0] if own else None)
+    whole = not any("/" in axis for axis in radar_axes)
+    best, floor = find_score_extremes(headers, board, whole=whole)
+    series_scores = {
+        "target": find_peaks(own, benchmark_values if whole else metric_values),
+        "best": best,
+        "floor": floor,
+    }
+    records = [
+        {"axis": axis, "series": series, "score": score}
+        for series, scores in series_scores.items()
+        for axis, score in scores.items()
+        if axis in radar_axes
+    ]
+    return pd.DataFrame(records, columns=["axis", "series", "score"])
+
+
+def list_radar_axes(board: Board, row: Row | None = None) -> list[str]:
+    """The spokes of `build_target_radar` in the order of the catalogue: the board's benchmarks, or
+    "benchmark/metric" of those that the row (None: the board) has where they are too few for a
+    shape."""
+    present = [key for key in board.columns if row is None or key in row.runs]
+    if len(present) >= _SPOKES:
+        return list(board.columns)
+    return [part for part in board.metrics if part.partition("/")[0] in present]
+
+
+def build_run_history(runs: Iterable[RunHeader], board: Board | None = None) -> pd.DataFrame:
+    """One row per run and benchmark, oldest first: date (UTC), benchmark, label, dataset, samples,
+    full, score, low, high, coverage, complete, on_board, run_id, state, note, cost."""
+    records = []
+    for run in runs:
+        for benchmark, score in run.benchmarks.items():
+            column = None if board is None else board.columns.get(benchmark)
+            records.append(
+                {
+                    "date": run.created_at,
+                    "benchmark": benchmark,
+                    "label": score.label,
+                    "dataset": score.dataset,
+                    "samples": score.samples,
+                    "full": score.full,
+                    "score": score.score,
+                    "low": score.low,
+                    "high": score.high,
+                    "coverage": score.coverage,
+                    "complete": score.complete,
+                    "on_board": column is not None and column.key == score.column,
+                    "run_id": run.run_id,
+                    "state": run.state,
+                    "note": run.note,
+                    "cost": run.totals.cost,
+                }
+            )
+    frame = pd.DataFrame(records, columns=_HISTORY)
+    frame["date"] = pd.to_datetime(frame["date"], utc=True, format="ISO8601")
+    return frame.sort_values("date", ignore_index=True)
+
+
+_HISTORY = [
+    "date",
+    "benchmark",
+    "label",
+    "dataset",
+    "samples",
+    "full",
+    "score",
+    "low",
+    "high",
+    "coverage",
+    "complete",
+    "on_board",
+    "run_id",
+    "state",
+    "note",
+    "cost",
+]
+
+
+def count_target_outcomes(row: Row) -> pd.DataFrame:
+    """Cases per benchmark and outcome: benchmark, outcome, count; outcomes that occur."""
+    return pd.DataFrame(
+        [
+            {"benchmark": benchmark, "outcome": outcome, "count": count}
+            for benchmark, run in row.runs.items()
+            for outcome in OUTCOMES
+            if (count := run.benchmarks[benchmark].outcomes.get(outcome, 0))
+        ],
+        columns=["benchmark", "outcome", "count"],
+    )
+
+
+# Who leads in each part of a board, and how many others chance alone may keep behind.
+
+_PartScore = tuple[float, float | None, float | None]
+
+
+class Leader(Record, frozen=True):
+    """The best ranked target in a part ("benchmark" or "benchmark/metric"), 0 to 100.
+
+    `equal` counts the others of the same score, `near` those whose 95 % interval reaches into the
+    leader's, the equal ones among them.
+    """
+
+    part: str
+    identity: str
+    name: str
+    score: float
+    equal: int
+    near: int
+
+
+def find_leaders(
+    rows: Sequence[Row], frame: pd.DataFrame, parts: Sequence[str]
+) -> tuple[Leader, ...]:
+    """The leader of every part that anyone has a score in; equals go to the better ranked.
+
+    `frame` names the targets (identity, name) in the order of their ranks.
+    """
+    rows_by_identity = {row.identity: row for row in rows}
+    names = dict(zip(frame["identity"], frame["name"], strict=True))
+    ordered = [identity for identity in names if identity in rows_by_identity]
+    part_leaders = []
+    for part in parts:
+        lines = {
+            identity: _find_part_score(rows_by_identity[identity], part) for identity in ordered
+        }
+        scored_lines = {identity: line for identity, line in lines.items() if line is not None}
+        if scored_lines:
+            part_leaders.append(_build_leader(part, scored_lines, names))
+    return tuple(part_leaders)
+
+
+def _build_leader(part: str, lines: dict[str, _PartScore], names: dict[str, str]) -> Leader:
+    best = max(lines, key=lambda identity: lines[identity][0])
+    score, low, _ = lines[best]
+    reach = score if low is None else low
+    others = [line for identity, line in lines.items() if identity != best]
+    near = sum(1 for value, _, high in others if (value if high is None else high) >= reach)
+    equal = sum(1 for value, _, _ in others if value == score)
+    return Leader(part, best, names[best], score, equal, max(near, equal))
+
+
+def _find_part_score(row: Row, part: str) -> _PartScore | None:
+    """Score and bounds of a row in a part, None without a score."""
+    benchmark, _, metric = part.partition("/")
+    score = row.score(benchmark)
+    if score is None:
+        return None
+    if not metric:
+        return None if score.score is None else (score.score, score.low, score.high)
+    value, low, high, _ = metric_line(score, metric)
+    return None if value is None else (value, low, high)

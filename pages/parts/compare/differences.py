@@ -1,0 +1,433 @@
+"""How the compared runs differ: scores by metric, every run against the base, and the cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.charts.comparisons import assign_series_styles, build_heatmap, build_radar_chart
+from evalcore.plain_text import DASH
+from evalcore.records import Interval
+from evalcore.views import comparison_runs
+from evalcore.views.comparison import (
+    BenchmarkDetail,
+    ColumnGroup,
+    DifferingCase,
+    PairedScores,
+    RunScore,
+)
+from evalcore.views.comparison_runs import ComparedRun, Incompatibility, Lineup, RuleDifference
+from pages.parts.compare import selection
+from pages.shared import display_names, exports, page_links, tables, wording
+from pages.shared.board_view import benchmark_title, metric_title
+from pages.shared.page_links import CaseLink
+from pages.shared.wording import Translate, to_plain_line
+
+# The scores of the compared runs: all of them in a table, and metric by metric as a heatmap.
+
+_OPENED_TARGET_KEY = "compare.open_target"
+_MIN_AXES, _MAX_AXES = 3, 10  # of a radar that can be read
+_LEGEND = 24  # characters of a letter and a name
+_MAX_DECIMAL_RUNS = 4  # runs; with more of them there is no room for a decimal in a cell
+
+
+def format_run_label(run: ComparedRun, length: int = 60) -> str:
+    """A run in a list: its letter and its target, cut to `length` characters."""
+    return (
+        f"{run.letter} · "
+        f"{to_plain_line(display_names.resolve_target_name(run.identity, run.target_key), length)}"
+    )
+
+
+def draw_score_table(comparison: Lineup, tr: Translate) -> None:
+    """A row per run and a column per column of a benchmark, the best of each with a star."""
+    columns: dict[str, Any] = {
+        "letter": [run.letter for run in comparison.compared],
+        "target": [
+            to_plain_line(display_names.resolve_target_name(run.identity, run.target_key), 60)
+            for run in comparison.compared
+        ],
+    }
+    config = _build_run_columns(tr)
+    groups = selection.group_runs_by_column(comparison)
+    titles = tables.make_names_unique([benchmark_title(group.benchmark) for group in groups])
+    for title, group in zip(titles, groups, strict=True):
+        marks_by_letter = {mark.letter: mark for mark in group.marks}
+        columns[group.column] = [
+            format_run_score(marks_by_letter.get(run.letter)) for run in comparison.compared
+        ]
+        config[group.column] = st.column_config.TextColumn(
+            title, help=_describe_score_column(group, tr)
+        )
+    columns |= {
+        "cost": [wording.format_money(run.totals.cost, tr) for run in comparison.compared],
+        "latency": [
+            wording.format_duration(run.totals.latency_p50, tr) for run in comparison.compared
+        ],
+        "date": [run.created_at[:10] for run in comparison.compared],
+        "run": [run.run_id for run in comparison.compared],
+    }
+    st.dataframe(
+        pd.DataFrame(columns),
+        hide_index=True,
+        height=38 + 35 * len(comparison.compared),
+        key=f"{_OPENED_TARGET_KEY}.table",
+        column_config=config,
+        alt=tr("compare.table_alt"),
+    )
+    st.caption(tr("compare.table_about"))
+    if len({group.benchmark for group in groups}) < len(groups):
+        st.caption(tr("compare.apart"))
+    click = st.session_state.get(_OPENED_TARGET_KEY)
+    if click is not None and click["row"] < len(comparison.compared):
+        key = comparison.compared[click["row"]].identity
+        st.switch_page(page_links.TARGET, query_params={"key": key})
+
+
+def format_run_score(mark: RunScore | None) -> str:
+    """A score with its interval: a star on the best, a lower bound as one, a dash for none."""
+    if mark is None or mark.score is None:
+        return DASH
+    span = "" if mark.interval is None else f" [{mark.interval.low:.1f}, {mark.interval.high:.1f}]"
+    bound = "" if mark.complete or mark.claimed else "≥ "
+    return f"{bound}{mark.score:.1f}{span}{' ★' if mark.best else ''}"
+
+
+def draw_compared_metrics(benchmark: str, shown: Sequence[ComparedRun], tr: Translate) -> None:
+    """The metrics of one benchmark across those who share its column: as outlines where they make
+    a shape, and as a heatmap."""
+    column = shown[0].scores[benchmark].column
+    [group] = [
+        item
+        for item in selection.group_runs_by_column(Lineup(tuple(shown)))
+        if item.column == column
+    ]
+    rows = tables.make_names_unique(
+        [metric_title(benchmark, item.metric) for item in group.metrics]
+    )
+    if not _MIN_AXES <= len(rows) <= _MAX_AXES:
+        _draw_metric_heatmap(group, rows, shown, tr)
+        return
+    left, right = st.columns([5, 7], gap="large")
+    with left:
+        _draw_profile_radar(group, rows, shown, tr)
+    with right:
+        _draw_metric_heatmap(group, rows, shown, tr)
+
+
+def _draw_profile_radar(
+    group: ColumnGroup, rows: Sequence[str], shown: Sequence[ComparedRun], tr: Translate
+) -> None:
+    """An outline per run in the colour of its target, the legend by letter."""
+    titles = dict(zip([item.metric for item in group.metrics], rows, strict=True))
+    frame = selection.build_group_profile(group)
+    frame["axis"] = frame["axis"].map(titles)
+    st.markdown(f"**{tr('compare.profile')}**")
+    runs = ", ".join(format_run_label(item) for item in shown)
+    exports.draw_chart_frame(
+        build_radar_chart(
+            frame,
+            rows,
+            {item.letter: format_run_label(item, _LEGEND) for item in shown},
+            assign_series_styles({item.letter: item.identity for item in shown}),
+        ),
+        tr,
+        name=f"compare-profile-{group.column}",
+        title=f"{benchmark_title(group.benchmark)}: {tr('compare.profile')}",
+        source=runs,
+        alt_text=tr("compare.profile_alt", runs=runs),
+        data=lambda: frame,
+        width="content",
+    )
+
+
+def _draw_metric_heatmap(
+    group: ColumnGroup, rows: Sequence[str], shown: Sequence[ComparedRun], tr: Translate
+) -> None:
+    letters = [run.letter for run in shown]
+    records: list[dict[str, Any]] = []
+    for row, line in zip(rows, group.metrics, strict=True):
+        marks_by_letter = {mark.letter: mark for mark in line.marks}
+        for letter in letters:
+            records.append(
+                _build_heatmap_cell(row, letter, marks_by_letter.get(letter), len(shown))
+            )
+    st.markdown(f"**{tr('compare.metrics')}**")
+    labels = {"row": tr("common.metric"), "column": tr("compare.run"), "value": tr("common.score")}
+    frame = pd.DataFrame(records)
+    runs = ", ".join(format_run_label(run) for run in shown)
+    exports.draw_chart_frame(
+        build_heatmap(frame, list(rows), letters, labels),
+        tr,
+        name=f"compare-metrics-{group.column}",
+        title=f"{benchmark_title(group.benchmark)}: {tr('compare.metrics')}",
+        source=runs,
+        alt_text=tr("compare.metrics_alt", runs=runs),
+        data=lambda: frame[["row", "column", "value"]],
+    )
+
+
+def _build_heatmap_cell(row: str, letter: str, mark: RunScore | None, runs: int) -> dict[str, Any]:
+    digits = 1 if runs <= _MAX_DECIMAL_RUNS else 0
+    value = None if mark is None else mark.score
+    star = "★" if mark is not None and mark.best else ""
+    text = DASH if value is None else f"{value:.{digits}f}{star}"
+    return {"row": row, "column": letter, "value": value, "said": text, "tip": row}
+
+
+def _describe_score_column(group: ColumnGroup, tr: Translate) -> str:
+    """What a column of the table rests on."""
+    size = tr("ranking.cases" if group.full else "ranking.subset", count=group.samples)
+    return f"{to_plain_line(group.dataset, 40)} · {size} · {group.column}"
+
+
+def _build_run_columns(tr: Translate) -> dict[str, Any]:
+    column_config = st.column_config
+    return {
+        "letter": column_config.TextColumn("", width=30, pinned=True),
+        "target": column_config.ButtonColumn(
+            tr("common.target"),
+            type="tertiary",
+            alignment="left",
+            key=_OPENED_TARGET_KEY,
+            help=tr("compare.open_target"),
+        ),
+        "cost": column_config.TextColumn(tr("common.cost"), width="small"),
+        "latency": column_config.TextColumn(tr("common.latency"), width="small"),
+        "date": column_config.TextColumn(tr("runs.started"), width="small"),
+        "run": column_config.TextColumn(tr("compare.run")),
+    }
+
+
+# Every run against the base: wins, losses, difference and doubt; and what cannot be compared.
+
+_ALPHA = 0.05  # of p, shared among the comparisons on show
+_MAX_NAMED_RULES = 6  # differing rules that are named
+_NESTED = ("options", "weights")
+
+
+def draw_pair_table(
+    detail: BenchmarkDetail, base: ComparedRun, sides: Sequence[ComparedRun], tr: Translate
+) -> None:
+    """A row per run that may be measured against the base."""
+    limit = _ALPHA / len(detail.pairs)
+    others = [run for run in sides if run.letter in detail.pairs]
+    pairs = [detail.pairs[run.letter] for run in others]
+    table = pd.DataFrame(
+        {
+            "run": [format_run_label(run) for run in others],
+            "verdict": [
+                _format_pair_verdict(pair, run, base, limit, tr)
+                for pair, run in zip(pairs, others, strict=True)
+            ],
+            "wins": [pair.result.wins for pair in pairs],
+            "losses": [pair.result.losses for pair in pairs],
+            "ties": [pair.result.ties for pair in pairs],
+            "difference": [
+                DASH if pair.result.difference is None else f"{pair.result.difference:+.1f}"
+                for pair in pairs
+            ],
+            "interval": [_format_signed_interval(pair.result.interval) for pair in pairs],
+            "p": [_format_p_value(pair.result.p) for pair in pairs],
+            "test": [tr(f"compare.test.{pair.result.test}") for pair in pairs],
+        }
+    )
+    st.dataframe(
+        table,
+        hide_index=True,
+        height=38 + 35 * len(table),
+        alt=tr("compare.pairs_alt", base=base.letter),
+        column_config=_build_pair_columns(tr),
+    )
+    st.caption(tr("compare.pairs_about", base=base.letter, count=detail.common))
+    if len(pairs) > 1:
+        st.caption(tr("compare.many", count=len(pairs), limit=f"{limit:.3f}"))
+    if not all(run.scores[detail.benchmark].complete for run in sides):
+        st.caption(tr("runs.comparison_incomplete"))
+
+
+def draw_incompatibilities(comparison: Lineup, base: ComparedRun, tr: Translate) -> None:
+    """What cannot be measured against the base, and why, in full."""
+    issues = comparison_runs.find_incompatibilities(comparison, base)
+    if not issues:
+        return
+    title = tr("compare.obstacles", base=base.letter, count=len(issues))
+    with st.expander(title, icon=":material/rule:"):
+        st.caption(tr("compare.obstacles_about"))
+        tables.draw_word_table(
+            {
+                tr("compare.run"): [issue.letter for issue in issues],
+                tr("common.benchmark"): [benchmark_title(issue.benchmark) for issue in issues],
+                tr("common.reason"): [
+                    _describe_incompatibility(issue, base, tr) for issue in issues
+                ],
+            },
+            title,
+        )
+
+
+def _build_pair_columns(tr: Translate) -> dict[str, Any]:
+    column_config = st.column_config
+    return {
+        "run": column_config.TextColumn(tr("compare.run")),
+        "verdict": column_config.TextColumn(tr("compare.verdict")),
+        "wins": column_config.NumberColumn(tr("compare.wins"), width="small"),
+        "losses": column_config.NumberColumn(tr("compare.losses"), width="small"),
+        "ties": column_config.NumberColumn(tr("compare.ties"), width="small"),
+        "difference": column_config.TextColumn(tr("compare.difference"), width="small"),
+        "interval": column_config.TextColumn(tr("compare.interval")),
+        "p": column_config.TextColumn("p", width="small"),
+        "test": column_config.TextColumn(tr("compare.test")),
+    }
+
+
+def _format_pair_verdict(
+    pair: PairedScores, run: ComparedRun, base: ComparedRun, limit: float, tr: Translate
+) -> str:
+    """The difference in words, never more than the numbers bear."""
+    if pair.result.wins == pair.result.losses == 0:
+        return tr("compare.equal")
+    if pair.result.p >= limit:
+        return tr("compare.open")
+    ahead = run if (pair.result.difference or 0) > 0 else base
+    return tr("compare.ahead", run=ahead.letter)
+
+
+def _format_signed_interval(interval: Interval | None) -> str:
+    if interval is None:
+        return DASH
+    return f"{interval.low:+.1f} … {interval.high:+.1f}"
+
+
+def _format_p_value(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _describe_incompatibility(issue: Incompatibility, base: ComparedRun, tr: Translate) -> str:
+    if issue.kind != "rules":
+        return tr(f"compare.why.{issue.kind}", base=base.letter)
+    if not issue.differences:
+        return tr("compare.why.scored")
+    rule_texts = [
+        _format_rule_difference(difference, issue, base, tr)
+        for difference in issue.differences[:_MAX_NAMED_RULES]
+    ]
+    return (
+        f"{tr('compare.why.rules')} "
+        f"{'; '.join(rule_texts)}{'; …' * (len(issue.differences) > _MAX_NAMED_RULES)}"
+    )
+
+
+def _format_rule_difference(
+    difference: RuleDifference, issue: Incompatibility, base: ComparedRun, tr: Translate
+) -> str:
+    group, _, part = difference.rule.partition(".")
+    title = tr(f"compare.rule.{group}")
+    if group in _NESTED:
+        label = (
+            metric_title(issue.benchmark, part) if group == "weights" else to_plain_line(part, 40)
+        )
+        title = f"{title} {label}"
+    values = [to_plain_line(value, 40) or DASH for value in (difference.base, difference.other)]
+    return f"{title}: {base.letter} {values[0]}, {issue.letter} {values[1]}"
+
+
+# The cases on which the compared runs differ: the weightiest as a picture, all as links.
+
+_PICTURED, _LISTED = 24, 200
+_OPENED_CASE_KEY = "compare.open"
+
+
+def draw_differing_cases(
+    detail: BenchmarkDetail, shown: Sequence[ComparedRun], tr: Translate
+) -> None:
+    """The heatmap and the list, or that there is no such case."""
+    if not detail.cases:
+        st.info(tr("compare.no_differing"), icon=":material/equal:")
+        return
+    st.markdown(f"**{tr('compare.differing', count=len(detail.cases))}**")
+    _draw_case_heatmap(detail.cases[:_PICTURED], shown, len(detail.cases), tr)
+    _draw_case_list(detail.cases[:_LISTED], shown, len(detail.cases), tr)
+
+
+def _draw_case_heatmap(
+    cases: Sequence[DifferingCase], shown: Sequence[ComparedRun], total: int, tr: Translate
+) -> None:
+    rows = tables.make_names_unique([to_plain_line(case.id, 30) for case in cases])
+    letters = [run.letter for run in shown]
+    frame = pd.DataFrame(
+        {
+            "row": row,
+            "column": letter,
+            "value": 100 * case.scores[letter],
+            "said": _format_score_sign(case.scores[letter]),
+            "tip": f"{metric_title(case.benchmark, case.metric)} · {to_plain_line(case.id)}",
+        }
+        for row, case in zip(rows, cases, strict=True)
+        for letter in letters
+    )
+    labels = {"row": tr("common.case"), "column": tr("compare.run"), "value": tr("common.score")}
+    runs = ", ".join(format_run_label(run) for run in shown)
+    exports.draw_chart_frame(
+        build_heatmap(frame, rows, letters, labels),
+        tr,
+        name="compare-cases",
+        title=tr("common.case"),
+        source=runs,
+        alt_text=tr("compare.cases_alt", runs=runs),
+        data=lambda: frame[["row", "column", "value"]],
+    )
+    if total > len(cases):
+        st.caption(tr("compare.pictured", count=len(cases)))
+
+
+def _draw_case_list(
+    cases: Sequence[DifferingCase], shown: Sequence[ComparedRun], total: int, tr: Translate
+) -> None:
+    """A click on a score opens the case in that run."""
+    column_config = st.column_config
+    columns: dict[str, Any] = {"case": [to_plain_line(case.id, 40) for case in cases]}
+    config: dict[str, Any] = {"case": column_config.TextColumn(tr("common.case"), pinned=True)}
+    for run in shown:
+        columns[run.letter] = [
+            f"{_format_score_sign(s)} {s:.2g}" for s in (c.scores[run.letter] for c in cases)
+        ]
+        config[run.letter] = column_config.ButtonColumn(
+            run.letter,
+            type="tertiary",
+            alignment="left",
+            width=64,
+            key=f"{_OPENED_CASE_KEY}.{run.letter}",
+            help=format_run_label(run),
+        )
+    columns["metric"] = [metric_title(case.benchmark, case.metric) for case in cases]
+    columns["weight"] = [case.weight for case in cases]
+    config["metric"] = column_config.TextColumn(tr("common.metric"))
+    config["weight"] = column_config.NumberColumn(
+        tr("compare.weight"), format="%.3g", width="small"
+    )
+    st.caption(tr("runs.open_case"))
+    st.dataframe(
+        pd.DataFrame(columns),
+        hide_index=True,
+        height=min(38 + 35 * len(cases), 388),
+        key=f"{_OPENED_CASE_KEY}.table",
+        column_config=config,
+        alt=tr("compare.list_alt"),
+    )
+    if total > len(cases):
+        st.caption(tr("runs.differing_more", count=total - len(cases)))
+    for run in shown:
+        click = st.session_state.get(f"{_OPENED_CASE_KEY}.{run.letter}")
+        if click is not None and click["row"] < len(cases):
+            case = cases[click["row"]]
+            link = CaseLink(run.run_id, case.benchmark, case.metric, case.id)
+            st.switch_page(page_links.CASE, query_params=link.query_params)
+
+
+def _format_score_sign(score: float) -> str:
+    """The outcome is not told by colour alone."""
+    return "✓" if score == 1 else "✕" if score == 0 else "◐"

@@ -1,0 +1,228 @@
+"""The compared runs: the field that chooses them, what is read of them, and files to take away."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Sequence
+from functools import partial
+
+import streamlit as st
+
+from evalcore.catalog import suite_cards
+from evalcore.settings import Settings
+from evalcore.views import comparison_report, comparison_runs
+from evalcore.views.comparison import (
+    BenchmarkDetail,
+    build_group_radar,
+    compare_with_base,
+    find_comparable_runs,
+    group_compared_runs,
+    list_lineup_metrics,
+    load_lineup_scores,
+)
+from evalcore.views.comparison_runs import MAX_COMPARED, ComparedRun, Lineup, suggest_runs
+from evalcore.views.stored_boards import Headers, memoize_on_headers
+from pages.shared import display_names, page_links, url_state, visitor
+from pages.shared.board_view import benchmark_title, suite_title
+from pages.shared.wording import Translate, current_language, to_plain_line
+
+# Which runs are compared: a field that searches all finished runs, and something to begin with.
+
+PAGE = "compare"
+_LISTED = 1_000  # runs in the field, the newest; a longer list would be sent to every visitor
+_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
+
+
+def select_compared_runs(headers: Headers, tr: Translate) -> list[str]:
+    """The chosen runs, in the order of the URL; one that does not exist may be among them."""
+    requested = _read_requested_runs(tr)
+    newest = memoize_on_headers(
+        headers, "listed", lambda: {header.run_id for header in headers[:_LISTED]}
+    )
+    older = (
+        [header for header in headers[_LISTED:] if header.run_id in requested]
+        if set(requested) - newest
+        else []
+    )
+    listed = [*headers[:_LISTED], *older]
+    if older:
+        titles = _build_run_titles(listed, tr)
+    else:
+        key = ("titles", display_names.compute_names_version(), current_language())
+        titles = memoize_on_headers(headers, key, lambda: _build_run_titles(listed, tr))
+    options = list(dict.fromkeys([*titles, *requested]))
+    chosen = url_state.draw_multiselect(
+        tr("compare.runs"),
+        options,
+        page=PAGE,
+        name="runs",
+        title=lambda run: titles.get(run, run),
+        max_selections=MAX_COMPARED,
+        placeholder=tr("compare.runs_hint"),
+    )
+    if len(headers) > len(listed):
+        st.caption(tr("compare.older", count=len(headers) - len(listed)))
+    return chosen
+
+
+def _build_run_titles(listed: Headers, tr: Translate) -> dict[str, str]:
+    """Each run in one line: target, day, benchmarks, id."""
+    target_names = display_names.resolve_target_names(
+        {header.identity: header.target_key for header in listed}
+    )
+    measured = {tuple(header.benchmarks): "" for header in listed}  # a few, each read by many runs
+    for keys in measured:
+        measured[keys] = ", ".join(_describe_measured(keys, tr))
+    return {
+        header.run_id: " · ".join(
+            [
+                to_plain_line(target_names[header.identity], 60),
+                header.created_at[:10],
+                measured[tuple(header.benchmarks)],
+                header.run_id,
+            ]
+        )
+        for header in listed
+    }
+
+
+def _describe_measured(benchmarks: Collection[str], tr: Translate) -> list[str]:
+    """What a run measured: a suite by its title where all of it was run, else its benchmarks."""
+    whole = {
+        suite: members
+        for suite, card in suite_cards().items()
+        for members in card.memberships[-1:]
+        if set(members) <= set(benchmarks)
+    }
+    rest = [key for key in benchmarks if not any(key in members for members in whole.values())]
+    return [*sorted(map(suite_title, whole)), *map(benchmark_title, rest)]
+
+
+def draw_run_suggestion(headers: Headers, chosen: Sequence[str], tr: Translate) -> None:
+    """What to do while there is too little to compare, with a button that does it."""
+    with st.container(border=True, horizontal_alignment="center", gap="small"):
+        st.markdown(f"#### {tr('compare.choose_title')}", width="content")
+        st.markdown(tr("compare.choose_one" if chosen else "compare.choose"), width="content")
+        suggestion = suggest_runs(headers, chosen)
+        if suggestion:
+            st.button(
+                tr("compare.suggest", count=len(suggestion)),
+                icon=":material/compare_arrows:",
+                on_click=page_links.set_query_param,
+                args=("runs", ",".join(suggestion)),
+            )
+        elif visitor.is_launcher_listed():
+            st.page_link(page_links.LAUNCH, label=tr("runs.new"), icon=":material/add:")
+
+
+def _read_requested_runs(tr: Translate) -> list[str]:
+    """The runs of the URL, each once and not too many; the URL is made to say the same."""
+    text = st.query_params.get("runs", "")
+    run_ids = list(dict.fromkeys(run for run in text.split(",") if _RUN.fullmatch(run)))
+    if len(run_ids) > MAX_COMPARED:
+        st.warning(
+            tr("compare.too_many", most=MAX_COMPARED, count=len(run_ids)),
+            icon=":material/filter_8:",
+        )
+    page_links.set_query_param("runs", ",".join(run_ids[:MAX_COMPARED]))
+    return run_ids[:MAX_COMPARED]
+
+
+# What the Compare page reads, kept ready as long as the folders of the runs stay as they are.
+# All sessions share what is kept: nobody may change it.
+
+_MAX_CACHED_COMPARISONS = 32
+group_comparable_runs, list_compared_metrics, group_runs_by_column = (
+    find_comparable_runs,
+    list_lineup_metrics,
+    group_compared_runs,
+)
+build_group_profile = build_group_radar
+
+
+def load_comparison(settings: Settings, runs: Sequence[str]) -> Lineup:
+    """The runs that take part, and those that cannot."""
+    return _load_cached_comparison(
+        settings, tuple(runs), comparison_runs.compute_lineup_signature(settings.run_roots, runs)
+    )
+
+
+def load_comparison_detail(
+    settings: Settings, runs: Sequence[str], base: str, benchmark: str, metric: str
+) -> BenchmarkDetail:
+    """A benchmark on which the base can be measured against someone."""
+    key = comparison_runs.compute_lineup_signature(settings.run_roots, runs)
+    return _load_cached_detail(settings, tuple(runs), base, benchmark, metric, key)
+
+
+def build_comparison_file(
+    settings: Settings, runs: Sequence[str], base: str, file_format: str
+) -> str:
+    """The whole comparison as a file, in a form of `comparison_report`."""
+    comparison = load_comparison(settings, runs)
+    return comparison_report.FORMATS[file_format](
+        comparison_report.build_comparison_report(settings.run_roots, comparison, base)
+    )
+
+
+@st.cache_resource(max_entries=_MAX_CACHED_COMPARISONS, show_spinner=False)
+def _load_cached_comparison(_settings: Settings, runs: tuple[str, ...], signature: str) -> Lineup:
+    return comparison_runs.load_lineup(_settings.run_roots, runs)
+
+
+@st.cache_resource(max_entries=_MAX_CACHED_COMPARISONS, show_spinner=False)
+def _load_cached_detail(
+    _settings: Settings,
+    runs: tuple[str, ...],
+    base: str,
+    benchmark: str,
+    metric: str,
+    signature: str,
+) -> BenchmarkDetail:
+    comparison: Lineup = _load_cached_comparison(_settings, runs, signature)
+    sides: list[ComparedRun] = find_comparable_runs(comparison, comparison.find_compared_run(base))[
+        benchmark
+    ]
+    scores = load_lineup_scores(_settings.run_roots, comparison)
+    return compare_with_base(scores, benchmark, sides, metric)
+
+
+# What of a comparison can be taken away: files, and the command that says the same.
+
+_FORMS = {"csv": ("text/csv", ":material/csv:"), "md": ("text/markdown", ":material/markdown:")}
+
+
+def draw_comparison_files(
+    settings: Settings,
+    runs: Sequence[str],
+    base: ComparedRun,
+    benchmark: str,
+    metric: str,
+    tr: Translate,
+) -> None:
+    """Buttons whose files are made when they are pressed."""
+    st.markdown(f"**{tr('compare.export')}**")
+    with st.container(horizontal=True):
+        for form, (mime, icon) in _FORMS.items():
+            st.download_button(
+                tr(f"compare.file.{form}"),
+                partial(build_comparison_file, settings, runs, base.run_id, form),
+                file_name=f"comparison.{form}",
+                mime=mime,
+                icon=icon,
+                on_click="ignore",
+            )
+        st.download_button(
+            tr("compare.file.cases"),
+            lambda: comparison_report.cases_csv(
+                load_comparison_detail(settings, runs, base.run_id, benchmark, metric)
+            ),
+            file_name=f"differing-{benchmark}.csv",
+            mime="text/csv",
+            icon=":material/difference:",
+            on_click="ignore",
+        )
+    command = ["evalcore", "compare", *runs, "--base", base.run_id]
+    command += ["--benchmark", benchmark] + (["--metric", metric] if metric else [])
+    st.code(shlex.join(command), language="bash", wrap_lines=True)

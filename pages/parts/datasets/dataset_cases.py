@@ -1,0 +1,268 @@
+"""The cases of a data set: a filtered table one page at a time, and the case that is open.
+
+All of it is text from outside: cells, `st.text`, `st.code` and `st.json` only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.i18n import lookup_text
+from evalcore.plain_text import DASH
+from evalcore.records import Sample, content_hash
+from evalcore.settings import Settings
+from evalcore.views import datasets
+from evalcore.views.datasets import DatasetEntry
+from pages.shared import case_sections, evidence, page_links, tables, url_state
+from pages.shared import display_names as words
+from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+
+PAGE = "datasets"
+PER_PAGE, _PAGER = 25, "p"  # cases of a page, and the name of its number in the URL
+_CLICK = "datasets.case.click"
+_SQL = frozenset({"reference", "data", "calls"})
+_GIST = 160
+_NARROW_ROWS = 12  # rows beside an open case, above it on a phone
+
+
+def draw_dataset_cases(entry: DatasetEntry, settings: Settings, tr: Translate) -> None:
+    """The filters, the table, and beside it the case that the URL names."""
+    frame = _load_case_frame(settings, entry)
+    st.subheader(tr("datasets.cases"), anchor=False)
+    matches = _select_dataset_cases(entry, frame, tr)
+    if matches.empty:
+        st.caption(tr("datasets.no_match"))
+        return
+    keys = [f"{row.metric}/{row.id}" for row in matches.itertuples()]
+    opened = st.query_params.get("case", "")
+    if opened not in keys:
+        if opened and opened not in set(frame["metric"] + "/" + frame["id"]):
+            url_state.warn_unknown_choice(opened, tr("common.case"), tr("common.all"))
+        page_links.set_query_param("case", None)
+        _draw_dataset_case_table(entry, matches, keys, tr, narrow=False)
+        return
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        _draw_dataset_case_table(entry, matches, keys, tr, narrow=True)
+    with right, st.container(border=True):
+        _draw_dataset_case(entry, matches, keys, keys.index(opened), settings, tr)
+
+
+def _load_case_frame(settings: Settings, entry: DatasetEntry) -> pd.DataFrame:
+    return _load_cached_cases(
+        settings, entry, f"{settings.data}&{datasets.compute_dataset_version(entry)}"
+    )
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _load_cached_cases(_settings: Settings, _entry: DatasetEntry, version: str) -> pd.DataFrame:
+    return datasets.load_dataset_cases(_settings, _entry)
+
+
+def _select_dataset_cases(entry: DatasetEntry, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:
+    chosen = {}
+    titles: dict[str, Callable[[str], str]] = {
+        "metric": partial(words.metric_title, entry.benchmark),
+        "difficulty": lambda code: tr("datasets.level", level=code),
+        "dialect": to_plain_line,
+    }
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        for name, title in titles.items():
+            values = sorted(frame[name].astype(str).unique()) if name != "metric" else None
+            values = list(frame[name].unique()) if values is None else [v for v in values if v]
+            if len(values) < 2:
+                page_links.set_query_param(name, None)
+                continue
+            chosen[name] = url_state.draw_select(
+                tr(f"datasets.filter.{name}"),
+                ["", *values],
+                page=f"{PAGE}.{entry.key}",
+                name=name,
+                title=partial(_title_or_all, title, tr),
+                width=210,
+            )
+        text = url_state.draw_search(
+            tr("datasets.search"),
+            page=f"{PAGE}.{entry.key}",
+            name="q",
+            placeholder=tr("datasets.search_hint"),
+            width=220,
+        )
+    return datasets.filter_dataset_cases(frame, text=text, **chosen)
+
+
+def _title_or_all(title: Callable[[str], str], tr: Translate, code: str) -> str:
+    return title(code) if code else tr("common.all")
+
+
+def _draw_dataset_case_table(
+    entry: DatasetEntry, matches: pd.DataFrame, keys: list[str], tr: Translate, *, narrow: bool
+) -> None:
+    count, page_key = -(-len(matches) // PER_PAGE), f"{PAGE}.{entry.key}"
+    requested = url_state.read_page_number(
+        page=page_key, name=_PAGER, list_signature=content_hash(keys)
+    )
+    number = min(requested, count)  # a link from when there were more
+    rows = matches.iloc[(number - 1) * PER_PAGE : number * PER_PAGE]
+    click = st.session_state.get(_CLICK)
+    if click is not None and click["row"] < len(rows):
+        st.query_params["case"] = keys[(number - 1) * PER_PAGE + click["row"]]
+        st.rerun()
+    titles = {m: words.metric_title(entry.benchmark, m) for m in matches["metric"].unique()}
+    shown = pd.DataFrame(
+        {
+            "id": [to_plain_line(value, 60) for value in rows["id"]],
+            "metric": [titles[metric] for metric in rows["metric"]],
+            "difficulty": rows["difficulty"].to_numpy(),
+            "dialect": [to_plain_line(value, 60) or None for value in rows["dialect"]],
+            "text": [_summarize_case(row, tr) for row in rows.itertuples()],
+        }
+    )
+    varied = [name for name in ("metric", "difficulty", "dialect") if shown[name].nunique() > 1]
+    st.dataframe(
+        shown,
+        hide_index=True,
+        height=38 + 35 * min(len(shown), _NARROW_ROWS if narrow else PER_PAGE),
+        placeholder=DASH,
+        column_order=["id", *(["metric"] if narrow else [*varied, "text"])],
+        column_config=_build_dataset_columns(tr),
+        key="datasets.cases.table",
+        alt=tr("datasets.cases_alt"),
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(tr("datasets.count", count=len(matches)), width="content")
+        if not narrow:  # the ids in the table answer to no key
+            st.button(
+                tr("common.one_by_one"),
+                key="datasets.one_by_one",
+                icon=":material/arrow_forward:",
+                type="tertiary",
+                on_click=page_links.set_query_param,
+                args=("case", keys[(number - 1) * PER_PAGE]),
+            )
+        st.space("stretch")
+        url_state.draw_pagination(number, count, page=page_key, name=_PAGER)
+
+
+def _build_dataset_columns(tr: Translate) -> dict[str, Any]:
+    column_config = st.column_config
+    return {
+        "id": column_config.ButtonColumn(
+            tr("common.case"),
+            type="tertiary",
+            alignment="left",
+            width=150,
+            key=_CLICK,
+            help=tr("datasets.open_case"),
+        ),
+        "metric": column_config.TextColumn(tr("common.metric"), width=170),
+        "difficulty": column_config.NumberColumn(tr("common.difficulty"), width=80),
+        "dialect": column_config.TextColumn(tr("datasets.filter.dialect"), width=150),
+        "text": column_config.TextColumn(tr("datasets.asked"), width="large"),
+    }
+
+
+def _summarize_case(row: Any, tr: Translate) -> str:
+    return tr("datasets.gated_text") if row.gated else to_plain_line(row.text, _GIST)
+
+
+def _draw_dataset_case(
+    entry: DatasetEntry,
+    matches: pd.DataFrame,
+    keys: list[str],
+    index: int,
+    settings: Settings,
+    tr: Translate,
+) -> None:
+    _draw_dataset_pager(keys, index, tr)
+    sample, hidden = datasets.load_dataset_case(settings, entry, list(matches.iloc[index]))
+    st.markdown(f"#### {escape_markdown(sample.id)}")
+    labels = [
+        words.metric_title(entry.benchmark, sample.metric),
+        tr("datasets.level", level=sample.difficulty),
+    ]
+    st.caption(escape_markdown(" · ".join(labels), 200))
+    if hidden:
+        st.info(tr("note.gated"), icon=":material/lock:")
+        return
+    case_sections.draw_sample_input(sample.input, tr)
+    _draw_dataset_reference(sample, tr)
+
+
+def _draw_dataset_pager(keys: list[str], index: int, tr: Translate) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        steps = (("previous", index - 1, "chevron_left"), ("next", index + 1, "chevron_right"))
+        for name, neighbour, icon in steps:
+            if st.button(
+                tr(f"datasets.{name}"),
+                key=f"datasets.case.{name}",
+                icon=f":material/{icon}:",
+                disabled=not 0 <= neighbour < len(keys),
+            ):
+                page = str(neighbour // PER_PAGE + 1) if neighbour >= PER_PAGE else None
+                page_links.set_query_params({"case": keys[neighbour], _PAGER: page})
+                st.rerun()
+        st.caption(tr("datasets.case_of", number=index + 1, count=len(keys)), width="content")
+        st.space("stretch")
+        if st.button(
+            tr("datasets.close"),
+            key="datasets.case.close",
+            icon=":material/close:",
+            type="tertiary",
+        ):
+            st.query_params.pop("case", None)
+            st.rerun()
+
+
+def _draw_dataset_reference(sample: Sample, tr: Translate) -> None:
+    """What is right, and what else the case tells of itself; the target sees none of it."""
+    st.markdown(f"##### {tr('datasets.reference')}")
+    for name, value in sample.reference.items():
+        _draw_dataset_field(name, value, tr)
+    metadata = {name: value for name, value in sample.meta.items() if value not in ("", [], {})}
+    if metadata:
+        with st.expander(tr("datasets.meta"), icon=":material/info:"):
+            st.json(metadata, expanded=1)
+
+
+def _draw_dataset_field(name: str, value: Any, tr: Translate) -> None:
+    if isinstance(value, bool):
+        value = tr("common.yes" if value else "common.no")
+    value = case_sections.parse_json_text(value) if str(value)[:1] in ("{", "[") else value
+    if value in ("", None) or (isinstance(value, list | dict) and not value):
+        return
+    title = lookup_text(f"datasets.field.{name}", current_language()) or to_plain_line(
+        name.replace("_", " ")
+    )
+    if isinstance(value, str | int | float) and len(str(value)) < 80 and "\n" not in str(value):
+        st.caption(f"{escape_markdown(title)}: {escape_markdown(value, 100)}")
+        return
+    st.caption(escape_markdown(title))
+    if isinstance(value, str):
+        language = "sql" if name in _SQL else "diff" if name.endswith("patch") else None
+        evidence.draw_verbatim(value, language)
+    elif isinstance(value, dict) and isinstance(value.get("rows"), list):
+        _draw_expected_table(value, tr)
+    else:
+        evidence.draw_raw_value(value)
+
+
+def _draw_expected_table(value: dict[str, Any], tr: Translate) -> None:
+    """A table that is expected, as one; what is no table, as it stands."""
+    columns, rows = value.get("columns"), value["rows"]
+    if not isinstance(columns, list) or not all(isinstance(row, list) for row in rows):
+        evidence.draw_raw_value(value)
+        return
+    st.dataframe(
+        tables.build_text_frame(columns, rows), hide_index=True, alt=tr("datasets.result_alt")
+    )
+    rest = {name: item for name, item in value.items() if name not in ("columns", "rows")}
+    if rest:
+        st.caption(
+            escape_markdown(" · ".join(f"{name}: {item}" for name, item in rest.items()), 200)
+        )

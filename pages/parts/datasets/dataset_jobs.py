@@ -1,0 +1,265 @@
+"""Work on data sets in the background: fetch official ones, verify every reference answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import timedelta
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.access import policy
+from evalcore.errors import EvalboardError
+from evalcore.runner.jobs import Job, data_client
+from evalcore.runner.jobs.data_client import HUB_TOKEN_VARIABLE, OFFICIAL_DATASETS, OfficialDataset
+from evalcore.settings import Settings
+from evalcore.views import datasets
+from evalcore.views.datasets import DatasetEntry, DatasetSummary
+from pages.shared import display_names as words
+from pages.shared import page_links, visitor
+from pages.shared.wording import Translate, escape_markdown, localize_note, to_plain_line
+
+# The second step: every expected answer of a data set confirmed, on real engines where it can.
+
+_EVERY = timedelta(seconds=1)
+
+
+def draw_confirm_button(entry: DatasetEntry, settings: Settings, tr: Translate) -> None:
+    """The way to confirm a set, unless that is under way."""
+    job = data_client.find_confirm_job(entry.key, settings)
+    denial = policy.explain_denial(settings, visitor.current_visitor(), "upload")
+    if (job is None or job.state != "running") and st.button(
+        tr("datasets.confirm"),
+        key="datasets.confirm",
+        icon=":material/fact_check:",
+        disabled=bool(denial),
+        help=localize_note(denial) if denial else tr("datasets.confirm_help"),
+    ):
+        location = data_client.DatasetLocation(entry.benchmark, entry.path, entry.options)
+        try:
+            data_client.start_confirm(entry.key, location, visitor.current_visitor(), settings)
+        except EvalboardError as error:
+            st.error(escape_markdown(error, 400), icon=":material/error:")
+            return
+        st.rerun()
+
+
+def draw_confirmation(
+    entry: DatasetEntry, summary: DatasetSummary, settings: Settings, tr: Translate
+) -> None:
+    """What the last confirmation found, or its progress while it is under way."""
+    job = data_client.find_confirm_job(entry.key, settings)
+    if job is not None and job.state == "running":
+        st.fragment(_draw_confirm_progress, run_every=_EVERY)(entry, settings, tr)
+    else:
+        _draw_confirm_result(job, summary, tr)
+
+
+def _draw_confirm_progress(entry: DatasetEntry, settings: Settings, tr: Translate) -> None:
+    """Drawn anew each second; the whole page once it has ended."""
+    job = data_client.find_confirm_job(entry.key, settings)
+    if job is None or job.state != "running":
+        st.rerun()
+    with st.container(border=True):
+        draw_job_bar(job, tr("datasets.confirming", done=job.done, total=job.total or "…"))
+        if st.button(tr("datasets.cancel"), key="datasets.confirm.cancel", icon=":material/stop:"):
+            try:
+                data_client.cancel_confirm(entry.key, visitor.current_visitor(), settings)
+            except EvalboardError as error:
+                st.error(escape_markdown(error, 400), icon=":material/error:")
+
+
+def draw_job_bar(job: Job, text: str) -> None:
+    """The progress of a job; without a known total it stands at its beginning."""
+    st.progress(min(job.done / job.total, 1.0) if job.total else 0.0, text=text)
+
+
+def _draw_confirm_result(job: Job | None, summary: DatasetSummary, tr: Translate) -> None:
+    if job is None:
+        return
+    if job.state == "failed":
+        reason = escape_markdown(localize_note(job.error), 400)
+        st.error(tr("datasets.confirm_failed", reason=reason), icon=":material/error:")
+        return
+    if job.state != "done":
+        st.warning(tr(f"datasets.confirm_{job.state}"), icon=":material/stop_circle:")
+        return
+    result = job.result
+    if result.get("hash") != summary.hash:
+        st.caption(tr("datasets.confirm_stale", date=job.at[:10]))
+        return
+    engines = ", ".join(f"{name} {version}".strip() for name, version in result["engines"].items())
+    values = {
+        "samples": result["samples"],
+        "date": job.at[:10],
+        "engines": escape_markdown(engines or tr("datasets.own_rules"), 300),
+    }
+    if not result["problems"]:
+        st.success(tr("datasets.confirmed", **values), icon=":material/verified:")
+        return
+    st.warning(
+        tr("datasets.confirm_problems", count=result["problems"], **values),
+        icon=":material/rule:",
+    )
+    rows = [
+        (to_plain_line(issue["sample"], 80), to_plain_line(localize_note(issue["problem"]), 300))
+        for issue in result["findings"]
+    ]
+    st.dataframe(
+        pd.DataFrame(rows, columns=["case", "problem"]),
+        hide_index=True,
+        height=38 + 35 * min(len(rows), 8),
+        column_config={
+            "case": st.column_config.TextColumn(tr("common.case"), width=220),
+            "problem": st.column_config.TextColumn(tr("datasets.problem"), width="large"),
+        },
+        alt=tr("datasets.problems_alt"),
+    )
+
+
+# Fetch official sets: what there is, on what terms, how far it is, and why it failed.
+
+
+def draw_official_sets(settings: Settings, tr: Translate) -> None:
+    """A row per official set; while one is being fetched the rows are drawn anew each second."""
+    st.markdown(tr("datasets.fetch_about"))
+    denial = policy.explain_denial(settings, visitor.current_visitor(), "fetch")
+    if denial:
+        st.info(
+            tr("datasets.refused", reason=escape_markdown(localize_note(denial), 300)),
+            icon=":material/lock:",
+        )
+    elif not os.environ.get(HUB_TOKEN_VARIABLE):
+        with st.container(border=True):
+            st.caption(tr("datasets.token_about"))
+            visitor.ask_for_keys([HUB_TOKEN_VARIABLE], tr)
+    running = [name for name in OFFICIAL_DATASETS if _is_fetch_running(name, settings)]
+    every = _EVERY if running else None
+    st.fragment(_draw_official_rows, run_every=every)(tuple(running), bool(denial), settings, tr)
+
+
+def _is_fetch_running(name: str, settings: Settings) -> bool:
+    job = data_client.find_fetch_job(name, settings)
+    return job is not None and job.state == "running"
+
+
+def _draw_official_rows(
+    running: tuple[str, ...], refused: bool, settings: Settings, tr: Translate
+) -> None:
+    if running != tuple(name for name in OFFICIAL_DATASETS if _is_fetch_running(name, settings)):
+        st.rerun()  # one began or ended: the page decides anew how often this is drawn
+    installed = {
+        entry.name: entry
+        for entry in datasets.list_dataset_entries(settings)
+        if entry.origin == "fetched"
+    }
+    for official in OFFICIAL_DATASETS.values():
+        with st.container(border=True):
+            job = data_client.find_fetch_job(official.name, settings)
+            _draw_official_row(
+                official, installed.get(official.folder), job, settings, tr, refused=refused
+            )
+
+
+def _draw_official_row(
+    official: OfficialDataset,
+    entry: DatasetEntry | None,
+    job: Job | None,
+    settings: Settings,
+    tr: Translate,
+    *,
+    refused: bool,
+) -> None:
+    left, right = st.columns([5, 2], vertical_alignment="center")
+    with left:
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            st.markdown(f"**{official.title}**", width="content")
+            st.badge(words.benchmark_title(official.benchmark), color="green")
+            if official.gated:
+                st.badge(tr("datasets.gated"), color="orange", icon=":material/lock:")
+            if entry is not None:
+                st.badge(tr("datasets.is_here"), color="blue", icon=":material/check:")
+        about = tr(f"datasets.official.{official.benchmark}", page=official.page)
+        count = tr("datasets.official_cases", count=official.cases) if official.cases else ""
+        st.caption(" ".join(filter(None, [count, about])))
+        if entry is not None:
+            st.caption(escape_markdown(f"{entry.source} · {entry.licence}", 260))
+    with right:
+        _draw_official_buttons(official, entry, job, settings, tr, refused=refused)
+    _draw_fetch_status(job, entry, tr)
+
+
+def _draw_official_buttons(
+    official: OfficialDataset,
+    entry: DatasetEntry | None,
+    job: Job | None,
+    settings: Settings,
+    tr: Translate,
+    *,
+    refused: bool,
+) -> None:
+    if job is not None and job.state == "running":
+        if st.button(
+            tr("datasets.cancel"),
+            key=f"datasets.cancel.{official.name}",
+            icon=":material/stop:",
+            width="stretch",
+            disabled=refused,
+        ):
+            _run_or_stop(
+                lambda: data_client.cancel_fetch(official.name, visitor.current_visitor(), settings)
+            )
+        return
+    if entry is not None:
+        if st.button(
+            tr("datasets.open"),
+            key=f"datasets.show.{official.name}",
+            icon=":material/table_rows:",
+            width="stretch",
+        ):
+            _open_dataset(entry)
+        return
+    again = job is not None and job.state != "done"
+    if st.button(
+        tr("datasets.fetch_again" if again else "datasets.fetch"),
+        key=f"datasets.fetch.{official.name}",
+        icon=":material/refresh:" if again else ":material/cloud_download:",
+        width="stretch",
+        disabled=refused,
+    ):
+        _run_or_stop(
+            lambda: data_client.start_fetch(
+                official.name, visitor.collect_typed_keys(), visitor.current_visitor(), settings
+            )
+        )
+        st.rerun()
+
+
+def _open_dataset(entry: DatasetEntry) -> None:
+    """Leave this view for a set that is here."""
+    page_links.set_query_params(dict.fromkeys(("view", "case", "q", "p")) | {"set": entry.key})
+    st.rerun()
+
+
+def _run_or_stop(action: Callable[[], None]) -> None:
+    try:
+        action()
+    except EvalboardError as error:
+        st.error(escape_markdown(localize_note(str(error)), 400), icon=":material/error:")
+        st.stop()
+
+
+def _draw_fetch_status(job: Job | None, entry: DatasetEntry | None, tr: Translate) -> None:
+    """How far it is, or how it ended, unless the set is here."""
+    if job is None or (entry is not None and job.state != "running"):
+        return
+    if job.state == "running":
+        steps = tr("datasets.files", done=job.done, total=job.total) if job.total else ""
+        line = escape_markdown(job.line, 120)
+        draw_job_bar(job, " · ".join(filter(None, [steps, line])) or tr("datasets.starting"))
+    elif job.state == "failed":
+        reason = escape_markdown(localize_note(job.error), 600)
+        st.error(tr("datasets.fetch_failed", reason=reason), icon=":material/error:")
+    elif job.state != "done":
+        st.warning(tr(f"datasets.fetch_{job.state}"), icon=":material/stop_circle:")

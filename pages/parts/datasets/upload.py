@@ -1,0 +1,396 @@
+"""Add own cases: the fields of a case and its templates, the file, what was found in it, keeping
+it.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.access import policy
+from evalcore.catalog import benchmark_cards, localize_text
+from evalcore.errors import EvalboardError
+from evalcore.i18n import lookup_text
+from evalcore.plain_text import DASH
+from evalcore.runner.jobs import data_client
+from evalcore.runner.jobs.data_client import OwnCard, Upload, UploadPart, Validation
+from evalcore.runner.uploads import MAX_CASES, MAX_FILE_BYTES, find_upload_form, guess_part
+from evalcore.settings import Settings
+from pages.shared import display_names as words
+from pages.shared import page_links, url_state, visitor
+from pages.shared.wording import (
+    Translate,
+    current_language,
+    escape_markdown,
+    localize_note,
+    to_plain_line,
+)
+
+# What a case of a benchmark looks like: its fields with examples, and templates to fill in.
+
+
+def case_part_title(benchmark: str, part: str) -> str:
+    """What cases belong to, as people call it."""
+    translated = lookup_text(f"datasets.part.{part}", current_language())
+    return translated or words.metric_title(benchmark, part)
+
+
+def draw_case_form(benchmark: str, part: str, settings: Settings, tr: Translate) -> None:
+    """The fields as a table, and a template in each form with the first bundled cases."""
+    st.subheader(tr("datasets.form"), anchor=False)
+    try:
+        with st.spinner(tr("datasets.form_reading")):
+            form = _load_case_template(benchmark, part, settings.datasets, settings)
+    except EvalboardError as error:
+        st.error(escape_markdown(error, 400), icon=":material/error:")
+        return
+    if form is None:
+        st.caption(tr("datasets.no_form"))
+        return
+    st.caption(tr("datasets.form_about"))
+    if (special := lookup_text(f"datasets.form.{benchmark}", current_language())) is not None:
+        st.caption(special)
+    with st.container(horizontal=True):
+        for kind, content, mime in (
+            ("jsonl", form.jsonl, "application/jsonl"),
+            ("csv", "\ufeff" + form.csv, "text/csv"),  # so that spreadsheets know it is UTF-8
+        ):
+            st.download_button(
+                tr("datasets.template", form=kind.upper()),
+                content,
+                file_name=f"{part}.{kind}",
+                mime=mime,
+                icon=":material/download:",
+                on_click="ignore",
+                key=f"datasets.template.{kind}",
+            )
+    _draw_form_fields(form, tr)
+    with st.expander(tr("datasets.example"), icon=":material/data_object:"):
+        st.code(form.jsonl.partition("\n")[0], language="json", wrap_lines=True)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _load_case_template(
+    benchmark: str, part: str, folder: str, _settings: Settings
+) -> UploadPart | None:
+    return data_client.load_upload_template(benchmark, part, _settings)
+
+
+def _draw_form_fields(form: UploadPart, tr: Translate) -> None:
+    rows = [
+        (
+            field.name,
+            tr("common.yes" if field.required else "common.no"),
+            " / ".join(tr(f"datasets.kind.{kind}") for kind in field.kinds),
+            to_plain_line(field.example, 160) or None,
+        )
+        for field in form.fields
+    ]
+    column_config = st.column_config
+    st.dataframe(
+        pd.DataFrame(rows, columns=["field", "required", "kind", "example"]),
+        hide_index=True,
+        height=38 + 35 * len(rows),
+        placeholder=DASH,
+        column_config={
+            "field": column_config.TextColumn(tr("datasets.field"), width=150),
+            "required": column_config.TextColumn(tr("datasets.required"), width=66),
+            "kind": column_config.TextColumn(tr("datasets.kind"), width=66),
+            "example": column_config.TextColumn(tr("datasets.example_value"), width=180),
+        },
+        alt=tr("datasets.form_alt"),
+    )
+
+
+# What was found in a file: every error with what to do about it, or the cases as read.
+
+#: What to do about a problem, by what its English sentence holds; the first that fits.
+_HINTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), key)
+    for pattern, key in (
+        (
+            r"engine gives|parser gives|engine ended|not pass\b|not fail\b|with the label",
+            "datasets.hint.gold",
+        ),
+        (r"UTF-8|UTF-16|NUL", "datasets.hint.encoding"),
+        (r"MB; at most|cases; at most|longer than", "datasets.hint.size"),
+        (r"one JSON object a line|is not a JSON object", "datasets.hint.object"),
+        (r"not JSON|nested too deep|twice$|which is not JSON", "datasets.hint.json"),
+        (r"CSV|cells, the header|columns", "datasets.hint.csv"),
+        (r"which is none of", "datasets.hint.column"),
+        (r"already$|stands here twice|is there twice", "datasets.hint.twice"),
+        (r"holds no case", "datasets.hint.empty"),
+        (r"is missing", "datasets.hint.missing"),
+        (r"is none of|unknown|must be \"1\"|is not 1, 2 or 3", "datasets.hint.choice"),
+    )
+)
+
+
+def draw_validation(benchmark: str, validation: Validation, tr: Translate) -> None:
+    """The errors, or the numbers and the first cases."""
+    if validation.ok:
+        _draw_valid_cases(benchmark, validation, tr)
+    else:
+        _draw_validation_errors(validation, tr)
+
+
+def _draw_validation_errors(validation: Validation, tr: Translate) -> None:
+    text_key = "datasets.errors_more" if validation.more else "datasets.errors"
+    st.error(tr(text_key, count=len(validation.errors)), icon=":material/error:")
+    rows = [
+        (
+            error.line or None,
+            to_plain_line(error.field, 60) or None,
+            to_plain_line(localize_note(error.problem), 300),
+            tr(find_error_hint(error.problem)),
+        )
+        for error in validation.errors
+    ]
+    column_config = st.column_config
+    st.dataframe(
+        pd.DataFrame(rows, columns=["line", "field", "problem", "hint"]).astype({"line": "Int64"}),
+        hide_index=True,
+        height=38 + 35 * min(len(rows), 12),
+        placeholder=DASH,
+        column_config={
+            "line": column_config.NumberColumn(tr("datasets.line"), width=56),
+            "field": column_config.TextColumn(tr("datasets.field"), width=130),
+            "problem": column_config.TextColumn(tr("datasets.problem"), width=420),
+            "hint": column_config.TextColumn(tr("datasets.what_to_do"), width=380),
+        },
+        alt=tr("datasets.errors_alt"),
+        key="datasets.errors",
+    )
+    st.caption(tr("datasets.errors_about"))
+
+
+def find_error_hint(problem: str) -> str:
+    """The key of what to do about a problem."""
+    return next((key for pattern, key in _HINTS if pattern.search(problem)), "datasets.hint.other")
+
+
+def _draw_valid_cases(benchmark: str, validation: Validation, tr: Translate) -> None:
+    summary = validation.summary
+    st.success(
+        tr("datasets.valid", count=summary.samples, hash=summary.hash), icon=":material/check:"
+    )
+    if validation.unconfirmed:
+        reason = escape_markdown(localize_note(validation.reason), 300)
+        st.warning(
+            tr("datasets.unconfirmed", count=validation.unconfirmed, reason=reason),
+            icon=":material/rule:",
+        )
+    counts_by_title = {words.metric_title(benchmark, m): n for m, n in summary.metrics.items()}
+    lines = [
+        words.format_value_counts(counts_by_title, tr),
+        words.format_difficulty_counts(summary, tr),
+    ]
+    lines.append(words.format_value_counts(summary.dialects, tr))
+    st.caption("  \n".join(filter(None, lines)))
+    rows = [
+        (
+            to_plain_line(preview.id, 60),
+            words.metric_title(benchmark, preview.metric),
+            preview.difficulty,
+            to_plain_line(preview.dialect, 60) or None,
+            to_plain_line(preview.text, 160),
+        )
+        for preview in validation.preview
+    ]
+    column_config = st.column_config
+    st.dataframe(
+        pd.DataFrame(rows, columns=["id", "metric", "difficulty", "dialect", "text"]),
+        hide_index=True,
+        height=38 + 35 * min(len(rows), 8),
+        placeholder=DASH,
+        column_config={
+            "id": column_config.TextColumn(tr("common.case"), width=120),
+            "metric": column_config.TextColumn(tr("common.metric"), width=150),
+            "difficulty": column_config.NumberColumn(tr("common.difficulty"), width=80),
+            "dialect": column_config.TextColumn(tr("datasets.filter.dialect"), width=110),
+            "text": column_config.TextColumn(tr("datasets.asked"), width=420),
+        },
+        alt=tr("datasets.preview_alt"),
+        key="datasets.preview",
+    )
+    if len(validation.preview) < summary.samples:
+        st.caption(
+            tr("datasets.preview_more", shown=len(validation.preview), count=summary.samples)
+        )
+
+
+# Add own cases: choose what they are for, take a template, hand in a file, mend, keep it.
+
+PAGE = "datasets"
+_VALIDATION = "datasets.found"
+_UNSAFE = re.compile(r"[^a-z0-9_-]+")
+
+
+def draw_add_dataset(settings: Settings, tr: Translate) -> None:
+    """The steps on the left, what a case looks like on the right."""
+    denial = policy.explain_denial(settings, visitor.current_visitor(), "upload")
+    if denial:
+        st.info(
+            tr("datasets.refused", reason=escape_markdown(localize_note(denial), 300)),
+            icon=":material/lock:",
+        )
+    steps, side = st.columns([6, 5], gap="large")
+    with steps:
+        with st.container(border=True):
+            st.subheader(tr("datasets.step.what"), anchor=False)
+            benchmark, part = _select_benchmark_part(tr)
+        with side, st.container(border=True):
+            draw_case_form(benchmark, part, settings, tr)
+        if denial:
+            return
+        with st.container(border=True):
+            st.subheader(tr("datasets.step.file"), anchor=False)
+            upload = _draw_upload_step(benchmark, part, tr)
+    if upload is not None and (validation := _load_validation(upload, settings, tr)) is not None:
+        _draw_validation_step(upload, validation, settings, tr)
+
+
+def _draw_validation_step(
+    upload: Upload, validation: Validation, settings: Settings, tr: Translate
+) -> None:
+    """What was found, and where nothing is wrong the way to keep it."""
+    with st.container(border=True):
+        st.subheader(tr("datasets.step.found"), anchor=False)
+        draw_validation(upload.benchmark, validation, tr)
+    if validation.ok:
+        with st.container(border=True):
+            st.subheader(tr("datasets.step.keep"), anchor=False)
+            _draw_save_step(upload, settings, tr)
+
+
+def _select_benchmark_part(tr: Translate) -> tuple[str, str]:
+    """The benchmark, and what of it cases without a field `metric` belong to."""
+    cards = benchmark_cards()
+    benchmark = url_state.draw_select(
+        tr("common.benchmark"),
+        list(cards),
+        page=f"{PAGE}.add",
+        name="benchmark",
+        title=words.benchmark_title,
+    )
+    st.caption(localize_text(cards[benchmark].about, current_language()))
+    parts = find_upload_form(benchmark).parts
+    if len(parts) < 2:
+        return benchmark, parts[0]
+    part = url_state.draw_select(
+        tr("datasets.part"),
+        list(parts),
+        page=f"{PAGE}.add",
+        name="part",
+        title=lambda code: case_part_title(benchmark, code),
+        help=tr("datasets.part_help"),
+    )
+    return benchmark, part
+
+
+def _draw_upload_step(benchmark: str, part: str, tr: Translate) -> Upload | None:
+    uploaded = visitor.draw_uploader(
+        tr("datasets.file"),
+        types=["jsonl", "csv"],
+        megabytes=MAX_FILE_BYTES >> 20,
+        explanation=tr("datasets.file_help"),
+        key="datasets.file",
+    )
+    st.caption(tr("datasets.limits", megabytes=MAX_FILE_BYTES >> 20, cases=MAX_CASES))
+    if uploaded is None:
+        return None
+    named_part = guess_part(benchmark, uploaded.name)
+    stem = uploaded.name.rpartition("/")[2].split(".")[0]
+    if named_part == stem and named_part != part:
+        st.caption(
+            tr("datasets.named_part", part=case_part_title(benchmark, named_part)),
+        )
+        part = named_part
+    return Upload(benchmark, uploaded.name, uploaded.getvalue(), part)
+
+
+def _load_validation(upload: Upload, settings: Settings, tr: Translate) -> Validation | None:
+    """What was found, from the memory of the session while file and choice are the same."""
+    digest = sha256(upload.content).hexdigest()
+    cache_key = (digest, upload.file, upload.benchmark, upload.part)
+    cached = st.session_state.get(_VALIDATION)
+    if cached is not None and cached[0] == cache_key:
+        validation: Validation = cached[1]
+        return validation
+    try:
+        with st.spinner(tr("datasets.looking")):
+            validation = data_client.validate_upload(upload, visitor.current_visitor(), settings)
+    except EvalboardError as error:
+        st.error(escape_markdown(localize_note(str(error)), 600), icon=":material/error:")
+        return None
+    st.session_state[_VALIDATION] = (cache_key, validation)
+    return validation
+
+
+def _draw_save_step(upload: Upload, settings: Settings, tr: Translate) -> None:
+    """The card, and the button that keeps the set."""
+    suggested = _UNSAFE.sub("-", upload.file.rpartition(".")[0].lower()).strip("-_")[:40]
+    name = st.text_input(
+        tr("datasets.name"),
+        value=suggested or "my-cases",
+        max_chars=40,
+        help=tr("datasets.name_help"),
+        key=f"datasets.name.{upload.file}",
+    ).strip()
+    is_taken = _check_name_taken(upload.benchmark, name, settings)
+    if is_taken is None:
+        return
+    replace = is_taken and st.checkbox(tr("datasets.replace", name=escape_markdown(name)))
+    with st.form("datasets.card", border=False):
+        left, right = st.columns(2)
+        default = visitor.current_visitor().name
+        author = left.text_input(tr("datasets.who"), value=default, max_chars=80)
+        licence = right.text_input(
+            tr("datasets.licence"), max_chars=80, placeholder=tr("datasets.licence_hint")
+        )
+        text = st.text_area(
+            tr("datasets.note"), max_chars=1_000, placeholder=tr("datasets.note_hint")
+        )
+        if not st.form_submit_button(
+            tr("datasets.keep"),
+            type="primary",
+            icon=":material/save:",
+            disabled=is_taken and not replace,
+            help=tr("datasets.taken") if is_taken and not replace else None,
+        ):
+            return
+    card = OwnCard(upload.benchmark, name, author.strip(), licence.strip(), text.strip())
+    _save_dataset(upload, card, settings, tr, replace=replace)
+
+
+def _check_name_taken(benchmark: str, name: str, settings: Settings) -> bool | None:
+    """Whether a set of that name would be replaced; None for a name that cannot be."""
+    try:
+        return data_client.is_name_taken(benchmark, name, settings)
+    except EvalboardError as error:
+        st.warning(escape_markdown(localize_note(str(error)), 400), icon=":material/edit:")
+        return None
+
+
+def _save_dataset(
+    upload: Upload, card: OwnCard, settings: Settings, tr: Translate, *, replace: bool
+) -> None:
+    try:
+        with st.spinner(tr("datasets.keeping")):
+            validation, saved = data_client.save_upload(
+                upload, card, visitor.current_visitor(), settings, replace=replace
+            )
+    except EvalboardError as error:
+        st.error(escape_markdown(localize_note(str(error)), 600), icon=":material/error:")
+        return
+    if saved is None:
+        draw_validation(upload.benchmark, validation, tr)
+        return
+    st.session_state.pop(_VALIDATION, None)
+    st.toast(tr("datasets.kept", name=escape_markdown(saved.name)), icon=":material/check:")
+    chosen = {"set": f"own:{saved.benchmark}:{saved.name}"}
+    page_links.set_query_params(dict.fromkeys(("view", "part", "benchmark")) | chosen)
+    st.rerun()

@@ -1,0 +1,352 @@
+"""The end of the launch form: what the run would be, whether this host can run it, start, test,
+estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from evalcore import settings
+from evalcore.access import policy
+from evalcore.catalog import benchmark_cards, localize_text
+from evalcore.errors import EvalboardError
+from evalcore.i18n import lookup_text
+from evalcore.records import Record, TargetSpec
+from evalcore.runner import client
+from evalcore.runner.client import SandboxAbility
+from evalcore.runner.run_request import ConnectionReport, Estimate, RunRequest
+from evalcore.settings import Settings
+from pages.parts.launch import preflight
+from pages.parts.launch.preflight import LaunchProblem
+from pages.parts.launch.target_form import ChosenTarget
+from pages.shared import display_names, page_links, visitor, wording
+from pages.shared.wording import (
+    Translate,
+    current_language,
+    escape_markdown,
+    localize_note,
+    to_plain_line,
+)
+
+# What came of "test connection" and "estimate", kept while the form still says the same.
+
+R = TypeVar("R", bound=Record)
+_SLOT = "launch.result."
+
+
+def store_launch_result(
+    kind: str, subject: Record, compute: Callable[[], R], tr: Translate
+) -> None:
+    """Ask, with a sign of life, and keep the answer or the error under what it is about."""
+    with st.spinner(tr(f"launch.{kind}_busy")):
+        try:
+            result: R | str = compute()
+        except EvalboardError as error:
+            result = localize_note(str(error))
+    st.session_state[_SLOT + kind] = (subject, result)
+
+
+def draw_launch_result(kind: str, subject: Record, tr: Translate, heading: str = "") -> None:
+    """Draw the kept answer, unless the form has changed since; `heading` tells several apart."""
+    stored = st.session_state.get(_SLOT + kind)
+    if stored is None or stored[0] != subject:
+        return
+    if heading:
+        st.caption(escape_markdown(heading, 120))
+    result = stored[1]
+    if isinstance(result, str):
+        st.error(escape_markdown(result, 600), icon=":material/error:")
+    elif isinstance(result, ConnectionReport):
+        _draw_connection_report(result, tr)
+    elif isinstance(result, Estimate):
+        _draw_run_estimate(result, tr)
+
+
+def _draw_connection_report(report: ConnectionReport, tr: Translate) -> None:
+    if not report.ok:
+        st.error(escape_markdown(report.message, 600), icon=":material/link_off:")
+        return
+    message = tr("launch.answers")
+    if report.latency is not None:
+        message = tr("launch.connected", latency=wording.format_duration(report.latency, tr))
+    st.success(message, icon=":material/check_circle:")
+    if report.latency is None and report.message:
+        st.caption(escape_markdown(localize_note(report.message), 300))
+    if report.model:
+        st.caption(tr("launch.connected_model", model=escape_markdown(report.model)))
+    if report.reply:
+        st.code(report.reply[:400], language=None, wrap_lines=True)
+
+
+def _draw_run_estimate(estimate: Estimate, tr: Translate) -> None:
+    cells = (
+        ("launch.estimate.samples", wording.format_count(estimate.samples, tr)),
+        ("launch.estimate.requests", wording.format_count(estimate.requests, tr)),
+        ("common.input_tokens", wording.format_count(estimate.input_tokens, tr)),
+        ("common.output_tokens", wording.format_count(estimate.output_tokens, tr)),
+        ("launch.estimate.seconds", wording.format_duration(estimate.seconds, tr)),
+        ("launch.estimate.cost", wording.format_money(estimate.cost, tr)),
+    )
+    columns = st.columns(2)
+    for number, (key, value) in enumerate(cells):
+        columns[number % 2].metric(tr(key), value)
+    for text in estimate.notes:
+        st.caption(escape_markdown(localize_note(text), 300))
+
+
+# The buttons of the launch form: start the run, test the connection, estimate.
+
+
+def draw_launch_actions(
+    request: RunRequest,
+    second: ChosenTarget | None,
+    settings: Settings,
+    *,
+    blocked: bool,
+    tr: Translate,
+) -> None:
+    """Start, test and estimate; a result stays as long as it belongs to what the form says."""
+    first = TargetSpec(key=request.target, options=request.target_options)
+    other = TargetSpec(key=second.key, options=second.options) if second else None
+    if _draw_launch_button("start", blocked, tr, type="primary", icon=":material/play_arrow:"):
+        _launch_and_open(request, other, settings, tr)
+    is_requested = _draw_launch_button("connection", blocked, tr, icon=":material/network_check:")
+    for slot, target in (("connection", first), ("connection_second", other)):
+        if target is None:
+            continue
+        if is_requested:
+            store_launch_result(
+                slot, target, partial(_test_target_connection, target, settings), tr
+            )
+        draw_launch_result(slot, target, tr, heading=target.identity if other else "")
+    if _draw_launch_button("estimate", blocked, tr, icon=":material/calculate:"):
+        store_launch_result("estimate", request, partial(_compute_estimate, request, settings), tr)
+    draw_launch_result("estimate", request, tr)
+
+
+def _draw_launch_button(name: str, blocked: bool, tr: Translate, **button_options: Any) -> bool:
+    return st.button(
+        tr(f"launch.{name}"),
+        key=f"launch.do.{name}",
+        disabled=blocked,
+        width="stretch",
+        **button_options,
+    )
+
+
+def _test_target_connection(target: TargetSpec, settings: Settings) -> ConnectionReport:
+    acting_visitor = visitor.current_visitor()
+    return client.test_connection(
+        target.key, target.options, visitor.collect_typed_keys(), settings, visitor=acting_visitor
+    )
+
+
+def _compute_estimate(request: RunRequest, settings: Settings) -> Estimate:
+    return client.estimate_run(request, settings, visitor=visitor.current_visitor())
+
+
+def _launch_and_open(
+    request: RunRequest, second: TargetSpec | None, settings: Settings, tr: Translate
+) -> None:
+    """Start the run and go to watch it; an error of the request is shown where it was made."""
+    try:
+        with st.spinner(tr("launch.start_busy")):
+            if second is None:
+                run = client.launch_run(
+                    request,
+                    visitor.collect_typed_keys(),
+                    settings,
+                    visitor=visitor.current_visitor(),
+                )
+            else:
+                run, _ = client.launch_pair(
+                    request,
+                    second,
+                    visitor.collect_typed_keys(),
+                    settings,
+                    visitor=visitor.current_visitor(),
+                )
+    except EvalboardError as error:
+        st.error(escape_markdown(localize_note(str(error)), 600), icon=":material/error:")
+        return
+    st.switch_page(page_links.RUNS, query_params={"run": run})
+
+
+# What a run would be, in a few lines, and what stands in its way.
+
+
+def draw_launch_summary(
+    request: RunRequest,
+    second: ChosenTarget | None,
+    problems: Sequence[LaunchProblem],
+    tr: Translate,
+) -> None:
+    """What would happen, or what stands in its way."""
+    st.subheader(tr("launch.not_ready" if problems else "launch.ready"), anchor=False)
+    _draw_request_summary(request, second, tr)
+    for problem in problems:
+        values = {name: escape_markdown(value, 400) for name, value in problem.values.items()}
+        st.warning(tr(problem.key, **values), icon=":material/edit:")
+
+
+def _draw_request_summary(request: RunRequest, second: ChosenTarget | None, tr: Translate) -> None:
+    _draw_target_name(request.target, request.target_options)
+    if second:
+        st.caption(tr("launch.versus"))
+        _draw_target_name(second.key, second.options)
+        both_local = all(key.startswith(preflight.PREFIX) for key in (request.target, second.key))
+        st.caption(tr("launch.in_turn" if both_local else "launch.at_once"))
+    max_samples = request.max_samples
+    st.caption(
+        tr(
+            "launch.summary_all" if max_samples is None else "launch.summary_some",
+            count=max_samples,
+        )
+        + (tr("launch.summary_epochs", count=request.epochs) if request.epochs > 1 else "")
+    )
+    if max_samples is not None or request.metrics:
+        st.caption(tr("launch.subset_note"))
+
+
+def _draw_target_name(key: str, options: Mapping[str, Any]) -> None:
+    """A target with the options that tell it apart."""
+    display_name = display_names.resolve_target_name(key, key)
+    st.text(to_plain_line(key if display_name == key else f"{display_name} · {key}", 200))
+    if options:
+        st.caption(
+            escape_markdown(", ".join(f"{name} = {value}" for name, value in options.items()), 300)
+        )
+
+
+# Whether this host can run programs, said before a benchmark is started that runs them.
+
+BenchmarkOptions = Mapping[str, Mapping[str, Any]]
+#: Benchmarks whose target works with programs under some values of an option: refused without.
+_AGENTS = {
+    "gaia": ("tool_mode", frozenset({"local", "web"})),
+    "swe_bench": ("prompt_style", frozenset({"agent"})),
+}
+#: Benchmarks that run programs to score, unless an option leaves that to others.
+_SCORING = {"swe_bench": "full_eval"}
+#: Options of which something is said beside the form, by benchmark.
+_REMARKED = (("gaia", "tool_mode"), ("swe_bench", "full_eval"))
+_PROBE_TTL = 300  # seconds
+_UNSURE = ":material/gpp_maybe:"
+_PROTECTIONS = (
+    *("network", "files", "environment", "processes", "rights", "system_calls"),
+    *("memory", "cpu", "file_size", "process_count"),
+)
+
+
+def draw_sandbox_status(
+    benchmarks: Sequence[str], options: BenchmarkOptions, settings: Settings, tr: Translate
+) -> None:
+    """What is to be known of the chosen options; then what holds here, or what is missing and what
+    helps, where programs are run."""
+    for key, name in _REMARKED:
+        if key in benchmarks:
+            code = str(_resolve_option_value(key, name, options)).lower()
+            if message := lookup_text(f"launch.remark.{key}.{name}.{code}", current_language()):
+                st.caption(f":material/info: {message}")
+    running = [key for key in benchmarks if _runs_programs(key, options)]
+    if not running:
+        return
+    with st.spinner(tr("launch.sandbox_busy")):
+        ability = _probe_sandbox(settings)
+    if isinstance(ability, str):
+        st.warning(
+            tr("launch.sandbox_unknown", problem=escape_markdown(ability, 400)), icon=_UNSURE
+        )
+    elif ability.means:
+        _draw_protections(ability, tr)
+    else:
+        message = escape_markdown(localize_note(f"{ability.problem} {ability.fix}"), 600)
+        names = ", ".join(
+            localize_text(benchmark_cards()[key].title, current_language()) for key in running
+        )
+        st.warning(tr("launch.sandbox_no", problem=message), icon=_UNSURE)
+        st.caption(tr("launch.sandbox_needed", benchmark=escape_markdown(names)))
+
+
+def find_sandbox_problems(
+    benchmarks: Sequence[str], options: BenchmarkOptions, settings: Settings
+) -> list[LaunchProblem]:
+    """Benchmarks that would be refused here, because their agent could run nothing."""
+    needing = [key for key in benchmarks if _needs_sandbox(key, options)]
+    if not needing:
+        return []
+    ability = _probe_sandbox(settings)
+    if isinstance(ability, str) or ability.means:
+        return []
+    titles = [
+        localize_text(benchmark_cards()[key].title, current_language()) or key for key in needing
+    ]
+    return [
+        LaunchProblem(key="launch.problem.sandbox", values={"benchmark": name}) for name in titles
+    ]
+
+
+def _draw_protections(ability: SandboxAbility, tr: Translate) -> None:
+    st.success(
+        tr("launch.sandbox_yes", means=escape_markdown(ability.means)), icon=":material/shield:"
+    )
+    enforced = [name for name in _PROTECTIONS if name in ability.enforced]
+    lacking = [name for name in _PROTECTIONS if name not in ability.enforced]
+    st.caption(tr("launch.sandbox_holds", names=_format_protections(enforced)))
+    if lacking:
+        st.caption(tr("launch.sandbox_lacks", names=_format_protections(lacking)))
+
+
+def _format_protections(protections: Sequence[str]) -> str:
+    return ", ".join(
+        lookup_text(f"launch.protection.{name}", current_language()) or name for name in protections
+    )
+
+
+def _needs_sandbox(key: str, options: BenchmarkOptions) -> bool:
+    """Whether a benchmark is refused where programs cannot be run."""
+    name, values = _AGENTS.get(key, ("", frozenset()))
+    return _resolve_option_value(key, name, options) in values
+
+
+def _runs_programs(key: str, options: BenchmarkOptions) -> bool:
+    """Whether programs would be run here, by the target or to score it."""
+    scoring = key in _SCORING and not _resolve_option_value(key, _SCORING[key], options)
+    return scoring or _needs_sandbox(key, options)
+
+
+def _resolve_option_value(key: str, name: str, options: BenchmarkOptions) -> Any:
+    """The value of an option, its default where it was left there."""
+    defaults = {option.name: option.default for option in benchmark_cards()[key].options}
+    return options.get(key, {}).get(name, defaults.get(name))
+
+
+@st.cache_data(ttl=_PROBE_TTL, max_entries=1, show_spinner=False)
+def _probe_sandbox(_settings: Settings) -> SandboxAbility | str:
+    """What a probe in a process of its own saw, or why there is no answer."""
+    try:
+        return client.sandbox_ability(_settings)
+    except EvalboardError as error:
+        return str(error)
+
+
+# What the Launch page says to those who may not launch: why, and how it can be had.
+
+
+def draw_launch_refused(reason: str, tr: Translate) -> None:
+    """A friendly end of the page, with a way on."""
+    mode = policy.resolve_access_mode(settings.load_settings(), visitor.current_visitor())
+    with st.container(border=True, gap="small"):
+        st.markdown(f"#### :material/lock: {tr('access.closed')}")
+        sentence = localize_note(reason)
+        st.markdown(escape_markdown(sentence[:1].upper() + sentence[1:], 400))
+        st.caption(tr(f"access.how.{mode}"))
+        with st.container(horizontal=True):
+            st.page_link(
+                page_links.RANKING, label=tr("access.board"), icon=":material/leaderboard:"
+            )
+            st.page_link(page_links.RUNS, label=tr("common.nav.runs"), icon=":material/monitoring:")

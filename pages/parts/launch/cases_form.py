@@ -1,0 +1,349 @@
+"""The part of the launch form that says what is asked: data set, benchmarks, metrics, cases,
+judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from evalcore import catalog, settings
+from evalcore.access import policy
+from evalcore.catalog import BenchmarkCard, MetricCard, localize_text
+from evalcore.errors import UsageError
+from evalcore.i18n import lookup_text
+from evalcore.plain_text import DASH
+from evalcore.runner import client, request_policy
+from evalcore.settings import Settings
+from evalcore.views import datasets
+from evalcore.views.datasets import DatasetEntry
+from pages.parts.launch import target_form
+from pages.shared import display_names, page_links, url_state, visitor
+from pages.shared.wording import Translate, current_language, escape_markdown
+
+# Which data set the launch form takes: the bundled one, one that was added here, or a path.
+# A link may choose a benchmark and a data set of it (`?benchmark=&dataset=`), which the page of
+# the data sets does. The address says so as long as the form does.
+
+_BENCHMARKS, _SOURCE, _NAME = "launch.benchmarks", "launch.dataset", "launch.dataset_added"
+_LINK = "launch.dataset_link"
+
+
+def adopt_dataset_link(benchmarks: Sequence[str], tr: Translate) -> bool:
+    """Set the form as a link asks, once, before the widgets are drawn; whether it was set now."""
+    requested = (st.query_params.get("benchmark", ""), st.query_params.get("dataset", ""))
+    if requested == st.session_state.get(_LINK, ("", "")) or requested[0] not in benchmarks:
+        return False
+    is_available = requested[1] in load_added_datasets([requested[0]])
+    if requested[1] and not is_available:
+        page_links.set_query_param("dataset", None)
+        shown = tr("launch.dataset.bundled")
+        url_state.warn_unknown_choice(requested[1], tr("launch.dataset_added"), shown)
+    st.session_state[_LINK] = (requested[0], requested[1] if is_available else "")
+    st.session_state[_BENCHMARKS] = [requested[0]]
+    st.session_state[_SOURCE] = "added" if is_available else "bundled"
+    if is_available:
+        st.session_state[_NAME] = requested[1]
+    return True
+
+
+def load_added_datasets(chosen: Sequence[str]) -> dict[str, DatasetEntry]:
+    """The fetched and own sets of a benchmark that was chosen alone, by name."""
+    if len(chosen) != 1:
+        return {}
+    return {
+        entry.dataset: entry
+        for entry in datasets.list_added_datasets(settings.load_settings(), chosen[0])
+    }
+
+
+def select_dataset(datasets_by_name: Mapping[str, DatasetEntry], tr: Translate) -> str | None:
+    """None for the bundled cases, else the name of a set, or a path as it was typed.
+
+    Who does not run this installation chooses from its list instead of typing a path.
+    """
+    visitor_settings = visitor.load_visitor_settings()
+    allowed_names = (
+        request_policy.list_allowed_datasets(visitor_settings)
+        if policy.is_restricted(visitor_settings)
+        else None
+    )
+    sources = [
+        "bundled",
+        *(["added"] if datasets_by_name else []),
+        *(["path"] if allowed_names != [] else []),
+    ]
+    if sources == ["bundled"]:
+        return None
+    if st.session_state.get(_SOURCE, sources[0]) not in sources:
+        st.session_state[_SOURCE] = sources[0]
+    titles = {name: tr(f"launch.dataset.{name}") for name in sources}
+    set_by_link = _SOURCE in st.session_state and st.session_state[_SOURCE] != sources[0]
+    source = st.segmented_control(
+        tr("launch.dataset"),
+        sources,
+        default=None if set_by_link else sources[0],
+        format_func=lambda name: titles.get(name, name),
+        required=True,
+        key=_SOURCE,
+        persist_state="session",
+    )
+    return (
+        None
+        if source == "bundled"
+        else _select_named_dataset(source, datasets_by_name, allowed_names, tr)
+    )
+
+
+def _select_named_dataset(
+    source: str,
+    datasets_by_name: Mapping[str, DatasetEntry],
+    allowed_names: Sequence[str] | None,
+    tr: Translate,
+) -> str | None:
+    """Which of the added sets, of those that a visitor may name, or the path that is typed."""
+    if source == "added":
+        if st.session_state.get(_NAME) not in datasets_by_name:
+            st.session_state.pop(_NAME, None)
+        titles = {
+            name: display_names.dataset_title(entry) for name, entry in datasets_by_name.items()
+        }
+        return st.selectbox(
+            tr("launch.dataset_added"),
+            list(datasets_by_name),
+            format_func=lambda name: titles.get(name, name),
+            key=_NAME,
+            help=tr("launch.dataset_added_help"),
+            persist_state="session",
+        )
+    if allowed_names is not None:
+        return st.selectbox(
+            tr("launch.dataset_listed"),
+            allowed_names,
+            key="launch.dataset_listed",
+            persist_state="session",
+        )
+    path = st.text_input(
+        tr("launch.dataset_path"),
+        key="launch.dataset_path",
+        help=tr("launch.dataset_path_help"),
+        persist_state="session",
+    )
+    return path.strip()
+
+
+def merge_dataset_options(
+    option_values: Mapping[str, dict[str, Any]],
+    datasets_by_name: Mapping[str, DatasetEntry],
+    dataset: str | None,
+) -> dict[str, dict[str, Any]]:
+    """The options, with those that the chosen set needs to be read."""
+    entry = datasets_by_name.get(dataset or "")
+    if entry is None or not entry.options:
+        return dict(option_values)
+    return {
+        **option_values,
+        entry.benchmark: {**option_values.get(entry.benchmark, {}), **entry.options},
+    }
+
+
+def publish_dataset_link(chosen: Sequence[str], dataset: str | None, tr: Translate) -> None:
+    """Keep the link in the address while the form says the same, else take it out."""
+    form_link = (chosen[0] if len(chosen) == 1 else "", dataset or "")
+    link = st.session_state.get(_LINK)
+    if form_link == link:
+        return
+    requested = st.query_params.get("benchmark", "")
+    if link is None and requested:
+        shown = ", ".join(map(display_names.benchmark_title, chosen)) or DASH
+        url_state.warn_unknown_choice(requested, tr("launch.benchmarks"), shown)
+    page_links.set_query_params(dict.fromkeys(("benchmark", "dataset")))
+    st.session_state.pop(_LINK, None)
+
+
+# The part of the launch form that says what is asked: benchmarks, metrics, cases, options.
+
+_MAX_PILLS = 8
+DEFAULT_BENCHMARK = "sql_understanding"
+
+
+class ChosenCases(NamedTuple):
+    """Benchmarks, the metrics chosen of each, dataset (None: bundled), options by benchmark."""
+
+    benchmarks: tuple[str, ...]
+    metrics: dict[str, tuple[str, ...]]
+    dataset: str | None
+    options: dict[str, dict[str, Any]]
+
+    @property
+    def metric_subset(self) -> tuple[str, ...]:
+        """The metrics to ask for; empty where all of them are chosen."""
+        cards = catalog.benchmark_cards()
+        whole = all(len(cards[key].metrics) == len(chosen) for key, chosen in self.metrics.items())
+        return (
+            () if whole else tuple(metric for chosen in self.metrics.values() for metric in chosen)
+        )
+
+
+class RunAmount(NamedTuple):
+    """How much is asked and how fast; `concurrency` 0 leaves the width to the target."""
+
+    max_samples: int | None
+    epochs: int
+    seed: int
+    concurrency: int
+    use_cache: bool
+
+
+def draw_case_choice(tr: Translate) -> ChosenCases:
+    """Draw the section; with several benchmarks each reads its bundled cases."""
+    cards, language = catalog.benchmark_cards(), current_language()
+    linked = adopt_dataset_link(list(cards), tr)
+    chosen = st.multiselect(
+        tr("launch.benchmarks"),
+        list(cards),
+        default=None if linked else _default_benchmarks(cards),
+        format_func=lambda key: localize_text(cards[key].title, language) or key,
+        key="launch.benchmarks",
+        placeholder=tr("launch.benchmarks_placeholder"),
+        persist_state="session",
+    )
+    metrics: dict[str, tuple[str, ...]] = {}
+    chosen_options: dict[str, dict[str, Any]] = {}
+    for key in chosen:
+        metrics[key] = _select_benchmark_metrics(cards[key], tr)
+    added = load_added_datasets(chosen)
+    dataset = select_dataset(added, tr) if len(chosen) == 1 else None
+    for key in chosen:
+        if cards[key].options:
+            with st.expander(
+                tr("launch.benchmark_options", benchmark=localize_text(cards[key].title, language)),
+                icon=":material/tune:",
+            ):
+                values = target_form.draw_option_widgets(
+                    cards[key].options, f"launch.option.{key}", tr
+                )
+                if (words := lookup_text(f"launch.options_about.{key}", language)) is not None:
+                    st.caption(words)
+                chosen_options |= {key: values} if values else {}
+    chosen_options = merge_dataset_options(chosen_options, added, dataset)
+    publish_dataset_link(chosen, dataset, tr)
+    return ChosenCases(tuple(chosen), metrics, dataset, chosen_options)
+
+
+def _default_benchmarks(cards: Mapping[str, BenchmarkCard]) -> list[str]:
+    return [DEFAULT_BENCHMARK] if DEFAULT_BENCHMARK in cards else list(cards)[:1]
+
+
+def _select_benchmark_metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, ...]:
+    """The metrics of one benchmark, all chosen at first."""
+    language = current_language()
+
+    labels = {metric.key: _format_metric_label(metric, language) for metric in card.metrics}
+    shared: dict[str, Any] = {
+        "label": tr("launch.metrics", benchmark=localize_text(card.title, language)),
+        "options": list(labels),
+        "format_func": lambda key: labels.get(key, key),
+        "key": f"launch.metrics.{card.key}",
+        "persist_state": "session",
+    }
+    if len(labels) > _MAX_PILLS:  # none chosen means all, so that the form stays short
+        chosen = st.multiselect(
+            placeholder=tr("launch.all_metrics", count=len(labels)),
+            help=f"{tr('launch.metrics_none')} {tr('launch.metrics_help')}",
+            **shared,
+        )
+        return tuple(chosen or labels)
+    return tuple(
+        st.pills(
+            selection_mode="multi",
+            default=list(labels),
+            help=tr("launch.metrics_help"),
+            **shared,
+        )
+    )
+
+
+def _format_metric_label(metric: MetricCard, language: str) -> str:
+    title = localize_text(metric.title, language) or metric.key
+    return title if metric.weight is None else f"{title} ×{metric.weight:.2g}"
+
+
+def draw_amount_fields(tr: Translate) -> RunAmount:
+    """Draw how many cases are asked how often, and how many requests may be open at once."""
+    first, second = st.columns(2)
+    with first:
+        max_samples = st.number_input(
+            tr("launch.max_samples"),
+            min_value=1,
+            value=None,
+            placeholder=tr("launch.all_cases"),
+            help=tr("launch.max_samples_help"),
+            key="launch.max_samples",
+            persist_state="session",
+        )
+        seed = _draw_whole_number("seed", 0, 0, tr)
+    with second:
+        epochs = _draw_whole_number("epochs", 1, 1, tr)
+        concurrency = _draw_whole_number("concurrency", 0, 0, tr)
+    use_cache = st.toggle(
+        tr("launch.use_cache"),
+        value=True,
+        help=tr("launch.use_cache_help"),
+        key="launch.use_cache",
+        persist_state="session",
+    )
+    return RunAmount(max_samples, epochs, seed, concurrency, use_cache)
+
+
+def _draw_whole_number(name: str, minimum: int, default: int, tr: Translate) -> int:
+    return st.number_input(
+        tr(f"launch.{name}"),
+        min_value=minimum,
+        value=default,
+        help=tr(f"launch.{name}_help"),
+        key=f"launch.{name}",
+        persist_state="session",
+    )
+
+
+# The part of the launch form that seats a panel: judges, asked only where nothing executes.
+
+
+def select_judges(benchmarks: Iterable[str], target: str, tr: Translate) -> tuple[str, ...]:
+    """The chosen judges; nothing is drawn where none of the benchmarks may need any."""
+    if not any(catalog.benchmark_card(key).judged for key in benchmarks):
+        return ()
+    chosen = st.multiselect(
+        tr("launch.judges"),
+        catalog.target_kinds()["openai"].examples,
+        accept_new_options=True,
+        placeholder=tr("launch.judges_placeholder"),
+        help=tr("launch.judges_help"),
+        key="launch.judges",
+        persist_state="session",
+    )
+    judges = tuple(judge.strip() for judge in chosen if judge.strip())
+    if not judges:
+        st.caption(tr("launch.judges_none"))
+    elif len(judges) % 2 == 0:
+        st.caption(tr("launch.judges_even"))
+    if target in {judge.partition("?")[0] for judge in judges}:
+        st.caption(tr("launch.judges_self", target=escape_markdown(target)))
+    return judges
+
+
+def ask_for_judge_keys(
+    judges: tuple[str, ...], already_asked: Iterable[str], settings: Settings, tr: Translate
+) -> list[str]:
+    """Ask for the judges' keys that nobody has set, save those `already_asked` for above;
+    returns them."""
+    try:
+        needed = client.missing_judge_keys(judges, settings)
+    except UsageError:
+        return []  # what is wrong with a judge is said beside the form
+    names = [name for name in needed if name not in already_asked]
+    visitor.ask_for_keys(names, tr)
+    return names

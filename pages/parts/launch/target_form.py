@@ -1,0 +1,357 @@
+"""The part of the launch form that names the target: kind, server, model, options, and a second
+target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from evalcore import catalog
+from evalcore.access import policy
+from evalcore.catalog import ApplicationCard, OptionCard, TargetKindCard, localize_text
+from evalcore.settings import Endpoint, Settings
+from pages.parts.launch import preflight
+from pages.parts.launch.preflight import LaunchProblem
+from pages.shared import display_names
+from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+
+# The part of the launch form that names an HTTP service, and what is wrong with the choice.
+
+PREFIX = "app:"
+
+
+def draw_application_choice(
+    kind: TargetKindCard, settings: Settings, tr: Translate, slot: str = "launch"
+) -> str:
+    """Draw the choice of a described service; returns its target key."""
+    name = f"{slot}.target.app"
+    applications, is_restricted = (
+        catalog.load_applications(settings),
+        policy.is_restricted(settings),
+    )
+    if is_restricted:
+        allowed_keys = (f"{PREFIX}{name}" for name in settings.allow_applications)
+        applications = {key: applications[key] for key in allowed_keys if key in applications}
+
+    def format_application(key: str) -> str:
+        return f"{applications[key].title} ({key})" if key in applications else key
+
+    typed_path = st.session_state.get(name)  # a path that was typed stays among the choices
+    typed = st.selectbox(
+        tr("launch.application"),
+        list(dict.fromkeys([*applications, typed_path] if typed_path else applications)),
+        format_func=format_application,
+        accept_new_options=not is_restricted,
+        key=name,
+        help=tr("launch.application_help", form=kind.form),
+        persist_state="session",
+    )
+    key = _normalize_application_key(str(typed or ""))
+    if key in applications or (key != PREFIX and not is_restricted):
+        _draw_application_facts(catalog.load_application(key, settings), tr)
+    return key if key in applications or not is_restricted else PREFIX
+
+
+def find_application_problems(
+    target: str, metrics: Mapping[str, Sequence[str]], settings: Settings
+) -> list[LaunchProblem]:
+    """What would stop a run on a service: its description, or cases that it is not made for.
+
+    `metrics` are those chosen, by benchmark. Nothing is wrong with targets of other kinds.
+    """
+    if not target.startswith(PREFIX) or target == PREFIX:
+        return []
+    card = catalog.load_application(target, settings)
+    if card.problem:
+        return [LaunchProblem(key="launch.problem.application", values={"problem": card.problem})]
+    problems, cards = [], catalog.benchmark_cards()
+    for benchmark, chosen in metrics.items():
+        unanswerable = [metric for metric in chosen if not card.can_answer(benchmark, metric)]
+        if unanswerable:
+            title = localize_text(cards[benchmark].title, current_language()) or benchmark
+            names = [
+                localize_text(cards[benchmark].find_metric(key).title, current_language()) or key
+                for key in unanswerable
+            ]
+            values = {"title": card.title, "benchmark": title, "metrics": ", ".join(names)}
+            problems.append(LaunchProblem(key="launch.problem.unanswered", values=values))
+    return problems
+
+
+def _normalize_application_key(typed: str) -> str:
+    typed = typed.strip()
+    return typed if typed.startswith(PREFIX) else f"{PREFIX}{typed}"
+
+
+def _draw_application_facts(card: ApplicationCard, tr: Translate) -> None:
+    """What the service answers; what is wrong with its description is said beside the form."""
+    if card.problem:
+        return
+    cards, language = catalog.benchmark_cards(), current_language()
+    served = [
+        localize_text(benchmark_card.title, language) or key
+        for key, benchmark_card in cards.items()
+        if any(card.can_answer(key, metric.key) for metric in benchmark_card.metrics)
+    ]
+    st.caption(escape_markdown(card.about, 300))
+    if served:
+        st.caption(tr("launch.application_answers", benchmarks=", ".join(served)))
+
+
+# A widget for each option a card declares, and the values that differ from the defaults.
+
+
+def draw_option_widgets(
+    options: Iterable[OptionCard], prefix: str, tr: Translate
+) -> dict[str, Any]:
+    """Draw the options in two columns; returns name to value, without those left at the default."""
+    values: dict[str, Any] = {}
+    columns = st.columns(2)
+    for number, option in enumerate(options):
+        with columns[number % 2]:
+            value = _draw_option_widget(option, f"{prefix}.{option.name}", tr)
+        if value not in (None, "", [], option.default) and value != _list_default_parts(
+            option.default
+        ):
+            values[option.name] = value
+    return values
+
+
+def _list_default_parts(default: Any) -> list[str] | None:
+    """The default of a list as it is typed."""
+    return [str(part) for part in default] if isinstance(default, list) else None
+
+
+def _draw_option_widget(option: OptionCard, key: str, tr: Translate) -> Any:
+    """The widget that fits the type; an empty one means "leave it to the default"."""
+    about = localize_text(option.about, current_language()) or None
+    shared: dict[str, Any] = {"help": about, "key": key, "persist_state": "session"}
+    unset = tr("common.default")
+    if option.choices:
+        choices = [choice for choice in option.choices if choice]  # empty: the default
+        index = choices.index(option.default) if option.default in choices else None
+        return st.selectbox(option.name, choices, index=index, placeholder=unset, **shared)
+    if option.type == "bool":
+        return st.toggle(option.name, value=bool(option.default), **shared)
+    if option.type == "int":
+        return st.number_input(
+            option.name, value=option.default, step=1, placeholder=unset, **shared
+        )
+    if option.type == "float":
+        return st.number_input(
+            option.name, value=option.default, step=0.1, placeholder=unset, **shared
+        )
+    default = ", ".join(_list_default_parts(option.default) or ()) or option.default or ""
+    text = st.text_input(option.name, value=default, placeholder=unset, **shared)
+    if option.type == "list":
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return text.strip()
+
+
+# The part of the launch form that names the target: kind, server, model, key, sampling.
+
+CUSTOM = "custom"
+_OWN_FIELDS = ("base_url", "api_key_env")
+
+
+class ChosenTarget(NamedTuple):
+    """The key and options of a target, as the command line takes them."""
+
+    key: str
+    options: dict[str, Any]
+
+
+def draw_target_choice(
+    settings: Settings, tr: Translate, slot: str = "launch", initial: ChosenTarget | None = None
+) -> ChosenTarget:
+    """Draw the section; the baseline is chosen at first, because it runs at once anywhere.
+
+    `slot` begins the names of the widgets, so that a form may hold two targets; the second begins
+    `initial` the first, of which it is a variant more often than not.
+    """
+    kinds, language = catalog.target_kinds(), current_language()
+    offered_kinds = _list_offered_kinds(list(kinds), settings)
+    default_kind = initial.key.partition(":")[0] if initial else "baseline"
+    kind = st.segmented_control(
+        tr("launch.kind"),
+        offered_kinds,
+        default=default_kind if default_kind in offered_kinds else offered_kinds[0],
+        format_func=lambda name: localize_text(kinds[name].title, language) or name,
+        required=True,
+        key=f"{slot}.kind",
+        persist_state="session",
+    )
+    card = kinds[str(kind)]
+    st.caption(localize_text(card.about, language))
+    if card.prefix == "app":
+        key = draw_application_choice(card, settings, tr, slot)
+        return ChosenTarget(key, _draw_more_options(card, tr, slot))
+    if card.prefix == "openai":
+        return _draw_endpoint_choice(card, settings, tr, slot)
+    if card.prefix == "hf":
+        first = initial.key if initial and initial.key.startswith(preflight.PREFIX) else ""
+        key, option_values = preflight.draw_local_model(card, tr, slot, first)
+        option_values |= _draw_more_options(card, tr, slot)
+        preflight.draw_model_facts(key, option_values, tr)
+        return ChosenTarget(key, option_values)
+    return _select_named_target(card, tr, slot)
+
+
+def _list_offered_kinds(kinds: list[str], settings: Settings) -> list[str]:
+    """The kinds of which a visitor may name any target: all, in an open installation."""
+    lists = {
+        "openai": settings.allow_endpoints,
+        "app": settings.allow_applications,
+        "hf": settings.allow_models,
+        "baseline": ("all",),
+        "control": ("all",),
+    }
+    return [kind for kind in kinds if not policy.is_restricted(settings) or lists.get(kind)]
+
+
+def _list_servers(endpoints: Mapping[str, Endpoint], settings: Settings) -> list[str]:
+    """The names to choose a server by; an address of one's own where the lists hold any host."""
+    if not policy.is_restricted(settings):
+        return [*endpoints, CUSTOM]
+    allowed = [name for name in endpoints if name in settings.allow_endpoints]
+    hosts = [name for name in settings.allow_endpoints if name not in endpoints]
+    return allowed + [CUSTOM] * bool(hosts)
+
+
+def _select_named_target(card: TargetKindCard, tr: Translate, slot: str) -> ChosenTarget:
+    """Any kind whose targets have plain names: pick an example or type another one."""
+    key = st.selectbox(
+        tr("launch.target"),
+        card.examples,
+        accept_new_options=True,
+        format_func=_format_target_option,
+        key=f"{slot}.target.{card.prefix}",
+        help=tr("launch.target_help", form=card.form),
+        persist_state="session",
+    )
+    chosen = str(key or f"{card.prefix}:")
+    if not chosen.startswith(f"{card.prefix}:"):
+        chosen = f"{card.prefix}:{chosen}"
+    return ChosenTarget(chosen, _draw_more_options(card, tr, slot))
+
+
+def _format_target_option(key: str) -> str:
+    """A target by the name on its card and by its key, or by its key alone."""
+    name = display_names.resolve_target_name(key, key)
+    return to_plain_line(key if name == key else f"{name} · {key}", 120)
+
+
+def _draw_endpoint_choice(
+    card: TargetKindCard, settings: Settings, tr: Translate, slot: str
+) -> ChosenTarget:
+    """A server that speaks chat completions: a preset or an address of one's own."""
+    endpoints = catalog.load_endpoints(settings)
+    left, right = st.columns(2)
+    with left:
+        server = str(
+            st.selectbox(
+                tr("launch.server"),
+                _list_servers(endpoints, settings),
+                format_func=lambda name: (
+                    endpoints[name].title or name
+                    if name in endpoints
+                    else tr("launch.custom_server")
+                ),
+                key=f"{slot}.server",
+                persist_state="session",
+            )
+        )
+    with right:
+        model = st.text_input(
+            tr("launch.model"),
+            key=f"{slot}.model",
+            placeholder=tr("launch.model_placeholder"),
+            persist_state="session",
+        ).strip()
+    option_values: dict[str, Any] = {}
+    is_restricted = policy.is_restricted(settings)
+    address = ""
+    if not is_restricted or server not in endpoints:
+        address = _draw_address_field(
+            server, endpoints, settings if is_restricted else None, tr, slot
+        )
+    if address or server not in endpoints:
+        option_values["base_url"] = address  # empty is then said to be missing
+    if server not in endpoints:
+        variable = st.text_input(
+            tr("launch.api_key_env"),
+            key=f"{slot}.api_key_env",
+            placeholder="MY_SERVER_API_KEY",
+            help=tr("launch.api_key_env_help"),
+            persist_state="session",
+        ).strip()
+        option_values |= {"api_key_env": variable} if variable else {}
+    return ChosenTarget(
+        _build_endpoint_key(server, model, endpoints),
+        option_values | _draw_more_options(card, tr, slot),
+    )
+
+
+def _draw_address_field(
+    server: str,
+    endpoints: Mapping[str, Endpoint],
+    restricting: Settings | None,
+    tr: Translate,
+    slot: str,
+) -> str:
+    """The address of a server; `restricting` are the settings that list the allowed ones, if any
+    do."""
+    about = tr("launch.base_url_help")
+    if restricting:
+        hosts = [name for name in restricting.allow_endpoints if name not in endpoints]
+        about = tr("access.listed_hosts", hosts=escape_markdown(", ".join(hosts), 400))
+    return st.text_input(
+        tr("launch.base_url"),
+        key=f"{slot}.base_url.{server}",
+        placeholder=endpoints[server].base_url
+        if server in endpoints
+        else "http://localhost:8000/v1",
+        help=about,
+        persist_state="session",
+    ).strip()
+
+
+def _build_endpoint_key(server: str, model: str, endpoints: Collection[str]) -> str:
+    """The endpoint is named wherever the model's own name could be taken for one."""
+    if server not in endpoints:
+        server = "openai" if model.partition("/")[0] in endpoints else ""
+    return f"openai:{server}/{model}" if server else f"openai:{model}"
+
+
+def _draw_more_options(card: TargetKindCard, tr: Translate, slot: str) -> dict[str, Any]:
+    """The other options of the kind, folded away."""
+    own_fields = (*_OWN_FIELDS, *(preflight.OWN_FIELDS if card.prefix == "hf" else ()))
+    others = [option for option in card.options if option.name not in own_fields]
+    if not others:
+        return {}
+    with st.expander(tr("launch.sampling"), icon=":material/tune:"):
+        return draw_option_widgets(others, f"{slot}.option.{card.prefix}", tr)
+
+
+# The part of the launch form that names a second target, to be run on the same cases.
+
+SLOT = "launch.second"
+
+
+def draw_second_target(
+    first: ChosenTarget, settings: Settings, tr: Translate
+) -> ChosenTarget | None:
+    """Draw the switch and, where it is on, the second target; None where it is off."""
+    is_enabled = st.toggle(
+        tr("launch.second"),
+        key=SLOT,
+        help=tr("launch.second_help"),
+        persist_state="session",
+    )
+    if not is_enabled:
+        return None
+    with st.container(border=True):
+        return draw_target_choice(settings, tr, SLOT, first)

@@ -1,0 +1,355 @@
+"""Methodology, second part: outcomes, evidence, floors, prompts and versions of a board; benchmarks
+and judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.catalog import FLOOR_CONTROLS, benchmark_cards
+from evalcore.errors import EvalboardError
+from evalcore.plain_text import DASH
+from evalcore.records import MEASURED, Message, to_json
+from evalcore.settings import Settings
+from evalcore.views import board_titles, methodology
+from evalcore.views.boards import Board, Row
+from evalcore.views.methodology import PanelReport
+from evalcore.views.targets import OUTCOMES
+from pages.shared import display_names, evidence, tables, url_state, wording
+from pages.shared.board_view import benchmark_title, metric_title
+from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+
+# Methodology, second part: outcomes, evidence, floors, prompts and versions of a board.
+
+
+def draw_outcome_rules(tr: Translate) -> None:
+    """What becomes of a case, and what each outcome counts as."""
+    st.subheader(tr("methodology.complete"), anchor=False)
+    st.markdown(tr("methodology.complete_words"))
+    st.markdown(tr("methodology.best_words"))
+    counts = [name if name in MEASURED else "missing" for name in OUTCOMES]
+    tables.draw_word_table(
+        {
+            tr("common.outcome"): [tr(f"common.outcome.{name}") for name in OUTCOMES],
+            tr("methodology.outcome_meaning"): [
+                tr(f"methodology.outcome.{name}") for name in OUTCOMES
+            ],
+            tr("methodology.outcome_counts"): [tr(f"methodology.counts.{name}") for name in counts],
+        },
+        tr("methodology.outcomes_alt"),
+    )
+
+
+def draw_evidence_rules(board: Board, tr: Translate) -> None:
+    """The metrics of the board: weight, what their verdicts rest on, what they ask."""
+    st.subheader(tr("methodology.evidence"), anchor=False)
+    st.markdown(tr("methodology.evidence_words"))
+    taken_over = "published" if board.taken_over else ""
+    for benchmark, column in board.columns.items():
+        card = benchmark_cards().get(benchmark)
+        st.markdown(f"###### {escape_markdown(benchmark_title(benchmark))}")
+        if card is None:
+            st.caption(tr("methodology.absent"))
+            continue
+        tables.draw_word_table(
+            {
+                tr("common.metric"): [
+                    metric_title(benchmark, metric.key) for metric in card.metrics
+                ],
+                tr("methodology.weight"): [
+                    tr("methodology.unscored")
+                    if metric.weight is None
+                    else wording.format_weight(metric.weight)
+                    for metric in card.metrics
+                ],
+                tr("methodology.evidence_kind"): [
+                    tr(f"common.evidence.{taken_over or column.evidence(metric.key)}")
+                    for metric in card.metrics
+                ],
+                tr("methodology.evidence_asks"): [
+                    board_titles.metric_about(board, benchmark, metric.key, current_language())
+                    for metric in card.metrics
+                ],
+            },
+            tr("methodology.evidence_alt"),
+        )
+
+
+def draw_floor_scores(scores: Mapping[str, float], tr: Translate) -> None:
+    """The controls' scores on this board and what each means."""
+    st.subheader(tr("methodology.floors"), anchor=False)
+    st.markdown(tr("methodology.floors_words"))
+    control_scores = {name: score for name, score in scores.items() if name in _CONTROLS}
+    if not control_scores:
+        st.caption(tr("methodology.floors_none"))
+        return
+    tables.draw_word_table(
+        {
+            tr("methodology.control"): [
+                display_names.resolve_target_name(f"control:{name}", f"control:{name}")
+                for name in control_scores
+            ],
+            tr("common.score"): [f"{score:.1f}" for score in control_scores.values()],
+            tr("methodology.outcome_meaning"): [
+                tr(f"methodology.floor.{name}") for name in control_scores
+            ],
+        },
+        tr("methodology.floors_alt"),
+    )
+
+
+_NATIVE = "fc"  # the mode in which functions go beside the messages
+_MAX_SEGMENTS = 12
+_FIRST = 2  # messages that are shown; those of later turns are folded
+_CONTROLS = (*FLOOR_CONTROLS, "reference")
+
+
+def draw_benchmark_prompts(row: Row, settings: Settings, tr: Translate) -> None:
+    """The questions of a run's journal, one per metric."""
+    st.subheader(tr("methodology.prompts"), anchor=False)
+    st.markdown(tr("methodology.prompts_words"))
+    prompts_by_metric: dict[str, methodology.Prompt] = {}
+    for benchmark, run in row.runs.items():
+        card = benchmark_cards().get(benchmark)
+        if card is None:
+            continue
+        try:
+            run_prompts = methodology.list_first_prompts(
+                settings.run_roots,
+                run.run_id,
+                card,
+                show_gated=settings.show_gated,
+            )
+        except EvalboardError as error:
+            st.warning(tr("methodology.no_numbers", reason=escape_markdown(error, 400)))
+            continue
+        prompts_by_metric.update({f"{benchmark}/{prompt.metric}": prompt for prompt in run_prompts})
+    if not prompts_by_metric:
+        st.caption(tr("methodology.no_prompts"))
+        return
+    prompt = prompts_by_metric[_select_prompt_metric(list(prompts_by_metric), tr)]
+    if prompt.hidden:
+        st.info(tr("note.gated"), icon=":material/lock:")
+    first, later = prompt.messages[:_FIRST], prompt.messages[_FIRST:]
+    _draw_prompt_messages(first, tr)
+    if later:
+        with st.expander(tr("methodology.prompt_later", count=len(later))):
+            _draw_prompt_messages(later, tr)
+    if prompt.mode:
+        st.caption(escape_markdown(evidence.mode_title(prompt.mode)).capitalize())
+    if prompt.mode == _NATIVE:
+        st.caption(tr("methodology.prompt_native"))
+    st.caption(
+        tr(
+            "methodology.prompt_of",
+            run=escape_markdown(prompt.run_id),
+            case=escape_markdown(prompt.case),
+        )
+    )
+
+
+def _draw_prompt_messages(messages: Sequence[Message], tr: Translate) -> None:
+    for message in messages:
+        st.caption(tr(f"methodology.role.{message.role}"))
+        st.code(message.content, language=None, wrap_lines=True)
+
+
+def _select_prompt_metric(codes: list[str], tr: Translate) -> str:
+    """One of the metrics: from a row of them, or from a menu where a row would not do."""
+    title = tr("common.metric")
+    select_options: dict[str, Any] = {
+        "page": "methodology",
+        "name": "prompt",
+        "title": lambda code: metric_title(*code.split("/", 1)),
+    }
+    if len(codes) > _MAX_SEGMENTS:
+        return url_state.draw_select(title, codes, width=320, **select_options)
+    return url_state.draw_segments(title, codes, **select_options)
+
+
+def draw_column_versions(row: Row, settings: Settings, tr: Translate) -> None:
+    """What the column key of each benchmark is made from."""
+    st.subheader(tr("methodology.versions"), anchor=False)
+    st.markdown(tr("methodology.versions_words"))
+    for benchmark, run in row.runs.items():
+        try:
+            spec_and_score = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
+        except EvalboardError as error:
+            st.warning(tr("methodology.no_numbers", reason=escape_markdown(error, 400)))
+            continue
+        if spec_and_score is None:
+            continue
+        spec, score = spec_and_score
+        facts = {
+            "dataset": spec.dataset,
+            "dataset_hash": spec.dataset_hash,
+            "prompt": spec.prompt_version,
+            "scorer": spec.scorer_version,
+            "options": to_json(spec.options, ordered=False).decode(),
+            "column": score.column,
+        }
+        tables.draw_word_table(
+            {
+                benchmark_title(benchmark): [tr(f"methodology.version.{name}") for name in facts],
+                " ": [to_plain_line(value, 200) for value in facts.values()],
+            },
+            tr("methodology.versions"),
+        )
+
+
+# Methodology, third part: how a benchmark decides, in words, where its rules take some telling.
+
+#: The rules by benchmark, in the order of reading; each has a title and its words.
+_RULES = {
+    "gaia": ("weights", "number", "list", "string", "extraction", "modes", "hidden"),
+    "swe_bench": (
+        *("weights", "official", "repaired", "hardened"),
+        *("unusable", "not_executed"),
+    ),
+}
+
+
+def draw_benchmark_rules(benchmarks: Iterable[str], tr: Translate) -> None:
+    """The rules of those of the benchmarks that have some to tell."""
+    for benchmark in benchmarks:
+        if benchmark not in _RULES:
+            continue
+        name = benchmark_title(benchmark)
+        st.subheader(tr("methodology.rules", benchmark=name), anchor=False)
+        keys = [f"methodology.rules.{benchmark}.{rule}" for rule in _RULES[benchmark]]
+        st.markdown("\n".join(f"- **{tr(key)}.** {tr(f'{key}.words')}" for key in keys))
+
+
+# Methodology, the panel: how judges decide, and how far these ones can be trusted.
+
+
+def draw_judge_panel(board: Board, rows: Sequence[Row], settings: Settings, tr: Translate) -> None:
+    """The rules of a panel, then the figures of the judges who voted on this board."""
+    if not any(column.card.judged for column in board.columns.values()):
+        return
+    st.subheader(tr("methodology.panel"), anchor=False)
+    st.markdown(tr("methodology.panel_words"))
+    runs = [run.run_id for row in rows for run in row.runs.values()]
+    try:
+        report = methodology.build_panel_report(settings.run_roots, runs)
+    except EvalboardError as error:
+        st.warning(tr("methodology.no_numbers", reason=escape_markdown(error, 400)))
+        return
+    if report is None:
+        st.caption(tr("methodology.panel_none"))
+        return
+    st.markdown(
+        tr(
+            "methodology.panel_here",
+            answers=report.answers,
+            requests=report.requests,
+            cost=escape_markdown(wording.format_money(report.cost, tr)),
+            split=_format_vote_share(report.splits.rate),
+            splits=report.splits.n,
+        )
+    )
+    _draw_judge_profiles(report, tr)
+    _draw_judge_pairs(report, tr)
+    _draw_judge_calibration(report, tr)
+
+
+def _draw_judge_profiles(report: PanelReport, tr: Translate) -> None:
+    _draw_panel_table(
+        {
+            tr("methodology.judge"): [profile.judge for profile in report.profiles],
+            tr("methodology.judge_votes"): [
+                f"{profile.cast} / {profile.n}" for profile in report.profiles
+            ],
+            tr("methodology.judge_yes"): [
+                _format_vote_share(profile.yes_rate) for profile in report.profiles
+            ],
+            tr("methodology.judge_milder"): [
+                _format_signed_share(profile.difference) for profile in report.profiles
+            ],
+            tr("methodology.judge_abstained"): [
+                _format_vote_share(profile.abstained) for profile in report.profiles
+            ],
+            tr("methodology.judge_failed"): [
+                _format_vote_share(profile.failed) for profile in report.profiles
+            ],
+        },
+        tr("methodology.profiles_alt"),
+    )
+
+
+def _draw_judge_pairs(report: PanelReport, tr: Translate) -> None:
+    if not report.pairs:
+        return
+    st.markdown(tr("methodology.pairs_words"))
+    _draw_panel_table(
+        {
+            tr("methodology.judge_pair"): [
+                f"{pair.first} – {pair.second}" for pair in report.pairs
+            ],
+            tr("methodology.judge_both"): [str(pair.n) for pair in report.pairs],
+            tr("methodology.judge_agreed"): [
+                _format_vote_share(pair.agreed) for pair in report.pairs
+            ],
+            "κ": [_format_kappa(pair.kappa) for pair in report.pairs],
+        },
+        tr("methodology.pairs_alt"),
+    )
+    if (worked := methodology.find_best_kappa(report.pairs)) is not None:
+        st.caption(
+            tr(
+                "methodology.kappa_worked",
+                first=escape_markdown(worked.first),
+                second=escape_markdown(worked.second),
+                n=worked.n,
+                agreed=_format_vote_share(worked.agreed),
+                chance=_format_vote_share(worked.chance),
+            )
+        )
+        a, c = f"{worked.agreed:.2f}", f"{worked.chance:.2f}"
+        st.latex(rf"\kappa = \frac{{{a} - {c}}}{{1 - {c}}} = {worked.kappa:.2f}")
+
+
+def _draw_judge_calibration(report: PanelReport, tr: Translate) -> None:
+    st.markdown(tr("methodology.calibration_words"))
+    if not report.calibration:
+        st.caption(tr("methodology.calibration_none"))
+        return
+    _draw_panel_table(
+        {
+            tr("methodology.judge"): [calibration.judge for calibration in report.calibration],
+            tr("methodology.judge_both"): [
+                str(calibration.n) for calibration in report.calibration
+            ],
+            tr("methodology.judge_agreed"): [
+                _format_vote_share(calibration.agreed) for calibration in report.calibration
+            ],
+            "κ": [_format_kappa(calibration.kappa) for calibration in report.calibration],
+            tr("methodology.false_pass"): [
+                str(calibration.false_pass) for calibration in report.calibration
+            ],
+            tr("methodology.false_fail"): [
+                str(calibration.false_fail) for calibration in report.calibration
+            ],
+        },
+        tr("methodology.calibration_alt"),
+    )
+
+
+def _draw_panel_table(columns: dict[str, list[str]], alt: str) -> None:
+    st.dataframe(pd.DataFrame(columns), hide_index=True, alt=alt)
+
+
+def _format_vote_share(rate: float | None) -> str:
+    return DASH if rate is None else f"{100 * rate:.0f} %"
+
+
+def _format_signed_share(difference: float | None) -> str:
+    return DASH if difference is None else f"{100 * difference:+.0f} %"
+
+
+def _format_kappa(value: float | None) -> str:
+    return DASH if value is None else f"{value:.2f}"

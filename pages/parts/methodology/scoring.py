@@ -1,0 +1,259 @@
+"""Methodology, first part: the score of one target worked in full, and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.errors import EvalboardError
+from evalcore.i18n import lookup_text
+from evalcore.plain_text import DASH
+from evalcore.settings import Settings
+from evalcore.views import methodology
+from evalcore.views.boards import Board, Row
+from evalcore.views.methodology import LeaderComparison, Rate
+from evalcore.views.ranking import tie_groups
+from pages.shared import tables, wording
+from pages.shared.board_view import benchmark_title, format_bold, metric_title
+from pages.shared.wording import Translate, current_language, escape_markdown
+
+# Methodology, first part: the score of one target worked in full.
+
+_MAX_TERMS = 6  # metrics whose products fit into a line
+
+
+def draw_worked_score(row: Row, name: str, board: Board, settings: Settings, tr: Translate) -> None:
+    """The formula in words and signs, then with the numbers of a row, called `name`, for each
+    benchmark."""
+    st.subheader(tr("methodology.score"), anchor=False)
+    st.markdown(tr("methodology.score_words"))
+    st.latex(tr("methodology.formula").replace("{{", "{").replace("}}", "}"))
+    st.markdown(tr("methodology.worked", name=format_bold(name)))
+    for benchmark, run in row.runs.items():
+        if len(row.runs) > 1:
+            st.markdown(f"###### {benchmark_title(benchmark)}")
+        try:
+            spec_and_score = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
+        except EvalboardError as error:
+            st.warning(tr("methodology.no_numbers", reason=escape_markdown(error, 400)))
+            continue
+        if spec_and_score is not None:
+            if spec_and_score[0].difficulty_weights:
+                levels = spec_and_score[0].difficulty_weights.items()
+                weight_texts = ", ".join(f"{level}: {weight:g}" for level, weight in levels)
+                st.caption(tr("methodology.difficulty_weights", weights=weight_texts))
+            _draw_worked_terms(
+                methodology.build_score_terms(spec_and_score[1]),
+                benchmark,
+                spec_and_score[1].score,
+                tr,
+            )
+    st.markdown(tr("methodology.suite_words"))
+    if board.members:
+        names = ", ".join(escape_markdown(benchmark_title(key)) for key in board.members)
+        st.markdown(tr("methodology.suite_members", names=names))
+    elif len(board.columns) > 1:
+        st.markdown(tr("methodology.suite_no_members"))
+    if (mean := methodology.list_suite_scores(row, board)) is not None:
+        total = " + ".join(f"{score:.1f}" for score in mean[0])
+        st.latex(rf"\frac{{{total}}}{{{len(mean[0])}}} = {mean[1]:.1f}")
+
+
+def _draw_worked_terms(
+    terms: pd.DataFrame, benchmark: str, shown: float | None, tr: Translate
+) -> None:
+    _draw_terms_table(terms, benchmark, tr)
+    if shown is None:
+        st.caption(tr("methodology.unmeasured"))
+        return
+    total = methodology.sum_score_terms(terms)
+    st.latex(
+        rf"\vphantom{{\Bigg|}} 100 \cdot {_format_score_fraction(terms, tr)}"
+        rf" = 100 \cdot \frac{{{total.points:.4g}}}{{{total.maximum:.4g}}} = {total.score:.1f}"
+    )
+    if (words := lookup_text(f"methodology.spread.{benchmark}", current_language())) is not None:
+        st.caption(words)
+    st.caption(
+        tr(
+            "methodology.worked_equal",
+            sum=wording.format_score(total.score),
+            shown=wording.format_score(shown),
+        )
+    )
+
+
+def _format_score_fraction(terms: pd.DataFrame, tr: Translate) -> str:
+    """The sums metric by metric, or of whole columns where there are too many for a line."""
+    scored = terms.dropna(subset=["weight"])
+    if len(scored) > _MAX_TERMS:
+        above, below = (
+            rf"\sum \text{{{tr(f'methodology.weighted_{name}')}}}" for name in ("points", "maximum")
+        )
+        return rf"\frac{{{above}}}{{{below}}}"
+    points, maximum = (_format_weighted_sum(scored, part) for part in ("points", "maximum"))
+    return rf"\frac{{{points}}}{{{maximum}}}"
+
+
+def _format_weighted_sum(terms: pd.DataFrame, column: str) -> str:
+    """`4 \\cdot 92 + 3 \\cdot 88`: weight times the column, metric by metric."""
+    return " + ".join(
+        rf"{wording.format_weight(weight)} \cdot {value:.4g}"
+        for weight, value in zip(terms["weight"], terms[column], strict=True)
+    )
+
+
+def _draw_terms_table(terms: pd.DataFrame, benchmark: str, tr: Translate) -> None:
+    column_config = st.column_config
+    weighted = terms["weighted_maximum"].astype(float)
+    words = [tr(f"methodology.{name}") for name in ("points", "maximum")]
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "metric": [metric_title(benchmark, metric) for metric in terms["metric"]],
+                "samples": terms["samples"],
+                "points": terms["points"],
+                "maximum": terms["maximum"],
+                "weight": [
+                    tr("methodology.unscored")
+                    if pd.isna(weight)
+                    else f"× {wording.format_weight(weight)}"
+                    for weight in terms["weight"]
+                ],
+                "weighted_points": terms["weighted_points"].astype(float),
+                "weighted_maximum": weighted,
+                "share": 100 * weighted / weighted.sum() if weighted.sum() else None,
+            }
+        ),
+        hide_index=True,
+        placeholder=DASH,
+        height=38 + 35 * len(terms),
+        alt=tr("methodology.terms_alt"),
+        column_config={
+            "metric": column_config.TextColumn(tr("common.metric"), width="medium"),
+            "samples": column_config.NumberColumn(tr("methodology.cases"), width="small"),
+            "points": column_config.NumberColumn(words[0], format="%.4g", width="small"),
+            "maximum": column_config.NumberColumn(words[1], format="%.4g", width="small"),
+            "weight": column_config.TextColumn(
+                tr("methodology.weight"), width=140, alignment="right"
+            ),
+            "weighted_points": column_config.NumberColumn(
+                tr("methodology.weighted_points"), format="%.4g"
+            ),
+            "weighted_maximum": column_config.NumberColumn(
+                tr("methodology.weighted_maximum"), format="%.4g"
+            ),
+            "share": column_config.ProgressColumn(
+                tr("methodology.share"), min_value=0, max_value=100, format="%.0f %%"
+            ),
+        },
+    )
+
+
+# Methodology: how sure a score is, and who is ranked, with what both come to on this board.
+
+
+def draw_interval_rules(row: Row, name: str, settings: Settings, tr: Translate) -> None:
+    """The interval of a score, worked as that of the plain rate of one target."""
+    st.subheader(tr("methodology.sure"), anchor=False)
+    st.markdown(tr("methodology.interval_words"))
+    benchmark, run = next(iter(row.runs.items()))
+    try:
+        spec_and_score = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
+    except EvalboardError:  # told beside the formula of the score
+        return
+    rate = methodology.compute_plain_rate(spec_and_score[1]) if spec_and_score else None
+    if spec_and_score is None or rate is None:
+        return
+    rate_values = {"passed": f"{rate.passed:g}", "samples": rate.samples}
+    st.markdown(tr("methodology.sure_rate", name=format_bold(name), **rate_values))
+    st.latex(_format_wilson(rate))
+    shown = spec_and_score[1].interval
+    if shown is not None:
+        bounds = {"low": f"{shown.low:.1f}", "high": f"{shown.high:.1f}"}
+        st.caption(
+            tr("methodology.sure_weighted", score=f"{spec_and_score[1].score:.1f}", **bounds)
+        )
+
+
+def _format_wilson(rate: Rate) -> str:
+    """Wilson's formula with the numbers of a rate, over two lines."""
+    p, n, z = f"{rate.rate:.3f}", rate.samples, f"{methodology.Z95:.2f}"
+    root = rf"\frac{{{p} \,(1 - {p})}}{{{n}}} + \frac{{{z}^2}}{{4 \cdot {n}^2}}"
+    above = rf"{p} + \frac{{{z}^2}}{{2 \cdot {n}}} \pm {z} \sqrt{{{root}}}"
+    formula = rf"\frac{{{above}}}{{1 + \frac{{{z}^2}}{{{n}}}}}"
+    low, high = rate.interval.low, rate.interval.high
+    return (
+        rf"\begin{{gathered}} {formula} \\[0.6em] = {low:.1f}\,\% \text{{ – }} {high:.1f}\,\%"
+        r" \end{gathered}"
+    )
+
+
+def draw_rank_rules(
+    frame: pd.DataFrame, pair: LeaderComparison | None, titles: Mapping[str, str], tr: Translate
+) -> None:
+    """Rank intervals and ties, with the leader held against its rival; `titles` are the names by
+    identity."""
+    st.subheader(tr("methodology.ranks"), anchor=False)
+    st.markdown(tr("methodology.rank_words"))
+    st.markdown(tr("methodology.tie_words"))
+    if pair is not None:
+        _draw_leader_pair(pair, titles, tr)
+    ranked, groups = frame[frame["status"] == "ranked"], tie_groups(frame)
+    widths = (ranked["high"].astype(float) - ranked["low"].astype(float)).dropna()
+    if len(widths):
+        st.caption(
+            tr(
+                "methodology.sure_here",
+                targets=len(ranked),
+                groups=len(groups),
+                widest=f"{widths.max():.1f}",
+            )
+        )
+
+
+def _draw_leader_pair(pair: LeaderComparison, titles: Mapping[str, str], tr: Translate) -> None:
+    result = pair.result
+    if result.difference is None or result.interval is None:
+        return
+    finding = tr(
+        "methodology.pair",
+        leader=format_bold(titles[pair.leader]),
+        other=format_bold(titles[pair.other]),
+        common=result.common,
+        wins=result.wins,
+        losses=result.losses,
+        ties=result.ties,
+        difference=f"{result.difference:+.1f}",
+        low=f"{result.interval.low:.1f}",
+        high=f"{result.interval.high:.1f}",
+    )
+    differing, fewest = result.wins + result.losses, methodology.FEWEST_DIFFERING
+    if pair.apart:
+        conclusion = tr("methodology.pair.apart")
+    elif differing < fewest:
+        conclusion = tr("methodology.pair.few", differing=differing, fewest=fewest)
+    else:
+        conclusion = tr("methodology.pair.tied")
+    st.markdown(f"{finding} {conclusion}")
+
+
+def draw_standing_rules(frame: pd.DataFrame, tr: Translate) -> None:
+    """What each standing means, and how many targets of this board have it."""
+    st.subheader(tr("methodology.standing"), anchor=False)
+    st.markdown(tr("methodology.standing_words"))
+    counts = methodology.standing_counts(frame)
+    titles = {"ranked": tr("methodology.standing.ranked")}
+    tables.draw_word_table(
+        {
+            tr("methodology.standing.status"): [
+                titles.get(status) or tr(f"ranking.status.{status}") for status in counts
+            ],
+            tr("methodology.outcome_meaning"): [
+                tr(f"methodology.standing.about.{status}") for status in counts
+            ],
+            tr("methodology.standing.here"): [str(count) for count in counts.values()],
+        },
+        tr("methodology.standing_alt"),
+    )

@@ -1,0 +1,256 @@
+"""What is said of a board: what sets it apart, who leads its parts, and why it is empty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.plain_text import DASH
+from evalcore.views import board_titles
+from evalcore.views.board_table import BoardFilter, every_part, find_blocking_fields, shown_parts
+from evalcore.views.boards import Board
+from evalcore.views.comparison_runs import ColumnDifference, RuleDifference
+from evalcore.views.ranking import SUITE
+from evalcore.views.targets import Leader
+from pages.shared import board_view, page_links, ranking_rows, wording
+from pages.shared import board_view as shared
+from pages.shared.board_view import part_title
+from pages.shared.page_links import set_query_param
+from pages.shared.ranking_rows import RankingView
+from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+
+# Why a board stands by itself: what sets it apart from the default one, and from all others.
+
+_MAX_DIFFERENCES = 12  # differences that are listed of a benchmark
+
+
+def draw_board_about(board: Board, by: str) -> None:
+    """The ranking in a sentence or two."""
+    st.caption(
+        board_titles.board_about(
+            board, by, current_language(), lambda title: escape_markdown(title, 200)
+        )
+    )
+
+
+def draw_separation_menu(view: RankingView, base: Board, tr: Translate) -> None:
+    """A button that unfolds why boards are never mixed, and what is peculiar to this one."""
+    menu = st.popover(
+        tr("board.why"),
+        type="tertiary",
+        icon=":material/help:",
+        key="ranking.why",
+        on_change="rerun",
+    )
+    if menu.open:
+        with menu, st.container(width=520):
+            _draw_board_separation(view, base, tr)
+
+
+def _draw_board_separation(view: RankingView, base: Board, tr: Translate) -> None:
+    st.markdown(tr("board.why_about"))
+    if view.board.key == base.key:
+        st.markdown(tr("board.why_default"))
+        return
+    title = escape_markdown(shared.board_title(base), 200)
+    st.markdown(tr("board.why_this", base=title))
+    for separation in ranking_rows.load_rule_differences(view, base):
+        st.markdown(f"**{escape_markdown(shared.benchmark_title(separation.benchmark))}**")
+        if separation.differences:
+            _draw_rule_differences(separation.differences, tr)
+        else:
+            st.markdown(_format_column_pair(separation, tr))
+
+
+def _format_column_pair(separation: ColumnDifference, tr: Translate) -> str:
+    """Both columns in words, where the runs do not declare what sets them apart."""
+    ours = escape_markdown(shared.column_title(separation.base), 200) if separation.base else DASH
+    return tr(
+        "board.why_column",
+        base=ours,
+        other=escape_markdown(shared.column_title(separation.other), 200),
+    )
+
+
+def _draw_rule_differences(differences: Sequence[RuleDifference], tr: Translate) -> None:
+    st.table(
+        {
+            tr("board.rule"): [
+                _format_rule_name(difference.rule, tr)
+                for difference in differences[:_MAX_DIFFERENCES]
+            ],
+            tr("board.default_board"): [
+                _format_board_rule_value(difference.base)
+                for difference in differences[:_MAX_DIFFERENCES]
+            ],
+            tr("board.this_board"): [
+                _format_board_rule_value(difference.other)
+                for difference in differences[:_MAX_DIFFERENCES]
+            ],
+        },
+        border="horizontal",
+    )
+
+
+def _format_rule_name(name: str, tr: Translate) -> str:
+    """A declared rule in words; an option or a weight keeps its own name."""
+    group, dot, own = name.partition(".")
+    return f"{tr(f'board.rule.{group}')}{': ' if dot else ''}{escape_markdown(own)}"
+
+
+def _format_board_rule_value(text: str) -> str:
+    return escape_markdown(to_plain_line(text, 40), 40) if text else DASH
+
+
+# Who leads in each part of a board: cards that lead to the metric and to the target.
+
+_CARD = 190  # pixels, at least
+_MAX_CARDS = 12
+_TABLE = "ranking.leaders"
+_INDENT = "&nbsp;&nbsp;"  # as wide as the space before a link
+
+
+def draw_leaders(
+    leaders: Sequence[Leader], board_filter: BoardFilter, view: RankingView, tr: Translate
+) -> None:
+    """The best ranked target of each benchmark, or of each metric of the one that the board is
+    ranked by."""
+    board, parts = view.board, shown_parts(view.board, board_filter.evidence)
+    if view.order != SUITE and not board_filter.evidence:
+        parts = [part for part in every_part(board) if part.startswith(f"{view.order}/")]
+    shown_leaders = [leader for leader in leaders if leader.part in parts]
+    if not shown_leaders:
+        return
+    st.subheader(tr("ranking.leaders"), anchor=False)
+    if len(shown_leaders) > _MAX_CARDS:
+        _draw_leader_table(shown_leaders, board, tr)
+    else:
+        with st.grid(min_column_width=_CARD):
+            for leader in shown_leaders:
+                _draw_leader_card(leader, board, tr)
+    st.caption(tr("board.leaders_about"))
+
+
+def _draw_leader_card(leader: Leader, board: Board, tr: Translate) -> None:
+    with st.container(border=True, gap=None):
+        st.page_link(
+            page_links.METRICS,
+            label=escape_markdown(part_title(leader.part)),
+            query_params=_build_part_query(leader.part, board),
+        )
+        st.page_link(
+            page_links.TARGET,
+            label=f"**{escape_markdown(leader.name, 40)}**",
+            query_params={"key": leader.identity},
+        )
+        near = (
+            tr("board.leader_near", count=leader.near) if leader.near else tr("board.leader_clear")
+        )
+        st.markdown(f"{_INDENT}**{wording.format_score(leader.score)}** :small[:gray[· {near}]]")
+
+
+def _build_part_query(part: str, board: Board) -> dict[str, str]:
+    """The query parameters of a part on the Metrics page."""
+    benchmark, _, metric = part.partition("/")
+    query = {"suite": board.suite, "board": board.key, "benchmark": benchmark, "metric": metric}
+    return {name: value for name, value in query.items() if value}
+
+
+def _draw_leader_table(leaders: Sequence[Leader], board: Board, tr: Translate) -> None:
+    """A row per part, where cards would fill a screen."""
+    column_config = st.column_config
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "part": [part_title(leader.part) for leader in leaders],
+                "target": [to_plain_line(leader.name, 60) for leader in leaders],
+                "score": [leader.score for leader in leaders],
+                "near": [leader.near for leader in leaders],
+            }
+        ),
+        hide_index=True,
+        width="content",
+        height=38 + 35 * len(leaders),
+        key=f"{_TABLE}.table",
+        alt=tr("ranking.leaders"),
+        column_config={
+            "part": _build_leader_column("part", tr("common.metric"), 210),
+            "target": _build_leader_column("target", tr("common.target"), "medium"),
+            "score": column_config.NumberColumn(tr("common.score"), format="%.1f", width=64),
+            "near": column_config.NumberColumn(
+                tr("board.near"), help=tr("board.leaders_about"), width="small"
+            ),
+        },
+    )
+    for name in ("part", "target"):
+        click = st.session_state.get(f"{_TABLE}.{name}")
+        if click is not None and click["row"] < len(leaders):
+            leader = leaders[click["row"]]
+            if name == "part":
+                st.switch_page(
+                    page_links.METRICS, query_params=_build_part_query(leader.part, board)
+                )
+            st.switch_page(page_links.TARGET, query_params={"key": leader.identity})
+
+
+def _build_leader_column(name: str, label: str, width: int | Literal["medium"]) -> Any:
+    """A column of names that lead somewhere."""
+    return st.column_config.ButtonColumn(
+        label, type="tertiary", alignment="left", width=width, key=f"{_TABLE}.{name}"
+    )
+
+
+# What the Ranking page says where nobody is ranked or nobody is left over, and of which months it
+# speaks.
+
+
+def describe_months(view: RankingView, tr: Translate) -> str:
+    """Of which months the runs are, where they are not of all."""
+    if not view.since and not view.until:
+        return ""
+    key = "as_of" if not view.since else "as_since" if not view.until else "as_between"
+    return tr(f"board.{key}", since=view.since, until=view.until)
+
+
+def draw_nobody_ranked(frame: pd.DataFrame, view: RankingView, tr: Translate) -> None:
+    """Nobody is ranked: in the months that were chosen, in the whole suite, or at all."""
+    if view.since or view.until:
+        st.info(
+            f"{tr('board.nobody_then')} {describe_months(view, tr)}",
+            icon=":material/calendar_month:",
+        )
+        st.button(
+            tr("board.reset"),
+            key="ranking.nobody.reset",
+            on_click=ranking_rows.reset_ranking_filters,
+        )
+    elif view.order == SUITE and (frame["status"] == "not_run").any():
+        st.info(tr("board.nobody_suite"), icon=":material/splitscreen:")
+        with st.container(horizontal=True):
+            for name in view.board.columns:
+                title = tr("board.rank_by", name=escape_markdown(shared.benchmark_title(name)))
+                st.button(
+                    title, key=f"ranking.by.{name}.go", on_click=set_query_param, args=("by", name)
+                )
+    else:
+        board_view.draw_empty_note("ranking.nobody", page_links.LAUNCH, tr)
+
+
+def draw_no_match(
+    everyone: pd.DataFrame, board_filter: BoardFilter, board: Board, tr: Translate
+) -> None:
+    """What to loosen, where the filters leave nobody over."""
+    names = ", ".join(
+        tr(f"board.{field}") for field in find_blocking_fields(everyone, board, board_filter)
+    )
+    with st.container(border=True, horizontal_alignment="center", gap="small"):
+        st.markdown(f"#### {tr('ranking.no_match')}", width="content")
+        st.markdown(tr("board.loosen", names=names), width="content")
+        st.button(
+            tr("board.reset"),
+            key="ranking.empty.reset",
+            on_click=ranking_rows.reset_ranking_filters,
+        )

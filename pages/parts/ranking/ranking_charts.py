@@ -1,0 +1,141 @@
+"""The charts of the Ranking page: scores with intervals and floors, score against what it takes,
+and scores over time. A target has one colour in all of them, as it has on every page."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from evalcore import catalog
+from evalcore.charts import plots
+from evalcore.target_cards import colour_of
+from pages.parts.ranking.ranking_table import PAGE
+from pages.shared import exports, ranking_rows, url_state
+from pages.shared.ranking_rows import RankingRows, RankingView
+from pages.shared.wording import Translate, to_plain_line
+
+_NAME_LENGTH = 40
+_SAVED = ["identity", "score", "low", "high"]
+_MAX_LINES = 8
+#: The unit before the number of what a score can be set against.
+_UNITS = {"cost": "$", "latency": "", "price": "$"}
+
+
+def draw_ranking_charts(
+    rows: RankingRows, floors: dict[str, float], view: RankingView, tr: Translate
+) -> None:
+    """The charts of the ranked that are found."""
+    if rows.ranked.empty:
+        return
+    left, right = st.columns(2, gap="large")
+    with left:
+        _draw_score_bars(rows, floors, tr)
+    with right:
+        _draw_score_against(rows, tr)
+    _draw_score_trend(view, rows.ranked, tr)
+
+
+def _draw_score_bars(rows: RankingRows, floors: dict[str, float], tr: Translate) -> None:
+    """A bar for each of the first ranked targets, with the floors as dashed lines."""
+    st.subheader(tr("ranking.chart"), anchor=False)
+    shown = rows.chart_data.bars
+    exports.draw_chart_frame(
+        plots.build_score_bars(
+            shown,
+            labels={
+                "name": tr("common.target"),
+                "score": tr("common.score"),
+                "interval": tr("ranking.interval"),
+            },
+            floors={
+                tr(f"ranking.floor.{name}", score=f"{score:.1f}"): score
+                for name, score in floors.items()
+                if name in catalog.FLOOR_CONTROLS
+            },
+        ),
+        tr,
+        name="scores",
+        title=tr("ranking.chart"),
+        alt_text=tr("ranking.chart_alt", summary=rows.chart_data.summary),
+        data=lambda: rows.ranked[_SAVED].head(len(shown)),
+    )
+    rest = len(rows.ranked) - len(shown)
+    more = tr("board.bars_more", shown=len(shown), count=rest) if rest else ""
+    st.caption(f"{tr('ranking.chart_about')} {more}")
+
+
+def _draw_score_against(rows: RankingRows, tr: Translate) -> None:
+    """Score against cost, latency or price, by choice, with the number of targets left out."""
+    st.subheader(tr("board.against"), anchor=False)
+    frames_by_axis = rows.chart_data.against
+    if not frames_by_axis:
+        st.caption(tr("ranking.cost_none"))
+        return
+    axis = _select_cost_axis(list(frames_by_axis), tr)
+    shown = frames_by_axis[axis]
+    exports.draw_chart_frame(
+        plots.build_score_cost_chart(
+            shown,
+            labels={
+                "name": tr("common.target"),
+                "score": tr("common.score"),
+                "interval": tr("ranking.interval"),
+                "cost": tr(f"board.axis.{axis}"),
+                "pareto": tr("board.pareto"),
+            },
+            unit=_UNITS[axis],
+        ),
+        tr,
+        name=f"score-against-{axis}",
+        title=f"{tr('board.against')}: {tr(f'board.vs.{axis}')}",
+        alt_text=tr("board.against_alt", what=tr(f"board.vs.{axis}"), count=len(shown)),
+        data=lambda: rows.ranked.loc[shown.index, [*_SAVED, axis]],
+    )
+    omitted = len(rows.ranked) - len(shown)
+    note = tr("board.left_out", count=omitted) if omitted else ""
+    st.caption(f"{tr('board.against_about')} {note}")
+
+
+def _select_cost_axis(axes: list[str], tr: Translate) -> str:
+    """What a score is set against; asked only where there is a choice."""
+    label, first = tr("board.against"), axes[0]
+    if len(axes) == 1:
+        url_state.pin_choice(
+            label, first, page=PAGE, name="vs", title=lambda code: tr(f"board.vs.{code}")
+        )
+        return first
+    return url_state.draw_segments(
+        label, axes, page=PAGE, name="vs", title=lambda code: tr(f"board.vs.{code}")
+    )
+
+
+def _draw_score_trend(view: RankingView, frame: pd.DataFrame, tr: Translate) -> None:
+    """The scores of the first few targets from run to run."""
+    first = frame.head(_MAX_LINES)
+    names = {
+        identity: to_plain_line(name, _NAME_LENGTH)
+        for identity, name in zip(first["identity"], first["name"], strict=True)
+    }
+    history = ranking_rows.load_score_history(view, names)
+    st.subheader(tr("board.trend"), anchor=False)
+    if not history["identity"].duplicated().any():
+        st.caption(tr("board.trend_none"))
+        return
+    exports.draw_chart_frame(
+        plots.build_trend_chart(
+            history,
+            labels={
+                "date": tr("ranking.date"),
+                "score": tr("common.score"),
+                "series": tr("common.target"),
+                "run": tr("board.run"),
+            },
+            colours={name: colour_of(identity) for identity, name in names.items()},
+        ),
+        tr,
+        name="trend",
+        title=tr("board.trend"),
+        alt_text=tr("board.trend_alt", count=len(names)),
+        data=lambda: history[["date", "identity", "score", "low", "high", "run_id"]],
+    )
+    st.caption(tr("board.trend_about", count=len(names)))

@@ -1,0 +1,255 @@
+"""Runs in and out: submit a bundle, export reports, and the state of the copy on the Hub."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+
+import streamlit as st
+
+from evalcore.access import policy
+from evalcore.errors import EvalboardError
+from evalcore.runner.jobs import Job, data_client
+from evalcore.runner.jobs.data_client import BUNDLE_FORM, EXPORT_FORMS, MAX_BUNDLE_BYTES
+from evalcore.settings import Settings
+from evalcore.views import runs
+from evalcore.views.runs import HubSyncStatus, RunRow
+from pages.parts.runs import overview
+from pages.shared import page_links, visitor, wording
+from pages.shared.wording import Translate, escape_markdown, localize_note, to_plain_line
+
+# Hand in a run: the form for a bundle, and what became of those that were handed in.
+
+_EVERY = timedelta(seconds=1)
+_SEEN, _NUMBER = "submit.seen", "submit.number"
+_LEVELS = range(4)
+
+
+def draw_submit_button(settings: Settings, tr: Translate) -> None:
+    """The way to hand in a bundle; not there on a board that nobody can write to."""
+    if not visitor.is_launcher_listed():
+        return
+    denial = visitor.explain_refusal("upload")
+    number = st.session_state.setdefault(_NUMBER, 0)
+    with st.popover(
+        tr("submit.hand_in"),
+        key=f"submit.open.{number}",  # another one, closed and empty, once a bundle is handed in
+        icon=":material/upload_file:",
+        type="tertiary",
+        disabled=bool(denial),
+        help=denial or None,
+    ):
+        if not denial:
+            _draw_submit_form(number, settings, tr)
+
+
+def draw_newest_submission(settings: Settings, tr: Translate) -> None:
+    """The newest submission on the page itself, live while it is under way, until it is put away.
+
+    It is there after the tab was closed, too: the work goes on in a process of its own.
+    """
+    if not visitor.is_action_allowed("upload"):
+        return
+    newest = next(
+        iter(data_client.list_submissions(visitor.current_visitor(), settings, limit=1)), None
+    )
+    if newest is None or st.session_state.get(_SEEN) == newest.name:
+        return
+    running = newest.state == "running"
+    st.fragment(_draw_live_submission, run_every=_EVERY if running else None)(newest, settings, tr)
+
+
+def _draw_live_submission(initial_job: Job, settings: Settings, tr: Translate) -> None:
+    """Drawn anew each second; the whole page once it has ended, since a run has come."""
+    job = initial_job
+    if initial_job.state == "running":
+        jobs = data_client.list_submissions(visitor.current_visitor(), settings, limit=1)
+        job = jobs[0] if jobs else initial_job
+        if job.state != "running":
+            st.rerun()
+    with st.container(border=True):
+        _draw_submission(job, tr)
+        if job.state == "running":
+            if st.button(tr("submit.cancel"), key="submit.cancel", icon=":material/stop:"):
+                _request_cancel(job, settings)
+        elif st.button(tr("submit.dismiss"), key="submit.dismiss", type="tertiary"):
+            st.session_state[_SEEN] = job.name
+            st.rerun()
+
+
+def _request_cancel(job: Job, settings: Settings) -> None:
+    try:
+        data_client.cancel_submission(job.name, visitor.current_visitor(), settings)
+    except EvalboardError as error:
+        st.error(escape_markdown(localize_note(str(error)), 400), icon=":material/error:")
+
+
+def _draw_submit_form(number: int, settings: Settings, tr: Translate) -> None:
+    st.markdown(tr("submit.about"))
+    uploaded = visitor.draw_uploader(
+        tr("submit.file"),
+        types=["zip"],
+        megabytes=MAX_BUNDLE_BYTES >> 20,
+        key=f"submit.file.{number}",
+        explanation=tr("submit.file_help"),
+    )
+    if st.button(
+        tr("submit.send"),
+        key="submit.send",
+        icon=":material/fact_check:",
+        type="primary",
+        disabled=uploaded is None,
+    ):
+        _submit_upload(uploaded, settings)
+    with st.expander(tr("submit.levels"), icon=":material/verified:"):
+        for level in _LEVELS:
+            st.markdown(f"**{tr(f'submit.level.{level}')}** – {tr(f'submit.means.{level}')}")
+    _draw_past_submissions(settings, tr)
+
+
+def _submit_upload(uploaded: object, settings: Settings) -> None:
+    name, content = uploaded.name, uploaded.getvalue()  # type: ignore[attr-defined]
+    try:
+        data_client.submit_bundle(name, content, visitor.current_visitor(), settings)
+    except EvalboardError as error:
+        st.error(escape_markdown(localize_note(str(error)), 400), icon=":material/error:")
+        return
+    st.session_state[_NUMBER] += 1
+    st.rerun()
+
+
+def _draw_past_submissions(settings: Settings, tr: Translate) -> None:
+    """The last submissions, how each ended."""
+    jobs = data_client.list_submissions(visitor.current_visitor(), settings)
+    if not jobs:
+        return
+    st.markdown(f"**{tr('submit.last')}**")
+    for job in jobs:
+        with st.container(border=True):
+            _draw_submission(job, tr)
+
+
+def _draw_submission(job: Job, tr: Translate) -> None:
+    """A submission: its file, when, and how far it is or how it ended."""
+    st.caption(
+        f"{escape_markdown(job.title or job.name)} · {wording.format_timestamp(job.started)}"
+    )
+    if job.state == "running":
+        share = min(job.done / job.total, 1.0) if job.total else 0.0
+        counted = tr("submit.scoring", done=job.done, total=job.total)
+        st.progress(share, text=counted if job.total else tr("submit.checking"))
+    elif job.state == "failed":
+        reason = escape_markdown(localize_note(job.error), 600)
+        st.error(tr("submit.refused", reason=reason), icon=":material/gpp_bad:")
+    elif job.state == "done":
+        _draw_import_result(job, tr)
+    else:
+        st.warning(tr(f"submit.{job.state}"), icon=":material/stop_circle:")
+
+
+def _draw_import_result(job: Job, tr: Translate) -> None:
+    """What came of it, at which level, and where it is shown."""
+    result = job.result
+    new = "known" if result["became"] == "unchanged" else "taken_in"
+    st.success(
+        tr(f"submit.{new}", target=escape_markdown(result["target"])), icon=":material/verified:"
+    )
+    for score in result["scores"]:
+        if score.get("unconfirmed"):  # absent from what was taken in before it was counted
+            reason = escape_markdown(localize_note(score["reason"]), 300)
+            text = tr("datasets.unconfirmed", count=score["unconfirmed"], reason=reason)
+            st.warning(text, icon=":material/rule:")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        overview.draw_level_badges((score["level"] for score in result["scores"]), tr)
+        query = {"key": result["identity"], "board": result["board"]}
+        st.page_link(
+            page_links.TARGET,
+            label=tr("submit.see"),
+            icon=":material/arrow_forward:",
+            query_params=query,
+        )
+        st.page_link(
+            page_links.RANKING,
+            label=tr("submit.see_board"),
+            icon=":material/leaderboard:",
+            query_params={"board": result["board"]},
+        )
+
+
+# What of a finished run can be taken away: reports and the bundle, made when asked for.
+
+_ICONS = {
+    "md": ":material/markdown:",
+    "json": ":material/data_object:",
+    "csv": ":material/csv:",
+    BUNDLE_FORM: ":material/folder_zip:",
+}
+
+
+def list_export_formats(row: RunRow) -> tuple[str, ...]:
+    """Reports of whatever has scores; the bundle of what was run here to its end."""
+    if row.is_active or not row.scores:
+        return ()
+    whole = row.origin == "executed" and row.state == "done"
+    return tuple(form for form in EXPORT_FORMS if form != BUNDLE_FORM or whole)
+
+
+def draw_export_menu(row: RunRow, settings: Settings, tr: Translate) -> None:
+    """The menu; nothing where there is nothing to take away."""
+    forms = list_export_formats(row)
+    if not forms:
+        return
+    acting_visitor = visitor.current_visitor()
+    with st.popover(tr("submit.export"), icon=":material/download:"):
+        for form in forms:
+            st.download_button(
+                tr(f"submit.form.{form}"),
+                partial(data_client.export_run_file, row.run_id, form, acting_visitor, settings),
+                file_name=f"{to_plain_line(row.run_id)}.{EXPORT_FORMS[form].ending}",
+                mime=EXPORT_FORMS[form].mime,
+                icon=_ICONS[form],
+                key=f"runs.file.{form}.{row.run_id}",
+                on_click="ignore",
+                type="tertiary",
+            )
+        st.caption(tr("submit.export_about"))
+        if BUNDLE_FORM in forms:
+            st.caption(tr("submit.bundle_about"))
+
+
+# One line of the Runs page: whether results are kept on the Hub, and what keeps them from it.
+
+
+def draw_hub_status(settings: Settings, tr: Translate) -> None:
+    """Nothing where the settings keep nothing; names and reasons only for who may steer runs."""
+    status = runs.load_hub_status(settings)
+    if status is None:
+        return
+    can_see_details = not policy.explain_denial(settings, visitor.current_visitor(), "steer")
+    repo = escape_markdown(status.repo, 200) if can_see_details else tr("hub.repository")
+    if not status.token:
+        st.warning(tr("hub.no_token", repo=repo), icon=":material/cloud_off:")
+    elif status.problem:
+        reason = f"  \n:small[{escape_markdown(status.problem, 300)}]" if can_see_details else ""
+        st.warning(tr("hub.problem", repo=repo) + reason, icon=":material/cloud_off:")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if status.token and not status.problem:
+            _draw_sync_time(status, repo, tr)
+        if status.held:
+            _draw_withheld_runs(status, can_see_details, tr)
+
+
+def _draw_sync_time(status: HubSyncStatus, repo: str, tr: Translate) -> None:
+    sent_time = wording.format_timestamp(status.sent_at)
+    name = "sent" if status.sent_at else "waiting"
+    icon = ":material/cloud_done:" if status.sent_at else ":material/cloud:"
+    st.caption(f"{icon} {tr(f'hub.{name}', repo=repo, when=sent_time)}", width="content")
+
+
+def _draw_withheld_runs(status: HubSyncStatus, can_see_details: bool, tr: Translate) -> None:
+    line = tr("hub.held", count=len(status.held))
+    if not can_see_details:
+        st.caption(f":material/lock: {line}", width="content")
+        return
+    with st.popover(line, icon=":material/lock:", type="tertiary"):
+        st.text("\n".join(f"{run}: {reason}" for run, reason in status.held.items()))

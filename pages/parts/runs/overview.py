@@ -1,0 +1,463 @@
+"""The table of all runs, one run in full, and what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.catalog import benchmark_cards, localize_text
+from evalcore.errors import EvalboardError
+from evalcore.i18n import lookup_text
+from evalcore.plain_text import DASH
+from evalcore.runner import client
+from evalcore.settings import Settings
+from evalcore.views import boards, runs, stored_boards
+from evalcore.views.comparison import RunPair
+from evalcore.views.reproduce import ModelCard
+from evalcore.views.runs import RunRow
+from pages.shared import display_names, page_links, run_facts, url_state, visitor, wording
+from pages.shared.board_view import benchmark_title
+from pages.shared.wording import (
+    Translate,
+    current_language,
+    escape_markdown,
+    localize_note,
+    to_plain_line,
+)
+
+# How well a run is vouched for: badges of the levels of evidence behind its scores.
+
+_COLOURS = {0: "orange", 1: "green", 2: "blue", 3: "gray"}
+RUN_HERE = 3
+
+
+def draw_level_badges(levels: Iterable[int], tr: Translate) -> None:
+    """A badge per level, the lowest first."""
+    for level in sorted(set(levels)):
+        st.badge(tr(f"submit.level.{level}"), color=_COLOURS.get(level, "gray"))  # type: ignore[arg-type]
+
+
+def format_levels(levels: Iterable[int], tr: Translate) -> str:
+    """The levels of a run in words, for a cell of a table."""
+    return ", ".join(tr(f"submit.level.{level}") for level in sorted(set(levels)))
+
+
+# The table of all runs, a page of it at a time; choosing a row puts the run into the URL.
+
+_TABLE, _SHOWN, _PAGER = "runs.table", "runs.shown", "runs.pager"
+_PAGE = 100  # runs
+#: A sign beside the word, so that a state is seen at a glance and not by colour alone.
+SIGNS: dict[str, str] = {
+    "planned": "○",
+    "running": "▶",
+    "done": "✓",
+    "incomplete": "◐",
+    "cancelled": "■",
+    "interrupted": "‖",
+    "broken": "✕",
+}
+
+
+def draw_run_list(all_rows: Sequence[RunRow], chosen: str, tr: Translate) -> None:
+    """The table, newest first; where there are many runs, the page that holds the `chosen` one and
+    a search."""
+    rows = all_rows if len(all_rows) <= _PAGE else _select_list_page(all_rows, chosen, tr)
+    st.session_state[_SHOWN] = [row.run_id for row in rows]
+    st.dataframe(
+        _build_run_list_table(rows, tr),
+        key=_TABLE,
+        hide_index=True,
+        height=min(38 + 35 * len(rows), 320),
+        on_select=_choose_run,
+        selection_mode="single-row",
+        placeholder=DASH,
+        column_config={
+            "progress": st.column_config.ProgressColumn(
+                tr("runs.progress"), format="%d%%", min_value=0, max_value=100, width="small"
+            ),
+            "state": st.column_config.TextColumn(tr("runs.state")),
+            "target": st.column_config.TextColumn(tr("common.target")),
+            "benchmarks": st.column_config.TextColumn(tr("common.benchmark"), width=250),
+            "score": st.column_config.NumberColumn(
+                tr("common.score"), format="%.1f", width="small"
+            ),
+            "started": st.column_config.TextColumn(tr("runs.started")),
+            "run": st.column_config.TextColumn(tr("runs.run")),
+            "level": st.column_config.TextColumn(tr("submit.evidence")),
+        },
+        alt=tr("runs.list_alt"),
+    )
+
+
+def _select_list_page(all_rows: Sequence[RunRow], chosen: str, tr: Translate) -> Sequence[RunRow]:
+    """What the search finds, a page of it: first that of the chosen run, then wherever a person
+    turns to, until they choose or search anew."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = url_state.draw_search(
+            tr("ranking.search"),
+            page="runs",
+            name="q",
+            placeholder=tr("runs.search_hint"),
+            width=260,
+        )
+        matches = runs.filter_run_rows(all_rows, text)
+        st.caption(tr("runs.found", count=len(matches), total=len(all_rows)), width="content")
+        if len(matches) <= _PAGE:
+            return matches
+        st.space("stretch")
+        position = next((n for n, row in enumerate(matches) if row.run_id == chosen), 0)
+        number = st.pagination(
+            -(-len(matches) // _PAGE),
+            default=1 + position // _PAGE,
+            key=f"{_PAGER}.{chosen}.{text}",
+        )
+    return matches[(number - 1) * _PAGE : number * _PAGE]
+
+
+def _build_run_list_table(rows: Sequence[RunRow], tr: Translate) -> pd.DataFrame:
+    rows_by_benchmarks = {row.benchmarks: row for row in rows}  # a few, each of many runs
+    titles = {
+        benchmarks: format_benchmark_titles(row) for benchmarks, row in rows_by_benchmarks.items()
+    }
+    named = display_names.resolve_target_names(
+        {row.target.identity: row.target.key for row in rows}
+    )
+    table = pd.DataFrame(
+        {
+            "state": [f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}" for row in rows],
+            "target": [to_plain_line(named[row.target.identity]) for row in rows],
+            "benchmarks": [titles[row.benchmarks] for row in rows],
+            "progress": [int(row.fraction * 100) for row in rows],
+            "score": pd.Series([row.measured_score for row in rows], dtype="float64"),
+            "started": [wording.format_timestamp(row.created_at) for row in rows],
+            "run": [row.run_id for row in rows],
+        }
+    )
+    if any(row.levels for row in rows):
+        run_here = (RUN_HERE,)
+        named = [row.levels or run_here * (row.origin == "executed") for row in rows]
+        table["level"] = [format_levels(levels, tr) for levels in named]
+    return table
+
+
+def format_benchmark_titles(row: RunRow) -> str:
+    """The benchmarks of a run by title, or by key where this installation has no card for one."""
+    cards, language = benchmark_cards(), current_language()
+    titles = [
+        localize_text(cards[key].title, language) if key in cards else to_plain_line(key)
+        for key in row.benchmarks
+    ]
+    return ", ".join(titles)
+
+
+def _choose_run() -> None:
+    """The row that was clicked, as the run of the page: by id, since rows move as runs come."""
+    chosen = st.session_state[_TABLE]["selection"]["rows"]
+    shown = st.session_state.get(_SHOWN, [])
+    if chosen and chosen[0] < len(shown):
+        st.query_params["run"] = shown[chosen[0]]
+
+
+# One run in full: state, progress, what it takes, what went wrong, what it scored.
+
+_SEEN_AT_ONCE = 20  # rows of a ranking
+
+STATE_COLOURS = {
+    "planned": "gray",
+    "running": "blue",
+    "done": "green",
+    "incomplete": "orange",
+    "cancelled": "gray",
+    "interrupted": "orange",
+    "broken": "red",
+}
+OUTCOME_COLOURS = {
+    "passed": "green",
+    "failed": "red",
+    "not_executed": "gray",
+    "target_error": "orange",
+    "judge_error": "orange",
+    "environment_error": "orange",
+    "missing": "gray",
+}
+
+
+def draw_run_detail(
+    row: RunRow, tr: Translate, card: ModelCard | None = None, pair: RunPair | None = None
+) -> None:
+    """Everything but the actions; `card` is of a local model, `pair` the comparison it is in."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.subheader(escape_markdown(_format_run_name(row)), anchor=False, width="content")
+        st.badge(
+            f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}",
+            color=STATE_COLOURS[row.state],  # type: ignore[arg-type]
+        )
+        draw_level_badges(row.levels, tr)
+    if row.state == "broken":
+        st.error(
+            tr("runs.broken", reason=escape_markdown(row.problem, 600)),
+            icon=":material/broken_image:",
+        )
+        return
+    about = [
+        escape_markdown(format_benchmark_titles(row), 200),
+        escape_markdown(row.run_id),
+        _describe_run_state(row, pair, tr),
+    ]
+    st.caption(" · ".join(about))
+    st.progress(row.fraction, text=_format_progress_text(row, tr))
+    if row.message and not (card is not None and row.phase == "running"):  # told in figures below
+        _draw_worker_message(row)
+    _draw_outcome_badges(row, tr)
+    _draw_run_measures(row, tr)
+    if card is not None:
+        run_facts.draw_live_model(card, is_active=row.state == "running", tr=tr)
+    _draw_run_errors(row, tr)
+    if row.scores and not row.complete:
+        st.caption(tr("runs.not_ranked"))
+
+
+def _format_run_name(row: RunRow) -> str:
+    target = row.target
+    return (
+        display_names.resolve_target_name(target.identity, target.key)
+        if target.identity
+        else row.run_id
+    )
+
+
+def _describe_run_state(row: RunRow, pair: RunPair | None, tr: Translate) -> str:
+    """The state in a sentence; the second of two local models waits for the first."""
+    waits = row.state == "planned" and pair is not None and pair.second.run_id == row.run_id
+    return tr("runs.about.waiting" if waits else f"runs.about.{row.state}")
+
+
+def _draw_worker_message(row: RunRow) -> None:
+    """What the worker said last: a sign of life while it runs, the reason where it stopped."""
+    message = escape_markdown(localize_note(row.message), 600)
+    if row.state == "running":
+        st.caption(f":material/terminal: {message}")
+    elif row.state in ("incomplete", "interrupted") and not row.scores:
+        st.error(message, icon=":material/error:")
+    elif row.state != "done":
+        st.caption(message)
+
+
+def draw_worker_log(text: str, tr: Translate) -> None:
+    """What the worker printed at last: where to look when it ended before its run."""
+    if text.strip():
+        with st.expander(tr("runs.log"), icon=":material/notes:"):
+            st.code(text, language=None, wrap_lines=True, height=240)
+
+
+def _format_progress_text(row: RunRow, tr: Translate) -> str:
+    text = tr("runs.counted", scored=f"{row.scored:,}", total=f"{row.total:,}")
+    phase = lookup_text(f"runs.phase.{row.phase}", current_language())
+    return f"{text} · {phase}" if phase and row.is_active else text
+
+
+def _draw_run_measures(row: RunRow, tr: Translate) -> None:
+    several = len(row.scores) > 1
+    scores = [
+        (benchmark_title(key) if several else tr("common.score"), wording.format_score(score))
+        for key, score in row.scores.items()
+    ]
+    if row.is_active:
+        time = [
+            ("runs.rate", tr("runs.rate_value", rate=f"{row.rate:.1f}")),
+            ("runs.eta", wording.format_duration(row.eta, tr)),
+        ]
+    else:
+        time = [("runs.wall", wording.format_duration(row.wall, tr))]
+    cells = [
+        *time,
+        ("runs.requests", wording.format_count(row.requests, tr)),
+        *wording.build_usage_cells(row.input_tokens, row.output_tokens, row.cost, tr),
+    ]
+    with st.container(horizontal=True, gap="medium"):
+        titled_cells = [(tr(key), value) for key, value in cells]
+        for title, value in [*(() if row.is_active else scores), *titled_cells]:
+            st.metric(title, value, width="content")
+    if source := wording.format_cost_sources(row.cost_sources, tr):
+        st.caption(source)
+    if row.is_active and row.limit:
+        st.caption(tr("runs.width", open=row.in_flight, limit=row.limit, refused=row.refused))
+
+
+def _draw_outcome_badges(row: RunRow, tr: Translate) -> None:
+    counted = {name: row.outcomes[name] for name in OUTCOME_COLOURS if row.outcomes.get(name)}
+    if not counted:
+        return
+    with st.container(horizontal=True):
+        for name, count in counted.items():
+            st.badge(
+                f"{tr(f'common.outcome.{name}')} {count:,}",
+                color=OUTCOME_COLOURS[name],  # type: ignore[arg-type]
+            )
+
+
+def _draw_run_errors(row: RunRow, tr: Translate) -> None:
+    if not row.errors:
+        return
+    st.markdown(f"**{tr('runs.errors')}**")
+    kinds = sorted(row.errors.items(), key=lambda item: -item[1])
+    table = pd.DataFrame(
+        {
+            tr("runs.error_kind"): [
+                lookup_text(f"common.error.{k}", current_language()) or k for k, _ in kinds
+            ],
+            tr("runs.error_count"): [count for _, count in kinds],
+        }
+    )
+    st.dataframe(table, hide_index=True, width="content")
+    st.caption(tr("runs.errors_note"))
+
+
+def draw_run_links(row: RunRow, settings: Settings, tr: Translate) -> None:
+    """From a run with a score on to what it means: its target, and the board that it is on."""
+    if row.scores:
+        st.page_link(
+            page_links.TARGET,
+            label=tr("runs.see_target"),
+            icon=":material/arrow_forward:",
+            query_params={"key": row.target.identity},
+        )
+        st.page_link(
+            page_links.RANKING,
+            label=tr("runs.see_ranking"),
+            icon=":material/leaderboard:",
+            query_params=_build_run_ranking_query(row, settings),
+        )
+
+
+def _build_run_ranking_query(row: RunRow, settings: Settings) -> dict[str, str]:
+    """The ranking that shows the run, narrowed to its target where there are too many rows to see
+    it among them; that of the default board for a run that is on none."""
+    try:
+        headers = stored_boards.load_run_headers(settings)
+        shown_on = stored_boards.find_run_board(headers, row.run_id)
+    except EvalboardError:
+        return {}
+    if shown_on is None:
+        return {}
+    board, by = shown_on
+    crowded = len(boards.list_board_rows(headers, board)) > _SEEN_AT_ONCE
+    return page_links.build_ranking_query(board, by, row.target.identity if crowded else "")
+
+
+# What can be done with a run, by its state, and taking back a deletion.
+
+_DELETED, _MESSAGE = "runs.deleted", "runs.said"
+#: The actions offered in each state, in the order of their buttons.
+ACTIONS_BY_STATE: dict[str, tuple[str, ...]] = {
+    "planned": ("cancel", "resume", "delete"),
+    "running": ("cancel",),
+    "done": ("rescore", "delete"),
+    "incomplete": ("resume", "rescore", "delete"),
+    "cancelled": ("resume", "rescore", "delete"),
+    "interrupted": ("resume", "delete"),
+    "broken": ("delete",),
+}
+_ICONS = {
+    "cancel": ":material/stop_circle:",
+    "resume": ":material/play_arrow:",
+    "rescore": ":material/rule:",
+    "delete": ":material/delete:",
+}
+
+
+def list_run_actions(row: RunRow) -> tuple[str, ...]:
+    """The actions for a run: none on one that comes with the project, no rescoring of imports."""
+    if not row.own:
+        return ()
+    names = ACTIONS_BY_STATE[row.state]
+    return names if row.origin == "executed" else tuple(n for n in names if n == "delete")
+
+
+def draw_run_actions(row: RunRow, settings: Settings, tr: Translate) -> None:
+    """The buttons; resuming asks first for the keys that nobody has set."""
+    denial = visitor.explain_refusal("steer") or visitor.explain_refusal("launch")
+    names = () if denial else list_run_actions(row)
+    missing = _ask_for_missing_keys(row, settings, tr) if "resume" in names else []
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        draw_run_links(row, settings, tr)
+        for name in names:
+            if st.button(
+                tr(f"runs.do.{name}"),
+                key=f"runs.do.{name}.{row.run_id}",  # a late click never hits another run
+                icon=_ICONS[name],
+                type="primary" if name == "resume" else "secondary",
+                disabled=name == "resume" and bool(missing),
+            ):
+                _perform_run_action(name, row, settings, tr)
+    if not row.own:
+        st.caption(tr("runs.read_only"))
+    elif denial and visitor.is_launcher_listed():
+        st.caption(f":material/lock: {escape_markdown(denial, 300)}")
+
+
+def _ask_for_missing_keys(row: RunRow, settings: Settings, tr: Translate) -> list[str]:
+    try:
+        target = runs.load_run_target(settings.run_roots, row.run_id)
+        names = client.missing_keys(target.key, target.options, settings)
+    except EvalboardError as error:
+        st.warning(escape_markdown(error, 400), icon=":material/key_off:")
+        return []
+    visitor.ask_for_keys(names, tr)
+    return visitor.list_missing_keys(names)
+
+
+def _perform_run_action(name: str, row: RunRow, settings: Settings, tr: Translate) -> None:
+    acting_visitor = visitor.current_visitor()
+    calls: dict[str, Callable[[], object]] = {
+        "cancel": lambda: client.cancel_run(row.run_id, settings, visitor=acting_visitor),
+        "resume": lambda: client.resume_run(
+            row.run_id, visitor.collect_typed_keys(), settings, visitor=acting_visitor
+        ),
+        "rescore": lambda: client.rescore_run(row.run_id, settings, visitor=acting_visitor),
+        "delete": lambda: client.delete_run(row.run_id, settings, visitor=acting_visitor),
+    }
+    try:
+        with st.spinner(tr(f"runs.busy.{name}")):
+            calls[name]()
+            runs.clear_run_cache()
+    except EvalboardError as error:
+        st.error(escape_markdown(localize_note(str(error)), 600), icon=":material/error:")
+        return
+    st.session_state[_MESSAGE] = tr(f"runs.did.{name}")
+    if name == "delete":
+        st.session_state[_DELETED] = row.run_id
+        page_links.set_query_param("run", None)
+    st.rerun()
+
+
+def draw_action_message(settings: Settings, tr: Translate) -> None:
+    """Say once what was done; a deletion stays to be taken back until the page is left."""
+    message = st.session_state.pop(_MESSAGE, None)
+    if message:
+        st.toast(message, icon=":material/check:")
+    deleted = st.session_state.get(_DELETED)
+    if not deleted:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", border=True):
+        st.markdown(tr("runs.deleted", run=escape_markdown(deleted)))
+        if st.button(tr("runs.undo"), icon=":material/undo:", key="runs.do.undo"):
+            _undo_delete(deleted, settings, tr)
+        if st.button(tr("runs.dismiss"), key="runs.do.dismiss", type="tertiary"):
+            st.session_state.pop(_DELETED)
+            st.rerun()
+
+
+def _undo_delete(run: str, settings: Settings, tr: Translate) -> None:
+    try:
+        client.restore_run(run, settings, visitor=visitor.current_visitor())
+        runs.clear_run_cache()
+    except EvalboardError as error:
+        st.error(escape_markdown(error, 600), icon=":material/error:")
+        return
+    st.session_state.pop(_DELETED)
+    st.session_state[_MESSAGE] = tr("runs.did.restore")
+    page_links.set_query_param("run", run)
+    st.rerun()

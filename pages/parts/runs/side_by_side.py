@@ -1,0 +1,253 @@
+"""Two runs side by side: the difference with its doubt, who won which case, and links to each.
+
+A run that was started for a comparison shows it by itself; any other may be set against a run that
+was asked the same, by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from itertools import islice
+from typing import NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.errors import EvalboardError
+from evalcore.plain_text import DASH
+from evalcore.settings import Settings
+from evalcore.views import comparison
+from evalcore.views.comparison import PairedScores, RunPair
+from evalcore.views.runs import RunRow, RunRows
+from pages.shared import display_names, page_links, url_state, wording
+from pages.shared.board_view import benchmark_title, metric_title
+from pages.shared.page_links import CaseLink
+from pages.shared.wording import Translate, escape_markdown, to_plain_line
+
+_LISTED = 1_000  # runs to choose from, the newest; all of them would be sent to every visitor
+_CASES = 200  # shown; more than that nobody reads in a row
+_OPEN = "runs.comparison.open"
+_ALPHA = 0.05  # of p
+
+
+class _Partner(NamedTuple):
+    """A run to be set against another, as it stands in the list."""
+
+    row: RunRow
+    label: str
+
+
+def draw_run_comparison(
+    row: RunRow, rows: RunRows, pair: RunPair | None, settings: Settings, tr: Translate
+) -> None:
+    """The comparison of `row`, where it has a partner or could be given one."""
+    if pair is None:
+        pair = _select_partner(row, rows, tr)
+        if pair is None:
+            return
+    with st.container(border=True):
+        st.subheader(tr("runs.comparison"), anchor=False)
+        st.caption(tr("runs.comparison_about"))
+        _draw_pair_sides(pair, tr)
+        if not (pair.first.scores and pair.second.scores) or (
+            pair.first.is_active or pair.second.is_active
+        ):
+            st.info(tr("runs.comparison_waits"), icon=":material/hourglass_empty:")
+            return
+        _draw_pair_result(pair, settings, tr)
+
+
+def _select_partner(row: RunRow, rows: RunRows, tr: Translate) -> RunPair | None:
+    """A partner chosen among the finished runs with a benchmark in common; kept in the URL."""
+    if not row.scores or row.is_active:
+        return None
+    requested, shared = st.query_params.get("with", ""), frozenset(row.benchmarks)
+    key = (shared, display_names.compute_names_version())
+    candidates = rows.cache.get(key, lambda: _label_partners(rows, shared))
+    requested_partner = (
+        _label_partners([candidate for candidate in rows if candidate.run_id == requested], shared)
+        if requested
+        else {}
+    )
+    partners = (
+        (run, candidate)
+        for run, candidate in (requested_partner | candidates).items()
+        if run != row.run_id
+    )
+    others = dict(islice(partners, _LISTED))
+    if not others:
+        return None
+    labels = {run: candidate.label for run, candidate in others.items()}
+    options = ["", *others]
+    if requested and requested not in options:
+        url_state.warn_unknown_choice(requested, tr("runs.compare_with"), tr("runs.compare_none"))
+    chosen = st.selectbox(
+        tr("runs.compare_with"),
+        options,
+        index=options.index(requested) if requested in options else 0,
+        format_func={"": tr("runs.compare_none"), **labels}.__getitem__,
+        key=f"runs.with.{row.run_id}",
+    )
+    page_links.set_query_param("with", chosen)
+    return RunPair(others[chosen].row, row) if chosen else None
+
+
+def _label_partners(rows: Iterable[RunRow], shared: Set[str]) -> dict[str, _Partner]:
+    """The newest finished runs with a benchmark in common, by id."""
+    partners = (row for row in rows if row.scores and not shared.isdisjoint(row.benchmarks))
+    newest = list(islice(partners, _LISTED + 1))  # one of them may be the run itself
+    target_names = display_names.resolve_target_names(
+        {row.target.identity: row.target.key for row in newest}
+    )
+    return {
+        row.run_id: _Partner(
+            row, f"{to_plain_line(target_names[row.target.identity])} · {row.run_id}"
+        )
+        for row in newest
+    }
+
+
+def _draw_pair_sides(pair: RunPair, tr: Translate) -> None:
+    """Both runs by name and state, each with a way to it."""
+    columns = st.columns(2)
+    for column, side, run in zip(
+        columns, ("first", "second"), (pair.first, pair.second), strict=True
+    ):
+        with column:
+            st.caption(tr(f"runs.side.{side}"))
+            st.page_link(
+                page_links.RUNS,
+                label=escape_markdown(
+                    display_names.resolve_target_name(run.target.identity, run.target.key), 100
+                ),
+                icon=":material/arrow_forward:",
+                query_params={"run": run.run_id},
+            )
+            options = [f"{name} = {value}" for name, value in run.target.options.items()]
+            facts = [*options, run.run_id, tr(f"common.state.{run.state}")]
+            st.caption(escape_markdown(" · ".join(facts), 300))
+
+
+def _draw_pair_result(pair: RunPair, settings: Settings, tr: Translate) -> None:
+    first, second = pair.first.run_id, pair.second.run_id
+    try:
+        key = comparison.compute_pair_signature(settings.run_roots, first, second)
+        cases, results = _compute_comparison(settings, first, second, key)
+    except EvalboardError as error:
+        st.warning(
+            tr("runs.comparison_broken", reason=escape_markdown(error, 400)),
+            icon=":material/error:",
+        )
+        return
+    if not results:
+        st.warning(tr("runs.comparison_nothing"), icon=":material/rule:")
+        return
+    for compared in sorted(
+        results, key=lambda compared: pair.first.benchmarks.index(compared.benchmark)
+    ):
+        _draw_benchmark_result(compared, tr, show_title=len(results) > 1)
+    if not (pair.first.complete and pair.second.complete):
+        st.caption(tr("runs.comparison_incomplete"))
+    _draw_differing_table(comparison.find_differing_cases(cases), pair, tr)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _compute_comparison(
+    _settings: Settings, first: str, second: str, signature: str
+) -> tuple[pd.DataFrame, list[PairedScores]]:
+    """Once for each state of the two folders: the page may be drawn every second."""
+    cases = comparison.load_common_cases(_settings.run_roots, first, second)
+    return cases, comparison.compare_benchmarks(cases)
+
+
+def _draw_benchmark_result(compared: PairedScores, tr: Translate, *, show_title: bool) -> None:
+    if show_title:
+        st.markdown(f"**{escape_markdown(benchmark_title(compared.benchmark))}**")
+    result = compared.result
+    interval = result.interval
+    span = DASH if interval is None else f"{interval.low:+.1f} … {interval.high:+.1f}"
+    cells = [
+        ("runs.side.first", wording.format_score(compared.first)),
+        ("runs.side.second", wording.format_score(compared.second)),
+        ("runs.difference", DASH if result.difference is None else f"{result.difference:+.1f}"),
+        ("runs.interval", span),
+        ("runs.p", "< 0.001" if result.p < 0.001 else f"{result.p:.3f}"),
+    ]
+    with st.container(horizontal=True, gap="medium"):
+        for key, value in cells:
+            st.metric(tr(key), value, width="content")
+    with st.container(horizontal=True):
+        st.badge(tr("runs.won", count=result.wins), color="green")
+        st.badge(tr("runs.lost", count=result.losses), color="red")
+        st.badge(tr("runs.tied", count=result.ties), color="gray")
+    st.caption(
+        f"{_format_run_verdict(compared, tr)} {tr(f'runs.test.{result.test}', count=result.common)}"
+    )
+
+
+def _format_run_verdict(compared: PairedScores, tr: Translate) -> str:
+    """The difference in words, never more than the numbers bear."""
+    if compared.result.wins == compared.result.losses == 0:
+        return tr("runs.verdict.equal")
+    if compared.result.p >= _ALPHA:
+        return tr("runs.verdict.open")
+    ahead = (compared.result.difference or 0) > 0
+    return tr("runs.verdict.second" if ahead else "runs.verdict.first")
+
+
+def _draw_differing_table(table: pd.DataFrame, pair: RunPair, tr: Translate) -> None:
+    """The cases on which they differ; a click on a score opens the case in that run."""
+    if table.empty:
+        return
+    st.markdown(f"**{tr('runs.differing', count=len(table))}**")
+    st.caption(tr("runs.open_case"))
+    shown = table.head(_CASES)
+    displayed = pd.DataFrame(
+        {
+            "case": [to_plain_line(case, 40) for case in shown["id"]],
+            "first": [_format_score_cell(score) for score in shown["first"]],
+            "second": [_format_score_cell(score) for score in shown["second"]],
+            "metric": [
+                metric_title(benchmark, metric)
+                for benchmark, metric in zip(shown["benchmark"], shown["metric"], strict=True)
+            ],
+            "weight": shown["weight"],
+        }
+    )
+    column_config = st.column_config
+    opens = {"alignment": "left", "help": tr("runs.open_case")}
+    st.dataframe(
+        displayed,
+        hide_index=True,
+        height=min(38 + 35 * len(displayed), 388),
+        key=f"{_OPEN}.table",
+        alt=tr("runs.differing_alt"),
+        column_config={
+            "case": column_config.TextColumn(tr("runs.case"), pinned=True),
+            "metric": column_config.TextColumn(tr("common.metric")),
+            "weight": column_config.NumberColumn(tr("runs.weight"), format="%.3g", width="small"),
+            "first": column_config.ButtonColumn(
+                tr("runs.side.first"), type="tertiary", key=f"{_OPEN}.first", **opens
+            ),
+            "second": column_config.ButtonColumn(
+                tr("runs.side.second"), type="tertiary", key=f"{_OPEN}.second", **opens
+            ),
+        },
+    )
+    if len(table) > len(shown):
+        st.caption(tr("runs.differing_more", count=len(table) - len(shown)))
+    for side, run in (("first", pair.first), ("second", pair.second)):
+        click = st.session_state.get(f"{_OPEN}.{side}")
+        if click is not None and click["row"] < len(shown):
+            _open_case_page(shown.iloc[click["row"]], run)
+
+
+def _format_score_cell(score: float) -> str:
+    """A sign and a number: the outcome is not told by colour alone."""
+    sign = "✓" if score == 1 else "✕" if score == 0 else "◐"
+    return f"{sign} {score:.2g}"
+
+
+def _open_case_page(case: pd.Series, run: RunRow) -> None:
+    link = CaseLink(run.run_id, case["benchmark"], case["metric"], case["id"])
+    st.switch_page(page_links.CASE, query_params=link.query_params)

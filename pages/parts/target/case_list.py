@@ -1,0 +1,442 @@
+"""The cases of a target: filtered, by cause of failure, and over its runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.catalog import benchmark_cards
+from evalcore.charts import plots
+from evalcore.errors import EvalboardError
+from evalcore.i18n import lookup_text
+from evalcore.plain_text import DASH
+from evalcore.records import content_hash
+from evalcore.settings import Settings
+from evalcore.views import target_scores, targets
+from evalcore.views.board_titles import DIALECT_TITLES
+from evalcore.views.boards import Board, Row
+from evalcore.views.cases import MISSING, CaseFilter, case_page
+from evalcore.views.stored_boards import Headers
+from evalcore.views.targets import OUTCOMES
+from pages.parts.target import profile
+from pages.shared import exports, page_links, url_state, wording
+from pages.shared.board_view import benchmark_title, cost_format, describe_score, metric_title
+from pages.shared.evidence import cause_title
+from pages.shared.page_links import CaseLink
+from pages.shared.wording import (
+    Translate,
+    current_language,
+    escape_markdown,
+    localize_note,
+    to_plain_line,
+)
+
+# The cases of a target: filters, one page of a table, and the way to each case.
+
+_PAGE = "target"
+_CASES, _PAGER = 25, "p"  # of a page, and the name of its number in the URL
+_OPENED_CASE_KEY = "target.open_case"
+_DIFFICULTIES = ("1", "2", "3")
+#: A sign beside the word, so that an outcome is not told by its colour alone.
+_SIGNS = {"passed": "✓", "failed": "✕"}
+#: Name, codes, their titles and the width of a filter.
+_FilterField = tuple[str, Sequence[str], Callable[[str], str], int]
+
+
+def draw_target_cases(
+    settings: Settings, run: str, benchmark: str, tr: Translate, causes: Sequence[str] = ()
+) -> None:
+    """The cases of one benchmark of a run; with `causes` only those that failed, by these."""
+    try:
+        reasons = list(
+            target_scores.count_failure_reasons(settings.run_roots, run, benchmark)["why"]
+        )
+        case_filter = _draw_case_filters(benchmark, causes or reasons, tr, failed=bool(causes))
+        number = url_state.read_page_number(
+            page=_PAGE, name=_PAGER, list_signature=content_hash([run, case_filter])
+        )
+        cases, count = _load_case_page(settings, run, case_filter, number)
+        if count and cases.empty:  # a link from when there were more
+            number = -(-count // _CASES)
+            cases, count = _load_case_page(settings, run, case_filter, number)
+    except EvalboardError as error:
+        st.warning(
+            tr("target.cases_broken", reason=escape_markdown(error, 400)), icon=":material/error:"
+        )
+        return
+    if not count:
+        st.caption(tr("target.found_none"))
+        return
+    _draw_cases_table(cases, run, benchmark, case_filter, tr)
+    first = _CASES * (number - 1) + 1
+    with st.container(horizontal=True, vertical_alignment="center"):
+        last = first + len(cases) - 1
+        st.caption(tr("target.found", count=count, first=first, last=last), width="content")
+        st.page_link(  # the names in the table answer to no key
+            page_links.CASE,
+            label=tr("common.one_by_one"),
+            icon=":material/arrow_forward:",
+            query_params=_build_case_link(cases.iloc[0], run, benchmark, case_filter).query_params,
+        )
+        st.space("stretch")
+        url_state.draw_pagination(number, -(-count // _CASES), page=_PAGE, name=_PAGER)
+
+
+def _load_case_page(
+    settings: Settings, run: str, case_filter: CaseFilter, number: int
+) -> tuple[pd.DataFrame, int]:
+    return case_page(
+        settings.run_roots,
+        run,
+        case_filter,
+        offset=_CASES * (number - 1),
+        limit=_CASES,
+        show_gated=settings.show_gated,
+    )
+
+
+def _build_filter_fields(
+    benchmark: str, reasons: Sequence[str], tr: Translate, *, failed: bool
+) -> list[_FilterField]:
+    """What cases are filtered by; where only `failed` ones are shown, by no outcome."""
+    card = benchmark_cards().get(benchmark)
+    metric_keys = [metric_field.key for metric_field in card.metrics] if card else []
+    outcomes = [*OUTCOMES, MISSING]
+    reason_field: _FilterField = ("cause", reasons, cause_title, 200)
+    outcome_field: _FilterField = ("outcome", outcomes, lambda code: outcome_title(code, tr), 170)
+    metric_field: _FilterField = (
+        "metric",
+        metric_keys,
+        lambda code: metric_title(benchmark, code),
+        200,
+    )
+    difficulty_field: _FilterField = ("difficulty", _DIFFICULTIES, str, 110)
+    if failed:
+        return [reason_field, metric_field, difficulty_field]
+    return [metric_field, outcome_field, difficulty_field, *([reason_field] if reasons else [])]
+
+
+def _draw_case_filters(
+    benchmark: str, reasons: Sequence[str], tr: Translate, *, failed: bool
+) -> CaseFilter:
+    """The filters in one row, all of them in the URL."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = {
+            name: url_state.draw_multiselect(
+                tr(f"common.{name}"),
+                options,
+                page=_PAGE,
+                name=name,
+                title=title,
+                placeholder=tr("target.any"),
+                width=width,
+            )
+            for name, options, title, width in _build_filter_fields(
+                benchmark, reasons, tr, failed=failed
+            )
+        }
+        text = url_state.draw_search(
+            tr("target.case_text"),
+            page=_PAGE,
+            name="q",
+            placeholder=tr("target.case_text_hint"),
+            help=tr("target.case_text_help"),
+            width=200,
+        )
+    return CaseFilter(
+        benchmark=(benchmark,),
+        metric=tuple(chosen["metric"]),
+        outcome=("failed",) if failed else tuple(chosen["outcome"]),
+        why=tuple(chosen.get("cause", ())),
+        difficulty=tuple(int(level) for level in chosen["difficulty"]),
+        text=text,
+    )
+
+
+def outcome_title(outcome: str, tr: Translate) -> str:
+    """The word for an outcome, also for a case that has none."""
+    return tr("target.outcome_missing" if outcome == MISSING else f"common.outcome.{outcome}")
+
+
+def _draw_cases_table(
+    cases: pd.DataFrame, run: str, benchmark: str, case_filter: CaseFilter, tr: Translate
+) -> None:
+    columns = {
+        "case": [to_plain_line(case, 40) for case in cases["id"]],
+        "outcome": [
+            f"{_SIGNS.get(code, '·')} {outcome_title(code, tr)}" for code in cases["outcome"]
+        ],
+        "metric": [metric_title(benchmark, metric) for metric in cases["metric"]],
+        "difficulty": cases["difficulty"],
+        "dialect": cases["dialect"].replace(DIALECT_TITLES),
+        "note": [_format_case_note(row) for _, row in cases.iterrows()],
+        "latency": cases["latency"],
+        "cost": cases["cost"],
+    }
+    if cases["dialect"].isna().all():
+        del columns["dialect"]
+    st.dataframe(
+        pd.DataFrame(columns),
+        hide_index=True,
+        placeholder=DASH,
+        height=38 + 35 * len(cases),
+        key=f"{_OPENED_CASE_KEY}.table",
+        alt=tr("target.cases_alt"),
+        column_config=_build_cases_config(cases, tr),
+    )
+    click = st.session_state.get(_OPENED_CASE_KEY)
+    if click is not None and click["row"] < len(cases):
+        link = _build_case_link(cases.iloc[click["row"]], run, benchmark, case_filter)
+        st.switch_page(page_links.CASE, query_params=link.query_params)
+
+
+def _build_case_link(
+    case: pd.Series, run: str, benchmark: str, case_filter: CaseFilter
+) -> CaseLink:
+    """The way to a case, from which previous and next keep to the filter."""
+    link = CaseLink(run, benchmark, case["metric"], case["id"], int(case["epoch"]))
+    return link.with_filter(case_filter)
+
+
+def _format_case_note(case: pd.Series) -> str:
+    """Why a case ended as it did, in the words of the scorer."""
+    parts = [case[name] for name in ("note", "reason", "error_type")]
+    raw_note = next((part for part in parts if isinstance(part, str) and part), "")
+    localized = localize_note(raw_note)
+    return to_plain_line(localized if localized != case["reason"] else cause_title(localized), 120)
+
+
+def _build_cases_config(cases: pd.DataFrame, tr: Translate) -> dict[str, Any]:
+    column_config = st.column_config
+    return {
+        "case": column_config.ButtonColumn(
+            tr("target.open_case"),
+            type="tertiary",
+            alignment="left",
+            pinned=True,
+            key=_OPENED_CASE_KEY,
+            help=tr("target.open_case_help"),
+        ),
+        "outcome": column_config.TextColumn(tr("common.outcome"), width="small"),
+        "metric": column_config.TextColumn(tr("common.metric"), width=150),
+        "difficulty": column_config.NumberColumn(tr("common.difficulty"), width="small"),
+        "dialect": column_config.TextColumn(tr("target.dialect"), width="small"),
+        "note": column_config.TextColumn(tr("target.note"), width=300),
+        "latency": column_config.NumberColumn(tr("common.latency"), format="%.2f s", width="small"),
+        "cost": column_config.NumberColumn(
+            tr("common.cost"), format=cost_format(cases["cost"]), width="small"
+        ),
+    }
+
+
+# Why the answers of a run failed, as a chart, and the way to the cases behind each bar.
+
+_MAX_BARS = 16
+
+
+def draw_target_failures(settings: Settings, run: str, benchmark: str, tr: Translate) -> None:
+    """The causes by count, what was done where nothing was to be called, and the failed cases."""
+    try:
+        causes = target_scores.count_failure_causes(settings.run_roots, run, benchmark)
+        kinds = target_scores.count_answer_kinds(settings.run_roots, run, benchmark)
+    except EvalboardError as error:
+        st.warning(
+            tr("target.cases_broken", reason=escape_markdown(error, 400)), icon=":material/error:"
+        )
+        return
+    if len(kinds):
+        left, right = st.columns([7, 5], gap="large")
+        with left:
+            _draw_cause_chart(causes, tr)
+        with right:
+            _draw_answer_kinds(kinds, tr)
+    else:
+        _draw_cause_chart(causes, tr)
+    if len(causes):
+        draw_target_cases(settings, run, benchmark, tr, list(causes["cause"]))
+
+
+def _draw_cause_chart(causes: pd.DataFrame, tr: Translate) -> None:
+    st.subheader(tr("target.why"), anchor=False)
+    if causes.empty:
+        st.caption(tr("target.why_none"))
+        return
+    shown = causes.head(_MAX_BARS)
+    _draw_count_chart(
+        plots.build_count_bars,
+        shown.assign(name=_disambiguate_causes(shown["cause"])),
+        "target.why_alt",
+        tr,
+    )
+    caption = tr("target.why_about", count=int(causes["count"].sum()))
+    st.caption(caption if len(causes) == len(shown) else f"{caption} {tr('target.why_more')}")
+
+
+def _draw_answer_kinds(kinds: pd.DataFrame, tr: Translate) -> None:
+    st.subheader(tr("target.kinds"), anchor=False)
+    names = [tr(f"common.answer_kind.{kind}") for kind in kinds["kind"]]
+    positions = [target_scores.ANSWER_KINDS.index(kind) for kind in kinds["kind"]]
+    frame = kinds.assign(name=names, place=positions)
+    _draw_count_chart(plots.build_split_bar, frame, "target.kinds_alt", tr)
+    st.caption(tr("target.kinds_about"))
+
+
+def _draw_count_chart(
+    make: plots.CountChartBuilder, frame: pd.DataFrame, alt: str, tr: Translate
+) -> None:
+    labels = {"name": tr("common.cause"), "count": tr("target.count")}
+    summary = ", ".join(f"{n} {c}" for n, c in zip(frame["name"], frame["count"], strict=True))
+    exports.draw_chart_frame(
+        make(frame, labels),
+        tr,
+        name=alt.partition(".")[2].removesuffix("_alt"),
+        title=tr(alt.removesuffix("_alt")),
+        alt_text=tr(alt, summary=summary),
+        data=lambda: (
+            frame[["name", "count", "share"]] if "share" in frame else frame[["name", "count"]]
+        ),
+    )
+
+
+def _disambiguate_causes(causes: pd.Series[str]) -> list[str]:
+    """Titles told apart: bars of one name would be drawn over each other."""
+    titles = [cause_title(cause) for cause in causes]
+    return [
+        f"{title} ({cause})" if titles.count(title) > 1 else title
+        for title, cause in zip(titles, causes, strict=True)
+    ]
+
+
+# The runs of a target over time, and how the cases of its newest ones ended.
+
+_OPENED_RUN_KEY = "target.open_run"
+
+
+def draw_target_history(headers: Headers, board: Board, identity: str, tr: Translate) -> None:
+    """Scores over time, then every run of the target on any board, newest first."""
+    history = targets.build_run_history(targets.list_target_runs(headers, identity), board)
+    profile.draw_target_trend(history, tr)
+    st.subheader(tr("target.runs"), anchor=False)
+    _draw_history_table(history.iloc[::-1].reset_index(drop=True), tr)
+
+
+def _draw_history_table(runs: pd.DataFrame, tr: Translate) -> None:
+    """The runs as they are ordered; a click on an id opens the run."""
+    table = pd.DataFrame(
+        {
+            "run": [to_plain_line(run) for run in runs["run_id"]],
+            "date": runs["date"],
+            "board": [describe_score(run) for run in runs.to_dict("records")],
+            "on_board": ["✓" if own else "" for own in runs["on_board"]],
+            "score": runs["score"],
+            "coverage": runs["coverage"],
+            "state": [tr(f"common.state.{name}") for name in runs["state"]],
+            "cost": runs["cost"].astype(float),
+            "note": [to_plain_line(note) for note in runs["note"]],
+        }
+    )
+    if (table["note"] == "").all():
+        del table["note"]
+    st.dataframe(
+        table,
+        hide_index=True,
+        placeholder=DASH,
+        key=f"{_OPENED_RUN_KEY}.table",
+        alt=tr("target.runs_alt"),
+        column_config=_build_history_config(table, tr),
+    )
+    click = st.session_state.get(_OPENED_RUN_KEY)
+    if click is not None and click["row"] < len(runs):
+        st.switch_page(page_links.RUNS, query_params={"run": runs["run_id"].iloc[click["row"]]})
+
+
+def _build_history_config(table: pd.DataFrame, tr: Translate) -> dict[str, Any]:
+    column_config, money = st.column_config, cost_format(table["cost"])
+    return {
+        "run": column_config.ButtonColumn(
+            tr("target.run"),
+            type="tertiary",
+            alignment="left",
+            key=_OPENED_RUN_KEY,
+            help=tr("target.open_run_help"),
+        ),
+        "date": column_config.DatetimeColumn(tr("ranking.date"), format="YYYY-MM-DD HH:mm"),
+        "board": column_config.TextColumn(tr("target.board"), width=330),
+        "on_board": column_config.TextColumn(
+            tr("target.on_board"), width="small", alignment="center"
+        ),
+        "score": column_config.NumberColumn(tr("common.score"), format="%.1f", width="small"),
+        "coverage": column_config.NumberColumn(
+            tr("target.coverage"), format="percent", width="small"
+        ),
+        "state": column_config.TextColumn(tr("target.state"), width="small"),
+        "cost": column_config.NumberColumn(tr("common.cost"), format=money, width="small"),
+        "note": column_config.TextColumn(tr("target.note")),
+    }
+
+
+def draw_target_outcomes(row: Row, board: Board, tr: Translate) -> None:
+    """The outcomes of every benchmark with the score triple, and the errors by kind."""
+    counts = targets.count_target_outcomes(row)
+    for _, score in targets.benchmark_frame(row, board).iterrows():
+        if pd.isna(score["run_id"]):
+            continue
+        own = counts[counts["benchmark"] == score["benchmark"]]
+        total, measured = int(own["count"].sum()), round(score["coverage"] * own["count"].sum())
+        strict, answered = (
+            None if pd.isna(score[name]) else float(score[name]) for name in ("score", "answered")
+        )
+        st.subheader(benchmark_title(score["benchmark"]), anchor=False)
+        st.caption(
+            tr(
+                "target.coverage_note",
+                measured=measured,
+                total=total,
+                strict=wording.format_score(strict),
+                answered=wording.format_score(answered),
+            )
+        )
+        words = [outcome_title(outcome, tr) for outcome in own["outcome"]]
+        _draw_count_table(words, list(own["count"]), "common.outcome", "target.outcomes_alt", tr)
+    _draw_target_errors(row, tr)
+
+
+def _draw_target_errors(row: Row, tr: Translate) -> None:
+    errors: Counter[str] = Counter()
+    for run in {run.run_id: run for run in row.runs.values()}.values():
+        errors.update(run.errors)
+    st.subheader(tr("target.errors"), anchor=False)
+    if not errors:
+        st.caption(tr("target.no_errors"))
+        return
+    words = [
+        lookup_text(f"common.error.{kind}", current_language()) or to_plain_line(kind)
+        for kind in errors
+    ]
+    _draw_count_table(words, list(errors.values()), "target.error", "target.errors_alt", tr)
+
+
+def _draw_count_table(
+    words: list[str], counts: list[int], title: str, alt: str, tr: Translate
+) -> None:
+    """A small table of words, counts and their share."""
+    column_config = st.column_config
+    st.dataframe(
+        pd.DataFrame(
+            {"word": words, "count": counts, "share": 100 * pd.Series(counts) / sum(counts)}
+        ),
+        hide_index=True,
+        width=460,
+        alt=tr(alt),
+        column_config={
+            "word": column_config.TextColumn(tr(title), width="medium"),
+            "count": column_config.NumberColumn(tr("target.count"), width="small"),
+            "share": column_config.ProgressColumn(
+                tr("target.share"), min_value=0, max_value=100, format="%.0f %%", width="medium"
+            ),
+        },
+    )

@@ -1,0 +1,364 @@
+"""The head of the Target page: card, figures on the board, published scores, and the links that
+lead on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.errors import EvalboardError
+from evalcore.plain_text import DASH
+from evalcore.records import to_json
+from evalcore.settings import Settings
+from evalcore.target_cards import NO_CARD, TargetCard, load_cards
+from evalcore.views import target_scores, targets
+from evalcore.views.boards import Board, Row
+from evalcore.views.stored_boards import Headers
+from pages.parts.target import card_editor
+from pages.shared import page_links, wording
+from pages.shared.board_view import benchmark_title, format_number_range, kind_title, metric_title
+from pages.shared.wording import Translate, escape_markdown, localize_note, to_plain_line
+
+# The card of a target at the head of its page: logo, name, who made it, what it is.
+
+_LOGO = 56  # pixels
+
+
+def draw_card_title(name: str, card: TargetCard) -> None:
+    """The name, beside the logo where there is one."""
+    if not card.logo:
+        st.title(escape_markdown(name, 90), anchor=False)
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.image(card.logo, width=_LOGO, alt=to_plain_line(name))
+        st.title(escape_markdown(name, 90), anchor=False, width="content")
+
+
+def draw_card_facts(identity: str, name: str, card: TargetCard, tr: Translate) -> None:
+    """One line of what is known, the identity where the name is another, and the site."""
+    parts = [
+        card.organization,
+        tr("card.parameters_of", count=_format_parameter_count(card.parameters))
+        if card.parameters
+        else "",
+        "" if card.open_weights is None else tr(f"card.weights.{_classify_weights(card)}"),
+        card.licence,
+        tr("card.released_in", date=card.released) if card.released else "",
+    ]
+    summary = " · ".join(escape_markdown(text) for text in parts if text)
+    if not (summary or card.site or name != identity):
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if summary:
+            st.caption(summary, width="content")
+        if name != identity:
+            st.caption(f":material/tag: {escape_markdown(identity, 120)}", width="content")
+        if card.site:
+            st.link_button(
+                escape_markdown(urlsplit(card.site).hostname or card.site, 60),
+                card.site,
+                type="tertiary",
+                icon=":material/open_in_new:",
+            )
+
+
+def _classify_weights(card: TargetCard) -> str:
+    return "open" if card.open_weights else "closed"
+
+
+def _format_parameter_count(billions: float) -> str:
+    return wording.format_compact_count(billions * 1e9).replace(".0", "")
+
+
+# What a publisher claims of a target beside what its cases give, with all that is peculiar.
+
+_COLOURS = {0: "orange", 1: "green", 2: "blue"}  # by level
+#: Publishers whose scores come about otherwise than by taking over verdicts.
+_ABOUT = {"BFCL": ".bfcl", "bundle": ".bundle"}
+
+
+def draw_published_badges(row: Row, tr: Translate) -> None:
+    """A badge per level of evidence behind the published scores of a row, and their month."""
+    levels = {run.benchmarks[key].level for key, run in row.runs.items()}
+    for level in sorted(level for level in levels if level is not None):
+        st.badge(tr(f"target.level.{level}"), color=_COLOURS.get(level, "gray"))
+    newest = max(run.created_at for run in row.runs.values())
+    st.caption(tr("target.published_for", month=newest[:7]))
+
+
+def draw_published_scores(row: Row, settings: Settings, tr: Translate) -> None:
+    """Claims and recomputed scores side by side, then the flags; nothing for a run of ours."""
+    newest = max(row.runs.values(), key=lambda run: run.created_at)
+    if newest.origin != "imported":
+        return
+    try:
+        report = target_scores.load_published(settings.run_roots, newest.run_id)
+    except EvalboardError as error:
+        st.error(escape_markdown(error, 400), icon=":material/error:")
+        return
+    if report is None:
+        return
+    st.subheader(tr("target.published"), anchor=False)
+    about = "target.published_about" + _ABOUT.get(report.publisher, "")
+    st.caption(tr(about, publisher=escape_markdown(report.publisher), month=report.month))
+    _draw_claim_table(target_scores.build_published_scores(report), tr)
+    if any(score.level for score in report.scores.values()):
+        _draw_claim_flags(target_scores.build_published_flags(report), tr)
+
+
+def _draw_claim_table(table: pd.DataFrame, tr: Translate) -> None:
+    """The table, and in words what is behind every score that does not simply recompute."""
+    shown = table.assign(
+        benchmark=[benchmark_title(name) for name in table["benchmark"]],
+        level=[tr(f"target.evidence.{level}") for level in table["level"]],
+        reading=[tr(f"target.how.{name}") if name else None for name in table["reading"]],
+        judges=[to_plain_line(names) for names in table["judges"]],
+    )
+    column_config = st.column_config
+    number = {"format": "%.1f"}
+    config = {
+        "benchmark": column_config.TextColumn(tr("common.benchmark")),
+        "claimed": column_config.NumberColumn(tr("target.claimed"), **number),
+        "recomputed": column_config.NumberColumn(tr("target.recomputed"), **number),
+        "own": column_config.NumberColumn(tr("target.own_weights"), **number),
+        "reading": column_config.TextColumn(tr("target.reading")),
+        "level": column_config.TextColumn(tr("target.level")),
+        "judges": column_config.TextColumn(tr("target.judges")),
+        "graded_at": column_config.TextColumn(tr("target.graded_at")),
+    }
+    visible_columns = [
+        name for name in config if table[name].notna().any() and any(table[name] != "")
+    ]
+    _draw_published_table(shown[visible_columns], config, "scores", tr("target.published_alt"))
+    for reading in dict.fromkeys(table["reading"]):
+        if reading not in ("", "exact"):
+            st.caption(f"{tr(f'target.how.{reading}')}: {tr(f'target.reading.{reading}')}")
+
+
+def _draw_claim_flags(table: pd.DataFrame, tr: Translate) -> None:
+    if table.empty:
+        st.caption(tr("target.no_flags"))
+        return
+    st.caption(tr("target.flags_about"))
+    shown = pd.DataFrame(
+        {
+            "flag": [tr(f"target.flag.{kind}") for kind in table["kind"]],
+            "detail": [to_plain_line(localize_note(detail)) for detail in table["detail"]],
+            "metric": [
+                metric_title(benchmark, metric) if metric else None
+                for benchmark, metric in zip(table["benchmark"], table["metric"], strict=True)
+            ],
+            "benchmark": [benchmark_title(name) for name in table["benchmark"]],
+        }
+    )
+    config = {
+        "flag": st.column_config.TextColumn(tr("target.flag")),
+        "detail": st.column_config.TextColumn(tr("target.detail"), width="large"),
+        "metric": st.column_config.TextColumn(tr("common.metric")),
+        "benchmark": st.column_config.TextColumn(tr("common.benchmark")),
+    }
+    _draw_published_table(shown, config, "flags", tr("target.flags_alt"))
+
+
+def _draw_published_table(
+    table: pd.DataFrame, config: dict[str, object], name: str, alt: str
+) -> None:
+    st.dataframe(
+        table,
+        hide_index=True,
+        placeholder=DASH,
+        column_config=config,
+        alt=alt,
+        key=f"target.published.{name}",
+    )
+
+
+# The head of the Target page: name, options, and the figures of its row on the board.
+
+_CARD = 140  # pixels, at least
+
+
+def draw_target_title(row: Row, name: str, settings: Settings, tr: Translate) -> None:
+    """The card and the kind, and the options that belong to the target's identity."""
+    newest = max(row.runs.values(), key=lambda run: run.created_at)
+    card = NO_CARD
+    try:
+        card = load_cards(settings).get(row.target_key, NO_CARD)
+    except EvalboardError as error:
+        st.warning(tr("card.broken", reason=escape_markdown(error, 400)), icon=":material/error:")
+    draw_card_title(name, card)
+    draw_card_facts(row.identity, name, card, tr)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(escape_markdown(kind_title(row.kind)), color="gray")
+        if card.type and card.type != row.kind:
+            st.badge(tr(f"card.type.{card.type}"), color="gray")
+        if any(run.benchmarks[key].self_judged for key, run in row.runs.items()):
+            st.badge(tr("ranking.self_judged"), color="orange", icon=":material/gavel:")
+        for name, value in newest.target_options.items():
+            text = value if isinstance(value, str) else to_json(value, ordered=False).decode()
+            st.badge(f"{escape_markdown(name, 30)} = {escape_markdown(text, 50)}", color="blue")
+        if newest.origin == "imported":
+            draw_published_badges(row, tr)
+        else:
+            st.caption(f"{tr('target.date')}: {wording.format_timestamp(newest.created_at)}")
+
+
+def draw_target_figures(frame: pd.DataFrame, identity: str, row: Row, tr: Translate) -> None:
+    """Rank, score, passed cases, cost, tokens and latency, each with what it is worth."""
+    own = frame[frame["identity"] == identity].iloc[0]
+    total = int((frame["status"] == "ranked").sum())
+    ranked = own["status"] == "ranked"
+    cases = int(own["measured"] + own["errors"])
+    cards = [
+        (
+            "target.rank",
+            tr("target.rank_value", rank=own["rank"], total=total) if ranked else DASH,
+            format_number_range(own["rank_low"], own["rank_high"], "{:.0f}")
+            if ranked
+            else tr("target.rank_none"),
+        ),
+        (
+            "target.score",
+            wording.format_score(_float_or_none(own["score"])),
+            _format_certainty(own, row, tr),
+        ),
+        *_build_passed_card(own, cases, tr),
+        *_build_spending_cards(own, cases, row, tr),
+    ]
+    with st.grid(min_column_width=_CARD):
+        for label, value, note in cards:
+            st.metric(
+                tr(label),
+                value,
+                delta=note or None,
+                delta_color="off",
+                delta_arrow="off",
+                border=True,
+            )
+
+
+def _format_certainty(own: pd.Series, row: Row, tr: Translate) -> str:
+    """The interval of a score, or what stands in its way."""
+    if own["status"] == "claimed":
+        return tr("target.evidence.0")
+    return (
+        format_number_range(own["low"], own["high"], "{:.1f}")
+        if row.is_complete
+        else tr("target.bound")
+    )
+
+
+def _build_passed_card(own: pd.Series, cases: int, tr: Translate) -> list[tuple[str, str, str]]:
+    """Passed cases; a claim has none to show."""
+    if not cases and own["status"] == "claimed":
+        return []
+    share = tr("target.passed_share", share=f"{100 * own['passed'] / cases:.0f}") if cases else ""
+    return [("target.passed", f"{own['passed']}/{cases}", share)]
+
+
+def _build_spending_cards(
+    own: pd.Series, cases: int, row: Row, tr: Translate
+) -> list[tuple[str, str, str]]:
+    """Cost, tokens and latency; what is unknown is left out, since a card that says so is noise."""
+    cards = []
+    cost, tokens_in, tokens_out = (
+        _float_or_none(own[name]) for name in ("cost", "input_tokens", "output_tokens")
+    )
+    if cost is not None:
+        each = (
+            tr("target.cost_case", cost=escape_markdown(wording.format_money(cost / cases, tr)))
+            if cases
+            else ""
+        )
+        cards.append(("target.cost", escape_markdown(wording.format_money(cost, tr)), each))
+    if tokens_in is not None and tokens_out is not None:
+        split = tr(
+            "target.tokens_split",
+            read=wording.format_compact_count(tokens_in),
+            written=wording.format_compact_count(tokens_out),
+        )
+        cards.append(("target.tokens", wording.format_count(tokens_in + tokens_out, tr), split))
+    latency = _float_or_none(own["latency"])
+    if latency is not None:
+        tail = next(iter(row.runs.values())).totals.latency_p95
+        note = tr("target.latency_tail", high=wording.format_duration(tail, tr)) if tail else ""
+        cards.append(("target.latency", wording.format_duration(latency, tr), note))
+    return cards
+
+
+def _float_or_none(value: float) -> float | None:
+    return None if pd.isna(value) else float(value)
+
+
+# The ways on from a target: its neighbours in the ranking, a comparison, its run, its card.
+
+_NAME = 28  # characters
+
+
+def draw_target_links(
+    headers: Headers,
+    board: Board,
+    frame: pd.DataFrame,
+    row: Row,
+    titles: Mapping[str, str],
+    settings: Settings,
+    tr: Translate,
+) -> None:
+    """One row of buttons and links; `frame` is the ranking of the board."""
+    order = frame["identity"].tolist()
+    position = order.index(row.identity)
+    newest = max(row.runs.values(), key=lambda run: run.created_at)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        _draw_neighbour_button("previous", order[position - 1] if position else "", titles, tr)
+        _draw_neighbour_button(
+            "next", order[position + 1] if position + 1 < len(order) else "", titles, tr
+        )
+        _draw_compare_link(headers, board, row, titles, tr)
+        st.page_link(
+            page_links.RUNS,
+            label=tr("target.its_run"),
+            icon=":material/monitoring:",
+            query_params={"run": newest.run_id},
+        )
+        st.space("stretch")
+        card_editor.draw_card_edit_button(settings, row.target_key, tr)
+
+
+def _draw_neighbour_button(
+    name: str, neighbour: str, titles: Mapping[str, str], tr: Translate
+) -> None:
+    """A button and no link: a link to the page one is on leaves the address bar as it was."""
+    icon = {"previous": ":material/arrow_upward:", "next": ":material/arrow_downward:"}[name]
+    st.button(
+        escape_markdown(titles.get(neighbour, neighbour), _NAME) if neighbour else DASH,
+        key=f"target.{name}",
+        icon=icon,
+        type="tertiary",
+        disabled=not neighbour,
+        help=tr(f"target.{name}"),
+        on_click=page_links.set_query_param,
+        args=("key", neighbour),
+    )
+
+
+def _draw_compare_link(
+    headers: Headers, board: Board, row: Row, titles: Mapping[str, str], tr: Translate
+) -> None:
+    """To Compare, with the best other target that ran the same; alone where there is none."""
+    own_run, label = next(iter(row.runs.items())), tr("compare.link")
+    runs = [own_run[1].run_id]
+    best = targets.find_best_other(headers, board, row, own_run[0])
+    if best is not None:
+        runs.append(best.runs[own_run[0]].run_id)
+        name = titles.get(best.identity, best.identity)
+        label = tr("target.compare", name=escape_markdown(name, _NAME))
+    st.page_link(
+        page_links.COMPARE,
+        label=label,
+        icon=":material/compare_arrows:",
+        query_params={"runs": ",".join(dict.fromkeys(runs))},
+    )

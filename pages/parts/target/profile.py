@@ -1,0 +1,401 @@
+"""The profile of a target: its outline beside its metrics, and its scores read otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.charts import plots
+from evalcore.charts.comparisons import SERIES, build_radar_chart
+from evalcore.charts.plots import mark_immutable
+from evalcore.errors import EvalboardError
+from evalcore.i18n import lookup_text
+from evalcore.records import BenchmarkScore
+from evalcore.settings import Settings
+from evalcore.views import methodology, target_scores, targets
+from evalcore.views.boards import Board, Row
+from evalcore.views.stored_boards import Headers, memoize_on_headers
+from pages.shared import exports, tables, wording
+from pages.shared.board_view import benchmark_title, metric_title
+from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+
+# The charts of the Target page: profile, metrics and scores over time.
+
+_MIN_AXES, _MAX_AXES = 3, 10
+
+
+class _MetricBars(NamedTuple):
+    """The metrics of a benchmark with their names, and those of them that have a score."""
+
+    frame: pd.DataFrame
+    scored: pd.DataFrame
+
+
+def load_target_profile(headers: Headers, board: Board, identity: str) -> pd.DataFrame:
+    """`targets.profile`, shared by all who look at the target."""
+    key = ("profile", board.identity, identity)
+    return memoize_on_headers(
+        headers, key, lambda: targets.build_target_radar(headers, board, identity)
+    )
+
+
+def has_profile(frame: pd.DataFrame, axes: Sequence[str]) -> bool:
+    """Whether the parts of a profile give a shape, and are few enough to be read even where all of
+    its `axes` have a score."""
+    return frame["axis"].nunique() >= _MIN_AXES and len(axes) <= _MAX_AXES
+
+
+def draw_target_profile(frame: pd.DataFrame, axes: Sequence[str], name: str, tr: Translate) -> None:
+    """The radar of a target beside the best of the board and the floor: `frame` is its
+    `targets.profile`, `axes` their order."""
+    st.subheader(tr("target.profile"), anchor=False)
+    present = set(frame["axis"])
+    titles = {axis: _format_axis_title(axis) for axis in axes if axis in present}
+    frame = frame.assign(axis=frame["axis"].map(titles))
+    own = frame[frame["series"] == "target"]
+    summary = ", ".join(f"{a} {s:.1f}" for a, s in zip(own["axis"], own["score"], strict=True))
+    exports.draw_chart_frame(
+        build_radar_chart(
+            frame, list(titles.values()), {key: tr(f"target.series.{key}") for key in SERIES}
+        ),
+        tr,
+        name="profile",
+        title=tr("target.profile"),
+        source=to_plain_line(name),
+        alt_text=tr("target.profile_alt", name=to_plain_line(name), summary=summary),
+        data=lambda: frame,
+        width="content",
+    )
+
+
+def _format_axis_title(axis: str) -> str:
+    benchmark, _, metric = axis.partition("/")
+    return metric_title(benchmark, metric) if metric else benchmark_title(benchmark)
+
+
+def draw_metric_bars(headers: Headers, board: Board, identity: str, tr: Translate) -> None:
+    """A bar chart per benchmark of the board that the target has a score in, each in a container of
+    its own."""
+    for benchmark in board.columns:
+        key = ("metric bars", board.identity, benchmark, identity, current_language())
+        bars = memoize_on_headers(
+            headers, key, partial(_build_benchmark_bars, headers, board, benchmark, identity)
+        )
+        if len(bars.scored):
+            several = len(board.columns) > 1
+            with st.container():
+                title = benchmark_title(benchmark) if several else tr("target.metrics")
+                st.subheader(escape_markdown(title), anchor=False)
+                _draw_benchmark_bars(bars, benchmark, identity, tr)
+
+
+def _build_benchmark_bars(
+    headers: Headers, board: Board, benchmark: str, identity: str
+) -> _MetricBars:
+    scores = targets.metric_scores(headers, board, benchmark, identity)
+    frame = scores.assign(name=[metric_title(benchmark, metric) for metric in scores["metric"]])
+    return _MetricBars(mark_immutable(frame), frame.dropna(subset=["score"]))
+
+
+def draw_metric_bars_about(tr: Translate) -> None:
+    """What the marks of the bar charts mean."""
+    st.caption(tr("target.metrics_about"))
+
+
+def _draw_benchmark_bars(bars: _MetricBars, benchmark: str, identity: str, tr: Translate) -> None:
+    scored = bars.scored
+    summary = ", ".join(
+        f"{n} {s:.1f}" for n, s in zip(scored["name"], scored["score"], strict=True)
+    )
+    labels = {
+        "name": tr("common.metric"),
+        "score": tr("common.score"),
+        "interval": tr("ranking.interval"),
+        "best": tr("target.series.best"),
+        "floor": tr("target.series.floor"),
+    }
+    exports.draw_chart_frame(
+        plots.build_metric_bars(bars.frame, labels),
+        tr,
+        name=f"metrics-{benchmark}",
+        title=benchmark_title(benchmark),
+        source=to_plain_line(identity),
+        alt_text=tr("target.metrics_alt", summary=summary),
+        data=lambda: scored.drop(columns="name"),
+    )
+
+
+def draw_target_trend(history: pd.DataFrame, tr: Translate) -> None:
+    """The scores of the target's complete runs on this board over time."""
+    frame = history[history["on_board"] & history["complete"]]
+    if frame["run_id"].nunique() < 2:
+        st.caption(tr("target.no_trend"))
+        return
+    labels = {
+        "date": tr("ranking.date"),
+        "score": tr("common.score"),
+        "series": tr("common.benchmark"),
+        "run": tr("target.run"),
+    }
+    series = [benchmark_title(benchmark) for benchmark in frame["benchmark"]]
+    st.subheader(tr("target.trend"), anchor=False)
+    exports.draw_chart_frame(
+        plots.build_trend_chart(frame.assign(series=series), labels),
+        tr,
+        name="trend",
+        title=tr("target.trend"),
+        alt_text=tr("target.trend_alt", count=frame["run_id"].nunique()),
+        data=lambda: frame[["date", "benchmark", "score", "low", "high", "run_id"]],
+    )
+
+
+# Measures of patches that need no test to be run: under a title of their own, since they rank
+# nothing.
+
+
+def draw_patch_measures(
+    score: BenchmarkScore, run: str, settings: Settings, tr: Translate, *, show_benchmark: bool
+) -> None:
+    """The measures of a benchmark that asks for patches, and how many of its tasks were set aside;
+    nothing for any other."""
+    table = target_scores.build_patch_measures(score)
+    if table.empty:
+        return
+    title = tr("target.patch")
+    st.subheader(
+        f"{title} · {benchmark_title(score.benchmark)}" if show_benchmark else title, anchor=False
+    )
+    st.caption(tr("target.patch_about"))
+    tables.draw_word_table(
+        {
+            tr("target.patch_measure"): [_patch_measure_title(name) for name in table["measure"]],
+            tr("target.patch_value"): [wording.format_score(value) for value in table["value"]],
+        },
+        tr("target.patch_alt"),
+    )
+    try:
+        count = target_scores.count_unusable_tasks(settings.run_roots, run, score.benchmark)
+    except EvalboardError as error:
+        st.warning(
+            tr("target.cases_broken", reason=escape_markdown(error, 400)), icon=":material/error:"
+        )
+        return
+    if count:
+        st.caption(tr("target.patch_unusable", count=count))
+
+
+def _patch_measure_title(measure: str) -> str:
+    return lookup_text(f"target.group.{measure}", current_language()) or to_plain_line(measure)
+
+
+# A benchmark's score read otherwise: official groups, pass^k, the answers under other rules.
+
+_NAMED = 3  # missing parts that are named
+_EQUAL = 0.05  # points that one digit does not show
+_OFFICIAL, _GUARDING = "official", "hardened"  # readings whose difference is a warning
+
+
+def draw_alternate_scores(row: Row, settings: Settings, tr: Translate) -> None:
+    """Groups and other readings for every benchmark that has them."""
+    for score in _load_row_scores(row, settings, tr):
+        show_benchmark = len(row.runs) > 1
+        _draw_score_groups(score, tr)
+        _draw_alternate_readings(score, tr, show_benchmark=show_benchmark)
+        draw_patch_measures(
+            score, row.runs[score.benchmark].run_id, settings, tr, show_benchmark=show_benchmark
+        )
+
+
+def draw_repeated_tries(row: Row, settings: Settings, tr: Translate) -> None:
+    """pass^k for every benchmark that reports it."""
+    for score in _load_row_scores(row, settings, tr):
+        _draw_pass_k(score, tr, show_benchmark=len(row.runs) > 1)
+
+
+def draw_shield_warning(row: Row, settings: Settings, tr: Translate) -> None:
+    """A warning where a stricter reading takes away some of what the official rules count."""
+    for score in _load_row_scores(row, settings, tr):
+        official = score.views.get(_OFFICIAL, score.score)
+        hardened = score.views.get(_GUARDING, official)
+        if official is None or hardened is None:
+            continue
+        if hardened < official - _EQUAL:
+            message = tr(
+                "target.shield",
+                benchmark=escape_markdown(benchmark_title(score.benchmark)),
+                hardened=wording.format_score(hardened),
+                official=wording.format_score(official),
+            )
+            st.warning(message, icon=":material/gpp_maybe:")
+
+
+def _load_row_scores(row: Row, settings: Settings, tr: Translate) -> Iterator[BenchmarkScore]:
+    """The score of every benchmark of a row; a run that cannot be read is said to be one."""
+    for benchmark, run in row.runs.items():
+        try:
+            spec_and_score = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
+        except EvalboardError as error:
+            st.warning(tr("methodology.no_numbers", reason=escape_markdown(error, 400)))
+            continue
+        if spec_and_score is not None:
+            yield spec_and_score[1]
+
+
+def _draw_score_groups(score: BenchmarkScore, tr: Translate) -> None:
+    table = target_scores.build_group_scores(score)
+    if table.empty:
+        return
+    st.subheader(tr("target.groups"), anchor=False)
+    notes = [_describe_group(row, score.benchmark, tr) for row in table.to_dict("records")]
+    tables.draw_word_table(
+        {
+            tr("target.group"): [_group_title(name) for name in table["group"]],
+            tr("common.score"): [
+                wording.format_score(_float_or_none(value)) for value in table["score"]
+            ],
+            tr("target.note"): notes,
+        },
+        tr("target.groups_alt"),
+    )
+    st.caption(tr("target.groups_about"))
+
+
+def _group_title(name: str) -> str:
+    return lookup_text(f"target.group.{name}", current_language()) or to_plain_line(name)
+
+
+def _draw_pass_k(score: BenchmarkScore, tr: Translate, *, show_benchmark: bool) -> None:
+    """pass^k by the number of tries, with what doing nothing is worth beside every one."""
+    table = target_scores.build_pass_k(score)
+    if table.empty:
+        return
+    title = tr("target.pass_k")
+    st.subheader(
+        f"{title} · {benchmark_title(score.benchmark)}" if show_benchmark else title, anchor=False
+    )
+    rows = table.to_dict("records")
+    tables.draw_word_table(
+        {
+            tr("target.pass_k_tries"): [f"k = {row['k']}" for row in rows],
+            tr("target.pass_k_value"): [_format_with_interval(row) for row in rows],
+            tr("target.pass_k_idle"): [
+                wording.format_score(_float_or_none(row["idle"])) for row in rows
+            ],
+            tr("target.pass_k_adjusted"): [
+                wording.format_score(_float_or_none(row["adjusted"])) for row in rows
+            ],
+        },
+        tr("target.pass_k_alt"),
+    )
+    if table["value"].isna().any():
+        st.caption(tr("target.pass_k_missing"))
+    st.caption(escape_markdown(tr("target.pass_k_about"), 600))
+
+
+def _format_with_interval(row: Mapping[Hashable, Any]) -> str:
+    value, low, high = (_float_or_none(row[name]) for name in ("value", "low", "high"))
+    text = wording.format_score(value)
+    return text if low is None or high is None else f"{text} [{low:.1f}, {high:.1f}]"
+
+
+def _float_or_none(score: float | None) -> float | None:
+    return None if score is None or pd.isna(score) else float(score)
+
+
+def _describe_group(row: Mapping[Hashable, object], benchmark: str, tr: Translate) -> str:
+    """What is missing, else what the group weighs or is."""
+    missing = row["missing"]
+    if isinstance(missing, Sequence) and missing:
+        titles = [_part_title(str(part), benchmark) for part in missing[:_NAMED]]
+        names = ", ".join([*titles, *["…"] * (len(missing) > _NAMED)])
+        return tr("target.group_missing", names=names)
+    if row["group"] == "single_turn":
+        return tr("target.group_ours")
+    weight = row["weight"]
+    if isinstance(weight, int | float) and not pd.isna(weight):
+        return tr("target.group_weight", weight=f"{weight:g}")
+    return ""
+
+
+def _part_title(name: str, benchmark: str) -> str:
+    """The title of a group or category."""
+    return lookup_text(f"target.group.{name}", current_language()) or metric_title(benchmark, name)
+
+
+def _draw_alternate_readings(score: BenchmarkScore, tr: Translate, *, show_benchmark: bool) -> None:
+    table = target_scores.build_alternate_scores(score.views, score.score)
+    if table.empty:
+        return
+    title = tr("target.readings")
+    st.subheader(
+        f"{title} · {benchmark_title(score.benchmark)}" if show_benchmark else title, anchor=False
+    )
+    if (table["difference"].abs() < _EQUAL).all() and _GUARDING not in score.views:
+        st.caption(tr("target.readings_equal"))
+        return
+    tables.draw_word_table(
+        {
+            tr("target.reading_name"): [_view_title(name) for name in table["view"]],
+            tr("common.score"): [wording.format_score(value) for value in table["score"]],
+            tr("target.difference"): [
+                "=" if abs(points) < _EQUAL else f"{points:+.1f}" for points in table["difference"]
+            ],
+            tr("target.reading_about"): [
+                _view_about(name, score.benchmark) for name in table["view"]
+            ],
+        },
+        tr("target.readings_alt"),
+    )
+    lost = target_scores.lost_to_format(score.views)
+    if lost is not None:
+        st.caption(tr("target.lost_to_format", points=wording.format_score(lost)))
+
+
+def _view_about(name: str, benchmark: str) -> str:
+    """The rules of a reading, as they are in this benchmark where they differ from others'."""
+    own = lookup_text(f"target.view_about.{name}.{benchmark}", current_language())
+    return own or lookup_text(f"target.view_about.{name}", current_language()) or ""
+
+
+def _view_title(name: str) -> str:
+    return lookup_text(f"target.view_name.{name}", current_language()) or to_plain_line(name)
+
+
+# What the Target page shows at a glance: the outline of the target beside its metrics.
+
+_CHART = 400  # pixels, of a chart that can be read
+
+
+def draw_target_outline(
+    headers: Headers, board: Board, row: Row, name: str, settings: Settings, tr: Translate
+) -> bool:
+    """The outline of the target and its metrics side by side, the charts of several benchmarks two
+    to a line; whether there is an outline."""
+    profile = load_target_profile(headers, board, row.identity)
+    axes = targets.list_radar_axes(board, row)
+    profiled = has_profile(profile, axes)
+    if profiled and len(row.runs) > 1:
+        with st.grid(min_column_width=_CHART):
+            with st.container():
+                draw_target_profile(profile, axes, name, tr)
+            draw_metric_bars(headers, board, row.identity, tr)
+        draw_metric_bars_about(tr)
+        draw_repeated_tries(row, settings, tr)
+        return True
+    left, right = st.columns([5, 7], gap="large")
+    with left:
+        if profiled:
+            draw_target_profile(profile, axes, name, tr)
+        else:
+            draw_alternate_scores(row, settings, tr)
+            draw_repeated_tries(row, settings, tr)
+    with right:
+        draw_metric_bars(headers, board, row.identity, tr)
+        draw_metric_bars_about(tr)
+        if profiled:
+            draw_repeated_tries(row, settings, tr)
+    return profiled

@@ -1,0 +1,317 @@
+"""The sections of a case: verdict, measures, question, evidence, transcript, facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import msgspec
+import pandas as pd
+import streamlit as st
+
+from evalcore.i18n import lookup_text
+from evalcore.plain_text import DASH
+from evalcore.records import MEASURED, Episode
+from evalcore.views.board_titles import DIALECT_TITLES
+from evalcore.views.cases import CaseView
+from pages.parts.runs.overview import OUTCOME_COLOURS
+from pages.shared import evidence, tables, wording
+from pages.shared.wording import (
+    Translate,
+    current_language,
+    escape_markdown,
+    localize_note,
+    to_plain_line,
+)
+
+# A question that is a conversation, with the functions that it offers.
+# All of it is data from outside: it is drawn with `st.text`, `st.code`, `st.json` or in cells.
+
+_ROW, _LINE = 66, 28  # pixels of a row whose texts wrap (above 64), characters of one line
+_SHORT, _NAME, _MAX_HEIGHT = 35, 12, 640  # a row of one line, a name of one line, a whole table
+_MAX_ROWS, _MAX_DEPTH = 200, 4  # parameters of a function, and objects inside each other
+_MAX_UNFOLDED = 3  # functions; of more of them one at a time is shown, and they are folded
+# characters of a description in a cell, and above a table
+_MAX_CELL_CHARS, _MAX_TEXT_CHARS = 400, 2_000
+
+
+def is_turns(value: Any) -> bool:
+    """Whether a field is a conversation: a list of turns, each a list of messages."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(turn, list) and all(map(_is_message, turn)) for turn in value)
+    )
+
+
+def parse_json_text(text: Any) -> Any:
+    """What a field of JSON text holds, the text itself where it is no JSON."""
+    try:
+        return msgspec.json.decode(text) if isinstance(text, str) else text
+    except (msgspec.DecodeError, RecursionError):
+        return text
+
+
+def draw_question_turns(value: Sequence[Sequence[Mapping[str, Any]]], tr: Translate) -> None:
+    """The messages, turn by turn where there are several."""
+    for number, turn in enumerate(value, 1):
+        if len(value) > 1:
+            st.caption(tr("case.turn", number=number, total=len(value)))
+        if not turn:
+            st.caption(tr("case.turn_silent"))
+        evidence.draw_messages(turn, tr)
+
+
+def draw_offered_functions(text: Any, tr: Translate) -> None:
+    """Name, description and parameters of every function on offer."""
+    offered = parse_json_text(text)
+    if not isinstance(offered, list) or not all(isinstance(function, dict) for function in offered):
+        evidence.draw_raw_value(offered)
+        return
+    if not offered:
+        st.caption(tr("case.no_functions"))
+        return
+    title = tr("case.functions", count=len(offered))
+    if len(offered) <= _MAX_UNFOLDED:
+        st.caption(title)
+        for function in offered:
+            _draw_function(function, tr)
+        return
+    with st.expander(title, icon=":material/function:"):
+        names = [to_plain_line(function.get("name", "")) for function in offered]
+        chosen = st.selectbox(
+            tr("case.function"), range(len(names)), format_func=dict(enumerate(names)).get
+        )
+        _draw_function(offered[chosen or 0], tr)
+
+
+def _draw_function(function: Mapping[str, Any], tr: Translate) -> None:
+    with st.container(border=True, gap="small"):
+        st.code(str(function.get("name", "")), language=None, wrap_lines=True)
+        if about := str(function.get("description") or ""):
+            st.text(about[:_MAX_TEXT_CHARS])
+        _draw_function_parameters(function, tr)
+
+
+def _draw_function_parameters(function: Mapping[str, Any], tr: Translate) -> None:
+    """A row per parameter; a schema of another form is shown as it is."""
+    schema = function.get("parameters")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(schema, dict) or not isinstance(properties, dict | None):
+        evidence.draw_raw_value(schema)
+        return
+    if not properties:
+        st.caption(tr("case.no_parameters"))
+        return
+    rows = list(islice(_iterate_parameter_rows(schema, "", tr), _MAX_ROWS))
+    long = any(len(row["description"]) > _LINE or len(row["name"]) > _NAME for row in rows)
+    step = _ROW if long else _SHORT
+    column_config = st.column_config
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        row_height=step,
+        height=min(_SHORT + 3 + step * len(rows), _MAX_HEIGHT),
+        alt=tr("case.parameters_alt"),
+        column_config={
+            "name": column_config.TextColumn(tr("case.parameter"), width=100),
+            "type": column_config.TextColumn(tr("case.type"), width=76),
+            "required": column_config.TextColumn(tr("case.required"), width=70),
+            "description": column_config.TextColumn(tr("case.description"), width=178),
+        },
+    )
+
+
+def _iterate_parameter_rows(
+    schema: Mapping[str, Any], prefix: str, tr: Translate
+) -> Iterator[dict[str, str]]:
+    """A row per parameter, those of an object under its name: `address.city`."""
+    properties, required = schema.get("properties"), schema.get("required")
+    if not isinstance(properties, dict) or prefix.count(".") >= _MAX_DEPTH:
+        return
+    needed = required if isinstance(required, list) else []
+    for name, parameter in properties.items():
+        yield {
+            "name": to_plain_line(f"{prefix}{name}"),
+            "type": _format_parameter_type(parameter),
+            "required": tr("common.yes" if name in needed else "common.no"),
+            "description": _describe_parameter(parameter),
+        }
+        if isinstance(parameter, dict):
+            yield from _iterate_parameter_rows(parameter, f"{prefix}{name}.", tr)
+
+
+def _format_parameter_type(schema: Any) -> str:
+    """The type of a parameter, with that of its elements."""
+    if not isinstance(schema, dict):
+        return ""
+    items = schema.get("items")
+    inner = (
+        f"[{_format_parameter_type(items)}]" if isinstance(items, dict) and "type" in items else ""
+    )
+    return to_plain_line(f"{schema.get('type', '')}{inner}", 60)
+
+
+def _describe_parameter(schema: Any) -> str:
+    """What is said of a parameter: its description, its choices, its default."""
+    if not isinstance(schema, dict):
+        return ""
+    parts = [str(schema.get("description") or "")]
+    parts += [f"enum: {tables.format_cell(schema['enum'])}"] if "enum" in schema else []
+    parts += [f"default: {tables.format_cell(schema['default'])}"] if "default" in schema else []
+    return to_plain_line(" · ".join(filter(None, parts)), _MAX_CELL_CHARS)
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, dict) and {"role", "content"} <= set(value)
+
+
+# The parts of the Case page: verdict, question, evidence, transcript, facts.
+
+#: Fields of a sample's input that hold SQL, whatever the benchmark.
+_SQL = frozenset({"sql", "schema", "source_schema", "data", "query", "ddl"})
+#: Fields that are read as prose, however short they are.
+_PROSE = frozenset({"question", "problem_statement", "text"})
+#: Fields over which no title is needed: the heading of the column says the same.
+_UNTITLED = frozenset({"question"})
+#: What comes first in a question: where it runs, what there is, what is asked.
+_FIRST = (
+    *("source_dialect", "target_dialect", "dialect", "engine", "description"),
+    *("level", "file_name", "repo", "base_commit", "version", "question", "problem_statement"),
+)
+_ORDER = {
+    name: number for number, name in enumerate((*_FIRST, "source_schema", "schema", "data", "sql"))
+}
+
+
+def draw_case_verdict(view: CaseView, tr: Translate) -> None:
+    """Outcome and evidence kind as badges in words, then the reason and the note."""
+    judged = view.verdict
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(
+            tr(f"common.outcome.{view.outcome}"),
+            color=OUTCOME_COLOURS[view.outcome],  # type: ignore[arg-type]
+        )
+        if judged is None:
+            return
+        if judged.outcome in MEASURED:  # else nothing was found out by any means
+            kind = "published" if view.taken_over else judged.evidence_kind
+            st.badge(
+                tr(f"common.evidence.{kind}"),
+                color="violet",
+                icon=":material/verified:",
+                help=tr(f"common.evidence.{kind}.about"),
+            )
+        if view.engine:
+            st.badge(escape_markdown(view.engine), color="gray", icon=":material/database:")
+        if judged.reason:
+            reason = (
+                lookup_text(f"common.reason.{judged.reason}", current_language()) or judged.reason
+            )
+            st.markdown(escape_markdown(reason, 120), width="content")
+        evidence.draw_verdict_badges(judged.details, tr)
+        evidence.draw_shield_badge(judged.details, tr)
+    if judged.note:
+        st.text(localize_note(judged.note))
+    evidence.draw_shield_details(judged, tr)
+    evidence.draw_task_flag(judged.details)
+
+
+def draw_case_measures(view: CaseView, tr: Translate) -> None:
+    """Score and difficulty, then time, tokens and cost once there is an answer."""
+    score = view.verdict.score if view.verdict else None
+    cells = [
+        ("common.score", DASH if score is None else f"{100 * score:.0f} / 100"),
+        ("common.difficulty", str(view.sample.difficulty)),
+    ]
+    declared = next((spec for spec in view.spec.benchmarks if spec.key == view.benchmark), None)
+    weight = declared.case_weight(view.sample) if declared else None
+    if weight is not None and weight != view.sample.difficulty:
+        cells.append(("common.case_weight", f"{weight:g}"))
+    episode = view.episode
+    if episode is not None:
+        cells += [
+            ("common.latency", wording.format_duration(episode.latency or None, tr)),
+            *wording.build_usage_cells(
+                episode.usage.input_tokens, episode.usage.output_tokens, episode.cost, tr
+            ),
+        ]
+    with st.container(horizontal=True, gap="medium"):
+        for key, value in cells:
+            st.metric(tr(key), value, width="content")
+    if episode is not None and (source := wording.format_cost_sources(episode.cost_sources, tr)):
+        st.caption(source)
+    if episode is not None and episode.cached:
+        st.caption(tr("case.cached"))
+
+
+def draw_case_question(view: CaseView, tr: Translate) -> None:
+    """The structured input of the sample of a case."""
+    draw_sample_input(view.sample.input, tr)
+
+
+def draw_sample_input(sample_input: Mapping[str, Any], tr: Translate) -> None:
+    """The structured input of a sample: statements as SQL, the rest by its kind."""
+    for name in sorted(sample_input, key=lambda name: _ORDER.get(name, len(_ORDER))):
+        value = sample_input[name]
+        if value in ("", [], None):
+            continue
+        if is_turns(value):
+            draw_question_turns(value, tr)
+            continue
+        if name == "functions":
+            draw_offered_functions(value, tr)
+            continue
+        title = escape_markdown(lookup_text(f"case.input.{name}", current_language()) or name)
+        if name not in _SQL | _PROSE and _is_short(value):
+            display_value = DIALECT_TITLES.get(str(value), value) if name == "dialect" else value
+            st.caption(f"{title}: {escape_markdown(display_value, 100)}")
+            continue
+        if name not in _UNTITLED:
+            st.caption(title)
+        if name in _SQL:
+            lines = value if isinstance(value, list) else [value]
+            evidence.draw_verbatim("\n".join(str(line).rstrip() for line in lines), "sql")
+        else:
+            evidence.draw_raw_value(value)
+
+
+def _is_short(value: Any) -> bool:
+    return isinstance(value, int) or (
+        isinstance(value, str) and "\n" not in value and len(value) < 100
+    )
+
+
+def draw_evidence_sections(view: CaseView, tr: Translate) -> None:
+    """Every section of evidence of the verdict, but for one that only repeats the answer."""
+    answered = view.episode.answer if view.episode else None
+    sections_to_show = [
+        section
+        for section in (view.verdict.evidence if view.verdict else ())
+        if section.body not in ("", answered)
+    ]
+    if sections_to_show:
+        st.subheader(tr("case.evidence"), anchor=False)
+    for section in sections_to_show:
+        evidence.draw_evidence_section(section, tr)
+
+
+def draw_case_transcript(episode: Episode | None, tr: Translate) -> None:
+    """The conversation as it went over the wire, folded."""
+    if episode is None or not episode.messages:
+        return
+    with st.expander(tr("case.transcript", count=len(episode.messages)), icon=":material/forum:"):
+        evidence.draw_messages(msgspec.to_builtins(episode.messages), tr)
+
+
+def draw_case_facts(view: CaseView, tr: Translate) -> None:
+    """What machines read: details and views of the verdict, and the sample's origin."""
+    judged = view.verdict
+    shown = {
+        "details": judged.details if judged else {},
+        "views": judged.views if judged else {},
+        "meta": view.sample.meta,
+    }
+    with st.expander(tr("case.facts"), icon=":material/data_object:"):
+        st.json(shown, expanded=2)

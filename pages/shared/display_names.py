@@ -1,0 +1,152 @@
+"""What targets and data sets are called on the pages, and what is said of a data set in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from evalcore import settings
+from evalcore.catalog import benchmark_cards, localize_text
+from evalcore.errors import EvalboardError
+from evalcore.runner.jobs.data_client import OFFICIAL_DATASETS
+from evalcore.target_cards import NO_CARD, TargetCard, cards_signature, load_cards
+from evalcore.views.board_titles import DIALECT_TITLES, display_name, display_names
+from evalcore.views.datasets import DatasetEntry, DatasetSummary
+from evalcore.views.stored_boards import Headers, memoize_on_headers
+from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+
+# What targets are called on the pages: by their cards, as these are now.
+# Where the file of cards cannot be read, targets go by their identity; the Target page says why.
+
+
+def resolve_target_name(identity: str, target_key: str) -> str:
+    """The name of one target, as hostile as any text from outside."""
+    return display_name(identity, target_key, _load_cards_or_empty())
+
+
+def resolve_target_names(targets: Mapping[str, str]) -> dict[str, str]:
+    """The name of every identity, from the target keys by identity, no two of them alike."""
+    return display_names(targets, _load_cards_or_empty())
+
+
+def join_target_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of targets (identity, target_key) with the columns name and organization."""
+    cards, keys = (
+        _load_cards_or_empty(),
+        dict(zip(frame["identity"], frame["target_key"], strict=True)),
+    )
+    names_by_identity = display_names(keys, cards)
+    makers = [cards.get(key, NO_CARD).organization.strip() for key in frame["target_key"]]
+    return frame.assign(
+        name=[names_by_identity[identity] for identity in frame["identity"]], organization=makers
+    )
+
+
+def load_all_target_names(headers: Headers) -> dict[str, str]:
+    """The name of every identity that has a run; shared, so that nobody may change it."""
+
+    def build_all_names() -> dict[str, str]:
+        return resolve_target_names({header.identity: header.target_key for header in headers})
+
+    return memoize_on_headers(headers, ("names", compute_names_version()), build_all_names)
+
+
+def compute_names_version() -> str:
+    """Changes whenever a name may."""
+    return cards_signature(settings.load_settings())
+
+
+def _load_cards_or_empty() -> dict[str, TargetCard]:
+    try:
+        return load_cards(settings.load_settings())
+    except EvalboardError:
+        return {}
+
+
+# What a data set is called and what is said of it in a line: shared by the views of the page.
+
+_COLOURS = {"bundled": "gray", "fetched": "blue", "own": "violet"}
+_ICONS = {
+    "bundled": ":material/inventory_2:",
+    "fetched": ":material/cloud_download:",
+    "own": ":material/person:",
+}
+_SPLIT_LIMIT = 4
+
+
+def benchmark_title(key: str) -> str:
+    """A benchmark as people call it, in the session's language."""
+    card = benchmark_cards().get(key)
+    return localize_text(card.title, current_language()) or key if card else to_plain_line(key)
+
+
+def metric_title(benchmark: str, metric: str) -> str:
+    """A metric as people call it, in the session's language."""
+    card = benchmark_cards().get(benchmark)
+    titles = (
+        {
+            metric_card.key: localize_text(metric_card.title, current_language())
+            for metric_card in card.metrics
+        }
+        if card
+        else {}
+    )
+    return titles.get(metric) or to_plain_line(metric)
+
+
+def dataset_title(entry: DatasetEntry) -> str:
+    """The name of a set: that of its benchmark for the bundled one. Plain text, not escaped."""
+    if entry.origin == "bundled":
+        return benchmark_title(entry.benchmark)
+    official = OFFICIAL_DATASETS.get(entry.name)
+    return official.title if entry.origin == "fetched" and official else to_plain_line(entry.name)
+
+
+def draw_dataset_badges(entry: DatasetEntry, summary: DatasetSummary | None, tr: Translate) -> None:
+    """Where a set comes from, and whether its text may be shown."""
+    with st.container(horizontal=True, gap="small"):
+        st.badge(
+            tr(f"datasets.origin.{entry.origin}"),
+            color=_COLOURS[entry.origin],  # type: ignore[arg-type]
+            icon=_ICONS[entry.origin],
+        )
+        if entry.origin != "bundled":
+            st.badge(benchmark_title(entry.benchmark), color="green")
+        if summary and summary.gated:
+            st.badge(tr("datasets.gated"), color="orange", icon=":material/lock:")
+        if summary and summary.problem:
+            st.badge(tr("datasets.broken"), color="red", icon=":material/error:")
+
+
+def format_evidence_kinds(entry: DatasetEntry, tr: Translate) -> str:
+    """What the verdicts on its cases rest on, strongest first."""
+    card = benchmark_cards().get(entry.benchmark)
+    kinds = {metric.evidence for metric in card.metrics} if card else set()
+    present = [kind for kind in ("executed", "checked", "parsed", "judged") if kind in kinds]
+    return " · ".join(tr(f"common.evidence.{kind}") for kind in present)
+
+
+def format_value_counts(counts: Mapping[str, int], tr: Translate) -> str:
+    """The most frequent values with their numbers, the others counted."""
+    shown = list(counts.items())[:_SPLIT_LIMIT]
+    parts = [
+        f"{escape_markdown(DIALECT_TITLES.get(name, name), 40)} {count}" for name, count in shown
+    ]
+    more = len(counts) - len(shown)
+    return " · ".join([*parts, *([tr("datasets.and_more", count=more)] if more else [])])
+
+
+def format_difficulty_counts(summary: DatasetSummary, tr: Translate) -> str:
+    """How many cases are easy, middle and hard; "" where all are of one difficulty."""
+    if len(summary.difficulties) < 2:
+        return ""
+    levels = sorted(summary.difficulties.items())
+    parts = [tr("datasets.level_count", level=level, count=count) for level, count in levels]
+    return " · ".join(parts)
+
+
+def build_launch_query(entry: DatasetEntry) -> dict[str, str]:
+    """The query parameters by which Launch is opened with a data set chosen."""
+    return {"benchmark": entry.benchmark} | ({"dataset": entry.dataset} if entry.dataset else {})

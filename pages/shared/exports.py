@@ -1,0 +1,150 @@
+"""What a reader takes away: a chart as PNG, SVG or CSV, a table as CSV, the address of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from evalcore.charts import pictures
+from evalcore.charts.pictures import Theme
+from evalcore.plain_text import safe_cell
+from pages.shared.wording import Translate
+
+# A frame as a file for spreadsheets.
+
+
+def to_csv_bytes(frame: pd.DataFrame) -> bytes:
+    """The frame as CSV in UTF-8, its texts never read as formulas by a spreadsheet."""
+    texts = frame.select_dtypes(exclude=["number", "bool", "datetimetz"]).map(safe_cell)
+    safe = frame.assign(**{str(name): texts[name] for name in texts})
+    return safe.to_csv(index=False, lineterminator="\n").encode()
+
+
+# A chart with the words that stand for it, and a menu that gives it as PNG, SVG or CSV.
+# The files are made when somebody asks for one, in the colours of the theme that is on.
+
+_BUTTON, _GAP = 56, 16  # pixels: a button with the gap to the next one
+_MEDIA = {**pictures.FORMATS, "csv": "text/csv"}
+
+
+def draw_chart_frame(
+    chart: alt.TopLevelMixin,
+    tr: Translate,
+    *,
+    name: str,
+    title: str,
+    alt_text: str,
+    data: Callable[[], pd.DataFrame] | None = None,
+    source: str = "",
+    **chart_options: Any,
+) -> Any:
+    """The chart, and below it the menu; returns what `st.altair_chart` returns.
+
+    `name` tells the charts of a page apart and names the files, `title` and `source` (what board,
+    what metric) are drawn into the pictures, `data` makes what the CSV holds; `chart_options` goes
+    to `st.altair_chart` (width "stretch" by default).
+    """
+    event = st.altair_chart(chart, alt=alt_text, **{"width": "stretch", **chart_options})
+    source_line = " · ".join(filter(None, ("Evalboard", source)))
+    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+    makers: dict[str, Callable[[], bytes]] = {}
+    if pictures.has_chart_renderer():
+        makers |= {
+            form: _build_picture_maker(chart, form, title, source_line, theme)
+            for form in ("png", "svg")
+        }
+    if data is not None:
+        makers["csv"] = lambda: _build_csv_bytes(data())
+    _draw_save_menu(makers, name, tr)
+    return event
+
+
+def _draw_save_menu(makers: dict[str, Callable[[], bytes]], name: str, tr: Translate) -> None:
+    if not makers:
+        return
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        menu = st.popover(
+            tr("chart.save"),
+            icon=":material/download:",
+            type="tertiary",
+            key=f"chart.{name}.menu",
+            on_change="rerun",
+        )
+    if not menu.open:  # a page has many charts, and a visitor saves one of them at most
+        menu.space(_BUTTON * len(makers) - _GAP)  # it opens to where there is room for all of them
+        return
+    with menu:
+        for form, make in makers.items():
+            st.download_button(
+                tr(f"chart.{form}"),
+                make,
+                file_name=f"evalboard-{name}.{form}",
+                mime=_MEDIA[form],
+                key=f"chart.{name}.{form}",
+                on_click="ignore",
+                type="tertiary",
+            )
+
+
+def _build_picture_maker(
+    chart: alt.TopLevelMixin, form: str, title: str, source: str, theme: Theme
+) -> Callable[[], bytes]:
+    def render_picture() -> bytes:
+        return pictures.render_chart_file(
+            chart.to_dict(), form, title=title, source=source, theme=theme
+        )
+
+    return render_picture
+
+
+def _build_csv_bytes(data: pd.DataFrame) -> bytes:
+    """With the mark by which spreadsheets know UTF-8, and without formulas of strangers."""
+    return b"\xef\xbb\xbf" + to_csv_bytes(data)
+
+
+# The addresses of the page as it stands, to copy: direct, with a preview, and without a path.
+
+#: The query parameter that names a page where no path can.
+_PAGE = "page"
+#: The pages that have a picture for those who only see the link.
+_PICTURED = ("", "target")
+
+
+def draw_share_menu(page: str, tr: Translate) -> None:
+    """A small menu of addresses; `page` is the path of the page, "" the ranking."""
+    menu = st.popover(tr("share.button"), icon=":material/share:", type="tertiary")
+    with menu, st.container(width=420):  # filled at once: a menu that grows at the foot is cut off
+        for name, address in build_share_addresses(
+            st.context.url or "", page, _read_query_pairs()
+        ).items():
+            st.caption(tr(f"share.{name}"))
+            st.code(address, language=None, wrap_lines=True)
+
+
+def build_share_addresses(url: str, page: str, query: list[tuple[str, str]]) -> dict[str, str]:
+    """direct, preview where there is one, and bare for a page with a path: the addresses of a page
+    of the app that is open at `url`, with its query."""
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/").removesuffix(f"/{page}" if page else "")
+    base = f"{parts.scheme}://{parts.netloc}{path}" if parts.netloc else ""
+    addresses = {"direct": f"{base}/{page}" + _format_query_string(query)}
+    if page in _PICTURED:
+        addresses["preview"] = (
+            f"{base}/share" + (f"/{page}" if page else "") + _format_query_string(query)
+        )
+    return addresses | (
+        {"bare": f"{base}/" + _format_query_string([(_PAGE, page), *query])} if page else {}
+    )
+
+
+def _read_query_pairs() -> list[tuple[str, str]]:
+    return [(name, value) for name in st.query_params for value in st.query_params.get_all(name)]
+
+
+def _format_query_string(query: list[tuple[str, str]]) -> str:
+    return f"?{urlencode(query)}" if query else ""

@@ -1,0 +1,401 @@
+"""The rows of a ranking: read once per state of the store, filtered by what the URL names, and said
+in a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.charts.plots import mark_immutable
+from evalcore.settings import Settings
+from evalcore.target_cards import cards_signature, colour_of
+from evalcore.views import board_titles, boards, comparison_runs, stored_boards
+from evalcore.views.board_table import (
+    CLOSED,
+    OPEN,
+    PRICES,
+    SIZES,
+    BoardFilter,
+    BoardTable,
+    board_table,
+    evidence_kinds,
+    filter_board_rows,
+)
+from evalcore.views.boards import Board
+from evalcore.views.comparison_runs import ColumnDifference
+from evalcore.views.ranking import list_board_orders, list_sort_keys, sort_board_rows, tie_groups
+from evalcore.views.stored_boards import build_score_trend, select_runs_between
+from pages.shared import board_view as shared
+from pages.shared import url_state
+from pages.shared.board_view import format_bold
+from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+
+# What a ranking says in a sentence: who leads, and what cannot be told apart.
+
+
+def group_tied_names(frame: pd.DataFrame) -> list[list[str]]:
+    """The names of the ranked by group of ties, the best group first."""
+    names = dict(zip(frame["identity"].tolist(), frame["name"].tolist(), strict=True))
+    return [[names[who] for who in group] for group in tie_groups(frame)]
+
+
+def describe_tie_groups(groups: list[list[str]]) -> str:
+    """One or two sentences on what `group_tied_names` found, as Markdown with the names escaped;
+    empty where nobody is ranked."""
+    return board_titles.describe_ranking(groups, current_language(), format_bold)
+
+
+# The filters of the Ranking page: folded into one button, in the URL by code, each on a tag of
+# its own while it is on.
+
+PAGE = "ranking"
+_MENU = "ranking.filters"
+_RANGE = ("since", "until")
+_SEVERAL = ("kind", "organization", "weights", "size", "price", "evidence")
+#: Field of a wish -> its name in the URL, where they differ.
+_NAMES = {"text": "q", "organization": "org"}
+FOLDED = (*_SEVERAL, "complete")
+
+
+class MonthRange(NamedTuple):
+    """The first and the last month of the runs, empty for no limit."""
+
+    since: str
+    until: str
+
+
+def filter_url_name(field: str) -> str:
+    return _NAMES.get(field, field)
+
+
+def reset_ranking_filters() -> None:
+    """Take every filter back, the search and the range of months among them."""
+    url_state.clear_filters(*(filter_url_name(field) for field in ("text", *FOLDED, *_RANGE)))
+
+
+def read_month_range(months: Sequence[str]) -> MonthRange:
+    """The range of months that is asked for; one that ends before it begins is turned round."""
+    since, until = (
+        url_state.read_selected_code(["", *months], page=PAGE, name=name) for name in _RANGE
+    )
+    return (
+        MonthRange(until, since) if since and until and since > until else MonthRange(since, until)
+    )
+
+
+def list_filter_options(frame: pd.DataFrame, board: Board) -> dict[str, list[str]]:
+    """What there is to choose from, by field."""
+    organizations = sorted({name for name in frame["organization"] if name and "," not in name})
+    return {
+        "kind": sorted(set(frame["kind"])),
+        "organization": organizations,
+        "weights": [OPEN, CLOSED],
+        "size": list(SIZES),
+        "price": list(PRICES),
+        "evidence": evidence_kinds(board),
+    }
+
+
+def read_board_filter(choices: dict[str, list[str]], text: str) -> BoardFilter:
+    """What is asked for, before anything is drawn: the button tells how many filters are on."""
+    chosen = {
+        field: tuple(url_state.read_selected_codes(values, page=PAGE, name=filter_url_name(field)))
+        for field, values in choices.items()
+    }
+    return BoardFilter(
+        text=text, complete=url_state.is_toggle_on(page=PAGE, name="complete"), **chosen
+    )  # type: ignore[arg-type]
+
+
+def draw_filter_menu(
+    choices: dict[str, list[str]], months: Sequence[str], board_filter: BoardFilter, tr: Translate
+) -> None:
+    """The button and what it unfolds."""
+    active_count = sum(field in FOLDED for field in board_filter.active_fields) + any(
+        read_month_range(months)
+    )
+    label = tr("board.filters_on", count=active_count) if active_count else tr("board.filters")
+    if _MENU in st.session_state:  # with another label it is another button to Streamlit
+        st.session_state[_MENU] = st.session_state[_MENU]
+    menu = st.popover(label, icon=":material/filter_list:", key=_MENU, on_change="rerun")
+    if not menu.open:
+        _draw_filters(choices, months, tr, drawn=False)
+        return
+    with menu, st.container(width=420):
+        _draw_filters(choices, months, tr, drawn=True)
+        st.button(
+            tr("board.reset"),
+            icon=":material/filter_list_off:",
+            on_click=reset_ranking_filters,
+            disabled=not active_count and not board_filter.text,
+        )
+
+
+def _draw_filters(
+    choices: dict[str, list[str]], months: Sequence[str], tr: Translate, *, drawn: bool
+) -> None:
+    """All filters but the search."""
+    if len(months) > 1:
+        with st.container(horizontal=True) if drawn else nullcontext():
+            for name in _RANGE:
+                _select_month(name, months, tr, drawn)
+    for field, values in choices.items():
+        _draw_filter_choice(field, values, tr, drawn)
+    url_state.draw_toggle(
+        tr("board.complete"),
+        page=PAGE,
+        name="complete",
+        drawn=drawn,
+        help=tr("board.complete_help"),
+    )
+
+
+def _select_month(name: str, months: Sequence[str], tr: Translate, drawn: bool) -> None:
+    """The first or the last month."""
+    url_state.draw_select(
+        tr(f"board.{name}"),
+        ["", *months],
+        page=PAGE,
+        name=name,
+        title=lambda month: month or tr("board.any_month"),
+        drawn=drawn,
+        width=180,
+        help=tr("board.range_help"),
+    )
+
+
+def _draw_filter_choice(field: str, values: Sequence[str], tr: Translate, drawn: bool) -> None:
+    """One filter; nothing where there is nothing to choose."""
+    if not values:
+        return
+    is_long = field in ("kind", "organization")
+    (url_state.draw_multiselect if is_long else url_state.draw_pills)(
+        tr(f"board.{field}"),
+        values,
+        page=PAGE,
+        name=filter_url_name(field),
+        title=lambda code: filter_value_title(field, code, tr),
+        drawn=drawn,
+        help=tr(f"board.{field}_help"),
+        **({"placeholder": tr("board.any")} if is_long else {}),
+    )
+
+
+def draw_filter_tags(board_filter: BoardFilter, months: MonthRange, tr: Translate) -> None:
+    """What is on, each with a click that takes it back, and one for all of it."""
+    labels = {
+        field: _format_filter_value(board_filter, field, tr) for field in board_filter.active_fields
+    }
+    labels |= {name: value for name, value in zip(_RANGE, months, strict=True) if value}
+    if not labels:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        for field, value in labels.items():
+            name = tr(f"board.{field}")
+            st.button(
+                f"{name}: {escape_markdown(value)}" if value else name,
+                key=f"ranking.tag.{field}",
+                icon=":material/close:",
+                help=tr("board.take_back"),
+                on_click=url_state.clear_filters,
+                args=(filter_url_name(field),),
+            )
+        if len(labels) > 1:
+            st.button(
+                tr("board.reset"),
+                key="ranking.tag.all",
+                type="tertiary",
+                on_click=reset_ranking_filters,
+            )
+
+
+def _format_filter_value(board_filter: BoardFilter, field: str, tr: Translate) -> str:
+    value = getattr(board_filter, field)
+    if field in _SEVERAL:
+        return ", ".join(filter_value_title(field, code, tr) for code in value)
+    return str(value) if field == "text" else ""
+
+
+def filter_value_title(field: str, code: str, tr: Translate) -> str:
+    """A code of a filter in words."""
+    if field == "kind":
+        return shared.kind_title(code)
+    if field == "organization":
+        return to_plain_line(code, 60)
+    return tr(f"common.evidence.{code}" if field == "evidence" else f"board.{field}.{code}")
+
+
+# What the Ranking page reads: made once per state of the store, shared by all visitors, and never
+# changed by any of them.
+
+_MAX_CACHED_BOARDS = 32
+_LABEL = 40  # characters
+MAX_BARS = 40
+#: What a score can be set against.
+AGAINST = ("cost", "latency", "price")
+_MAX_CACHED_SEARCHES = 8  # of what is asked for in as many ways as there are visitors
+
+
+class RankingView(NamedTuple):
+    """A board as it is asked for: ranked by what, with the runs of which months. `version` is
+    looked up once for all that is read for a page."""
+
+    settings: Settings
+    version: str
+    board: Board
+    order: str
+    since: str = ""
+    until: str = ""
+
+    @property
+    def cache_key(self) -> str:
+        """Changes whenever what is read of it may."""
+        own = (self.board.suite, self.board.key, self.order, self.since, self.until)
+        return "&".join([self.version, *own])
+
+
+def compute_store_version(settings: Settings) -> str:
+    """Changes with every run and every card."""
+    roots = f"{settings.data}&{settings.shipped}"
+    return f"{roots}&{stored_boards.compute_boards_signature(settings)}&{cards_signature(settings)}"
+
+
+class RankingChartData(NamedTuple):
+    """What the charts draw of the ranked: label (as `name`), colour and score with its interval,
+    and the first of them in words.
+
+    `against` has those alone that cost something, by what it is: what all it is known of costs.
+    """
+
+    bars: pd.DataFrame
+    summary: str
+    against: dict[str, pd.DataFrame]
+
+
+class RankingRows(NamedTuple):
+    """The rows of a table that fit a wish, in an order: all of them, those with a rank, what their
+    charts draw, the others; and everyone with a rank, whose names come by group of ties."""
+
+    matching: pd.DataFrame
+    ranked: pd.DataFrame
+    chart_data: RankingChartData
+    others: pd.DataFrame
+    everyone: pd.DataFrame
+    groups: list[list[str]]
+
+
+def load_filter_choices(view: RankingView) -> dict[str, list[str]]:
+    """What rows can be filtered by, and the values of it that there are."""
+    return _load_cached_choices(view.cache_key, view)
+
+
+def load_ranking_rows(view: RankingView, board_filter: BoardFilter, sort: str) -> RankingRows:
+    """What a visitor asks for of a table."""
+    return _load_cached_rows(view.cache_key, repr(board_filter), sort, view, board_filter)
+
+
+def load_board_table(view: RankingView) -> BoardTable:
+    """The rows with all that is known of them."""
+    return _load_cached_table(view.cache_key, view)
+
+
+def load_score_history(view: RankingView, names: Mapping[str, str]) -> pd.DataFrame:
+    """The scores of some targets, given as identity to name, from run to run; `series` is the
+    name."""
+    return _load_cached_history(view.cache_key, tuple(names), view, names)
+
+
+def load_rule_differences(view: RankingView, base: Board) -> tuple[ColumnDifference, ...]:
+    """What sets the board apart from another one."""
+    return _load_cached_rules(view.version, base.key, view.board.suite, view.board.key, base, view)
+
+
+@st.cache_resource(max_entries=_MAX_CACHED_BOARDS, show_spinner=False)
+def _load_cached_table(key: str, _view: RankingView) -> BoardTable:
+    return board_table(_view.settings, _view.board, _view.order, _view.since, _view.until)
+
+
+@st.cache_resource(max_entries=_MAX_CACHED_BOARDS, show_spinner=False)
+def _load_cached_choices(key: str, _view: RankingView) -> dict[str, list[str]]:
+    return list_filter_options(load_board_table(_view).frame, _view.board)
+
+
+@st.cache_resource(max_entries=_MAX_CACHED_SEARCHES, show_spinner=False)
+def _load_cached_rows(
+    key: str, filter_key: str, sort: str, _view: RankingView, _board_filter: BoardFilter
+) -> RankingRows:
+    frame = load_board_table(_view).frame
+    matching = sort_board_rows(filter_board_rows(frame, _view.board, _board_filter), sort)
+    first = matching["status"] == "ranked"
+    ranked = matching[first]
+    everyone = frame[frame["status"] == "ranked"]
+    groups = group_tied_names(everyone)
+    return RankingRows(
+        matching, ranked, _build_chart_data(ranked), matching[~first], everyone, groups
+    )
+
+
+def _build_chart_data(ranked: pd.DataFrame) -> RankingChartData:
+    looks = {
+        "name": [to_plain_line(name, _LABEL) for name in ranked["name"]],
+        "colour": [colour_of(identity) for identity in ranked["identity"]],
+    }
+    painted = ranked[["score", "low", "high"]].assign(**looks)
+    bars = mark_immutable(painted.head(MAX_BARS))
+    summary = ", ".join(f"{n} {s:.1f}" for n, s in zip(bars["name"], bars["score"], strict=True))
+    against = {what: painted.assign(cost=ranked[what].astype(float)) for what in AGAINST}
+    paid = {what: frame[frame["cost"] > 0] for what, frame in against.items()}
+    return RankingChartData(
+        bars, summary, {what: mark_immutable(frame) for what, frame in paid.items() if len(frame)}
+    )
+
+
+@st.cache_resource(max_entries=_MAX_CACHED_BOARDS, show_spinner=False)
+def _load_cached_history(
+    key: str, identities: tuple[str, ...], _view: RankingView, _names: Mapping[str, str]
+) -> pd.DataFrame:
+    headers = select_runs_between(
+        stored_boards.load_run_headers(_view.settings), _view.since, _view.until
+    )
+    scores = build_score_trend(headers, _view.board, _view.order, identities)
+    return mark_immutable(scores.assign(series=scores["identity"].map(dict(_names))))
+
+
+@st.cache_resource(max_entries=_MAX_CACHED_BOARDS, show_spinner=False)
+def _load_cached_rules(
+    version: str, base: str, suite: str, board: str, _base: Board, _view: RankingView
+) -> tuple[ColumnDifference, ...]:
+    headers = stored_boards.load_run_headers(_view.settings)
+    return comparison_runs.find_column_differences(_view.settings, headers, _base, _view.board)
+
+
+# What the first visitor would otherwise wait for: the code of all pages, the rows of the boards
+# that are shown first.
+
+
+def warm_up_pages(settings: Settings) -> None:
+    """Load the parts of all pages, then what the Ranking page shows where nothing is asked for.
+
+    Raises what reading the store does.
+    """
+    root = Path(__file__).parents[1]
+    for path in [*root.glob("shared/*.py"), *root.glob("parts/*/*.py")]:
+        import_module(".".join(["pages", *path.relative_to(root).with_suffix("").parts]))
+    headers = stored_boards.load_run_headers(settings)
+    for suite in boards.list_suites(headers):
+        board = boards.list_boards(headers, suite)[0]
+        view = RankingView(
+            settings,
+            compute_store_version(settings),
+            board,
+            list_board_orders(board)[0],
+        )
+        load_ranking_rows(view, BoardFilter(), list_sort_keys(board)[0])
+        load_filter_choices(view)

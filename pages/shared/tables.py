@@ -1,0 +1,319 @@
+"""Tables of a case: cells told apart by kind, wrapped texts, evidence, and calls beside the
+accepted ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.i18n import lookup_text
+from evalcore.plain_text import DASH
+from evalcore.records import Section, to_json
+from evalcore.views import cases
+from evalcore.views.cases import ArgumentComparison, CallPair
+from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+
+# Tables of a case: any cell as text, NULL told apart from the text NULL, odd rows coloured.
+
+NULL = "∅"
+#: Translucent, so that the same colours read on the light and on the dark theme.
+MISSING = "background-color: rgba(191, 75, 68, 0.22)"
+EXTRA = "background-color: rgba(207, 133, 39, 0.24)"
+
+
+def format_cell(value: Any) -> str:
+    """A cell as text: None as ∅, text as it is, anything else as JSON."""
+    if value is None:
+        return NULL
+    return value if isinstance(value, str) else to_json(value, ordered=False).decode()
+
+
+def build_text_frame(columns: Sequence[Any], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
+    """Rows of cells as a frame of text; ragged rows are filled, unnamed columns numbered."""
+    width = max([len(columns), *(len(row) for row in rows)], default=0)
+    names = [str(name) for name in columns] + [str(i + 1) for i in range(len(columns), width)]
+    cells = [[format_cell(value) for value in row] + [""] * (width - len(row)) for row in rows]
+    return pd.DataFrame(cells, columns=make_names_unique(names))
+
+
+def make_names_unique(names: Sequence[str]) -> list[str]:
+    """Column names told apart: a result may have two columns of one name, a frame may not."""
+    unique_names: list[str] = []
+    for name in names:
+        free, number = name, 1
+        while free in unique_names:
+            number += 1
+            free = f"{name} ({number})"
+        unique_names.append(free)
+    return unique_names
+
+
+def mark_odd_rows(rows: Sequence[Sequence[Any]], odd: Sequence[Sequence[Any]]) -> list[bool]:
+    """Which of `rows` are among `odd`, each odd row used up once; equal copies go from the end."""
+    remaining = Counter(tuple(map(format_cell, row)) for row in odd)
+    flags: list[bool] = []
+    for row in reversed(rows):
+        key = tuple(map(format_cell, row))
+        flags.append(remaining[key] > 0)
+        remaining[key] -= flags[-1]
+    return flags[::-1]
+
+
+def add_mark_column(
+    columns: Sequence[Any], rows: Sequence[Sequence[Any]], odd: Sequence[bool], *, word: str
+) -> pd.DataFrame:
+    """The rows with a first column that says `word` where the row is odd."""
+    table = build_text_frame(columns, rows)
+    table.insert(0, "​", [word if is_odd else "" for is_odd in odd])
+    return table
+
+
+def colour_odd_rows(table: pd.DataFrame, odd: Sequence[bool], colour: str) -> Any:
+    """The table with its odd rows in `colour`, as a pandas Styler."""
+
+    def paint_row(row: pd.Series[Any]) -> list[str]:
+        return [colour if odd[int(str(row.name))] else ""] * len(row)
+
+    return table.style.apply(paint_row, axis=1)
+
+
+# A small table of texts in which every row is read in full: its cells wrap, as no grid's do.
+
+
+def draw_word_table(columns: Mapping[str, Sequence[str]], alt: str) -> None:
+    """The columns by their titles; cells are Markdown there, hence escaped."""
+    frame = pd.DataFrame(
+        {name: [escape_markdown(text, 300) for text in v] for name, v in columns.items()}
+    )
+    st.table(frame, border="horizontal", hide_index=True, alt=alt)
+
+
+# Tables of evidence whose columns, and some of whose cells, are words of ours: told in the
+# session's language, and drawn as what they hold asks for.
+
+#: Tables whose columns are named by us and not by a statement, with those whose cells are words
+#: of ours as well.
+_OUR_COLUMNS: Mapping[str, frozenset[str]] = {
+    "turns": frozenset({"by"}),
+    "missing_results": frozenset({"by"}),
+    "missing_outputs": frozenset(),
+    "goals": frozenset({"goal", "progress"}),
+    "results": frozenset({"reading", "resolved", "applied"}),
+    "tests": frozenset({"group", "status"}),
+    "patch_measures": frozenset({"measure", "value"}),
+}
+_SEPARATOR = ", "  # between the words of a cell that holds several
+_PASSING = frozenset({"PASSED", "XFAIL"})  # a test that is expected to fail may
+_ROW, _HEAD, _TALLEST = 35, 38, 400  # pixels
+
+
+def translate_table_body(section: Section) -> Any:
+    """The body, its columns and cells in the session's language where they are words of ours."""
+    if section.title not in _OUR_COLUMNS:
+        return section.body
+    names = section.body["columns"]
+    ours = {index for index, name in enumerate(names) if name in _OUR_COLUMNS[section.title]}
+    rows = [
+        [
+            _translate_cell(section.title, cell) if index in ours else cell
+            for index, cell in enumerate(row)
+        ]
+        for row in section.body["rows"]
+    ]
+    return {
+        "columns": [_lookup_section_word(f"column.{name}", name) for name in names],
+        "rows": rows,
+    }
+
+
+def find_table_drawer(title: str) -> Callable[[Section, Translate], None] | None:
+    """What draws the table of this title, None where the kind of the section decides."""
+    return _DRAWERS.get(title)
+
+
+def _draw_small_table(section: Section, tr: Translate) -> None:
+    """Every cell in full: few rows, and texts that a grid would cut."""
+    body = translate_table_body(section)
+    cells = [[format_cell(value) for value in row] for row in body["rows"]]
+    columns = {name: [row[index] for row in cells] for index, name in enumerate(body["columns"])}
+    draw_word_table(columns, to_plain_line(section.title.replace("_", " ")))
+
+
+def _draw_compared_answers(section: Section, tr: Translate) -> None:
+    """Answer and expectation beside each other, and by which rule they were held together."""
+    names = [str(name) for name in section.body["columns"]]
+    for row in section.body["rows"]:
+        cells = dict(zip(names, row, strict=True))
+        for column, name in zip(st.columns(2), ("answer", "expected"), strict=True):
+            with column:
+                st.caption(_lookup_section_word(f"column.{name}", name))
+                st.code(format_cell(cells[name]), language=None, wrap_lines=True)
+        kind, matched_by = (
+            _translate_cell(section.title, cells[name]) for name in ("compared_as", "found_by")
+        )
+        st.caption(
+            tr("case.compared", kind=escape_markdown(kind), place=escape_markdown(matched_by))
+        )
+
+
+def _draw_test_results(section: Section, tr: Translate) -> None:
+    """Those that do not pass come first, with a sign and in colour; how many, above."""
+    rows = section.body["rows"]
+    failed = [row[-1] not in _PASSING for row in rows]
+    if any(failed):
+        st.caption(tr("case.tests_failed", failed=sum(failed), count=len(rows)))
+    else:
+        st.caption(tr("case.tests_passed", count=len(rows)))
+    body = translate_table_body(section)
+    columns = [body["columns"][-1], *body["columns"][:-1]]
+    shown = [
+        [f"{'✕' if odd else '✓'} {row[-1]}", *row[:-1]]
+        for row, odd in zip(body["rows"], failed, strict=True)
+    ]
+    table = build_text_frame(columns, shown)
+    st.dataframe(
+        colour_odd_rows(table, failed, MISSING) if any(failed) else table,
+        hide_index=True,
+        height=min(_HEAD + _ROW * max(1, len(rows)), _TALLEST),
+        alt=tr("case.tests_alt"),
+        column_config={columns[0]: st.column_config.TextColumn(width="small", pinned=True)},
+    )
+
+
+def _translate_cell(title: str, cell: Any) -> Any:
+    """The words of a cell, each in the session's language where a catalogue knows it."""
+    if not isinstance(cell, str):
+        return cell
+    parts: Sequence[str] = cell.split(_SEPARATOR)
+    return _SEPARATOR.join(
+        _lookup_section_word(f"word.{title}.{part}", _lookup_section_word(f"word.{part}", part))
+        for part in parts
+    )
+
+
+def _lookup_section_word(key: str, otherwise: Any) -> Any:
+    return lookup_text(f"section.{key}", current_language()) or otherwise
+
+
+_DRAWERS: Mapping[str, Callable[[Section, Translate], None]] = {
+    "answer_compared": _draw_compared_answers,
+    "results": _draw_small_table,
+    "patch_measures": _draw_small_table,
+    "tests": _draw_test_results,
+}
+
+
+# The drawer of decoded calls: each beside the accepted one, argument by argument.
+# Names and values come from models and data sets: they stand in cells and in code, never in
+# Markdown.
+
+_ARGUMENTS = 100  # of one call; a data frame of a hostile answer would have no end
+_CELL = 1_000  # characters
+_MARK_SIGNS = {
+    "accepted": "✓",
+    "mismatch": "✕",
+    "missing": "−",
+    "extra": "+",
+    "omitted": "○",
+    "differs": "≠",
+}
+_COLOURS = {"mismatch": MISSING, "missing": MISSING, "extra": EXTRA}
+
+
+def draw_decoded_calls(body: Any, tr: Translate) -> None:
+    """What was called, what was accepted, and where they first differ, in colour and in words."""
+    pairs = cases.pair_calls(body)
+    if body["answer"] is None:
+        st.warning(tr("case.calls.undecoded"), icon=":material/code_off:")
+    elif not body["answer"]:
+        st.caption(tr("case.calls.none"))
+    if body["accepted"] is None:
+        st.caption(tr("case.calls.any"))
+    elif body["answer"] is not None and len(body["answer"]) != len(body["accepted"]):
+        counts = {"answered": len(body["answer"]), "accepted": len(body["accepted"])}
+        st.caption(tr("case.calls.count", **counts))
+    for number, pair in enumerate(pairs, 1):
+        _draw_call_pair(pair, number, len(pairs), body, tr)
+
+
+def _draw_call_pair(
+    pair: CallPair, number: int, total: int, body: Mapping[str, Any], tr: Translate
+) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if total > 1:
+            st.caption(tr("case.calls.call", number=number), width="content")
+        st.code(pair.answered or pair.accepted, language=None, width="content")
+        if pair.answered and not pair.accepted and body["accepted"] is not None:
+            st.badge(f"+ {tr('case.calls.extra_call')}", color="orange")
+        elif not pair.answered and body["answer"] is not None:
+            st.badge(f"− {tr('case.calls.missing_call')}", color="red")
+        elif pair.answered and pair.accepted and not pair.same_name:
+            st.badge(f"✕ {tr('case.calls.other_function')}", color="red")
+            st.code(pair.accepted, language=None, width="content")
+    if not pair.lines:
+        st.caption(tr("case.calls.no_arguments"))
+        return
+    lines = pair.lines[:_ARGUMENTS]
+    _draw_argument_table(lines, pair, body, tr)
+    if len(pair.lines) > len(lines):
+        st.caption(tr("case.calls.more", count=len(pair.lines) - len(lines)))
+
+
+def _draw_argument_table(
+    lines: tuple[ArgumentComparison, ...], pair: CallPair, body: Mapping[str, Any], tr: Translate
+) -> None:
+    columns = {
+        "mark": [_format_argument_mark(line, tr) for line in lines],
+        "argument": [format_cell(line.name) for line in lines],
+        "answered": [
+            _format_argument_value(line.value) if line.is_present else DASH for line in lines
+        ],
+        "accepted": [_format_accepted_values(line, tr) for line in lines],
+    }
+    if body["answer"] is None or not pair.answered:
+        columns = {name: columns[name] for name in ("argument", "accepted")}
+    elif not pair.accepted:
+        columns = {name: columns[name] for name in ("argument", "answered")}
+    colours = [_COLOURS.get(line.mark, "") for line in lines]
+    frame = pd.DataFrame(columns)
+    column_config = st.column_config
+    st.dataframe(
+        frame.style.apply(lambda row: [colours[int(str(row.name))]] * len(row), axis=1),
+        hide_index=True,
+        alt=tr("case.calls.alt", name=escape_markdown(pair.accepted or pair.answered)),
+        column_config={
+            "mark": column_config.TextColumn(tr("case.calls.mark"), width=132),
+            "argument": column_config.TextColumn(tr("case.calls.argument"), width=110),
+            "answered": column_config.TextColumn(tr("case.actual"), width="medium"),
+            "accepted": column_config.TextColumn(tr("case.calls.accepted_values"), width="large"),
+        },
+    )
+
+
+def _format_argument_mark(line: ArgumentComparison, tr: Translate) -> str:
+    """The sign and the word of a mark; with the place, where the mismatch is inside the value."""
+    if line.mark not in _MARK_SIGNS:
+        return ""
+    text = f"{_MARK_SIGNS[line.mark]} {tr(f'case.calls.mark.{line.mark}')}"
+    return f"{text}: {'.'.join(line.mismatch_path)[:80]}" if line.mismatch_path else text
+
+
+def _format_accepted_values(line: ArgumentComparison, tr: Translate) -> str:
+    """The accepted values, the leave to omit the argument last and in words."""
+    alternatives = [
+        _format_argument_value(value) for value in line.accepted if value != cases.OMITTED
+    ]
+    if cases.OMITTED in line.accepted:
+        alternatives.append(tr("case.calls.may_be_left_out"))
+    return f"  {tr('case.calls.or')}  ".join(alternatives) or DASH
+
+
+def _format_argument_value(value: Any) -> str:
+    """A value as JSON: quotes tell the text "3" from the number 3."""
+    text = to_json(value, ordered=False).decode()
+    return text if len(text) <= _CELL else text[: _CELL - 1] + "…"
