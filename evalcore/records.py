@@ -12,11 +12,12 @@ import hashlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import msgspec
 
 from evalcore.errors import IntakeError
+from evalcore.i18n import Note, unpack_note
 from evalcore.intake import add_counts, read_count, read_number
 from evalcore.intake.json_text import parse_json, replace_surrogates
 
@@ -300,7 +301,8 @@ class Section(Record, frozen=True):
 
 class Verdict(Record, frozen=True):
     """The outcome of scoring one episode of one sample: `score` is 0 to 1, None unless measured,
-    `views` scores under second readings, `details` a flat mapping of facts for machines."""
+    `views` scores under second readings, `details` a flat mapping of facts for machines. `note`
+    is English; a `Note` leaves its code and values in `note_code` and `note_params`."""
 
     metric: str
     id: str
@@ -313,6 +315,34 @@ class Verdict(Record, frozen=True):
     views: dict[str, float] = {}
     details: dict[str, Any] = {}
     evidence: tuple[Section, ...] = ()
+    note_code: str = ""
+    note_params: dict[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        if isinstance(self.note, Note):
+            packed = self.note.pack()
+            msgspec.structs.force_setattr(self, "note_code", packed["code"])
+            msgspec.structs.force_setattr(self, "note_params", packed["params"])
+            msgspec.structs.force_setattr(self, "note", str(self.note))
+
+    @property
+    def localizable_note(self) -> str:
+        """The note with its code and values, for `translate_note`."""
+        if not self.note_code:
+            return self.note
+        return unpack_note(self.note, self.note_code, self.note_params)
+
+    def with_note(self, change: Callable[[str], str]) -> Self:
+        """The verdict with `change` made to its note and to the texts that the note holds."""
+        return msgspec.structs.replace(
+            self, note=change(self.note), note_params=_map_texts(self.note_params, change)
+        )
+
+
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, dict):  # of a note within a note the code is no text
+        return {k: v if k == "code" else _map_texts(v, change) for k, v in value.items()}
+    return change(value) if isinstance(value, str) else value
 
 
 class TargetSpec(Record, frozen=True):

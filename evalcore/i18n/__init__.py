@@ -3,11 +3,15 @@
 The key `launch.title` is the entry `title` of `<language>/launch.json`. An entry may hold
 placeholders in the form of `str.format`, as in "{count} cases"; only the entry is ever a template,
 never a value, so a hostile name can be passed as a value.
+
+What scorers and the runner have to say is a `Note`: English text that keeps the key and the values
+it was made of, so that a page says it in its reader's language, however it is worded by then.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -32,19 +36,54 @@ def lookup_text(key: str, language: str) -> str | None:
     return load_catalogue(DEFAULT).get(key) if text is None else text
 
 
-def translate_note(text: str, language: str) -> str:
-    """A stored English sentence in `language` where the area `note` holds it, else as it stands.
+class Note(str):
+    """The English text of the entry `note.<code>`, with `code` and `params`, the values it holds.
 
-    Runs store what scorers and the runner say in English; a sentence is known by the English entry
-    that it fills. What fills `{problem}` is such a sentence itself.
+    Values are texts, numbers or notes. Raises KeyError for an unknown code.
     """
-    for key, pattern in _compile_note_patterns():
-        if match := pattern.fullmatch(text):
-            values = match.groupdict()
-            if "problem" in values:
-                values["problem"] = translate_note(values["problem"], language)
-            return t(key, language, **values)
-    return text
+
+    code: str
+    params: dict[str, Any]
+
+    def __new__(cls, code: str, **params: Any) -> Note:
+        note = super().__new__(cls, t(f"note.{code}", DEFAULT, **params))
+        note.code, note.params = code, params
+        return note
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
+        return (self.code,), self.params
+
+    def pack(self) -> dict[str, Any]:
+        """As plain data for JSON; `unpack_note` reads it."""
+        params = {k: v.pack() if isinstance(v, Note) else v for k, v in self.params.items()}
+        return {"code": self.code, "params": params}
+
+
+def unpack_note(text: str, code: str, params: Mapping[str, Any]) -> str:
+    """The note of a stored code; `text` where no catalogue has it or its values are others."""
+    try:
+        return _rebuild_note(code, params)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError):
+        return text
+
+
+def _rebuild_note(code: str, params: Mapping[str, Any]) -> Note:
+    values = {
+        name: _rebuild_note(value["code"], value["params"]) if isinstance(value, dict) else value
+        for name, value in params.items()
+    }
+    return Note(code, **values)
+
+
+def translate_note(text: str, language: str) -> str:
+    """A note in `language`; a plain text as it stands, unless runs of before notes stored it."""
+    if not isinstance(text, Note):
+        return _translate_stored_text(text, language)
+    values = {
+        name: translate_note(value, language) if isinstance(value, Note) else value
+        for name, value in text.params.items()
+    }
+    return t(f"note.{text.code}", language, **values)
 
 
 def language_for_locale(locale: str | None) -> str:
@@ -53,13 +92,28 @@ def language_for_locale(locale: str | None) -> str:
     return prefix if prefix in LANGUAGES else DEFAULT
 
 
+def _translate_stored_text(text: str, language: str) -> str:
+    """An English sentence that a run stored before notes kept their codes, in `language`.
+
+    It is known by the entry of `stored_notes.json` that it fills: the wording of that time, which
+    is never edited. What fills `{problem}` is such a sentence itself.
+    """
+    for code, pattern in _compile_stored_notes():
+        if match := pattern.fullmatch(text):
+            values = match.groupdict()
+            if "problem" in values:
+                values["problem"] = _translate_stored_text(values["problem"], language)
+            return t(f"note.{code}", language, **values)
+    return text
+
+
 @cache
-def _compile_note_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Key and pattern of every English note; a placeholder stands for any text."""
+def _compile_stored_notes() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Code and pattern of every sentence; a placeholder stands for any text."""
+    stored: dict[str, str] = orjson.loads((files(__name__) / "stored_notes.json").read_bytes())
     return tuple(
-        (key, re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.*)", re.escape(text)), re.DOTALL))
-        for key, text in load_catalogue(DEFAULT).items()
-        if key.startswith("note.")
+        (code, re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.*)", re.escape(text)), re.DOTALL))
+        for code, text in stored.items()
     )
 
 

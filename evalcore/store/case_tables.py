@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # what needs them.
 
 #: Part of the signature, so that a table made by other code is made anew.
-_SAMPLES_VERSION = "4"
+_SAMPLES_VERSION = "5"
 _SIGNATURE = b"evalboard.signature"
 _SELECT_COUNT, _SELECT_CASES = (
     "SELECT count(*) FROM samples",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalcore.errors import RunFolderError, UsageError
-from evalcore.records import BenchmarkSpec, Episode, Sample, Verdict
+from evalcore.records import BenchmarkSpec, Episode, Sample, Verdict, to_json
 from evalcore.store import journal
 from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredSample, StoredVerdict
 
@@ -34,6 +34,7 @@ COLUMNS: dict[str, str] = {
     "evidence_kind": "string",
     "reason": "string",
     "note": "string",
+    "packed_note": "string",
     "latency": "float64",
     "input_tokens": "int64",
     "output_tokens": "int64",
@@ -131,10 +132,18 @@ def _verdict_columns(verdict: Verdict | None) -> Row:
         "evidence_kind": verdict.evidence_kind,
         "reason": verdict.reason,
         "note": verdict.note,
+        "packed_note": _pack_note(verdict),
         "extraction": _to_optional_text(verdict.details.get("extraction")),
         "cause": _find_failure_cause(verdict),
         "answer_kind": _to_optional_text(verdict.details.get("answer_kind")),
     }
+
+
+def _pack_note(verdict: Verdict) -> str | None:
+    """Code and values of a note as JSON, from which it is said in any language."""
+    if not verdict.note_code:
+        return None
+    return to_json({"code": verdict.note_code, "params": verdict.note_params}).decode()
 
 
 def _find_failure_cause(verdict: Verdict) -> str | None:

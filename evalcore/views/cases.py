@@ -14,6 +14,7 @@ import pandas as pd
 
 from evalcore.access.redaction import mask_spec, mask_votes
 from evalcore.errors import RunFolderError, UsageError
+from evalcore.i18n import unpack_note
 from evalcore.records import Episode, Failure, Record, RunSpec, Sample, Verdict
 from evalcore.store import case_tables, journal
 from evalcore.store.case_tables import EVERY_CASE as EVERY_CASE
@@ -73,13 +74,25 @@ def bare_episode(episode: Episode) -> Episode:
 def bare_verdict(verdict: Verdict) -> Verdict:
     """Outcome, score and views, without what they rest on."""
     details = {name: value for name, value in verdict.details.items() if name in _SAFE}
-    return msgspec.structs.replace(verdict, note="", details=details, evidence=())
+    return msgspec.structs.replace(
+        verdict, note="", note_code="", note_params={}, details=details, evidence=()
+    )
 
 
 def bare_notes(cases: pd.DataFrame, gated: frozenset[tuple[str, str, str]]) -> pd.DataFrame:
     """A table of cases with HIDDEN in place of the notes on gated ones."""
     marked = is_among(cases, gated)
-    return cases.assign(note=cases["note"].mask(marked & cases["note"].notna(), HIDDEN))
+    return cases.assign(
+        note=cases["note"].mask(marked & cases["note"].notna(), HIDDEN),
+        packed_note=cases["packed_note"].mask(marked),
+    )
+
+
+def read_case_note(case: Mapping[str, Any]) -> str:
+    """The note of a row of a table of cases, with its code and values where it has them."""
+    if not isinstance(case["packed_note"], str):
+        return case["note"] if isinstance(case["note"], str) else ""
+    return unpack_note(case["note"], **msgspec.json.decode(case["packed_note"]))
 
 
 def is_among(cases: pd.DataFrame, gated: frozenset[tuple[str, str, str]]) -> pd.Series[bool]:

@@ -370,7 +370,7 @@ def redact_case(view: CaseView) -> CaseView:
     """A case as anybody may see it: what a failure of this machine says names no place."""
     verdict, episode = view.verdict, view.episode
     if verdict is not None:
-        verdict = msgspec.structs.replace(verdict, note=redact_paths(verdict.note))
+        verdict = verdict.with_note(redact_paths)
     if episode is not None and episode.failure is not None:
         message = redact_paths(episode.failure.message)
         failure = msgspec.structs.replace(episode.failure, message=message)

@@ -213,7 +213,7 @@ def draw_case_verdict(view: CaseView, tr: Translate) -> None:
         evidence.draw_verdict_badges(judged.details, tr)
         evidence.draw_shield_badge(judged.details, tr)
     if judged.note:
-        st.text(localize_note(judged.note))
+        st.text(localize_note(judged.localizable_note))
     evidence.draw_shield_details(judged, tr)
     evidence.draw_task_flag(judged.details)
 

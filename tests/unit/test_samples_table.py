@@ -65,6 +65,7 @@ def test_there_is_one_row_per_case_with_all_that_is_known_of_it(folder):
         "evidence_kind": "executed",
         "reason": "rows differ",
         "note": "one row too many",
+        "packed_note": None,
         "latency": 0.25,
         "input_tokens": 10,
         "output_tokens": 2,

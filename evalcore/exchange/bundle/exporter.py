@@ -191,7 +191,7 @@ def _redact_verdicts(journals: _Journals, censored: Redactor) -> Iterator[Stored
     for line in journals.verdicts:
         verdict: Verdict = line.verdict
         if verdict.outcome in ("target_error", "environment_error"):
-            verdict = msgspec.structs.replace(verdict, note=censored.redact_text(verdict.note))
+            verdict = verdict.with_note(censored.redact_text)
         yield StoredVerdict(line.benchmark, mask_votes(verdict))
 
 

@@ -19,7 +19,7 @@ from evalcore.settings import Settings
 from evalcore.views import target_scores, targets
 from evalcore.views.board_titles import DIALECT_TITLES
 from evalcore.views.boards import Board, Row
-from evalcore.views.cases import MISSING, CaseFilter, case_page
+from evalcore.views.cases import MISSING, CaseFilter, case_page, read_case_note
 from evalcore.views.stored_boards import Headers
 from evalcore.views.targets import OUTCOMES
 from pages.parts.target import profile
@@ -204,9 +204,8 @@ def _build_case_link(
 
 def _format_case_note(case: pd.Series) -> str:
     """Why a case ended as it did, in the words of the scorer."""
-    parts = [case[name] for name in ("note", "reason", "error_type")]
-    raw_note = next((part for part in parts if isinstance(part, str) and part), "")
-    localized = localize_note(raw_note)
+    parts = [read_case_note(case), case["reason"], case["error_type"]]
+    localized = localize_note(next((part for part in parts if isinstance(part, str) and part), ""))
     return to_plain_line(localized if localized != case["reason"] else cause_title(localized), 120)
 
 
