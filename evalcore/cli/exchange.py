@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evalcore.exchange.bundle.importer import ImportedBundle
     from evalcore.exchange.hub_store.pull import PullResult
     from evalcore.exchange.hub_store.push import PushResult
-    from evalcore.exchange.scale.importer import ImportResult
+    from evalcore.exchange.staging import ImportResult
     from evalcore.settings import Settings
     from evalcore.store.run_folder import RunFolder
 

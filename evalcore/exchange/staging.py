@@ -7,15 +7,17 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from filelock import FileLock, Timeout
 
 from evalcore.errors import EvalboardError, UsageError
-from evalcore.records import to_json
+from evalcore.records import Record, to_json
 from evalcore.settings import Settings
 from evalcore.store import run_folder as published_file
 from evalcore.store.headers import read_header
@@ -61,6 +63,38 @@ class BlobStore:
 
 _FORMER = "old-"  # a run that is being replaced
 ImportOutcome = Literal["created", "replaced", "unchanged"]
+
+
+class ImportedScore(Record, frozen=True):
+    """A claim and how it comes about; `reading` is empty for a bare claim."""
+
+    run: str
+    capability: str
+    claimed: float | None
+    recomputed: float | None
+    reading: str
+
+
+@dataclass
+class ImportResult:
+    """What an import did: run ids by what became of them, every score, counts of flags by kind,
+    and what could not be taken."""
+
+    created: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    scores: list[ImportedScore] = field(default_factory=list)
+    flags: Counter[str] = field(default_factory=Counter)
+    skipped: list[str] = field(default_factory=list)
+
+    @property
+    def reading_counts(self) -> Counter[str]:
+        """How many claims come about by each reading; bare claims are no part of it."""
+        return Counter(score.reading for score in self.scores if score.reading)
+
+    def record_run(self, became: ImportOutcome, run_id: str, published: Published) -> None:
+        getattr(self, became).append(run_id)
+        self.flags.update(f.kind for score in published.scores.values() for f in score.flags)
 
 
 class ImportStage:

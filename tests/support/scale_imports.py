@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from evalcore.exchange.scale.importer import ImportResult, import_scale_tree
+from evalcore.exchange.scale.importer import import_scale_tree
+from evalcore.exchange.staging import ImportResult
 from evalcore.settings import Settings
 from evalcore.store import run_folder as published_file
 from evalcore.store.run_folder import PublishedScore, find_run

@@ -29,19 +29,21 @@ from evalcore.exchange.bfcl.results import (
     rescore_predictions,
 )
 from evalcore.exchange.hub_datasets import NOTE_FILE
-from evalcore.exchange.scale.importer import ImportedScore, ImportResult
-from evalcore.exchange.staging import BlobStore, open_import_stage
+from evalcore.exchange.imported_run import (
+    ImportedBenchmark,
+    build_imported_run,
+    make_run_id,
+    put_journals,
+)
+from evalcore.exchange.staging import BlobStore, ImportedScore, ImportResult, open_import_stage
 from evalcore.intake import add_counts
 from evalcore.records import (
     BenchmarkScore,
     BenchmarkSpec,
     Record,
     RunSpec,
-    RunSummary,
     TargetSpec,
     Totals,
-    content_hash,
-    to_json,
 )
 from evalcore.runner.plan import create_benchmark, dataset_hash, find_dataset, with_column_key
 from evalcore.runner.summary import describe_column
@@ -50,51 +52,41 @@ from evalcore.store.run_folder import (
     Flag,
     Published,
     PublishedScore,
-    StoredEpisode,
-    StoredSample,
-    StoredVerdict,
 )
 
 # One imported BFCL run: its records and journals, and what was claimed beside what is counted.
 
 PUBLISHER = "BFCL"
 PREFIX = "bfcl"  # of the keys of its targets and of run ids
-SCORING = "published"
-_NOT_IN_A_NAME = re.compile(r"[^a-z0-9_.-]+")
+_NAME_LENGTH = 45
 _EXACT = 1e-9
-
-
-def run_id_of(date: str, model: str) -> str:
-    """Readable, and different for models that differ in nothing but case or signs."""
-    plain = _NOT_IN_A_NAME.sub("-", model.lower())[:45]
-    mark = "" if plain == model else f"-{content_hash(model, 8)}"
-    return f"{PREFIX}-{date}-{plain}{mark}"
 
 
 def build_bfcl_run(
     benchmark: Benchmark, results: ModelResults, scored: RescoredResults, blobs: BlobStore
 ) -> tuple[str, Published]:
     """The run's id and the whole run, its files on the shelf; equal results give equal runs."""
+    run = RunSpec(
+        run_id=make_run_id(PREFIX, results.date, results.model, _NAME_LENGTH),
+        created_at=f"{results.date}T00:00:00.000+00:00",
+        target=TargetSpec(key=f"{PREFIX}:{results.model}"),
+        benchmarks=(),
+        note=f"Answers of official BFCL {results.version} result files, scored here",
+    )
     spec = _build_bfcl_spec(benchmark, results, scored)
     claim = _build_published_score(results, scored)
-    score = _build_bfcl_score(benchmark, spec, scored, claim)
-    run_id, key = run_id_of(results.date, results.model), benchmark.key
-    files: dict[str, Sequence[Record]] = {
-        "samples.jsonl": [StoredSample(key, sample) for sample in scored.samples],
-        f"generations/{key}.jsonl": [StoredEpisode(key, episode) for episode in scored.episodes],
-        f"verdicts/{SCORING}/{key}.jsonl": [StoredVerdict(key, item) for item in scored.verdicts],
-    }
-    run, summary = _build_bfcl_records(run_id, results, spec, score, scored)
-    digests = {name: blobs.put(_encode_records(records)) for name, records in files.items()}
-    digests |= {
-        "spec.json": blobs.put(to_json(run)),
-        "summary.json": blobs.put(to_json(summary)),
-    }
-    return run_id, Published(
+    failed = sum(count.failed for count in scored.counts.values())
+    part = ImportedBenchmark(
+        spec,
+        _build_bfcl_score(benchmark, spec, scored, claim),
+        claim,
+        put_journals(blobs, benchmark.key, scored.samples, scored.episodes, scored.verdicts),
+    )
+    published = build_imported_run(
+        run,
+        [part],
+        blobs,
         publisher=PUBLISHER,
-        month=results.date[:7],
-        files=digests,
-        scores={key: claim} if claim else {},
         facts={
             "model": results.model,
             "version": results.version,
@@ -102,7 +94,10 @@ def build_bfcl_run(
             "counts": {name: msgspec.to_builtins(item) for name, item in scored.counts.items()},
             "claims": {name: msgspec.to_builtins(item) for name, item in results.claims.items()},
         },
+        totals=_sum_bfcl_usage(scored),
+        errors={"retryable": failed} if failed else {},
     )
+    return run.run_id, published
 
 
 def _build_bfcl_spec(
@@ -143,38 +138,6 @@ def _build_bfcl_score(
     return msgspec.structs.replace(score, level=1, views=views)
 
 
-def _build_bfcl_records(
-    run_id: str,
-    results: ModelResults,
-    spec: BenchmarkSpec,
-    score: BenchmarkScore,
-    scored: RescoredResults,
-) -> tuple[RunSpec, RunSummary]:
-    created = f"{results.date}T00:00:00.000+00:00"
-    target = TargetSpec(key=f"{PREFIX}:{results.model}")
-    run = RunSpec(
-        run_id=run_id,
-        created_at=created,
-        target=target,
-        benchmarks=(spec,),
-        origin="imported",
-        note=f"Answers of official BFCL {results.version} result files, scored here",
-    )
-    summary = RunSummary(
-        run_id=run_id,
-        target=target,
-        state="done",
-        scoring=SCORING,
-        benchmarks={spec.key: score},
-        totals=_sum_bfcl_usage(scored),
-        errors={"retryable": failed} if (failed := _count_failed_requests(scored)) else {},
-        created_at=created,
-        finished_at=created,
-        origin="imported",
-    )
-    return run, summary
-
-
 def _sum_bfcl_usage(scored: RescoredResults) -> Totals:
     """Tokens alone: prices and times of somebody else's requests are not known or not ours."""
     counted = [episode.usage for episode in scored.episodes if episode.failure is None]
@@ -183,10 +146,6 @@ def _sum_bfcl_usage(scored: RescoredResults) -> Totals:
         output_tokens=add_counts(0, *(usage.output_tokens for usage in counted)),
         requests=len(scored.episodes),
     )
-
-
-def _count_failed_requests(scored: RescoredResults) -> int:
-    return sum(count.failed for count in scored.counts.values())
 
 
 def _build_published_score(results: ModelResults, scored: RescoredResults) -> PublishedScore | None:
@@ -258,10 +217,6 @@ def _build_bfcl_flags(results: ModelResults, scored: RescoredResults) -> Iterato
         yield Flag("dropped_cases", name, f"{number} that could not be run here")
 
 
-def _encode_records(records: Sequence[Record]) -> bytes:
-    return b"".join(to_json(record) + b"\n" for record in records)
-
-
 # Official result folders as imported runs: the answers are theirs, the verdicts are ours.
 # Every answer is scored here by the rules that our own runs are scored by, and what the score
 # files beside them claim stands next to it. A failed request that upstream kept as an answer is
@@ -306,11 +261,8 @@ def import_bfcl_results(
                 results = read_model_results(folder, source)
                 scored = rescore_predictions(benchmark, samples, results)
                 run_id, published = build_bfcl_run(benchmark, results, scored, staged.blobs)
-                getattr(done, staged.prepare_run(run_id, published)).append(run_id)
+                done.record_run(staged.prepare_run(run_id, published), run_id, published)
                 done.scores += _compare_claims(run_id, results.claims, scored.counts)
-                done.flags.update(
-                    f.kind for score in published.scores.values() for f in score.flags
-                )
                 done.skipped += [f"{folder.name}: {line}" for line in scored.left_out]
             staged.commit()
     finally:

@@ -4,7 +4,6 @@ here.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections import Counter
@@ -27,10 +26,10 @@ from evalcore.benchmarks.bfcl.categories import (
 from evalcore.benchmarks.bfcl.decode import prompt_mode
 from evalcore.benchmarks.bfcl.score import INFRASTRUCTURE_PREFIX, is_infrastructure_error
 from evalcore.errors import DatasetError, UsageError
+from evalcore.exchange.imported_run import score_answers
 from evalcore.intake import read_count, read_seconds
 from evalcore.intake.json_text import is_deeper, read_rows
 from evalcore.records import Episode, Failure, Record, Sample, Usage, Verdict
-from evalcore.runner.execute import compute_verdict
 
 # Official result and score files of BFCL: the answers of a model, and what was claimed of them.
 # `result/<model>/<group>/BFCL_v4_<category>_result.json` (v3: no group) has a line per entry:
@@ -271,7 +270,7 @@ def rescore_predictions(
         (sample, build_rescored_episode(benchmark, sample, prediction, results.date))
         for sample, prediction in pairs
     ]
-    verdicts = asyncio.run(_score_episode_pairs(benchmark, episode_pairs))
+    verdicts = score_answers(benchmark, episode_pairs)
     broken = [verdict for verdict in verdicts if verdict.outcome == "environment_error"]
     unscored = Counter(verdict.metric for verdict in broken)
     return RescoredResults(
@@ -315,12 +314,6 @@ def _current_sample_id(prediction: Prediction) -> str:
     if earlier and prediction.id.startswith(f"{earlier}_"):
         return f"{prediction.category}{prediction.id.removeprefix(earlier)}"
     return prediction.id
-
-
-async def _score_episode_pairs(
-    benchmark: Benchmark, episode_pairs: Sequence[tuple[Sample, Episode]]
-) -> list[Verdict]:
-    return [await compute_verdict(benchmark, sample, episode) for sample, episode in episode_pairs]
 
 
 def _count_categories(verdicts: Sequence[Verdict]) -> dict[str, CategoryCount]:

@@ -4,8 +4,6 @@ beside what is counted here.
 
 from __future__ import annotations
 
-import asyncio
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -16,6 +14,13 @@ from evalcore.benchmarks.base import Benchmark
 from evalcore.errors import IndexFileError, UsageError
 from evalcore.exchange.bundle.checks import MatchedCases, generation_key, is_bare
 from evalcore.exchange.bundle.contents import BundleContents
+from evalcore.exchange.imported_run import (
+    ImportedBenchmark,
+    build_imported_run,
+    make_run_id,
+    put_journals,
+    score_answers,
+)
 from evalcore.exchange.staging import BlobStore
 from evalcore.records import (
     MEASURED,
@@ -23,20 +28,14 @@ from evalcore.records import (
     BenchmarkSpec,
     Episode,
     Record,
-    RunSpec,
-    RunState,
-    RunSummary,
     Sample,
     TargetSpec,
     Verdict,
     content_hash,
-    to_json,
 )
-from evalcore.runner.execute import compute_verdict
 from evalcore.runner.plan import with_column_key
 from evalcore.runner.summary import compute_totals, describe_column
-from evalcore.store.headers import build_run_header
-from evalcore.store.run_folder import Flag, Published, PublishedScore, StoredSample, StoredVerdict
+from evalcore.store.run_folder import Flag, Published, PublishedScore
 
 # The answers of a bundle, scored here: do its verdicts follow from its generations?
 # The verdict that is kept is ours wherever the answer could be scored. Where it could not,
@@ -51,7 +50,6 @@ DATA_ALONE = frozenset(
 )
 #: What decides a verdict beside the scorer, as runs record it.
 _DECIDING = ("evalboard", "sqlglot", "duckdb")
-_AT_ONCE = 16
 _VERDICT_TOLERANCE = 1e-9
 _ADDED_UP = ("judge_requests", "judge_cost")
 _NO_PANEL = "no_panel"
@@ -80,14 +78,8 @@ def rescore_bundle(
 ) -> RescoredBundle:
     """Score every answer of a benchmark again; `on_verdict` is called after each. Raises UsageError
     naming a verdict that does not follow from its answer."""
-    samples = {sample.key: sample for sample in cases.samples}
-    episodes = {
-        (line.episode.key, line.episode.epoch): line.episode
-        for line in contents.episodes
-        if line.benchmark == spec.key
-    }
     claims = [line.verdict for line in contents.verdicts if line.benchmark == spec.key]
-    results = asyncio.run(_score_claims(benchmark, cases, samples, episodes, claims, on_verdict))
+    results = _score_claims(contents, benchmark, cases, claims, on_verdict)
     same = _has_same_programs(contents, spec, benchmark)
     verdicts: list[Verdict] = []
     differing: list[str] = []
@@ -96,51 +88,50 @@ def rescore_bundle(
         why = result if isinstance(result, str) else _explain_unscored(claim, result, spec)
         if why or isinstance(result, str):
             reasons[why] += 1
-            verdicts.append(_bare_claim(claim))
+            verdicts.append(_strip_claim(claim))
             continue
         verdicts.append(result)
         if _is_equal_verdict(claim, result):
             continue
         if same:
-            raise UsageError(
-                f"{contents.source}: refused: {_describe_difference(spec, claim, result)}"
-            )
+            problem = _describe_difference(spec, claim, result)
+            raise UsageError(f"{contents.source}: refused: {problem}")
         differing.append(f"{claim.metric}/{claim.id}")
     equal = len(claims) - len(differing) - reasons.total()
     return RescoredBundle(tuple(verdicts), equal, tuple(differing), dict(reasons), same)
 
 
-async def _score_claims(
+def _score_claims(
+    contents: BundleContents,
     benchmark: Benchmark,
     cases: MatchedCases,
-    samples: Mapping[str, Sample],
-    episodes: Mapping[tuple[str, int], Episode],
     claims: Sequence[Verdict],
     on_verdict: Callable[[], None],
 ) -> list[Verdict | str]:
-    """Our verdict for each claim, or why there is none; side by side, as some wait for programs."""
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def score_claim(claim: Verdict) -> Verdict | str:
+    """Our verdict for each claim, or why there is none."""
+    samples = {sample.key: sample for sample in cases.samples}
+    episodes = {
+        (line.benchmark, line.episode.key, line.episode.epoch): line.episode
+        for line in contents.episodes
+    }
+    results: list[Verdict | str] = []
+    pairs: dict[int, tuple[Sample, Episode]] = {}
+    for number, claim in enumerate(claims):
         sample = samples[f"{claim.metric}/{claim.id}"]
-        if is_bare(sample):
-            return _LEFT_OUT
-        if sample.key not in cases.matching_keys and benchmark.key not in DATA_ALONE:
-            return _FOREIGN
+        foreign = sample.key not in cases.matching_keys and benchmark.key not in DATA_ALONE
+        results.append(_LEFT_OUT if is_bare(sample) else _FOREIGN if foreign else "")
+        if results[-1]:
+            on_verdict()
+            continue
         key = generation_key(benchmark, sample)
-        async with gate:
-            verdict = await compute_verdict(benchmark, sample, episodes[key, claim.epoch])
-        if key == sample.key:
-            return verdict
-        details = {**verdict.details, "generation": key}  # where readers find the episode
-        return msgspec.structs.replace(verdict, details=details)
-
-    async def score_and_report(claim: Verdict) -> Verdict | str:
-        result = await score_claim(claim)
-        on_verdict()
-        return result
-
-    return await asyncio.gather(*map(score_and_report, claims))
+        pairs[number] = sample, episodes[benchmark.key, key, claim.epoch]
+    verdicts = score_answers(benchmark, pairs.values(), on_verdict)
+    for (number, (sample, episode)), verdict in zip(pairs.items(), verdicts, strict=True):
+        if episode.key != sample.key:  # say where readers find the episode
+            details = {**verdict.details, "generation": episode.key}
+            verdict = msgspec.structs.replace(verdict, details=details)
+        results[number] = verdict
+    return results
 
 
 def _explain_unscored(claim: Verdict, verdict: Verdict, spec: BenchmarkSpec) -> str:
@@ -176,16 +167,15 @@ def _format_verdict(verdict: Verdict) -> str:
     return verdict.outcome + ("" if verdict.score is None else f" ({verdict.score:g})")
 
 
-def _bare_claim(claim: Verdict) -> Verdict:
-    """Without evidence, which is others' and in whatever form they gave it."""
-    details = {name: value for name, value in claim.details.items() if _is_fact(name, value)}
+def _strip_claim(claim: Verdict) -> Verdict:
+    """Without evidence, which is others' and in whatever form they gave it; of details, plain
+    values stay. What a panel took is added up, so that it has to be a number."""
+    details = {
+        name: value
+        for name, value in claim.details.items()
+        if isinstance(value, int | float if name in _ADDED_UP else str | int | float)
+    }
     return msgspec.structs.replace(claim, details=details, evidence=())
-
-
-def _is_fact(name: str, value: object) -> bool:
-    """A plain value; what a panel took is added up, so that it has to be a number."""
-    plain = int | float if name in _ADDED_UP else str | int | float
-    return isinstance(value, plain)
 
 
 def _has_same_programs(contents: BundleContents, spec: BenchmarkSpec, benchmark: Benchmark) -> bool:
@@ -207,9 +197,8 @@ def _find_installed_version(name: str) -> str:
 # It stands on boards of its own, with others that were handed in over the same columns, and under
 # an identity of its own, so that no run made here is ever joined with it.
 
-PUBLISHER = "bundle"
-SCORING = "bundle"
-_NOT_IN_A_NAME = re.compile(r"[^a-z0-9_.-]+")
+PUBLISHER = SCORING = PREFIX = "bundle"
+_NAME_LENGTH = 40
 _SCORE_TOLERANCE = 1e-6
 _CASES_NAMED = 3
 
@@ -238,58 +227,77 @@ class ScoredBenchmark(Record, frozen=True):
         return abs(self.claimed.score - score) > _SCORE_TOLERANCE
 
 
-def run_id_of(contents: BundleContents) -> str:
-    """Readable, and another for every bundle that holds anything else."""
-    plain = _NOT_IN_A_NAME.sub("-", contents.spec.target.key.lower())[:40]
-    digest = content_hash(contents.manifest.files, 12)
-    return f"bundle-{contents.spec.created_at[:10]}-{plain}-{digest}"
-
-
 def build_bundle_run(
     contents: BundleContents,
     parts: Sequence[ScoredBenchmark],
     benchmarks: Mapping[str, Benchmark],
     blobs: BlobStore,
 ) -> tuple[str, Published]:
-    """The run's id and the whole run, its files on the shelf. Raises UsageError for one that is too
-    large for the index."""
-    run = _build_imported_spec(contents, parts)
-    try:
-        summary, scores = _build_bundle_summary(contents, run, parts, benchmarks)
-        build_run_header(run, summary)
-    except (IndexFileError, UsageError) as error:
-        raise UsageError(f"{contents.source}: refused: {error}") from None
-    files = {
-        name: blobs.put(_encode_records(lines))
-        for name, lines in _build_journal_files(contents, parts).items()
-    }
-    files |= {
-        "spec.json": blobs.put(to_json(run)),
-        "summary.json": blobs.put(to_json(summary)),
-    }
-    facts = {"run": contents.spec.run_id, "versions": contents.spec.versions, "card": contents.card}
-    return run.run_id, Published(
-        publisher=PUBLISHER,
-        month=run.created_at[:7],
-        files=files,
-        scores=scores,
-        facts=facts | {"git_commit": contents.spec.git_commit},
+    """The run's id and the whole run, its files on the shelf; the id is another for every bundle
+    that holds anything else. Raises UsageError for one that is too large for the index."""
+    spec, target = contents.spec, contents.spec.target
+    digest = content_hash(contents.manifest.files, 12)
+    run = msgspec.structs.replace(
+        spec,
+        run_id=make_run_id(PREFIX, spec.created_at[:10], target.key, _NAME_LENGTH, digest),
+        target=TargetSpec(target.key, target.options | {"imported": True}),
+        note=f"Handed in as a bundle of run {spec.run_id}",
     )
-
-
-def _build_imported_spec(contents: BundleContents, parts: Sequence[ScoredBenchmark]) -> RunSpec:
-    """The spec as imported; the command is left out, for it is somebody else's to be pasted."""
     specs = [_build_column_spec(part) for part in parts]
     board = f"bundle-{content_hash(sorted(spec.column for spec in specs), 8)}"
-    target = contents.spec.target
-    return msgspec.structs.replace(
-        contents.spec,
-        run_id=run_id_of(contents),
-        target=TargetSpec(target.key, target.options | {"imported": True}),
-        benchmarks=tuple(msgspec.structs.replace(spec, dataset=board) for spec in specs),
-        origin="imported",
-        command="",
-        note=f"Handed in as a bundle of run {contents.spec.run_id}",
+    episodes = [line.episode for line in contents.episodes]
+    verdicts = [verdict for part in parts for verdict in part.rescored.verdicts]
+    try:
+        imported = [
+            _build_imported_benchmark(
+                contents,
+                part,
+                msgspec.structs.replace(column_spec, dataset=board),
+                benchmarks[column_spec.key],
+                blobs,
+            )
+            for part, column_spec in zip(parts, specs, strict=True)
+        ]
+        published = build_imported_run(
+            run,
+            imported,
+            blobs,
+            publisher=PUBLISHER,
+            facts={
+                "run": spec.run_id,
+                "versions": spec.versions,
+                "card": contents.card,
+                "git_commit": spec.git_commit,
+            },
+            scoring=SCORING,
+            state="done" if all(part.score.complete for part in imported) else "incomplete",
+            totals=compute_totals(episodes, verdicts, 0.0),
+            errors=Counter(e.failure.kind for e in episodes if e.failure),
+        )
+    except (IndexFileError, UsageError) as error:
+        raise UsageError(f"{contents.source}: refused: {error}") from None
+    return run.run_id, published
+
+
+def _build_imported_benchmark(
+    contents: BundleContents,
+    part: ScoredBenchmark,
+    spec: BenchmarkSpec,
+    benchmark: Benchmark,
+    blobs: BlobStore,
+) -> ImportedBenchmark:
+    score = _aggregate_verdicts(part, spec, benchmark, contents.spec.epochs)
+    return ImportedBenchmark(
+        spec,
+        score,
+        _build_published_score(contents, part, score, spec),
+        put_journals(
+            blobs,
+            spec.key,
+            part.cases.samples,
+            (line.episode for line in contents.episodes if line.benchmark == spec.key),
+            part.rescored.verdicts,
+        ),
     )
 
 
@@ -304,37 +312,6 @@ def _build_column_spec(part: ScoredBenchmark) -> BenchmarkSpec:
             full=spec.full and (not part.cases.matching_keys or part.cases.covers_dataset),
         )
     )
-
-
-def _build_bundle_summary(
-    contents: BundleContents,
-    run: RunSpec,
-    parts: Sequence[ScoredBenchmark],
-    benchmarks: Mapping[str, Benchmark],
-) -> tuple[RunSummary, dict[str, PublishedScore]]:
-    scores: dict[str, BenchmarkScore] = {}
-    published_scores: dict[str, PublishedScore] = {}
-    for part, spec in zip(parts, run.benchmarks, strict=True):
-        benchmark_score = _aggregate_verdicts(part, spec, benchmarks[spec.key], run.epochs)
-        published_scores[spec.key] = _build_published_score(contents, part, benchmark_score, spec)
-        scores[spec.key] = benchmark_score
-    complete = all(score.complete for score in scores.values())
-    state: RunState = "done" if complete else "incomplete"
-    episodes = [line.episode for line in contents.episodes]
-    verdicts = [verdict for part in parts for verdict in part.rescored.verdicts]
-    return RunSummary(
-        run_id=run.run_id,
-        target=run.target,
-        state=state,
-        scoring=SCORING,
-        benchmarks=scores,
-        totals=compute_totals(episodes, verdicts, 0.0),
-        errors=dict(Counter(e.failure.kind for e in episodes if e.failure)),
-        created_at=run.created_at,
-        finished_at=run.created_at,
-        origin="imported",
-        epochs=run.epochs,
-    ), published_scores
 
 
 def _aggregate_verdicts(
@@ -354,16 +331,13 @@ def _aggregate_verdicts(
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         problem = f"{type(error).__name__}: {error}"
         raise UsageError(f"the verdicts on {spec.key} cannot be added up: {problem}") from None
+    claimed = part.claimed.score
     return msgspec.structs.replace(
         benchmark_score,
         level=part.compute_level(benchmark_score.score),
-        views=benchmark_score.views | _claimed_view(part.claimed),
+        views=benchmark_score.views | ({} if claimed is None else {"claimed": claimed}),
         self_judged=part.claimed.self_judged,
     )
-
-
-def _claimed_view(claimed: BenchmarkScore) -> dict[str, float]:
-    return {} if claimed.score is None else {"claimed": claimed.score}
 
 
 def _build_published_score(
@@ -373,20 +347,20 @@ def _build_published_score(
     spec: BenchmarkSpec,
 ) -> PublishedScore:
     """Raises UsageError for a claim that the same programs do not make of the same verdicts."""
-    claimed, level = part.claimed.score, part.compute_level(benchmark_score.score)
-    differs = part.differs_from_claim(benchmark_score.score)
+    claimed, counted = part.claimed.score, benchmark_score.score
+    level = part.compute_level(counted)
+    differs = part.differs_from_claim(counted)
     if differs and part.rescored.same_programs:
         raise UsageError(
             f"summary.json claims {_format_claim_score(claimed, 4)} for {spec.key}, its "
-            "verdicts amount to "
-            f"{_format_claim_score(benchmark_score.score, 4)}"
+            f"verdicts amount to {_format_claim_score(counted, 4)}"
         )
-    detail = f"{_format_claim_score(claimed, 2)} → {_format_claim_score(benchmark_score.score, 2)}"
+    detail = f"{_format_claim_score(claimed, 2)} → {_format_claim_score(counted, 2)}"
     flags = [Flag("score_differs", detail=detail)] if differs else []
     return PublishedScore(
         level=level,
         claimed=claimed,
-        recomputed=benchmark_score.score if level else None,
+        recomputed=counted if level else None,
         reading="" if not level else "unexplained" if differs else "exact",
         judges=spec.judges,
         graded_at=contents.summary.finished_at[:10],
@@ -412,25 +386,3 @@ def _build_bundle_flags(part: ScoredBenchmark, spec: BenchmarkSpec) -> Iterable[
         yield Flag("outdated_case", detail=str(len(part.cases.differing)))
     if part.spec.full and not spec.full:
         yield Flag("not_full", detail=str(len(part.cases.samples)))
-
-
-def _build_journal_files(
-    contents: BundleContents, parts: Sequence[ScoredBenchmark]
-) -> dict[str, Sequence[Record]]:
-    files: dict[str, Sequence[Record]] = {
-        "samples.jsonl": [
-            StoredSample(part.spec.key, sample) for part in parts for sample in part.cases.samples
-        ]
-    }
-    for part in parts:
-        key = part.spec.key
-        verdicts: Sequence[Verdict] = part.rescored.verdicts
-        files[f"generations/{key}.jsonl"] = [e for e in contents.episodes if e.benchmark == key]
-        files[f"verdicts/{SCORING}/{key}.jsonl"] = [
-            StoredVerdict(key, verdict) for verdict in verdicts
-        ]
-    return files
-
-
-def _encode_records(records: Sequence[Record]) -> bytes:
-    return b"".join(to_json(record) + b"\n" for record in records)

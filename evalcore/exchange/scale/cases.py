@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from evalcore.errors import DatasetError
+from evalcore.exchange.imported_run import Journals, put_journals
 from evalcore.exchange.scale.forms import (
     Indicator,
     ScaleCaseRow,
@@ -34,11 +35,9 @@ from evalcore.records import (
     Section,
     Verdict,
     content_hash,
-    to_json,
 )
 from evalcore.runner.plan import dataset_hash
 from evalcore.scoring.aggregation import score_benchmark
-from evalcore.store.run_folder import StoredEpisode, StoredSample, StoredVerdict
 
 # SCALE's process logs of both dialects: the panel, each vote and the final results.
 # Header lines, then `[time] text`. Old logs say `[case] Hybrid Eval Case Judge NAME Results:
@@ -319,14 +318,10 @@ Declared = Mapping[str, Mapping[str, Path]]
 
 
 class CapabilityContents(Record, frozen=True):
-    """Journals as digests on the shelf, and what is computed from them; `score` is of no column.
+    """Journals and what is computed from them; `score` is of no column. `judges` and `graded_at`
+    are what the process logs say, empty without logs."""
 
-    `judges` and `graded_at` are what the process logs say, empty without logs.
-    """
-
-    samples: str
-    episodes: str
-    verdicts: str
+    journals: Journals
     dataset_hash: str
     score: BenchmarkScore
     judges: tuple[str, ...]
@@ -364,16 +359,17 @@ class ContentsBuilder:
         votes = {metric: dict(group_votes(log.votes)) for metric, log in logs_by_metric.items()}
         rows = list(build_graded_cases(capability, read_report(report).indicators, declared, votes))
         samples = [*(row.sample for row in rows), *_samples_elsewhere(missing)]
-        put = self._blobs.put
+        verdicts = [row.verdict for row in rows]
+        card = build_scale_card(capability)
         self._contents_by_key[key] = contents = CapabilityContents(
-            samples=put(_encode_records([StoredSample(capability, sample) for sample in samples])),
-            episodes=put(_encode_records([StoredEpisode(capability, row.episode) for row in rows])),
-            verdicts=put(_encode_records([StoredVerdict(capability, row.verdict) for row in rows])),
-            dataset_hash=dataset_hash(samples),
-            score=_score_contents(capability, samples, rows, weights),
-            judges=tuple(
-                sorted({judge for log in logs_by_metric.values() for judge in log.judges})
+            journals=put_journals(
+                self._blobs, capability, samples, (row.episode for row in rows), verdicts
             ),
+            dataset_hash=dataset_hash(samples),
+            score=msgspec.structs.replace(
+                score_benchmark(card, samples, verdicts, weights), level=1
+            ),
+            judges=tuple(sorted({name for log in logs_by_metric.values() for name in log.judges})),
             graded_at=max((log.timestamp for log in logs_by_metric.values()), default=""),
         )
         return contents
@@ -403,15 +399,3 @@ def _samples_elsewhere(missing: Declared) -> list[Sample]:
         for path, cases in by_report.items()
         for metric, row in select_case_rows(read_report(path).indicators, cases)
     ]
-
-
-def _score_contents(
-    capability: str, samples: list[Sample], rows: list[GradedCase], weights: Weights
-) -> BenchmarkScore:
-    verdicts = [row.verdict for row in rows]
-    score = score_benchmark(build_scale_card(capability), samples, verdicts, weights)
-    return msgspec.structs.replace(score, level=1)
-
-
-def _encode_records(records: list[Record]) -> bytes:
-    return b"".join(to_json(record) + b"\n" for record in records)

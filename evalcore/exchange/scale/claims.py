@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from evalcore.exchange.imported_run import ImportedBenchmark
 from evalcore.exchange.scale.cases import CapabilityContents, ContentsBuilder
 from evalcore.exchange.scale.forms import (
     APPLICATION,
@@ -242,15 +243,6 @@ def _format_case_list(cases: Iterable[str]) -> str:
 PUBLISHER = "SCALE"
 
 
-class PublishedCapability(Record, frozen=True):
-    """One capability of one model, ready to be written; without a case report no contents."""
-
-    spec: BenchmarkSpec
-    score: BenchmarkScore
-    published: PublishedScore
-    contents: CapabilityContents | None = None
-
-
 class Month(Record, frozen=True):
     """A month of the tree; `weights` are those of its columns, by capability, without the metrics
     that half of its models or more were never asked: those are reported and not scored."""
@@ -263,7 +255,7 @@ class Month(Record, frozen=True):
 
 def build_capability(
     month: Month, model: ScaleModel, name: str, bindery: ContentsBuilder
-) -> PublishedCapability:
+) -> ImportedBenchmark:
     """The score of a model in a month; raises DatasetError for a log that is none."""
     claimed, report = model.scores[name], month.tree.find_report(month.name, name, model.id)
     if report is None:
@@ -282,8 +274,8 @@ def build_capability(
     )
     prompted = model.type != APPLICATION
     entry = ClaimEntry(month.name, name, model.id, prompted, claimed, month.scan.reports[report])
-    return PublishedCapability(
-        spec, score, _build_published_score(entry, contents, month.scan), contents
+    return ImportedBenchmark(
+        spec, score, _build_published_score(entry, contents, month.scan), contents.journals
     )
 
 
@@ -341,7 +333,7 @@ def _build_scale_spec(
     )
 
 
-def _bare_claim(month: Month, name: str, claimed: CapabilityScore) -> PublishedCapability:
+def _bare_claim(month: Month, name: str, claimed: CapabilityScore) -> ImportedBenchmark:
     """A claim without a case report: nothing but its numbers."""
     weights, indicator_scores = (
         WEIGHTS[name] | dict(month.weights[name]),
@@ -376,7 +368,7 @@ def _bare_claim(month: Month, name: str, claimed: CapabilityScore) -> PublishedC
         label=_format_scale_label(spec),
         level=0,
     )
-    return PublishedCapability(spec, score, PublishedScore(level=0, claimed=claimed.ability_score))
+    return ImportedBenchmark(spec, score, PublishedScore(level=0, claimed=claimed.ability_score))
 
 
 def _format_scale_label(spec: BenchmarkSpec) -> str:
