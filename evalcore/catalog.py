@@ -8,14 +8,15 @@ is what the cards say; a `SuiteCard` (group `evalcore.suites`) gives it a title 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from evalcore import plugins
+from evalcore import i18n, plugins
 from evalcore.errors import UsageError
 from evalcore.plain_text import to_single_line
 from evalcore.plugins import SkippedPlugin, UnusablePlugin
@@ -60,12 +61,111 @@ COSMETIC_CONTROLS = ("cte", "limit", "tautology")
 FLOOR_CONTROLS = ("null", "noop", *COSMETIC_CONTROLS)
 
 
+class UploadForm(Record, frozen=True):
+    """How own cases of a benchmark are handed in.
+
+    `parts` are the names that a case may belong to, by its field `metric` or by choice; `file`
+    is where the cases of a part go within the folder, `bundled_file` where the bundled ones are
+    (default: `file`), `companion_files` the patterns of bundled files that they need there,
+    `identity` the field that names a case ("" for the order of the lines), and `left_out` the
+    fields of bundled cases that point to files, which nobody can hand in. A bundled case with a
+    value in the field `unsuitable_with` is no example.
+    """
+
+    parts: tuple[str, ...]
+    file: str = "{part}.jsonl"
+    bundled_file: str = ""
+    companion_files: tuple[str, ...] = ()
+    identity: str = "case_id"
+    left_out: tuple[str, ...] = ()
+    unsuitable_with: str = ""
+
+    def part_of(self, row: dict[str, object], chosen: str) -> str:
+        """The part of a case: its own word, else the choice of whoever handed it in."""
+        if len(self.parts) == 1:
+            return self.parts[0]
+        return str(row.get("metric", row.get("category", chosen)))
+
+
+class OfficialDataset(Record, frozen=True):
+    """An official data set that can be fetched. `part` is the value of the fetcher's first flag,
+    `folder` where it goes below `<data>/datasets`, `page` where its terms stand, `cases` how many
+    it is published with, where that is known. `on_hub`: a token of the Hub is of use."""
+
+    name: str
+    benchmark: str
+    part: str
+    folder: str
+    title: str
+    page: str
+    cases: int | None = None
+    gated: bool = False
+    on_hub: bool = True
+
+
+class FlagCard(Record, frozen=True):
+    """A flag, `--name`, that a command of a benchmark takes."""
+
+    name: str
+    about: str = ""
+    metavar: str = "TEXT"
+    choices: tuple[str, ...] = ()
+    default: str = ""
+
+
+class CommandCard(Record, frozen=True):
+    """What a benchmark adds to `datasets fetch`, `export` or `import`; `run` is "module:function".
+
+    A fetcher is called with (settings, folder or None, flags, progress, token), an exporter with
+    (run folder, output path, flags), an importer with (settings, path, flags, progress); flags are
+    texts by name, their defaults where they were not typed, and all answer with a `CommandResult`.
+    An exporter writes a `file` or a `folder`; an importer names the `publisher` of its runs.
+    """
+
+    run: str
+    about: str
+    flags: tuple[FlagCard, ...] = ()
+    output: Literal["file", "folder"] = "file"
+    publisher: str = ""
+    path_about: str = "the file or folder to take in"
+
+
+class CommandResult(NamedTuple):
+    """What a command did: data for `--json`, the same as text, and remarks for standard error."""
+
+    data: Any
+    text: str
+    remarks: tuple[str, ...] = ()
+
+
+class GroupCard(Record, frozen=True):
+    """A group of metrics with an official score of its own: its points of the overall score (None
+    for a part of another group), its members, and whether tables list it."""
+
+    key: str
+    weight: float | None = None
+    members: tuple[str, ...] = ()
+    listed: bool = True
+
+
 class BenchmarkCard(Record, frozen=True):
     """What is known of a benchmark without loading it. Titles and texts are per language.
 
     `judged` tells whether a panel may decide what cannot be executed; the panel then belongs to the
     column key. `controls` are the control targets that can answer it. `evidence_by_mode` tells what
-    all verdicts rest on in a mode that decides otherwise than its metrics say.
+    all verdicts rest on in a mode that decides otherwise than its metrics say. `baselines` name, by
+    baseline, the function that answers its cases ("module:function").
+
+    `submission` is the field of an episode's state that is scored where it is not the answer's
+    text; `groups_title` says what its groups are where they are no scores. `resolves`: its cases
+    are resolved, or not, by being executed. `cases_are_data`: no case names a program to be run, so
+    that cases of others can be scored here. `agent_options` are the values of options under which
+    the target works with programs; `executes_unless` is the option that leaves it to others to run
+    programs for a verdict. `fetched_option` is set to the part of a fetched data set.
+
+    `texts` are further words for pages, by name: `options_about`, `form`, `official`, `spread`,
+    `published_about`, `view_about.VIEW`, `remark.OPTION.VALUE`, and for each of `rules`
+    `rules.RULE` and `rules.RULE.words`. Those of the built-in benchmarks are catalogues.
     """
 
     key: str
@@ -81,6 +181,22 @@ class BenchmarkCard(Record, frozen=True):
     judged: bool = False
     controls: tuple[str, ...] = CONTROLS
     evidence_by_mode: dict[str, EvidenceKind] = {}
+    upload_form: UploadForm | None = None
+    official_datasets: tuple[OfficialDataset, ...] = ()
+    fetcher: CommandCard | None = None
+    exporter: CommandCard | None = None
+    importer: CommandCard | None = None
+    baselines: dict[str, str] = {}
+    groups: tuple[GroupCard, ...] = ()
+    groups_title: str = ""
+    submission: str = ""
+    resolves: bool = False
+    cases_are_data: bool = False
+    agent_options: dict[str, tuple[str, ...]] = {}
+    executes_unless: str = ""
+    fetched_option: str = ""
+    rules: tuple[str, ...] = ()
+    texts: dict[str, dict[str, str]] = {}
 
     @property
     def weights(self) -> dict[str, float]:
@@ -121,6 +237,33 @@ class TargetKindCard(Record, frozen=True):
     about: dict[str, str]
     options: tuple[OptionCard, ...] = ()
     examples: tuple[str, ...] = ()
+
+
+class EngineCard(Record, frozen=True):
+    """An SQL engine, by the name that cases and servers use for its dialect (lower case).
+
+    `backend` is the "module:function" that its worker process opens, a `Backend`; an engine that is
+    a server names the class of its `server` instead. `dialect` is sqlglot's name of the dialect
+    that its SQL is read in, by default the engine's. `library` is the Python module that it needs,
+    `extra` the extra of this package that brings it. `statements` are the first words of the
+    statements that are run, parted by spaces, `refused_functions` a pattern of functions that are
+    not, and `unit` what `measure` counts. `schemes` are those of a server's DSN, whose path is the
+    parameter `dsn_path`, and `local_parameters` lead to a server kept in a folder ("{folder}").
+    """
+
+    name: str
+    title: str
+    backend: str = ""
+    server: str = ""
+    dialect: str = ""
+    library: str = ""
+    extra: str = ""
+    statements: str = ""
+    refused_functions: str = ""
+    unit: str = ""
+    schemes: tuple[str, ...] = ()
+    dsn_path: str = ""
+    local_parameters: dict[str, str] = {}
 
 
 class ApplicationCard(Record, frozen=True):
@@ -168,7 +311,8 @@ _SUITES = (
 )
 
 
-def _import_reference(reference: str) -> Any:
+def import_reference(reference: str) -> Any:
+    """The object that "module:name" names on a card."""
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
 
@@ -176,7 +320,7 @@ def _import_reference(reference: str) -> Any:
 @cache
 def _load_benchmark_cards() -> tuple[dict[str, BenchmarkCard], tuple[SkippedPlugin, ...]]:
     """The cards by key in the order of the suites, and the plug-ins that are left out."""
-    cards: list[BenchmarkCard] = [_import_reference(reference) for reference in _BUILTIN]
+    cards: list[BenchmarkCard] = [import_reference(reference) for reference in _BUILTIN]
     added, skipped = plugins.load_plugins(
         plugins.BENCHMARKS, BenchmarkCard, [card.key for card in cards], _check_benchmark
     )
@@ -197,12 +341,22 @@ def _load_suite_cards() -> tuple[dict[str, SuiteCard], tuple[SkippedPlugin, ...]
 
 @cache
 def _load_target_kinds() -> tuple[dict[str, TargetKindCard], tuple[SkippedPlugin, ...]]:
-    cards: tuple[TargetKindCard, ...] = _import_reference("evalcore.targets.cards:CARDS")
+    cards: tuple[TargetKindCard, ...] = import_reference("evalcore.targets.cards:CARDS")
     added, skipped = plugins.load_plugins(
         plugins.TARGETS, TargetKindCard, [card.prefix for card in cards], _check_target_kind
     )
     added = [replace(card, title=_normalize_title(card.title, card.prefix)) for card in added]
     return {card.prefix: card for card in (*cards, *added)}, tuple(skipped)
+
+
+@cache
+def _load_engine_cards() -> tuple[dict[str, EngineCard], tuple[SkippedPlugin, ...]]:
+    cards: tuple[EngineCard, ...] = import_reference("evalcore.sqlkit.engines.cards:CARDS")
+    added, skipped = plugins.load_plugins(
+        plugins.ENGINES, EngineCard, [card.name for card in cards], _check_engine
+    )
+    added = [replace(card, title=to_single_line(card.title, _TITLE) or card.name) for card in added]
+    return {card.name: card for card in (*cards, *added)}, tuple(skipped)
 
 
 def benchmark_cards() -> dict[str, BenchmarkCard]:
@@ -234,9 +388,21 @@ def target_kinds() -> dict[str, TargetKindCard]:
     return _load_target_kinds()[0]
 
 
+def engine_cards() -> dict[str, EngineCard]:
+    """Every usable SQL engine by name."""
+    return _load_engine_cards()[0]
+
+
 def list_skipped_plugins() -> tuple[SkippedPlugin, ...]:
     """Every plug-in that is installed and cannot be used, with the reason."""
-    return (*_load_benchmark_cards()[1], *_load_suite_cards()[1], *_load_target_kinds()[1])
+    return (
+        tuple(
+            skipped
+            for loader in (_load_benchmark_cards, _load_suite_cards, _load_target_kinds)
+            for skipped in loader()[1]
+        )
+        + _load_engine_cards()[1]
+    )
 
 
 def find_membership_problems(own: Mapping[str, Sequence[str]]) -> list[str]:
@@ -261,7 +427,7 @@ def is_builtin(benchmark: str) -> bool:
 
 @cache
 def _builtin_keys() -> frozenset[str]:
-    return frozenset(_import_reference(reference).key for reference in _BUILTIN)
+    return frozenset(import_reference(reference).key for reference in _BUILTIN)
 
 
 def is_usable_key(key: str) -> bool:
@@ -271,7 +437,10 @@ def is_usable_key(key: str) -> bool:
 
 def clear_plugin_cache() -> None:
     """Read the plug-ins anew at the next question; for tests and for long-lived processes."""
-    for loader in (_load_benchmark_cards, _load_suite_cards, _load_target_kinds):
+    for loader in (
+        *(_load_benchmark_cards, _load_suite_cards),
+        *(_load_target_kinds, _load_engine_cards),
+    ):
         loader.cache_clear()
 
 
@@ -291,6 +460,21 @@ def _check_benchmark(card: BenchmarkCard) -> str:
     plugins.check_unique("the option", (option.name for option in card.options))
     for metric in card.metrics:
         plugins.check_weight(f"the metric {metric.key!r}", metric.weight)
+    plugins.check_unique("the rule", card.rules)
+    for command in (card.fetcher, card.exporter, card.importer):
+        if command is not None:
+            plugins.check_unique("the flag", (flag.name for flag in command.flags))
+    if card.official_datasets and not (card.fetcher and card.fetcher.flags):
+        raise UnusablePlugin(
+            "it names official data sets and no fetcher with a flag for their part", "add it"
+        )
+    for official in card.official_datasets:
+        plugins.check_key("the official data set", official.name)
+        plugins.check_key("the folder", official.folder)
+        if official.benchmark != card.key:
+            raise UnusablePlugin(
+                f"its data set {official.name!r} is of {official.benchmark!r}", "mend it"
+            )
     if not any(card.weights.values()):
         raise UnusablePlugin(
             "none of its metrics has a weight", "give at least one a weight above 0"
@@ -326,9 +510,27 @@ def _check_target_kind(card: TargetKindCard) -> str:
     return card.prefix
 
 
+def _check_engine(card: EngineCard) -> str:
+    plugins.check_key("the engine", card.name)
+    if card.name != card.name.lower():
+        raise UnusablePlugin(f"the name {card.name!r} has capitals", "write it in lower case")
+    module, colon, name = card.backend.partition(":")
+    if not (module and colon and name) or card.server:
+        raise UnusablePlugin(
+            f"its backend is {card.backend!r}", 'name the function that opens it as "module:name"'
+        )
+    if not card.statements.split():
+        raise UnusablePlugin("it runs no statements", "name the first words of those that it runs")
+    try:
+        re.compile(card.refused_functions)
+    except re.error as error:
+        raise UnusablePlugin(f"refused_functions is no pattern: {error}", "mend it") from error
+    return card.name
+
+
 def load_endpoints(settings: Settings) -> dict[str, Endpoint]:
     """The named OpenAI-compatible servers: presets, and those that the settings add or replace."""
-    endpoints: dict[str, Endpoint] = _import_reference("evalcore.targets.registry:list_endpoints")(
+    endpoints: dict[str, Endpoint] = import_reference("evalcore.targets.registry:list_endpoints")(
         settings
     )
     return endpoints
@@ -336,7 +538,7 @@ def load_endpoints(settings: Settings) -> dict[str, Endpoint]:
 
 def load_applications(settings: Settings) -> dict[str, ApplicationCard]:
     """The described services that have a name, by target key."""
-    cards: dict[str, ApplicationCard] = _import_reference(
+    cards: dict[str, ApplicationCard] = import_reference(
         "evalcore.targets.application_card:build_application_cards"
     )(settings)
     return cards
@@ -344,10 +546,30 @@ def load_applications(settings: Settings) -> dict[str, ApplicationCard]:
 
 def load_application(key: str, settings: Settings) -> ApplicationCard:
     """What a target key `app:NAME` or `app:FILE` means, its problem included."""
-    card: ApplicationCard = _import_reference(
+    card: ApplicationCard = import_reference(
         "evalcore.targets.application_card:build_application_card"
     )(key, settings)
     return card
+
+
+def list_command_cards(kind: Literal["fetcher", "exporter", "importer"]) -> dict[str, CommandCard]:
+    """What benchmarks add to a verb of the command line, by benchmark."""
+    commands = {key: getattr(card, kind) for key, card in benchmark_cards().items()}
+    return {key: command for key, command in commands.items() if command is not None}
+
+
+def list_official_datasets() -> dict[str, OfficialDataset]:
+    """The official data sets that can be fetched, by name."""
+    cards = benchmark_cards().values()
+    return {official.name: official for card in cards for official in card.official_datasets}
+
+
+def find_benchmark_text(benchmark: str, name: str, language: str) -> str | None:
+    """A text of `BenchmarkCard.texts`, else the English one, else None."""
+    if is_builtin(benchmark):
+        return i18n.lookup_text(f"{benchmark}.{name}", language)
+    card = benchmark_cards().get(benchmark)
+    return localize_text(card.texts.get(name, {}), language) or None if card else None
 
 
 def localize_text(text: dict[str, str], language: str) -> str:

@@ -26,6 +26,7 @@ BENCHMARKS = "evalcore.benchmarks"
 SUITES = "evalcore.suites"
 TARGETS = "evalcore.targets"
 FACTORIES = "evalcore.target_factories"
+ENGINES = "evalcore.engines"
 #: Seconds that an import may take; a card is data and needs no heavy import.
 IMPORT_SECONDS = 20.0
 #: What keys may look like: they stand in URLs, file names, options (`KEY.name=value`) and frames.

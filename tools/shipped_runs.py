@@ -26,7 +26,7 @@ from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
 from evalcore.target_cards import FILE, TargetCard, save_card
 from evalcore.targets.base import KINDS
-from evalcore.targets.baseline import VARIANTS
+from evalcore.targets.baseline import VARIANTS, list_baseline_benchmarks
 
 _OWN = TargetCard(organization="Evalboard", licence="MIT")
 TARGETS = (*(f"baseline:{name}" for name in VARIANTS), *(f"control:{kind}" for kind in KINDS))
@@ -96,7 +96,7 @@ def _list_target_benchmarks(target: str) -> tuple[str, ...]:
     """What a target answers: a control what names it, a baseline what it was made for."""
     kind, _, name = target.partition(":")
     if kind == "baseline":
-        return VARIANTS[name].answers
+        return list_baseline_benchmarks(name)
     return tuple(key for key, card in catalog.benchmark_cards().items() if name in card.controls)
 
 

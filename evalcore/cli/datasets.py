@@ -6,14 +6,17 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalcore import catalog
+from evalcore.cli.exchange import add_command_flags, print_command_result, read_command_flags
 from evalcore.errors import UsageError
 from evalcore.plain_text import format_count
 
 if TYPE_CHECKING:
-    from evalcore.records import Record
+    from evalcore.catalog import CommandCard
     from evalcore.settings import Settings
 
 Verb = Callable[[argparse.Namespace], int]
@@ -37,9 +40,11 @@ def add_datasets_verb(
     names = actions.add_parser("fetch", help=about, description=about).add_subparsers(
         required=True, metavar="NAME"
     )
-    _add_bfcl(names, add_common)
-    _add_gaia(names, add_common)
-    _add_swe_bench(names, add_common)
+    for key, command in catalog.list_command_cards("fetcher").items():
+        sub = names.add_parser(key, help=command.about, description=command.about)
+        sub.add_argument("--out", type=Path, metavar="DIR", help="default: below the data folder")
+        add_common(sub, partial(_fetch_for_benchmark, command))
+        add_command_flags(sub, command)
 
 
 def _add_own(actions: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
@@ -70,50 +75,6 @@ def _add_file_arguments(sub: argparse.ArgumentParser) -> argparse.ArgumentParser
     about = "what cases without a field `metric` belong to (default: as the file is named)"
     sub.add_argument("--part", default="", metavar="NAME", help=about)
     return sub
-
-
-def _add_bfcl(names: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
-    about = "the questions and answers of BFCL, v4 or v3"
-    sub = names.add_parser("bfcl", help=about, description=about)
-    sub.add_argument(
-        "--source", choices=("wheel", "hub"), default="", help="wheel: v4 (default); hub: v3"
-    )
-    sub.add_argument("--from", dest="wheel", type=Path, metavar="FILE.whl", help="a wheel at hand")
-    _add_output_flags(sub, "")
-    add_common(sub, _fetch_bfcl)
-
-
-def _add_gaia(names: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
-    about = "the questions of GAIA with their files: gated, needs HF_TOKEN, not to be shared"
-    sub = names.add_parser("gaia", help=about, description=about)
-    sub.add_argument(
-        "--split", default="validation", metavar="S", help="validation (default) or test"
-    )
-    _add_output_flags(sub, "the commit that is known")
-    add_common(sub, _fetch_gaia)
-
-
-def _add_swe_bench(names: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
-    about = "the tasks of a SWE-bench data set; their repositories and images are not fetched"
-    sub = names.add_parser("swe_bench", help=about, description=about)
-    sub.add_argument(
-        "--name",
-        default="verified",
-        metavar="OWNER/NAME",
-        help="on the Hub, or one of verified (default), lite, full, multilingual, mini, oracle",
-    )
-    sub.add_argument("--split", default="test", metavar="S", help="default: test")
-    _add_output_flags(sub, "main")
-    add_common(sub, _fetch_swe_bench)
-
-
-def _add_output_flags(sub: argparse.ArgumentParser, revision: str) -> None:
-    """Where it goes, and of which commit where one may be chosen."""
-    sub.add_argument("--out", type=Path, metavar="DIR", help="default: below the data folder")
-    if revision:
-        sub.add_argument(
-            "--revision", default="", metavar="R", help=f"a commit or tag (default: {revision})"
-        )
 
 
 def _load_cli_settings(args: argparse.Namespace) -> Settings:
@@ -237,42 +198,11 @@ def _remove_dataset(args: argparse.Namespace) -> int:
     return _DONE
 
 
-def _fetch_bfcl(args: argparse.Namespace) -> int:
-    from evalcore.exchange.bfcl import fetch
-
-    if args.wheel and args.source == fetch.HUB:
-        raise UsageError("--from gives a wheel, which --source hub does not use; drop one of them")
-    source = args.source or fetch.WHEEL
-    folder = args.out or fetch.default_folder(_load_cli_settings(args), source)
-    fetched = fetch.fetch_bfcl(folder, args.wheel or source, _print_stderr)
-    return _print_fetched(args, fetched, fetch.format_bfcl_fetch(fetched))
-
-
-def _fetch_gaia(args: argparse.Namespace) -> int:
-    from evalcore.exchange import gaia
-
-    folder = args.out or gaia.default_folder(_load_cli_settings(args), args.split)
-    revision = args.revision or gaia.REVISION
-    fetched = gaia.fetch_gaia(folder, _print_stderr, split=args.split, revision=revision)
-    return _print_fetched(args, fetched, gaia.format_gaia_fetch(fetched))
-
-
-def _fetch_swe_bench(args: argparse.Namespace) -> int:
-    from evalcore.exchange import swe_bench
-
-    folder = args.out or swe_bench.default_folder(_load_cli_settings(args), args.name)
-    revision = args.revision or "main"
-    fetched = swe_bench.fetch_swe_bench(
-        folder, args.name, _print_stderr, split=args.split, revision=revision
-    )
-    return _print_fetched(args, fetched, swe_bench.format_swe_bench_fetch(fetched))
-
-
-def _print_fetched(args: argparse.Namespace, fetched: Record, text: str) -> int:
-    import msgspec
-
-    print(json.dumps(msgspec.to_builtins(fetched)) if args.json else text)
-    return _DONE
+def _fetch_for_benchmark(command: CommandCard, args: argparse.Namespace) -> int:
+    run = catalog.import_reference(command.run)
+    flags = read_command_flags(args, command)
+    done = run(_load_cli_settings(args), args.out, flags, _print_stderr)
+    return print_command_result(args, done)
 
 
 def _print_stderr(line: str) -> None:

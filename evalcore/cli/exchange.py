@@ -6,17 +6,20 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalcore import catalog
 from evalcore.errors import UsageError
 from evalcore.plain_text import format_count
 
 if TYPE_CHECKING:
+    from evalcore.catalog import CommandCard, CommandResult
     from evalcore.exchange.bundle.importer import ImportedBundle
     from evalcore.exchange.hub_store.pull import PullResult
     from evalcore.exchange.hub_store.push import PushResult
-    from evalcore.exchange.staging import ImportResult
     from evalcore.settings import Settings
     from evalcore.store.run_folder import RunFolder
 
@@ -24,10 +27,9 @@ if TYPE_CHECKING:
 
 Verb = Callable[[argparse.Namespace], int]
 REPORTS = ("json", "csv", "md", "html")
-SCALE, BFCL, GAIA, SWE_BENCH = "scale", "bfcl", "gaia", "swe_bench"
+SCALE = "scale"
 EVAL_RESULTS = "eval_results"
 BUNDLE = "bundle"
-PATCHES = ("official", "repaired")
 _DONE = 0
 
 
@@ -38,17 +40,12 @@ def add_exchange_verbs(
     about = "write a report of a run, its answers as official evaluations read them, or all of it"
     sub = verbs.add_parser("export", help=about, description=about)
     sub.add_argument("run", metavar="RUN")
-    sub.add_argument("--format", choices=(*REPORTS, *_EXPORTERS), required=True)
+    sub.add_argument("--format", choices=_list_export_forms(), required=True)
     sub.add_argument(
         "--out",
         type=Path,
         metavar="PATH",
-        help="a file (reports: default stdout); a folder for scale and bfcl",
-    )
-    sub.add_argument(
-        "--patch",
-        choices=PATCHES,
-        help="of swe_bench: as officially extracted (default), or put into a form that applies",
+        help=f"a file (reports: default stdout); a folder for {', '.join(_list_folder_forms())}",
     )
     sub.add_argument(
         "--hub",
@@ -61,6 +58,8 @@ def add_exchange_verbs(
         "--source", default="", metavar="URL", help=f"of {EVAL_RESULTS}: where the evidence is"
     )
     add_common(sub, _export_run)
+    for key, command in catalog.list_command_cards("exporter").items():
+        add_command_flags(sub, command, f"of {key}: ")
     _add_import(verbs, add_common)
     about = "decide published answers again by execution, and compare with the published verdicts"
     sub = verbs.add_parser("verify", help=about, description=about)
@@ -80,19 +79,11 @@ def _add_import(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb]
     sub.add_argument("path", type=Path, metavar="PATH", help="SCALE's folder public/data")
     sub.add_argument("--month", default="", metavar="YYYY-MM", help="one month (default: all)")
     add_common(sub, _import_scale)
-    about = "take in official BFCL result files and score their answers here"
-    sub = origins.add_parser(BFCL, help=about, description=about)
-    sub.add_argument("path", type=Path, metavar="PATH", help="the folder result/, around or in it")
-    sub.add_argument(
-        "--dataset", default="", metavar="D", help="the official data (default: what was fetched)"
-    )
-    sub.add_argument(
-        "--mode", choices=("fc", "prompt"), help="how the answers were asked for (default: by form)"
-    )
-    sub.add_argument(
-        "--month", default="", metavar="YYYY-MM", help="when (default: by folder or file)"
-    )
-    add_common(sub, _import_bfcl)
+    for key, command in catalog.list_command_cards("importer").items():
+        sub = origins.add_parser(key, help=command.about, description=command.about)
+        sub.add_argument("path", type=Path, metavar="PATH", help=command.path_about)
+        add_common(sub, partial(_import_for_benchmark, command))
+        add_command_flags(sub, command)
     about = "take in a run that was handed in as a bundle, and score its answers again here"
     sub = origins.add_parser(BUNDLE, help=about, description=about)
     sub.add_argument("path", type=Path, metavar="FILE.zip")
@@ -100,6 +91,35 @@ def _add_import(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb]
         "--dataset", default="", metavar="D", help="where its cases are here (default: by name)"
     )
     add_common(sub, _import_bundle)
+
+
+def _list_export_forms() -> tuple[str, ...]:
+    return (*REPORTS, SCALE, *catalog.list_command_cards("exporter"), EVAL_RESULTS, BUNDLE)
+
+
+def _list_folder_forms() -> list[str]:
+    """The forms that are written as a folder."""
+    exporters = catalog.list_command_cards("exporter")
+    return [SCALE, *(key for key, command in exporters.items() if command.output == "folder")]
+
+
+def add_command_flags(sub: argparse.ArgumentParser, command: CommandCard, prefix: str = "") -> None:
+    """Add the flags of a benchmark's command; one that the verb has already is not added again."""
+    for flag in command.flags:
+        with suppress(argparse.ArgumentError):
+            sub.add_argument(
+                f"--{flag.name}",
+                dest=f"flag_{flag.name}",
+                default=flag.default,
+                metavar=None if flag.choices else flag.metavar,
+                choices=flag.choices or None,
+                help=f"{prefix}{flag.about}".replace("%", "%%"),
+            )
+
+
+def read_command_flags(args: argparse.Namespace, command: CommandCard) -> dict[str, str]:
+    """What was typed for a benchmark's command, by flag."""
+    return {flag.name: getattr(args, f"flag_{flag.name}", flag.default) for flag in command.flags}
 
 
 def _load_cli_settings(args: argparse.Namespace) -> Settings:
@@ -113,13 +133,21 @@ def _export_run(args: argparse.Namespace) -> int:
     from evalcore.store import run_folder
 
     settings = _load_cli_settings(args)
-    if args.patch and args.format != SWE_BENCH:
-        raise UsageError(f"--patch is for --format {SWE_BENCH} only; drop it")
+    exporters = catalog.list_command_cards("exporter")
+    chosen = exporters.get(args.format)
+    own_flags = [flag.name for flag in chosen.flags] if chosen else []
+    for key, command in exporters.items():
+        for flag in command.flags:
+            typed = read_command_flags(args, command)[flag.name] != flag.default
+            if typed and flag.name not in own_flags:
+                raise UsageError(f"--{flag.name} is for --format {key} only; drop it")
     if (args.hub or args.source) and args.format != EVAL_RESULTS:
         raise UsageError(f"--hub and --source are for --format {EVAL_RESULTS} only; drop them")
     folder = run_folder.find_run(args.run, settings.run_roots)
     if args.format in _EXPORTERS:
         return _EXPORTERS[args.format](args, folder)
+    if args.format in exporters:
+        return _export_for_benchmark(args, folder, exporters[args.format])
     return _write_report_text(
         args, reports.render_report(folder, args.format, show_gated=settings.show_gated)
     )
@@ -143,6 +171,20 @@ def _require_output_path(args: argparse.Namespace, kind: str = "folder") -> Path
     return Path(args.out)
 
 
+def _export_for_benchmark(args: argparse.Namespace, folder: RunFolder, command: CommandCard) -> int:
+    out = _require_output_path(args, command.output)
+    done = catalog.import_reference(command.run)(folder, out, read_command_flags(args, command))
+    return print_command_result(args, done)
+
+
+def print_command_result(args: argparse.Namespace, done: CommandResult) -> int:
+    """What a benchmark's command did, its remarks on standard error."""
+    _print_result(args, done.data, done.text)
+    for remark in done.remarks:
+        _print_stderr(remark)
+    return _DONE
+
+
 def _export_scale(args: argparse.Namespace, folder: RunFolder) -> int:
     from evalcore.exchange.scale import exporter
 
@@ -156,54 +198,6 @@ def _export_scale(args: argparse.Namespace, folder: RunFolder) -> int:
     )
     if done.unmeasured:
         _print_stderr(f"{done.unmeasured} cases without a verdict went out as Fail")
-    return _DONE
-
-
-def _export_bfcl(args: argparse.Namespace, folder: RunFolder) -> int:
-    from evalcore.exchange.bfcl import exporter
-
-    out = _require_output_path(args)
-    done = exporter.export_bfcl_run(folder, out)
-    _print_result(
-        args,
-        done,
-        f"{out}: {format_count(len(done.files), 'file')}, "
-        f"{format_count(done.answers, 'answer')} of {done.model}",
-    )
-    if done.failed:
-        _print_stderr(f"{done.failed} failed requests went out as upstream writes them")
-    if done.left_out:
-        _print_stderr(f"{done.left_out} samples without an answer were left out")
-    return _DONE
-
-
-def _export_gaia(args: argparse.Namespace, folder: RunFolder) -> int:
-    from evalcore.exchange import gaia
-
-    out = _require_output_path(args, "file")
-    done = gaia.export_gaia_run(folder, out)
-    _print_result(
-        args, done, f"{out}: {format_count(done.samples, 'line')} for the leaderboard of GAIA"
-    )
-    if done.missing:
-        _print_stderr(f"{done.missing} samples without an answer went out as empty ones")
-    if done.gated:
-        _print_stderr(
-            f"{done.gated} answers are to gated questions: {out} is not to be shared openly"
-        )
-    return _DONE
-
-
-def _export_swe_bench(args: argparse.Namespace, folder: RunFolder) -> int:
-    from evalcore.exchange import swe_bench
-
-    out = _require_output_path(args, "file")
-    done = swe_bench.export_swe_bench_run(folder, out, args.patch or swe_bench.OFFICIAL)
-    _print_result(args, done, f"{out}: {format_count(done.samples, 'prediction')} of {done.model}")
-    if done.missing:
-        _print_stderr(f"{done.missing} samples without a patch went out as empty ones")
-    if done.repaired:
-        _print_stderr(f"{done.repaired} patches are others than the official extraction finds")
     return _DONE
 
 
@@ -235,34 +229,30 @@ def _export_bundle(args: argparse.Namespace, folder: RunFolder) -> int:
     return _DONE
 
 
-#: Forms apart from reports: for official evaluations, for the Hub, and the bundle.
+#: Forms of this package apart from reports; benchmarks add those of their official evaluations.
 _EXPORTERS: dict[str, Callable[[argparse.Namespace, RunFolder], int]] = {
     SCALE: _export_scale,
-    BFCL: _export_bfcl,
-    GAIA: _export_gaia,
-    SWE_BENCH: _export_swe_bench,
     EVAL_RESULTS: _export_eval_results,
     BUNDLE: _export_bundle,
 }
 
 
 def _import_scale(args: argparse.Namespace) -> int:
+    from evalcore.exchange import staging
     from evalcore.exchange.scale import importer
 
     done = importer.import_scale_tree(
         args.path, _load_cli_settings(args), args.month, _print_stderr
     )
-    _print_result(args, vars(done), _format_imported_runs(done))
+    _print_result(args, vars(done), staging.format_import_result(done))
     return _DONE
 
 
-def _import_bfcl(args: argparse.Namespace) -> int:
-    from evalcore.exchange.bfcl import importer
-
-    source = importer.BfclImportSource(str(args.path), args.dataset, args.month, args.mode)
-    done = importer.import_bfcl_results(source, _load_cli_settings(args), _print_stderr)
-    _print_result(args, vars(done), _format_imported_runs(done))
-    return _DONE
+def _import_for_benchmark(command: CommandCard, args: argparse.Namespace) -> int:
+    run = catalog.import_reference(command.run)
+    flags = read_command_flags(args, command)
+    done = run(_load_cli_settings(args), args.path, flags, _print_stderr)
+    return print_command_result(args, done)
 
 
 def _import_bundle(args: argparse.Namespace) -> int:
@@ -302,17 +292,6 @@ def _print_result(args: argparse.Namespace, done: Any, text: str) -> None:
 
 def _print_stderr(line: str) -> None:
     print(line, file=sys.stderr)
-
-
-def _format_imported_runs(done: ImportResult) -> str:
-    """What became of the runs, how the claims come about, and the flags, in lines."""
-    became = ("created", "replaced", "unchanged")
-    lines = ["runs: " + ", ".join(f"{len(getattr(done, name))} {name}" for name in became)]
-    for title, counts in (("claims", done.reading_counts), ("flags", done.flags)):
-        if counts:
-            parts = (f"{count} {name}" for name, count in counts.most_common())
-            lines.append(f"{title}: {', '.join(parts)}")
-    return "\n".join([*lines, *(f"left out: {line}" for line in done.skipped)])
 
 
 def _verify_published(args: argparse.Namespace) -> int:

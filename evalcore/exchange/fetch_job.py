@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
+from evalcore.catalog import benchmark_card, import_reference, list_official_datasets
 from evalcore.errors import UsageError
 from evalcore.runner import jobs
 from evalcore.runner.jobs import ProgressCallback
-from evalcore.runner.jobs.data_client import HUB_TOKEN_VARIABLE, OFFICIAL_DATASETS
+from evalcore.runner.jobs.data_client import HUB_TOKEN_VARIABLE
 from evalcore.settings import Settings
 
 
@@ -19,29 +20,18 @@ def fetch_official_dataset(
     request: Mapping[str, Any], settings: Settings, keys: Mapping[str, str], say: ProgressCallback
 ) -> dict[str, Any]:
     """Fetch the official set of a name into its place below the data folder."""
-    official = OFFICIAL_DATASETS.get(str(request["name"]))
-    if official is None:
+    official = list_official_datasets().get(str(request["name"]))
+    fetcher = benchmark_card(official.benchmark).fetcher if official else None
+    if official is None or fetcher is None:
         raise UsageError(f"{request['name']!r} is no official data set")
-    folder = settings.data_dir / "datasets" / official.folder
     say("asking for the list of files")
-    if official.benchmark == "bfcl":
-        from evalcore.exchange.bfcl import fetch as bfcl
-
-        return _summarize_fetched(bfcl.fetch_bfcl(folder, official.part, say))
-    token = keys.get(HUB_TOKEN_VARIABLE) or None
-    if official.benchmark == "gaia":
-        from evalcore.exchange import gaia as gaia
-
-        return _summarize_fetched(gaia.fetch_gaia(folder, say, token, official.part))
-    from evalcore.exchange import swe_bench as swe_bench
-
-    return _summarize_fetched(swe_bench.fetch_swe_bench(folder, official.part, say, token))
-
-
-def _summarize_fetched(fetched: Any) -> dict[str, Any]:
-    """What the fetcher says, without its list of files."""
-    summary: dict[str, Any] = msgspec.to_builtins(fetched)
-    return summary | {"files": len(summary["files"])}
+    flags = {flag.name: flag.default for flag in fetcher.flags}
+    flags[fetcher.flags[0].name] = official.part
+    token = keys.get(HUB_TOKEN_VARIABLE) if official.on_hub else None
+    folder = settings.data_dir / "datasets" / official.folder
+    done = import_reference(fetcher.run)(settings, folder, flags, say, token or None)
+    summary: dict[str, Any] = msgspec.to_builtins(done.data)
+    return summary | {"files": len(summary["files"])}  # without their names
 
 
 if __name__ == "__main__":

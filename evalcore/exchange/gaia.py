@@ -6,11 +6,12 @@ Whoever fetches it has promised its authors not to share it; see `TERMS`.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from evalcore.benchmarks.gaia.dataset import SPLITS, YEAR
 from evalcore.benchmarks.gaia.extraction import extract_answer, to_answer_text
+from evalcore.catalog import CommandResult
 from evalcore.errors import UsageError
 from evalcore.exchange.hub_datasets import (
     FetchedDataset,
@@ -21,6 +22,7 @@ from evalcore.exchange.hub_datasets import (
     open_scratch_folder,
 )
 from evalcore.exchange.reports import iter_sample_episodes, write_json_lines
+from evalcore.plain_text import format_count
 from evalcore.records import Episode, Message, Record
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
@@ -142,3 +144,34 @@ def _build_reasoning_trace(episode: Episode) -> Iterator[str]:
     for reply in replies or [Message(role="assistant", content=episode.answer)]:
         yield from filter(None, (reply.reasoning.strip(), reply.content.strip()))
         yield from (f"{call.name}({call.arguments})" for call in reply.tool_calls)
+
+
+# What `evalcore datasets fetch gaia` and `evalcore export --format gaia` call; see `CommandCard`.
+
+
+def run_gaia_fetch(
+    settings: Settings,
+    folder: Path | None,
+    flags: Mapping[str, str],
+    progress: ProgressCallback,
+    token: str | None = None,
+) -> CommandResult:
+    """Fetch a split and say what was fetched."""
+    split, revision = flags["split"], flags["revision"] or REVISION
+    folder = folder or default_folder(settings, split)
+    fetched = fetch_gaia(folder, progress, token, split, revision)
+    return CommandResult(fetched, format_gaia_fetch(fetched))
+
+
+def run_gaia_export(folder: RunFolder, out: Path, flags: Mapping[str, str]) -> CommandResult:
+    """Write the file for the leaderboard and say what is in it."""
+    done = export_gaia_run(folder, out)
+    remarks = []
+    if done.missing:
+        remarks.append(f"{done.missing} samples without an answer went out as empty ones")
+    if done.gated:
+        remarks.append(
+            f"{done.gated} answers are to gated questions: {out} is not to be shared openly"
+        )
+    text = f"{out}: {format_count(done.samples, 'line')} for the leaderboard of GAIA"
+    return CommandResult(done, text, tuple(remarks))

@@ -35,8 +35,6 @@ NOT_EXECUTED = "not_executed"
 UNUSABLE = "unusable_task"  # the reason that SWE-bench gives; its module takes long to import
 REDACTED = "(gated: not shown)"
 ERRORS = frozenset({"target_error", "judge_error", "environment_error", MISSING})
-#: What is scored of an episode where it is not the text of the answer, by benchmark.
-_SUBMITTED = {"gaia": "answer", "swe_bench": "patch"}
 
 
 class ReportCase(Record, frozen=True):
@@ -222,7 +220,8 @@ def _build_report_case(
 
 def _extract_prediction(benchmark: str, episode: Episode) -> str:
     """What was scored: an agent submits it apart from what it says."""
-    submitted = episode.state.get(_SUBMITTED.get(benchmark, ""), episode.answer)
+    card = catalog.benchmark_cards().get(benchmark)
+    submitted = episode.state.get(card.submission if card else "", episode.answer)
     return submitted if isinstance(submitted, str) else json.dumps(submitted, ensure_ascii=False)
 
 

@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator
 
+from evalcore.catalog import benchmark_cards
 from evalcore.exchange.report_data import (
     NOT_EXECUTED,
     BenchmarkReport,
@@ -20,8 +21,6 @@ from evalcore.records import MEASURED, Interval, Record
 
 #: Stands where a number would, for what was not executed.
 _NOT_EXECUTED = "n/e"
-#: What the groups of a benchmark are, where they are not scores.
-_GROUPS = {"swe_bench": "Patch format and localisation (not executed)"}
 
 
 class ReportTable(Record, frozen=True):
@@ -123,8 +122,9 @@ def _build_view_table(benchmark: BenchmarkReport) -> ReportTable:
 
 def _build_group_table(benchmark: BenchmarkReport) -> ReportTable:
     key = benchmark.spec.key
+    card = benchmark_cards().get(key)
     return ReportTable(
-        f"{key}: {_GROUPS.get(key, 'groups')}",
+        f"{key}: {(card.groups_title if card else '') or 'groups'}",
         ("Group", "Mean, %"),
         tuple((name, _format_score_cell(value)) for name, value in benchmark.score.groups.items()),
     )

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from evalcore import catalog
 from evalcore.access.redaction import Redactor, redact_spec, redact_summary
 from evalcore.errors import UsageError
 from evalcore.exchange import report_data, report_tables
@@ -66,8 +67,6 @@ CSV_COLUMNS = (
     *("weighted_score", "low", "high", "answered", "coverage", "complete", "full"),
     *("dataset", "column"),
 )
-#: Benchmarks whose cases are resolved, or not, by being executed.
-_RESOLVING = frozenset({"swe_bench"})
 
 
 def render_report(
@@ -116,7 +115,8 @@ def _render_json_report(report: RunReport, experiment: str) -> str:
 
 def _benchmark_to_dict(benchmark: BenchmarkReport) -> dict[str, Any]:
     """The fields of slm-evals, then `weighted`: our score with interval, coverage and outcomes."""
-    resolving = benchmark.spec.key in _RESOLVING
+    card = catalog.benchmark_cards().get(benchmark.spec.key)
+    resolving = card is not None and card.resolves
     return {
         "name": benchmark.spec.key,
         "total": benchmark.total_count,
@@ -251,7 +251,7 @@ def parse_hub_task(text: str) -> HubTask:
     match = _HUB_TASK.fullmatch(text)
     if match is None:
         raise UsageError(
-            f"{text!r} must have the form {HUB_TASK_FORM}, for example org/gaia-mine:level_1"
+            f"{text!r} must have the form {HUB_TASK_FORM}, for example org/cases-mine:level_1"
         )
     return HubTask(match[1], match[2], match[3] or "")
 

@@ -97,6 +97,17 @@ class ImportResult:
         self.flags.update(f.kind for score in published.scores.values() for f in score.flags)
 
 
+def format_import_result(done: ImportResult) -> str:
+    """What became of the runs, how the claims come about, and the flags, in lines."""
+    became = ("created", "replaced", "unchanged")
+    lines = ["runs: " + ", ".join(f"{len(getattr(done, name))} {name}" for name in became)]
+    for title, counts in (("claims", done.reading_counts), ("flags", done.flags)):
+        if counts:
+            parts = (f"{count} {name}" for name, count in counts.most_common())
+            lines.append(f"{title}: {', '.join(parts)}")
+    return "\n".join([*lines, *(f"left out: {line}" for line in done.skipped)])
+
+
 class ImportStage:
     """Runs in preparation below `place`; `blobs` holds the files that they are made of."""
 

@@ -17,6 +17,7 @@ from evalcore.benchmarks.swe_bench.dataset import to_swe_task
 from evalcore.benchmarks.swe_bench.evaluate_patch import extract_answer
 from evalcore.benchmarks.swe_bench.patches import repair_patch
 from evalcore.benchmarks.swe_bench.patches.source import FolderTree
+from evalcore.catalog import CommandResult
 from evalcore.errors import DatasetError, UsageError
 from evalcore.exchange.hub_datasets import (
     FetchedDataset,
@@ -28,6 +29,7 @@ from evalcore.exchange.hub_datasets import (
 )
 from evalcore.exchange.reports import SampleEpisode, iter_sample_episodes, write_json_lines
 from evalcore.intake.json_text import read_rows
+from evalcore.plain_text import format_count
 from evalcore.records import Episode, Record, Sample
 from evalcore.sandbox.filesystem import remove_tree
 from evalcore.settings import Settings
@@ -229,3 +231,39 @@ def _extract_repaired_patch(sample: Sample, episode: Episode) -> str:
 _FORMS: Mapping[str, Callable[[Sample, Episode], str]] = MappingProxyType(
     {OFFICIAL: _extract_official_patch, REPAIRED: _extract_repaired_patch}
 )
+
+
+# What `evalcore datasets fetch swe_bench` and `evalcore export --format swe_bench` call; see
+# `CommandCard`.
+
+
+def run_swe_bench_fetch(
+    settings: Settings,
+    folder: Path | None,
+    flags: Mapping[str, str],
+    progress: ProgressCallback,
+    token: str | None = None,
+) -> CommandResult:
+    """Fetch a data set and say what was fetched."""
+    name = flags["name"]
+    fetched = fetch_swe_bench(
+        folder or default_folder(settings, name),
+        name,
+        progress,
+        token,
+        flags["split"],
+        flags["revision"] or "main",
+    )
+    return CommandResult(fetched, format_swe_bench_fetch(fetched))
+
+
+def run_swe_bench_export(folder: RunFolder, out: Path, flags: Mapping[str, str]) -> CommandResult:
+    """Write the predictions and say what is in them."""
+    done = export_swe_bench_run(folder, out, flags["patch"] or OFFICIAL)
+    remarks = []
+    if done.missing:
+        remarks.append(f"{done.missing} samples without a patch went out as empty ones")
+    if done.repaired:
+        remarks.append(f"{done.repaired} patches are others than the official extraction finds")
+    text = f"{out}: {format_count(done.samples, 'prediction')} of {done.model}"
+    return CommandResult(done, text, tuple(remarks))

@@ -159,7 +159,7 @@ def _list_present_engines() -> list[str]:
     from evalcore.sqlkit.engines import registry
 
     present = []
-    for name in registry.NAMES:
+    for name in registry.list_engine_names():
         try:
             registry.open_engine(name).close()
         except EvalboardError:

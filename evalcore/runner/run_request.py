@@ -21,7 +21,7 @@ from evalcore.records import Record, RunSpec, TargetSpec
 
 
 class RunRequest(Record, frozen=True):
-    """One run to be planned. `options` is per benchmark: {"sql_understanding": {"mode": "scale"}}.
+    """One run to be planned. `options` is per benchmark: {BENCHMARK: {"mode": "scale"}}.
 
     `dataset` is a name under `datasets/`, a folder or a jsonl file; empty means the bundled set.
     `concurrency` 0 leaves the width to the target; None for `max_samples` means all. `access` and
@@ -112,9 +112,6 @@ def list_judge_specs(run: RunSpec) -> tuple[str, ...]:
 # max_new_tokens, temperature, experiment_name, output_dir, benchmarks, max_samples,
 # benchmark_overrides). There the file wins over its flags; here what was typed does, as on any
 # command line, and says so.
-
-#: Keys that its files may set; what is not run is left alone, as there.
-_SLM_EVALS = ("bfcl", "tau_bench", "gaia", "swe_bench")
 
 
 class RunConfig(Record, frozen=True, forbid_unknown_fields=True):
@@ -239,7 +236,7 @@ def find_output_folder(config: RunConfig, file_fields: frozenset[str]) -> Path |
 
 def _select_overrides(config: RunConfig, chosen: tuple[str, ...]) -> dict[str, dict[str, Any]]:
     """Those of the benchmarks that are run; raises UsageError for a name that nobody knows."""
-    available = list(dict.fromkeys([*catalog.benchmark_cards(), *_SLM_EVALS, *chosen]))
+    available = list(dict.fromkeys([*catalog.benchmark_cards(), *chosen]))
     for key in config.benchmark_overrides:
         if key not in available:
             raise UsageError(f"benchmark_overrides has {key!r}; known: {', '.join(available)}")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evalcore import catalog
+from evalcore.catalog import UploadForm as UploadForm
 from evalcore.catalog import benchmark_card
 from evalcore.errors import IntakeError
 from evalcore.intake.json_text import parse_json, read_rows
@@ -20,8 +21,7 @@ from evalcore.records import Record
 from evalcore.settings import Settings
 from evalcore.store.datasets import DatasetSummary
 
-# How own cases of each benchmark are handed in: which files they go to and what lies beside them.
-# Light on purpose: pages read it. A benchmark that is not in the table keeps one file a metric.
+# How own cases of each benchmark are handed in: as its card says, else in one file a metric.
 
 #: What a person may hand in at once.
 MAX_FILE_BYTES = 10 << 20
@@ -31,52 +31,10 @@ MAX_LINE_LENGTH = 1 << 20
 MAX_ERRORS = 200
 
 
-class UploadForm(Record, frozen=True):
-    """`parts` are the names that a case may belong to, by its field `metric` or by choice; `file`
-    is where the cases of a part go within the folder, `companion_files` the patterns of bundled
-    files that they need there, `identity` the field that names a case ("" for the order of the
-    lines), and `left_out` the fields of bundled cases that point to files, which nobody can hand
-    in."""
-
-    parts: tuple[str, ...]
-    file: str = "{part}.jsonl"
-    companion_files: tuple[str, ...] = ()
-    identity: str = "case_id"
-    left_out: tuple[str, ...] = ()
-
-    def part_of(self, row: dict[str, object], chosen: str) -> str:
-        """The part of a case: its own word, else the choice of whoever handed it in."""
-        if len(self.parts) == 1:
-            return self.parts[0]
-        return str(row.get("metric", row.get("category", chosen)))
-
-
 def find_upload_form(benchmark: str) -> UploadForm:
     """The form of a benchmark; raises UsageError for one that is unknown."""
-    metrics = tuple(metric.key for metric in benchmark_card(benchmark).metrics)
-    forms = {
-        "sql_optimization": UploadForm(parts=("rewrite", "index_advice")),
-        "bfcl": UploadForm(
-            parts=metrics, companion_files=("multi_turn_func_doc/*",), identity="id"
-        ),
-        "gaia": UploadForm(
-            parts=("validation",),
-            identity="task_id",
-            left_out=("file_name", "file_path"),
-        ),
-        "swe_bench": UploadForm(
-            parts=("tasks",),
-            identity="instance_id",
-            left_out=("bundle", "variants", "counterexamples"),
-        ),
-        "tau_bench": UploadForm(
-            parts=metrics,
-            file="{part}/tasks_own.jsonl",
-            companion_files=("{part}/*.json", "{part}/policy.md"),
-            identity="",
-        ),
-    }
-    return forms.get(benchmark, UploadForm(parts=metrics))
+    card = benchmark_card(benchmark)
+    return card.upload_form or UploadForm(parts=tuple(metric.key for metric in card.metrics))
 
 
 def guess_part(benchmark: str, file_name: str) -> str:
@@ -283,7 +241,6 @@ def _parse_cells(
 
 _EXAMPLES = 2
 _LONGEST_EXAMPLE = 160
-_PATTERNS = {"tau_bench": "{part}/tasks_bundled.jsonl"}  # where bundled cases lie elsewhere
 _KINDS = {str: "text", bool: "truth", int: "number", float: "number", list: "list", dict: "object"}
 #: Whether the loader takes a case of a part.
 RowPredicate = Callable[[str, dict[str, Any]], bool]
@@ -313,14 +270,14 @@ def bundled_rows(benchmark: str, part: str, settings: Settings) -> list[dict[str
     """The bundled cases of a part as their files have them, without what points to other files."""
     card, form = catalog.benchmark_card(benchmark), find_upload_form(benchmark)
     path = Path(settings.datasets) / card.dataset
-    path /= _PATTERNS.get(benchmark, form.file).format(part=part)
+    path /= (form.bundled_file or form.file).format(part=part)
     if not path.is_file():
         return []
     rows = [row for _, row in read_rows(path)]
     return [
         {name: value for name, value in row.items() if name not in form.left_out}
         for row in rows
-        if benchmark != "gaia" or not row.get("file_name")
+        if not row.get(form.unsuitable_with)
     ]
 
 

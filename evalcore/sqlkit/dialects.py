@@ -8,7 +8,11 @@ SQL Server or OceanBase in Oracle mode.
 from __future__ import annotations
 
 import re
+from types import new_class
 
+from sqlglot.dialects.dialect import Dialect
+
+from evalcore.catalog import engine_cards
 from evalcore.errors import UsageError
 from evalcore.records import Record
 
@@ -42,7 +46,6 @@ class Server(Record, frozen=True):
         return f"{self.title} {self.version}".strip()
 
 
-_ENGINES = ("sqlite", "duckdb", "postgres", "mysql")
 #: Products that share another dialect, by the beginning of their folded name.
 _RELATED_PRODUCTS: dict[str, Server] = {
     "opengauss": Server("openGauss", "postgres", "postgres"),
@@ -55,9 +58,34 @@ _RELATED_PRODUCTS: dict[str, Server] = {
 _NAME_AND_VERSION = re.compile(r"(.*?)[\s-]*(?:v(?=\d))?(\d[\w.]*)?\s*", re.IGNORECASE | re.DOTALL)
 
 
+def register_plugin_dialects() -> None:
+    """Let sqlglot and people know the dialects of engines that plug-ins bring.
+
+    An engine's name is that of its dialect, so that one word leads from a case to its engine.
+    Raises UsageError for a card whose dialect sqlglot does not know.
+    """
+    for name, card in engine_cards().items():
+        if name in TITLES:
+            continue
+        try:
+            base = Dialect.get_or_raise(card.dialect or name)
+        except ValueError:
+            raise UsageError(
+                f"SQL engine {name}: sqlglot knows no dialect {card.dialect or name!r}; name one "
+                "that it knows in the field `dialect` of its card"
+            ) from None
+        if Dialect.get(name) is None:
+            new_class(name, (type(base),))  # which registers itself by its name
+        TITLES[name] = card.title
+
+
 def dialect_name(text: str) -> str:
     """The internal name of a dialect as people write it; raises UsageError naming the known."""
-    folded = re.sub(r"[^a-z]", "", text.lower())
+    register_plugin_dialects()
+    plain = text.strip().lower()
+    if plain in engine_cards():
+        return plain
+    folded = re.sub(r"[^a-z]", "", plain)
     name = _ALIASES.get(folded, folded)
     if name not in TITLES:
         raise UsageError(f"dialect {text!r} is unknown; known: {', '.join(TITLES.values())}")
@@ -83,4 +111,6 @@ def parse_server(text: str, version: str = "") -> Server:
             *dict.fromkeys(product.title for product in _RELATED_PRODUCTS.values()),
         ]
         raise UsageError(f"database {text!r} is unknown; known: {', '.join(titles)}") from None
-    return Server(TITLES[name], name, name if name in _ENGINES else "", version or stated_version)
+    return Server(
+        TITLES[name], name, name if name in engine_cards() else "", version or stated_version
+    )

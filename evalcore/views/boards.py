@@ -20,6 +20,7 @@ from evalcore.catalog import (
     MetricCard,
     benchmark_cards,
     is_usable_key,
+    list_command_cards,
     suite_cards,
 )
 from evalcore.records import EvidenceKind, Record, content_hash
@@ -28,7 +29,7 @@ from evalcore.store.headers import HeaderScore, RunHeader
 
 DEFAULT = "default"
 CONTROL = "control"
-_RESCORED = ("bfcl-", "bundle-")
+_BUNDLE_PREFIX = "bundle-"
 
 
 class Column(Record, frozen=True):
@@ -371,7 +372,8 @@ def is_bundled(benchmark: str, dataset: str) -> bool:
 def is_rescored(dataset: str) -> bool:
     """Whether the answers of an imported run with that data set were scored again here; verdicts of
     other publishers are taken over."""
-    return dataset.startswith(_RESCORED)
+    importers = list_command_cards("importer")
+    return dataset.startswith((_BUNDLE_PREFIX, *(f"{key}-" for key in importers)))
 
 
 def list_board_rows(headers: Iterable[RunHeader], board: Board) -> list[Row]:

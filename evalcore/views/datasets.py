@@ -164,6 +164,7 @@ def _list_fetched_entries(settings: Settings) -> list[DatasetEntry]:
 
 def _build_fetched_entry(benchmark: str, folder: Path, note: dict[str, Any]) -> DatasetEntry:
     commit = str(note.get("commit") or "")[:12]
+    option = benchmark_cards()[benchmark].fetched_option
     source = [str(note.get(name) or "") for name in ("dataset", "part", "origin", "version")]
     return DatasetEntry(
         key=f"fetched:{folder.name}",
@@ -172,7 +173,7 @@ def _build_fetched_entry(benchmark: str, folder: Path, note: dict[str, Any]) -> 
         name=folder.name,
         path=str(folder),
         dataset=folder.name,
-        options={"split": note["part"]} if benchmark == "gaia" and note.get("part") else {},
+        options={option: note["part"]} if option and note.get("part") else {},
         licence=str(note.get("licence") or ""),
         source=" · ".join(filter(None, [*source, commit])),
     )

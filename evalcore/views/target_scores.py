@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from evalcore.benchmarks.bfcl.categories import GROUPS, OVERALL_WEIGHTS, SINGLE_TURN_WEIGHTS
+from evalcore.catalog import GroupCard, benchmark_cards
 from evalcore.records import BenchmarkScore
 from evalcore.store import case_tables
 from evalcore.store import run_folder as published_file
@@ -18,18 +18,6 @@ from evalcore.store.run_folder import Published, find_run
 # One benchmark of a run read otherwise: the groups that its score is reported in officially, and
 # the same answers under other rules.
 
-#: Groups in the order of a table: the composites, then what they are made of.
-_ORDER = (
-    "overall",
-    "single_turn",
-    "non_live",
-    "live",
-    "hallucination",
-    "multi_turn",
-    "agentic",
-    "web_search",
-    "memory",
-)
 #: Readings in the order of a table; others follow by name.
 _READINGS = ("official", "hardened", "repaired", "tolerant", "strict", "lenient", "fuzzy")
 #: Measures of patches, which need no test to be run and say nothing of whether one would pass.
@@ -44,22 +32,28 @@ def build_group_scores(score: BenchmarkScore) -> pd.DataFrame:
 
     Empty for a benchmark without groups.
     """
+    groups = _list_group_cards(score)
     return pd.DataFrame(
         [
             {
                 "group": name,
                 "score": score.groups[name],
-                "weight": OVERALL_WEIGHTS.get(name),
+                "weight": group.weight,
                 "missing": ()
                 if score.groups[name] is not None
-                else _find_missing_parts(name, score),
+                else _find_missing_parts(name, score, groups),
             }
-            for name in _ORDER
-            if name in score.groups
+            for name, group in groups.items()
+            if group.listed and name in score.groups
         ],
         columns=["group", "score", "weight", "missing"],
         dtype=object,
     )
+
+
+def _list_group_cards(score: BenchmarkScore) -> dict[str, GroupCard]:
+    card = benchmark_cards().get(score.benchmark)
+    return {group.key: group for group in card.groups} if card else {}
 
 
 def build_patch_measures(score: BenchmarkScore) -> pd.DataFrame:
@@ -99,20 +93,19 @@ def build_pass_k(score: BenchmarkScore) -> pd.DataFrame:
     )
 
 
-def _find_missing_parts(group: str, score: BenchmarkScore) -> tuple[str, ...]:
-    """The groups below it without a score, else its categories without a case."""
-    composites: Mapping[str, Mapping[str, int]] = {
-        "overall": OVERALL_WEIGHTS,
-        "single_turn": SINGLE_TURN_WEIGHTS,
-    }
-    weights = composites.get(group)
-    members = tuple(weights) if weights else GROUPS[group].members if group in GROUPS else ()
-    gaps = (name for name in members if not _is_measured(name, score))
+def _find_missing_parts(
+    name: str, score: BenchmarkScore, groups: Mapping[str, GroupCard]
+) -> tuple[str, ...]:
+    """The groups below it without a score, else its metrics without a case."""
+    members = groups[name].members if name in groups else ()
+    gaps = (member for member in members if not _is_measured(member, score))
     return tuple(
         part
-        for name in gaps
+        for gap in gaps
         for part in (
-            _find_missing_parts(name, score) if name in GROUPS and name not in _ORDER else (name,)
+            _find_missing_parts(gap, score, groups)
+            if gap in groups and not groups[gap].listed
+            else (gap,)
         )
     )
 

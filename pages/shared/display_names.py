@@ -8,9 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from evalcore import settings
-from evalcore.catalog import benchmark_cards, localize_text
+from evalcore.catalog import benchmark_cards, list_official_datasets, localize_text
 from evalcore.errors import EvalboardError
-from evalcore.runner.jobs.data_client import OFFICIAL_DATASETS
 from evalcore.target_cards import NO_CARD, TargetCard, cards_signature, load_cards
 from evalcore.views.board_titles import DIALECT_TITLES, display_name, display_names
 from evalcore.views.datasets import DatasetEntry, DatasetSummary
@@ -100,7 +99,7 @@ def dataset_title(entry: DatasetEntry) -> str:
     """The name of a set: that of its benchmark for the bundled one. Plain text, not escaped."""
     if entry.origin == "bundled":
         return benchmark_title(entry.benchmark)
-    official = OFFICIAL_DATASETS.get(entry.name)
+    official = list_official_datasets().get(entry.name)
     return official.title if entry.origin == "fetched" and official else to_plain_line(entry.name)
 
 

@@ -116,7 +116,7 @@ def test_flags_reasons_and_views_have_words(language, tmp_path):
             assert not verdict.reason or lookup_text(f"common.reason.{verdict.reason}", language)
             for view in verdict.views:
                 assert lookup_text(f"target.view_name.{view}", language)
-                assert lookup_text(f"target.view_about.{view}.{key}", language)
+                assert lookup_text(f"{key}.view_about.{view}", language)
             for section in verdict.evidence:
                 assert lookup_text(f"section.{section.title}", language)
 

@@ -7,9 +7,10 @@ import json
 
 import pytest
 
+from evalcore.benchmarks.bfcl.baseline import build_keyword_call
 from evalcore.errors import TargetFailure
 from evalcore.records import GenerationRequest, Message, TargetSpec
-from evalcore.targets.baseline import Baseline, build_keyword_call
+from evalcore.targets.baseline import Baseline
 from tests.support.bfcl import function
 
 WEATHER = function("city.weather", {"city": "string", "days": "integer"}, ("city", "days"))

@@ -15,6 +15,7 @@ from msgspec import structs
 from evalcore.benchmarks.bfcl.categories import V3_ALIASES
 from evalcore.benchmarks.bfcl.entry import load_folder
 from evalcore.errors import UsageError
+from evalcore.exchange import hub_datasets
 from evalcore.exchange.bfcl import fetch
 from evalcore.exchange.bfcl.fetch import DATASET, OFFICIAL_RELEASE, BfclRelease, fetch_bfcl
 from evalcore.settings import Settings
@@ -36,7 +37,7 @@ def test_the_known_files_of_a_wheel_come_out_and_nothing_else(tmp_path):
     said: list[str] = []
     folder = tmp_path / "deep" / "data"
     told = fetch_bfcl(folder, tmp_path / "w" / NAME, said.append, release)
-    assert everything(folder) == {*fetch.wheel_members(), fetch.NOTE_FILE}
+    assert everything(folder) == {*fetch.wheel_members(), hub_datasets.NOTE_FILE}
     assert everything(tmp_path) == {f"deep/data/{n}" for n in everything(folder)} | {f"w/{NAME}"}
     assert list((tmp_path / "deep").iterdir()) == [folder]
     assert (told.version, told.licence, told.already) == ("v4", "Apache-2.0", False)
@@ -147,7 +148,7 @@ def test_pip_downloads_from_where_the_user_told_it_to(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
     told = fetch_bfcl(tmp_path / "data", "wheel", silent, release)
-    assert everything(tmp_path / "data") == {*fetch.wheel_members(), fetch.NOTE_FILE}
+    assert everything(tmp_path / "data") == {*fetch.wheel_members(), hub_datasets.NOTE_FILE}
     assert len(told.files) == len(fetch.wheel_members())
     with pytest.raises(UsageError, match=r"could not download bfcl-eval==0\.0\.1: .*--from"):
         fetch_bfcl(tmp_path / "other", "wheel", silent, BfclRelease("0.0.1", ""))
@@ -206,7 +207,8 @@ def test_the_hub_gives_the_v3_files(tmp_path, monkeypatch, replies):
     with hub(replies) as address:
         monkeypatch.setenv("HF_ENDPOINT", f"{address}/")
         told = fetch_bfcl(tmp_path / "data", "hub", said.append)
-    assert everything(tmp_path / "data") == {*fetch.list_official_files("v3"), fetch.NOTE_FILE}
+    expected = {*fetch.list_official_files("v3"), hub_datasets.NOTE_FILE}
+    assert everything(tmp_path / "data") == expected
     assert {"BFCL_v3_simple.json", "possible_answer/BFCL_v3_java.json"} <= set(told.files)
     assert (told.version, told.source) == ("v3", "hub")
     assert DATASET in told.origin

@@ -262,7 +262,7 @@ def test_flags_win_over_a_config_file_which_gets_its_files(
 def test_help_loads_nothing_heavy() -> None:
     code = """
 import sys
-from evalcore.cli.main.main import main
+from evalcore.cli.main import main
 try:
     main(["--help"])
 except SystemExit:

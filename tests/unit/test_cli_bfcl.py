@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from evalcore.cli.main import main
+from evalcore.exchange import hub_datasets
 from evalcore.exchange.bfcl import fetch
 from evalcore.settings import load_settings
 from evalcore.store.run_folder import find_run
@@ -36,7 +37,7 @@ def test_fetching_says_what_to_do_next(capsys, tmp_path, data, monkeypatch) -> N
     words = ("datasets", "fetch", "bfcl", "--from", str(tmp_path / NAME), "--data", data)
     status, out, err = call(capsys, *words)
     place = tmp_path / "store" / "datasets" / "bfcl-v4"
-    assert (status, (place / fetch.NOTE_FILE).is_file()) == (0, True)
+    assert (status, (place / hub_datasets.NOTE_FILE).is_file()) == (0, True)
     assert f"evalcore run --target TARGET --benchmarks bfcl --dataset {place}" in out
     assert "Apache-2.0" in err
     told = json.loads(call(capsys, *words, "--json")[1])

@@ -6,13 +6,14 @@ import time
 import pytest
 
 from evalcore.access.policy import OPERATOR
+from evalcore.catalog import list_official_datasets
 from evalcore.errors import UsageError
 from evalcore.exchange import gaia as gaia
 from evalcore.exchange import swe_bench as swe_bench
 from evalcore.exchange.bfcl import fetch as bfcl
 from evalcore.runner import jobs
 from evalcore.runner.jobs import data_client
-from evalcore.runner.jobs.data_client import OFFICIAL_DATASETS, DatasetLocation
+from evalcore.runner.jobs.data_client import DatasetLocation
 from evalcore.settings import ROOT, Settings
 from evalcore.views import datasets
 
@@ -114,11 +115,11 @@ def test_without_network_the_reason_is_told_and_no_key(settings, monkeypatch):
 
 
 def test_every_official_set_goes_where_its_fetcher_puts_it(settings):
-    for known in OFFICIAL_DATASETS.values():
+    for known in list_official_datasets().values():
         folder = {
             "bfcl": lambda part: bfcl.default_folder(settings, part),
             "gaia": lambda part: gaia.default_folder(settings, part),
             "swe_bench": lambda part: swe_bench.default_folder(settings, part),
         }[known.benchmark](known.part)
         assert folder.name == known.folder == known.name
-    assert os.sep not in "".join(OFFICIAL_DATASETS)
+    assert os.sep not in "".join(list_official_datasets())

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from evalcore.benchmarks.bfcl.categories import MULTI_TURN
-from evalcore.catalog import BenchmarkCard, MetricCard, OptionCard
+from evalcore.benchmarks.bfcl.categories import (
+    GROUPS,
+    MULTI_TURN,
+    OVERALL_WEIGHTS,
+    SINGLE_TURN_WEIGHTS,
+)
+from evalcore.catalog import (
+    BenchmarkCard,
+    CommandCard,
+    FlagCard,
+    GroupCard,
+    MetricCard,
+    OfficialDataset,
+    OptionCard,
+    UploadForm,
+)
 from evalcore.records import EvidenceKind
 
 _CALL = {
@@ -55,6 +69,18 @@ def _select_evidence_kind(category: str) -> EvidenceKind:
     return "executed" if category in MULTI_TURN else "checked"
 
 
+#: The official groups that tables list, in their order.
+_LISTED_GROUPS = (
+    *("overall", "single_turn", "non_live", "live", "hallucination"),
+    *("multi_turn", "agentic", "web_search", "memory"),
+)
+_GROUP_MEMBERS = {
+    "overall": tuple(OVERALL_WEIGHTS),
+    "single_turn": tuple(SINGLE_TURN_WEIGHTS),
+    **{name: group.members for name, group in GROUPS.items()},
+}
+_PAGE = "https://github.com/ShishirPatil/gorilla/tree/main/berkeley-function-call-leaderboard"
+
 CARD = BenchmarkCard(
     key="bfcl",
     suite="agentic",
@@ -77,6 +103,54 @@ CARD = BenchmarkCard(
             about=about,
         )
         for category, points, english, chinese, about in _CATEGORIES
+    ),
+    groups=tuple(
+        GroupCard(
+            key=name,
+            weight=OVERALL_WEIGHTS.get(name),
+            members=_GROUP_MEMBERS.get(name, ()),
+            listed=name in _LISTED_GROUPS,
+        )
+        for name in dict.fromkeys([*_LISTED_GROUPS, *_GROUP_MEMBERS])
+    ),
+    upload_form=UploadForm(
+        parts=tuple(category for category, *_ in _CATEGORIES),
+        companion_files=("multi_turn_func_doc/*",),
+        identity="id",
+    ),
+    cases_are_data=True,
+    baselines={"keywords": "evalcore.benchmarks.bfcl.baseline:answer_by_keywords"},
+    official_datasets=(
+        OfficialDataset("bfcl-v4", "bfcl", "wheel", "bfcl-v4", "BFCL v4", _PAGE, on_hub=False),
+        OfficialDataset("bfcl-v3", "bfcl", "hub", "bfcl-v3", "BFCL v3", _PAGE, on_hub=False),
+    ),
+    fetcher=CommandCard(
+        run="evalcore.exchange.bfcl.fetch:run_bfcl_fetch",
+        about="the questions and answers of BFCL, v4 or v3",
+        flags=(
+            FlagCard("source", "wheel: v4 (default); hub: v3", choices=("wheel", "hub")),
+            FlagCard("from", "a wheel at hand", "FILE.whl"),
+        ),
+    ),
+    exporter=CommandCard(
+        run="evalcore.exchange.bfcl.exporter:run_bfcl_export",
+        about="answers as the official evaluation reads them",
+        output="folder",
+    ),
+    importer=CommandCard(
+        run="evalcore.exchange.bfcl.importer:run_bfcl_import",
+        about="take in official BFCL result files and score their answers here",
+        flags=(
+            FlagCard("dataset", "the official data (default: what was fetched)", "D"),
+            FlagCard(
+                "mode",
+                "how the answers were asked for (default: by form)",
+                choices=("fc", "prompt"),
+            ),
+            FlagCard("month", "when (default: by folder or file)", "YYYY-MM"),
+        ),
+        publisher="BFCL",
+        path_about="the folder result/, around or in it",
     ),
     options=(
         OptionCard(

@@ -9,6 +9,11 @@ CARD = BenchmarkCard(
     suite="sql",
     implementation="evalcore.benchmarks.dialect_conversion.benchmark:DialectConversion",
     dataset="dialect_conversion",
+    cases_are_data=True,
+    baselines=dict.fromkeys(
+        ("sqlglot", "sqlite", "duckdb", "constant"),
+        "evalcore.benchmarks.dialect_conversion.baseline:answer_sample",
+    ),
     prompt_version="1",
     scorer_version="2",
     judged=True,

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from evalcore.catalog import BenchmarkCard, MetricCard, OptionCard
+from evalcore.catalog import (
+    BenchmarkCard,
+    CommandCard,
+    FlagCard,
+    MetricCard,
+    OfficialDataset,
+    OptionCard,
+    UploadForm,
+)
 
 MODES = ("describe", "none", "local", "web")
 STYLES = ("official", "bare")
@@ -13,6 +21,8 @@ _LEVELS = (
     ("level_3", "Level 3", "三级", "Long chains of steps and tools.", "长链条的步骤与工具。"),
     ("unlevelled", "No level", "无级别", "Questions without a level.", "未标级别的问题。"),
 )
+
+_PAGE = "https://huggingface.co/datasets/gaia-benchmark/GAIA"
 
 CARD = BenchmarkCard(
     key="gaia",
@@ -35,6 +45,42 @@ CARD = BenchmarkCard(
             about={"en": about_en, "zh": about_zh},
         )
         for key, en, zh, about_en, about_zh in _LEVELS
+    ),
+    upload_form=UploadForm(
+        parts=("validation",),
+        identity="task_id",
+        left_out=("file_name", "file_path"),
+        unsuitable_with="file_name",
+    ),
+    submission="answer",
+    cases_are_data=True,
+    agent_options={"tool_mode": ("local", "web")},
+    fetched_option="split",
+    rules=("weights", "number", "list", "string", "extraction", "modes", "hidden"),
+    official_datasets=tuple(
+        OfficialDataset(
+            name=f"gaia-{split}",
+            benchmark="gaia",
+            part=split,
+            folder=f"gaia-{split}",
+            title=f"GAIA {split}",
+            page=_PAGE,
+            cases=cases,
+            gated=True,
+        )
+        for split, cases in (("validation", 165), ("test", 301))
+    ),
+    fetcher=CommandCard(
+        run="evalcore.exchange.gaia:run_gaia_fetch",
+        about="the questions of GAIA with their files: gated, needs HF_TOKEN, not to be shared",
+        flags=(
+            FlagCard("split", "validation (default) or test", "S", default="validation"),
+            FlagCard("revision", "a commit or tag (default: the commit that is known)", "R"),
+        ),
+    ),
+    exporter=CommandCard(
+        run="evalcore.exchange.gaia:run_gaia_export",
+        about="answers as the leaderboard takes them",
     ),
     options=(
         OptionCard(

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from evalcore.catalog import CONTROLS, COSMETIC_CONTROLS, BenchmarkCard, MetricCard, OptionCard
+from evalcore.catalog import (
+    CONTROLS,
+    COSMETIC_CONTROLS,
+    BenchmarkCard,
+    MetricCard,
+    OptionCard,
+    UploadForm,
+)
 
 CARD = BenchmarkCard(
     key="sql_optimization",
     suite="sql",
     implementation="evalcore.benchmarks.sql_optimization.benchmark:SqlOptimization",
     dataset="sql_optimization",
+    upload_form=UploadForm(parts=("rewrite", "index_advice")),
+    cases_are_data=True,
+    baselines=dict.fromkeys(
+        ("sqlglot", "sqlite", "duckdb", "constant"),
+        "evalcore.benchmarks.sql_optimization.baseline:answer_sample",
+    ),
     prompt_version="1",
     scorer_version="2",
     judged=True,

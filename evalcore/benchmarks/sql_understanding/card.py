@@ -9,6 +9,11 @@ CARD = BenchmarkCard(
     suite="sql",
     implementation="evalcore.benchmarks.sql_understanding.benchmark:SqlUnderstanding",
     dataset="sql_understanding",
+    cases_are_data=True,
+    baselines=dict.fromkeys(
+        ("sqlglot", "sqlite", "duckdb", "constant"),
+        "evalcore.benchmarks.sql_understanding.baseline:answer_sample",
+    ),
     prompt_version="1",
     scorer_version="1",
     title={"en": "SQL understanding", "zh": "SQL 理解"},

@@ -34,7 +34,9 @@ def validate_expected_answers(
     versions: dict[str, str] = {}
     missing: dict[str, str] = {}
     try:
-        for name in sorted({s.input["dialect"] for s in samples} & set(registry.NAMES)):
+        for name in sorted(
+            {s.input["dialect"] for s in samples} & set(registry.list_engine_names())
+        ):
             try:
                 engines[name] = registry.open_engine(name)
                 versions[name] = engines[name].version

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from evalcore.benchmarks.swe_bench.prompts import STYLES
-from evalcore.catalog import BenchmarkCard, MetricCard, OptionCard
+from evalcore.catalog import (
+    BenchmarkCard,
+    CommandCard,
+    FlagCard,
+    MetricCard,
+    OfficialDataset,
+    OptionCard,
+    UploadForm,
+)
 
 _DIFFICULTIES = (
     ("under_15_min", "Under 15 minutes", "15 分钟以内"),
@@ -12,6 +20,29 @@ _DIFFICULTIES = (
     ("over_4_hours", "Over 4 hours", "4 小时以上"),
     ("unrated", "Not rated", "未评级"),
 )
+
+_PAGE = "https://huggingface.co/datasets/SWE-bench/SWE-bench"
+#: The official data sets: the part that its fetcher takes, the end of its name, its cases.
+_OFFICIAL_SETS = (
+    ("verified", "_Verified", 500),
+    ("lite", "_Lite", 300),
+    ("full", "", 2294),
+    ("multilingual", "_Multilingual", 300),
+)
+
+
+def _build_official_dataset(part: str, suffix: str, cases: int) -> OfficialDataset:
+    name = f"swe_bench-swe-bench{suffix.lower()}"
+    return OfficialDataset(
+        name=name,
+        benchmark="swe_bench",
+        part=part,
+        folder=name,
+        title=f"SWE-bench{suffix.replace('_', ' ')}",
+        page=f"{_PAGE}{suffix}",
+        cases=cases,
+    )
+
 
 CARD = BenchmarkCard(
     key="swe_bench",
@@ -40,6 +71,45 @@ CARD = BenchmarkCard(
             else {"en": "Issues that nobody rated.", "zh": "无人评估难度的问题。"},
         )
         for key, en, zh in _DIFFICULTIES
+    ),
+    upload_form=UploadForm(
+        parts=("tasks",),
+        identity="instance_id",
+        left_out=("bundle", "variants", "counterexamples"),
+    ),
+    submission="patch",
+    groups_title="Patch format and localisation (not executed)",
+    resolves=True,
+    agent_options={"prompt_style": ("agent",)},
+    executes_unless="full_eval",
+    rules=("weights", "official", "repaired", "hardened", "unusable", "not_executed"),
+    official_datasets=tuple(
+        _build_official_dataset(part, suffix, cases) for part, suffix, cases in _OFFICIAL_SETS
+    ),
+    fetcher=CommandCard(
+        run="evalcore.exchange.swe_bench:run_swe_bench_fetch",
+        about="the tasks of a SWE-bench data set; their repositories and images are not fetched",
+        flags=(
+            FlagCard(
+                "name",
+                "on the Hub, or one of verified (default), lite, full, multilingual, mini, oracle",
+                "OWNER/NAME",
+                default="verified",
+            ),
+            FlagCard("split", "default: test", "S", default="test"),
+            FlagCard("revision", "a commit or tag (default: main)", "R"),
+        ),
+    ),
+    exporter=CommandCard(
+        run="evalcore.exchange.swe_bench:run_swe_bench_export",
+        about="patches as predictions that the official harness reads",
+        flags=(
+            FlagCard(
+                "patch",
+                "as officially extracted (default), or put into a form that applies",
+                choices=("official", "repaired"),
+            ),
+        ),
     ),
     options=(
         OptionCard(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalcore.catalog import BenchmarkCard, MetricCard, OptionCard
+from evalcore.catalog import BenchmarkCard, MetricCard, OptionCard, UploadForm
 
 _ABOUT = {
     "en": "Serve a user by the policy, through tools; the database has to end as it should, and "
@@ -26,6 +26,14 @@ CARD = BenchmarkCard(
     suite="agentic",
     implementation="evalcore.benchmarks.tau_bench.benchmark:TauBench",
     dataset="tau_bench",
+    upload_form=UploadForm(
+        parts=("retail", "airline"),
+        file="{part}/tasks_own.jsonl",
+        bundled_file="{part}/tasks_bundled.jsonl",
+        companion_files=("{part}/*.json", "{part}/policy.md"),
+        identity="",
+    ),
+    cases_are_data=True,
     prompt_version="1",
     scorer_version="1",
     title={"en": "Tools with a user (tau-bench)", "zh": "工具与用户对话 (tau-bench)"},

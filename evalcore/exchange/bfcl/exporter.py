@@ -19,8 +19,10 @@ from evalcore.benchmarks.bfcl.decode import DecodeError, decode_calls
 from evalcore.benchmarks.bfcl.decode.json_and_xml import name_and_arguments
 from evalcore.benchmarks.bfcl.score import INFRASTRUCTURE_PREFIX
 from evalcore.benchmarks.bfcl.tool_prompts import select_decode_mode, to_wire_name
+from evalcore.catalog import CommandResult
 from evalcore.errors import UsageError
 from evalcore.exchange.bfcl.results import Prediction
+from evalcore.plain_text import format_count
 from evalcore.records import Episode, Message, Record, Sample
 from evalcore.runner.summary import latest_episodes
 from evalcore.store.run_folder import RunFolder, write_atomic
@@ -224,3 +226,15 @@ def _prediction_sort_key(prediction: Prediction) -> tuple[int, str]:
     """Upstream's order: by the first number after the category."""
     number = _NUMBER.match(prediction.id.rpartition("_")[2])
     return int(number[0]) if number else 0, prediction.id
+
+
+def run_bfcl_export(folder: RunFolder, out: Path, flags: Mapping[str, str]) -> CommandResult:
+    """`evalcore export --format bfcl`; see `CommandCard`."""
+    done = export_bfcl_run(folder, out)
+    remarks = []
+    if done.failed:
+        remarks.append(f"{done.failed} failed requests went out as upstream writes them")
+    if done.left_out:
+        remarks.append(f"{done.left_out} samples without an answer were left out")
+    files, answers = format_count(len(done.files), "file"), format_count(done.answers, "answer")
+    return CommandResult(done, f"{out}: {files}, {answers} of {done.model}", tuple(remarks))

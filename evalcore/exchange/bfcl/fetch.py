@@ -29,6 +29,7 @@ from evalcore.benchmarks.bfcl.multi_turn.simulators import (
     fetched_folder,
     find_installation,
 )
+from evalcore.catalog import CommandResult
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.exchange.hub_datasets import (
     ProgressCallback,
@@ -330,3 +331,20 @@ def _finds_apis() -> bool:
         return find_installation() is not None
     except EnvironmentFailure:
         return False
+
+
+def run_bfcl_fetch(
+    settings: Settings,
+    folder: Path | None,
+    flags: Mapping[str, str],
+    progress: ProgressCallback,
+    token: str | None = None,
+) -> CommandResult:
+    """`evalcore datasets fetch bfcl`; see `CommandCard`."""
+    wheel, source = flags["from"], flags["source"] or WHEEL
+    if wheel and source == HUB:
+        raise UsageError("--from gives a wheel, which --source hub does not use; drop one of them")
+    fetched = fetch_bfcl(
+        folder or default_folder(settings, source), Path(wheel) if wheel else source, progress
+    )
+    return CommandResult(fetched, format_bfcl_fetch(fetched))

@@ -15,6 +15,7 @@ import msgspec
 from evalcore import catalog
 from evalcore.benchmarks.base import Benchmark, DatasetSource
 from evalcore.benchmarks.bfcl.categories import Tally, group_scores
+from evalcore.catalog import CommandResult
 from evalcore.errors import UsageError
 from evalcore.exchange.bfcl.fetch import default_folder
 from evalcore.exchange.bfcl.results import (
@@ -35,7 +36,13 @@ from evalcore.exchange.imported_run import (
     make_run_id,
     put_journals,
 )
-from evalcore.exchange.staging import BlobStore, ImportedScore, ImportResult, open_import_stage
+from evalcore.exchange.staging import (
+    BlobStore,
+    ImportedScore,
+    ImportResult,
+    format_import_result,
+    open_import_stage,
+)
 from evalcore.intake import add_counts
 from evalcore.records import (
     BenchmarkScore,
@@ -340,3 +347,13 @@ def _resolve_results_date(folder: Path, files: Sequence[Path], requested_date: s
         ).isoformat()
     except ValueError:
         raise UsageError(f"{date_text!r} is no date; give YYYY-MM or YYYY-MM-DD") from None
+
+
+def run_bfcl_import(
+    settings: Settings, path: Path, flags: Mapping[str, str], progress: Callable[[str], None]
+) -> CommandResult:
+    """`evalcore import bfcl`; see `CommandCard`."""
+    mode = msgspec.convert(flags["mode"] or None, Mode | None)
+    source = BfclImportSource(str(path), flags["dataset"], flags["month"], mode)
+    done = import_bfcl_results(source, settings, progress)
+    return CommandResult(vars(done), format_import_result(done))

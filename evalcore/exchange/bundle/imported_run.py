@@ -43,11 +43,6 @@ from evalcore.store.run_folder import Flag, Published, PublishedScore
 # counted as such. A verdict that differs is a manipulation where both sides score by the same
 # programs; with other versions it is a difference that readers are told of.
 
-#: Benchmarks whose cases are data alone. A case of another says which programs are run on an
-#: answer, and is scored here only where it is one of ours.
-DATA_ALONE = frozenset(
-    {"sql_understanding", "dialect_conversion", "sql_optimization", "bfcl", "gaia", "tau_bench"}
-)
 #: What decides a verdict beside the scorer, as runs record it.
 _DECIDING = ("evalboard", "sqlglot", "duckdb")
 _VERDICT_TOLERANCE = 1e-9
@@ -118,7 +113,7 @@ def _score_claims(
     pairs: dict[int, tuple[Sample, Episode]] = {}
     for number, claim in enumerate(claims):
         sample = samples[f"{claim.metric}/{claim.id}"]
-        foreign = sample.key not in cases.matching_keys and benchmark.key not in DATA_ALONE
+        foreign = sample.key not in cases.matching_keys and not benchmark.card.cases_are_data
         results.append(_LEFT_OUT if is_bare(sample) else _FOREIGN if foreign else "")
         if results[-1]:
             on_verdict()

@@ -17,6 +17,7 @@ from sqlglot.dialects import MySQL, Postgres
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
 
+from evalcore.catalog import engine_cards
 from evalcore.records import Record
 
 # Cutting a script into its statements as PostgreSQL and MySQL do.
@@ -168,23 +169,6 @@ def _to_keyword(token: Token) -> str:
 # It is an early and readable refusal, not the wall: an engine's own authorizer, the locked
 # configuration and the limits of the process stand behind it and do not trust it.
 
-_COMMON = "SELECT WITH VALUES INSERT UPDATE DELETE CREATE DROP ALTER BEGIN COMMIT ROLLBACK END"
-#: The first words of the statements that are run.
-_ALLOWED: dict[str, frozenset[str]] = {
-    "sqlite": frozenset(f"{_COMMON} REPLACE ANALYZE REINDEX SAVEPOINT RELEASE".split()),
-    "duckdb": frozenset(
-        f"{_COMMON} MERGE TRUNCATE FROM TABLE PIVOT UNPIVOT DESCRIBE SHOW SUMMARIZE COMMENT START "
-        "ABORT".split()
-    ),
-    "postgres": frozenset(
-        f"{_COMMON} MERGE TRUNCATE TABLE CALL DO START ABORT SAVEPOINT RELEASE COMMENT ANALYZE "
-        "REFRESH REINDEX".split()
-    ),
-    "mysql": frozenset(
-        f"{_COMMON} REPLACE TRUNCATE TABLE RENAME CALL START SAVEPOINT RELEASE ANALYZE PREPARE "
-        "EXECUTE DEALLOCATE SET".split()
-    ),
-}
 _MODIFIERS = frozenset(
     ("OR", "REPLACE", "TEMP", "TEMPORARY", "PERSISTENT", "UNIQUE", "TRUSTED", "IF", "EXISTS")
 )
@@ -213,29 +197,9 @@ _REFUSED_OF_SERVERS = frozenset(
         "UNDO",
     ]
 )
-#: Functions that read files, call an address, run SQL from a string or look into the process.
-_REFUSED_FUNCTIONS: dict[str, re.Pattern[str]] = {
-    "sqlite": re.compile(r"load_extension|readfile|writefile|edit|fts3_tokenizer|pragma_\w+"),
-    "duckdb": re.compile(
-        r"read_\w+|sniff_csv|glob|getenv|parquet_\w+|\w+_scan|\w+_scan_dumb|from_substrait\w*|query"
-        r"|query_table|json_execute_serialized_sql|which_secret|duckdb_secrets|pragma_\w+"
-        r"|enable_\w+|disable_\w+|duckdb_logs\w*|write_log"
-    ),
-    "postgres": re.compile(
-        r"pg_read_\w+|pg_ls_\w+|pg_stat_file|pg_file_\w+|lo_\w+|loread|lowrite|dblink\w*|set_config"
-        r"|pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_rotate_logfile|pg_notify"
-        r"|pg_(try_)?advisory_\w+|(query|table|schema|database|cursor)_to_xml\w*|pg_export_snapshot"
-        r"|pg_create_\w+|pg_drop_\w+|pg_switch_wal|pg_log_\w+|pg_import_\w+"
-    ),
-    "mysql": re.compile(
-        r"load_file|benchmark|get_lock|release_lock|release_all_locks|is_free_lock|is_used_lock"
-        r"|master_\w+_wait|source_pos_wait|wait_for_\w+|sys_exec|sys_eval"
-    ),
-}
 _FILES = frozenset((("INTO", "OUTFILE"), ("INTO", "DUMPFILE"), ("DATA", "INFILE")))
 
 
-_SERVERS = frozenset(("postgres", "mysql"))
 #: Of one statement: a third of a second to look through, and far more than a model writes.
 MAX_SQL_CHARACTERS = 100_000
 
@@ -253,7 +217,7 @@ class ScriptInspection(Record, frozen=True):
 @lru_cache(maxsize=1024)
 def inspect_script(script: str, dialect: str) -> ScriptInspection:
     """Look through all statements of a script; `dialect` is the name of an engine."""
-    if dialect in _SERVERS:
+    if engine_cards()[dialect].server:
         return _inspect_for_server(script, dialect)
     try:
         tokens = Dialect.get_or_raise(dialect).tokenize(script)
@@ -308,7 +272,7 @@ def _list_words(statement: list[Token]) -> list[str]:
 def _find_refusal(statement: list[Token], dialect: str) -> str:
     words = _list_words(statement)
     first = words[0] if words else ""
-    if first not in _ALLOWED[dialect]:
+    if first not in engine_cards()[dialect].statements.split():
         return f"{first or 'empty'} statements are not run"
     kind = next((word for word in words[1:] if word not in _MODIFIERS), "")
     if first in ("CREATE", "DROP") and kind in _REFUSED_KINDS:
@@ -318,7 +282,7 @@ def _find_refusal(statement: list[Token], dialect: str) -> str:
         if (
             following.token_type == TokenType.L_PAREN
             and token.token_type != TokenType.STRING
-            and _REFUSED_FUNCTIONS[dialect].fullmatch(name)
+            and re.fullmatch(engine_cards()[dialect].refused_functions, name)
         ):
             return f"the function {name} is not run"
     return ""
@@ -336,7 +300,7 @@ def _inspect_for_server(script: str, dialect: str) -> ScriptInspection:
 
 def _find_server_refusal(statement: Statement, dialect: str) -> str:
     words, first = statement.words, statement.first_word
-    if first not in _ALLOWED[dialect]:
+    if first not in engine_cards()[dialect].statements.split():
         return f"{first or 'empty'} statements are not run"
     if first == "SET" and not _is_user_variable_set(words):
         return "SET of anything but a user variable is not run"
@@ -349,7 +313,7 @@ def _find_server_refusal(statement: Statement, dialect: str) -> str:
     if any(comment.startswith(("!", "M!")) for comment in statement.comments):
         return "executable comments are not run"
     for name in _iter_called_functions(statement, dialect):
-        if _REFUSED_FUNCTIONS[dialect].fullmatch(name):
+        if re.fullmatch(engine_cards()[dialect].refused_functions, name):
             return f"the function {name} is not run"
     return ""
 

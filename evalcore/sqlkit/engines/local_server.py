@@ -20,6 +20,7 @@ from pathlib import Path
 import evalcore
 from evalcore.errors import EnvironmentFailure, MissingDependency
 from evalcore.records import Record
+from evalcore.sqlkit.engines.cards import SOCKET
 
 # Where a kept server lives, and as whom it runs.
 # Both servers refuse to run as root, so under root they run as a user without rights. That user
@@ -268,7 +269,6 @@ _MARIADB_OPTIONS = {
     "local-infile": "0",
     "event-scheduler": "DISABLED",
 }
-SOCKET = "server.sock"
 
 
 def _find_mariadb_folder() -> Path:

@@ -17,20 +17,21 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import msgspec
 
 from evalcore import settings
+from evalcore.catalog import EngineCard, engine_cards, import_reference
 from evalcore.closing import Closing
 from evalcore.errors import EnvironmentFailure, EvalboardError, MissingDependency, UsageError
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
+from evalcore.sqlkit.dialects import register_plugin_dialects
 from evalcore.sqlkit.engines import Engine, Execution, Limits, Stage, Status, Work
+from evalcore.sqlkit.engines.cards import CARDS
 from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, inspect_answer, inspect_script
-from evalcore.sqlkit.engines.local_server import PROGRAMS, SOCKET, acquire_server_lease
+from evalcore.sqlkit.engines.local_server import PROGRAMS, acquire_server_lease
 from evalcore.sqlkit.engines.served import DatabaseServer, ServedEngine
 
 # The parent-side half of an engine: guard, ask the worker process, name what became of it.
 
 #: How long an engine may take to stop by itself before its process is killed.
 _GRACE_SECONDS = 0.25
-#: What `measure` counts.
-_UNITS = {"sqlite": "vm_steps", "duckdb": "rows"}
 _NO_STATEMENT = Execution(status="syntax_error", message="there is no statement")
 
 
@@ -41,10 +42,11 @@ class ProcessEngine(Closing):
     After it ran out of memory a process is replaced, so that the next statement finds all of it.
     """
 
-    def __init__(self, name: str, limits: Limits) -> None:
-        self.name = name
+    def __init__(self, card: EngineCard, limits: Limits) -> None:
+        self.name = card.name
+        self._unit = card.unit
         self._worker = WorkerProcess(
-            f"evalcore.sqlkit.engines.{name}:open_backend",
+            card.backend,
             msgspec.to_builtins(limits),
             seconds=limits.seconds + _GRACE_SECONDS,
             memory_bytes=limits.memory_mb * 1_000_000,
@@ -80,7 +82,7 @@ class ProcessEngine(Closing):
         if done.status != "ok" or done.table is None:
             return Work(execution=done)
         plan = tuple(str(row[0]) for row in done.table.rows)
-        return Work(execution=done, unit=_UNITS[self.name], amount=done.affected or 0, plan=plan)
+        return Work(execution=done, unit=self._unit, amount=done.affected or 0, plan=plan)
 
     def check_syntax(self, sql: str) -> Execution:
         if inspect_script(sql, self.name).statements == 0:
@@ -142,29 +144,33 @@ def _build_failed_execution(status: Status, message: str, start: float) -> Execu
 # Opening a served engine: by the DSN that names a server, or on a server kept in a folder.
 
 _RETRY_SECONDS, _PAUSE_SECONDS = 10.0, 0.2
-#: The client's library of each kind of server, which is also in an extra of its name.
-_CLIENT_LIBRARIES = {"postgres": "psycopg", "mysql": "pymysql"}
-_SCHEMES = {"postgres": ("postgres", "postgresql"), "mysql": ("mysql", "mariadb")}
 
 
-def open_served(name: str, limits: Limits, folder: Path, dsn: str = "") -> ServedEngine:
-    """The engine `name` (postgres, mysql), which connects at its first use.
+def open_served(card: EngineCard, limits: Limits, folder: Path, dsn: str = "") -> ServedEngine:
+    """The engine, a server, which connects at its first use.
 
-    Raises MissingDependency, with the remedy, where a library or the server's programs are missing
-    and no DSN names a server, and UsageError for a DSN that cannot be read.
+    Raises MissingDependency, with the remedy, where the server's programs are missing and no DSN
+    names a server, and UsageError for a DSN that cannot be read.
     """
-    if find_spec(_CLIENT_LIBRARIES[name]) is None:
-        raise MissingDependency(
-            f"SQL engine {name} needs the extra {name} (pip install 'evalboard[{name}]')"
-        )
     if dsn:
-        parameters = _parse_dsn(name, dsn)
-        return ServedEngine(name, limits, lambda: _SERVERS[name](parameters, limits, None))
-    PROGRAMS[name].find()
-    return ServedEngine(name, limits, _build_local_connector(name, limits, folder))
+        parameters = _parse_dsn(card, dsn)
+        return ServedEngine(
+            card.name, limits, lambda: _connect_server(card, parameters, limits, None)
+        )
+    PROGRAMS[card.name].find()
+    return ServedEngine(card.name, limits, _build_local_connector(card, limits, folder))
 
 
-def _build_local_connector(name: str, limits: Limits, folder: Path) -> Callable[[], DatabaseServer]:
+def _connect_server(
+    card: EngineCard, parameters: dict[str, Any], limits: Limits, lease: Any
+) -> DatabaseServer:
+    server: DatabaseServer = import_reference(card.server)(parameters, limits, lease)
+    return server
+
+
+def _build_local_connector(
+    card: EngineCard, limits: Limits, folder: Path
+) -> Callable[[], DatabaseServer]:
     """What connects to the kept server: to a new one where it has died, unless its folder was
     removed with the data folder above, which is not made anew."""
     connected = False
@@ -173,23 +179,27 @@ def _build_local_connector(name: str, limits: Limits, folder: Path) -> Callable[
         nonlocal connected
         if connected and not folder.parent.exists():
             raise EnvironmentFailure(
-                f"the folder {folder.parent} was removed or moved while the {name} server ran "
+                f"the folder {folder.parent} was removed or moved while the {card.name} server ran "
                 "below it; start again with a data folder that stays"
             )
-        server = _connect_local(name, limits, folder)
+        server = _connect_local(card, limits, folder)
         connected = True
         return server
 
     return connect_server
 
 
-def _connect_local(name: str, limits: Limits, folder: Path) -> DatabaseServer:
+def _connect_local(card: EngineCard, limits: Limits, folder: Path) -> DatabaseServer:
     """A session on the kept server; again where it has just died and its keeper is yet to see."""
     deadline = time.monotonic() + _RETRY_SECONDS
     while True:
-        lease = acquire_server_lease(folder, name)
+        lease = acquire_server_lease(folder, card.name)
         try:
-            return _SERVERS[name](_LOCAL_PARAMETERS[name](lease.server_folder), limits, lease)
+            parameters = {
+                name: text.replace("{folder}", str(lease.server_folder))
+                for name, text in card.local_parameters.items()
+            }
+            return _connect_server(card, parameters, limits, lease)
         except EnvironmentFailure:
             lease.close()
             if time.monotonic() > deadline:
@@ -197,16 +207,16 @@ def _connect_local(name: str, limits: Limits, folder: Path) -> DatabaseServer:
         time.sleep(_PAUSE_SECONDS)
 
 
-def _parse_dsn(name: str, dsn: str) -> dict[str, Any]:
+def _parse_dsn(card: EngineCard, dsn: str) -> dict[str, Any]:
     """A DSN as the parameters of its library. No message repeats it, as it holds a password."""
-    variable = f"EVALBOARD_{name.upper()}_DSN"
-    example = f"{_SCHEMES[name][0]}://user:password@host:port/"
+    variable = f"EVALBOARD_{card.name.upper()}_DSN"
+    example = f"{card.schemes[0]}://user:password@host:port/"
     try:
         parts = urlsplit(dsn)
         port = parts.port
     except ValueError:
         raise UsageError(f"{variable} cannot be read; its form is {example}") from None
-    if parts.scheme not in _SCHEMES[name]:
+    if parts.scheme not in card.schemes:
         raise UsageError(f"{variable} must have the form {example}")
     parameters = {
         "host": unquote(parts.hostname or ""),
@@ -214,45 +224,25 @@ def _parse_dsn(name: str, dsn: str) -> dict[str, Any]:
         "user": unquote(parts.username or ""),
         "password": unquote(parts.password or ""),
     }
-    if name == "postgres":
-        parameters["dbname"] = unquote(parts.path.strip("/")) or "postgres"
+    if card.dsn_path:
+        database = unquote(parts.path.strip("/"))
+        parameters[card.dsn_path] = database or card.local_parameters[card.dsn_path]
     return {key: value for key, value in parameters.items() if value} | dict(parse_qsl(parts.query))
-
-
-def _open_postgres_server(parameters: dict[str, Any], limits: Limits, lease: Any) -> DatabaseServer:
-    from evalcore.sqlkit.engines.postgres import PostgresServer
-
-    return PostgresServer(parameters, limits, lease)
-
-
-def _open_mysql_server(parameters: dict[str, Any], limits: Limits, lease: Any) -> DatabaseServer:
-    from evalcore.sqlkit.engines.mysql import MysqlServer
-
-    return MysqlServer(parameters, limits, lease)
-
-
-_SERVERS: dict[str, Callable[[dict[str, Any], Limits, Any], DatabaseServer]] = {
-    "postgres": _open_postgres_server,
-    "mysql": _open_mysql_server,
-}
-_LOCAL_PARAMETERS: dict[str, Callable[[Path], dict[str, Any]]] = {
-    "postgres": lambda server_folder: {
-        "host": str(server_folder),
-        "user": "postgres",
-        "dbname": "postgres",
-    },
-    "mysql": lambda server_folder: {"unix_socket": str(server_folder / SOCKET), "user": "root"},
-}
 
 
 # Which engines there are, and how to open one.
 # SQLite and DuckDB run in a limited process here. PostgreSQL and MySQL are servers: the one that
 # the settings `postgres_dsn` and `mysql_dsn` name, else one that is kept below the data folder.
 
-#: By the engine's name, which is also its module here: the library that its process needs.
-_PROCESS_LIBRARIES = {"sqlite": "sqlite3", "duckdb": "duckdb"}
-_SERVED = ("postgres", "mysql")
-NAMES = (*_PROCESS_LIBRARIES, *_SERVED)
+#: The engine that stands in for dialects that have none of their own.
+DEFAULT = CARDS[0].name
+#: The engines that come with this package and need no server.
+EMBEDDED = tuple(card.name for card in CARDS if card.backend)
+
+
+def list_engine_names() -> tuple[str, ...]:
+    """The engines by name, those of plug-ins last."""
+    return tuple(engine_cards())
 
 
 def open_engine(
@@ -265,24 +255,28 @@ def open_engine(
     A kept server belongs to `folder`, by default to the data folder of the settings. Raises
     UsageError for an unknown name and MissingDependency where a library or program is missing.
     """
-    if name in _SERVED:
-        config = settings.load_settings()
-        dsn = {"postgres": config.postgres_dsn, "mysql": config.mysql_dsn}[name]
-        return open_served(name, limits, folder or config.data_dir / "engines" / name, dsn)
-    if name not in _PROCESS_LIBRARIES:
-        raise UsageError(f"unknown SQL engine {name!r}; known: {', '.join(NAMES)}")
-    library = _PROCESS_LIBRARIES[name]
-    if find_spec(library) is None:
+    card = engine_cards().get(name)
+    if card is None:
+        raise UsageError(f"unknown SQL engine {name!r}; known: {', '.join(engine_cards())}")
+    register_plugin_dialects()
+    if card.library and find_spec(card.library) is None:
         raise MissingDependency(
-            f"SQL engine {name} needs the Python module {library}, which is not installed"
+            f"SQL engine {name} needs the extra {card.extra} "
+            f"(pip install 'evalboard[{card.extra}]')"
+            if card.extra
+            else f"SQL engine {name} needs the Python module {card.library}, which is not installed"
         )
-    return ProcessEngine(name, limits)
+    if not card.server:
+        return ProcessEngine(card, limits)
+    config = settings.load_settings()
+    dsn = getattr(config, f"{name}_dsn", "")
+    return open_served(card, limits, folder or config.data_dir / "engines" / name, dsn)
 
 
 def probe_engines() -> dict[str, str]:
     """Every engine by name: its version where it starts here, else the reason why it does not."""
     status_by_engine: dict[str, str] = {}
-    for name in NAMES:
+    for name in list_engine_names():
         try:
             with open_engine(name) as engine:
                 status_by_engine[name] = engine.version

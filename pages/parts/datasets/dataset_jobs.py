@@ -10,15 +10,22 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.access import policy
+from evalcore.catalog import OfficialDataset, find_benchmark_text, list_official_datasets
 from evalcore.errors import EvalboardError
 from evalcore.runner.jobs import Job, data_client
-from evalcore.runner.jobs.data_client import HUB_TOKEN_VARIABLE, OFFICIAL_DATASETS, OfficialDataset
+from evalcore.runner.jobs.data_client import HUB_TOKEN_VARIABLE
 from evalcore.settings import Settings
 from evalcore.views import datasets
 from evalcore.views.datasets import DatasetEntry, DatasetSummary
 from pages.shared import display_names as words
 from pages.shared import page_links, visitor
-from pages.shared.wording import Translate, escape_markdown, localize_note, to_plain_line
+from pages.shared.wording import (
+    Translate,
+    current_language,
+    escape_markdown,
+    localize_note,
+    to_plain_line,
+)
 
 # The second step: every expected answer of a data set confirmed, on real engines where it can.
 
@@ -134,7 +141,7 @@ def draw_official_sets(settings: Settings, tr: Translate) -> None:
         with st.container(border=True):
             st.caption(tr("datasets.token_about"))
             visitor.ask_for_keys([HUB_TOKEN_VARIABLE], tr)
-    running = [name for name in OFFICIAL_DATASETS if _is_fetch_running(name, settings)]
+    running = [name for name in list_official_datasets() if _is_fetch_running(name, settings)]
     every = _EVERY if running else None
     st.fragment(_draw_official_rows, run_every=every)(tuple(running), bool(denial), settings, tr)
 
@@ -147,14 +154,15 @@ def _is_fetch_running(name: str, settings: Settings) -> bool:
 def _draw_official_rows(
     running: tuple[str, ...], refused: bool, settings: Settings, tr: Translate
 ) -> None:
-    if running != tuple(name for name in OFFICIAL_DATASETS if _is_fetch_running(name, settings)):
+    names = list_official_datasets()
+    if running != tuple(name for name in names if _is_fetch_running(name, settings)):
         st.rerun()  # one began or ended: the page decides anew how often this is drawn
     installed = {
         entry.name: entry
         for entry in datasets.list_dataset_entries(settings)
         if entry.origin == "fetched"
     }
-    for official in OFFICIAL_DATASETS.values():
+    for official in list_official_datasets().values():
         with st.container(border=True):
             job = data_client.find_fetch_job(official.name, settings)
             _draw_official_row(
@@ -180,7 +188,8 @@ def _draw_official_row(
                 st.badge(tr("datasets.gated"), color="orange", icon=":material/lock:")
             if entry is not None:
                 st.badge(tr("datasets.is_here"), color="blue", icon=":material/check:")
-        about = tr(f"datasets.official.{official.benchmark}", page=official.page)
+        text = find_benchmark_text(official.benchmark, "official", current_language()) or ""
+        about = text.replace("{page}", official.page)
         count = tr("datasets.official_cases", count=official.cases) if official.cases else ""
         st.caption(" ".join(filter(None, [count, about])))
         if entry is not None:

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.access import policy
-from evalcore.catalog import benchmark_cards, localize_text
+from evalcore.catalog import benchmark_cards, find_benchmark_text, localize_text
 from evalcore.errors import EvalboardError
 from evalcore.i18n import lookup_text
 from evalcore.plain_text import DASH
@@ -51,7 +51,7 @@ def draw_case_form(benchmark: str, part: str, settings: Settings, tr: Translate)
         st.caption(tr("datasets.no_form"))
         return
     st.caption(tr("datasets.form_about"))
-    if (special := lookup_text(f"datasets.form.{benchmark}", current_language())) is not None:
+    if (special := find_benchmark_text(benchmark, "form", current_language())) is not None:
         st.caption(special)
     with st.container(horizontal=True):
         for kind, content, mime in (

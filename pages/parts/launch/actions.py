@@ -12,7 +12,7 @@ import streamlit as st
 
 from evalcore import settings
 from evalcore.access import policy
-from evalcore.catalog import benchmark_cards, localize_text
+from evalcore.catalog import benchmark_cards, find_benchmark_text, localize_text
 from evalcore.errors import EvalboardError
 from evalcore.i18n import lookup_text
 from evalcore.records import Record, TargetSpec
@@ -225,15 +225,6 @@ def _draw_target_name(key: str, options: Mapping[str, Any]) -> None:
 # Whether this host can run programs, said before a benchmark is started that runs them.
 
 BenchmarkOptions = Mapping[str, Mapping[str, Any]]
-#: Benchmarks whose target works with programs under some values of an option: refused without.
-_AGENTS = {
-    "gaia": ("tool_mode", frozenset({"local", "web"})),
-    "swe_bench": ("prompt_style", frozenset({"agent"})),
-}
-#: Benchmarks that run programs to score, unless an option leaves that to others.
-_SCORING = {"swe_bench": "full_eval"}
-#: Options of which something is said beside the form, by benchmark.
-_REMARKED = (("gaia", "tool_mode"), ("swe_bench", "full_eval"))
 _PROBE_TTL = 300  # seconds
 _UNSURE = ":material/gpp_maybe:"
 _PROTECTIONS = (
@@ -247,10 +238,11 @@ def draw_sandbox_status(
 ) -> None:
     """What is to be known of the chosen options; then what holds here, or what is missing and what
     helps, where programs are run."""
-    for key, name in _REMARKED:
-        if key in benchmarks:
-            code = str(_resolve_option_value(key, name, options)).lower()
-            if message := lookup_text(f"launch.remark.{key}.{name}.{code}", current_language()):
+    for key in benchmarks:
+        for option in benchmark_cards()[key].options:
+            code = str(_resolve_option_value(key, option.name, options)).lower()
+            name = f"remark.{option.name}.{code}"
+            if message := find_benchmark_text(key, name, current_language()):
                 st.caption(f":material/info: {message}")
     running = [key for key in benchmarks if _runs_programs(key, options)]
     if not running:
@@ -309,14 +301,18 @@ def _format_protections(protections: Sequence[str]) -> str:
 
 def _needs_sandbox(key: str, options: BenchmarkOptions) -> bool:
     """Whether a benchmark is refused where programs cannot be run."""
-    name, values = _AGENTS.get(key, ("", frozenset()))
-    return _resolve_option_value(key, name, options) in values
+    agent_options = benchmark_cards()[key].agent_options
+    return any(
+        _resolve_option_value(key, name, options) in values
+        for name, values in agent_options.items()
+    )
 
 
 def _runs_programs(key: str, options: BenchmarkOptions) -> bool:
     """Whether programs would be run here, by the target or to score it."""
-    scoring = key in _SCORING and not _resolve_option_value(key, _SCORING[key], options)
-    return scoring or _needs_sandbox(key, options)
+    others_execute = benchmark_cards()[key].executes_unless
+    scoring = others_execute and not _resolve_option_value(key, others_execute, options)
+    return bool(scoring) or _needs_sandbox(key, options)
 
 
 def _resolve_option_value(key: str, name: str, options: BenchmarkOptions) -> Any:

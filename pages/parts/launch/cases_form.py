@@ -11,9 +11,8 @@ import streamlit as st
 
 from evalcore import catalog, settings
 from evalcore.access import policy
-from evalcore.catalog import BenchmarkCard, MetricCard, localize_text
+from evalcore.catalog import BenchmarkCard, MetricCard, find_benchmark_text, localize_text
 from evalcore.errors import UsageError
-from evalcore.i18n import lookup_text
 from evalcore.plain_text import DASH
 from evalcore.runner import client, request_policy
 from evalcore.settings import Settings
@@ -166,7 +165,6 @@ def publish_dataset_link(chosen: Sequence[str], dataset: str | None, tr: Transla
 # The part of the launch form that says what is asked: benchmarks, metrics, cases, options.
 
 _MAX_PILLS = 8
-DEFAULT_BENCHMARK = "sql_understanding"
 
 
 class ChosenCases(NamedTuple):
@@ -204,7 +202,7 @@ def draw_case_choice(tr: Translate) -> ChosenCases:
     chosen = st.multiselect(
         tr("launch.benchmarks"),
         list(cards),
-        default=None if linked else _default_benchmarks(cards),
+        default=None if linked else list(cards)[:1],
         format_func=lambda key: localize_text(cards[key].title, language) or key,
         key="launch.benchmarks",
         placeholder=tr("launch.benchmarks_placeholder"),
@@ -225,16 +223,12 @@ def draw_case_choice(tr: Translate) -> ChosenCases:
                 values = target_form.draw_option_widgets(
                     cards[key].options, f"launch.option.{key}", tr
                 )
-                if (words := lookup_text(f"launch.options_about.{key}", language)) is not None:
+                if (words := find_benchmark_text(key, "options_about", language)) is not None:
                     st.caption(words)
                 chosen_options |= {key: values} if values else {}
     chosen_options = merge_dataset_options(chosen_options, added, dataset)
     publish_dataset_link(chosen, dataset, tr)
     return ChosenCases(tuple(chosen), metrics, dataset, chosen_options)
-
-
-def _default_benchmarks(cards: Mapping[str, BenchmarkCard]) -> list[str]:
-    return [DEFAULT_BENCHMARK] if DEFAULT_BENCHMARK in cards else list(cards)[:1]
 
 
 def _select_benchmark_metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, ...]:

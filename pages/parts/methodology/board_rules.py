@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from evalcore.catalog import FLOOR_CONTROLS, benchmark_cards
+from evalcore.catalog import FLOOR_CONTROLS, benchmark_cards, find_benchmark_text
 from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.records import MEASURED, Message, to_json
@@ -203,25 +203,23 @@ def draw_column_versions(row: Row, settings: Settings, tr: Translate) -> None:
 
 # Methodology, third part: how a benchmark decides, in words, where its rules take some telling.
 
-#: The rules by benchmark, in the order of reading; each has a title and its words.
-_RULES = {
-    "gaia": ("weights", "number", "list", "string", "extraction", "modes", "hidden"),
-    "swe_bench": (
-        *("weights", "official", "repaired", "hardened"),
-        *("unusable", "not_executed"),
-    ),
-}
-
 
 def draw_benchmark_rules(benchmarks: Iterable[str], tr: Translate) -> None:
     """The rules of those of the benchmarks that have some to tell."""
     for benchmark in benchmarks:
-        if benchmark not in _RULES:
+        card = benchmark_cards().get(benchmark)
+        if card is None or not card.rules:
             continue
         name = benchmark_title(benchmark)
         st.subheader(tr("methodology.rules", benchmark=name), anchor=False)
-        keys = [f"methodology.rules.{benchmark}.{rule}" for rule in _RULES[benchmark]]
-        st.markdown("\n".join(f"- **{tr(key)}.** {tr(f'{key}.words')}" for key in keys))
+        texts = (
+            [
+                find_benchmark_text(benchmark, f"rules.{rule}{part}", current_language()) or rule
+                for part in ("", ".words")
+            ]
+            for rule in card.rules
+        )
+        st.markdown("\n".join(f"- **{title}.** {words}" for title, words in texts))
 
 
 # Methodology, the panel: how judges decide, and how far these ones can be trusted.

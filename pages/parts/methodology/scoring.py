@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
+from evalcore.catalog import find_benchmark_text
 from evalcore.errors import EvalboardError
-from evalcore.i18n import lookup_text
 from evalcore.plain_text import DASH
 from evalcore.settings import Settings
 from evalcore.views import methodology
@@ -73,7 +73,7 @@ def _draw_worked_terms(
         rf"\vphantom{{\Bigg|}} 100 \cdot {_format_score_fraction(terms, tr)}"
         rf" = 100 \cdot \frac{{{total.points:.4g}}}{{{total.maximum:.4g}}} = {total.score:.1f}"
     )
-    if (words := lookup_text(f"methodology.spread.{benchmark}", current_language())) is not None:
+    if (words := find_benchmark_text(benchmark, "spread", current_language())) is not None:
         st.caption(words)
     st.caption(
         tr(

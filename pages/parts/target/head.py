@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pandas as pd
 import streamlit as st
 
+from evalcore.catalog import find_benchmark_text, list_command_cards
 from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.records import to_json
@@ -21,7 +22,13 @@ from evalcore.views.stored_boards import Headers
 from pages.parts.target import card_editor
 from pages.shared import page_links, wording
 from pages.shared.board_view import benchmark_title, format_number_range, kind_title, metric_title
-from pages.shared.wording import Translate, escape_markdown, localize_note, to_plain_line
+from pages.shared.wording import (
+    Translate,
+    current_language,
+    escape_markdown,
+    localize_note,
+    to_plain_line,
+)
 
 # The card of a target at the head of its page: logo, name, who made it, what it is.
 
@@ -78,7 +85,7 @@ def _format_parameter_count(billions: float) -> str:
 
 _COLOURS = {0: "orange", 1: "green", 2: "blue"}  # by level
 #: Publishers whose scores come about otherwise than by taking over verdicts.
-_ABOUT = {"BFCL": ".bfcl", "bundle": ".bundle"}
+_ABOUT = {"bundle": ".bundle"}
 
 
 def draw_published_badges(row: Row, tr: Translate) -> None:
@@ -88,6 +95,16 @@ def draw_published_badges(row: Row, tr: Translate) -> None:
         st.badge(tr(f"target.level.{level}"), color=_COLOURS.get(level, "gray"))
     newest = max(run.created_at for run in row.runs.values())
     st.caption(tr("target.published_for", month=newest[:7]))
+
+
+def _published_about(publisher: str, tr: Translate) -> str:
+    """What is said of a publisher's scores; the benchmark that imports them may say more."""
+    for key, command in list_command_cards("importer").items():
+        if command.publisher == publisher:
+            text = find_benchmark_text(key, "published_about", current_language())
+            if text is not None:
+                return text
+    return tr("target.published_about" + _ABOUT.get(publisher, ""))
 
 
 def draw_published_scores(row: Row, settings: Settings, tr: Translate) -> None:
@@ -103,8 +120,11 @@ def draw_published_scores(row: Row, settings: Settings, tr: Translate) -> None:
     if report is None:
         return
     st.subheader(tr("target.published"), anchor=False)
-    about = "target.published_about" + _ABOUT.get(report.publisher, "")
-    st.caption(tr(about, publisher=escape_markdown(report.publisher), month=report.month))
+    st.caption(
+        _published_about(report.publisher, tr).format(
+            publisher=escape_markdown(report.publisher), month=report.month
+        )
+    )
     _draw_claim_table(target_scores.build_published_scores(report), tr)
     if any(score.level for score in report.scores.values()):
         _draw_claim_flags(target_scores.build_published_flags(report), tr)

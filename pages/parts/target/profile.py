@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
+from evalcore.catalog import find_benchmark_text
 from evalcore.charts import plots
 from evalcore.charts.comparisons import SERIES, build_radar_chart
 from evalcore.charts.plots import mark_immutable
@@ -357,7 +358,7 @@ def _draw_alternate_readings(score: BenchmarkScore, tr: Translate, *, show_bench
 
 def _view_about(name: str, benchmark: str) -> str:
     """The rules of a reading, as they are in this benchmark where they differ from others'."""
-    own = lookup_text(f"target.view_about.{name}.{benchmark}", current_language())
+    own = find_benchmark_text(benchmark, f"view_about.{name}", current_language())
     return own or lookup_text(f"target.view_about.{name}", current_language()) or ""
 
 
