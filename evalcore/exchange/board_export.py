@@ -24,9 +24,10 @@ from evalcore.records import Record
 from evalcore.settings import Settings
 from evalcore.target_cards import TargetCard, colour_of, load_cards
 from evalcore.views import board_titles, boards, payloads, stored_boards
+from evalcore.views.board_table import RankingView
 from evalcore.views.board_titles import display_name
 from evalcore.views.boards import Board
-from evalcore.views.payloads import board_data, ranking_data, to_json_value
+from evalcore.views.payloads import to_json_value
 from evalcore.views.ranking import SUITE, list_board_orders
 
 # The ranking of a board as text: for a terminal, a spreadsheet, a README, a paper or a program.
@@ -49,30 +50,13 @@ class BoardSelection(Record, frozen=True):
     by: str = ""
 
 
-class RankingListing(Record, frozen=True):
-    """A ranking to be written: `board` as data, its rows, and the benchmarks of the board.
-
-    Metrics are in CSV and JSON alone: a board can have more of them than a page is wide.
-    """
-
-    title: str
-    by: str
-    board: dict[str, Any]
-    rows: list[dict[str, Any]]
-    benchmarks: list[str]
-
-
 def render_board_listing(settings: Settings, selection: BoardSelection, format: str) -> str:
     """The listing in a format of FORMATS.
 
     Raises UsageError where there is no such board or order, naming those there are.
     """
     headers = stored_boards.load_run_headers(settings)
-    board, by = resolve_ranking(headers, selection)
-    frame = stored_boards.board_ranking(settings, board, by)
-    if format == "csv":
-        return ranking_to_csv(frame)
-    return FORMATS[format](_build_ranking_listing(headers, board, by, frame))
+    return FORMATS[format](RankingView(settings, headers, *resolve_ranking(headers, selection)))
 
 
 def resolve_ranking(headers: stored_boards.Headers, selection: BoardSelection) -> tuple[Board, str]:
@@ -102,15 +86,6 @@ def _find_selected_board(headers: stored_boards.Headers, selection: BoardSelecti
     raise UsageError(f"--board {selection.board!r}: no such board; known: {keys}")
 
 
-def _build_ranking_listing(
-    headers: stored_boards.Headers, board: Board, by: str, frame: pd.DataFrame
-) -> RankingListing:
-    shown = board.columns if by == SUITE else {by: board.columns[by]}
-    labels = " + ".join(column.label or key for key, column in shown.items())
-    data, rows = board_data(headers, board), ranking_data(frame, board)
-    return RankingListing(f"{board.suite}: {labels}", by, data, rows, list(board.columns))
-
-
 def ranking_to_csv(frame: pd.DataFrame) -> str:
     """Every column of the ranking, as the Ranking page's download has them."""
     text = io.StringIO()
@@ -122,28 +97,22 @@ def ranking_to_csv(frame: pd.DataFrame) -> str:
     return text.getvalue()
 
 
-def _render_json_listing(ranking: RankingListing) -> str:
+def _render_json_listing(ranking: RankingView) -> str:
     """The fields of the API's ranking, in one page."""
-    data = {
-        "board": ranking.board,
-        "by": ranking.by,
-        "items": ranking.rows,
-        "total": len(ranking.rows),
-    }
-    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(ranking.build_payload(), ensure_ascii=False, indent=2) + "\n"
 
 
-def _render_text_listing(ranking: RankingListing) -> str:
+def _render_text_listing(ranking: RankingView) -> str:
     table = _build_listing_table(ranking)
     lines = [dict(zip(table.columns, map(to_single_line, row), strict=True)) for row in table.rows]
     return f"{to_single_line(table.title)}\n\n{payloads.as_text(lines)}\n"
 
 
-def _render_markdown_listing(ranking: RankingListing) -> str:
+def _render_markdown_listing(ranking: RankingView) -> str:
     return report_tables.render_markdown_tables("Ranking", [_build_listing_table(ranking)])
 
 
-def _render_latex_listing(ranking: RankingListing) -> str:
+def _render_latex_listing(ranking: RankingView) -> str:
     """A `tabular` with the rules of the package booktabs."""
     table = _build_listing_table(ranking)
     kinds = "rlrrrl" + "r" * (len(table.columns) - 6)
@@ -160,10 +129,14 @@ def _escape_latex(text: str) -> str:
     return "".join(_LATEX.get(sign, sign) for sign in to_single_line(text))
 
 
-def _build_listing_table(ranking: RankingListing) -> ReportTable:
-    """The table that people read; those without a rank stand below, with the reason."""
+def _build_listing_table(ranking: RankingView) -> ReportTable:
+    """The table that people read, without metrics, of which a board can have more than a page is
+    wide; those without a rank stand below, with the reason."""
     columns = ("Rank", "Target", "Score", "95 % interval", "Rank interval", "Status")
-    benchmarks = ranking.benchmarks if len(ranking.benchmarks) > 1 else []
+    board, order = ranking.board, ranking.order
+    shown = board.columns if order == SUITE else {order: board.columns[order]}
+    labels = " + ".join(column.label or key for key, column in shown.items())
+    benchmarks = list(board.columns) if len(board.columns) > 1 else []
     rows = tuple(
         (
             _format_listing_value(row["rank"], "{}"),
@@ -177,8 +150,9 @@ def _build_listing_table(ranking: RankingListing) -> ReportTable:
         )
         for row in ranking.rows
     )
-    by = "the mean of the suite" if ranking.by == SUITE else ranking.by
-    return ReportTable(f"{ranking.title}, by {by}", (*columns, *benchmarks, "Cost, USD"), rows)
+    by = "the mean of the suite" if order == SUITE else order
+    title = f"{board.suite}: {labels}, by {by}"
+    return ReportTable(title, (*columns, *benchmarks, "Cost, USD"), rows)
 
 
 def _format_listing_value(value: float | None, form: str) -> str:
@@ -191,7 +165,8 @@ def _format_listing_range(low: float | None, high: float | None, form: str) -> s
     return f"{form.format(low)} to {form.format(high)}"
 
 
-FORMATS: dict[str, Callable[[RankingListing], str]] = {
+FORMATS: dict[str, Callable[[RankingView], str]] = {
+    "csv": lambda ranking: ranking_to_csv(ranking.frame),
     "text": _render_text_listing,
     "json": _render_json_listing,
     "md": _render_markdown_listing,
@@ -224,13 +199,12 @@ def render_board_chart(
         raise UsageError("--chart: the file's name must end with .svg or .png")
     headers = stored_boards.load_run_headers(settings)
     board, by = resolve_ranking(headers, selection)
-    frame = stored_boards.board_ranking(settings, board, by)
-    if not (frame["status"] == "ranked").any():
+    ranking = RankingView(settings, headers, board, by)
+    if not ranking.ranked:
         raise UsageError("--chart: nobody is ranked on this board yet")
-    names = add_display_names(frame, load_cards(settings))
-    floors = boards.compute_floors(headers, board, "" if by == SUITE else by)
+    names = add_display_names(ranking.frame, load_cards(settings))
     return pictures.render_chart_file(
-        build_score_chart(names, floors).to_dict(),
+        build_score_chart(names, ranking.floors).to_dict(),
         form,
         title=": ".join(
             [board_titles.suite_title(board.suite, "en"), board_titles.order_title(by, "en")]

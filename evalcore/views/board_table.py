@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -21,9 +23,11 @@ from evalcore.targets.registry import resolve_route
 from evalcore.views import boards
 from evalcore.views.board_titles import display_names
 from evalcore.views.boards import Board, Row, is_control
-from evalcore.views.ranking import SUITE, list_board_parts, match_target_text
+from evalcore.views.payloads import Data, board_data, ranking_data
+from evalcore.views.ranking import SUITE, list_board_orders, list_board_parts, match_target_text
 from evalcore.views.reproduce import model_card
 from evalcore.views.stored_boards import (
+    Headers,
     list_board_months,
     load_cached_ranking,
     load_run_headers,
@@ -291,8 +295,69 @@ def _is_recent_date(date: str, edge: str, newest: str) -> bool:
     return size >= len("2026-11") and edge[:size] <= date <= newest[:size]
 
 
-# All that the Ranking page shows of a board: the ranking with the facts of its targets beside it.
-# Made once per state of the store and read ever after: what a visitor asks for is cut from it.
+# A ranking as the API, links, exports and the site tell it; and with all that the Ranking page
+# shows beside it.
+
+
+@dataclass(frozen=True, eq=False)
+class RankingView:
+    """A board by one of its orders, over some runs. Everything is read when it is first asked for,
+    and nobody may change it."""
+
+    settings: Settings
+    headers: Headers
+    board: Board
+    order: str
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """See `ranking.build_ranking`."""
+        return load_cached_ranking(self.settings, self.board, self.order, self.headers)
+
+    @cached_property
+    def rows(self) -> list[Data]:
+        """The items of the API."""
+        return ranking_data(self.frame, self.board)
+
+    @cached_property
+    def ranked(self) -> list[Data]:
+        return [row for row in self.rows if row["status"] == "ranked"]
+
+    @cached_property
+    def targets(self) -> dict[str, Row]:
+        """The runs that stand on the board, by identity."""
+        return {row.identity: row for row in boards.list_board_rows(self.headers, self.board)}
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What targets are called, by identity: hostile text."""
+        keys = {identity: row.target_key for identity, row in self.targets.items()}
+        return display_names(keys, load_cards(self.settings))
+
+    @cached_property
+    def floors(self) -> dict[str, float]:
+        """The scores of the controls by what they answer with."""
+        order = "" if self.order == SUITE else self.order
+        return boards.compute_floors(self.headers, self.board, order)
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it is the first of the board's orders."""
+        return self.order == list_board_orders(self.board)[0]
+
+    def find_row(self, identity: str) -> Data | None:
+        return next((row for row in self.rows if row["identity"] == identity), None)
+
+    def find_leaders(self, parts: Sequence[str]) -> tuple[Leader, ...]:
+        """The best of the ranked in each of these parts."""
+        ranked = self.frame[self.frame["status"] == "ranked"]
+        named = ranked.assign(name=ranked["identity"].map(self.names))
+        return find_leaders([self.targets[name] for name in ranked["identity"]], named, parts)
+
+    def build_payload(self) -> Data:
+        """The ranking as the API gives it, in a single page."""
+        board = board_data(self.headers, self.board)
+        return {"board": board, "by": self.order, "items": self.rows, "total": len(self.rows)}
 
 
 class BoardTable(Record, frozen=True):
@@ -314,38 +379,14 @@ def board_table(
 ) -> BoardTable:
     """The table of a board by the runs of a range of months, see `periods.within`."""
     all_headers = load_run_headers(settings)
-    selected_headers = select_runs_between(all_headers, since, until)
-    board_rows = boards.list_board_rows(selected_headers, board)
-    frame = join_target_facts(
-        load_cached_ranking(settings, board, order, selected_headers),
-        board_rows,
-        selected_headers,
-        board,
-        settings,
-    )
-    ranked_identities = set(frame.loc[frame["status"] == "ranked", "identity"])
+    view = RankingView(settings, select_runs_between(all_headers, since, until), board, order)
+    target_facts = build_target_facts(view.targets.values(), load_cards(settings), settings)
+    released = dict(zip(target_facts.index, target_facts["released"], strict=True))
+    recent_identities = find_recent_targets(view.headers, board, released)
+    joined = view.frame.join(target_facts, on="identity")
     return BoardTable(
-        frame=frame,
-        floors=boards.compute_floors(selected_headers, board, "" if order == SUITE else order),
-        leaders=find_leaders(
-            [row for row in board_rows if row.identity in ranked_identities],
-            frame,
-            every_part(board),
-        ),
+        frame=joined.assign(new=joined["identity"].isin(recent_identities)),
+        floors=view.floors,
+        leaders=view.find_leaders(every_part(board)),
         months=tuple(list_board_months(all_headers, board)),
     )
-
-
-def join_target_facts(
-    frame: pd.DataFrame,
-    board_rows: Sequence[Row],
-    selected_headers: Sequence[RunHeader],
-    board: Board,
-    settings: Settings,
-) -> pd.DataFrame:
-    """A ranking with the columns of `build_target_facts` and whether a target is `new`."""
-    target_facts = build_target_facts(board_rows, load_cards(settings), settings)
-    released = dict(zip(target_facts.index, target_facts["released"], strict=True))
-    recent_identities = find_recent_targets(selected_headers, board, released)
-    joined = frame.join(target_facts, on="identity")
-    return joined.assign(new=joined["identity"].isin(recent_identities))

@@ -8,22 +8,19 @@ image in a README helps nobody.
 from __future__ import annotations
 
 import html
-from typing import Any
 
 from evalcore.i18n import LANGUAGES, t
 from evalcore.plain_text import to_single_line
 from evalcore.records import Record
 from evalcore.settings import Settings
 from evalcore.views import boards, stored_boards
+from evalcore.views.board_table import RankingView
 from evalcore.views.board_titles import benchmark_title, format_standing, suite_title
-from evalcore.views.boards import Board
-from evalcore.views.payloads import ranking_data
 from evalcore.web.answers import LONGEST, Parameter, ParamValues, Resource, bad_parameter
 from evalcore.web.data_routes import (
     BOARD,
     SUITE,
     compute_boards_signature,
-    load_ranking_frame,
     resolve_order,
     resolve_suites,
 )
@@ -58,51 +55,31 @@ def build_badge(settings: Settings, params: ParamValues) -> Badge:
     if by and params["suite"] not in ("", suites[by]):
         raise bad_parameter("benchmark", f"belongs to the suite {suites[by]}")
     label = benchmark_title(by, language) if by else t("badge.label", language)
-    match = _find_badge_row(settings, params, suites[by] if by else params["suite"])
-    if match is None:
+    ranking = _find_badge_ranking(settings, params, suites[by] if by else params["suite"])
+    row = ranking.find_row(params["target"]) if ranking else None
+    if ranking is None or row is None:
         return Badge(label, t("badge.unknown", language))
-    row, rows, board, order = match
-    if not by and order in board.columns:
-        label = benchmark_title(order, language)
+    if not by and ranking.order in ranking.board.columns:
+        label = benchmark_title(ranking.order, language)
     elif not by:
-        label = suite_title(board.suite, language)
-    return Badge(
-        label, _format_badge_value(row, rows, language), _COLOURS.get(row["status"], _GREY)
-    )
+        label = suite_title(ranking.board.suite, language)
+    standing = format_standing(row, len(ranking.ranked), language)
+    return Badge(label, standing, _COLOURS.get(row["status"], _GREY))
 
 
-_BadgeRow = tuple[dict[str, Any], list[dict[str, Any]], Board, str]
-
-
-def _find_badge_row(settings: Settings, params: ParamValues, suite: str) -> _BadgeRow | None:
-    """The target's row on the first board that has it, all rows, the board and its order."""
+def _find_badge_ranking(settings: Settings, params: ParamValues, suite: str) -> RankingView | None:
+    """The first board that has the target."""
     headers = stored_boards.load_run_headers(settings)
     for name in [suite] if suite else boards.list_suites(headers):
-        suite_boards = boards.list_boards(headers, name)
-        board = next(
-            (
-                candidate
-                for candidate in suite_boards
-                if candidate.key == (params["board"] or boards.DEFAULT)
-            ),
-            None,
-        )
-        if board is None or (params["benchmark"] and params["benchmark"] not in board.columns):
-            continue
-        order = resolve_order(board, params["benchmark"])
-        rows = ranking_data(load_ranking_frame(settings, board, order), board)
-        row = next(
-            (candidate for candidate in rows if candidate["identity"] == params["target"]), None
-        )
-        if row is not None:
-            return row, rows, board, order
+        key = params["board"] or boards.DEFAULT
+        for board in boards.list_boards(headers, name):
+            if board.key != key or params["benchmark"] not in ("", *board.columns):
+                continue
+            order = resolve_order(board, params["benchmark"])
+            ranking = RankingView(settings, headers, board, order)
+            if params["target"] in ranking.targets:
+                return ranking
     return None
-
-
-def _format_badge_value(row: dict[str, Any], rows: list[dict[str, Any]], language: str) -> str:
-    """Score and interval, then the rank, or why there is none."""
-    ranked = sum(other["status"] == "ranked" for other in rows)
-    return format_standing(row, ranked, language)
 
 
 def render_badge_svg(badge: Badge) -> str:

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-import pandas as pd
-
 from evalcore.catalog import suite_cards
 from evalcore.errors import UsageError
 from evalcore.records import RunState
@@ -58,7 +56,8 @@ def _build_ranking_page(settings: Settings, params: ParamValues) -> Any:
     headers = stored_boards.load_run_headers(settings)
     board = resolve_board(headers, params["suite"], params["board"])
     by = resolve_order(board, params["by"])
-    filtered = filter_ranking(load_ranking_frame(settings, board, by), params["q"], params["kind"])
+    frame = stored_boards.load_cached_ranking(settings, board, by)
+    filtered = filter_ranking(frame, params["q"], params["kind"])
     page = build_state_page(
         RANKING.path,
         params,
@@ -96,11 +95,6 @@ def resolve_order(board: Board, by: str) -> str:
     if by and by not in valid_orders:
         raise bad_parameter("by", f"must be one of {', '.join(valid_orders)}")
     return by or valid_orders[0]
-
-
-def load_ranking_frame(settings: Settings, board: Board, by: str) -> pd.DataFrame:
-    """A ranking, kept while its runs are unchanged."""
-    return stored_boards.load_cached_ranking(settings, board, by)
 
 
 BOARDS = Resource(

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Mapping
 from importlib.metadata import version
 from string import Template
-from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from markupsafe import escape
@@ -26,15 +25,13 @@ from evalcore.charts.pictures import (
 from evalcore.i18n import DEFAULT, LANGUAGES, t
 from evalcore.plain_text import to_single_line
 from evalcore.settings import Settings
-from evalcore.target_cards import cards_signature, load_cards
+from evalcore.target_cards import cards_signature
 from evalcore.views import board_titles, boards, stored_boards
-from evalcore.views.board_titles import display_names
-from evalcore.views.boards import Board
-from evalcore.views.payloads import board_data, ranking_data
+from evalcore.views.board_table import RankingView
 from evalcore.views.ranking import list_board_orders
 from evalcore.web import data_routes
 from evalcore.web.answers import Parameter, ParamValues, Resource, matches_etag
-from evalcore.web.data_routes import BOARD, SUITE, load_ranking_frame, resolve_order, resolve_suites
+from evalcore.web.data_routes import BOARD, SUITE, resolve_order, resolve_suites
 
 # `/api/v1/preview.png`: the picture of a board or of a target for where a link is shared.
 # A target that is not on the board gets the picture of the board: a broken picture helps nobody.
@@ -50,22 +47,7 @@ _pictures: dict[SocialCard, bytes] = {}
 _render_lock = threading.Lock()
 
 
-class SharedRanking(NamedTuple):
-    """What is shared: a board by an order, its rows, names by identity, and the target's row."""
-
-    board: Board
-    by: str
-    rows: list[dict[str, Any]]
-    names: dict[str, str]
-    row: dict[str, Any] | None
-    floor: float | None
-
-    @property
-    def ranked_count(self) -> int:
-        return sum(row["status"] == "ranked" for row in self.rows)
-
-
-def resolve_shared_ranking(settings: Settings, params: ParamValues) -> SharedRanking | None:
+def resolve_shared_ranking(settings: Settings, params: ParamValues) -> RankingView | None:
     """What a link means, None where there is no board yet.
 
     An unknown board or order is the default one, as on the pages; a target without a board in the
@@ -86,31 +68,19 @@ def resolve_shared_ranking(settings: Settings, params: ParamValues) -> SharedRan
     ]
     board = (requested or (holding if identity else []) or candidates)[0]
     by = resolve_order(board, params["by"] if params["by"] in list_board_orders(board) else "")
-    rows = ranking_data(load_ranking_frame(settings, board, by), board)
-    cards, keys = load_cards(settings), {row["identity"]: row["target_key"] for row in rows}
-    return SharedRanking(
-        board=board,
-        by=by,
-        rows=rows,
-        names={
-            identity: to_single_line(name) for identity, name in display_names(keys, cards).items()
-        },
-        row=next((row for row in rows if row["identity"] == identity), None),
-        floor=board_data(headers, board)["floors"][by].get("null"),
-    )
+    return RankingView(settings, headers, board, by)
 
 
-def build_social_card(ranking: SharedRanking | None) -> SocialCard:
+def build_social_card(ranking: RankingView | None, identity: str = "") -> SocialCard:
     """The picture's words and bars, in English."""
     if ranking is None:
         return SocialCard(SITE, t("ranking.title", "en"), t("ranking.empty_title", "en"))
-    about = board_titles.ranked_title(ranking.board, ranking.by, "en")
-    if ranking.row is not None:
-        return build_target_card(
-            SITE, ranking.row, about, ranking.rows, ranking.names, ranking.floor
-        )
-    title = board_titles.suite_title(ranking.board.suite, "en")
-    return build_board_card(SITE, title, about, ranking.rows, ranking.names, ranking.floor)
+    about = board_titles.ranked_title(ranking.board, ranking.order, "en")
+    names = {key: to_single_line(name) for key, name in ranking.names.items()}
+    bars = (about, ranking.rows, names, ranking.floors.get("null"))
+    if row := ranking.find_row(identity):
+        return build_target_card(SITE, row, *bars)
+    return build_board_card(SITE, board_titles.suite_title(ranking.board.suite, "en"), *bars)
 
 
 def compute_preview_signature(settings: Settings, params: ParamValues) -> str:
@@ -121,7 +91,7 @@ def compute_preview_signature(settings: Settings, params: ParamValues) -> str:
 def _render_preview(settings: Settings, params: ParamValues) -> bytes:
     if params["suite"]:
         resolve_suites(stored_boards.load_run_headers(settings), params["suite"])
-    card = build_social_card(resolve_shared_ranking(settings, params))
+    card = build_social_card(resolve_shared_ranking(settings, params), params["target"])
     with _render_lock:
         if card not in _pictures:
             while len(_pictures) >= _CACHE_SIZE:
@@ -227,21 +197,21 @@ def _truncate_query(query: Mapping[str, str]) -> str:
     return f"?{urlencode(shortened)}" if shortened else ""
 
 
-def _describe_link(ranking: SharedRanking | None, identity: str, language: str) -> tuple[str, str]:
+def _describe_link(ranking: RankingView | None, identity: str, language: str) -> tuple[str, str]:
     """Title and description: of the target where it is on the board, else of the board."""
     if ranking is None:
         return t("ranking.title", language), t("ranking.empty_title", language)
-    board = board_titles.ranked_title(ranking.board, ranking.by, language)
-    if ranking.row is not None:
-        standing_text = board_titles.format_standing(ranking.row, ranking.ranked_count, language)
-        return ranking.names[ranking.row["identity"]], f"{standing_text} · {board}"
+    board = board_titles.ranked_title(ranking.board, ranking.order, language)
+    if row := ranking.find_row(identity):
+        standing_text = board_titles.format_standing(row, len(ranking.ranked), language)
+        return to_single_line(ranking.names[identity]), f"{standing_text} · {board}"
     suite = board_titles.suite_title(ranking.board.suite, language)
     title = f"{suite} · {t('ranking.title', language)}"
     if identity:
         absent = t("share.absent", language, name=to_single_line(identity, 80))
         return title, f"{absent} {board}"
-    first = next((row for row in ranking.rows if row["status"] == "ranked"), None)
-    if first is None:
+    if not ranking.ranked:
         return title, board
-    leader = {"name": ranking.names[first["identity"]], "score": f"{first['score']:.1f}"}
-    return title, f"{t('site.leader_of', language, **leader)} · {board}"
+    name, score = ranking.names[ranking.ranked[0]["identity"]], ranking.ranked[0]["score"]
+    leader = t("site.leader_of", language, name=to_single_line(name), score=f"{score:.1f}")
+    return title, f"{leader} · {board}"

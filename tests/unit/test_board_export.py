@@ -12,7 +12,11 @@ import pytest
 from evalcore.cli.boards import BOARD_FORMATS
 from evalcore.cli.main import main
 from evalcore.exchange import board_export
+from evalcore.settings import Settings
 from evalcore.views import boards, stored_boards
+from evalcore.views.board_table import RankingView
+from evalcore.views.boards import Board
+from evalcore.views.ranking import SUITE
 from tests.support.api import HOSTILE, client, fill
 from tests.support.boards import Plan, make_run
 from tests.support.pages import store as store
@@ -102,7 +106,9 @@ def test_latex_escapes_every_special_character(capsys, full):
 
 
 def test_latex_of_names_that_go_on_to_another_line_stays_in_its_comment():
-    hostile = board_export.RankingListing("a\n\\input{/etc/passwd}", "b", {}, [], [])
+    board = Board(key="default", suite="a\n\\input{/etc/passwd}", columns={}, members=())
+    hostile = RankingView(Settings(), [], board, SUITE)
+    vars(hostile)["rows"] = []
     assert board_export.FORMATS["latex"](hostile).splitlines()[1].startswith(r"\begin")
 
 

@@ -5,9 +5,11 @@ import pytest
 
 from evalcore.catalog import benchmark_cards
 from evalcore.i18n import LANGUAGES
+from evalcore.settings import Settings
 from evalcore.views import board_table, board_titles, boards
+from evalcore.views.board_table import RankingView
 from evalcore.views.ranking import SUITE
-from evalcore.web.share import SharedRanking, _describe_link
+from evalcore.web.share import _describe_link
 from tests.support.headers import header, score
 
 SQL = [card.key for card in benchmark_cards().values() if card.suite == "sql"]
@@ -61,7 +63,8 @@ def test_answers_that_were_scored_again_here_are_not_taken_over():
 def test_a_shared_link_names_what_it_is_ranked_by():
     board = board_of()
     row = {"status": "ranked", "identity": "a", "score": 50.0}
-    found = SharedRanking(board, SQL[1], [row], {"a": "A"}, None, None)
+    found = RankingView(Settings(), [], board, SQL[1])
+    vars(found).update(rows=[row], names={"a": "A"})
     title, about = _describe_link(found, "", "en")
     assert board_titles.benchmark_title(SQL[1], "en") in about
     assert board_titles.benchmark_title(SQL[2], "en") not in about

@@ -19,13 +19,15 @@ from evalcore.exchange.site import facts
 from evalcore.exchange.site.facts import board_page, make_file_stem, target_page
 from evalcore.exchange.site.publish import SiteOptions, build_site_files, publish_site
 from evalcore.target_cards import TargetCard, save_card
-from evalcore.views import boards, stored_boards
+from evalcore.views import boards, stored_boards, targets
 from pages.shared.exports import to_csv_bytes
 from tests.support.api import HOSTILE, client, fill, items
 from tests.support.boards import Plan, make_run, settings_in
+from tests.support.headers import header, score
 from tests.support.pages import store as store
 
 BOARD = "boards/sql-default.html"
+SQL = ("sql_understanding", "dialect_conversion", "sql_optimization")
 VOID = {"meta", "link", "img", "input", "br"}
 
 
@@ -262,6 +264,30 @@ def test_a_broken_run_is_left_out_and_the_others_stand(store):
     made = dict(build_site_files(store, "Evalboard", ""))
     assert target_page("openai:b") in made
     assert target_page("openai:a") not in made
+
+
+def test_targets_of_one_name_are_told_apart_on_every_page(store):
+    for target in ("openai:a", "openai:b"):
+        make_run(store, Plan(target=target, skill=0.5, cases=2))
+        save_card(store, OPERATOR, target, TargetCard(name="Same"))
+    made = dict(build_site_files(store, "Evalboard", ""))
+    for target in ("openai:a", "openai:b"):
+        assert f"Same ({target})" in Reader(made[BOARD].decode()).rows[target][1]["text"]
+        assert f"<h1>Same ({target})</h1>" in made[target_page(target)].decode()
+
+
+def test_the_best_in_a_benchmark_need_not_be_ranked_on_the_suite(store, monkeypatch):
+    """As on the page of the app: who ran only one benchmark counts in that one."""
+    everywhere = {key: score(f"c.{key}", 60.0, dataset=key) for key in SQL}
+    runs = [
+        header("openai:all", 2, **everywhere),
+        header("openai:one", 1, **{SQL[0]: score(f"c.{SQL[0]}", 90.0, dataset=SQL[0])}),
+    ]
+    monkeypatch.setattr(stored_boards, "load_run_headers", lambda settings: runs)
+    page = read(dict(build_site_files(store, "Evalboard", "")), target_page("openai:all"))
+    best, _ = targets.find_score_extremes(runs, boards.list_boards(runs, "sql")[0], whole=True)
+    assert best[SQL[0]] == 90.0
+    assert "90.0" in page.words
 
 
 def test_names_of_files_are_plain_and_different():

@@ -11,17 +11,18 @@ from evalcore.catalog import FLOOR_CONTROLS, benchmark_cards, localize_text
 from evalcore.charts.plots import select_pareto_rows
 from evalcore.exchange.site import rendering
 from evalcore.exchange.site.facts import (
-    BoardRanking,
     Data,
     SiteFacts,
     WorkedExample,
     board_page,
     data_file,
+    make_ranking_stem,
     target_page,
 )
 from evalcore.exchange.site.rendering import Words
 from evalcore.plain_text import to_single_line
 from evalcore.views import board_titles
+from evalcore.views.board_table import RankingView
 from evalcore.views.boards import Column
 from evalcore.views.metric_board import CONTROL_LINES
 from evalcore.views.ranking import SUITE, list_board_parts, tie_groups
@@ -32,25 +33,22 @@ from evalcore.views.targets import OUTCOMES
 _LONGEST = 60  # characters of a name in a table
 
 
-def build_board_view(
-    facts: SiteFacts, ranking: BoardRanking, w: Words, home: str, top: str
-) -> Data:
+def build_board_view(facts: SiteFacts, ranking: RankingView, w: Words, home: str, top: str) -> Data:
     """The page of one ranking; `home` leads to the pages of the language, `top` to the data."""
     shown = list_board_parts(ranking.board)
-    floors = {
-        name: score
-        for name, score in ranking.data["floors"][ranking.by].items()
-        if name in FLOOR_CONTROLS
-    }
-    rows = [_build_site_row(row, shown, floors, w, home) for row in ranking.rows]
+    floors = {name: score for name, score in ranking.floors.items() if name in FLOOR_CONTROLS}
+    rows = [
+        _build_site_row(row, shown, floors, ranking.names[row["identity"]], home)
+        for row in ranking.rows
+    ]
     ranked = [row for row in rows if row["status"] == "ranked"]
     names = {row["identity"]: row["name"] for row in rows}
     priced = [row for row in ranked if (row["cost"] or 0) > 0]
     groups = [[names[item] for item in group] for group in tie_groups(ranking.frame)]
     return {
         "title": format_ranking_title(ranking, w),
-        "columns": w.ranking_title(ranking.board, ranking.by),
-        "about": w.ranking_about(ranking.board, ranking.by),
+        "columns": w.ranking_title(ranking.board, ranking.order),
+        "about": w.ranking_about(ranking.board, ranking.order),
         "newest": find_newest_day(ranking),
         "published": ranking.board.published,
         "boards": _build_board_tabs(facts, ranking, w, home),
@@ -70,11 +68,14 @@ def build_board_view(
                 home + target_page(item.identity),
                 item.score,
             )
-            for item in ranking.leaders
+            for item in ranking.find_leaders(shown)
         ],
-        "files": [(w.t(f"site.{kind}"), top + data_file(ranking.stem, end)) for kind, end in FILES]
+        "files": [
+            (w.t(f"site.{kind}"), top + data_file(make_ranking_stem(ranking), end))
+            for kind, end in FILES
+        ]
         + (
-            [(w.t("site.cost_chart"), top + data_file(ranking.stem, COST_CHART_FILE))]
+            [(w.t("site.cost_chart"), top + data_file(make_ranking_stem(ranking), COST_CHART_FILE))]
             if priced
             else []
         ),
@@ -85,26 +86,26 @@ FILES = (("csv", "csv"), ("json", "json"), ("chart", "vl.json"))
 COST_CHART_FILE = "cost.vl.json"
 
 
-def format_ranking_title(ranking: BoardRanking, w: Words) -> str:
+def format_ranking_title(ranking: RankingView, w: Words) -> str:
     """The suite and, unless the whole of it is ranked, by what."""
     suite = w.suite_title(ranking.board.suite)
-    return suite if ranking.by == SUITE else f"{suite} · {w.order_title(ranking.by)}"
+    return suite if ranking.order == SUITE else f"{suite} · {w.order_title(ranking.order)}"
 
 
-def find_newest_day(ranking: BoardRanking) -> str:
+def find_newest_day(ranking: RankingView) -> str:
     """The day of the newest run on a board."""
     return max((column.newest for column in ranking.board.columns.values()), default="")[:10]
 
 
 def _build_site_row(
-    row: Data, shown: Sequence[str], floors: dict[str, float], w: Words, home: str
+    row: Data, shown: Sequence[str], floors: dict[str, float], name: str, home: str
 ) -> dict[str, Any]:
     values = [row["metrics"][part] if "/" in part else row["scores"][part] for part in shown]
     return {
         **row,
-        "name": (name := w.target_name(row)),
+        "name": to_single_line(name),
         "short": to_single_line(name, _LONGEST),
-        "named": w.has_card_name(row),
+        "named": name != row["identity"],
         "href": home + target_page(row["identity"]),
         "parts": values,
         "total": row["measured"] + row["errors"],
@@ -118,20 +119,19 @@ def draw_priced_scatter(priced: Sequence[Data], w: Words) -> str:
     return rendering.draw_cost_scatter(priced, best, w.t("site.cost_alt", count=len(priced)))
 
 
-def _build_board_tabs(facts: SiteFacts, ranking: BoardRanking, w: Words, home: str) -> list[Data]:
+def _build_board_tabs(facts: SiteFacts, ranking: RankingView, w: Words, home: str) -> list[Data]:
     """Every board by its default order; a suite's default board goes by the suite's name."""
     return [
         {
             "title": format_tab_title(other, w),
-            "href": home + board_page(other.stem),
+            "href": home + board_page(make_ranking_stem(other)),
             "current": other.board == ranking.board,
         }
-        for other in facts.rankings
-        if other.first
+        for other in facts.default_rankings
     ]
 
 
-def format_tab_title(ranking: BoardRanking, w: Words) -> str:
+def format_tab_title(ranking: RankingView, w: Words) -> str:
     suite = w.suite_title(ranking.board.suite)
     if ranking.board.key == "default":
         return suite
@@ -144,18 +144,18 @@ def format_tab_title(ranking: BoardRanking, w: Words) -> str:
     return f"{suite} · {to_single_line(label, 60)}"
 
 
-def _find_own_column(ranking: BoardRanking) -> str:
+def _find_own_column(ranking: RankingView) -> str:
     """The benchmark whose column makes a board differ from the default one."""
     columns = ranking.board.columns.values()
     return next((column.benchmark for column in columns if column.key == ranking.board.key), "")
 
 
-def _build_order_links(facts: SiteFacts, ranking: BoardRanking, w: Words, home: str) -> list[Data]:
+def _build_order_links(facts: SiteFacts, ranking: RankingView, w: Words, home: str) -> list[Data]:
     return [
         {
-            "title": w.order_title(other.by),
-            "href": home + board_page(other.stem),
-            "current": other.by == ranking.by,
+            "title": w.order_title(other.order),
+            "href": home + board_page(make_ranking_stem(other)),
+            "current": other.order == ranking.order,
         }
         for other in facts.rankings
         if other.board == ranking.board
@@ -165,17 +165,14 @@ def _build_order_links(facts: SiteFacts, ranking: BoardRanking, w: Words, home: 
 def build_boards_view(facts: SiteFacts, w: Words, home: str) -> list[tuple[str, list[Data]]]:
     """Every board by suite, with who leads it."""
     cards_by_suite: dict[str, list[Data]] = {}
-    for ranking in facts.rankings:
-        if not ranking.first:
-            continue
-        ranked = [row for row in ranking.rows if row["status"] == "ranked"]
-        leader = ""
+    for ranking in facts.default_rankings:
+        leader, ranked = "", ranking.ranked
         if ranked:
-            leader_values = {"name": w.target_name(ranked[0]), "score": w.score(ranked[0]["score"])}
-            leader = w.t("site.leader_of", **leader_values)
+            name = to_single_line(ranking.names[ranked[0]["identity"]])
+            leader = w.t("site.leader_of", name=name, score=w.score(ranked[0]["score"]))
         card = {
             "title": w.board_title(ranking.board),
-            "href": home + board_page(ranking.stem),
+            "href": home + board_page(make_ranking_stem(ranking)),
             "targets": len(ranked),
             "newest": find_newest_day(ranking),
             "leader": leader,
@@ -198,10 +195,9 @@ def build_method_view(facts: SiteFacts, examples: list[WorkedExample], w: Words)
         "floors": [
             (
                 format_tab_title(item, w),
-                [item.data["floors"][item.by].get(name) for name in CONTROL_LINES],
+                [item.floors.get(name) for name in CONTROL_LINES],
             )
-            for item in facts.rankings
-            if item.first
+            for item in facts.default_rankings
         ],
         "columns": _collect_columns(facts, w),
     }
@@ -220,10 +216,9 @@ def _build_example_view(example: WorkedExample, w: Words) -> Data:
         for term in example.terms
         if card and term["metric"] in metric_cards
     ]
-    name = w.target_name({"identity": example.identity, "target_key": example.target_key})
     return {
         "title": w.part_title(example.benchmark),
-        "name": name,
+        "name": example.name,
         "terms": terms,
         "sums": example.sums,
     }

@@ -5,7 +5,7 @@ from `evalcore.views`, so that a site says what the app and the API say.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -13,23 +13,16 @@ import pandas as pd
 from evalcore.access import redaction
 from evalcore.access.redaction import Redactor
 from evalcore.errors import EvalboardError
+from evalcore.plain_text import to_single_line
 from evalcore.records import RunSpec, content_hash
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
 from evalcore.store.run_folder import find_run
 from evalcore.target_cards import TargetCard, load_cards
 from evalcore.views import boards, methodology, stored_boards, targets
-from evalcore.views.boards import Board, Row
-from evalcore.views.payloads import board_data, ranking_data
-from evalcore.views.ranking import list_board_orders, list_board_parts
-from evalcore.views.targets import (
-    Leader,
-    find_leaders,
-    find_peaks,
-    metric_values,
-    select_floor_rows,
-    select_ranked_rows,
-)
+from evalcore.views.board_table import RankingView
+from evalcore.views.board_titles import display_names
+from evalcore.views.ranking import list_board_orders
 
 # File names made of names from outside: short, ASCII, and different wherever the names are.
 
@@ -68,38 +61,21 @@ def data_file(stem: str, kind: str) -> str:
 Data = dict[str, Any]
 
 
-class BoardRanking(NamedTuple):
-    """A ranking: a board by one of its orders. `data` and `rows` are the API's, `stem` names its
-    files, `first` says that it is the board's order by default, `leaders` are of its parts."""
-
-    board: Board
-    by: str
-    stem: str
-    first: bool
-    frame: pd.DataFrame
-    data: Data
-    rows: list[Data]
-    leaders: tuple[Leader, ...]
-
-
-class BoardBaseline(NamedTuple):
-    """What targets on a board are measured against: its rows by identity, and the best and the
-    floor by "benchmark/metric"."""
-
-    ranking: BoardRanking
-    rows: Mapping[str, Row]
-    best: Mapping[str, float]
-    floor: Mapping[str, float]
+def make_ranking_stem(ranking: RankingView) -> str:
+    """What the files of a ranking are named by."""
+    stem = make_file_stem(ranking.board.suite, ranking.board.key)
+    return stem if ranking.is_default else f"{stem}-by-{make_file_stem(ranking.order)}"
 
 
 class SiteFacts(NamedTuple):
-    """The whole store. `specs` are those of the runs that stand on a board, without keys and
-    places; `runs` the headers of each target, newest first."""
+    """The whole store: every board by each of its orders, and by its first alone. `specs` are those
+    of the runs that stand on a board, without keys and places; `runs` the headers of each target,
+    newest first, and `names` what all these targets are called."""
 
-    headers: stored_boards.Headers
-    rankings: Sequence[BoardRanking]
-    baselines: Sequence[BoardBaseline]
+    rankings: Sequence[RankingView]
+    default_rankings: Sequence[RankingView]
     runs: Mapping[str, Sequence[RunHeader]]
+    names: Mapping[str, str]
     specs: Mapping[str, RunSpec]
     cards: Mapping[str, TargetCard]
 
@@ -107,56 +83,29 @@ class SiteFacts(NamedTuple):
 def collect_site_facts(settings: Settings) -> SiteFacts:
     """Read the store; raises EvalboardError where it cannot be read."""
     headers = stored_boards.load_run_headers(settings)
-    all_boards = [
-        b for suite in boards.list_suites(headers) for b in boards.list_boards(headers, suite)
+    rankings = [
+        RankingView(settings, headers, board, order)
+        for suite in boards.list_suites(headers)
+        for board in boards.list_boards(headers, suite)
+        for order in list_board_orders(board)
     ]
-    rankings = [item for board in all_boards for item in _build_rankings(settings, headers, board)]
-    baselines = [_build_baseline(headers, item) for item in rankings if item.first]
+    default_rankings = [ranking for ranking in rankings if ranking.is_default]
     standing = {
-        run.run_id for item in baselines for row in item.rows.values() for run in row.runs.values()
+        run.run_id
+        for ranking in default_rankings
+        for row in ranking.targets.values()
+        for run in row.runs.values()
     }
-    identities = targets.list_identities(headers)
+    identities, cards = targets.list_identities(headers), load_cards(settings)
+    runs = {identity: targets.list_target_runs(headers, identity) for identity in identities}
+    keys = {identity: own[0].target_key for identity, own in runs.items()}
     return SiteFacts(
-        headers=headers,
         rankings=rankings,
-        baselines=baselines,
-        runs={item: targets.list_target_runs(headers, item) for item in identities},
+        default_rankings=default_rankings,
+        runs=runs,
+        names=display_names(keys, cards),
         specs=_load_redacted_specs(settings, sorted(standing), redaction.build_redactor(settings)),
-        cards=load_cards(settings),
-    )
-
-
-def _build_rankings(
-    settings: Settings, headers: stored_boards.Headers, board: Board
-) -> list[BoardRanking]:
-    data, held, rankings = board_data(headers, board), boards.list_board_rows(headers, board), []
-    for number, by in enumerate(list_board_orders(board)):
-        frame = stored_boards.board_ranking(settings, board, by)
-        first = _find_board_leaders(held, frame, board)
-        stem = make_file_stem(board.suite, board.key) + (
-            f"-by-{make_file_stem(by)}" if number else ""
-        )
-        rows = ranking_data(frame, board)
-        rankings.append(BoardRanking(board, by, stem, not number, frame, data, rows, first))
-    return rankings
-
-
-def _find_board_leaders(
-    held: Sequence[Row], frame: pd.DataFrame, board: Board
-) -> tuple[Leader, ...]:
-    placed = frame[frame["status"] == "ranked"]
-    standing = set(placed["identity"])
-    rows = [row for row in held if row.identity in standing]
-    return find_leaders(rows, placed.assign(name=placed["identity"]), list_board_parts(board))
-
-
-def _build_baseline(headers: stored_boards.Headers, ranking: BoardRanking) -> BoardBaseline:
-    everyone = boards.list_board_rows(headers, ranking.board)
-    return BoardBaseline(
-        ranking=ranking,
-        rows={row.identity: row for row in everyone},
-        best=find_peaks(select_ranked_rows(everyone), metric_values),
-        floor=find_peaks(select_floor_rows(everyone), metric_values),
+        cards=cards,
     )
 
 
@@ -179,46 +128,37 @@ class WorkedExample(NamedTuple):
     """A benchmark's score worked out for one target: the terms and their sums."""
 
     benchmark: str
-    identity: str
-    target_key: str
+    name: str
     mode: str
     terms: list[Data]
     sums: methodology.ScoreSums
 
 
-def build_worked_examples(settings: Settings, baseline: BoardBaseline) -> list[WorkedExample]:
+def build_worked_examples(ranking: RankingView) -> Iterator[WorkedExample]:
     """Per benchmark of a board, for its best ranked target with a readable score."""
-    examples = []
-    for benchmark in baseline.ranking.board.columns:
-        for row in baseline.ranking.rows:
-            run = baseline.rows[row["identity"]].runs.get(benchmark)
-            if row["status"] != "ranked" or run is None:
-                continue
-            try:
-                spec_and_score = methodology.load_run_score(
-                    settings.run_roots, run.run_id, benchmark
-                )
-            except EvalboardError:
-                continue
-            if spec_and_score is None:
-                continue
-            terms = methodology.build_score_terms(spec_and_score[1])
-            records: list[Data] = [
-                {str(name): _nan_to_none(value) for name, value in record.items()}
-                for record in terms.to_dict("records")
-            ]
-            target_ids, mode = (
-                (row["identity"], row["target_key"]),
-                str(spec_and_score[0].options.get("mode", "")),
-            )
-            examples.append(
-                WorkedExample(
-                    benchmark, *target_ids, mode, records, methodology.sum_score_terms(terms)
-                )
-            )
-            break
-    return examples
+    for benchmark in ranking.board.columns:
+        examples = (_build_example(ranking, benchmark, row["identity"]) for row in ranking.ranked)
+        if example := next(filter(None, examples), None):
+            yield example
 
 
-def _nan_to_none(value: Any) -> Any:
-    return None if pd.isna(value) else value
+def _build_example(ranking: RankingView, benchmark: str, identity: str) -> WorkedExample | None:
+    run = ranking.targets[identity].runs.get(benchmark)
+    if run is None:
+        return None
+    try:
+        spec_and_score = methodology.load_run_score(
+            ranking.settings.run_roots, run.run_id, benchmark
+        )
+    except EvalboardError:
+        return None
+    if spec_and_score is None:
+        return None
+    spec, score = spec_and_score
+    terms = methodology.build_score_terms(score)
+    records = [
+        {str(name): None if pd.isna(value) else value for name, value in record.items()}
+        for record in terms.to_dict("records")
+    ]
+    mode, sums = str(spec.options.get("mode", "")), methodology.sum_score_terms(terms)
+    return WorkedExample(benchmark, to_single_line(ranking.names[identity]), mode, records, sums)

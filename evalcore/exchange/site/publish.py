@@ -34,20 +34,21 @@ from evalcore.exchange.site.board_views import (
     format_ranking_title,
 )
 from evalcore.exchange.site.facts import (
-    BoardRanking,
     Data,
     SiteFacts,
     board_page,
     data_file,
     make_file_stem,
+    make_ranking_stem,
     target_page,
 )
 from evalcore.exchange.site.rendering import PageLocation, Words, render_page
-from evalcore.exchange.site.target_views import build_target_view, find_standing_row
+from evalcore.exchange.site.target_views import build_target_view
 from evalcore.i18n import LANGUAGES
 from evalcore.plain_text import to_single_line
 from evalcore.records import Record, to_json
 from evalcore.settings import Settings
+from evalcore.views.board_table import RankingView
 
 # Writing a folder of files at once, over nothing but what was written by us before.
 
@@ -177,13 +178,11 @@ def build_site_files(settings: Settings, site: str, base: str) -> Iterator[SiteF
     if base:
         yield from _build_preview_files(facts, site)
     for language in LANGUAGES:
-        w = Words(language, facts.cards)
-        yield from _build_language_pages(settings, facts, w, site, base)
+        w = Words(language)
+        yield from _build_language_pages(facts, w, site, base)
 
 
-def _build_language_pages(
-    settings: Settings, facts: SiteFacts, w: Words, site: str, base: str
-) -> Iterator[SiteFile]:
+def _build_language_pages(facts: SiteFacts, w: Words, site: str, base: str) -> Iterator[SiteFile]:
     """The pages of one language."""
 
     def build_page_file(template: str, path: str, view: object, head_values: Data) -> SiteFile:
@@ -198,9 +197,11 @@ def _build_language_pages(
         head_values = {
             "title": view["title"],
             "about": about,
-            "picture": _picture_path(ranking.stem),
+            "picture": _picture_path(make_ranking_stem(ranking)),
         }
-        yield build_page_file("board.html", board_page(ranking.stem), view, head_values)
+        yield build_page_file(
+            "board.html", board_page(make_ranking_stem(ranking)), view, head_values
+        )
     head_values = everything | {"here": "boards"}
     yield build_page_file(
         "boards.html", "boards/index.html", build_boards_view(facts, w, "../"), head_values
@@ -209,12 +210,16 @@ def _build_language_pages(
         first = facts.rankings[0]
         view = build_board_view(facts, first, w, "", "../" if w.language != "en" else "")
         about = view["decision"] or view["columns"]
-        head_values = {"title": view["title"], "about": about, "picture": _picture_path(first.stem)}
+        head_values = {
+            "title": view["title"],
+            "about": about,
+            "picture": _picture_path(make_ranking_stem(first)),
+        }
         yield build_page_file("board.html", "index.html", view, head_values)
     else:
         yield build_page_file("boards.html", "index.html", [], everything)
-    own = [item for item in facts.baselines if item.ranking.board.key == "default"]
-    examples = [part for item in own for part in store.build_worked_examples(settings, item)]
+    own = [ranking for ranking in facts.default_rankings if ranking.board.key == "default"]
+    examples = [example for ranking in own for example in store.build_worked_examples(ranking)]
     head_values = {"title": w.t("site.methodology"), "about": w.t("methodology.about")}
     view = build_method_view(facts, examples, w)
     yield build_page_file(
@@ -228,26 +233,18 @@ def _build_language_pages(
         yield build_page_file("target.html", target_page(identity), view, head_values)
 
 
-def _build_data_files(facts: SiteFacts, ranking: BoardRanking) -> Iterator[SiteFile]:
+def _build_data_files(facts: SiteFacts, ranking: RankingView) -> Iterator[SiteFile]:
     """A ranking as CSV, as the JSON of the API, and its charts as Vega-Lite."""
-    rows = {
-        "board": ranking.data,
-        "by": ranking.by,
-        "items": ranking.rows,
-        "total": len(ranking.rows),
-    }
-    yield data_file(ranking.stem, "csv"), ranking_to_csv(ranking.frame).encode()
-    yield (
-        data_file(ranking.stem, "json"),
-        msgspec.json.format(to_json(rows, ordered=False), indent=2),
-    )
+    stem, payload = make_ranking_stem(ranking), to_json(ranking.build_payload(), ordered=False)
+    yield data_file(stem, "csv"), ranking_to_csv(ranking.frame).encode()
+    yield data_file(stem, "json"), msgspec.json.format(payload, indent=2)
     names = add_display_names(ranking.frame, facts.cards)
-    chart = build_score_chart(names, ranking.data["floors"][ranking.by])
-    yield data_file(ranking.stem, "vl.json"), _encode_chart(chart)
+    chart = build_score_chart(names, ranking.floors)
+    yield data_file(stem, "vl.json"), _encode_chart(chart)
     priced = names[(names["status"] == "ranked") & (names["cost"].astype(float) > 0)]
     if len(priced):
         chart = plots.build_score_cost_chart(priced, LABELS | _COST_LABELS)
-        yield data_file(ranking.stem, COST_CHART_FILE), _encode_chart(chart)
+        yield data_file(stem, COST_CHART_FILE), _encode_chart(chart)
 
 
 def _encode_chart(chart: Any) -> bytes:
@@ -261,37 +258,24 @@ def _picture_path(stem: str) -> str:
 
 def _build_preview_files(facts: SiteFacts, site: str) -> Iterator[SiteFile]:
     """The previews of every ranking, and of every target on the first of its boards."""
-    w = Words("en", facts.cards)
+    w = Words("en")
+    cards = {}
     for ranking in facts.rankings:
-        about = w.ranking_title(ranking.board, ranking.by)
-        card_args = (about, ranking.rows, _map_display_names(ranking, w), _find_null_floor(ranking))
-        yield (
-            _picture_path(ranking.stem),
-            render_card_png(build_board_card(site, format_ranking_title(ranking, w), *card_args)),
-        )
+        title = format_ranking_title(ranking, w)
+        cards[make_ranking_stem(ranking)] = build_board_card(site, title, *_list_bars(ranking, w))
     for identity in facts.runs:
-        baseline = next(
-            (candidate for candidate in facts.baselines if identity in candidate.rows), None
-        )
-        if baseline is not None:
-            ranking, (row, _) = baseline.ranking, find_standing_row(baseline, identity)
-            about = w.ranking_title(ranking.board, ranking.by)
-            card_args = (
-                about,
-                ranking.rows,
-                _map_display_names(ranking, w),
-                _find_null_floor(ranking),
-            )
-            yield (
-                _picture_path(f"target-{make_file_stem(identity)}"),
-                render_card_png(build_target_card(site, row, *card_args)),
-            )
+        for ranking in facts.default_rankings:
+            if row := ranking.find_row(identity):
+                card = build_target_card(site, row, *_list_bars(ranking, w))
+                cards[f"target-{make_file_stem(identity)}"] = card
+                break
+    yield from ((_picture_path(stem), render_card_png(card)) for stem, card in cards.items())
 
 
-def _map_display_names(ranking: BoardRanking, w: Words) -> dict[str, str]:
-    return {row["identity"]: w.target_name(row) for row in ranking.rows}
-
-
-def _find_null_floor(ranking: BoardRanking) -> float | None:
-    floor: float | None = ranking.data["floors"][ranking.by].get("null")
-    return floor
+def _list_bars(
+    ranking: RankingView, w: Words
+) -> tuple[str, list[Data], dict[str, str], float | None]:
+    """What a preview says of a ranking: title, rows, names and floor."""
+    names = {identity: to_single_line(name) for identity, name in ranking.names.items()}
+    title = w.ranking_title(ranking.board, ranking.order)
+    return title, ranking.rows, names, ranking.floors.get("null")

@@ -13,11 +13,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from evalcore.i18n import LANGUAGES, t
-from evalcore.plain_text import DASH, UNSEEN, to_single_line
+from evalcore.plain_text import DASH, UNSEEN
 from evalcore.records import Record
-from evalcore.target_cards import NO_CARD, TargetCard, colour_of
+from evalcore.target_cards import colour_of
 from evalcore.views import board_titles
-from evalcore.views.board_titles import display_name
 from evalcore.views.boards import Board
 
 # Names and numbers of a site in one language; what is unknown or was not run is a dash.
@@ -27,18 +26,9 @@ class Words(NamedTuple):
     """What templates call: every method gives plain text, which the template escapes."""
 
     language: str
-    cards: Mapping[str, TargetCard]
 
     def t(self, key: str, **values: Any) -> str:
         return t(key, self.language, **values)
-
-    def target_name(self, row: Mapping[str, Any]) -> str:
-        """A target by its card, from its identity and target_key."""
-        return to_single_line(display_name(row["identity"], row["target_key"], self.cards))
-
-    def has_card_name(self, row: Mapping[str, Any]) -> bool:
-        """Whether the target has a name beside its key."""
-        return bool(self.cards.get(row["target_key"], NO_CARD).name)
 
     def board_title(self, board: Board) -> str:
         return board_titles.board_title(board, self.language)

@@ -7,14 +7,14 @@ from typing import Any
 
 from evalcore.exchange.site import rendering
 from evalcore.exchange.site.board_views import format_tab_title
-from evalcore.exchange.site.facts import BoardBaseline, Data, SiteFacts, board_page
+from evalcore.exchange.site.facts import Data, SiteFacts, board_page, make_ranking_stem
 from evalcore.exchange.site.rendering import Words
 from evalcore.plain_text import to_single_line
 from evalcore.records import BenchmarkSpec, RunSpec, to_json
 from evalcore.store.headers import RunHeader
 from evalcore.target_cards import NO_CARD, TargetCard
-from evalcore.views.boards import Row
-from evalcore.views.targets import FLOORS, metric_line
+from evalcore.views.board_table import RankingView
+from evalcore.views.targets import find_score_extremes, metric_line
 
 _LOGO, _SECURE = "data:image/png;base64,", "https://"
 _WIDE = 40  # characters that take a line of their own
@@ -26,24 +26,24 @@ def build_target_view(facts: SiteFacts, identity: str, w: Words, home: str) -> D
     runs = facts.runs[identity]
     key = runs[0].target_key
     card = facts.cards.get(runs[0].target_key, NO_CARD)
-    baselines = [baseline for baseline in facts.baselines if identity in baseline.rows]
+    rankings = [ranking for ranking in facts.default_rankings if identity in ranking.targets]
     return {
-        "name": w.target_name({"identity": identity, "target_key": key}),
+        "name": to_single_line(facts.names[identity]),
         "logo": card.logo if card.logo.startswith(_LOGO) else "",
         "card": list(_build_card_lines(card, identity, key.partition(":")[0], w)),
-        "standings": [_build_standing(baseline, identity, w, home) for baseline in baselines],
+        "standings": [_build_standing(ranking, identity, w, home) for ranking in rankings],
         "tables": [
             table
-            for baseline in baselines
-            for table in _build_benchmark_tables(baseline, identity, w, len(baselines) > 1)
+            for ranking in rankings
+            for table in _build_benchmark_tables(ranking, identity, w, len(rankings) > 1)
         ],
         "history": [
-            row for run in runs[:_MOST_RUNS] for row in _build_history_rows(run, baselines, w)
+            row for run in runs[:_MOST_RUNS] for row in _build_history_rows(run, rankings, w)
         ],
-        "trend": _draw_target_trend(runs, baselines[0], w) if baselines else "",
+        "trend": _draw_target_trend(runs, rankings[0], w) if rankings else "",
         "runs": [
             _build_run_view(facts.specs[run], w)
-            for run in _list_standing_runs(facts, baselines, identity)
+            for run in _list_standing_runs(facts, rankings, identity)
         ],
     }
 
@@ -69,81 +69,48 @@ def _build_card_lines(
     return [(w.t(title), text, href) for title, text, href in lines if text]
 
 
-def find_standing_row(baseline: BoardBaseline, identity: str) -> tuple[Data, int]:
-    """The target's row in a ranking, and how many are ranked there."""
-    rows = baseline.ranking.rows
-    row = next(row for row in rows if row["identity"] == identity)
-    return row, sum(other["status"] == "ranked" for other in rows)
-
-
-def _build_standing(baseline: BoardBaseline, identity: str, w: Words, home: str) -> Data:
-    row, total = find_standing_row(baseline, identity)
+def _build_standing(ranking: RankingView, identity: str, w: Words, home: str) -> Data:
+    row, stem = ranking.find_row(identity) or {}, make_ranking_stem(ranking)
     reason = "" if row["status"] == "ranked" else w.t(f"ranking.status.{row['status']}")
     return {
-        "stem": baseline.ranking.stem,
-        "title": w.board_title(baseline.ranking.board),
-        "href": home + board_page(baseline.ranking.stem),
-        "said": w.describe_standing(row, total),
+        "stem": stem,
+        "title": w.board_title(ranking.board),
+        "href": home + board_page(stem),
+        "said": w.describe_standing(row, len(ranking.ranked)),
         "score": row["score"],
         "reason": reason,
     }
 
 
 def _build_benchmark_tables(
-    baseline: BoardBaseline, identity: str, w: Words, several: bool
+    ranking: RankingView, identity: str, w: Words, several: bool
 ) -> list[Data]:
     """A table per benchmark the target was run in: the benchmark as a whole, then its metrics."""
-    row, ranking = baseline.rows[identity], baseline.ranking
-    tables = []
-    for benchmark in row.runs:
-        lines = [_build_total_line(baseline, row, benchmark, identity, w)]
-        score = row.score(benchmark)
-        for metric in ranking.board.columns[benchmark].card.metrics:
-            value, low, high, samples = metric_line(score, metric.key)
-            key = f"{benchmark}/{metric.key}"
-            best, floor = baseline.best.get(key), baseline.floor.get(key)
-            cells = {
-                "title": w.part_title(key),
-                "weight": metric.weight,
-                "key": key,
-                "whole": False,
-            }
-            lines.append(
-                cells | _build_metric_line(identity, value, low, high, samples, best, floor)
-            )
-        board_suffix = f" · {format_tab_title(ranking, w)}" if several else ""
-        tables.append(
-            {"title": f"{w.column_title(ranking.board, benchmark)}{board_suffix}", "lines": lines}
+    row, board = ranking.targets[identity], ranking.board
+    extremes = [
+        whole | parts
+        for whole, parts in zip(
+            find_score_extremes(ranking.headers, board, whole=True),
+            find_score_extremes(ranking.headers, board),
+            strict=True,
         )
+    ]
+    suffix = f" · {format_tab_title(ranking, w)}" if several else ""
+    tables = []
+    for benchmark, run in row.runs.items():
+        score = run.benchmarks[benchmark]
+        total = (score.score, score.low, score.high, score.samples)
+        values = [(benchmark, None, total)] + [
+            (f"{benchmark}/{metric.key}", metric.weight, metric_line(score, metric.key))
+            for metric in board.columns[benchmark].card.metrics
+        ]
+        lines = [
+            {"title": w.part_title(key), "key": key, "weight": weight, "whole": key == benchmark}
+            | _build_metric_line(identity, *line, *(peaks.get(key) for peaks in extremes))
+            for key, weight, line in values
+        ]
+        tables.append({"title": f"{w.column_title(board, benchmark)}{suffix}", "lines": lines})
     return tables
-
-
-def _build_total_line(
-    baseline: BoardBaseline, row: Row, benchmark: str, identity: str, w: Words
-) -> Data:
-    score = row.runs[benchmark].benchmarks[benchmark]
-    every = [
-        ranking_row["scores"][benchmark]
-        for ranking_row in baseline.ranking.rows
-        if ranking_row["status"] == "ranked"
-    ]
-    floors = [
-        ranking_row["scores"][benchmark]
-        for ranking_row in baseline.ranking.rows
-        if ranking_row["target_key"] in FLOORS
-    ]
-    best, floor = (
-        max((v for v in group if v is not None), default=None) for group in (every, floors)
-    )
-    total_line = _build_metric_line(
-        identity, score.score, score.low, score.high, score.samples, best, floor
-    )
-    return {
-        "title": w.part_title(benchmark),
-        "weight": None,
-        "key": benchmark,
-        "whole": True,
-    } | total_line
 
 
 def _build_metric_line(
@@ -161,11 +128,11 @@ def _build_metric_line(
     return {**row, "samples": samples, "best": best, "floor": floor, "bar": bar}
 
 
-def _build_history_rows(run: RunHeader, baselines: Sequence[BoardBaseline], w: Words) -> list[Data]:
+def _build_history_rows(run: RunHeader, rankings: Sequence[RankingView], w: Words) -> list[Data]:
     columns = {
         (benchmark, column.key)
-        for baseline in baselines
-        for benchmark, column in baseline.ranking.board.columns.items()
+        for ranking in rankings
+        for benchmark, column in ranking.board.columns.items()
     }
     return [
         {
@@ -185,11 +152,11 @@ def _build_history_rows(run: RunHeader, baselines: Sequence[BoardBaseline], w: W
     ]
 
 
-def _draw_target_trend(runs: Sequence[RunHeader], baseline: BoardBaseline, w: Words) -> str:
+def _draw_target_trend(runs: Sequence[RunHeader], ranking: RankingView, w: Words) -> str:
     """The complete runs on the first of its boards over time, if any benchmark has two."""
     lines: dict[str, list[Data]] = {}
     for run in reversed(runs):
-        for benchmark, column in baseline.ranking.board.columns.items():
+        for benchmark, column in ranking.board.columns.items():
             score = run.benchmarks.get(benchmark)
             if score is not None and score.complete and score.column == column.key:
                 point = {"date": run.created_at, "score": score.score}
@@ -202,10 +169,10 @@ def _draw_target_trend(runs: Sequence[RunHeader], baseline: BoardBaseline, w: Wo
 
 
 def _list_standing_runs(
-    facts: SiteFacts, baselines: Sequence[BoardBaseline], identity: str
+    facts: SiteFacts, rankings: Sequence[RankingView], identity: str
 ) -> list[str]:
     """The runs that stand for the target on any board, newest first."""
-    held = {run.run_id for baseline in baselines for run in baseline.rows[identity].runs.values()}
+    held = {run.run_id for ranking in rankings for run in ranking.targets[identity].runs.values()}
     return [run.run_id for run in facts.runs[identity] if run.run_id in held & set(facts.specs)]
 
 
