@@ -264,10 +264,7 @@ def _locate_case(
 
 
 def _count_filtered_outcomes(
-    folder: RunFolder,
-    where: CaseFilter,
-    table: pd.DataFrame,
-    closed: frozenset[case_tables.Case],
+    folder: RunFolder, where: CaseFilter, table: pd.DataFrame, closed: frozenset[case_tables.Case]
 ) -> dict[str, int]:
     """How many cases of each outcome the rest of the filter admits."""
     matching_cases = table[table["fits"]]

@@ -101,11 +101,7 @@ def metric_cases(paths: Sequence[Path], benchmark: str, metric: str) -> MetricCa
 
 
 def metric_board(
-    headers: Iterable[RunHeader],
-    board: Board,
-    benchmark: str,
-    metric: str,
-    cases: pd.DataFrame,
+    headers: Iterable[RunHeader], board: Board, benchmark: str, metric: str, cases: pd.DataFrame
 ) -> pd.DataFrame:
     """One row per target with a score in the metric: the ranked first, then the others by score.
 

@@ -203,11 +203,7 @@ def build_scale_card(capability: str) -> BenchmarkCard:
 # MM/ID/CAPABILITY/INDICATOR.log. The ids of its boards and the names of its files sometimes
 # differ in letter case.
 
-BOARDS, CASES, LOGS = (
-    "eval_reports",
-    "evaluation_case_reports",
-    "evaluation_process_detail_logs",
-)
+BOARDS, CASES, LOGS = ("eval_reports", "evaluation_case_reports", "evaluation_process_detail_logs")
 _MONTH = re.compile(r"models-(\d{4}-(?:0[1-9]|1[0-2]))\.json")
 T = TypeVar("T")
 

@@ -193,10 +193,7 @@ def build_method_view(facts: SiteFacts, examples: list[WorkedExample], w: Words)
         "evidence": EVIDENCE,
         "controls": [f"control:{name}" for name in CONTROL_LINES],
         "floors": [
-            (
-                format_tab_title(item, w),
-                [item.floors.get(name) for name in CONTROL_LINES],
-            )
+            (format_tab_title(item, w), [item.floors.get(name) for name in CONTROL_LINES])
             for item in facts.default_rankings
         ],
         "columns": _collect_columns(facts, w),

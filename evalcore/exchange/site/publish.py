@@ -128,10 +128,7 @@ def _read_marker(target: Path) -> set[str]:
 
 
 _ASSETS = ("site.css", "site.js", "logo.svg")
-_COST_LABELS = {
-    "cost": "Cost of the run in US dollars",
-    "pareto": "No other is cheaper and better",
-}
+_COST_LABELS = {"cost": "Cost of the run in US dollars", "pareto": "No other is cheaper and better"}
 SiteFile = tuple[str, bytes]
 
 
