@@ -21,9 +21,9 @@ from evalcore.exchange.site.publish import SiteOptions, build_site_files, publis
 from evalcore.target_cards import TargetCard, save_card
 from evalcore.views import boards, stored_boards, targets
 from pages.shared.exports import to_csv_bytes
+from tests.support import headers
 from tests.support.api import HOSTILE, client, fill, items
 from tests.support.boards import Plan, make_run, settings_in
-from tests.support.headers import header, score
 from tests.support.pages import store as store
 
 BOARD = "boards/sql-default.html"
@@ -278,10 +278,12 @@ def test_targets_of_one_name_are_told_apart_on_every_page(store):
 
 def test_the_best_in_a_benchmark_need_not_be_ranked_on_the_suite(store, monkeypatch):
     """As on the page of the app: who ran only one benchmark counts in that one."""
-    everywhere = {key: score(f"c.{key}", 60.0, dataset=key) for key in SQL}
+    everywhere = {key: headers.score(f"c.{key}", 60.0, dataset=key) for key in SQL}
     runs = [
-        header("openai:all", 2, **everywhere),
-        header("openai:one", 1, **{SQL[0]: score(f"c.{SQL[0]}", 90.0, dataset=SQL[0])}),
+        headers.header("openai:all", 2, **everywhere),
+        headers.header(
+            "openai:one", 1, **{SQL[0]: headers.score(f"c.{SQL[0]}", 90.0, dataset=SQL[0])}
+        ),
     ]
     monkeypatch.setattr(stored_boards, "load_run_headers", lambda settings: runs)
     page = read(dict(build_site_files(store, "Evalboard", "")), target_page("openai:all"))
