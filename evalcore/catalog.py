@@ -229,7 +229,13 @@ class SuiteCard(Record, frozen=True):
 
 
 class TargetKindCard(Record, frozen=True):
-    """A kind of target: its key prefix, what follows it, and the options it takes."""
+    """A kind of target: its key prefix, what follows it, and the options it takes.
+
+    `implementation` is the "module:function" that makes a target of (spec, settings, secrets).
+    `check` is one of the same arguments that refuses what a restricted board does not allow, by the
+    setting `allow_setting`; without it a restricted board has none of the kind, unless it
+    `reaches_nobody`.
+    """
 
     prefix: str
     form: str
@@ -237,6 +243,10 @@ class TargetKindCard(Record, frozen=True):
     about: dict[str, str]
     options: tuple[OptionCard, ...] = ()
     examples: tuple[str, ...] = ()
+    implementation: str = ""
+    check: str = ""
+    allow_setting: str = ""
+    reaches_nobody: bool = False
 
 
 class EngineCard(Record, frozen=True):
@@ -423,6 +433,12 @@ def find_membership_problems(own: Mapping[str, Sequence[str]]) -> list[str]:
 def is_builtin(benchmark: str) -> bool:
     """Whether a benchmark comes with this package, whatever plug-ins are installed."""
     return benchmark in _builtin_keys()
+
+
+def is_builtin_target(prefix: str) -> bool:
+    """Whether a kind of target comes with this package, whatever plug-ins are installed."""
+    cards: tuple[TargetKindCard, ...] = import_reference("evalcore.targets.cards:CARDS")
+    return prefix in {card.prefix for card in cards}
 
 
 @cache

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore import __version__
 from evalcore.access.secrets import scrub_secrets
-from evalcore.cli import boards, datasets, exchange
+from evalcore.cli import boards, datasets, exchange, plugin_templates
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.plain_text import format_count
 from evalcore.settings import override_data_folder
@@ -82,6 +82,7 @@ def _build_parser() -> argparse.ArgumentParser:
     boards.add_site_verb(verbs, _add_common_flags)
     _add_index(verbs)
     _add_doctor(verbs)
+    plugin_templates.add_new_verb(verbs, _add_common_flags)
     return parser
 
 
@@ -94,8 +95,8 @@ def _add_common_flags(
 
 
 def _add_list(verbs: Any) -> None:
-    sub = verbs.add_parser("list", help="list benchmarks, targets, datasets or runs")
-    sub.add_argument("what", choices=("benchmarks", "targets", "datasets", "runs"))
+    sub = verbs.add_parser("list", help="list benchmarks, targets, engines, datasets or runs")
+    sub.add_argument("what", choices=("benchmarks", "targets", "engines", "datasets", "runs"))
     _add_common_flags(sub, _print_listing)
 
 

@@ -63,7 +63,7 @@ KINDS = (*CONTROLS, *COSMETIC_CONTROLS)
 class Control:
     """A target without an answer of its own; `kind` says what the benchmark is to give."""
 
-    def __init__(self, spec: TargetSpec) -> None:
+    def __init__(self, spec: TargetSpec, *_: object) -> None:
         self.kind = spec.key.partition(":")[2]
         if self.kind not in KINDS:
             available = ", ".join(f"control:{kind}" for kind in KINDS)

@@ -49,7 +49,7 @@ def list_baseline_benchmarks(variant: str) -> tuple[str, ...]:
 class Baseline:
     """One of `VARIANTS`; engines are started on first use and kept for the run."""
 
-    def __init__(self, spec: TargetSpec) -> None:
+    def __init__(self, spec: TargetSpec, *_: object) -> None:
         name = spec.key.partition(":")[2]
         if name not in VARIANTS:
             available = ", ".join(f"baseline:{available}" for available in VARIANTS)
@@ -92,8 +92,8 @@ class Baseline:
         self._engines.clear()
 
     def engine_for_dialect(self, dialect: str) -> Engine:
-        """The engine that stands in for a dialect: its own where it is embedded, else SQLite."""
-        name = self.engine or (dialect if dialect in registry.EMBEDDED else registry.DEFAULT)
+        """The engine that stands in for a dialect: its own where that needs no server."""
+        name = self.engine or registry.find_embedded_engine(dialect)
         with self._opening:  # answers are made in several threads
             if name not in self._engines:
                 self._engines[name] = registry.open_engine(name)

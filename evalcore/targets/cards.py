@@ -21,6 +21,9 @@ SAMPLING: tuple[OptionCard, ...] = (
 CARDS: tuple[TargetKindCard, ...] = (
     TargetKindCard(
         prefix="openai",
+        implementation="evalcore.targets.openai_compatible:create_openai_target",
+        check="evalcore.targets.registry:check_endpoint",
+        allow_setting="allow_endpoints",
         form="openai:<model> or openai:<endpoint>/<model>",
         title={"en": "OpenAI-compatible endpoint", "zh": "OpenAI 兼容接口"},
         about={
@@ -59,6 +62,9 @@ CARDS: tuple[TargetKindCard, ...] = (
     ),
     TargetKindCard(
         prefix="hf",
+        implementation="evalcore.targets.huggingface.target:create_huggingface_target",
+        check="evalcore.targets.registry:check_local_model",
+        allow_setting="allow_models",
         form="hf:<folder> or hf:<Hub id>",
         title={"en": "Local model", "zh": "本地模型"},
         about={
@@ -158,6 +164,8 @@ CARDS: tuple[TargetKindCard, ...] = (
     ),
     TargetKindCard(
         prefix="baseline",
+        implementation="evalcore.targets.baseline:Baseline",
+        reaches_nobody=True,
         form="baseline:<name>",
         title={"en": "Built-in baseline", "zh": "内置基线"},
         about={
@@ -168,6 +176,8 @@ CARDS: tuple[TargetKindCard, ...] = (
     ),
     TargetKindCard(
         prefix="control",
+        implementation="evalcore.targets.base:Control",
+        reaches_nobody=True,
         form="control:reference, :null, :noop, :cte, :limit or :tautology",
         title={"en": "Control", "zh": "对照"},
         about={
@@ -180,6 +190,9 @@ CARDS: tuple[TargetKindCard, ...] = (
     ),
     TargetKindCard(
         prefix="app",
+        implementation="evalcore.targets.application:create_application",
+        check="evalcore.targets.registry:check_application",
+        allow_setting="allow_applications",
         form="app:<name> or app:<description.yaml>",
         title={"en": "Application", "zh": "应用服务"},
         about={

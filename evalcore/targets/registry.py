@@ -6,10 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from importlib import import_module
 from ipaddress import ip_address
 from pathlib import PurePosixPath
-from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -18,6 +16,12 @@ from evalcore import plugins
 from evalcore.access import policy
 from evalcore.access.egress import EgressPolicy, Origin, parse_origin
 from evalcore.access.secrets import Secrets, scrub_secrets
+from evalcore.catalog import (
+    TargetKindCard,
+    import_reference,
+    is_builtin_target,
+    target_kinds,
+)
 from evalcore.errors import UsageError
 from evalcore.records import Record, TargetSpec
 from evalcore.settings import Endpoint, Settings
@@ -202,10 +206,11 @@ def check_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None
     if not policy.is_restricted(settings):
         return
     kind = spec.key.partition(":")[0]
-    checker = _CHECKS.get(kind)
-    if checker is None:
+    card = target_kinds().get(kind)
+    if card is None or not (card.check or card.reaches_nobody):
         raise UsageError(f"targets of the kind {kind!r} are not allowed on this board")
-    checker(spec, settings, secrets)
+    if card.check:
+        import_reference(card.check)(spec, settings, secrets)
 
 
 def resolve_egress(
@@ -274,7 +279,7 @@ def _is_path(name: str) -> bool:
     return not name or name[0] in "~/\\." or ".." in parts or "\0" in name or ":" in name
 
 
-def _check_local_model(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
+def check_local_model(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
     for name in _CODE_OPTIONS:
         if spec.options.get(name) not in _OFF_VALUES:
             raise UsageError(f"{spec.key}: the option {name} is not allowed on this board")
@@ -291,50 +296,39 @@ def _is_origin_listed(origin: Origin, entries: tuple[str, ...]) -> bool:
     return not names.isdisjoint(map(str.lower, entries))
 
 
-def _allow_builtin(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
-    """A program that comes with the project."""
-
-
-_CHECKS: dict[str, Callable[[TargetSpec, Settings, Secrets], Any]] = {
-    "openai": check_endpoint,
-    "hf": _check_local_model,
-    "app": check_application,
-    "baseline": _allow_builtin,
-    "control": _allow_builtin,
-}
-
-
 # From a target key to its implementation, imported only when it is needed.
 
 Factory = Callable[[TargetSpec, Settings, Secrets], Target]
-_BUILTIN: dict[str, str] = {
-    "openai": "evalcore.targets.openai_compatible:create_openai_target",
-    "baseline": "evalcore.targets.baseline:Baseline",
-    "control": "evalcore.targets.base:Control",
-    "app": "evalcore.targets.application:create_application",
-    "hf": "evalcore.targets.huggingface.target:create_huggingface_target",
-}
-#: Kinds whose factory takes the spec alone.
-_SELF_CONTAINED = ("baseline", "control")
 
 
 def create_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Target:
     """The target named by a spec; raises UsageError for an unknown kind, name or option, and
     for one that is not allowed to whom the work is for.
 
-    Another package adds a kind with an entry point of the group `evalcore.target_factories` whose
-    name is the prefix and whose object is a `Factory`.
+    Another package adds a kind by a card whose `implementation` is a `Factory`, or by an entry
+    point of the group `evalcore.target_factories` whose name is the prefix.
     """
     check_target(spec, settings, secrets)
     prefix = spec.key.partition(":")[0]
-    if prefix in _BUILTIN:
-        module, _, name = _BUILTIN[prefix].partition(":")
-        factory: Any = getattr(import_module(module), name)
-        arguments = (spec,) if prefix in _SELF_CONTAINED else (spec, settings, secrets)
-        target: Target = factory(*arguments)
-        return target
+    card = target_kinds().get(prefix)
+    if card is not None and card.implementation:
+        return _load_implementation(card)(spec, settings, secrets)
     loaded: Factory | None = plugins.load_factory(plugins.FACTORIES, prefix)
     if loaded is not None:
         return loaded(spec, settings, secrets)
-    kinds = ", ".join(f"{name}:..." for name in _BUILTIN)
+    kinds = ", ".join(f"{name}:..." for name in target_kinds())
     raise UsageError(f"unknown kind of target {spec.key!r}; a target is one of: {kinds}")
+
+
+def _load_implementation(card: TargetKindCard) -> Factory:
+    """Raises UsageError where the code of a plug-in cannot be imported."""
+    try:
+        factory: Factory = import_reference(card.implementation)
+    except Exception as error:
+        if is_builtin_target(card.prefix):
+            raise
+        raise UsageError(
+            f"the plug-in of {card.prefix}: targets failed: {type(error).__name__}: {error}; "
+            "mend, upgrade or uninstall it"
+        ) from error
+    return factory

@@ -113,7 +113,7 @@ def build_listing(what: str, settings: Settings) -> list[Row]:
 
 def find_listing_problems(what: str, settings: Settings) -> list[str]:
     """What of the list is not there and why: plug-ins that are left out, wrong members."""
-    if what not in ("benchmarks", "targets"):
+    if what not in ("benchmarks", "targets", "engines"):
         return []
     own = catalog.find_membership_problems(settings.suites) if what == "benchmarks" else []
     return [*map(str, catalog.list_skipped_plugins()), *own]
@@ -142,6 +142,17 @@ def _list_benchmarks(settings: Settings) -> list[Row]:
             "options": {option.name: option.default for option in card.options},
         }
         for card in catalog.benchmark_cards().values()
+    ]
+
+
+def _list_engines(settings: Settings) -> list[Row]:
+    return [
+        {
+            "engine": card.name,
+            "title": card.title,
+            "runs_as": "server" if card.server else "process",
+        }
+        for card in catalog.engine_cards().values()
     ]
 
 
@@ -201,6 +212,7 @@ def _list_runs(settings: Settings) -> list[Row]:
 _LISTS: dict[str, Callable[[Settings], list[Row]]] = {
     "benchmarks": _list_benchmarks,
     "targets": _list_target_kinds,
+    "engines": _list_engines,
     "datasets": _list_dataset_folders,
     "runs": _list_runs,
 }

@@ -234,10 +234,11 @@ def _parse_dsn(card: EngineCard, dsn: str) -> dict[str, Any]:
 # SQLite and DuckDB run in a limited process here. PostgreSQL and MySQL are servers: the one that
 # the settings `postgres_dsn` and `mysql_dsn` name, else one that is kept below the data folder.
 
-#: The engine that stands in for dialects that have none of their own.
-DEFAULT = CARDS[0].name
-#: The engines that come with this package and need no server.
-EMBEDDED = tuple(card.name for card in CARDS if card.backend)
+
+def find_embedded_engine(dialect: str) -> str:
+    """The engine of a dialect where that needs no server, else the one that stands in for it."""
+    card = engine_cards().get(dialect)
+    return card.name if card and card.backend else CARDS[0].name
 
 
 def list_engine_names() -> tuple[str, ...]:

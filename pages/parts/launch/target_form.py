@@ -202,14 +202,12 @@ def draw_target_choice(
 
 def _list_offered_kinds(kinds: list[str], settings: Settings) -> list[str]:
     """The kinds of which a visitor may name any target: all, in an open installation."""
-    lists = {
-        "openai": settings.allow_endpoints,
-        "app": settings.allow_applications,
-        "hf": settings.allow_models,
-        "baseline": ("all",),
-        "control": ("all",),
-    }
-    return [kind for kind in kinds if not policy.is_restricted(settings) or lists.get(kind)]
+    cards = catalog.target_kinds()
+
+    def is_offered(card: TargetKindCard) -> bool:
+        return card.reaches_nobody or bool(getattr(settings, card.allow_setting, ()))
+
+    return [kind for kind in kinds if not policy.is_restricted(settings) or is_offered(cards[kind])]
 
 
 def _list_servers(endpoints: Mapping[str, Endpoint], settings: Settings) -> list[str]:
