@@ -25,20 +25,6 @@ Verb = Callable[[argparse.Namespace], int]
 KINDS = ("benchmark", "target", "engine")
 _SUFFIX = ".tmpl"
 _NAME = re.compile(r"[a-z][a-z0-9_]{1,39}")
-#: What to do next, by kind; the first two lines are the same for all.
-_NEXT_STEPS = {
-    "benchmark": (
-        "evalcore run --target control:reference --benchmarks @NAME@",
-        "evalcore board --suite @NAME@",
-    ),
-    "target": (
-        "evalcore run --target @NAME@:last-word --benchmarks sql_understanding --max-samples 10",
-    ),
-    "engine": (
-        "evalcore run --target baseline:sqlglot --benchmarks sql_understanding --dataset "
-        "@PROJECT@/cases",
-    ),
-}
 
 
 def add_new_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
@@ -56,13 +42,19 @@ def add_new_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb
 def _create_plugin(args: argparse.Namespace) -> int:
     values = build_plugin_values(args.kind, args.name)
     folder, written = write_plugin(args.kind, values, args.into)
-    steps = [f"pip install -e {folder}", f"python -m pytest {folder / 'tests'}"]
-    steps += [_fill_template(step, values) for step in _NEXT_STEPS[args.kind]]
+    steps = _read_next_steps(folder)
     if args.json:
         print(json.dumps({"folder": str(folder), "files": written, "next": steps}))
     else:
-        print("\n".join([f"{folder}:", *(f"  {name}" for name in written), "next:", *steps]))
+        print("\n".join([f"{folder}:", *(f"  {name}" for name in written)]))
+        print("\n".join([f"next, in {folder}:", *(f"  {step}" for step in steps)]))
     return 0
+
+
+def _read_next_steps(folder: Path) -> list[str]:
+    """The commands that the package's README gives."""
+    block = re.search(r"```sh\n(.*?)```", (folder / "README.md").read_text("utf-8"), re.DOTALL)
+    return block[1].splitlines() if block else []
 
 
 def build_plugin_values(kind: str, name: str) -> dict[str, str]:
