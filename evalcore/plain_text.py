@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 #: Characters that no document may hold, or that hide and reorder text.
@@ -29,3 +32,18 @@ def format_count(count: int, noun: str) -> str:
 def safe_cell(value: Any) -> Any:
     """Text that a spreadsheet would take for a formula is quoted as text; all else as it is."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def format_csv(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows as CSV without formulas; None is an empty cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([safe_cell(cell) for cell in row] for row in rows)
+    return text.getvalue()
+
+
+def align_columns(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of text for a terminal, the columns padded."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return "\n".join(lines)

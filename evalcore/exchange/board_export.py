@@ -4,8 +4,6 @@ and as a chart in a picture file.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +17,7 @@ from evalcore.charts.pictures import Theme
 from evalcore.errors import UsageError
 from evalcore.exchange import report_tables
 from evalcore.exchange.report_tables import ReportTable
-from evalcore.plain_text import DASH, safe_cell, to_single_line
+from evalcore.plain_text import DASH, format_csv, to_single_line
 from evalcore.records import Record
 from evalcore.settings import Settings
 from evalcore.target_cards import TargetCard, colour_of, load_cards
@@ -29,8 +27,6 @@ from evalcore.views.board_titles import display_name
 from evalcore.views.boards import Board
 from evalcore.views.payloads import to_json_value
 from evalcore.views.ranking import SUITE, list_board_orders
-
-# The ranking of a board as text: for a terminal, a spreadsheet, a README, a paper or a program.
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -88,13 +84,8 @@ def _find_selected_board(headers: stored_boards.Headers, selection: BoardSelecti
 
 def ranking_to_csv(frame: pd.DataFrame) -> str:
     """Every column of the ranking, as the Ranking page's download has them."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(frame.columns)
-    for record in frame.itertuples(index=False):
-        cells = (to_json_value(value) for value in record)
-        writer.writerow(["" if cell is None else safe_cell(cell) for cell in cells])
-    return text.getvalue()
+    records = (map(to_json_value, record) for record in frame.itertuples(index=False))
+    return format_csv([frame.columns, *records])
 
 
 def _render_json_listing(ranking: RankingView) -> str:
@@ -108,10 +99,6 @@ def _render_text_listing(ranking: RankingView) -> str:
     return f"{to_single_line(table.title)}\n\n{payloads.as_text(lines)}\n"
 
 
-def _render_markdown_listing(ranking: RankingView) -> str:
-    return report_tables.render_markdown_tables("Ranking", [_build_listing_table(ranking)])
-
-
 def _render_latex_listing(ranking: RankingView) -> str:
     """A `tabular` with the rules of the package booktabs."""
     table = _build_listing_table(ranking)
@@ -122,11 +109,8 @@ def _render_latex_listing(ranking: RankingView) -> str:
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(_escape_latex(cell) for cell in cells) + r" \\"
-
-
-def _escape_latex(text: str) -> str:
-    return "".join(_LATEX.get(sign, sign) for sign in to_single_line(text))
+    texts = ("".join(_LATEX.get(sign, sign) for sign in to_single_line(cell)) for cell in cells)
+    return " & ".join(texts) + r" \\"
 
 
 def _build_listing_table(ranking: RankingView) -> ReportTable:
@@ -169,7 +153,9 @@ FORMATS: dict[str, Callable[[RankingView], str]] = {
     "csv": lambda ranking: ranking_to_csv(ranking.frame),
     "text": _render_text_listing,
     "json": _render_json_listing,
-    "md": _render_markdown_listing,
+    "md": lambda ranking: report_tables.render_markdown_tables(
+        "Ranking", [_build_listing_table(ranking)]
+    ),
     "latex": _render_latex_listing,
 }
 

@@ -27,7 +27,7 @@ from evalcore.records import R, Record, from_json, to_json
 
 ProgressCallback = Callable[[str], None]
 
-_HUB = "https://huggingface.co"
+HUB = "https://huggingface.co"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _MOST_FILES = 2_000
 _MOST_BYTES = 1 << 30
@@ -65,13 +65,13 @@ def download_hub_files(
     """
     from huggingface_hub import HfApi, get_token
 
-    endpoint = (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
+    endpoint = (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/")
     token = token or get_token()
     with _translate_hub_errors(dataset, revision, endpoint, token):
         api = HfApi(endpoint=endpoint, token=token or False)
-        commit = (
-            revision if _COMMIT.fullmatch(revision) else _resolve_commit(api, dataset, revision)
-        )
+        commit = revision
+        if not _COMMIT.fullmatch(revision):
+            commit = str(api.repo_info(dataset, repo_type="dataset", revision=revision).sha)
         listed = _list_selected_files(api, dataset, commit, is_selected)
         folder = scratch / "hub"
         hashes = {}
@@ -79,10 +79,6 @@ def download_hub_files(
             progress(f"{number} of {len(listed)}: {file.path}")
             hashes[file.path] = _download_checked_file(api, dataset, commit, file, folder)
     return HubFiles(folder, commit, hashes)
-
-
-def _resolve_commit(api: Any, dataset: str, revision: str) -> str:
-    return str(api.repo_info(dataset, repo_type="dataset", revision=revision).sha)
 
 
 def _list_selected_files(
@@ -121,24 +117,21 @@ def _iter_repo_files(api: Any, dataset: str, commit: str) -> Iterator[_File]:
         ) from None
 
 
-def _download_checked_file(api: Any, dataset: str, commit: str, file: _File, folder: Path) -> str:
-    """Fetch one file; its sha256."""
+def download_file(api: Any, dataset: str, name: str, commit: str, folder: Path) -> Path:
+    """Fetch one file of a commit into a folder, without a bar of progress."""
     from huggingface_hub.utils import tqdm
 
     class Silent(tqdm):  # type: ignore[misc]
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **(options | {"disable": True}))
 
-    path = Path(
-        api.hf_hub_download(
-            dataset,
-            file.path,
-            repo_type="dataset",
-            revision=commit,
-            local_dir=folder,
-            tqdm_class=Silent,
-        )
-    )
+    options = {"repo_type": "dataset", "revision": commit, "local_dir": folder}
+    return Path(api.hf_hub_download(dataset, name, **options, tqdm_class=Silent))
+
+
+def _download_checked_file(api: Any, dataset: str, commit: str, file: _File, folder: Path) -> str:
+    """Fetch one file; its sha256."""
+    path = download_file(api, dataset, file.path, commit, folder)
     with path.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
     if path.stat().st_size != file.size or file.sha256 not in ("", digest):
@@ -163,7 +156,7 @@ def _translate_hub_errors(
     except errors.HFValidationError:
         message = f"{dataset!r} is no name of a data set; it has the form OWNER/NAME"
     except (errors.LocalEntryNotFoundError, errors.FileMetadataError, httpx2.HTTPError) as error:
-        why = scrub_secrets(f"from {endpoint}: {_first_line(error)}", [token])
+        why = scrub_secrets(f"from {endpoint}: {first_line(error)}", [token])
         message = (
             f"{dataset} cannot be fetched {why}; check the network, or name a mirror in HF_ENDPOINT"
         )
@@ -177,7 +170,7 @@ def _describe_refusal(dataset: str, revision: str, error: Any, *, has_token: boo
 
     status = error.response.status_code
     if isinstance(error, errors.GatedRepoError) or status in _NOT_ALLOWED:
-        page = f"{_HUB}/datasets/{dataset}"
+        page = f"{HUB}/datasets/{dataset}"
         if has_token:
             return (
                 f"the token is not granted access to {dataset}: accept its terms at {page} with "
@@ -193,7 +186,8 @@ def _describe_refusal(dataset: str, revision: str, error: Any, *, has_token: boo
     return f"{dataset} cannot be fetched: the Hub answers {status}; try again later"
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What an error says first, up to 200 characters."""
     text = str(error.__cause__ or error).strip()
     return text.splitlines()[0][:200] if text else type(error).__name__
 

@@ -34,6 +34,7 @@ MISSING = "missing"  # the outcome of a case without a verdict
 NOT_EXECUTED = "not_executed"
 UNUSABLE = "unusable_task"  # the reason that SWE-bench gives; its module takes long to import
 REDACTED = "(gated: not shown)"
+Round = tuple[Episode | None, Verdict | None]  # of an epoch, None where nothing is journaled
 ERRORS = frozenset({"target_error", "judge_error", "environment_error", MISSING})
 
 
@@ -158,8 +159,12 @@ def read_run_report(folder: RunFolder, *, show_gated: bool = False) -> RunReport
             f"or go on with `evalcore resume {folder.run_id}`"
         )
     cases: dict[str, list[ReportCase]] = defaultdict(list)
-    for benchmark, case in _iter_report_cases(folder, summary.scoring, spec.epochs):
-        cases[benchmark].append(case if show_gated else _hide_gated_answer(case))
+    for stored, rounds in iter_case_rounds(folder, spec, summary.scoring):
+        for epoch, (episode, verdict) in enumerate(rounds):
+            case = _build_report_case(stored, epoch, verdict, episode)
+            hidden = ("prediction", "note") if case.gated and not show_gated else ()
+            texts = {name: REDACTED for name in hidden if getattr(case, name)}
+            cases[stored.benchmark].append(msgspec.structs.replace(case, **texts))
     return RunReport(
         spec=spec,
         summary=summary,
@@ -171,10 +176,11 @@ def read_run_report(folder: RunFolder, *, show_gated: bool = False) -> RunReport
     )
 
 
-def _iter_report_cases(
-    folder: RunFolder, scoring: str, epochs: int
-) -> Iterator[tuple[str, ReportCase]]:
-    """(benchmark, case) in declared order; of several verdicts or episodes the last counts."""
+def iter_case_rounds(
+    folder: RunFolder, spec: RunSpec, scoring: str
+) -> Iterator[tuple[StoredSample, list[Round]]]:
+    """Every declared case with the weights of the spec, and its rounds by epoch; of several
+    verdicts or episodes the last counts."""
     verdicts = {
         (line.benchmark, line.verdict.metric, line.verdict.id, line.verdict.epoch): line.verdict
         for line in folder.read_verdicts(scoring)
@@ -183,30 +189,28 @@ def _iter_report_cases(
         (line.benchmark, line.episode.key, line.episode.epoch): line.episode
         for line in folder.read_episodes()
     }
-    specs = {benchmark_spec.key: benchmark_spec for benchmark_spec in folder.read_spec().benchmarks}
+    specs = {benchmark_spec.key: benchmark_spec for benchmark_spec in spec.benchmarks}
     for stored in folder.read_samples():
-        benchmark, sample = stored.benchmark, stored.sample
-        for epoch in range(epochs):
-            verdict = verdicts.get((benchmark, sample.metric, sample.id, epoch))
-            key = generation_key(verdict, sample.key)
-            weight = specs[benchmark].case_weight(sample)
-            episode = episodes.get((benchmark, key, epoch))
-            yield benchmark, _build_report_case(stored, weight, epoch, verdict, episode)
+        key, rounds = stored.benchmark, []
+        (sample,) = specs[key].apply_weights([stored.sample])
+        for epoch in range(spec.epochs):
+            verdict = verdicts.get((key, sample.metric, sample.id, epoch))
+            rounds.append(
+                (episodes.get((key, generation_key(verdict, sample.key), epoch)), verdict)
+            )
+        yield StoredSample(key, sample), rounds
 
 
 def _build_report_case(
-    stored: StoredSample,
-    weight: float,
-    epoch: int,
-    verdict: Verdict | None,
-    episode: Episode | None,
+    stored: StoredSample, epoch: int, verdict: Verdict | None, episode: Episode | None
 ) -> ReportCase:
+    sample = stored.sample
     return ReportCase(
-        metric=stored.sample.metric,
-        id=stored.sample.id,
+        metric=sample.metric,
+        id=sample.id,
         epoch=epoch,
-        difficulty=stored.sample.difficulty,
-        weight=weight,
+        difficulty=sample.difficulty,
+        weight=float(sample.difficulty) if sample.weight is None else sample.weight,
         outcome=verdict.outcome if verdict else MISSING,
         score=verdict.score if verdict else None,
         evidence_kind=verdict.evidence_kind if verdict else "",
@@ -214,7 +218,7 @@ def _build_report_case(
         note=verdict.note if verdict else "",
         prediction=_extract_prediction(stored.benchmark, episode) if episode else "",
         latency=episode.latency if episode else None,
-        gated=bool(stored.sample.meta.get("gated")),
+        gated=bool(sample.meta.get("gated")),
     )
 
 
@@ -223,14 +227,6 @@ def _extract_prediction(benchmark: str, episode: Episode) -> str:
     card = catalog.benchmark_cards().get(benchmark)
     submitted = episode.state.get(card.submission if card else "", episode.answer)
     return submitted if isinstance(submitted, str) else json.dumps(submitted, ensure_ascii=False)
-
-
-def _hide_gated_answer(case: ReportCase) -> ReportCase:
-    """The case as everybody may see it: answers to gated questions tell what was asked."""
-    if not case.gated:
-        return case
-    shown = {name: REDACTED for name in ("prediction", "note") if getattr(case, name)}
-    return msgspec.structs.replace(case, **shown)
 
 
 # The result of a run as one JSON object for machines, and as a few lines for people.

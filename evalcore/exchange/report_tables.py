@@ -17,8 +17,6 @@ from evalcore.exchange.report_data import (
 from evalcore.plain_text import DASH
 from evalcore.records import MEASURED, Interval, Record
 
-# A report as titled tables of plain text, the same for every format that people read.
-
 #: Stands where a number would, for what was not executed.
 _NOT_EXECUTED = "n/e"
 

@@ -4,8 +4,6 @@ the lines that official evaluations take.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,7 +19,7 @@ from evalcore.errors import UsageError
 from evalcore.exchange import report_data, report_tables
 from evalcore.exchange.report_data import ERRORS, BenchmarkReport, ReportCase, RunReport
 from evalcore.exchange.report_tables import build_report_tables
-from evalcore.plain_text import safe_cell
+from evalcore.plain_text import format_csv
 from evalcore.records import BenchmarkScore, Episode, Record, RunSpec, Sample
 from evalcore.runner.summary import latest_episodes
 from evalcore.store.run_folder import RunFolder, write_atomic
@@ -68,6 +66,11 @@ CSV_COLUMNS = (
     *("dataset", "column"),
 )
 
+_CASE_FIELDS = (
+    *("id", "prediction", "passed", "score", "note", "latency", "metric", "epoch"),
+    *("difficulty", "weight", "outcome", "reason", "evidence_kind"),
+)
+
 
 def render_report(
     folder: RunFolder,
@@ -95,11 +98,8 @@ def render_report(
 
 def _render_json_report(report: RunReport, experiment: str) -> str:
     spec = report.spec
-    summary = {
-        name: value
-        for name, value in _struct_to_dict(report.summary).items()
-        if name != "benchmarks"
-    }
+    summary = msgspec.to_builtins(report.summary)
+    del summary["benchmarks"]
     content = {
         "experiment_name": experiment,
         "model_path": spec.target.key,
@@ -108,7 +108,7 @@ def _render_json_report(report: RunReport, experiment: str) -> str:
         "missing": report.missing_benchmarks,
         "benchmarks": {b.spec.key: _benchmark_to_dict(b) for b in report.benchmarks},
         "summary": summary,
-        "spec": _struct_to_dict(spec),
+        "spec": msgspec.to_builtins(spec),
     }
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
 
@@ -126,7 +126,7 @@ def _benchmark_to_dict(benchmark: BenchmarkReport) -> dict[str, Any]:
         "not_executed": benchmark.not_executed_count,
         "unusable": benchmark.unusable_count,
         "avg_latency_s": benchmark.mean_latency,
-        "weighted": _struct_to_dict(benchmark.score),
+        "weighted": msgspec.to_builtins(benchmark.score),
         "samples": [
             _case_to_dict(case) | ({"resolved": case.resolved} if resolving else {})
             for case in benchmark.cases
@@ -135,28 +135,13 @@ def _benchmark_to_dict(benchmark: BenchmarkReport) -> dict[str, Any]:
 
 
 def _case_to_dict(case: ReportCase) -> dict[str, Any]:
-    return {
-        "id": case.id,
-        "prediction": case.prediction,
-        "passed": case.passed,
-        "score": case.score,
-        "note": case.note,
-        "latency_s": case.latency,
-        "metric": case.metric,
-        "epoch": case.epoch,
-        "difficulty": case.difficulty,
-        "weight": case.weight,
-        "outcome": case.outcome,
-        "reason": case.reason,
-        "evidence_kind": case.evidence_kind,
-    }
+    values = {name: getattr(case, name) for name in _CASE_FIELDS}
+    return {"latency_s" if name == "latency" else name: values[name] for name in values}
 
 
 def _render_csv_report(report: RunReport, experiment: str) -> str:
     """One row per benchmark under CSV_COLUMNS; what is unknown is an empty cell."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
-    writer.writeheader()
+    rows = []
     for benchmark in report.benchmarks:
         score, interval = benchmark.score, benchmark.score.interval
         row = {
@@ -179,34 +164,23 @@ def _render_csv_report(report: RunReport, experiment: str) -> str:
             "dataset": benchmark.spec.dataset,
             "column": score.column,
         }
-        writer.writerow({name: safe_cell(value) for name, value in row.items()})
-    return text.getvalue()
+        rows.append([row[name] for name in CSV_COLUMNS])
+    return format_csv([CSV_COLUMNS, *rows])
 
 
-def _round_csv_cell(value: float | None) -> float | str:
-    return "" if value is None else round(value, 4)
-
-
-def _render_markdown_report(report: RunReport, experiment: str) -> str:
-    return report_tables.render_markdown_tables(
-        f"Report of {experiment}", build_report_tables(report)
-    )
-
-
-def _render_html_report(report: RunReport, experiment: str) -> str:
-    return report_tables.render_html_tables(f"Report of {experiment}", build_report_tables(report))
-
-
-def _struct_to_dict(record: msgspec.Struct) -> dict[str, Any]:
-    plain: dict[str, Any] = msgspec.to_builtins(record)
-    return plain
+def _round_csv_cell(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
 
 
 _WRITERS: dict[str, Callable[[RunReport, str], str]] = {
     "json": _render_json_report,
     "csv": _render_csv_report,
-    "md": _render_markdown_report,
-    "html": _render_html_report,
+    "md": lambda report, experiment: report_tables.render_markdown_tables(
+        f"Report of {experiment}", build_report_tables(report)
+    ),
+    "html": lambda report, experiment: report_tables.render_html_tables(
+        f"Report of {experiment}", build_report_tables(report)
+    ),
 }
 
 

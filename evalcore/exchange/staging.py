@@ -57,7 +57,6 @@ class BlobStore:
             shutil.copyfile(self._paths[digest], path)
 
 
-# Where an import prepares its runs: all of them come into the store, or none does.
 # A failure while the finished folders are moved moves them back. A kill can leave some of them
 # out; each that is there is whole, and the next import adds the rest.
 

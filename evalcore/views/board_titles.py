@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -16,8 +16,6 @@ from evalcore.sqlkit import dialects
 from evalcore.target_cards import NO_CARD, TargetCard
 from evalcore.views.boards import Board, Column, is_bundled
 from evalcore.views.ranking import SUITE
-
-# Boards, benchmarks and kinds of target in words of a language, for all that is read by people.
 
 _OPTION = re.compile(r", (?=\w+=)")
 _UNUSABLE = re.compile(r"(\d+) unusable")
@@ -103,17 +101,13 @@ def describe_score(score: Mapping[str, Any], language: str) -> str:
     label_parts = score["label"].split(" · ")
     unusable = _UNUSABLE.fullmatch(label_parts[-1])
     parts = (label_parts[:-2] if unusable else label_parts[:-1]) or [score["dataset"]]
-    parts = [
-        parts[0],
-        *filter(None, (_format_label_options(part, score["benchmark"]) for part in parts[1:])),
-    ]
+    options = (_format_label_options(part, score["benchmark"]) for part in parts[1:])
+    parts = [parts[0], *filter(None, options)]
     if is_bundled(score["benchmark"], score["dataset"]):
         parts[0] = benchmark_title(score["benchmark"], language)
     size = "ranking.cases" if score["full"] else "ranking.subset"
-    pieces = [
-        *(to_single_line(part, _LONGEST) for part in parts),
-        t(size, language, count=score["samples"]),
-    ]
+    pieces = [to_single_line(part, _LONGEST) for part in parts]
+    pieces.append(t(size, language, count=score["samples"]))
     pieces += [t("ranking.unusable", language, count=unusable[1])] if unusable else []
     return " · ".join(pieces)
 
@@ -130,23 +124,17 @@ def _format_label_options(part: str, benchmark: str) -> str:
 
 def suite_title(suite: str, language: str) -> str:
     """The title that the suite's card gives it, else its key."""
-    card = suite_cards().get(suite)
-    return (localize_text(card.title, language) if card else "") or to_single_line(suite, _NAME)
+    return _find_title(suite, suite_cards(), language)
 
 
 def benchmark_title(benchmark: str, language: str) -> str:
-    card = benchmark_cards().get(benchmark)
-    return (localize_text(card.title, language) if card else "") or to_single_line(benchmark, _NAME)
+    return _find_title(benchmark, benchmark_cards(), language)
 
 
 def metric_title(benchmark: str, metric: str, language: str) -> str:
     card = benchmark_cards().get(benchmark)
-    title = (
-        next((metric_card.title for metric_card in card.metrics if metric_card.key == metric), {})
-        if card
-        else {}
-    )
-    return localize_text(title, language) or to_single_line(metric, _NAME)
+    cards = {metric_card.key: metric_card for metric_card in card.metrics} if card else {}
+    return _find_title(metric, cards, language)
 
 
 def part_title(part: str, language: str) -> str:
@@ -163,12 +151,18 @@ def order_title(order: str, language: str) -> str:
 
 
 def kind_title(kind: str, language: str) -> str:
-    card = target_kinds().get(kind)
-    return (
-        (localize_text(card.title, language) if card else "")
-        or _PUBLISHERS.get(kind)
-        or to_single_line(kind, _NAME)
-    )
+    return _find_title(kind, target_kinds(), language, _PUBLISHERS.get(kind, ""))
+
+
+class _Titled(Protocol):
+    @property
+    def title(self) -> dict[str, str]: ...
+
+
+def _find_title(key: str, cards: Mapping[str, _Titled], language: str, other: str = "") -> str:
+    """What the card of a key calls it, else `other`, else the key."""
+    title = localize_text(cards[key].title, language) if key in cards else ""
+    return title or other or to_single_line(key, _NAME)
 
 
 def format_standing(row: Mapping[str, Any], total: int, language: str) -> str:
@@ -199,9 +193,8 @@ def describe_ranking(
     if len(names) == 1:
         return t("ranking.words.single", language, first=render_name(names[0]))
     if len(tie_groups[0]) > 1:
-        first = t(
-            "ranking.words.tie", language, names=_join_names(tie_groups[0], language, render_name)
-        )
+        tied = _join_names(tie_groups[0], language, render_name)
+        first = t("ranking.words.tie", language, names=tied)
     else:
         pair = {"first": render_name(names[0]), "second": render_name(names[1])}
         first = t("ranking.words.leader", language, **pair)

@@ -269,18 +269,13 @@ def _build_boards(headers: Iterable[RunHeader], suite: str) -> list[Board]:
     others = [column for group in own.values() for column in group[1:]]
     members = _choose_members(headers, suite, default)
     column_boards = [
-        Board(
-            key=column.key,
-            suite=suite,
-            columns={**default, column.benchmark: column},
-            members=members,
-        )
+        Board(column.key, suite, {**default, column.benchmark: column}, members)
         for column in sorted(others, key=_compute_preference, reverse=True)
     ]
     first = [Board(key=DEFAULT, suite=suite, columns=default, members=members)] if default else []
     choices = {**_own_membership(suite), **_list_memberships(suite)}
     further = [
-        Board(key=key, suite=suite, columns=default, members=other)
+        Board(key, suite, default, other)
         for key, other in choices.items()
         if set(other) != set(members) and set(other) <= set(default)
     ]
@@ -339,18 +334,12 @@ def _build_published_boards(
     )
     versions = list(_list_memberships(suite).values())
     newest_version = versions[0] if versions else ()
-    return [
-        Board(
-            key=key,
-            suite=suite,
-            columns=columns_by_dataset[key],
-            members=next(
-                (version for version in versions if set(version) <= set(columns_by_dataset[key])),
-                newest_version,
-            ),
-        )
-        for key in newest
-    ]
+    published_boards = []
+    for key in newest:
+        columns = columns_by_dataset[key]
+        filled = (version for version in versions if set(version) <= set(columns))
+        published_boards.append(Board(key, suite, columns, next(filled, newest_version)))
+    return published_boards
 
 
 def find_board(boards_of_suite: Sequence[Board], key: str) -> Board:

@@ -112,7 +112,7 @@ def load_board_points(settings: Settings, rows: Sequence[Row], board: Board) -> 
         key: sorted({row.runs[key].run_id for row in rows if key in row.runs})
         for key in board.columns
     }
-    folders = _find_case_folders(
+    folders = find_case_folders(
         settings, {run for runs in runs_by_benchmark.values() for run in runs}
     )
     signatures = _read_case_signatures(folders)
@@ -139,7 +139,7 @@ def load_board_points(settings: Settings, rows: Sequence[Row], board: Board) -> 
     return points
 
 
-def _find_case_folders(settings: Settings, runs: Iterable[str]) -> dict[str, RunFolder]:
+def find_case_folders(settings: Settings, runs: Iterable[str]) -> dict[str, RunFolder]:
     """The folders of those runs that still exist: one may be deleted at any moment."""
     folders = {}
     for run in sorted(runs):
@@ -164,14 +164,9 @@ def _select_unchanged(
     table: PointTable, runs: Sequence[str], signatures: Mapping[str, str]
 ) -> PointTable:
     """The rows of those runs that are as they were when the table was made."""
-    table_signatures = table.signatures
+    same = (run for run in runs if run in table.signatures)
     return _select_table_rows(
-        table,
-        [
-            run
-            for run in runs
-            if run in table_signatures and table_signatures[run] == signatures.get(run)
-        ],
+        table, [run for run in same if table.signatures[run] == signatures.get(run)]
     )
 
 
@@ -183,11 +178,10 @@ def _select_other_rows(table: PointTable, newer: PointTable) -> PointTable:
 
 
 def _select_table_rows(table: PointTable, same: Sequence[str]) -> PointTable:
-    table_signatures = table.signatures
     return PointTable(
         table.cases,
         {run: row for row, run in enumerate(same)},
-        {run: table_signatures[run] for run in same},
+        {run: table.signatures[run] for run in same},
         table.points[[table.runs[run] for run in same]],
         table.maxima,
     )

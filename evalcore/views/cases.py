@@ -150,11 +150,7 @@ class CaseView(Record, frozen=True):
     @property
     def taken_over(self) -> bool:
         """Whether the verdict is that of a publisher, and nothing was decided here."""
-        used = [
-            benchmark_spec.dataset
-            for benchmark_spec in self.spec.benchmarks
-            if benchmark_spec.key == self.benchmark
-        ]
+        used = [spec.dataset for spec in self.spec.benchmarks if spec.key == self.benchmark]
         return self.spec.origin == "imported" and not any(map(is_rescored, used))
 
     @property
@@ -267,13 +263,11 @@ def _count_filtered_outcomes(
     folder: RunFolder, where: CaseFilter, table: pd.DataFrame, closed: frozenset[case_tables.Case]
 ) -> dict[str, int]:
     """How many cases of each outcome the rest of the filter admits."""
-    matching_cases = table[table["fits"]]
+    matching = table[table["fits"]]
     if where.outcome:
         rest = msgspec.structs.replace(where, outcome=())
-        matching_cases = case_tables.locate_cases(folder, rest, rest, hidden_cases=closed)
-    return {
-        str(name): int(count) for name, count in matching_cases["outcome"].value_counts().items()
-    }
+        matching = case_tables.locate_cases(folder, rest, rest, hidden_cases=closed)
+    return {str(name): int(count) for name, count in matching["outcome"].value_counts().items()}
 
 
 # Calls of an answer beside the accepted ones, argument by argument, for the eyes of a reader.
@@ -320,10 +314,7 @@ def pair_calls(body: Mapping[str, Any]) -> list[CallPair]:
 
     Raises KeyError, TypeError, ValueError or AttributeError for a body of another form.
     """
-    answer, accepted = (
-        list(body["answer"] or ())[:MAX_CALLS],
-        list(body["accepted"] or ())[:MAX_CALLS],
-    )
+    answer, accepted = (list(body[side] or ())[:MAX_CALLS] for side in ("answer", "accepted"))
     index_pairs = _match_calls(answer, accepted, body["output"], body["expected"])
     judged = body["output"] is not None or body["expected"] is not None
     path = tuple(map(str, body["argument"]))
@@ -349,10 +340,8 @@ def _match_calls(
     elif len(left) == len(right) == 1:
         index_pairs.append((0, 0))
     for answer_index, accepted_index in index_pairs:
-        left, right = (
-            [a for a in left if a != answer_index],
-            [b for b in right if b != accepted_index],
-        )
+        left = [index for index in left if index != answer_index]
+        right = [index for index in right if index != accepted_index]
     alike = sorted(
         (_compute_similarity(answer[a], accepted[b]), -b, -a) for a in left for b in right
     )
@@ -383,19 +372,10 @@ def _build_call_pair(
 ) -> CallPair:
     answer_arguments = dict(call["arguments"]) if call else {}
     accepted_arguments = dict(accepted["arguments"]) if accepted else {}
+    sides, compared = (answer_arguments, accepted_arguments), bool(call and accepted)
     lines = [
-        _compare_argument(
-            name,
-            answer_arguments,
-            accepted_arguments,
-            path,
-            compared=bool(call and accepted),
-            clean=clean,
-        )
-        for name in [
-            *accepted_arguments,
-            *(name for name in answer_arguments if name not in accepted_arguments),
-        ]
+        _compare_argument(name, *sides, path, compared=compared, clean=clean)
+        for name in {**accepted_arguments, **answer_arguments}
     ]
     return CallPair(
         answered=str(call["name"]) if call else "",

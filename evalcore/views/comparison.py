@@ -84,10 +84,7 @@ def load_common_cases(roots: Sequence[Path], first: str, second: str) -> pd.Data
 
 def _find_run_columns(folder: RunFolder) -> dict[str, str]:
     """The column of every benchmark: that of its score, which a rescoring may have changed."""
-    columns = {
-        benchmark_spec.key: benchmark_spec.column
-        for benchmark_spec in folder.read_spec().benchmarks
-    }
+    columns = {spec.key: spec.column for spec in folder.read_spec().benchmarks}
     summary = folder.read_summary()
     scored = {} if summary is None else summary.benchmarks
     return columns | {key: score.column for key, score in scored.items()}
@@ -213,11 +210,8 @@ def group_compared_runs(lineup: Lineup) -> list[ColumnGroup]:
     for benchmark in list_compared_benchmarks(lineup):
         own = [run for run in lineup.compared if benchmark in run.scores]
         for column in dict.fromkeys(run.scores[benchmark].column for run in own):
-            column_groups.append(
-                _build_column_group(
-                    benchmark, [o for o in own if o.scores[benchmark].column == column]
-                )
-            )
+            group = [run for run in own if run.scores[benchmark].column == column]
+            column_groups.append(_build_column_group(benchmark, group))
     return column_groups
 
 
@@ -313,7 +307,13 @@ def _list_differing_cases(cases: pd.DataFrame, letters: list[str]) -> tuple[Diff
 
 def _build_column_group(benchmark: str, runs: Sequence[ComparedRun]) -> ColumnGroup:
     score, spec = runs[0].scores[benchmark], runs[0].specs[benchmark]
-    marks = [_build_run_score(run, run.scores[benchmark]) for run in runs]
+    marks = []
+    for run in runs:
+        own = run.scores[benchmark]
+        mark = RunScore(
+            run.letter, own.score, own.interval, own.samples, own.coverage, own.complete
+        )
+        marks.append(msgspec.structs.replace(mark, claimed=own.level == 0))
     return ColumnGroup(
         benchmark=benchmark,
         column=score.column,
@@ -323,18 +323,6 @@ def _build_column_group(benchmark: str, runs: Sequence[ComparedRun]) -> ColumnGr
         full=score.full,
         marks=_mark_best_score(marks, runs),
         metrics=_build_metric_scores(benchmark, runs),
-    )
-
-
-def _build_run_score(run: ComparedRun, score: BenchmarkScore) -> RunScore:
-    return RunScore(
-        letter=run.letter,
-        score=score.score,
-        interval=score.interval,
-        samples=score.samples,
-        coverage=score.coverage,
-        complete=score.complete,
-        claimed=score.level == 0,
     )
 
 

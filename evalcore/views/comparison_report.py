@@ -6,20 +6,19 @@ sets: in Markdown nothing of them is markup, and in CSV nothing is a formula.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from evalcore.errors import UsageError
-from evalcore.plain_text import DASH, safe_cell
+from evalcore.plain_text import DASH, align_columns, format_csv
 from evalcore.records import Interval, Record
 from evalcore.views import comparison, comparison_runs
 from evalcore.views.comparison import (
     BenchmarkDetail,
     ColumnGroup,
-    DifferingCase,
     PairedScores,
     RunScore,
 )
@@ -105,44 +104,27 @@ def build_comparison_report(
 
 def as_text(report: ComparisonReport) -> str:
     """For a terminal: the tables of `as_markdown`, in columns."""
-    parts = []
-    for title, columns, rows in _build_report_tables(report):
-        lines = [columns, *rows]
-        widths = [max(len(_to_plain_cell(line[n])) for line in lines) for n in range(len(columns))]
-        text_lines = [
-            "  ".join(
-                _to_plain_cell(c).ljust(w) for c, w in zip(line, widths, strict=True)
-            ).rstrip()
-            for line in lines
-        ]
-        parts.append("\n".join([_to_plain_cell(title), *text_lines]))
-    return "\n\n".join(parts)
+    return "\n\n".join(
+        f"{_to_plain_cell(title)}\n"
+        + align_columns([list(map(_to_plain_cell, row)) for row in (columns, *rows)])
+        for title, columns, rows in _build_report_tables(report)
+    )
 
 
 def as_markdown(report: ComparisonReport) -> str:
     """GitHub-flavoured Markdown."""
     lines = ["# Comparison of runs"]
     for title, columns, rows in _build_report_tables(report):
-        lines += [
-            "",
-            f"## {_escape_markdown(title)}",
-            "",
-            _format_markdown_row(columns),
-            "|" + "---|" * len(columns),
-        ]
-        lines += [_format_markdown_row(row) for row in rows]
+        lines += ["", f"## {_escape_markdown(title)}", "", _format_markdown_row(columns)]
+        lines += ["|" + "---|" * len(columns), *map(_format_markdown_row, rows)]
     return "\n".join(lines) + "\n"
 
 
 def as_csv(report: ComparisonReport) -> str:
     """One row per run, benchmark and metric (empty: the whole) under CSV_COLUMNS; what is unknown
     or cannot be compared is an empty cell."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n", restval="")
-    writer.writeheader()
-    for row in _csv_rows(report):
-        writer.writerow({name: safe_cell(value) for name, value in row.items()})
-    return text.getvalue()
+    rows = ([row.get(name) for name in CSV_COLUMNS] for row in _csv_rows(report))
+    return format_csv([CSV_COLUMNS, *rows])
 
 
 FORMATS: dict[str, Callable[[ComparisonReport], str]] = {
@@ -167,14 +149,7 @@ def _select_benchmarks(lineup: Lineup, benchmark: str, metric: str) -> list[str]
 
 
 def _limit_cases(detail: BenchmarkDetail, cases: int) -> BenchmarkDetail:
-    return BenchmarkDetail(
-        detail.benchmark,
-        detail.metric,
-        detail.base,
-        detail.common,
-        detail.pairs,
-        detail.cases[:cases],
-    )
+    return msgspec.structs.replace(detail, cases=detail.cases[:cases])
 
 
 def _build_report_tables(report: ComparisonReport) -> Iterator[_Table]:
@@ -309,11 +284,15 @@ def _csv_score(mark: RunScore) -> dict[str, object]:
         "samples": mark.samples,
         "coverage": round(mark.coverage, 4),
         "complete": mark.complete,
-        "score": "" if mark.score is None else round(mark.score, 4),
-        "low": "" if interval is None else round(interval.low, 4),
-        "high": "" if interval is None else round(interval.high, 4),
+        "score": _round_cell(mark.score),
+        "low": _round_cell(interval.low if interval else None),
+        "high": _round_cell(interval.high if interval else None),
         "best": mark.best,
     }
+
+
+def _round_cell(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
 
 
 def _csv_pair(pair: PairedScores, base: str) -> dict[str, object]:
@@ -324,9 +303,9 @@ def _csv_pair(pair: PairedScores, base: str) -> dict[str, object]:
         "wins": result.wins,
         "losses": result.losses,
         "ties": result.ties,
-        "difference": "" if result.difference is None else round(result.difference, 4),
-        "difference_low": "" if interval is None else round(interval.low, 4),
-        "difference_high": "" if interval is None else round(interval.high, 4),
+        "difference": _round_cell(result.difference),
+        "difference_low": _round_cell(interval.low if interval else None),
+        "difference_high": _round_cell(interval.high if interval else None),
         "p": f"{result.p:.4g}",
         "test": result.test,
     }
@@ -334,18 +313,13 @@ def _csv_pair(pair: PairedScores, base: str) -> dict[str, object]:
 
 def cases_csv(detail: BenchmarkDetail) -> str:
     """The differing cases of one benchmark: benchmark, metric, case, weight, a score per run."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    letters: Iterable[str] = sorted([detail.base, *detail.pairs])
-    writer.writerow(["benchmark", "metric", "case", "weight", *letters])
-    for case in detail.cases:
-        writer.writerow([safe_cell(value) for value in _csv_case(case, letters)])
-    return text.getvalue()
-
-
-def _csv_case(case: DifferingCase, letters: Iterable[str]) -> list[object]:
-    scores = [round(case.scores[letter], 4) for letter in letters]
-    return [case.benchmark, case.metric, case.id, case.weight, *scores]
+    letters = sorted([detail.base, *detail.pairs])
+    rows = (
+        [case.benchmark, case.metric, case.id, case.weight]
+        + [round(case.scores[letter], 4) for letter in letters]
+        for case in detail.cases
+    )
+    return format_csv([["benchmark", "metric", "case", "weight", *letters], *rows])
 
 
 def _to_plain_cell(text: str) -> str:

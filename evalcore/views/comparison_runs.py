@@ -312,12 +312,5 @@ def _find_column_spec(
             spec = find_run(header.run_id, settings.run_roots).read_spec()
         except EvalboardError:
             continue
-        return next(
-            (
-                benchmark_spec
-                for benchmark_spec in spec.benchmarks
-                if benchmark_spec.key == column.benchmark
-            ),
-            None,
-        )
+        return next((own for own in spec.benchmarks if own.key == column.benchmark), None)
     return None

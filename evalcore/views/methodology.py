@@ -73,27 +73,14 @@ def build_score_terms(score: BenchmarkScore) -> pd.DataFrame:
     def metric_position(metric: str) -> int:
         return catalog_order.index(metric) if metric in catalog_order else len(catalog_order)
 
-    return pd.DataFrame(
-        [
-            {
-                "metric": metric.metric,
-                "weight": metric.weight,
-                "samples": metric.samples,
-                "points": metric.points,
-                "maximum": metric.maximum,
-                "weighted_points": None if metric.weight is None else metric.points * metric.weight,
-                "weighted_maximum": (
-                    None if metric.weight is None else metric.maximum * metric.weight
-                ),
-                "score": metric.score,
-            }
-            for metric in sorted(
-                score.metrics.values(), key=lambda metric: metric_position(metric.metric)
-            )
-            if metric.samples
-        ],
-        columns=[*TERMS, "score"],
-    )
+    records = []
+    for metric in sorted(score.metrics.values(), key=lambda each: metric_position(each.metric)):
+        if metric.samples:
+            won = (metric.points, metric.maximum)
+            weighted = [None if metric.weight is None else each * metric.weight for each in won]
+            terms = (metric.metric, metric.weight, metric.samples, *won, *weighted, metric.score)
+            records.append(terms)
+    return pd.DataFrame(records, columns=[*TERMS, "score"])
 
 
 def sum_score_terms(table: pd.DataFrame) -> ScoreSums:
@@ -112,10 +99,7 @@ def load_run_score(
     """
     folder = find_run(run, roots)
     summary = folder.read_summary()
-    specs = {
-        benchmark_spec.key: benchmark_spec
-        for benchmark_spec in map(mask_benchmark, folder.read_spec().benchmarks)
-    }
+    specs = {spec.key: spec for spec in map(mask_benchmark, folder.read_spec().benchmarks)}
     score = None if summary is None else summary.benchmarks.get(benchmark)
     return None if score is None or benchmark not in specs else (specs[benchmark], score)
 
@@ -192,13 +176,8 @@ class Kappa(Record, frozen=True):
 
 def compute_plain_rate(score: BenchmarkScore) -> Rate | None:
     """The share of cases solved in the metrics that count, None without a measured case."""
-    scored = [
-        metric_score for metric_score in score.metrics.values() if metric_score.weight is not None
-    ]
-    passed, samples = (
-        sum(metric_score.passed for metric_score in scored),
-        sum(metric_score.samples for metric_score in scored),
-    )
+    scored = [metric for metric in score.metrics.values() if metric.weight is not None]
+    passed, samples = sum(each.passed for each in scored), sum(each.samples for each in scored)
     if not samples or score.score is None:
         return None
     return Rate(passed, samples, wilson_interval(passed / samples, samples))
@@ -283,23 +262,12 @@ def find_best_kappa(pairs: Sequence[PairAgreement]) -> Kappa | None:
     """The pair of judges with the most answers in common that has a kappa, and the agreement that
     chance alone would give it; None where none has one."""
     kappas = [
-        Kappa(
-            agreement.first,
-            agreement.second,
-            agreement.n,
-            agreement.agreed,
-            _solve_chance(agreement.agreed, agreement.kappa),
-            agreement.kappa,
-        )
-        for agreement in pairs
-        if agreement.agreed is not None and agreement.kappa is not None and agreement.kappa < 1
+        # kappa = (agreed - chance) / (1 - chance), solved for chance
+        Kappa(a.first, a.second, a.n, a.agreed, (a.agreed - a.kappa) / (1 - a.kappa), a.kappa)
+        for a in pairs
+        if a.agreed is not None and a.kappa is not None and a.kappa < 1
     ]
     return max(kappas, key=lambda agreement: agreement.n, default=None)
-
-
-def _solve_chance(agreed: float, value: float) -> float:
-    """kappa = (agreed - chance) / (1 - chance), solved for chance."""
-    return (agreed - value) / (1 - value)
 
 
 # The panels of a board: how far their judges agree with each other, and with the engines.

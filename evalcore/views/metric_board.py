@@ -113,7 +113,7 @@ def metric_board(
     scored_rows = [
         row
         for row in list_board_rows(headers, board)
-        if _find_metric_line(row, benchmark, metric)[0] is not None
+        if metric_line(row.score(benchmark), metric)[0] is not None
     ]
     totals, levels = _sum_metric_cases(cases), _average_by_difficulty(cases)
     sets = {str(run): frozenset(ids) for run, ids in cases.groupby("run")["id"]}
@@ -130,10 +130,8 @@ def metric_board(
     }
     ranks = _rank_metric_cases(ranked, cases)
     records = [
-        _build_metric_record(
-            row, benchmark, metric, statuses[row.identity], ranks.get(row.identity)
-        )
-        for row in scored_rows
+        _build_metric_record(row, benchmark, metric, status, ranks.get(row.identity))
+        for row, status in zip(scored_rows, statuses.values(), strict=True)
     ]
     frame = pd.DataFrame(records, columns=[name for name in _COLUMNS if name not in totals])
     frame = frame.join(totals, on="run_id").join(levels, on="run_id")
@@ -159,14 +157,10 @@ def find_control_lines(
     """The metric's scores of the complete controls of LINES: the floors and the ceiling."""
     line_scores = {}
     for row in list_board_rows(headers, board):
-        name, (value, *_) = (
-            row.target_key.partition(":")[2],
-            _find_metric_line(row, benchmark, metric),
-        )
-        score = row.score(benchmark)
-        if not is_control(row.target_key) or name not in CONTROL_LINES or value is None:
-            continue
-        if score is not None and score.complete:
+        name, score = row.target_key.partition(":")[2], row.score(benchmark)
+        value = metric_line(score, metric)[0]
+        line = is_control(row.target_key) and name in CONTROL_LINES
+        if line and value is not None and score is not None and score.complete:
             line_scores[name] = value
     return line_scores
 
@@ -208,28 +202,15 @@ def evidence_shares(cases: pd.DataFrame) -> dict[str, float]:
     return {str(kind): float(share) for kind, share in shares.items()}
 
 
-def _find_metric_line(
-    row: Row, benchmark: str, metric: str
-) -> tuple[float | None, float | None, float | None, int]:
-    return metric_line(row.score(benchmark), metric)
-
-
 def _build_metric_record(
     row: Row, benchmark: str, metric: str, status: str, rank: RankRow | None
 ) -> dict[str, Any]:
-    score, low, high, _ = _find_metric_line(row, benchmark, metric)
+    score, low, high, _ = metric_line(row.score(benchmark), metric)
     run = row.runs[benchmark]
     return {
-        "identity": row.identity,
-        "target_key": row.target_key,
-        "kind": row.kind,
-        "status": status,
-        **build_rank_fields(rank),
-        "score": score,
-        "low": low,
-        "high": high,
-        "date": run.created_at,
-        "run_id": run.run_id,
+        **{"identity": row.identity, "target_key": row.target_key, "kind": row.kind},
+        **{"status": status, **build_rank_fields(rank), "score": score, "low": low, "high": high},
+        **{"date": run.created_at, "run_id": run.run_id},
     }
 
 

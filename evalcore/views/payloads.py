@@ -10,14 +10,14 @@ import pandas as pd
 
 from evalcore import catalog
 from evalcore.catalog import TargetKindCard
+from evalcore.plain_text import align_columns
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
 from evalcore.views import runs
-from evalcore.views.boards import Board, Column, compute_floors
+from evalcore.views.boards import Board, compute_floors
 from evalcore.views.ranking import SUITE, list_board_orders
 from evalcore.views.runs import RunRow
 
-# Boards, rankings, runs and cases as plain JSON data: the same numbers as the pages show.
 # What is unknown or was not run is None, never 0 and never NaN. Nothing here tells where a file
 # lies: reasons of broken runs and the options of a target are left out.
 
@@ -51,14 +51,13 @@ def board_data(headers: Sequence[RunHeader], board: Board) -> Data:
         "whole": board.has_all_members,
         "members": list(board.members),
         "orders": choices,
-        "columns": [_build_column_data(column) for column in board.columns.values()],
+        "columns": [
+            {name: getattr(column, name) for name in column.__struct_fields__}
+            | {"metrics": list(column.metrics)}
+            for column in board.columns.values()
+        ],
         "floors": {by: compute_floors(headers, board, "" if by == SUITE else by) for by in choices},
     }
-
-
-def _build_column_data(column: Column) -> Data:
-    values = {name: getattr(column, name) for name in column.__struct_fields__}
-    return values | {"metrics": list(column.metrics)}
 
 
 def ranking_data(frame: pd.DataFrame, board: Board) -> list[Data]:
@@ -82,14 +81,12 @@ def run_data(row: RunRow) -> Data:
 
 def case_data(cases: pd.DataFrame) -> list[Data]:
     """Cases of a run from a page of `queries.cases.case_page`, in the declared order."""
-    return [
-        {name: _to_case_count(name, to_json_value(record[name])) for name in _CASE}
-        for record in cases.to_dict("records")
+    rows = [
+        {name: to_json_value(record[name]) for name in _CASE} for record in cases.to_dict("records")
     ]
-
-
-def _to_case_count(name: str, value: Any) -> Any:
-    return int(value) if name in _COUNTS and value is not None else value
+    for row in rows:
+        row |= {name: int(row[name]) for name in _COUNTS if row[name] is not None}
+    return rows
 
 
 def to_json_value(value: Any) -> Any:
@@ -124,12 +121,7 @@ def as_text(table: Sequence[Row]) -> str:
     if not table:
         return "none"
     names = [name for name, value in table[0].items() if not isinstance(value, dict | list)]
-    cells = [names, *([str(row.get(name, "")) for name in names] for row in table)]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(names))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in cells
-    )
+    return align_columns([names, *([str(row.get(name, "")) for name in names] for row in table)])
 
 
 def _list_benchmarks(settings: Settings) -> list[Row]:

@@ -62,10 +62,8 @@ def build_ranking_frame(
     """The frame of `build_ranking` from the rows of the board and what its cases add to the
     scores."""
     by = order or list_board_orders(board)[0]
-    readable, partial = (
-        case_points.find_readable_scores(points),
-        case_points.find_partial_scores(points),
-    )
+    readable = case_points.find_readable_scores(points)
+    partial = case_points.find_partial_scores(points)
     statuses = {
         row.identity: find_row_status(row, board, by, readable, partial) for row in board_rows
     }
@@ -156,9 +154,7 @@ def _build_ranking_record(
     newest = max(runs.values(), key=lambda run: run.created_at)
     score, low, high = compute_row_score(row, board, by)
     return {
-        "identity": row.identity,
-        "target_key": row.target_key,
-        "kind": row.kind,
+        **{"identity": row.identity, "target_key": row.target_key, "kind": row.kind},
         "self_judged": any(run.benchmarks[key].self_judged for key, run in runs.items()),
         "status": status,
         **build_rank_fields(rank),
@@ -184,13 +180,9 @@ def _select_counted_runs(row: Row, board: Board, by: str) -> dict[str, RunHeader
 
 def build_rank_fields(rank: RankRow | None) -> dict[str, Any]:
     """The columns that say where a row stands, all None where it is not ranked."""
-    return {
-        "rank": rank and rank.rank,
-        "rank_low": rank and rank.low,
-        "rank_high": rank and rank.high,
-        "group": rank and rank.group,
-        "leader": rank and rank.leader,
-    }
+    names = {"rank": "rank", "rank_low": "low", "rank_high": "high"}
+    names |= {"group": "group", "leader": "leader"}
+    return {name: rank and getattr(rank, field) for name, field in names.items()}
 
 
 def compute_row_score(
@@ -313,16 +305,8 @@ _ASCENDING = {"name": True, "cost": True, "latency": True, "price": True, "param
 def list_sort_keys(board: Board) -> list[str]:
     """The codes of the orders a board's rows can stand in: by rank first, then what costs, when it
     was run, and the score in each part."""
-    return [
-        RANK_ORDER,
-        "name",
-        "cost",
-        "latency",
-        "price",
-        "parameters",
-        "date",
-        *list_board_parts(board),
-    ]
+    facts = ("name", "cost", "latency", "price", "parameters", "date")
+    return [RANK_ORDER, *facts, *list_board_parts(board)]
 
 
 def is_ascending(sort: str) -> bool:

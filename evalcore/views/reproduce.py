@@ -12,7 +12,6 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from evalcore.access.redaction import (
-    Redactor,
     build_redactor,
     is_path,
     mask_path,
@@ -20,12 +19,12 @@ from evalcore.access.redaction import (
     redact_paths,
     redact_spec,
 )
-from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.records import BenchmarkSpec, Record, RunSpec, TargetSpec
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder, find_run
 from evalcore.targets import registry
+from evalcore.views.boards import is_bundled
 
 # What a local model told of itself while a run loaded and asked it.
 
@@ -138,7 +137,11 @@ def build_recipe(settings: Settings, run: str, benchmark: str = "", metric: str 
     """
     folder = find_run(run, settings.run_roots)
     redactor = build_redactor(settings)
-    whole, weights = folder.read_spec(), _parse_command_weights(folder.read_spec().command)
+    whole = folder.read_spec()
+    # The spec holds what became of chosen weights, which in some benchmarks depends on the number
+    # of cases: the recorded command names them.
+    chosen = _WEIGHT.findall(whole.command)
+    weights = {(key, name): float(value) for key, name, value in chosen}
     redacted = redact_spec(whole, redactor)
     masked = mask_target(whole.target.key)
     if masked != whole.target.key:  # the hash is of no use to who fills in a path of their own
@@ -146,20 +149,19 @@ def build_recipe(settings: Settings, run: str, benchmark: str = "", metric: str 
         redacted = msgspec.structs.replace(redacted, target=bare)
     part = _narrow_spec(redacted, folder, benchmark, metric)
     imported = whole.origin == "imported"
-    flags = [] if imported else _build_flags(part, weights)
+    # Flags carry text, and the type of an option of the target belongs to its identity.
+    plain = all(isinstance(value, str) for value in part.target.options.values())
+    flags = _build_flags(part, weights) if plain else _build_config_flags(part)
+    prompts = {spec.key: spec.options.get(_PROMPT) for spec in part.benchmarks}
+    text = msgspec.json.format(msgspec.json.encode(redacted), indent=2).decode()
     return Recipe(
         run_id=run,
         imported=imported,
-        command=""
-        if imported
-        else _format_command(flags if _fits_command_line(part) else _build_config_flags(part)),
+        command="" if imported else _format_command(flags),
         config="" if imported else _build_config_yaml(part, weights),
         with_config="" if imported else _format_command(_build_config_flags(part)),
         keys=() if imported else _list_key_variables(whole, settings),
-        prompts={
-            _prompt_file(benchmark_spec.key): str(benchmark_spec.options[_PROMPT])
-            for benchmark_spec in _select_prompted(part)
-        },
+        prompts={_prompt_file(key): str(prompt) for key, prompt in prompts.items() if prompt},
         columns=tuple(_build_recipe_column(benchmark_spec) for benchmark_spec in part.benchmarks),
         versions=dict(sorted(whole.versions.items())),
         git_commit=whole.git_commit,
@@ -168,7 +170,7 @@ def build_recipe(settings: Settings, run: str, benchmark: str = "", metric: str 
         hardware=model_card(settings.run_roots, run),
         cases=sum(benchmark_spec.samples for benchmark_spec in part.benchmarks),
         named=_list_local_refs(redacted) != _list_local_refs(whole),
-        spec=_format_spec_json(redacted, redactor),
+        spec="\n".join(map(redactor.redact_line, text.splitlines())) + "\n",
     )
 
 
@@ -195,25 +197,16 @@ def _list_local_refs(spec: RunSpec) -> tuple[TargetSpec, list[str]]:
     return spec.target, [benchmark_spec.dataset for benchmark_spec in spec.benchmarks]
 
 
-def _fits_command_line(spec: RunSpec) -> bool:
-    """Whether flags can say all: they carry text, and the type of an option of the target belongs
-    to its identity."""
-    return all(isinstance(value, str) for value in spec.target.options.values())
-
-
 def _build_flags(spec: RunSpec, weights: Weights) -> list[str]:
     """The flags of a run, one string a flag with its value."""
     words = [_format_flag("target", spec.target.key)]
     words += [_format_flag("target-option", f"{k}={v}") for k, v in spec.target.options.items()]
-    words.append(
-        _format_flag("benchmarks", *(benchmark_spec.key for benchmark_spec in spec.benchmarks))
-    )
-    for benchmark_spec in spec.benchmarks:
-        options = _collect_options(benchmark_spec, weights)
-        words += [
-            _format_flag("option", f"{benchmark_spec.key}.{k}={_format_option(v)}")
-            for k, v in options.items()
-        ]
+    words.append(_format_flag("benchmarks", *(benchmark.key for benchmark in spec.benchmarks)))
+    words += [
+        _format_flag("option", f"{benchmark.key}.{name}={_format_option(value)}")
+        for benchmark in spec.benchmarks
+        for name, value in _collect_options(benchmark, weights).items()
+    ]
     words += [_format_flag("max-samples", spec.max_samples)] if spec.max_samples else []
     words += [_format_flag("judge", judge) for judge in spec.judges]
     return words + _build_extra_flags(spec)
@@ -250,8 +243,7 @@ def _build_config_yaml(spec: RunSpec, weights: Weights) -> str:
     import yaml
 
     overrides = {
-        benchmark_spec.key: _collect_options(benchmark_spec, weights)
-        for benchmark_spec in spec.benchmarks
+        benchmark.key: _collect_options(benchmark, weights) for benchmark in spec.benchmarks
     }
     fields: dict[str, Any] = {
         "target": spec.target.key,
@@ -265,30 +257,14 @@ def _build_config_yaml(spec: RunSpec, weights: Weights) -> str:
     return str(yaml.safe_dump(filled_fields, sort_keys=False, allow_unicode=True, width=100))
 
 
-def _parse_command_weights(command: str) -> Weights:
-    """The weights that were chosen, as the recorded command names them: the spec holds what became
-    of them, which in some benchmarks depends on the number of cases."""
-    return {(key, metric): float(value) for key, metric, value in _WEIGHT.findall(command)}
-
-
-def _collect_options(benchmark_spec: BenchmarkSpec, weights: Weights) -> dict[str, Any]:
+def _collect_options(spec: BenchmarkSpec, weights: Weights) -> dict[str, Any]:
     """All options of a benchmark by the names that a person may give, defaults included: a later
     version may have others. One that holds nothing cannot be given, and is left at its default."""
-    options = {
-        k: v for k, v in benchmark_spec.options.items() if k != _PROMPT and v not in _NOTHING
-    }
-    options |= {
-        f"weights.{metric}": w for (key, metric), w in weights.items() if key == benchmark_spec.key
-    }
-    options |= {
-        f"difficulty.{level}": weight for level, weight in benchmark_spec.difficulty_weights.items()
-    }
-    options |= (
-        {_PROMPT: _prompt_file(benchmark_spec.key)} if _PROMPT in benchmark_spec.options else {}
-    )
-    card = benchmark_cards().get(benchmark_spec.key)
-    bundled = card is not None and card.dataset == benchmark_spec.dataset
-    data_path = {} if bundled else {"data_path": benchmark_spec.dataset}
+    options = {k: v for k, v in spec.options.items() if k != _PROMPT and v not in _NOTHING}
+    options |= {f"weights.{name}": w for (key, name), w in weights.items() if key == spec.key}
+    options |= {f"difficulty.{level}": w for level, w in spec.difficulty_weights.items()}
+    options |= {_PROMPT: _prompt_file(spec.key)} if _PROMPT in spec.options else {}
+    data_path = {} if is_bundled(spec.key, spec.dataset) else {"data_path": spec.dataset}
     plain: dict[str, Any] = msgspec.to_builtins(options)
     return data_path | plain
 
@@ -300,29 +276,15 @@ def _format_option(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _select_prompted(spec: RunSpec) -> list[BenchmarkSpec]:
-    return [
-        benchmark_spec for benchmark_spec in spec.benchmarks if benchmark_spec.options.get(_PROMPT)
-    ]
-
-
 def _prompt_file(benchmark: str) -> str:
     return f"prompt-{benchmark}.txt"
 
 
-def _build_recipe_column(benchmark_spec: BenchmarkSpec) -> Column:
-    return Column(
-        benchmark=benchmark_spec.key,
-        key=benchmark_spec.column,
-        dataset=benchmark_spec.dataset,
-        dataset_hash=benchmark_spec.dataset_hash,
-        samples=benchmark_spec.samples,
-        full=benchmark_spec.full,
-        prompt_version=benchmark_spec.prompt_version,
-        scorer_version=benchmark_spec.scorer_version,
-        options={name: value for name, value in benchmark_spec.options.items() if name != _PROMPT},
-        judges=benchmark_spec.judges,
-    )
+def _build_recipe_column(spec: BenchmarkSpec) -> Column:
+    shared = set(Column.__struct_fields__) - {"benchmark", "key", "options"}
+    options = {name: value for name, value in spec.options.items() if name != _PROMPT}
+    fields = {name: getattr(spec, name) for name in shared}
+    return Column(benchmark=spec.key, key=spec.column, options=options, **fields)
 
 
 def _list_key_variables(spec: RunSpec, settings: Settings) -> tuple[str, ...]:
@@ -353,8 +315,3 @@ def _find_key_variables(key: str, options: dict[str, Any], settings: Settings) -
     address, variable = str(options.get("base_url", "")), str(options.get("api_key_env", ""))
     route = registry.resolve_route(key, settings, address, variable)
     return () if route.key_optional else (route.endpoint.api_key_env,)
-
-
-def _format_spec_json(redacted: RunSpec, redactor: Redactor) -> str:
-    text = msgspec.json.format(msgspec.json.encode(redacted), indent=2).decode()
-    return "\n".join(map(redactor.redact_line, text.splitlines())) + "\n"

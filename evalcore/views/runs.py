@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -295,15 +296,14 @@ def _build_spec_row(spec: RunSpec, own: bool) -> RunRow:
 
 
 def _with_summary(row: RunRow, summary: RunSummary) -> RunRow:
-    outcomes: dict[str, int] = {}
+    outcomes: Counter[str] = Counter()
     for benchmark in summary.benchmarks.values():
-        for outcome, count in benchmark.outcomes.items():
-            outcomes[outcome] = outcomes.get(outcome, 0) + count
+        outcomes.update(benchmark.outcomes)
     judged = sum(count for outcome, count in outcomes.items() if outcome != MISSING)
     totals = summary.totals
     return msgspec.structs.replace(
         row,
-        outcomes=outcomes,
+        outcomes=dict(outcomes),
         generated=judged,
         scored=judged,
         errors=summary.errors,
@@ -315,11 +315,7 @@ def _with_summary(row: RunRow, summary: RunSummary) -> RunRow:
         cost_sources=totals.cost_sources,
         scores={key: benchmark.score for key, benchmark in summary.benchmarks.items()},
         levels=tuple(
-            {
-                benchmark.level
-                for benchmark in summary.benchmarks.values()
-                if benchmark.level is not None
-            }
+            {each.level for each in summary.benchmarks.values() if each.level is not None}
         ),
         complete=summary.is_complete,
     )
@@ -335,19 +331,14 @@ def _with_progress(row: RunRow, progress: Progress, *, live: bool) -> RunRow:
     return msgspec.structs.replace(
         row,
         total=progress.total or row.total,
-        generated=progress.generated,
-        scored=progress.scored,
-        outcomes=progress.outcomes,
-        errors=progress.errors,
-        in_flight=progress.in_flight,
-        limit=progress.limit,
-        requests=progress.requests,
-        rate=progress.rate,
-        eta=progress.eta,
-        input_tokens=progress.input_tokens,
-        output_tokens=progress.output_tokens,
-        cost=progress.cost,
+        **{name: getattr(progress, name) for name in _LIVE_FIELDS},
     )
+
+
+_LIVE_FIELDS = (
+    *("generated", "scored", "outcomes", "errors", "in_flight", "limit", "requests", "rate"),
+    *("eta", "input_tokens", "output_tokens", "cost"),
+)
 
 
 # What readers of a public board are not told: where files lie on the machine that serves it.
@@ -357,13 +348,9 @@ def _with_progress(row: RunRow, progress: Progress, *, live: bool) -> RunRow:
 
 def redact_run_row(row: RunRow) -> RunRow:
     """A run as anybody may see it."""
-    return msgspec.structs.replace(
-        row,
-        problem=redact_paths(row.problem),
-        message=redact_paths(row.message),
-        command=redact_paths(row.command),
-        note=redact_paths(row.note),
-    )
+    texts = ("problem", "message", "command", "note")
+    redacted = {name: redact_paths(getattr(row, name)) for name in texts}
+    return msgspec.structs.replace(row, **redacted)
 
 
 def redact_case(view: CaseView) -> CaseView:

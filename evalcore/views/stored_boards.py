@@ -10,13 +10,11 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from evalcore.errors import EvalboardError
 from evalcore.records import to_json
 from evalcore.settings import Settings
 from evalcore.store.cache import HeaderSnapshot, SingleFlightCache, memoize_on_snapshot
 from evalcore.store.headers import RunHeader
 from evalcore.store.index import headers_signature, load_headers
-from evalcore.store.run_folder import RunFolder, find_run
 from evalcore.views import case_points
 from evalcore.views.boards import Board, Row, list_board_rows, list_boards, list_suites
 from evalcore.views.case_points import ensure_case_tables
@@ -150,22 +148,10 @@ def board_metric(settings: Settings, board: Board, benchmark: str, metric: str) 
     metric_runs = [
         row.runs[benchmark] for row in list_board_rows(run_headers, board) if benchmark in row.runs
     ]
-    paths = ensure_case_tables(
-        _find_existing_folders(settings, sorted({run.run_id for run in metric_runs}))
-    )
+    folders = case_points.find_case_folders(settings, {run.run_id for run in metric_runs})
+    paths = ensure_case_tables(list(folders.values()))
     case_data = metric_cases(paths, benchmark, metric)
     return metric_view(run_headers, board, benchmark, metric, case_data)
-
-
-def _find_existing_folders(settings: Settings, runs: list[str]) -> list[RunFolder]:
-    """The folders of those runs that still exist: one may be deleted at any moment."""
-    folders = []
-    for run in runs:
-        try:
-            folders.append(find_run(run, settings.run_roots))
-        except EvalboardError:
-            continue
-    return folders
 
 
 # A board as it stood: the runs of a range of months, of which a row takes the newest.
@@ -240,18 +226,16 @@ def build_score_trend(
 
 def _is_complete_run(run: RunHeader, board: Board, benchmark: str) -> bool:
     score = run.benchmarks.get(benchmark)
-    same = score is not None and score.column == board.columns[benchmark].key
-    return same and score is not None and score.complete
+    column = board.columns[benchmark].key
+    return score is not None and score.column == column and score.complete
 
 
 def _build_trend_record(
     run: RunHeader, own: dict[str, RunHeader], board: Board, order: str
 ) -> dict[str, Any] | None:
     row = Row(identity=run.identity, target_key=run.target_key, runs=own)
-    if (
-        find_row_status(row, board, order, {(key, header.run_id) for key, header in own.items()})
-        != "ranked"
-    ):
+    readable = {(key, header.run_id) for key, header in own.items()}
+    if find_row_status(row, board, order, readable) != "ranked":
         return None
     score, low, high = compute_row_score(row, board, order)
     values = (run.identity, run.created_at, score, low, high, run.run_id)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 import pandas as pd
 
 from evalcore.catalog import GroupCard, benchmark_cards
@@ -99,15 +100,11 @@ def _find_missing_parts(
     """The groups below it without a score, else its metrics without a case."""
     members = groups[name].members if name in groups else ()
     gaps = (member for member in members if not _is_measured(member, score))
-    return tuple(
-        part
-        for gap in gaps
-        for part in (
-            _find_missing_parts(gap, score, groups)
-            if gap in groups and not groups[gap].listed
-            else (gap,)
-        )
-    )
+    missing: list[str] = []
+    for gap in gaps:
+        unlisted = gap in groups and not groups[gap].listed
+        missing += _find_missing_parts(gap, score, groups) if unlisted else [gap]
+    return tuple(missing)
 
 
 def _is_measured(name: str, score: BenchmarkScore) -> bool:
@@ -121,7 +118,8 @@ def build_alternate_scores(views: Mapping[str, float], score: float | None) -> p
 
     Empty where there are fewer than two, or nothing was measured.
     """
-    names = sorted(views, key=lambda name: (_view_position(name), name))
+    positions = {name: number for number, name in enumerate(_READINGS)}
+    names = sorted(views, key=lambda name: (positions.get(name, len(positions)), name))
     return pd.DataFrame(
         [
             {"view": name, "score": views[name], "difference": views[name] - score}
@@ -130,10 +128,6 @@ def build_alternate_scores(views: Mapping[str, float], score: float | None) -> p
         ],
         columns=["view", "score", "difference"],
     )
-
-
-def _view_position(view: str) -> int:
-    return _READINGS.index(view) if view in _READINGS else len(_READINGS)
 
 
 def lost_to_format(views: Mapping[str, float]) -> float | None:
@@ -147,14 +141,7 @@ def lost_to_format(views: Mapping[str, float]) -> float | None:
 # What others published of a run beside what its cases give: claims, levels and flags.
 
 PUBLISHED_SCORE_COLUMNS = [
-    "benchmark",
-    "level",
-    "claimed",
-    "recomputed",
-    "own",
-    "reading",
-    "judges",
-    "graded_at",
+    *("benchmark", "level", "claimed", "recomputed", "own", "reading", "judges", "graded_at"),
 ]
 PUBLISHED_FLAG_COLUMNS = ["benchmark", "metric", "kind", "detail"]
 
@@ -169,39 +156,22 @@ def load_published(roots: Iterable[Path], run: str) -> Published | None:
 
 def build_published_scores(publication: Published) -> pd.DataFrame:
     """One row per benchmark with the columns SCORES; scores are 0 to 100, None without cases."""
-    return pd.DataFrame(
-        [
-            {
-                "benchmark": benchmark,
-                "level": score.level,
-                "claimed": score.claimed,
-                "recomputed": score.recomputed,
-                "own": score.own,
-                "reading": score.reading,
-                "judges": ", ".join(score.judges),
-                "graded_at": score.graded_at[:10],
-            }
-            for benchmark, score in publication.scores.items()
-        ],
-        columns=PUBLISHED_SCORE_COLUMNS,
-    )
+    records = [
+        {**msgspec.structs.asdict(score), "benchmark": benchmark, "judges": ", ".join(score.judges)}
+        for benchmark, score in publication.scores.items()
+    ]
+    frame = pd.DataFrame(records, columns=PUBLISHED_SCORE_COLUMNS)
+    return frame.assign(graded_at=frame["graded_at"].str[:10])
 
 
 def build_published_flags(publication: Published) -> pd.DataFrame:
     """One row per flag with the columns FLAGS."""
-    return pd.DataFrame(
-        [
-            {
-                "benchmark": benchmark,
-                "metric": flag.metric,
-                "kind": flag.kind,
-                "detail": flag.detail,
-            }
-            for benchmark, score in publication.scores.items()
-            for flag in score.flags
-        ],
-        columns=PUBLISHED_FLAG_COLUMNS,
-    )
+    records = [
+        (benchmark, flag.metric, flag.kind, flag.detail)
+        for benchmark, score in publication.scores.items()
+        for flag in score.flags
+    ]
+    return pd.DataFrame(records, columns=PUBLISHED_FLAG_COLUMNS)
 
 
 # Why the answers of a run failed, and what they did where no call was right: counts per run.

@@ -30,23 +30,13 @@ def metric_scores(
     board_rows = list_board_rows(headers, board)
     best, floor = find_score_extremes(headers, board)
     own = next((row.score(benchmark) for row in board_rows if row.identity == identity), None)
+    columns = ["metric", "weight", "score", "low", "high", "samples", "best", "floor"]
     records = []
     for card in board.columns[benchmark].card.metrics:
-        score, low, high, samples = metric_line(own, card.key)
         key = f"{benchmark}/{card.key}"
-        records.append(
-            {
-                "metric": card.key,
-                "weight": card.weight,
-                "score": score,
-                "low": low,
-                "high": high,
-                "samples": samples,
-                "best": best.get(key),
-                "floor": floor.get(key),
-            }
-        )
-    return pd.DataFrame(records)
+        line = metric_line(own, card.key)
+        records.append((card.key, card.weight, *line, best.get(key), floor.get(key)))
+    return pd.DataFrame(records, columns=columns)
 
 
 def find_score_extremes(
@@ -175,23 +165,14 @@ def find_best_other(
 def benchmark_frame(row: Row, board: Board) -> pd.DataFrame:
     """Per benchmark of the board: benchmark, score, low, high, answered, coverage (0 to 1),
     samples, complete, run_id; a benchmark that was not run has None."""
+    parts = ["score", "low", "high", "answered", "coverage", "samples"]
     records = []
     for benchmark in board.columns:
         score, run = row.score(benchmark), row.runs.get(benchmark)
-        records.append(
-            {
-                "benchmark": benchmark,
-                "score": None if score is None else score.score,
-                "low": None if score is None else score.low,
-                "high": None if score is None else score.high,
-                "answered": None if score is None else score.answered,
-                "coverage": None if score is None else score.coverage,
-                "samples": None if score is None else score.samples,
-                "complete": score is not None and score.complete,
-                "run_id": None if run is None else run.run_id,
-            }
-        )
-    return pd.DataFrame(records)
+        values = [None if score is None else getattr(score, name) for name in parts]
+        complete = score is not None and score.complete
+        records.append((benchmark, *values, complete, run and run.run_id))
+    return pd.DataFrame(records, columns=["benchmark", *parts, "complete", "run_id"])
 
 
 def build_target_radar(headers: Sequence[RunHeader], board: Board, identity: str) -> pd.DataFrame:
@@ -235,34 +216,17 @@ def build_run_history(runs: Iterable[RunHeader], board: Board | None = None) -> 
     for run in runs:
         for benchmark, score in run.benchmarks.items():
             column = None if board is None else board.columns.get(benchmark)
-            records.append(
-                {
-                    "date": run.created_at,
-                    "benchmark": benchmark,
-                    "label": score.label,
-                    "dataset": score.dataset,
-                    "samples": score.samples,
-                    "full": score.full,
-                    "score": score.score,
-                    "low": score.low,
-                    "high": score.high,
-                    "coverage": score.coverage,
-                    "complete": score.complete,
-                    "on_board": column is not None and column.key == score.column,
-                    "run_id": run.run_id,
-                    "state": run.state,
-                    "note": run.note,
-                    "cost": run.totals.cost,
-                }
-            )
-    frame = pd.DataFrame(records, columns=_HISTORY)
+            on_board = column is not None and column.key == score.column
+            parts = (getattr(score, name) for name in _SCORE_FIELDS)
+            here = (on_board, run.run_id, run.state, run.note, run.totals.cost)
+            records.append((run.created_at, benchmark, *parts, *here))
+    names = ["date", "benchmark", *_SCORE_FIELDS, "on_board", "run_id", "state", "note", "cost"]
+    frame = pd.DataFrame(records, columns=names)
     frame["date"] = pd.to_datetime(frame["date"], utc=True, format="ISO8601")
     return frame.sort_values("date", ignore_index=True)
 
 
-_HISTORY = [
-    "date",
-    "benchmark",
+_SCORE_FIELDS = [
     "label",
     "dataset",
     "samples",
@@ -272,11 +236,6 @@ _HISTORY = [
     "high",
     "coverage",
     "complete",
-    "on_board",
-    "run_id",
-    "state",
-    "note",
-    "cost",
 ]
 
 

@@ -79,16 +79,13 @@ def parse_parameters(pairs: QueryPairs, parameters: Iterable[Parameter]) -> dict
         if len(value) > LONGEST:
             raise bad_parameter(name, f"longer than {LONGEST} characters")
         texts_by_name.setdefault(name, []).append(value)
-    return {
-        name: _parse_parameter(parameter, texts_by_name.get(name, []))
-        for name, parameter in declared.items()
-    }
-
-
-def _parse_parameter(parameter: Parameter, texts: list[str]) -> Any:
-    if parameter.required and not any(texts):
-        raise bad_parameter(parameter.name, f"is missing: {parameter.about}")
-    return _READERS[parameter.kind](parameter, texts)
+    values = {}
+    for name, parameter in declared.items():
+        texts = texts_by_name.get(name, [])
+        if parameter.required and not any(texts):
+            raise bad_parameter(name, f"is missing: {parameter.about}")
+        values[name] = _READERS[parameter.kind](parameter, texts)
+    return values
 
 
 def _parse_text_param(parameter: Parameter, texts: list[str]) -> str:
@@ -110,18 +107,10 @@ def _parse_list_param(parameter: Parameter, texts: list[str]) -> tuple[str, ...]
     return tuple(_check_choice(parameter, value) for value in values)
 
 
-def _parse_integer_list(parameter: Parameter, texts: list[str]) -> tuple[int, ...]:
-    return tuple(
-        _parse_bounded_integer(parameter, text) for text in _parse_list_param(parameter, texts)
-    )
-
-
 def _parse_bounded_integer(parameter: Parameter, text: str) -> int:
-    bounds = f"a whole number from {parameter.minimum} to {parameter.maximum}"
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise bad_parameter(parameter.name, f"must be {bounds}")
-    number = int(text)
-    if not parameter.minimum <= number <= parameter.maximum:
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
+    if number < 0 or not parameter.minimum <= number <= parameter.maximum:
+        bounds = f"a whole number from {parameter.minimum} to {parameter.maximum}"
         raise bad_parameter(parameter.name, f"must be {bounds}")
     return number
 
@@ -136,7 +125,9 @@ _READERS: dict[str, Callable[[Parameter, list[str]], Any]] = {
     "text": _parse_text_param,
     "integer": _parse_integer_param,
     "list": _parse_list_param,
-    "numbers": _parse_integer_list,
+    "numbers": lambda parameter, texts: tuple(
+        _parse_bounded_integer(parameter, text) for text in _parse_list_param(parameter, texts)
+    ),
     "target": lambda parameter, texts: mask_target(_parse_text_param(parameter, texts)),
 }
 
@@ -218,7 +209,8 @@ def _build_response(
             if_none_match, tag := _compute_etag(resource, params, state)
         ):
             return Response(status_code=304, headers=headers | {"ETag": tag})
-        body = _encode_content(resource.content(settings, params))
+        content = resource.content(settings, params)
+        body = content if isinstance(content, bytes) else to_json(content, ordered=False)
         if sign is None:
             tag = _compute_etag(resource, params, hashlib.sha256(body).hexdigest())
             if matches_etag(if_none_match, tag):
@@ -226,10 +218,6 @@ def _build_response(
         if sign is None or sign(settings, params) == state:
             return Response(body, media_type=resource.media, headers=headers | {"ETag": tag})
     return Response(body, media_type=resource.media, headers={"Cache-Control": "no-store"})
-
-
-def _encode_content(content: Any) -> bytes:
-    return content if isinstance(content, bytes) else to_json(content, ordered=False)
 
 
 def _compute_etag(resource: Resource, params: ParamValues, state: str) -> str:
@@ -287,11 +275,8 @@ def build_api_page(
     following: Sequence[Any] | None,
 ) -> dict[str, Any]:
     """A page of a list; `following` is the place of its last item, None after the last page."""
-    more = (
-        None
-        if following is None
-        else build_address(path, params, cursor=encode_cursor([*following]))
-    )
+    cursor = "" if following is None else encode_cursor([*following])
+    more = build_address(path, params, cursor=cursor) if cursor else None
     return {"items": items, "total": total, "next": more}
 
 

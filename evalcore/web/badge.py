@@ -110,14 +110,10 @@ def _estimate_text_width(text: str) -> int:
     return 14 + round(sum(6.6 if ord(sign) < _WIDE else 11.5 for sign in text))
 
 
-def _render_badge(settings: Settings, params: ParamValues) -> bytes:
-    return render_badge_svg(build_badge(settings, params)).encode()
-
-
 BADGE = Resource(
     path="/api/v1/badge.svg",
     about="A badge with score, 95 % interval and rank of a target; grey where it is not known.",
-    content=_render_badge,
+    content=lambda settings, params: render_badge_svg(build_badge(settings, params)).encode(),
     signature=compute_boards_signature,
     parameters=(
         Parameter(

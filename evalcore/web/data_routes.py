@@ -164,10 +164,6 @@ def _find_run_folder(settings: Settings, params: ParamValues) -> RunFolder:
         raise ApiError(404, "no_run", "run: no such run; /api/v1/runs lists them", "run") from None
 
 
-def _compute_run_signature(settings: Settings, params: ParamValues) -> str:
-    return _find_run_folder(settings, params).signature()
-
-
 def _build_cases_page(settings: Settings, params: ParamValues) -> Any:
     _find_run_folder(settings, params)
     where = CaseFilter(**{name: params[name] for name in _FILTERS}, text=params["q"])
@@ -206,7 +202,7 @@ CASES = Resource(
     path="/api/v1/cases",
     about="The cases of one run in their declared order, each with its outcome and its measures.",
     content=_build_cases_page,
-    signature=_compute_run_signature,
+    signature=lambda settings, params: _find_run_folder(settings, params).signature(),
     parameters=(
         Parameter("run", "the id of a run", required=True),
         Parameter("benchmark", "keys of benchmarks", kind="list"),

@@ -19,99 +19,33 @@ from evalcore.web.badge import BADGE
 from evalcore.web.data_routes import BOARDS, CASES, RANKING, RUNS
 from evalcore.web.share import PREVIEW
 
-# What the items of the API hold, for its description: field -> JSON type.
-# A `?` behind a type says that the field is null where it is unknown or was not run.
-
+#: What the items of the API hold: field, and its JSON type unless that is a string. A `?` says that
+#: the field is null where it is unknown or was not run.
+_ITEMS = {
+    "Board": """key suite published:boolean whole:boolean members:array orders:array columns:array
+        floors:object""",
+    "Row": """identity target_key kind status rank:integer? rank_low:integer? rank_high:integer?
+        group:integer? leader:string? score:number? low:number? high:number? coverage:number
+        scores:object metrics:object passed:integer measured:integer errors:integer cost:number?
+        input_tokens:number? output_tokens:number? latency:number? date:string? run_id
+        self_judged:boolean""",
+    "Run": """run_id state target target_key benchmarks:array created_at origin epochs:integer note
+        total:integer generated:integer scored:integer fraction:number outcomes:object
+        errors:object complete:boolean scores:object requests:integer rate:number eta:number?
+        wall:number? input_tokens:integer? output_tokens:integer? cost:number?
+        cost_sources:array""",
+    "Case": """benchmark metric id epoch:integer difficulty:integer case_weight:number?
+        weight:number? dialect:string? outcome score:number? evidence_kind:string? reason:string?
+        cause:string? error_type:string? note:string? extraction:string? finish_reason:string?
+        latency:number? input_tokens:integer? output_tokens:integer? cost:number?
+        attempts:integer? cached:boolean?""",
+}
 ITEMS: dict[str, dict[str, str]] = {
-    "Board": {
-        "key": "string",
-        "suite": "string",
-        "published": "boolean",
-        "whole": "boolean",
-        "members": "array",
-        "orders": "array",
-        "columns": "array",
-        "floors": "object",
-    },
-    "Row": {
-        "identity": "string",
-        "target_key": "string",
-        "kind": "string",
-        "status": "string",
-        "rank": "integer?",
-        "rank_low": "integer?",
-        "rank_high": "integer?",
-        "group": "integer?",
-        "leader": "string?",
-        "score": "number?",
-        "low": "number?",
-        "high": "number?",
-        "coverage": "number",
-        "scores": "object",
-        "metrics": "object",
-        "passed": "integer",
-        "measured": "integer",
-        "errors": "integer",
-        "cost": "number?",
-        "input_tokens": "number?",
-        "output_tokens": "number?",
-        "latency": "number?",
-        "date": "string?",
-        "run_id": "string",
-        "self_judged": "boolean",
-    },
-    "Run": {
-        "run_id": "string",
-        "state": "string",
-        "target": "string",
-        "target_key": "string",
-        "benchmarks": "array",
-        "created_at": "string",
-        "origin": "string",
-        "epochs": "integer",
-        "note": "string",
-        "total": "integer",
-        "generated": "integer",
-        "scored": "integer",
-        "fraction": "number",
-        "outcomes": "object",
-        "errors": "object",
-        "complete": "boolean",
-        "scores": "object",
-        "requests": "integer",
-        "rate": "number",
-        "eta": "number?",
-        "wall": "number?",
-        "input_tokens": "integer?",
-        "output_tokens": "integer?",
-        "cost": "number?",
-        "cost_sources": "array",
-    },
-    "Case": {
-        "benchmark": "string",
-        "metric": "string",
-        "id": "string",
-        "epoch": "integer",
-        "difficulty": "integer",
-        "case_weight": "number?",
-        "weight": "number?",
-        "dialect": "string?",
-        "outcome": "string",
-        "score": "number?",
-        "evidence_kind": "string?",
-        "reason": "string?",
-        "cause": "string?",
-        "error_type": "string?",
-        "note": "string?",
-        "extraction": "string?",
-        "finish_reason": "string?",
-        "latency": "number?",
-        "input_tokens": "integer?",
-        "output_tokens": "integer?",
-        "cost": "number?",
-        "attempts": "integer?",
-        "cached": "boolean?",
-    },
+    item: {
+        name: json_type or "string"
+        for name, _, json_type in (field.partition(":") for field in fields.split())
+    }
+    for item, fields in _ITEMS.items()
 }
 #: What a page of a resource holds beside items, total and next.
 EXTRA_FIELDS: dict[str, dict[str, Any]] = {
@@ -134,16 +68,12 @@ def build_schemas() -> dict[str, Any]:
 
 
 def item_schema(fields: dict[str, str]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "required": list(fields),
-        "properties": {name: _parse_json_type(json_type) for name, json_type in fields.items()},
+    types = {
+        name: [json_type[:-1], "null"] if json_type.endswith("?") else json_type
+        for name, json_type in fields.items()
     }
-
-
-def _parse_json_type(json_type: str) -> dict[str, Any]:
-    name = json_type.removesuffix("?")
-    return {"type": [name, "null"] if json_type.endswith("?") else name}
+    properties = {name: {"type": json_type} for name, json_type in types.items()}
+    return {"type": "object", "required": list(fields), "properties": properties}
 
 
 def page_schema(item: str) -> dict[str, Any]:
@@ -192,9 +122,9 @@ def build_api_document(resources: Iterable[Resource]) -> dict[str, Any]:
                 "NotModified": {"description": "The answer to the given ETag still holds."},
                 "Refused": {
                     "description": "Why there is no answer; `parameter` names what is at fault.",
-                    "content": _build_media_content(
-                        "application/json", {"$ref": "#/components/schemas/Error"}
-                    ),
+                    "content": {
+                        "application/json": {"schema": {"$ref": "#/components/schemas/Error"}}
+                    },
                 },
             },
         },
@@ -207,7 +137,7 @@ def _build_operation(resource: Resource) -> dict[str, Any]:
     good = {
         "description": resource.about,
         "headers": {"ETag": {"schema": {"type": "string"}}},
-        "content": _build_media_content(resource.media, schema),
+        "content": {resource.media: {"schema": schema}},
     }
     others = {
         code: {"$ref": f"#/components/responses/{response}"} for code, response in _KEYS.items()
@@ -218,10 +148,6 @@ def _build_operation(resource: Resource) -> dict[str, Any]:
         "parameters": [_build_parameter(parameter) for parameter in resource.parameters],
         "responses": {"200": good, **others},
     }
-
-
-def _build_media_content(media: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {media: {"schema": schema}}
 
 
 def _build_parameter(parameter: Parameter) -> dict[str, Any]:
@@ -257,8 +183,6 @@ def build_openapi_resource(others: tuple[Resource, ...]) -> Resource:
         cache="max-age=300",
     )
 
-
-# Every resource of the API by its path, and the one function that answers for them all.
 
 _log = logging.getLogger(__name__)
 _DESCRIBED = (BOARDS, RANKING, RUNS, CASES, BADGE, PREVIEW)

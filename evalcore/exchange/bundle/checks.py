@@ -15,14 +15,11 @@ import msgspec
 from evalcore.benchmarks.base import Benchmark, DatasetSource
 from evalcore.benchmarks.case_file import MAX_CASE_WEIGHT
 from evalcore.errors import UsageError
-from evalcore.exchange.bundle.contents import BundleContents
-from evalcore.records import MEASURED, BenchmarkSpec, Record, RunSpec, Sample
+from evalcore.exchange.bundle.contents import BundleContents, refuse_errors
+from evalcore.records import MEASURED, BenchmarkSpec, Record, Sample
 from evalcore.runner.plan import dataset_hash
 from evalcore.settings import Settings
 from evalcore.views.cases import is_gated
-
-# Whether the files of a bundle fit each other: every refusal that needs no scoring.
-# Nothing here says that an answer is right; `rescored` does.
 
 _RUN_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,79}")
 _TARGET = re.compile(r"[a-z][a-z0-9_]{0,30}:\S.{0,199}")
@@ -35,13 +32,11 @@ EpochKey = tuple[str, str, int]  # benchmark, key, epoch
 
 def check_bundle(contents: BundleContents, benchmarks: Mapping[str, Benchmark]) -> None:
     """Raises UsageError with the first reason why this cannot be the whole of one run."""
-    try:
+    with refuse_errors(contents.source):
         for step in (_check_spec, _check_claim, _check_samples, _check_hashes):
             step(contents)
         _check_episodes(contents, benchmarks)
         _check_verdicts(contents)
-    except UsageError as error:
-        raise UsageError(f"{contents.source}: refused: {error}") from None
 
 
 def is_bare(sample: Sample) -> bool:
@@ -64,10 +59,6 @@ def _check_spec(contents: BundleContents) -> None:
         ),
     }
     _raise_first_problem(problems)
-    _check_date(spec)
-
-
-def _check_date(spec: RunSpec) -> None:
     try:
         created = datetime.fromisoformat(spec.created_at)
     except ValueError:
@@ -99,9 +90,8 @@ def _check_samples(contents: BundleContents) -> None:
             raise UsageError(
                 f"samples.jsonl does not hold the {entry.samples} samples of {entry.key}"
             )
-    _raise_first_problem(
-        {"samples.jsonl holds samples of a benchmark that is not in the run": bool(counts)}
-    )
+    if counts:
+        raise UsageError("samples.jsonl holds samples of a benchmark that is not in the run")
     _check_unique(
         "samples.jsonl", ((line.benchmark, line.sample.key, 0) for line in contents.samples)
     )
@@ -110,11 +100,9 @@ def _check_samples(contents: BundleContents) -> None:
     )
     if any(not text or len(text) > _LONGEST_NAME or not text.isprintable() for text in identifiers):
         raise UsageError("samples.jsonl holds a sample whose metric or id is no name")
-    wrong = [
-        entry.sample.key for entry in contents.samples if entry.sample.difficulty not in (1, 2, 3)
-    ]
-    if wrong:
-        raise UsageError(f"samples.jsonl: difficulty of {wrong[0]} is not 1 to 3")
+    for line in contents.samples:
+        if line.sample.difficulty not in (1, 2, 3):
+            raise UsageError(f"samples.jsonl: difficulty of {line.sample.key} is not 1 to 3")
     weights = [(entry.sample.key, entry.sample.weight) for entry in contents.samples]
     weights += [
         (f"difficulty {level}", weight)
@@ -138,8 +126,7 @@ def _check_hashes(contents: BundleContents) -> None:
         if not bare and dataset_hash(samples) != benchmark_spec.dataset_hash:
             raise UsageError(
                 f"the samples of {benchmark_spec.key} are not those of the data set that the "
-                "run declares: "
-                "their hash differs"
+                "run declares: their hash differs"
             )
 
 
@@ -186,13 +173,9 @@ def _check_complete(
 
 
 def _check_unique(file: str, epoch_keys: Iterable[EpochKey]) -> None:
-    seen: set[EpochKey] = set()
-    for epoch_key in epoch_keys:
-        if epoch_key in seen:
-            raise UsageError(
-                f"{file}: {epoch_key[0]} {epoch_key[1]}, epoch {epoch_key[2]}, stands there twice"
-            )
-        seen.add(epoch_key)
+    for (benchmark, key, epoch), count in Counter(epoch_keys).items():
+        if count > 1:
+            raise UsageError(f"{file}: {benchmark} {key}, epoch {epoch}, stands there twice")
 
 
 def select_benchmark_samples(contents: BundleContents, spec: BenchmarkSpec) -> list[Sample]:
@@ -250,19 +233,15 @@ def match_local_cases(
 ) -> MatchedCases:
     """Compare with the data set `dataset`, else with the one of the name that the bundle says, else
     with the bundled one. Raises UsageError where a `dataset` was given and cannot be read."""
-    best_match = MatchedCases(
-        tuple(map(_strip_sample_meta, samples)), frozenset(), frozenset(), covers_dataset=False
-    )
+    candidates = [
+        MatchedCases(
+            tuple(map(_strip_sample_meta, samples)), frozenset(), frozenset(), covers_dataset=False
+        )
+    ]
     for path, local_samples in _load_candidate_datasets(benchmark, spec, settings, dataset):
-        candidate = _compare_samples(
-            samples, local_samples, _find_runnable_keys(benchmark, local_samples), path
-        )
-        best_match = max(
-            best_match,
-            candidate,
-            key=lambda cases: (len(cases.matching_keys), len(cases.differing)),
-        )
-    return best_match
+        runnable = _find_runnable_keys(benchmark, local_samples)
+        candidates.append(_compare_samples(samples, local_samples, runnable, path))
+    return max(candidates, key=lambda cases: (len(cases.matching_keys), len(cases.differing)))
 
 
 def _load_candidate_datasets(

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from evalcore.errors import IntakeError, UsageError
+from evalcore.errors import IndexFileError, IntakeError, UsageError
 from evalcore.intake.files import ArchiveLimits, unpack_zip
 from evalcore.intake.json_text import check_depth, parse_json
 from evalcore.records import Record, RunSpec, RunSummary, from_json
 from evalcore.store.run_folder import StoredEpisode, StoredSample, StoredVerdict
 
-# What a bundle is: a zip of a few named files, and a manifest that vouches for each of them.
 # `spec.json`, `summary.json`, and `card.json` where there is one, are as in a run folder;
 # `samples.jsonl`, `generations.jsonl` and `verdicts.jsonl` hold one line per sample, per
 # generation and epoch, and per sample and epoch, each exactly once.
@@ -64,6 +64,15 @@ _LIMITS = ArchiveLimits(total_bytes=LARGEST, members=8, ratio=2000)
 _MANIFEST_LARGEST = 1 << 16
 
 
+@contextmanager
+def refuse_errors(source: str) -> Iterator[None]:
+    """Say of an error that it is why the bundle is refused."""
+    try:
+        yield
+    except (IndexFileError, UsageError) as error:
+        raise UsageError(f"{source}: refused: {error}") from None
+
+
 def read_bundle(bundle: Path, scratch: Path) -> BundleContents:
     """The decoded files of a bundle, unpacked below `scratch`.
 
@@ -79,8 +88,8 @@ def read_bundle(bundle: Path, scratch: Path) -> BundleContents:
     return BundleContents(
         source=str(bundle),
         manifest=manifest,
-        spec=_decode_member(bundle, SPEC, files, RunSpec),
-        summary=_decode_member(bundle, SUMMARY, files, RunSummary),
+        spec=_decode_record(bundle, SPEC, files[SPEC], RunSpec),
+        summary=_decode_record(bundle, SUMMARY, files[SUMMARY], RunSummary),
         samples=_decode_record_lines(bundle, SAMPLES, files, StoredSample),
         episodes=_decode_record_lines(bundle, GENERATIONS, files, StoredEpisode),
         verdicts=_decode_record_lines(bundle, VERDICTS, files, StoredVerdict),
@@ -118,10 +127,6 @@ def _check_files(bundle: Path, manifest: BundleManifest, files: Mapping[str, byt
             raise UsageError(
                 f"{bundle}: {name} is not what the manifest vouches for: its sha256 differs"
             )
-
-
-def _decode_member(bundle: Path, name: str, files: Mapping[str, bytes], kind: type[R]) -> R:
-    return _decode_record(bundle, name, files[name], kind)
 
 
 def _decode_record(bundle: Path, location: str, data: bytes, kind: type[R]) -> R:

@@ -26,7 +26,7 @@ from evalcore.access.redaction import (
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle import contents
 from evalcore.exchange.bundle.contents import BundleManifest
-from evalcore.records import Episode, Failure, Record, RunSpec, RunSummary, Verdict, to_json
+from evalcore.records import Episode, Record, RunSpec, RunSummary, Verdict, to_json
 from evalcore.runner.plan import create_benchmark
 from evalcore.runner.summary import latest_episodes, latest_verdicts
 from evalcore.settings import Settings
@@ -80,7 +80,11 @@ def export_bundle(folder: RunFolder, out: Path, settings: Settings) -> BundleExp
             Redactor(keys=censored.keys, folders=()),  # cases are what their hash says they are
         ),
         contents.GENERATIONS: _encode_censored_lines(
-            _redact_episodes(journals, censored), censored
+            (
+                StoredEpisode(line.benchmark, _redact_failure(line.episode, censored))
+                for line in journals.episodes
+            ),
+            censored,
         ),
         contents.VERDICTS: _encode_censored_lines(_redact_verdicts(journals, censored), censored),
     }
@@ -170,20 +174,13 @@ def _strip_gated_text(journals: _Journals, gated: frozenset[tuple[str, str]]) ->
     )
 
 
-def _redact_episodes(journals: _Journals, censored: Redactor) -> Iterator[StoredEpisode]:
-    """A failure is told by others' programs, which may name anything."""
-    for line in journals.episodes:
-        yield StoredEpisode(line.benchmark, _redact_failure(line.episode, censored))
-
-
 def _redact_failure(episode: Episode, censored: Redactor) -> Episode:
-    failure: Failure | None = episode.failure
-    if failure is None:
+    """A failure is told by others' programs, which may name anything."""
+    if episode.failure is None:
         return episode
-    return msgspec.structs.replace(
-        episode,
-        failure=msgspec.structs.replace(failure, message=censored.redact_text(failure.message)),
-    )
+    message = censored.redact_text(episode.failure.message)
+    failure = msgspec.structs.replace(episode.failure, message=message)
+    return msgspec.structs.replace(episode, failure=failure)
 
 
 def _redact_verdicts(journals: _Journals, censored: Redactor) -> Iterator[StoredVerdict]:

@@ -11,9 +11,9 @@ from importlib.metadata import PackageNotFoundError, version
 import msgspec
 
 from evalcore.benchmarks.base import Benchmark
-from evalcore.errors import IndexFileError, UsageError
+from evalcore.errors import UsageError
 from evalcore.exchange.bundle.checks import MatchedCases, generation_key, is_bare
-from evalcore.exchange.bundle.contents import BundleContents
+from evalcore.exchange.bundle.contents import BundleContents, refuse_errors
 from evalcore.exchange.imported_run import (
     ImportedBenchmark,
     build_imported_run,
@@ -37,7 +37,6 @@ from evalcore.runner.plan import with_column_key
 from evalcore.runner.summary import compute_totals, describe_column
 from evalcore.store.run_folder import Flag, Published, PublishedScore
 
-# The answers of a bundle, scored here: do its verdicts follow from its generations?
 # The verdict that is kept is ours wherever the answer could be scored. Where it could not,
 # because an engine, a repository or the panel is missing here, the claimed one is kept and
 # counted as such. A verdict that differs is a manipulation where both sides score by the same
@@ -188,9 +187,8 @@ def _find_installed_version(name: str) -> str:
         return ""
 
 
-# One run made of a bundle: its records, its journals, and the claim beside what is counted here.
-# It stands on boards of its own, with others that were handed in over the same columns, and under
-# an identity of its own, so that no run made here is ever joined with it.
+# A run made of a bundle stands on boards of its own, with others that were handed in over the same
+# columns, and under an identity of its own, so that no run made here is ever joined with it.
 
 PUBLISHER = SCORING = PREFIX = "bundle"
 _NAME_LENGTH = 40
@@ -242,7 +240,7 @@ def build_bundle_run(
     board = f"bundle-{content_hash(sorted(spec.column for spec in specs), 8)}"
     episodes = [line.episode for line in contents.episodes]
     verdicts = [verdict for part in parts for verdict in part.rescored.verdicts]
-    try:
+    with refuse_errors(contents.source):
         imported = [
             _build_imported_benchmark(
                 contents,
@@ -269,8 +267,6 @@ def build_bundle_run(
             totals=compute_totals(episodes, verdicts, 0.0),
             errors=Counter(e.failure.kind for e in episodes if e.failure),
         )
-    except (IndexFileError, UsageError) as error:
-        raise UsageError(f"{contents.source}: refused: {error}") from None
     return run.run_id, published
 
 

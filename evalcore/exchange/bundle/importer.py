@@ -14,7 +14,7 @@ from evalcore.benchmarks.base import Benchmark
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle import checks
 from evalcore.exchange.bundle.checks import MatchedCases, is_bare
-from evalcore.exchange.bundle.contents import BundleContents, read_bundle
+from evalcore.exchange.bundle.contents import BundleContents, read_bundle, refuse_errors
 from evalcore.exchange.bundle.imported_run import (
     PUBLISHER,
     ScoredBenchmark,
@@ -67,19 +67,13 @@ class GoldCheck:
         samples = _select_unconfirmed(benchmark, cases, self._settings)
         if not samples:
             return GoldReport()
-        report = self._load_or_confirm(
-            DatasetLocation(benchmark.key, "", benchmark.options), samples
-        )
+        location = DatasetLocation(benchmark.key, "", benchmark.options)
+        report = self._load_or_confirm(location, samples)
         if report.contradicted:
-            numbers = {
-                (line.benchmark, line.sample.key): number for number, line in enumerate(lines, 1)
-            }
-            first = report.contradicted[0]
-            raise UsageError(
-                _format_contradiction(
-                    f"{_SAMPLES}:{numbers[benchmark.key, first.sample]}", report.contradicted
-                )
-            )
+            case = (benchmark.key, report.contradicted[0].sample)
+            keys = ((line.benchmark, line.sample.key) for line in lines)
+            number = next(number for number, key in enumerate(keys, 1) if key == case)
+            raise UsageError(_format_contradiction(f"{_SAMPLES}:{number}", report.contradicted))
         return report
 
     def require_run(self, folder: RunFolder) -> str:
@@ -227,22 +221,24 @@ def import_bundle(
         contents = read_bundle(bundle, Path(scratch) / "unpacked")
     if dataset and len(contents.spec.benchmarks) != 1:
         raise UsageError("--dataset is for a bundle of one benchmark; drop it")
-    benchmarks = _create_benchmarks(contents)
+    specs = contents.spec.benchmarks
+    with refuse_errors(contents.source):
+        benchmarks = {spec.key: create_benchmark(spec.key, spec.options) for spec in specs}
     try:
         checks.check_bundle(contents, benchmarks)
         with open_import_stage(settings) as staged:
-            cases = {
-                benchmark_spec.key: checks.match_local_cases(
-                    benchmarks[benchmark_spec.key],
-                    benchmark_spec,
-                    checks.select_benchmark_samples(contents, benchmark_spec),
-                    settings,
-                    dataset,
+            cases = {}
+            for spec in specs:
+                samples = checks.select_benchmark_samples(contents, spec)
+                cases[spec.key] = checks.match_local_cases(
+                    benchmarks[spec.key], spec, samples, settings, dataset
                 )
-                for benchmark_spec in contents.spec.benchmarks
-            }
             check = gold or GoldCheck(settings, progress)
-            reports = _require_gold(contents, benchmarks, cases, check)
+            with refuse_errors(contents.source):
+                reports = {
+                    key: check.require_cases(benchmarks[key], cases[key], contents.samples)
+                    for key in benchmarks
+                }
             parts = _score_benchmarks(contents, benchmarks, cases, progress, scored)
             run_id, published = build_bundle_run(contents, parts, benchmarks, staged.blobs)
             became: ImportOutcome = "unchanged"
@@ -266,36 +262,6 @@ def _is_already_stored(settings: Settings, run_id: str, published: Published) ->
     held = published_file.read_published(folder)
     indexed = {header.run_id for header in open_index(settings).headers()}
     return held is not None and held.scores == published.scores and run_id in indexed
-
-
-def _create_benchmarks(contents: BundleContents) -> dict[str, Benchmark]:
-    """Raises UsageError for a benchmark or an option that is unknown here."""
-    try:
-        return {
-            benchmark_spec.key: create_benchmark(benchmark_spec.key, benchmark_spec.options)
-            for benchmark_spec in contents.spec.benchmarks
-        }
-    except UsageError as error:
-        raise UsageError(f"{contents.source}: refused: {error}") from None
-
-
-def _require_gold(
-    contents: BundleContents,
-    benchmarks: Mapping[str, Benchmark],
-    cases: Mapping[str, MatchedCases],
-    check: GoldCheck,
-) -> dict[str, GoldReport]:
-    """What engines say of the expected answers, by benchmark. Raises UsageError for contradicted
-    ones."""
-    try:
-        return {
-            benchmark_spec.key: check.require_cases(
-                benchmarks[benchmark_spec.key], cases[benchmark_spec.key], contents.samples
-            )
-            for benchmark_spec in contents.spec.benchmarks
-        }
-    except UsageError as error:
-        raise UsageError(f"{contents.source}: refused: {error}") from None
 
 
 def _score_benchmarks(

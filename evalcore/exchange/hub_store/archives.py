@@ -26,10 +26,8 @@ from evalcore.store.hub_state import HubState
 from evalcore.store.run_folder import RunFolder
 from evalcore.target_cards import FILE as CARDS
 
-# What lies in the repository: one archive per version of a run, never changed and never removed.
-# A version is a zip of the files of a run folder, and its name says all that is to be known of
-# it:
-# runs/RUN/NUMBER-DIGEST-SEAL.zip extras/NUMBER-DIGEST-SEAL.zip
+# A version is a zip of the files of a run folder, never changed and never removed, and its name
+# says all that is to be known of it: runs/RUN/NUMBER-DIGEST-SEAL.zip, or extras/ and the same.
 # The digest is that of the files by name and content, so that equal contents are equal wherever
 # they were packed. The seal proves that whoever made the name holds the key of this installation:
 # what was run here comes back as run here, and nobody else's archive can pass for it. A run that

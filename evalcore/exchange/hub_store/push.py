@@ -124,7 +124,8 @@ class _PushOperation:
                     held[run_of(pending.subject)] = str(error)
                     continue
                 batch[name] = path
-                if len(batch) >= _AT_ONCE or _sum_file_sizes(batch) >= _BYTES_AT_ONCE:
+                size = sum(file.stat().st_size for file in batch.values())
+                if len(batch) >= _AT_ONCE or size >= _BYTES_AT_ONCE:
                     head = self._commit_batch(batch, head)
             if batch:
                 self._commit_batch(batch, head)
@@ -143,10 +144,8 @@ class _PushOperation:
                 held[folder.run_id] = _GATED
                 continue
             try:
-                digest, files = (
-                    self._session.compute_run_digest(folder),
-                    archives.list_run_files(folder),
-                )
+                digest = self._session.compute_run_digest(folder)
+                files = archives.list_run_files(folder)
             except OSError as error:  # deleted meanwhile, or not to be read
                 held[folder.run_id] = error.strerror or str(error)
                 continue
@@ -213,10 +212,6 @@ class _PushOperation:
             extras=EXTRAS in self._sent,
             held=held,
         )
-
-
-def _sum_file_sizes(batch: Mapping[str, Path]) -> int:
-    return sum(path.stat().st_size for path in batch.values())
 
 
 def _may_hold_gated(folder: RunFolder) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from evalcore.access.secrets import Secrets, scrub_secrets
 from evalcore.errors import EvalboardError, UsageError
+from evalcore.exchange.hub_datasets import HUB, download_file, first_line
 from evalcore.exchange.hub_store.archives import ArchiveVersion, parse_version_path
 from evalcore.records import Record
 from evalcore.settings import Settings
@@ -23,7 +24,6 @@ from evalcore.store.hub_state import TOKEN
 
 T = TypeVar("T")
 KEY = "EVALBOARD_HUB_KEY"
-_HUB = "https://huggingface.co"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 _MOST_FILES = 100_000
 _ATTEMPTS = 4
@@ -73,7 +73,7 @@ class HubRepository:
         self.key = (secrets.get(KEY) or self._token).encode()
         if len(self.key) < _SHORTEST_KEY:
             raise UsageError(f"{KEY} is too short: give {_SHORTEST_KEY} random characters or more")
-        self._endpoint = (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
+        self._endpoint = (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/")
         self._base, self._cap = settings.retry_base, settings.retry_cap
 
     def fetch_head(self, *, make: bool = False) -> RepositoryHead | None:
@@ -90,7 +90,8 @@ class HubRepository:
 
         info = self._call_with_retries(query_info)
         if info is None and make:
-            self._call_with_retries(self._create_repository)
+            options = {"repo_type": "dataset", "private": True, "exist_ok": True}
+            self._call_with_retries(lambda: self._create_api().create_repo(self.name, **options))
             info = self._call_with_retries(query_info)
         if info is None:
             return None
@@ -106,7 +107,9 @@ class HubRepository:
         """Fetch one archive into a folder. Raises UsageError for one larger than `max_bytes`."""
         if version.size > max_bytes:
             raise UsageError(f"{version.path}: {version.size >> 20} MiB are too much to take in")
-        return self._call_with_retries(lambda: self._download_archive(version, head.commit, folder))
+        return self._call_with_retries(
+            lambda: download_file(self._create_api(), self.name, version.path, head.commit, folder)
+        )
 
     def commit_files(
         self, files: Mapping[str, Path], head: RepositoryHead, message: str
@@ -122,9 +125,6 @@ class HubRepository:
         logging.set_verbosity_error()
         return HfApi(endpoint=self._endpoint, token=self._token)
 
-    def _create_repository(self) -> None:
-        self._create_api().create_repo(self.name, repo_type="dataset", private=True, exist_ok=True)
-
     def _parse_repo_tree(self, commit: str) -> list[ArchiveVersion]:
         versions: list[ArchiveVersion] = []
         tree = self._create_api().list_repo_tree(
@@ -137,23 +137,6 @@ class HubRepository:
                 version = parse_version_path(str(entry.path), int(entry.size))
                 versions += [version] if version else []
         return versions
-
-    def _download_archive(self, version: ArchiveVersion, commit: str, folder: Path) -> Path:
-        from huggingface_hub.utils import tqdm
-
-        class Silent(tqdm):  # type: ignore[misc]
-            def __init__(self, *args: Any, **options: Any) -> None:
-                super().__init__(*args, **(options | {"disable": True}))
-
-        path = self._create_api().hf_hub_download(
-            self.name,
-            version.path,
-            repo_type="dataset",
-            revision=commit,
-            local_dir=folder,
-            tqdm_class=Silent,
-        )
-        return Path(path)
 
     def _create_commit(self, files: Mapping[str, Path], parent: str, message: str) -> str:
         from huggingface_hub import CommitOperationAdd
@@ -195,7 +178,7 @@ class HubRepository:
             ) as error:
                 cause = error.__cause__ if isinstance(error.__cause__, Exception) else None
                 last: Exception = cause if type(error) is RuntimeError and cause else error
-                if not _is_transient(last):
+                if _find_http_status(last) not in (None, *_PASSING):
                     break
             except (ValueError, LookupError, TypeError, AttributeError) as error:
                 raise UsageError(
@@ -211,8 +194,7 @@ class HubRepository:
         if status:
             hint = _STATUS_HINTS.get(status, f"the Hub answers {status}; try again later")
             return (UsageError if status == 404 else HubUnreachable)(f"{self.name}: {hint}")
-        lines = str(error.__cause__ or error).strip().splitlines()
-        why = scrub_secrets(lines[0][:200] if lines else type(error).__name__, [self._token])
+        why = scrub_secrets(first_line(error), [self._token])
         return HubUnreachable(f"{self.name}: {self._endpoint} cannot be reached: {why}")
 
 
@@ -222,8 +204,3 @@ def _find_http_status(error: Exception) -> int | None:
     if status is None and isinstance(error.__cause__, Exception):
         return _find_http_status(error.__cause__)
     return status
-
-
-def _is_transient(error: Exception) -> bool:
-    status = _find_http_status(error)
-    return status is None or status in _PASSING

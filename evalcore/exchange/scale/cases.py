@@ -136,17 +136,15 @@ def _parse_log_entries(
             else:
                 votes.append(_parse_vote(case, int(run), model, body.strip()))
         elif old := _OLD_VOTE.match(head):
-            votes.append(_parse_old_vote(*old.groups()))
+            case, judge, kind, reply = old.groups()
+            results = {"true": "yes", "false": "no"}
+            vote = results.get(reply.strip().lower(), "") if kind == "Results" else None
+            vote = ",".join(_ITEMS.findall(reply)) if vote is None else vote
+            votes.append(Vote(case, 1, judge, vote))
         elif final := _FINAL.match(head):
             case = f"{final[1]}/{final[2]}" if final[2] else final[1]
             finals[case] = final[3] == "True"
     return votes, finals, answers
-
-
-def _parse_old_vote(case: str, judge: str, kind: str, reply: str) -> Vote:
-    if kind == "Results":
-        return Vote(case, 1, judge, {"true": "yes", "false": "no"}.get(reply.strip().lower(), ""))
-    return Vote(case, 1, judge, ",".join(_ITEMS.findall(reply)))
 
 
 def _parse_vote(case: str, run: int, judge: str, text: str) -> Vote:
@@ -174,8 +172,6 @@ def group_votes(votes: tuple[Vote, ...]) -> Iterator[tuple[str, list[Vote]]]:
         grouped.setdefault(vote.case, []).append(vote)
     yield from grouped.items()
 
-
-# From the rows of a case report to samples, episodes and verdicts: published verdicts stay.
 
 _OURS = {"create_table_statements": "schema", "insert_statements": "data", "db_type": "dialect"}
 _HIDDEN_FIELDS = ("expected", "case_id", "difficulty_level")
@@ -278,21 +274,14 @@ def _build_scale_verdict(
     details: dict[str, Any] = {"published": row.case_eval_result}
     if row.service_error:
         details["error_type"] = "service_error"
+    verdict = Verdict(sample.metric, sample.id, outcome="not_executed", details=details)
     if not row.has_verdict:
-        return Verdict(
-            metric=sample.metric,
-            id=sample.id,
-            outcome="not_executed",
-            reason="unknown_verdict",
-            details=details,
-        )
-    return Verdict(
-        metric=sample.metric,
-        id=sample.id,
+        return msgspec.structs.replace(verdict, reason="unknown_verdict")
+    return msgspec.structs.replace(
+        verdict,
         outcome="passed" if row.passed else "failed",
         score=float(row.passed),
         evidence_kind="checked" if objective else "judged",
-        details=details,
         evidence=(_votes_section(cast),) if cast else (),
     )
 
@@ -349,7 +338,11 @@ class ContentsBuilder:
         none."""
         digests = {metric: digest_of(path) for metric, path in log_paths.items()}
         missing = self._find_missing_cases(report, declared)
-        sources = {metric: self._collect_digests(cases) for metric, cases in missing.items()}
+        reports = self._scan.reports
+        sources = {
+            metric: {case: reports[path].digest for case, path in cases.items()}
+            for metric, cases in missing.items()
+        }
         cases = {metric: sorted(ids) for metric, ids in declared.items()}
         digest = self._scan.reports[report].digest
         key = content_hash([capability, digest, digests, dict(weights), cases, sources])
@@ -383,9 +376,6 @@ class ContentsBuilder:
             metric: {case: cases[case] for case in sorted(cases.keys() - held.get(metric, set()))}
             for metric, cases in declared.items()
         }
-
-    def _collect_digests(self, cases: Mapping[str, Path]) -> dict[str, str]:
-        return {case: self._scan.reports[path].digest for case, path in cases.items()}
 
 
 def _samples_elsewhere(missing: Declared) -> list[Sample]:

@@ -96,10 +96,6 @@ def collect_score_flags(
     )
 
 
-def _build_flag(kind: FlagKind, metric: str = "", detail: str = "") -> Flag:
-    return Flag(kind, metric, detail)
-
-
 def _score_flags(
     entry: ClaimEntry, numbers: RecomputedScore, configured: Mapping[str, float]
 ) -> Iterator[Flag]:
@@ -107,15 +103,15 @@ def _score_flags(
         detail = f"published {numbers.claimed:g}, by the report {numbers.own:g}"
         if numbers.configured != numbers.own:
             detail += f", by the configured weights {numbers.configured:g}"
-        yield _build_flag("score_differs", detail=detail)
+        yield Flag("score_differs", detail=detail)
     published = parse_indicator_scores(entry.claimed)
     by_metric = {part.metric: part for part in select_first_parts(entry.report.parts, configured)}
     for metric, published_score in sorted(published.items()):
         part = by_metric.get(metric)
         if part is None:
-            yield _build_flag("no_cases", metric, f"published {published_score:g}")
+            yield Flag("no_cases", metric, f"published {published_score:g}")
         elif abs(published_score - part.score) > 1e-9:
-            yield _build_flag(
+            yield Flag(
                 "indicator_score",
                 metric,
                 f"published {published_score:g}, cases give {part.score:g}",
@@ -126,25 +122,25 @@ def _carry_over_flags(entry: ClaimEntry, scan: MonthScan) -> Iterator[Flag]:
     model_key = (entry.capability, entry.model.lower())
     since = scan.since.get((*model_key, entry.report.digest), entry.month)
     if since < entry.month:
-        yield _build_flag("carried_over", detail=f"since {since}")
+        yield Flag("carried_over", detail=f"since {since}")
         return
     for indicator in entry.report.indicators:
         since = scan.since.get((*model_key, indicator.metric, indicator.digest), entry.month)
         if since < entry.month:
-            yield _build_flag("part_carried_over", indicator.metric, f"since {since}")
+            yield Flag("part_carried_over", indicator.metric, f"since {since}")
 
 
 def _structure_flags(entry: ClaimEntry, configured: Mapping[str, float]) -> Iterator[Flag]:
     for metric, count in Counter(part.metric for part in entry.report.parts).items():
         if count > 1:
-            yield _build_flag("duplicate_indicator", metric, f"{count} times")
+            yield Flag("duplicate_indicator", metric, f"{count} times")
         if metric not in configured:
-            yield _build_flag("foreign_indicator", metric)
+            yield Flag("foreign_indicator", metric)
     for part in entry.report.parts:
         weight = configured.get(part.metric, part.weight)
         if part.weight != weight:
             detail = f"stated {part.weight:g}, configured {weight:g}"
-            yield _build_flag("weight_differs", part.metric, detail)
+            yield Flag("weight_differs", part.metric, detail)
 
 
 def _count_flags(indicator: IndicatorIndex) -> Iterator[Flag]:
@@ -152,7 +148,7 @@ def _count_flags(indicator: IndicatorIndex) -> Iterator[Flag]:
     passed = sum(row.passed for row in rows)
     if stated != (passed, len(rows) - passed):
         detail = f"stated {stated[0]} of {sum(stated)} passed, counted {passed} of {len(rows)}"
-        yield _build_flag("counts_differ", indicator.metric, detail)
+        yield Flag("counts_differ", indicator.metric, detail)
 
 
 def _case_flags(entry: ClaimEntry, indicator: IndicatorIndex, scan: MonthScan) -> Iterator[Flag]:
@@ -168,7 +164,7 @@ def _case_flags(entry: ClaimEntry, indicator: IndicatorIndex, scan: MonthScan) -
     )
     for kind, cases in cases_by_kind:
         if cases:
-            yield _build_flag(kind, indicator.metric, _format_case_list(cases))
+            yield Flag(kind, indicator.metric, _format_case_list(cases))
 
 
 def _find_outdated_prompts(
@@ -194,13 +190,9 @@ def _dropped_case_flags(
     asked = {row.id for row in indicator.rows}
     missing = declared_points.keys() - asked
     if part.metric in configured and asked - declared_points.keys():
-        yield _build_flag(
-            "extra_case", part.metric, _format_case_list(asked - declared_points.keys())
-        )
+        yield Flag("extra_case", part.metric, _format_case_list(asked - declared_points.keys()))
     if 2 * len(missing) > len(declared_points):  # not dropped: asked when there were fewer
-        yield _build_flag(
-            "fewer_cases", part.metric, f"{len(indicator.rows)} of {len(declared_points)}"
-        )
+        yield Flag("fewer_cases", part.metric, f"{len(indicator.rows)} of {len(declared_points)}")
     elif missing:
         more = sum(declared_points[case] for case in missing)
         whole = IndicatorSum(part.metric, part.weight, part.won, part.total + more)
@@ -209,7 +201,7 @@ def _dropped_case_flags(
             [whole if each.metric == part.metric else each for each in clean]
         )
         detail = f"{_format_case_list(missing)}; {counted:g} if counted as failed"
-        yield _build_flag("dropped_cases", part.metric, detail)
+        yield Flag("dropped_cases", part.metric, detail)
 
 
 def _find_declared_points(entry: ClaimEntry, scan: MonthScan, metric: str) -> dict[str, int]:
@@ -227,9 +219,9 @@ def _unasked_metric_flags(
         common = scan.is_common(entry.month, entry.capability, metric)
         cases = len(_find_declared_points(entry, scan, metric))
         if common and metric not in own and cases:
-            yield _build_flag("fewer_cases", metric, f"0 of {cases}")
+            yield Flag("fewer_cases", metric, f"0 of {cases}")
         if metric in own and not common:
-            yield _build_flag("uncommon_indicator", metric)
+            yield Flag("uncommon_indicator", metric)
 
 
 def _format_case_list(cases: Iterable[str]) -> str:
@@ -335,10 +327,8 @@ def _build_scale_spec(
 
 def _bare_claim(month: Month, name: str, claimed: CapabilityScore) -> ImportedBenchmark:
     """A claim without a case report: nothing but its numbers."""
-    weights, indicator_scores = (
-        WEIGHTS[name] | dict(month.weights[name]),
-        parse_indicator_scores(claimed),
-    )
+    weights = WEIGHTS[name] | dict(month.weights[name])
+    indicator_scores = parse_indicator_scores(claimed)
     metric_weights = {metric: weights[metric] for metric in indicator_scores if metric in weights}
     spec = _build_scale_spec(month.name, name, metric_weights, None)
     metrics = {

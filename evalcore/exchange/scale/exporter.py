@@ -13,7 +13,13 @@ import msgspec
 
 from evalcore.access.redaction import mask_votes, with_masked_target
 from evalcore.errors import UsageError
-from evalcore.exchange.report_data import BenchmarkReport, RunReport, read_run_report
+from evalcore.exchange.report_data import (
+    BenchmarkReport,
+    Round,
+    RunReport,
+    iter_case_rounds,
+    read_run_report,
+)
 from evalcore.exchange.scale.forms import (
     APPLICATION,
     CAPABILITIES,
@@ -33,9 +39,8 @@ from evalcore.exchange.scale.forms import (
     log_path,
 )
 from evalcore.exchange.scale.month_scan import compute_capability_score, sum_indicator
-from evalcore.records import MEASURED, BenchmarkScore, Episode, Record, RunSpec, Sample, Verdict
+from evalcore.records import MEASURED, BenchmarkScore, Record, RunSpec, Sample
 from evalcore.store import run_folder as published_file
-from evalcore.store.cases import generation_key
 from evalcore.store.run_folder import RunFolder, write_atomic
 
 # The cases of a run as rows of SCALE's case reports.
@@ -49,7 +54,7 @@ class ExportedCase(Record, frozen=True):
     """A case with its episodes and verdicts by epoch; None where nothing is journaled."""
 
     sample: Sample
-    rounds: tuple[tuple[Episode | None, Verdict | None], ...]
+    rounds: tuple[Round, ...]
 
     @property
     def passed(self) -> bool:
@@ -67,22 +72,10 @@ def collect_exported_cases(
     folder: RunFolder, run: RunReport
 ) -> dict[str, dict[str, list[ExportedCase]]]:
     """Every declared case with what became of it, by benchmark and metric."""
-    verdicts = {
-        (line.benchmark, line.verdict.metric, line.verdict.id, line.verdict.epoch): line.verdict
-        for line in folder.read_verdicts(run.summary.scoring)
-    }
-    episodes = {
-        (e.benchmark, e.episode.key, e.episode.epoch): e.episode for e in folder.read_episodes()
-    }
     cases: dict[str, dict[str, list[ExportedCase]]] = defaultdict(lambda: defaultdict(list))
-    specs = {benchmark_spec.key: benchmark_spec for benchmark_spec in run.spec.benchmarks}
-    for stored in folder.read_samples():
-        (sample,), rounds = specs[stored.benchmark].apply_weights([stored.sample]), []
-        for epoch in range(run.spec.epochs):
-            verdict = verdicts.get((stored.benchmark, sample.metric, sample.id, epoch))
-            key = generation_key(verdict, sample.key)
-            rounds.append((episodes.get((stored.benchmark, key, epoch)), verdict))
-        cases[stored.benchmark][sample.metric].append(ExportedCase(sample, tuple(rounds)))
+    for stored, rounds in iter_case_rounds(folder, run.spec, run.summary.scoring):
+        exported = ExportedCase(stored.sample, tuple(rounds))
+        cases[stored.benchmark][stored.sample.metric].append(exported)
     return cases
 
 
@@ -159,11 +152,8 @@ def list_graded_answers(case: ExportedCase) -> list[str]:
     collected: list[str] = []
     for episode, _ in case.rounds:
         stored_answers = episode.state.get("answers") if episode else None
-        collected += (
-            stored_answers
-            if isinstance(stored_answers, list)
-            else [episode.answer if episode else ""]
-        )
+        single = [episode.answer if episode else ""]
+        collected += stored_answers if isinstance(stored_answers, list) else single
     return collected
 
 
@@ -187,7 +177,7 @@ class LoggedCase(Record, frozen=True):
     """A case: its id (with its rule), its rounds, the answers that were graded, the result."""
 
     id: str
-    rounds: tuple[tuple[Episode | None, Verdict | None], ...]
+    rounds: tuple[Round, ...]
     answers: tuple[str, ...]
     passed: bool
 
@@ -305,7 +295,10 @@ def export_scale_run(folder: RunFolder, out: Path) -> ScaleExport:
             model.scores[name] = _build_claim(indicators)
             path = case_folder(out, month) / name / f"{model.id}.json"
             files[path] = msgspec.json.format(msgspec.json.encode(indicators), indent=2)
-            files |= _render_logs(out, month, model.id, run.spec, report, cases[name])
+            for metric, group in cases[name].items():
+                logged = [_build_logged_case(case) for case in group]
+                text = render_process_log(run.spec, name, metric, logged)
+                files[log_path(out, month, model.id, name, indicator_of(metric))] = text.encode()
     files[board_path(out, month)] = _render_month_board(board_path(out, month), model)
     _write_scale_files(files)
     return ScaleExport(
@@ -314,21 +307,6 @@ def export_scale_run(folder: RunFolder, out: Path) -> ScaleExport:
         files=tuple(str(path.relative_to(out)) for path in files),
         unmeasured=sum(count_unmeasured(cases[report.spec.key]) for report in reports),
     )
-
-
-def _render_logs(
-    out: Path,
-    month: str,
-    model: str,
-    spec: RunSpec,
-    report: BenchmarkReport,
-    cases: Mapping[str, Sequence[ExportedCase]],
-) -> dict[Path, bytes]:
-    name, logs = report.spec.key, {}
-    for metric, group in cases.items():
-        text = render_process_log(spec, name, metric, [_build_logged_case(case) for case in group])
-        logs[log_path(out, month, model, name, indicator_of(metric))] = text.encode()
-    return logs
 
 
 def _bare_claim(benchmark_score: BenchmarkScore) -> CapabilityScore:

@@ -213,36 +213,32 @@ class ReportIndex(Record, frozen=True):
 
 
 def index_report(report: CaseReport) -> ReportIndex:
-    return ReportIndex(report.digest, tuple(map(_index_indicator, report.indicators)))
-
-
-def _index_indicator(indicator: Indicator) -> IndicatorIndex:
-    return IndicatorIndex(
-        sums=sum_indicator(indicator),
-        stated=(indicator.case_pass_count, indicator.case_wrong_count),
-        digest=content_hash(indicator.case_datas),
-        rows=tuple(map(_index_row, indicator.case_datas)),
+    outlines = (
+        IndicatorIndex(
+            sums=sum_indicator(indicator),
+            stated=(indicator.case_pass_count, indicator.case_wrong_count),
+            digest=content_hash(indicator.case_datas),
+            rows=tuple(map(_index_row, indicator.case_datas)),
+        )
+        for indicator in report.indicators
     )
+    return ReportIndex(report.digest, tuple(outlines))
 
 
 def _index_row(row: ScaleCaseRow) -> RowIndex:
+    case = json_object(row.case_content) or {}
     return RowIndex(
         id=row.id,
         case=row.case_id,
         points=row.case_weight,
         passed=row.passed,
         prompt=content_hash(row.mode_question),
-        content=_hash_case_content(row),
+        # comparable with the hash of a line of the case files; a client's own notes are left out
+        content=content_hash({name: case[name] for name in case if not name.startswith("_")}),
         service_error=row.service_error,
         empty=row.is_empty,
         decided=row.has_verdict,
     )
-
-
-def _hash_case_content(row: ScaleCaseRow) -> str:
-    """Comparable with the hash of a line of the case files; a client's own notes are left out."""
-    case = json_object(row.case_content) or {}
-    return content_hash({name: value for name, value in case.items() if not name.startswith("_")})
 
 
 # A first pass over all months: what was carried over, and which cases and prompts are current.

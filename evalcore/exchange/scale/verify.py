@@ -16,19 +16,13 @@ from sqlglot import exp
 from evalcore.benchmarks.sql_answer import extract_sql
 from evalcore.benchmarks.sql_scoring import describe_decision
 from evalcore.errors import DatasetError, UsageError
+from evalcore.exchange.scale.forms import CASES, SUFFIX, json_object, read_report
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
 from evalcore.sqlkit.engines.registry import EnginePool
 from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.equivalence.decider import Decider
 from evalcore.sqlkit.syntax import find_changed_table, transpile_sql
-
-# The answers that SCALE published: its case reports, one record per graded answer.
-# Layout and fields: public/data/evaluation_case_reports/eval_run_case_YYYY-
-# MM/{capability}/{id}.json, a list of indicators with case_datas (actiontech/sql-llm-benchmark,
-# 2026).
-
-_REPORTS = "evaluation_case_reports"
 
 
 class PublishedAnswer(Record, frozen=True):
@@ -42,7 +36,6 @@ class PublishedAnswer(Record, frozen=True):
     case: dict[str, Any]
     answer: Any
     passed: bool
-    rule_id: str = ""
 
 
 def read_published_answers(
@@ -52,48 +45,29 @@ def read_published_answers(
 
     Raises UsageError for a folder without reports, DatasetError for a report of another form.
     """
-    root = data_folder / _REPORTS
+    root = data_folder / CASES
     if not root.is_dir():
-        raise UsageError(f"{data_folder} holds no folder {_REPORTS}; give SCALE's public/data")
+        raise UsageError(f"{data_folder} holds no folder {CASES}; give SCALE's public/data")
     for path in sorted(root.glob(f"eval_run_case_*/{capability}/*.json")):
         month = path.parent.parent.name.removeprefix("eval_run_case_")
-        for part in _read_case_report(path):
-            if str(part.get("indicator_name", "")).removesuffix(".jsonl") == indicator:
-                for row in part.get("case_datas", []):
-                    yield from _parse_answer_rows(path, month, capability, indicator, row)
-
-
-def _read_case_report(path: Path) -> list[dict[str, Any]]:
-    try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DatasetError(path, None, "", f"is no case report: {error}") from None
-    if not isinstance(report, list) or not all(isinstance(part, dict) for part in report):
-        raise DatasetError(path, None, "", "is no list of indicators")
-    return report
-
-
-def _parse_answer_rows(
-    path: Path, month: str, capability: str, indicator: str, row: dict[str, Any]
-) -> Iterator[PublishedAnswer]:
-    try:
-        case = json.loads(row["case_content"])
-        values = [str(row["case_id"]), str(row["case_eval_result"]), row["model_answers"]]
-    except (KeyError, TypeError, ValueError) as error:
-        raise DatasetError(path, None, "case_datas", f"cannot be read: {error!r}") from None
-    case_id, verdict, model_answers = values
-    for answered in model_answers:
-        yield PublishedAnswer(
-            month=month,
-            target=path.stem,
-            capability=capability,
-            indicator=indicator,
-            case_id=case_id,
-            case=case,
-            answer=answered.get("model_answer"),
-            passed=verdict == "Pass",
-            rule_id=str(row.get("rule_id", "")),
-        )
+        for part in read_report(path).indicators:
+            if part.indicator_name.removesuffix(SUFFIX) != indicator:
+                continue
+            for row in part.case_datas:
+                case = json_object(row.case_content)
+                if case is None:
+                    raise DatasetError(path, None, "case_content", "is no JSON object")
+                for answered in row.model_answers:
+                    yield PublishedAnswer(
+                        month=month,
+                        target=path.stem,
+                        capability=capability,
+                        indicator=indicator,
+                        case_id=row.case_id,
+                        case=case,
+                        answer=answered.model_answer,
+                        passed=row.passed,
+                    )
 
 
 # Deciding SCALE's published answers again, by execution, and how often its judges said the same.
@@ -189,23 +163,18 @@ def decide_all(decider: Decider, blind_answers: Sequence[BlindAnswer]) -> list[E
 
 
 def _decide_answer(decider: Decider, blind_answer: BlindAnswer) -> Equivalence:
-    sql = extract_sql(
-        blind_answer.answer,
-        blind_answer.twin.answer_dialect or blind_answer.twin.questions[0].engine,
-    ).sql
+    twin = blind_answer.twin
+    sql = extract_sql(blind_answer.answer, twin.answer_dialect or twin.questions[0].engine).sql
     if not sql:
         return Equivalence(status="error", cause="format", message="the answer holds no SQL")
     decision = Equivalence(status="undecided", cause="few_databases")
-    for question in blind_answer.twin.questions:
-        decision = decider.decide(question, _transpile_answer(sql, blind_answer.twin, question))
+    for question in twin.questions:
+        # an answer for a server that nobody can start here, in the dialect of the engine
+        dialect = twin.answer_dialect or question.engine
+        decision = decider.decide(question, transpile_sql(sql, dialect, question.engine))
         if decision.status != "error":
             break
     return decision
-
-
-def _transpile_answer(sql: str, twin: Twin, question: EquivalenceQuestion) -> str:
-    """An answer for a server that nobody can start here, in the dialect of the engine."""
-    return transpile_sql(sql, twin.answer_dialect or question.engine, question.engine)
 
 
 def compute_agreement(

@@ -28,8 +28,6 @@ from evalcore.views.metric_board import CONTROL_LINES
 from evalcore.views.ranking import SUITE, list_board_parts, tie_groups
 from evalcore.views.targets import OUTCOMES
 
-# What the page of a ranking and the list of boards show, ready for their templates.
-
 _LONGEST = 60  # characters of a name in a table
 
 

@@ -55,9 +55,6 @@ def data_file(stem: str, kind: str) -> str:
     return f"data/{stem}.{kind}"
 
 
-# Everything a site tells, read from the store once: rankings, targets, the worked example.
-# All of it comes from `evalcore.views`, so that a site says what the app and the API say.
-
 Data = dict[str, Any]
 
 

@@ -66,7 +66,12 @@ def write_site(out: Path, files: Iterable[tuple[str, bytes]]) -> int:
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
-        names = sorted(_write_site_file(fresh, name, content) for name, content in files)
+        names = []
+        for name, content in files:
+            (fresh / name).parent.mkdir(parents=True, exist_ok=True)
+            (fresh / name).write_bytes(content)
+            names.append(name)
+        names.sort()
         (fresh / MARKER).write_bytes(orjson.dumps({"files": names}, option=orjson.OPT_INDENT_2))
         fresh.chmod(0o755)
         _check_site_folder(target)
@@ -74,13 +79,6 @@ def write_site(out: Path, files: Iterable[tuple[str, bytes]]) -> int:
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return len(names)
-
-
-def _write_site_file(folder: Path, name: str, content: bytes) -> str:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return name
 
 
 def _swap_folders(fresh: Path, target: Path) -> None:

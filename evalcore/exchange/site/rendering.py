@@ -19,8 +19,6 @@ from evalcore.target_cards import colour_of
 from evalcore.views import board_titles
 from evalcore.views.boards import Board
 
-# Names and numbers of a site in one language; what is unknown or was not run is a dash.
-
 
 class Words(NamedTuple):
     """What templates call: every method gives plain text, which the template escapes."""

@@ -52,9 +52,9 @@ def _build_card_lines(
     card: TargetCard, identity: str, kind: str, w: Words
 ) -> list[tuple[str, str, str]]:
     """What is known of the target: title, text, address."""
-    weights = {True: "site.weights_open", False: "site.weights_closed"}
+    weights = "site.weights_open" if card.open_weights else "site.weights_closed"
     size = "" if card.parameters is None else w.number(card.parameters)
-    open_weights = "" if card.open_weights is None else w.t(weights[card.open_weights])
+    open_weights = "" if card.open_weights is None else w.t(weights)
     site = card.site if card.site.startswith(_SECURE) else ""
     lines = [
         ("site.key", to_single_line(identity), ""),
