@@ -89,7 +89,6 @@ def ranking_to_csv(frame: pd.DataFrame) -> str:
 
 
 def _render_json_listing(ranking: RankingView) -> str:
-    """The fields of the API's ranking, in one page."""
     return json.dumps(ranking.build_payload(), ensure_ascii=False, indent=2) + "\n"
 
 

@@ -136,10 +136,8 @@ class RunReport(Record, frozen=True):
         ran = {b.spec.key for b in self.benchmarks if b.pass_rate is not None}
         cards = [card for key, card in catalog.suite_cards().items() if key in suites]
         suite = [key for card in cards for members in card.memberships[-1:] for key in members]
-        expected_keys = dict.fromkeys(
-            [*suite, *(benchmark.key for benchmark in self.spec.benchmarks)]
-        )
-        return tuple(key for key in expected_keys if key not in ran)
+        declared = [benchmark.key for benchmark in self.spec.benchmarks]
+        return tuple(key for key in dict.fromkeys([*suite, *declared]) if key not in ran)
 
 
 def is_unexecuted(score: BenchmarkScore) -> bool:
@@ -195,9 +193,8 @@ def iter_case_rounds(
         (sample,) = specs[key].apply_weights([stored.sample])
         for epoch in range(spec.epochs):
             verdict = verdicts.get((key, sample.metric, sample.id, epoch))
-            rounds.append(
-                (episodes.get((key, generation_key(verdict, sample.key), epoch)), verdict)
-            )
+            episode = episodes.get((key, generation_key(verdict, sample.key), epoch))
+            rounds.append((episode, verdict))
         yield StoredSample(key, sample), rounds
 
 
@@ -269,11 +266,8 @@ def format_run_summary(summary: RunSummary) -> str:
         interval = score.interval
         between = f" [{interval.low:.1f}, {interval.high:.1f}]" if interval else ""
         partly = "" if score.complete else f"  (only {score.coverage:.0%} measured, not ranked)"
-        shown = (
-            f"{'n/e':>6}"
-            if is_unexecuted(score)
-            else f"{_format_score_column(score.score)}{between}"
-        )
+        shown = f"{_format_score_column(score.score)}{between}"
+        shown = f"{'n/e':>6}" if is_unexecuted(score) else shown
         lines.append(f"{key:<28}{shown}{partly}")
         for name, metric in score.metrics.items():
             lines.append(

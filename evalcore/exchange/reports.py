@@ -276,11 +276,7 @@ def _build_eval_entry(
 
 def _build_eval_notes(spec: RunSpec, score: BenchmarkScore) -> str:
     """What the number rests on, in one line."""
-    own = next(
-        benchmark_spec
-        for benchmark_spec in spec.benchmarks
-        if benchmark_spec.key == score.benchmark
-    )
+    own = next(entry for entry in spec.benchmarks if entry.key == score.benchmark)
     notes = [f"Evalboard {score.benchmark}, 0 to 100"]
     if score.interval:
         notes.append(f"95 % interval {score.interval.low:.1f} to {score.interval.high:.1f}")

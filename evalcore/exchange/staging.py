@@ -200,7 +200,6 @@ def _clear_interrupted(folder: Path, runs: Path) -> None:
 
 
 def _find_existing_blobs(settings: Settings) -> Mapping[str, Path]:
-    """The files of earlier imports by digest."""
     paths: dict[str, Path] = {}
     for folder in list_run_folders((settings.runs_dir,)):
         try:

@@ -92,15 +92,11 @@ def filter_board_rows(frame: pd.DataFrame, board: Board, board_filter: BoardFilt
 def find_blocking_fields(frame: pd.DataFrame, board: Board, board_filter: BoardFilter) -> list[str]:
     """The fields of a wish that nothing fits of which the loosening of one alone gives rows; where
     none does, all that are on."""
-    blocking = [
-        name
-        for name in board_filter.active_fields
-        if len(
-            filter_board_rows(
-                frame, board, msgspec.structs.replace(board_filter, **{name: _empty_value(name)})
-            )
-        )
-    ]
+    blocking = []
+    for name in board_filter.active_fields:
+        empty = {"text": "", "complete": False}.get(name, ())
+        looser = msgspec.structs.replace(board_filter, **{name: empty})
+        blocking += [name] if len(filter_board_rows(frame, board, looser)) else []
     return blocking or list(board_filter.active_fields)
 
 
@@ -134,14 +130,6 @@ def evidence_kinds(board: Board) -> list[str]:
     )
 
 
-def _empty_value(name: str) -> object:
-    return {"text": "", "complete": False}.get(name, ())
-
-
-def _match_text(frame: pd.DataFrame, board: Board, board_filter: BoardFilter) -> pd.Series[bool]:
-    return match_target_text(frame, board_filter.text)
-
-
 def _match_any(name: str) -> _Rule:
     return lambda frame, board, board_filter: frame[name].isin(getattr(board_filter, name))
 
@@ -157,29 +145,18 @@ def _match_bands(column: str, name: str, bands: dict[str, tuple[float, float]]) 
     return match_rows
 
 
-def _match_evidence(
-    frame: pd.DataFrame, board: Board, board_filter: BoardFilter
-) -> pd.Series[bool]:
-    metric_columns: Sequence[str] = shown_parts(board, board_filter.evidence)
-    return frame[list(metric_columns)].notna().any(axis=1)
-
-
-def _match_complete(
-    frame: pd.DataFrame, board: Board, board_filter: BoardFilter
-) -> pd.Series[bool]:
-    return frame["status"].isin(_FINISHED)
-
-
 _Rule = Callable[[pd.DataFrame, Board, BoardFilter], "pd.Series[bool]"]
 _RULES: dict[str, _Rule] = {
-    "text": _match_text,
+    "text": lambda frame, board, wish: match_target_text(frame, wish.text),
     "kind": _match_any("kind"),
     "organization": _match_any("organization"),
     "weights": _match_any("weights"),
     "size": _match_bands("parameters", "size", SIZES),
     "price": _match_bands("price", "price", PRICES),
-    "evidence": _match_evidence,
-    "complete": _match_complete,
+    "evidence": lambda frame, board, wish: (
+        frame[shown_parts(board, wish.evidence)].notna().any(axis=1)
+    ),
+    "complete": lambda frame, board, wish: frame["status"].isin(_FINISHED),
 }
 
 

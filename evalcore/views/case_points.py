@@ -112,9 +112,8 @@ def load_board_points(settings: Settings, rows: Sequence[Row], board: Board) -> 
         key: sorted({row.runs[key].run_id for row in rows if key in row.runs})
         for key in board.columns
     }
-    folders = find_case_folders(
-        settings, {run for runs in runs_by_benchmark.values() for run in runs}
-    )
+    everything = {run for runs in runs_by_benchmark.values() for run in runs}
+    folders = find_case_folders(settings, everything)
     signatures = _read_case_signatures(folders)
     paths = {
         key: settings.data_dir / FOLDER / f"points-{content_hash([key, column.key], 16)}.parquet"
@@ -133,9 +132,10 @@ def load_board_points(settings: Settings, rows: Sequence[Row], board: Board) -> 
     points = {key: _merge_point_tables([reusable[key], *read[key]]) for key in runs_by_benchmark}
     for key, table in points.items():
         if read[key]:
-            _save_point_table(
-                paths[key], _merge_point_tables([table, _select_other_rows(stored[key], table)])
-            )
+            # Not asked for now, and may be again: another month, say, ranks other runs.
+            others = [run for run in stored[key].runs if run not in table.runs][:_MAX_OTHER_ROWS]
+            others_table = _select_table_rows(stored[key], others)
+            _save_point_table(paths[key], _merge_point_tables([table, others_table]))
     return points
 
 
@@ -170,13 +170,6 @@ def _select_unchanged(
     )
 
 
-def _select_other_rows(table: PointTable, newer: PointTable) -> PointTable:
-    """Rows that are not asked for now and may be again: another month, say, ranks other runs."""
-    return _select_table_rows(
-        table, [run for run in table.runs if run not in newer.runs][:_MAX_OTHER_ROWS]
-    )
-
-
 def _select_table_rows(table: PointTable, same: Sequence[str]) -> PointTable:
     return PointTable(
         table.cases,
@@ -208,7 +201,6 @@ def _read_case_points(
 
 
 def _build_point_table(cases: pd.DataFrame) -> PointTable:
-    """The points of the cases of one benchmark."""
     rows, runs = pd.factorize(cases["run"], sort=True)
     names = pd.MultiIndex.from_arrays([cases["metric"].astype(str), cases["id"].astype(str)])
     columns, labels = names.factorize(sort=True)
@@ -231,7 +223,6 @@ def _build_point_table(cases: pd.DataFrame) -> PointTable:
 
 
 def _merge_point_tables(tables: Sequence[PointTable]) -> PointTable:
-    """The rows of all tables over all their cases."""
     cases = sorted({case for table in tables if table.runs for case in table.cases})
     column_by_case = {case: column for column, case in enumerate(cases)}
     points = np.full((sum(len(table.runs) for table in tables), len(cases)), np.nan)

@@ -262,7 +262,6 @@ def _locate_case(
 def _count_filtered_outcomes(
     folder: RunFolder, where: CaseFilter, table: pd.DataFrame, closed: frozenset[case_tables.Case]
 ) -> dict[str, int]:
-    """How many cases of each outcome the rest of the filter admits."""
     matching = table[table["fits"]]
     if where.outcome:
         rest = msgspec.structs.replace(where, outcome=())

@@ -310,10 +310,8 @@ def _build_column_group(benchmark: str, runs: Sequence[ComparedRun]) -> ColumnGr
     marks = []
     for run in runs:
         own = run.scores[benchmark]
-        mark = RunScore(
-            run.letter, own.score, own.interval, own.samples, own.coverage, own.complete
-        )
-        marks.append(msgspec.structs.replace(mark, claimed=own.level == 0))
+        size = (own.samples, own.coverage, own.complete, own.level == 0)
+        marks.append(RunScore(run.letter, own.score, own.interval, *size))
     return ColumnGroup(
         benchmark=benchmark,
         column=score.column,

@@ -127,11 +127,8 @@ def as_csv(report: ComparisonReport) -> str:
     return format_csv([CSV_COLUMNS, *rows])
 
 
-FORMATS: dict[str, Callable[[ComparisonReport], str]] = {
-    "text": as_text,
-    "md": as_markdown,
-    "csv": as_csv,
-}
+FORMATS: dict[str, Callable[[ComparisonReport], str]]
+FORMATS = {"text": as_text, "md": as_markdown, "csv": as_csv}
 
 
 def _select_benchmarks(lineup: Lineup, benchmark: str, metric: str) -> list[str]:
@@ -154,14 +151,11 @@ def _limit_cases(detail: BenchmarkDetail, cases: int) -> BenchmarkDetail:
 
 def _build_report_tables(report: ComparisonReport) -> Iterator[_Table]:
     base = report.base
-    yield (
-        "Runs",
-        ["", "target", "run", "date"],
-        [
-            [r.letter + " (base)" * (r.letter == base), r.target, r.run_id, r.created_at[:10]]
-            for r in report.runs
-        ],
-    )
+    rows = [
+        [run.letter + " (base)" * (run.letter == base), run.target, run.run_id, run.created_at[:10]]
+        for run in report.runs
+    ]
+    yield "Runs", ["", "target", "run", "date"], rows
     for group in report.groups:
         yield _build_score_table(group)
     for detail in report.details:
@@ -226,15 +220,11 @@ def _build_case_table(detail: BenchmarkDetail, count: int) -> _Table:
     letters = list(detail.cases[0].scores)
     rows = [[c.metric, c.id, *(f"{c.scores[n]:.2g}" for n in letters)] for c in detail.cases]
     shown = f", the first {len(rows)}" if len(rows) < count else ""
-    return (
-        f"{detail.benchmark}: {count} cases that differ{shown}",
-        ["metric", "case", *letters],
-        rows,
-    )
+    title = f"{detail.benchmark}: {count} cases that differ{shown}"
+    return title, ["metric", "case", *letters], rows
 
 
 def _explain_incompatibility(incompatibility: Incompatibility) -> str:
-    """The reason in a sentence."""
     if incompatibility.kind != "rules":
         return _REASONS[incompatibility.kind]
     if not incompatibility.differences:

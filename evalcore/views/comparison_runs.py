@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -210,9 +211,7 @@ def find_rule_differences(base: BenchmarkSpec, other: BenchmarkSpec) -> tuple[Ru
     ours, theirs = _flatten_rules(base), _flatten_rules(other)
     names = dict.fromkeys([*ours, *theirs])
     return tuple(
-        RuleDifference(
-            name, _format_rule_value(ours.get(name)), _format_rule_value(theirs.get(name))
-        )
+        RuleDifference(name, *(_format_rule_value(side.get(name)) for side in (ours, theirs)))
         for name in names
         if ours.get(name) != theirs.get(name)
     )
@@ -239,16 +238,14 @@ def suggest_runs(
     """Runs that are worth a comparison: `chosen` and the newest complete runs of other targets in
     the column that most targets share, at most `limit` in all; none where there are too few."""
     key = ("suggested", *chosen, limit)
-    return list(
-        memoize_on_snapshot(
-            headers, key, lambda: _choose_suggested_runs(list(headers), chosen, limit)
-        )
-    )
+    choose = partial(_choose_suggested_runs, headers, chosen, limit)
+    return list(memoize_on_snapshot(headers, key, choose))
 
 
 def _choose_suggested_runs(
-    headers: list[RunHeader], chosen: Sequence[str], limit: int
+    all_headers: Iterable[RunHeader], chosen: Sequence[str], limit: int
 ) -> list[str]:
+    headers = list(all_headers)
     runs_by_column: dict[tuple[str, str], dict[str, str]] = {}
     own = {header.identity for header in headers if header.run_id in chosen}
     for header in headers:

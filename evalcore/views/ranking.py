@@ -207,7 +207,6 @@ def compute_row_score(
 
 
 def _collect_part_scores(row: Row, board: Board) -> dict[str, float | None]:
-    """The scores of the benchmarks and of their metrics."""
     parts: dict[str, float | None] = {}
     for benchmark, column in board.columns.items():
         score = row.score(benchmark)

@@ -213,7 +213,6 @@ def _build_flags(spec: RunSpec, weights: Weights) -> list[str]:
 
 
 def _build_config_flags(spec: RunSpec) -> list[str]:
-    """The flags beside the file of settings."""
     return [_format_flag("config", CONFIG), *_build_extra_flags(spec)]
 
 
@@ -270,7 +269,6 @@ def _collect_options(spec: BenchmarkSpec, weights: Weights) -> dict[str, Any]:
 
 
 def _format_option(value: Any) -> str:
-    """An option as the command line reads it."""
     if isinstance(value, bool):
         return str(value).lower()
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -309,7 +309,6 @@ class _BoundedBody:
 
 
 def _head_refusal(scope: Scope) -> int | None:
-    """The status for an address or headers that are too long, else None."""
     if len(scope["query_string"]) > QUERY or len(scope["path"]) > QUERY:
         return 414
     total = sum(len(name) + len(value) for name, value in scope["headers"])

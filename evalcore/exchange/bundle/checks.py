@@ -95,11 +95,10 @@ def _check_samples(contents: BundleContents) -> None:
     _check_unique(
         "samples.jsonl", ((line.benchmark, line.sample.key, 0) for line in contents.samples)
     )
-    identifiers = (
-        text for line in contents.samples for text in (line.sample.metric, line.sample.id)
-    )
-    if any(not text or len(text) > _LONGEST_NAME or not text.isprintable() for text in identifiers):
-        raise UsageError("samples.jsonl holds a sample whose metric or id is no name")
+    for line in contents.samples:
+        for text in (line.sample.metric, line.sample.id):
+            if not text or len(text) > _LONGEST_NAME or not text.isprintable():
+                raise UsageError("samples.jsonl holds a sample whose metric or id is no name")
     for line in contents.samples:
         if line.sample.difficulty not in (1, 2, 3):
             raise UsageError(f"samples.jsonl: difficulty of {line.sample.key} is not 1 to 3")
@@ -271,9 +270,8 @@ def _find_runnable_keys(
 ) -> frozenset[str]:
     """The keys of the cases that a run over the whole data set would ask."""
     try:
-        return frozenset(
-            sample.key for sample in benchmark.select_runnable(list(local_samples.values()))
-        )
+        runnable = benchmark.select_runnable(list(local_samples.values()))
+        return frozenset(sample.key for sample in runnable)
     except UsageError:  # this machine could run none of them, which says nothing of the bundle
         return frozenset(local_samples)
 

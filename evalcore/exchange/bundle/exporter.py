@@ -10,7 +10,7 @@ import hashlib
 import io
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -23,6 +23,7 @@ from evalcore.access.redaction import (
     redact_spec,
     redact_summary,
 )
+from evalcore.benchmarks.base import Benchmark
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle import contents
 from evalcore.exchange.bundle.contents import BundleManifest
@@ -66,11 +67,14 @@ def export_bundle(folder: RunFolder, out: Path, settings: Settings) -> BundleExp
     cannot be written; RunFolderError where the run cannot be read."""
     summary = _require_finished(folder)
     spec, censored = folder.read_spec(), build_redactor(settings)
-    journals = _collect_journals(folder, spec, summary.scoring)
+    benchmarks = {
+        entry.key: create_benchmark(entry.key, entry.options) for entry in spec.benchmarks
+    }
+    journals = _collect_journals(folder, spec, summary.scoring, benchmarks)
     gated = Counter(line.benchmark for line in journals.samples if is_gated(line.sample))
     redacted = Counter[str]() if settings.show_gated else gated
     if redacted:
-        journals = _strip_gated_text(journals, _gated_keys(journals.samples, spec))
+        journals = _strip_gated_text(journals, _gated_keys(journals.samples, benchmarks))
     redacted_spec = redact_spec(spec, censored)
     files = {
         contents.SPEC: to_json(redacted_spec),
@@ -111,14 +115,12 @@ def _require_finished(folder: RunFolder) -> RunSummary:
     return summary
 
 
-def _collect_journals(folder: RunFolder, spec: RunSpec, scoring: str) -> _Journals:
+def _collect_journals(
+    folder: RunFolder, spec: RunSpec, scoring: str, benchmarks: Mapping[str, Benchmark]
+) -> _Journals:
     """Raises UsageError for a case without an answer or a verdict."""
     samples = list(folder.read_samples())
     episodes, verdicts = latest_episodes(folder), latest_verdicts(folder.read_verdicts(scoring))
-    benchmarks = {
-        benchmark_spec.key: create_benchmark(benchmark_spec.key, benchmark_spec.options)
-        for benchmark_spec in spec.benchmarks
-    }
     answers: dict[tuple[str, str, int], StoredEpisode] = {}
     stored_verdicts: list[StoredVerdict] = []
     for epoch in range(spec.epochs):
@@ -137,18 +139,16 @@ def _collect_journals(folder: RunFolder, spec: RunSpec, scoring: str) -> _Journa
     return _Journals(samples, list(answers.values()), stored_verdicts)
 
 
-def _gated_keys(samples: Iterable[StoredSample], spec: RunSpec) -> frozenset[tuple[str, str]]:
+def _gated_keys(
+    samples: Iterable[StoredSample], benchmarks: Mapping[str, Benchmark]
+) -> frozenset[tuple[str, str]]:
     """Benchmark and key of what is gated: of samples, and of the generations they are scored on."""
-    benchmarks = {
-        entry.key: create_benchmark(entry.key, entry.options) for entry in spec.benchmarks
-    }
-    gated = [line for line in samples if is_gated(line.sample)]
-    keys = {(line.benchmark, line.sample.key) for line in gated}
-    keys |= {
-        (entry.benchmark, benchmarks[entry.benchmark].generation_key(entry.sample))
-        for entry in gated
-    }
-    return frozenset(keys)
+    return frozenset(
+        (line.benchmark, key)
+        for line in samples
+        if is_gated(line.sample)
+        for key in (line.sample.key, benchmarks[line.benchmark].generation_key(line.sample))
+    )
 
 
 def _strip_gated_text(journals: _Journals, gated: frozenset[tuple[str, str]]) -> _Journals:

@@ -285,21 +285,13 @@ class _PullOperation:
 
     def build_result(self, histories: dict[str, VersionHistory]) -> PullResult:
         """What became of all."""
-        runs_by_outcome = {
-            name: tuple(self._became.get(name, ())) for name in ("taken", "renewed", "kept")
-        }
-        others = (
-            history.others[-1]
-            for history in histories.values()
-            if history.others and not history.own
-        )
+        listed = ("taken", "renewed", "kept", "extras", "imported")
+        foreign = [each.others[-1] for each in histories.values() if each.others and not each.own]
         return PullResult(
             self._repository.name,
-            **runs_by_outcome,
+            **{name: tuple(self._became.get(name, ())) for name in listed},
             same=len(self._became.get("same", ())),
-            extras=tuple(self._became.get("extras", ())),
-            foreign=tuple(version.run_id for version in others),
-            imported=tuple(self._became.get("imported", ())),
+            foreign=tuple(version.run_id for version in foreign),
             refused=self._refused,
             unconfirmed=self._unconfirmed,
         )

@@ -167,11 +167,8 @@ class _PushOperation:
         that is unknown or has not ended."""
         root = self._settings.runs_dir
         if not runs:
-            return [
-                folder
-                for folder in run_folder.list_run_folders([root])
-                if folder.current_state() in _ENDED
-            ]
+            everything = run_folder.list_run_folders([root])
+            return [folder for folder in everything if folder.current_state() in _ENDED]
         folders = [run_folder.find_run(run, [root]) for run in runs]
         for folder in folders:
             if folder.current_state() not in _ENDED:
@@ -181,7 +178,6 @@ class _PushOperation:
     def _pack_version(
         self, pending: _PendingVersion, history: VersionHistory, out: Path
     ) -> tuple[str, Path]:
-        """A new version by its name in the repository."""
         if pending.digest == REMOVED:
             out.write_text("This run was deleted.\n", encoding="utf-8")
             digest = REMOVED

@@ -158,7 +158,6 @@ class HubRepository:
         return str(done.oid)
 
     def _call_with_retries(self, call: Callable[[], T]) -> T:
-        """The call with retries, its errors told to people."""
         import httpx2
         from huggingface_hub import errors
 

@@ -368,7 +368,6 @@ class ContentsBuilder:
         return contents
 
     def _find_missing_cases(self, report: Path, declared: Declared) -> dict[str, dict[str, Path]]:
-        """The declared cases that a report lacks, by metric."""
         held: dict[str, set[str]] = {}
         for each in self._scan.reports[report].indicators:
             held.setdefault(each.metric, {row.id for row in each.rows})

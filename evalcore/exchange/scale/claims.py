@@ -205,7 +205,6 @@ def _dropped_case_flags(
 
 
 def _find_declared_points(entry: ClaimEntry, scan: MonthScan, metric: str) -> dict[str, int]:
-    """The points of each declared case of a metric."""
     points = scan.points.get((entry.month, entry.capability, metric), {})
     return {c: points[c] for c in scan.declared_cases(entry.month, entry.capability, metric)}
 
@@ -282,7 +281,6 @@ def _collect_declared_cases(month: Month, name: str, report: Path) -> dict[str, 
 
 
 def _find_capability_logs(month: Month, model: ScaleModel, name: str) -> dict[str, Path]:
-    """The process logs of a capability by metric."""
     paths = {
         metric: month.tree.find_log(month.name, model.id, name, indicator_of(metric))
         for metric in WEIGHTS[name]

@@ -127,7 +127,6 @@ def parse_indicator_scores(claimed: CapabilityScore) -> dict[str, float]:
 def _compute_readings(
     claimed: CapabilityScore, parts: Sequence[IndicatorSum], configured: Weights
 ) -> Iterator[tuple[ScoreReading, float]]:
-    """Each reading with the score that it gives."""
     clean, published = select_first_parts(parts, configured), parse_indicator_scores(claimed)
     yield "exact", compute_capability_score(parts)
     yield "leftovers", compute_capability_score(clean)

@@ -137,29 +137,23 @@ def _verify_capability(
     decider: Decider, published: Sequence[PublishedAnswer], twins: Path
 ) -> dict[str, Any]:
     twins_by_hash = read_twins(twins)
-    eligible = [
-        (answer, twin) for answer in published if (twin := find_twin(answer, twins_by_hash))
-    ]
-    blind_answers = [
-        BlindAnswer(case_id=answer.case_id, twin=twin, answer=_answer_to_text(answer.answer))
-        for answer, twin in eligible
-    ]
-    decisions = decide_all(decider, blind_answers)
-    return {"answers": len(published)} | compute_agreement(
-        [answer for answer, _ in eligible], decisions
-    )
+    eligible, blind = [], []
+    for answer in published:
+        if twin := find_twin(answer, twins_by_hash):
+            eligible.append(answer)
+            blind.append(BlindAnswer(answer.case_id, twin, _answer_to_text(answer.answer)))
+    decisions = decide_all(decider, blind)
+    return {"answers": len(published)} | compute_agreement(eligible, decisions)
 
 
 def decide_all(decider: Decider, blind_answers: Sequence[BlindAnswer]) -> list[Equivalence]:
     """The decision on each answer; equal answers to equal questions are decided once."""
     decisions: dict[tuple[Twin, str], Equivalence] = {}
     # keeps a case's databases at hand
-    for blind_answer in sorted(blind_answers, key=lambda blind_answer: blind_answer.case_id):
-        if (blind_answer.twin, blind_answer.answer) not in decisions:
-            decisions[blind_answer.twin, blind_answer.answer] = _decide_answer(
-                decider, blind_answer
-            )
-    return [decisions[blind_answer.twin, blind_answer.answer] for blind_answer in blind_answers]
+    for blind in sorted(blind_answers, key=lambda blind: blind.case_id):
+        if (blind.twin, blind.answer) not in decisions:
+            decisions[blind.twin, blind.answer] = _decide_answer(decider, blind)
+    return [decisions[blind.twin, blind.answer] for blind in blind_answers]
 
 
 def _decide_answer(decider: Decider, blind_answer: BlindAnswer) -> Equivalence:
@@ -282,5 +276,4 @@ def _quote_question_names(
 
 
 def _answer_to_text(answer: Any) -> str:
-    """A parsed answer as the text it was parsed from."""
     return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)

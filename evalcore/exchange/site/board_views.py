@@ -133,19 +133,11 @@ def format_tab_title(ranking: RankingView, w: Words) -> str:
     suite = w.suite_title(ranking.board.suite)
     if ranking.board.key == "default":
         return suite
-    column = ranking.board.columns.get(_find_own_column(ranking), None)
-    label = (
-        w.board_title(ranking.board)
-        if column is None
-        else w.column_title(ranking.board, column.benchmark)
-    )
+    columns = ranking.board.columns.values()  # one makes a board differ from the default one
+    column = next((column for column in columns if column.key == ranking.board.key), None)
+    board = ranking.board
+    label = w.column_title(board, column.benchmark) if column else w.board_title(board)
     return f"{suite} · {to_single_line(label, 60)}"
-
-
-def _find_own_column(ranking: RankingView) -> str:
-    """The benchmark whose column makes a board differ from the default one."""
-    columns = ranking.board.columns.values()
-    return next((column.benchmark for column in columns if column.key == ranking.board.key), "")
 
 
 def _build_order_links(facts: SiteFacts, ranking: RankingView, w: Words, home: str) -> list[Data]:
@@ -220,7 +212,6 @@ def _build_example_view(example: WorkedExample, w: Words) -> Data:
 
 
 def _collect_columns(facts: SiteFacts, w: Words) -> list[tuple[str, Column]]:
-    """Every column of any board, once."""
     columns = {
         (column.benchmark, column.key): column
         for ranking in facts.rankings

@@ -113,9 +113,8 @@ def _load_redacted_specs(
     specs = {}
     for run in runs:
         try:
-            specs[run] = redaction.redact_spec(
-                find_run(run, settings.run_roots).read_spec(), censor
-            )
+            spec = find_run(run, settings.run_roots).read_spec()
+            specs[run] = redaction.redact_spec(spec, censor)
         except EvalboardError:
             continue
     return specs
@@ -144,9 +143,8 @@ def _build_example(ranking: RankingView, benchmark: str, identity: str) -> Worke
     if run is None:
         return None
     try:
-        spec_and_score = methodology.load_run_score(
-            ranking.settings.run_roots, run.run_id, benchmark
-        )
+        roots = ranking.settings.run_roots
+        spec_and_score = methodology.load_run_score(roots, run.run_id, benchmark)
     except EvalboardError:
         return None
     if spec_and_score is None:

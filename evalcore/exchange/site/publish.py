@@ -152,7 +152,6 @@ def publish_site(settings: Settings, options: SiteOptions) -> int:
 
 
 def _parse_base_url(address: str) -> str:
-    """The address with a slash at its end."""
     parts = urlsplit(address)
     if address and (parts.scheme not in ("http", "https") or not parts.hostname):
         raise UsageError(f"--base-url {address!r}: must begin with https:// or http://")
@@ -178,7 +177,6 @@ def build_site_files(settings: Settings, site: str, base: str) -> Iterator[SiteF
 
 
 def _build_language_pages(facts: SiteFacts, w: Words, site: str, base: str) -> Iterator[SiteFile]:
-    """The pages of one language."""
 
     def build_page_file(template: str, path: str, view: object, head_values: Data) -> SiteFile:
         head = {"site": site, "here": "", "picture": "", **head_values}
@@ -229,7 +227,6 @@ def _build_language_pages(facts: SiteFacts, w: Words, site: str, base: str) -> I
 
 
 def _build_data_files(facts: SiteFacts, ranking: RankingView) -> Iterator[SiteFile]:
-    """A ranking as CSV, as the JSON of the API, and its charts as Vega-Lite."""
     stem, payload = make_ranking_stem(ranking), to_json(ranking.build_payload(), ordered=False)
     yield data_file(stem, "csv"), ranking_to_csv(ranking.frame).encode()
     yield data_file(stem, "json"), msgspec.json.format(payload, indent=2)

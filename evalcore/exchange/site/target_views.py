@@ -189,10 +189,7 @@ def _build_run_view(spec: RunSpec, w: Words) -> Data:
             to_json(spec.target.options).decode() if spec.target.options else "",
         ),
     ]
-    facts += [
-        (w.part_title(benchmark_spec.key), _describe_benchmark(benchmark_spec, w))
-        for benchmark_spec in spec.benchmarks
-    ]
+    facts += [(w.part_title(own.key), _describe_benchmark(own, w)) for own in spec.benchmarks]
     facts.append((w.t("site.versions"), ", ".join(f"{k} {v}" for k, v in spec.versions.items())))
     shown = [
         (title, to_single_line(value), len(str(value)) > _WIDE)
@@ -202,18 +199,17 @@ def _build_run_view(spec: RunSpec, w: Words) -> Data:
     return {"run_id": spec.run_id, "facts": shown, "command": spec.command}
 
 
-def _describe_benchmark(benchmark_spec: BenchmarkSpec, w: Words) -> str:
-    """Data set, sizes, hashes and versions of a benchmark of a run."""
-    options = {name: value for name, value in benchmark_spec.options.items() if name != "prompt"}
+def _describe_benchmark(own: BenchmarkSpec, w: Words) -> str:
+    options = {name: value for name, value in own.options.items() if name != "prompt"}
     parts = [
-        f"{w.t('site.dataset')} {benchmark_spec.dataset}",
+        f"{w.t('site.dataset')} {own.dataset}",
         w.t(
-            "ranking.cases" if benchmark_spec.full else "ranking.subset",
-            count=benchmark_spec.samples,
+            "ranking.cases" if own.full else "ranking.subset",
+            count=own.samples,
         ),
-        f"{w.t('site.hash')} {benchmark_spec.dataset_hash}",
-        f"{w.t('site.scorer')} {benchmark_spec.prompt_version} / {benchmark_spec.scorer_version}",
-        f"{w.t('site.column')} {benchmark_spec.column}",
+        f"{w.t('site.hash')} {own.dataset_hash}",
+        f"{w.t('site.scorer')} {own.prompt_version} / {own.scorer_version}",
+        f"{w.t('site.column')} {own.column}",
     ]
     parts += [f"{w.t('site.options')} {to_json(options).decode()}"] if options else []
     return " · ".join(parts)
