@@ -29,6 +29,8 @@ from tests.support.documents import (
 
 TEXTS = list_documents()
 COMMANDS = sorted({c for name, text in TEXTS.items() for c in list_commands(name, text)})
+#: What `evalcore new` makes in a document before it is used there.
+CREATED = {c.words[3] for c in COMMANDS if c.words[:3] == ("evalcore", "new", "benchmark")}
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 
 
@@ -64,7 +66,7 @@ def check_evalcore(words: tuple[str, ...]) -> str:
     flags = {word.partition("=")[0] for word in words if word.startswith("--")}
     if abbreviated := flags - list_flags(parser):
         return f"no flag {', '.join(sorted(abbreviated))}"
-    keys = set(catalog.benchmark_cards()) | {"KEY", "BENCHMARK"}
+    keys = set(catalog.benchmark_cards()) | {"KEY", "BENCHMARK"} | CREATED
     named = {*(getattr(args, "benchmarks", None) or ()), getattr(args, "benchmark", "KEY") or "KEY"}
     return f"no benchmark {', '.join(sorted(named - keys))}" if named - keys else ""
 
@@ -133,7 +135,7 @@ NAMES = sorted(
         (document, name)
         for document, text in TEXTS.items()
         for name in re.findall(r"(?<![\w/.-])(?:evalcore|pages|tests)(?:\.[A-Za-z_]\w*)+", text)
-        if not re.fullmatch(r"evalcore\.(benchmarks|suites|targets|target_factories)", name)
+        if not re.fullmatch(r"evalcore\.(benchmarks|suites|targets|target_factories|engines)", name)
     }
 )
 
