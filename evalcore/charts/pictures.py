@@ -13,14 +13,18 @@ from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 import orjson
 
 from evalcore.errors import EnvironmentFailure, UsageError
+from evalcore.plain_text import to_single_line
 from evalcore.records import Record
 from evalcore.target_cards import colour_of
 
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
+
+    from evalcore.views.board_table import RankingView
 
 # The picture that stands for a link where it is shared: a board, or a target among its
 # neighbours.
@@ -85,42 +89,35 @@ def select_bars(
     )
 
 
-def build_board_card(
-    site: str,
-    title: str,
-    about: str,
-    rows: Sequence[Mapping[str, Any]],
-    names: Mapping[str, str],
-    floor: float | None,
+def build_social_card(
+    site: str, title: str, ranking: RankingView, identity: str = ""
 ) -> SocialCard:
-    """A board with its first targets."""
-    return SocialCard(site, title, about, bars=select_bars(rows, names), floor=floor)
+    """A board with its first targets, or a target that is on it among its neighbours; `title` is
+    that of the board."""
+    from evalcore.views import board_titles  # not in the process that draws charts
 
-
-def build_target_card(
-    site: str,
-    row: Mapping[str, Any],
-    about: str,
-    rows: Sequence[Mapping[str, Any]],
-    names: Mapping[str, str],
-    floor: float | None,
-) -> SocialCard:
-    """A target among its neighbours; `row` is one of the `rows`."""
-    total = sum(candidate["status"] == "ranked" for candidate in rows)
+    row, rows = ranking.find_row(identity), ranking.rows
+    names = {key: to_single_line(name) for key, name in ranking.names.items()}
+    card = SocialCard(
+        site=site,
+        title=title,
+        about=board_titles.ranked_title(ranking.board, ranking.order, "en"),
+        bars=select_bars(rows, names, identity),
+        floor=ranking.floors.get("null"),
+    )
+    if row is None:
+        return card
     low, high = row["rank_low"], row["rank_high"]
     rank = "not ranked"
     if row["rank"] is not None:
-        rank = f"rank {row['rank']} of {total}" + (
+        rank = f"rank {row['rank']} of {len(ranking.ranked)}" + (
             f" (95 %: {low} to {high})" if low != high else ""
         )
-    return SocialCard(
-        site=site,
-        title=to_drawable_text(names[row["identity"]], row["target_key"]),
-        about=about,
+    return msgspec.structs.replace(
+        card,
+        title=to_drawable_text(names[identity], row["target_key"]),
         figure="" if row["score"] is None else f"{row['score']:.1f}",
         figure_about=rank,
-        bars=select_bars(rows, names, row["identity"]),
-        floor=floor,
     )
 
 

@@ -261,12 +261,11 @@ def standing_counts(frame: pd.DataFrame) -> dict[str, int]:
 def find_best_kappa(pairs: Sequence[PairAgreement]) -> Kappa | None:
     """The pair of judges with the most answers in common that has a kappa, and the agreement that
     chance alone would give it; None where none has one."""
-    kappas = [
-        # kappa = (agreed - chance) / (1 - chance), solved for chance
-        Kappa(a.first, a.second, a.n, a.agreed, (a.agreed - a.kappa) / (1 - a.kappa), a.kappa)
-        for a in pairs
-        if a.agreed is not None and a.kappa is not None and a.kappa < 1
-    ]
+    kappas = []
+    for pair in pairs:
+        if pair.agreed is not None and pair.kappa is not None and pair.kappa < 1:
+            chance = (pair.agreed - pair.kappa) / (1 - pair.kappa)  # the definition, solved
+            kappas.append(Kappa(pair.first, pair.second, pair.n, pair.agreed, chance, pair.kappa))
     return max(kappas, key=lambda agreement: agreement.n, default=None)
 
 

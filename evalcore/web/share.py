@@ -16,12 +16,7 @@ from starlette.datastructures import URL
 from starlette.responses import Response
 
 from evalcore.access.redaction import mask_target
-from evalcore.charts.pictures import (
-    SocialCard,
-    build_board_card,
-    build_target_card,
-    render_card_png,
-)
+from evalcore.charts.pictures import SocialCard, build_social_card, render_card_png
 from evalcore.i18n import DEFAULT, LANGUAGES, t
 from evalcore.plain_text import to_single_line
 from evalcore.settings import Settings
@@ -71,16 +66,12 @@ def resolve_shared_ranking(settings: Settings, params: ParamValues) -> RankingVi
     return RankingView(settings, headers, board, by)
 
 
-def build_social_card(ranking: RankingView | None, identity: str = "") -> SocialCard:
+def build_link_card(ranking: RankingView | None, identity: str = "") -> SocialCard:
     """The picture's words and bars, in English."""
     if ranking is None:
         return SocialCard(SITE, t("ranking.title", "en"), t("ranking.empty_title", "en"))
-    about = board_titles.ranked_title(ranking.board, ranking.order, "en")
-    names = {key: to_single_line(name) for key, name in ranking.names.items()}
-    bars = (about, ranking.rows, names, ranking.floors.get("null"))
-    if row := ranking.find_row(identity):
-        return build_target_card(SITE, row, *bars)
-    return build_board_card(SITE, board_titles.suite_title(ranking.board.suite, "en"), *bars)
+    title = board_titles.suite_title(ranking.board.suite, "en")
+    return build_social_card(SITE, title, ranking, identity)
 
 
 def compute_preview_signature(settings: Settings, params: ParamValues) -> str:
@@ -91,7 +82,7 @@ def compute_preview_signature(settings: Settings, params: ParamValues) -> str:
 def _render_preview(settings: Settings, params: ParamValues) -> bytes:
     if params["suite"]:
         resolve_suites(stored_boards.load_run_headers(settings), params["suite"])
-    card = build_social_card(resolve_shared_ranking(settings, params), params["target"])
+    card = build_link_card(resolve_shared_ranking(settings, params), params["target"])
     with _render_lock:
         if card not in _pictures:
             while len(_pictures) >= _CACHE_SIZE:

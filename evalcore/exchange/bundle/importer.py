@@ -35,7 +35,6 @@ from evalcore.runner.plan import create_benchmark, find_gold_location, is_confir
 from evalcore.runner.uploads import DatasetLocation
 from evalcore.settings import Settings
 from evalcore.store import run_folder
-from evalcore.store import run_folder as published_file
 from evalcore.store.index import open_index
 from evalcore.store.run_folder import Published, PublishedScore, RunFolder, StoredSample
 
@@ -259,7 +258,7 @@ def _is_already_stored(settings: Settings, run_id: str, published: Published) ->
     """Whether the run is in the store with the same scores and levels; logs of programs that were
     run again may differ."""
     folder = RunFolder(settings.runs_dir / run_id)
-    held = published_file.read_published(folder)
+    held = run_folder.read_published(folder)
     indexed = {header.run_id for header in open_index(settings).headers()}
     return held is not None and held.scores == published.scores and run_id in indexed
 

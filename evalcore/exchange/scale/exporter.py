@@ -57,6 +57,24 @@ class ExportedCase(Record, frozen=True):
     rounds: tuple[Round, ...]
 
     @property
+    def id_parts(self) -> tuple[str, str]:
+        """The id of the case and, where it stands for one rule of the case, that of the rule."""
+        if self.sample.metric != SUBJECTIVE:
+            return self.sample.id, ""
+        case, _, rule = self.sample.id.rpartition("/")
+        return (case, rule) if case else (rule, "")
+
+    @property
+    def answers(self) -> list[str]:
+        """Every answer that was graded: one per epoch, or several that an import kept together."""
+        collected: list[str] = []
+        for episode, _ in self.rounds:
+            stored_answers = episode.state.get("answers") if episode else None
+            single = [episode.answer if episode else ""]
+            collected += stored_answers if isinstance(stored_answers, list) else single
+        return collected
+
+    @property
     def passed(self) -> bool:
         """Whether it passed in more than half of the epochs."""
         wins = sum(v is not None and v.outcome == "passed" for _, v in self.rounds)
@@ -74,7 +92,8 @@ def collect_exported_cases(
     """Every declared case with what became of it, by benchmark and metric."""
     cases: dict[str, dict[str, list[ExportedCase]]] = defaultdict(lambda: defaultdict(list))
     for stored, rounds in iter_case_rounds(folder, run.spec, run.summary.scoring):
-        exported = ExportedCase(stored.sample, tuple(rounds))
+        masked = tuple((episode, verdict and mask_votes(verdict)) for episode, verdict in rounds)
+        exported = ExportedCase(stored.sample, masked)
         cases[stored.benchmark][stored.sample.metric].append(exported)
     return cases
 
@@ -97,7 +116,7 @@ def build_indicator(
 
 def _build_scale_row(capability: str, case: ExportedCase) -> ScaleCaseRow:
     sample = case.sample
-    case_id, rule = split_case_id(sample)
+    case_id, rule = case.id_parts
     messages = next((episode.messages for episode, _ in case.rounds if episode), ())
     return ScaleCaseRow(
         case_id=case_id,
@@ -109,7 +128,7 @@ def _build_scale_row(capability: str, case: ExportedCase) -> ScaleCaseRow:
         mode_question="\n\n".join(m.content for m in messages if m.role in ("system", "user")),
         model_answers=tuple(
             ScaleAnswer(number, _parse_json_answer(text))
-            for number, text in enumerate(list_graded_answers(case), 1)
+            for number, text in enumerate(case.answers, 1)
         ),
         rule_id=rule or msgspec.UNSET,
     )
@@ -126,14 +145,6 @@ def _compute_case_points(sample: Sample) -> int:
     return int(weight)
 
 
-def split_case_id(sample: Sample) -> tuple[str, str]:
-    """The id of a case and, where it stands for one rule of the case, that of the rule."""
-    if sample.metric != SUBJECTIVE:
-        return sample.id, ""
-    case, _, rule = sample.id.rpartition("/")
-    return (case, rule) if case else (rule, "")
-
-
 def _build_case_content(capability: str, sample: Sample, case_id: str) -> dict[str, Any]:
     fields = {_THEIRS.get(name, name): value for name, value in sample.input.items()}
     if capability == "sql_optimization" and "dialect" in fields:
@@ -145,16 +156,6 @@ def _build_case_content(capability: str, sample: Sample, case_id: str) -> dict[s
         fields["difficulty_level"] = str(sample.difficulty)
     content = {"case_id": case_id, **fields}
     return content | ({"expected": expected} if expected is not None else {})
-
-
-def list_graded_answers(case: ExportedCase) -> list[str]:
-    """Every answer that was graded: one per epoch, or several that an import kept together."""
-    collected: list[str] = []
-    for episode, _ in case.rounds:
-        stored_answers = episode.state.get("answers") if episode else None
-        single = [episode.answer if episode else ""]
-        collected += stored_answers if isinstance(stored_answers, list) else single
-    return collected
 
 
 def _parse_json_answer(text: str) -> Any:
@@ -173,17 +174,8 @@ _RULE = "=" * 49
 _LIKE_AN_ENTRY = re.compile(r"^(?=\[\d{4}-)", re.MULTILINE)
 
 
-class LoggedCase(Record, frozen=True):
-    """A case: its id (with its rule), its rounds, the answers that were graded, the result."""
-
-    id: str
-    rounds: tuple[Round, ...]
-    answers: tuple[str, ...]
-    passed: bool
-
-
 def render_process_log(
-    spec: RunSpec, capability: str, metric: str, cases: Sequence[LoggedCase]
+    spec: RunSpec, capability: str, metric: str, cases: Sequence[ExportedCase]
 ) -> str:
     """The log of one indicator of a run; times are those of the episodes, else of the run."""
     kind = evaluation_type(capability, metric)
@@ -191,18 +183,15 @@ def render_process_log(
     for case in cases:
         lines += _render_exchanges(spec, case)
     for case in cases:
-        name, _, rule = case.id.partition("/")
+        name, _, rule = "/".join(filter(None, case.id_parts)).partition("/")
         label = f"Rule[{rule}]" if rule else f"{kind} Eval Case"
-        lines.append(
-            _format_log_entry(
-                spec.created_at, f"[{_escape_log_name(name)}] {label} Final Result: {case.passed}"
-            )
-        )
+        head = f"[{_escape_log_name(name)}] {label} Final Result: {case.passed}"
+        lines.append(_format_log_entry(spec.created_at, head))
     return "\n".join(lines) + "\n"
 
 
 def _render_log_header(
-    spec: RunSpec, capability: str, metric: str, cases: Sequence[LoggedCase]
+    spec: RunSpec, capability: str, metric: str, cases: Sequence[ExportedCase]
 ) -> Iterator[str]:
     digits = re.sub(r"\D", "", spec.created_at)
     judges = {judge for case in cases for judge, *_ in _iter_votes(case)}
@@ -216,9 +205,10 @@ def _render_log_header(
     yield from ("-" * 49, "")
 
 
-def _render_exchanges(spec: RunSpec, case: LoggedCase) -> Iterator[str]:
+def _render_exchanges(spec: RunSpec, case: ExportedCase) -> Iterator[str]:
     """The question, each answer, then the votes."""
-    name, target = _escape_log_name(case.id.partition("/")[0]), _escape_log_name(spec.target.key)
+    name = _escape_log_name("/".join(case.id_parts).partition("/")[0])
+    target = _escape_log_name(spec.target.key)
     episode = next((episode for episode, _ in case.rounds if episode), None)
     at = episode.at if episode and episode.at else spec.created_at
     asked = [m.content for m in episode.messages if m.role == "user"] if episode else []
@@ -232,7 +222,7 @@ def _render_exchanges(spec: RunSpec, case: LoggedCase) -> Iterator[str]:
         yield _format_log_entry(at, head, json.dumps(reply, ensure_ascii=False))
 
 
-def _iter_votes(case: LoggedCase) -> Iterator[tuple[str, str, str]]:
+def _iter_votes(case: ExportedCase) -> Iterator[tuple[str, str, str]]:
     """(judge, vote, reason) of every vote in the evidence."""
     for _, verdict in case.rounds:
         for section in verdict.evidence if verdict else ():
@@ -279,10 +269,8 @@ def export_scale_run(folder: RunFolder, out: Path) -> ScaleExport:
     run = msgspec.structs.replace(run, spec=with_masked_target(run.spec))
     reports = [report for report in run.benchmarks if report.spec.key in CAPABILITIES]
     if not reports:
-        capability_names = ", ".join(CAPABILITIES)
-        raise UsageError(
-            f"run {folder.run_id} has none of SCALE's capabilities: {capability_names}"
-        )
+        names = ", ".join(CAPABILITIES)
+        raise UsageError(f"run {folder.run_id} has none of SCALE's capabilities: {names}")
     cases = collect_exported_cases(folder, run)
     model, month = _build_model_row(folder, run), run.spec.created_at[:7]
     files: dict[Path, bytes] = {}
@@ -296,8 +284,7 @@ def export_scale_run(folder: RunFolder, out: Path) -> ScaleExport:
             path = case_folder(out, month) / name / f"{model.id}.json"
             files[path] = msgspec.json.format(msgspec.json.encode(indicators), indent=2)
             for metric, group in cases[name].items():
-                logged = [_build_logged_case(case) for case in group]
-                text = render_process_log(run.spec, name, metric, logged)
+                text = render_process_log(run.spec, name, metric, group)
                 files[log_path(out, month, model.id, name, indicator_of(metric))] = text.encode()
     files[board_path(out, month)] = _render_month_board(board_path(out, month), model)
     _write_scale_files(files)
@@ -330,12 +317,6 @@ def _build_claim(indicators: Sequence[Indicator]) -> CapabilityScore:
             for indicator, part in zip(indicators, parts, strict=True)
         ),
     )
-
-
-def _build_logged_case(case: ExportedCase) -> LoggedCase:
-    rounds = tuple((episode, verdict and mask_votes(verdict)) for episode, verdict in case.rounds)
-    name = "/".join(filter(None, split_case_id(case.sample)))
-    return LoggedCase(name, rounds, tuple(list_graded_answers(case)), case.passed)
 
 
 def _build_model_row(folder: RunFolder, run: RunReport) -> ScaleModel:

@@ -41,6 +41,7 @@ def build_board_view(facts: SiteFacts, ranking: RankingView, w: Words, home: str
     ]
     ranked = [row for row in rows if row["status"] == "ranked"]
     names = {row["identity"]: row["name"] for row in rows}
+    links = {row["identity"]: row["href"] for row in rows}
     priced = [row for row in ranked if (row["cost"] or 0) > 0]
     groups = [[names[item] for item in group] for group in tie_groups(ranking.frame)]
     return {
@@ -60,28 +61,19 @@ def build_board_view(facts: SiteFacts, ranking: RankingView, w: Words, home: str
         "scatter": draw_priced_scatter(priced, w) if priced else "",
         "unpriced": len(ranked) - len(priced),
         "leaders": [
-            (
-                w.part_title(item.part),
-                names[item.identity],
-                home + target_page(item.identity),
-                item.score,
-            )
+            (w.part_title(item.part), names[item.identity], links[item.identity], item.score)
             for item in ranking.find_leaders(shown)
         ],
         "files": [
             (w.t(f"site.{kind}"), top + data_file(make_ranking_stem(ranking), end))
             for kind, end in FILES
-        ]
-        + (
-            [(w.t("site.cost_chart"), top + data_file(make_ranking_stem(ranking), COST_CHART_FILE))]
-            if priced
-            else []
-        ),
+            if priced or end != COST_CHART_FILE
+        ],
     }
 
 
-FILES = (("csv", "csv"), ("json", "json"), ("chart", "vl.json"))
 COST_CHART_FILE = "cost.vl.json"
+FILES = (("csv", "csv"), ("json", "json"), ("chart", "vl.json"), ("cost_chart", COST_CHART_FILE))
 
 
 def format_ranking_title(ranking: RankingView, w: Words) -> str:

@@ -17,7 +17,7 @@ import msgspec
 import orjson
 
 from evalcore.charts import plots
-from evalcore.charts.pictures import build_board_card, build_target_card, render_card_png
+from evalcore.charts.pictures import build_social_card, render_card_png
 from evalcore.errors import UsageError
 from evalcore.exchange.board_export import (
     LABELS,
@@ -34,7 +34,6 @@ from evalcore.exchange.site.board_views import (
     format_ranking_title,
 )
 from evalcore.exchange.site.facts import (
-    Data,
     SiteFacts,
     board_page,
     data_file,
@@ -146,9 +145,8 @@ def publish_site(settings: Settings, options: SiteOptions) -> int:
     where the store cannot be read.
     """
     base = _parse_base_url(options.base_url)
-    return write_site(
-        options.out, build_site_files(settings, to_single_line(options.title, 80), base)
-    )
+    title = to_single_line(options.title, 80)
+    return write_site(options.out, build_site_files(settings, title, base))
 
 
 def _parse_base_url(address: str) -> str:
@@ -172,58 +170,46 @@ def build_site_files(settings: Settings, site: str, base: str) -> Iterator[SiteF
     if base:
         yield from _build_preview_files(facts, site)
     for language in LANGUAGES:
-        w = Words(language)
-        yield from _build_language_pages(facts, w, site, base)
+        yield from _build_language_pages(facts, Words(language), site, base)
 
 
 def _build_language_pages(facts: SiteFacts, w: Words, site: str, base: str) -> Iterator[SiteFile]:
 
-    def build_page_file(template: str, path: str, view: object, head_values: Data) -> SiteFile:
+    def build_page(template: str, path: str, view: object, **head_values: str) -> SiteFile:
         head = {"site": site, "here": "", "picture": "", **head_values}
         location = PageLocation(path, w.language, base)
         return location.file_path, render_page(template, location, view, w, head)
 
-    everything = {"title": w.t("site.all_boards"), "about": w.t("site.boards_about")}
-    for ranking in facts.rankings:
-        view = build_board_view(facts, ranking, w, "../", "../../" if w.language != "en" else "../")
-        about = view["decision"] or view["columns"]
-        head_values = {
-            "title": view["title"],
-            "about": about,
-            "picture": _picture_path(make_ranking_stem(ranking)),
-        }
-        yield build_page_file(
-            "board.html", board_page(make_ranking_stem(ranking)), view, head_values
+    def build_board_page(ranking: RankingView, path: str) -> SiteFile:
+        home = "../" * path.count("/")
+        view = build_board_view(
+            facts, ranking, w, home, home if w.language == "en" else f"../{home}"
         )
-    head_values = everything | {"here": "boards"}
-    yield build_page_file(
-        "boards.html", "boards/index.html", build_boards_view(facts, w, "../"), head_values
-    )
+        about, picture = view["decision"] or view["columns"], make_ranking_stem(ranking)
+        head = {"title": view["title"], "about": about, "picture": _picture_path(picture)}
+        return build_page("board.html", path, view, **head)
+
+    for ranking in facts.rankings:
+        yield build_board_page(ranking, board_page(make_ranking_stem(ranking)))
+    head = {"title": w.t("site.all_boards"), "about": w.t("site.boards_about")}
+    boards_view = build_boards_view(facts, w, "../")
+    yield build_page("boards.html", "boards/index.html", boards_view, **head, here="boards")
     if facts.rankings:
-        first = facts.rankings[0]
-        view = build_board_view(facts, first, w, "", "../" if w.language != "en" else "")
-        about = view["decision"] or view["columns"]
-        head_values = {
-            "title": view["title"],
-            "about": about,
-            "picture": _picture_path(make_ranking_stem(first)),
-        }
-        yield build_page_file("board.html", "index.html", view, head_values)
+        yield build_board_page(facts.rankings[0], "index.html")
     else:
-        yield build_page_file("boards.html", "index.html", [], everything)
+        yield build_page("boards.html", "index.html", [], **head)
     own = [ranking for ranking in facts.default_rankings if ranking.board.key == "default"]
     examples = [example for ranking in own for example in store.build_worked_examples(ranking)]
-    head_values = {"title": w.t("site.methodology"), "about": w.t("methodology.about")}
     view = build_method_view(facts, examples, w)
-    yield build_page_file(
-        "methodology.html", "methodology.html", view, head_values | {"here": "methodology"}
-    )
+    head = {"title": w.t("site.methodology"), "about": w.t("methodology.about")}
+    head["here"] = "methodology"
+    yield build_page("methodology.html", "methodology.html", view, **head)
     for identity in facts.runs:
         view = build_target_view(facts, identity, w, "../")
         about = " · ".join(f"{item['title']}: {item['said']}" for item in view["standings"][:2])
         picture = _picture_path(f"target-{make_file_stem(identity)}") if view["standings"] else ""
-        head_values = {"title": view["name"], "about": about or view["name"], "picture": picture}
-        yield build_page_file("target.html", target_page(identity), view, head_values)
+        head = {"title": view["name"], "about": about or view["name"], "picture": picture}
+        yield build_page("target.html", target_page(identity), view, **head)
 
 
 def _build_data_files(facts: SiteFacts, ranking: RankingView) -> Iterator[SiteFile]:
@@ -254,20 +240,11 @@ def _build_preview_files(facts: SiteFacts, site: str) -> Iterator[SiteFile]:
     cards = {}
     for ranking in facts.rankings:
         title = format_ranking_title(ranking, w)
-        cards[make_ranking_stem(ranking)] = build_board_card(site, title, *_list_bars(ranking, w))
+        cards[make_ranking_stem(ranking)] = build_social_card(site, title, ranking)
     for identity in facts.runs:
         for ranking in facts.default_rankings:
-            if row := ranking.find_row(identity):
-                card = build_target_card(site, row, *_list_bars(ranking, w))
+            if identity in ranking.targets:
+                card = build_social_card(site, "", ranking, identity)
                 cards[f"target-{make_file_stem(identity)}"] = card
                 break
     yield from ((_picture_path(stem), render_card_png(card)) for stem, card in cards.items())
-
-
-def _list_bars(
-    ranking: RankingView, w: Words
-) -> tuple[str, list[Data], dict[str, str], float | None]:
-    """What a preview says of a ranking: title, rows, names and floor."""
-    names = {identity: to_single_line(name) for identity, name in ranking.names.items()}
-    title = w.ranking_title(ranking.board, ranking.order)
-    return title, ranking.rows, names, ranking.floors.get("null")

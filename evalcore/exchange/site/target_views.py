@@ -87,14 +87,9 @@ def _build_benchmark_tables(
 ) -> list[Data]:
     """A table per benchmark the target was run in: the benchmark as a whole, then its metrics."""
     row, board = ranking.targets[identity], ranking.board
-    extremes = [
-        whole | parts
-        for whole, parts in zip(
-            find_score_extremes(ranking.headers, board, whole=True),
-            find_score_extremes(ranking.headers, board),
-            strict=True,
-        )
-    ]
+    wholes = find_score_extremes(ranking.headers, board, whole=True)
+    parts = find_score_extremes(ranking.headers, board)
+    extremes = [whole | part for whole, part in zip(wholes, parts, strict=True)]
     suffix = f" · {format_tab_title(ranking, w)}" if several else ""
     tables = []
     for benchmark, run in row.runs.items():
