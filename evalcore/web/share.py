@@ -5,7 +5,6 @@ run no script.
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Mapping
 from importlib.metadata import version
 from string import Template
@@ -20,10 +19,12 @@ from evalcore.charts.pictures import SocialCard, build_social_card, render_card_
 from evalcore.i18n import DEFAULT, LANGUAGES, t
 from evalcore.plain_text import to_single_line
 from evalcore.settings import Settings
+from evalcore.store.cache import SingleFlightCache
 from evalcore.target_cards import cards_signature
 from evalcore.views import board_titles, boards, stored_boards
 from evalcore.views.board_table import RankingView
 from evalcore.views.ranking import list_board_orders
+from evalcore.views.targets import find_target_row
 from evalcore.web import data_routes
 from evalcore.web.answers import Parameter, ParamValues, Resource, matches_etag
 from evalcore.web.data_routes import BOARD, SUITE, resolve_order, resolve_suites
@@ -38,8 +39,7 @@ BY = Parameter("by", "what to rank by; default, and where the board has none suc
 TARGET = Parameter(
     "target", "the whole name of a target; default: the first of the board", kind="target"
 )
-_pictures: dict[SocialCard, bytes] = {}
-_render_lock = threading.Lock()
+_pictures: SingleFlightCache[bytes] = SingleFlightCache(_CACHE_SIZE)
 
 
 def resolve_shared_ranking(settings: Settings, params: ParamValues) -> RankingView | None:
@@ -56,11 +56,7 @@ def resolve_shared_ranking(settings: Settings, params: ParamValues) -> RankingVi
         return None
     identity = params["target"]
     requested = [board for board in candidates if board.key == params["board"]]
-    holding = [
-        b
-        for b in candidates
-        if any(r.identity == identity for r in boards.list_board_rows(headers, b))
-    ]
+    holding = [board for board in candidates if find_target_row(headers, board, identity)]
     board = (requested or (holding if identity else []) or candidates)[0]
     by = resolve_order(board, params["by"] if params["by"] in list_board_orders(board) else "")
     return RankingView(settings, headers, board, by)
@@ -83,12 +79,7 @@ def _render_preview(settings: Settings, params: ParamValues) -> bytes:
     if params["suite"]:
         resolve_suites(stored_boards.load_run_headers(settings), params["suite"])
     card = build_link_card(resolve_shared_ranking(settings, params), params["target"])
-    with _render_lock:
-        if card not in _pictures:
-            while len(_pictures) >= _CACHE_SIZE:
-                _pictures.pop(next(iter(_pictures)))
-            _pictures[card] = render_card_png(card)
-        return _pictures[card]
+    return _pictures.get(card, lambda: render_card_png(card))
 
 
 PREVIEW = Resource(
