@@ -12,15 +12,32 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any, Literal, NamedTuple
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from evalcore import i18n, plugins
+from evalcore.cards import CONTROLS as CONTROLS
+from evalcore.cards import COSMETIC_CONTROLS as COSMETIC_CONTROLS
+from evalcore.cards import FLOOR_CONTROLS as FLOOR_CONTROLS
+from evalcore.cards import ApplicationCard as ApplicationCard
+from evalcore.cards import BenchmarkCard as BenchmarkCard
+from evalcore.cards import CommandCard as CommandCard
+from evalcore.cards import CommandResult as CommandResult
+from evalcore.cards import EngineCard as EngineCard
+from evalcore.cards import FlagCard as FlagCard
+from evalcore.cards import GroupCard as GroupCard
+from evalcore.cards import MetricCard as MetricCard
+from evalcore.cards import OfficialDataset as OfficialDataset
+from evalcore.cards import OptionCard as OptionCard
+from evalcore.cards import SuiteCard as SuiteCard
+from evalcore.cards import TargetKindCard as TargetKindCard
+from evalcore.cards import UploadForm as UploadForm
 from evalcore.errors import UsageError
 from evalcore.plain_text import to_single_line
 from evalcore.plugins import SkippedPlugin, UnusablePlugin
-from evalcore.records import EvidenceKind, Record
 from evalcore.settings import Endpoint, Settings
 
 _TITLE = 80  # characters of a plug-in's title
@@ -30,273 +47,6 @@ RESERVED = frozenset(
     coverage passed measured errors cost input_tokens output_tokens latency date run_id self_judged
     name organization logo type weights parameters price released new place""".split()  # noqa: SIM905
 )
-
-
-class MetricCard(Record, frozen=True):
-    """A weighted part of a benchmark; `weight` None means reported and not scored."""
-
-    key: str
-    weight: float | None
-    evidence: EvidenceKind = "checked"
-    title: dict[str, str] = {}
-    about: dict[str, str] = {}
-
-
-class OptionCard(Record, frozen=True):
-    """An option of a benchmark or target, settable by `--option KEY.name=value` and in Launch."""
-
-    name: str
-    type: Literal["str", "int", "float", "bool", "list"] = "str"
-    default: Any = None
-    choices: tuple[str, ...] = ()
-    about: dict[str, str] = {}
-
-
-#: What the controls of every benchmark answer with.
-CONTROLS = ("reference", "null", "noop")
-#: Those that answer with their input in a disguise that saves nothing: in a CTE, with a limit, with
-#: a condition that always holds.
-COSMETIC_CONTROLS = ("cte", "limit", "tautology")
-#: Those whose scores are floors: worth no thought.
-FLOOR_CONTROLS = ("null", "noop", *COSMETIC_CONTROLS)
-
-
-class UploadForm(Record, frozen=True):
-    """How own cases of a benchmark are handed in.
-
-    `parts` are the names that a case may belong to, by its field `metric` or by choice; `file`
-    is where the cases of a part go within the folder, `bundled_file` where the bundled ones are
-    (default: `file`), `companion_files` the patterns of bundled files that they need there,
-    `identity` the field that names a case ("" for the order of the lines), and `left_out` the
-    fields of bundled cases that point to files, which nobody can hand in. A bundled case with a
-    value in the field `unsuitable_with` is no example.
-    """
-
-    parts: tuple[str, ...]
-    file: str = "{part}.jsonl"
-    bundled_file: str = ""
-    companion_files: tuple[str, ...] = ()
-    identity: str = "case_id"
-    left_out: tuple[str, ...] = ()
-    unsuitable_with: str = ""
-
-    def part_of(self, row: dict[str, object], chosen: str) -> str:
-        """The part of a case: its own word, else the choice of whoever handed it in."""
-        if len(self.parts) == 1:
-            return self.parts[0]
-        return str(row.get("metric", row.get("category", chosen)))
-
-
-class OfficialDataset(Record, frozen=True):
-    """An official data set that can be fetched. `part` is the value of the fetcher's first flag,
-    `folder` where it goes below `<data>/datasets`, `page` where its terms stand, `cases` how many
-    it is published with, where that is known. `on_hub`: a token of the Hub is of use."""
-
-    name: str
-    benchmark: str
-    part: str
-    folder: str
-    title: str
-    page: str
-    cases: int | None = None
-    gated: bool = False
-    on_hub: bool = True
-
-
-class FlagCard(Record, frozen=True):
-    """A flag, `--name`, that a command of a benchmark takes."""
-
-    name: str
-    about: str = ""
-    metavar: str = "TEXT"
-    choices: tuple[str, ...] = ()
-    default: str = ""
-
-
-class CommandCard(Record, frozen=True):
-    """What a benchmark adds to `datasets fetch`, `export` or `import`; `run` is "module:function".
-
-    A fetcher is called with (settings, folder or None, flags, progress, token), an exporter with
-    (run folder, output path, flags), an importer with (settings, path, flags, progress); flags are
-    texts by name, their defaults where they were not typed, and all answer with a `CommandResult`.
-    An exporter writes a `file` or a `folder`; an importer names the `publisher` of its runs.
-    """
-
-    run: str
-    about: str
-    flags: tuple[FlagCard, ...] = ()
-    output: Literal["file", "folder"] = "file"
-    publisher: str = ""
-    path_about: str = "the file or folder to take in"
-
-
-class CommandResult(NamedTuple):
-    """What a command did: data for `--json`, the same as text, and remarks for standard error."""
-
-    data: Any
-    text: str
-    remarks: tuple[str, ...] = ()
-
-
-class GroupCard(Record, frozen=True):
-    """A group of metrics with an official score of its own: its points of the overall score (None
-    for a part of another group), its members, and whether tables list it."""
-
-    key: str
-    weight: float | None = None
-    members: tuple[str, ...] = ()
-    listed: bool = True
-
-
-class BenchmarkCard(Record, frozen=True):
-    """What is known of a benchmark without loading it. Titles and texts are per language.
-
-    `judged` tells whether a panel may decide what cannot be executed; the panel then belongs to the
-    column key. `controls` are the control targets that can answer it. `evidence_by_mode` tells what
-    all verdicts rest on in a mode that decides otherwise than its metrics say. `baselines` name, by
-    baseline, the function that answers its cases ("module:function").
-
-    `submission` is the field of an episode's state that is scored where it is not the answer's
-    text; `groups_title` says what its groups are where they are no scores. `resolves`: its cases
-    are resolved, or not, by being executed. `cases_are_data`: no case names a program to be run, so
-    that cases of others can be scored here. `agent_options` are the values of options under which
-    the target works with programs; `executes_unless` is the option that leaves it to others to run
-    programs for a verdict. `fetched_option` is set to the part of a fetched data set.
-
-    `texts` are further words for pages, by name: `options_about`, `form`, `official`, `spread`,
-    `published_about`, `view_about.VIEW`, `remark.OPTION.VALUE`, and for each of `rules`
-    `rules.RULE` and `rules.RULE.words`. Those of the built-in benchmarks are catalogues.
-    """
-
-    key: str
-    suite: str
-    implementation: str
-    metrics: tuple[MetricCard, ...]
-    options: tuple[OptionCard, ...] = ()
-    title: dict[str, str] = {}
-    about: dict[str, str] = {}
-    dataset: str = ""
-    prompt_version: str = "1"
-    scorer_version: str = "1"
-    judged: bool = False
-    controls: tuple[str, ...] = CONTROLS
-    evidence_by_mode: dict[str, EvidenceKind] = {}
-    upload_form: UploadForm | None = None
-    official_datasets: tuple[OfficialDataset, ...] = ()
-    fetcher: CommandCard | None = None
-    exporter: CommandCard | None = None
-    importer: CommandCard | None = None
-    baselines: dict[str, str] = {}
-    groups: tuple[GroupCard, ...] = ()
-    groups_title: str = ""
-    submission: str = ""
-    resolves: bool = False
-    cases_are_data: bool = False
-    agent_options: dict[str, tuple[str, ...]] = {}
-    executes_unless: str = ""
-    fetched_option: str = ""
-    rules: tuple[str, ...] = ()
-    texts: dict[str, dict[str, str]] = {}
-
-    @property
-    def weights(self) -> dict[str, float]:
-        return {m.key: m.weight for m in self.metrics if m.weight is not None}
-
-    def evidence(self, metric: str, mode: str) -> EvidenceKind:
-        """What the verdicts on a metric rest on in a mode; raises UsageError as `metric` does."""
-        return self.evidence_by_mode.get(mode) or self.find_metric(metric).evidence
-
-    def find_metric(self, key: str) -> MetricCard:
-        for metric in self.metrics:
-            if metric.key == key:
-                return metric
-        metric_keys = ", ".join(m.key for m in self.metrics)
-        raise UsageError(f"benchmark {self.key} has no metric {key!r}; it has: {metric_keys}")
-
-
-class SuiteCard(Record, frozen=True):
-    """Benchmarks that share a board.
-
-    `memberships` declares over which of them the mean of the suite is taken, one entry per version,
-    the first being version 1. A declared version never changes: who adds a benchmark declares a
-    further one. Other benchmarks of the suite are columns of the board that the mean leaves out.
-    """
-
-    key: str
-    title: dict[str, str] = {}
-    about: dict[str, str] = {}
-    memberships: tuple[tuple[str, ...], ...] = ()
-
-
-class TargetKindCard(Record, frozen=True):
-    """A kind of target: its key prefix, what follows it, and the options it takes.
-
-    `implementation` is the "module:function" that makes a target of (spec, settings, secrets).
-    `check` is one of the same arguments that refuses what a restricted board does not allow, by the
-    setting `allow_setting`; without it a restricted board has none of the kind, unless it
-    `reaches_nobody`.
-    """
-
-    prefix: str
-    form: str
-    title: dict[str, str]
-    about: dict[str, str]
-    options: tuple[OptionCard, ...] = ()
-    examples: tuple[str, ...] = ()
-    implementation: str = ""
-    check: str = ""
-    allow_setting: str = ""
-    reaches_nobody: bool = False
-
-
-class EngineCard(Record, frozen=True):
-    """An SQL engine, by the name that cases and servers use for its dialect (lower case).
-
-    `backend` is the "module:function" that its worker process opens, a `Backend`; an engine that is
-    a server names the class of its `server` instead. `dialect` is sqlglot's name of the dialect
-    that its SQL is read in, by default the engine's. `library` is the Python module that it needs,
-    `extra` the extra of this package that brings it. `statements` are the first words of the
-    statements that are run, parted by spaces, `refused_functions` a pattern of functions that are
-    not, and `unit` what `measure` counts. `schemes` are those of a server's DSN, whose path is the
-    parameter `dsn_path`, and `local_parameters` lead to a server kept in a folder ("{folder}").
-    """
-
-    name: str
-    title: str
-    backend: str = ""
-    server: str = ""
-    dialect: str = ""
-    library: str = ""
-    extra: str = ""
-    statements: str = ""
-    refused_functions: str = ""
-    unit: str = ""
-    schemes: tuple[str, ...] = ()
-    dsn_path: str = ""
-    local_parameters: dict[str, str] = {}
-
-
-class ApplicationCard(Record, frozen=True):
-    """A described HTTP service: what it answers and what it needs.
-
-    `answers` holds (benchmark, metrics) pairs, empty meaning all; `variables` are environment
-    variables; `problem` says why its description cannot be used.
-    """
-
-    key: str
-    title: str
-    about: str = ""
-    answers: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    variables: tuple[str, ...] = ()
-    problem: str = ""
-
-    def can_answer(self, benchmark: str, metric: str) -> bool:
-        """Whether the service is described to answer cases of a metric."""
-        return any(
-            name in ("", benchmark) and (not metrics or metric in metrics)
-            for name, metrics in self.answers
-        )
-
 
 _BUILTIN = (
     "evalcore.benchmarks.sql_understanding.card:CARD",
@@ -566,6 +316,19 @@ def load_application(key: str, settings: Settings) -> ApplicationCard:
         "evalcore.targets.application_card:build_application_card"
     )(key, settings)
     return card
+
+
+def find_bundled_folder(card: BenchmarkCard, settings: Settings) -> Path:
+    """Where the bundled cases of a benchmark are; those of a plug-in lie beside its implementation,
+    which is not imported for it."""
+    if is_builtin(card.key):
+        return Path(settings.datasets) / card.dataset
+    try:
+        spec = find_spec(card.implementation.partition(":")[0])
+    except Exception:  # whatever the code of a plug-in's package raises
+        spec = None
+    folder = Path(spec.origin).parent if spec and spec.origin else Path(settings.datasets)
+    return folder / card.dataset
 
 
 def list_command_cards(kind: Literal["fetcher", "exporter", "importer"]) -> dict[str, CommandCard]:

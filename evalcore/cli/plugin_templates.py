@@ -1,7 +1,8 @@
 """The verb `new` of the command line: a working package with a benchmark, a target or an engine.
 
-The package is made of the templates in `templates/KIND`: each file ends in `.tmpl`, `package` and
-`test_package` in a path stand for names of the plug-in, and @WORDS@ in a text are filled in.
+The package is made of the templates in `templates/KIND`: each file ends in `.tmpl`, `package`,
+`package/cases` and `test_package` in a path stand for names of the plug-in, and @WORDS@ in a text
+are filled in.
 """
 
 from __future__ import annotations
@@ -95,6 +96,7 @@ def write_plugin(kind: str, values: dict[str, str], into: Path) -> tuple[Path, l
     written = []
     for path, template in _list_templates(files("evalcore.cli") / "templates" / kind):
         name = path.removesuffix(_SUFFIX).replace("test_package", f"test_{values['NAME']}")
+        name = name.replace("package/cases/", f"package/{values['NAME']}_cases/")
         name = re.sub(r"^package/", f"{values['MODULE']}/", name)
         target = folder / name
         try:

@@ -9,7 +9,6 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from evalcore import catalog
@@ -269,7 +268,7 @@ class UploadPart(Record, frozen=True):
 def bundled_rows(benchmark: str, part: str, settings: Settings) -> list[dict[str, Any]]:
     """The bundled cases of a part as their files have them, without what points to other files."""
     card, form = catalog.benchmark_card(benchmark), find_upload_form(benchmark)
-    path = Path(settings.datasets) / card.dataset
+    path = catalog.find_bundled_folder(card, settings)
     path /= (form.bundled_file or form.file).format(part=part)
     if not path.is_file():
         return []

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 import pandas as pd
 
-from evalcore.catalog import BenchmarkCard, benchmark_cards
+from evalcore.catalog import BenchmarkCard, benchmark_cards, find_bundled_folder, is_builtin
 from evalcore.records import Record, Sample
 from evalcore.settings import Settings
 from evalcore.store import datasets
@@ -129,8 +129,8 @@ def _build_bundled_entry(card: BenchmarkCard, settings: Settings) -> DatasetEntr
         origin="bundled",
         benchmark=card.key,
         name=card.dataset,
-        path=str(Path(settings.datasets) / card.dataset),
-        licence=_BUNDLED_LICENCE,
+        path=str(find_bundled_folder(card, settings)),
+        licence=_BUNDLED_LICENCE if is_builtin(card.key) else "",
     )
 
 

@@ -112,6 +112,18 @@ def test_a_benchmark_is_run_and_seen(environment):
     assert "The last number of the answer counts" in methodology
 
 
+def test_the_cases_of_a_benchmark_are_a_data_set_like_any_other(environment):
+    """They are listed and checked, show what own cases look like, and can be handed in."""
+    rows = json.loads(environment.run(["evalcore", "datasets", "list", "--json"]).splitlines()[-1])
+    assert [row["samples"] for row in rows if row["benchmark"] == "word_sums"] == [6]
+    assert "0 problems" in environment.run(["evalcore", "datasets", "check", "word_sums_cases"])
+    cases = "evalboard-word-sums/evalboard_word_sums/word_sums_cases/number.jsonl"
+    words = ["evalcore", "datasets", "validate", cases, "--benchmark", "word_sums"]
+    assert environment.run(words).startswith("6 cases")
+    [page] = open_pages(environment, ("datasets", {"set": "bundled:word_sums"}))
+    assert "What is the next number: one, one, two" in page
+
+
 def test_a_target_is_run_and_seen(environment):
     words = ("--benchmarks", "sql_understanding", "--max-samples", "3")
     run = run_benchmark(environment, *words, "--target", "echoer:last-word")

@@ -14,6 +14,7 @@ import msgspec
 
 from evalcore.benchmarks.base import Benchmark, DatasetSource
 from evalcore.benchmarks.case_file import MAX_CASE_WEIGHT
+from evalcore.catalog import find_bundled_folder
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.contents import BundleContents, refuse_errors
 from evalcore.records import MEASURED, BenchmarkSpec, Record, Sample
@@ -251,14 +252,18 @@ def _load_candidate_datasets(
         path = direct_path if direct_path.exists() else Path(settings.datasets) / dataset
         yield path, _load_samples_by_key(benchmark, path)
         return
-    for name in dict.fromkeys((spec.dataset, benchmark.card.dataset)):
-        for root in (Path(settings.datasets), settings.data_dir / "datasets"):
-            if not (root / name).exists():
-                continue
-            try:
-                yield root / name, _load_samples_by_key(benchmark, root / name)
-            except UsageError:  # of that name, and of another kind
-                continue
+    paths = [
+        root / name
+        for name in dict.fromkeys((spec.dataset, benchmark.card.dataset))
+        for root in (Path(settings.datasets), settings.data_dir / "datasets")
+    ]
+    for path in dict.fromkeys((*paths, find_bundled_folder(benchmark.card, settings))):
+        if not path.exists():
+            continue
+        try:
+            yield path, _load_samples_by_key(benchmark, path)
+        except UsageError:  # of that name, and of another kind
+            continue
 
 
 def _load_samples_by_key(benchmark: Benchmark, path: Path) -> dict[str, Sample]:

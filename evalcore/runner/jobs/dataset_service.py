@@ -228,7 +228,7 @@ def _copy_companion_files(
     folder: Path, benchmark: str, form: UploadForm, settings: Settings
 ) -> None:
     """The bundled files that cases need beside them."""
-    home = Path(settings.datasets) / catalog.benchmark_card(benchmark).dataset
+    home = catalog.find_bundled_folder(catalog.benchmark_card(benchmark), settings)
     for pattern in form.companion_files:
         for part in form.parts if "{part}" in pattern else ("",):
             for path in home.glob(pattern.format(part=part)):

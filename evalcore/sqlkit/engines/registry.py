@@ -21,7 +21,7 @@ from evalcore.catalog import EngineCard, engine_cards, import_reference
 from evalcore.closing import Closing
 from evalcore.errors import EnvironmentFailure, EvalboardError, MissingDependency, UsageError
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
-from evalcore.sqlkit.dialects import register_plugin_dialects
+from evalcore.sqlkit.dialects import TITLES, register_plugin_dialects
 from evalcore.sqlkit.engines import Engine, Execution, Limits, Stage, Status, Work
 from evalcore.sqlkit.engines.cards import CARDS
 from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, inspect_answer, inspect_script
@@ -260,6 +260,11 @@ def open_engine(
     if card is None:
         raise UsageError(f"unknown SQL engine {name!r}; known: {', '.join(engine_cards())}")
     register_plugin_dialects()
+    if name not in TITLES:
+        raise UsageError(
+            f"SQL engine {name}: sqlglot knows no dialect {card.dialect or name!r}; name one that "
+            "it knows in the field `dialect` of its card"
+        )
     if card.library and find_spec(card.library) is None:
         raise MissingDependency(
             f"SQL engine {name} needs the extra {card.extra} "
