@@ -35,10 +35,15 @@ def build_report_tables(report: RunReport) -> Iterator[ReportTable]:
     yield _build_score_table(report)
     for benchmark in report.benchmarks:
         yield _build_metric_table(benchmark)
-        if benchmark.score.views:
-            yield _build_view_table(benchmark)
-        if benchmark.score.groups:
-            yield _build_group_table(benchmark)
+        key, score = benchmark.spec.key, benchmark.score
+        card = benchmark_cards().get(key)
+        if score.views:
+            rows = tuple((name, f"{value:.1f}") for name, value in score.views.items())
+            yield ReportTable(f"{key}: views", ("View", "Score"), rows)
+        if score.groups:
+            title = (card.groups_title if card else "") or "groups"
+            rows = tuple((name, _format_score_cell(value)) for name, value in score.groups.items())
+            yield ReportTable(f"{key}: {title}", ("Group", "Mean, %"), rows)
         yield _build_case_table(benchmark, report.spec.epochs)
 
 
@@ -106,25 +111,6 @@ def _build_metric_table(benchmark: BenchmarkReport) -> ReportTable:
             )
             for metric in benchmark.score.metrics.values()
         ),
-    )
-
-
-def _build_view_table(benchmark: BenchmarkReport) -> ReportTable:
-    views = benchmark.score.views
-    return ReportTable(
-        f"{benchmark.spec.key}: views",
-        ("View", "Score"),
-        tuple((name, f"{score:.1f}") for name, score in views.items()),
-    )
-
-
-def _build_group_table(benchmark: BenchmarkReport) -> ReportTable:
-    key = benchmark.spec.key
-    card = benchmark_cards().get(key)
-    return ReportTable(
-        f"{key}: {(card.groups_title if card else '') or 'groups'}",
-        ("Group", "Mean, %"),
-        tuple((name, _format_score_cell(value)) for name, value in benchmark.score.groups.items()),
     )
 
 

@@ -164,14 +164,7 @@ _RULES: dict[str, _Rule] = {
 # Cards are typed by people and so are hostile text. What nobody said is None or empty, never 0.
 
 FACT_COLUMNS = (
-    "name",
-    "organization",
-    "logo",
-    "type",
-    "parameters",
-    "weights",
-    "released",
-    "price",
+    *("name", "organization", "logo", "type", "parameters", "weights", "released", "price"),
 )
 OPEN, CLOSED = "open", "closed"
 #: A million tokens as prices are usually averaged: three of the question to one of the answer.
@@ -193,9 +186,8 @@ def build_target_facts(
         for row in board_rows
     ]
     index = pd.Index([row.identity for row in board_rows], name="identity", dtype=str)
-    return pd.DataFrame(records, columns=list(FACT_COLUMNS), index=index).astype(
-        {"parameters": float, "price": float}
-    )
+    frame = pd.DataFrame(records, columns=list(FACT_COLUMNS), index=index)
+    return frame.astype({"parameters": float, "price": float})
 
 
 def _build_fact_record(row: Row, card: TargetCard, name: str, settings: Settings) -> dict[str, Any]:

@@ -90,9 +90,9 @@ def read_bundle(bundle: Path, scratch: Path) -> BundleContents:
         manifest=manifest,
         spec=_decode_record(bundle, SPEC, files[SPEC], RunSpec),
         summary=_decode_record(bundle, SUMMARY, files[SUMMARY], RunSummary),
-        samples=_decode_record_lines(bundle, SAMPLES, files, StoredSample),
-        episodes=_decode_record_lines(bundle, GENERATIONS, files, StoredEpisode),
-        verdicts=_decode_record_lines(bundle, VERDICTS, files, StoredVerdict),
+        samples=_decode_record_lines(bundle, SAMPLES, files[SAMPLES], StoredSample),
+        episodes=_decode_record_lines(bundle, GENERATIONS, files[GENERATIONS], StoredEpisode),
+        verdicts=_decode_record_lines(bundle, VERDICTS, files[VERDICTS], StoredVerdict),
         card=_read_bundle_card(bundle, files),
     )
 
@@ -137,11 +137,8 @@ def _decode_record(bundle: Path, location: str, data: bytes, kind: type[R]) -> R
         raise UsageError(f"{bundle}: {location}: {error}") from None
 
 
-def _decode_record_lines(
-    bundle: Path, name: str, files: Mapping[str, bytes], kind: type[R]
-) -> tuple[R, ...]:
+def _decode_record_lines(bundle: Path, name: str, data: bytes, kind: type[R]) -> tuple[R, ...]:
     """The records of a file; a last line without its end is one that was cut."""
-    data = files[name]
     if data and not data.endswith(b"\n"):
         raise UsageError(f"{bundle}: {name} ends within a line")
     return tuple(

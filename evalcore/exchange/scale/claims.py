@@ -111,11 +111,8 @@ def _score_flags(
         if part is None:
             yield Flag("no_cases", metric, f"published {published_score:g}")
         elif abs(published_score - part.score) > 1e-9:
-            yield Flag(
-                "indicator_score",
-                metric,
-                f"published {published_score:g}, cases give {part.score:g}",
-            )
+            detail = f"published {published_score:g}, cases give {part.score:g}"
+            yield Flag("indicator_score", metric, detail)
 
 
 def _carry_over_flags(entry: ClaimEntry, scan: MonthScan) -> Iterator[Flag]:
@@ -189,8 +186,8 @@ def _dropped_case_flags(
     declared_points = _find_declared_points(entry, scan, part.metric)
     asked = {row.id for row in indicator.rows}
     missing = declared_points.keys() - asked
-    if part.metric in configured and asked - declared_points.keys():
-        yield Flag("extra_case", part.metric, _format_case_list(asked - declared_points.keys()))
+    if part.metric in configured and (extra := asked - declared_points.keys()):
+        yield Flag("extra_case", part.metric, _format_case_list(extra))
     if 2 * len(missing) > len(declared_points):  # not dropped: asked when there were fewer
         yield Flag("fewer_cases", part.metric, f"{len(indicator.rows)} of {len(declared_points)}")
     elif missing:
@@ -265,9 +262,8 @@ def build_capability(
     )
     prompted = model.type != APPLICATION
     entry = ClaimEntry(month.name, name, model.id, prompted, claimed, month.scan.reports[report])
-    return ImportedBenchmark(
-        spec, score, _build_published_score(entry, contents, month.scan), contents.journals
-    )
+    published = _build_published_score(entry, contents, month.scan)
+    return ImportedBenchmark(spec, score, published, contents.journals)
 
 
 def _collect_declared_cases(month: Month, name: str, report: Path) -> dict[str, dict[str, Path]]:

@@ -9,6 +9,8 @@ from math import fsum
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from evalcore.exchange.scale.forms import (
     APPLICATION,
     CAPABILITIES,
@@ -133,9 +135,7 @@ def _compute_readings(
     yield "configured_weights", compute_capability_score(clean, configured)
     yield "configured_weights", compute_capability_score(parts, configured)
     published_sums = [
-        IndicatorSum(
-            part.metric, part.weight, published[part.metric] / 100 * part.total, part.total
-        )
+        msgspec.structs.replace(part, won=published[part.metric] / 100 * part.total)
         for part in clean
         if part.metric in published
     ]
@@ -311,10 +311,9 @@ def scan_months(tree: ScaleDataFolder, until: str, cases: Path | None) -> MonthS
                 if digest not in outlines:
                     outlines[digest] = index_report(read_report(path))
                 scan.reports[path] = outlines[digest]
-                prompted = model.lower() not in services
-                _record_report(
-                    scan, month, capability, model.lower(), outlines[digest], prompted=prompted
-                )
+                name, outline = model.lower(), outlines[digest]
+                prompted = name not in services
+                _record_report(scan, month, capability, name, outline, prompted=prompted)
                 _count_cases(scan, month, capability, path)
     return scan
 
