@@ -28,7 +28,7 @@ from evalcore.store.run_folder import Published, RunFolder, list_run_folders, wr
 
 
 class BlobStore:
-    """Keeps new files in `folder`; `known` are files that lie elsewhere already, by digest."""
+    """Keeps new files in `folder`; `existing` are files that lie elsewhere, by digest."""
 
     def __init__(self, folder: Path, existing: Mapping[str, Path]) -> None:
         self._folder = folder
@@ -108,7 +108,7 @@ def format_import_result(done: ImportResult) -> str:
 
 
 class ImportStage:
-    """Runs in preparation below `place`; `blobs` holds the files that they are made of."""
+    """Runs in preparation below `folder`; `blobs` holds the files that they are made of."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._folder, self._settings = folder, settings
