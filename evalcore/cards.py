@@ -31,6 +31,8 @@ class OptionCard(Record, frozen=True):
     about: dict[str, str] = {}
 
 
+#: The kind of target that answers as a benchmark says: a yardstick that takes no rank.
+CONTROL_KIND = "control"
 #: What the controls of every benchmark answer with.
 CONTROLS = ("reference", "null", "noop")
 #: Those that answer with their input in a disguise that saves nothing: in a CTE, with a limit, with
@@ -213,7 +215,14 @@ class TargetKindCard(Record, frozen=True):
     `implementation` is the "module:function" that makes a target of (spec, settings, secrets).
     `check` is one of the same arguments that refuses what a restricted board does not allow, by the
     setting `allow_setting`; without it a restricted board has none of the kind, unless it
-    `reaches_nobody`.
+    `reaches_nobody`. `egress` (the same arguments) tells how far the target may reach.
+
+    `missing_keys` (spec, settings) names the environment variables that are not set,
+    `key_variables` (spec, settings) all that it uses, `list_price` (spec, settings) is USD for a
+    million tokens, and `named_targets` (settings) gives targets to choose from in place of the
+    `examples`. `can_judge`: it is a model that can give an opinion or play a user; `is_free`: it
+    costs nothing to ask; `runs_models_here`: what follows its prefix is a model that is loaded on
+    this machine.
     """
 
     prefix: str
@@ -226,6 +235,14 @@ class TargetKindCard(Record, frozen=True):
     check: str = ""
     allow_setting: str = ""
     reaches_nobody: bool = False
+    egress: str = ""
+    missing_keys: str = ""
+    key_variables: str = ""
+    named_targets: str = ""
+    list_price: str = ""
+    can_judge: bool = True
+    is_free: bool = False
+    runs_models_here: bool = False
 
 
 class EngineCard(Record, frozen=True):

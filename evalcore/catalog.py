@@ -19,6 +19,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from evalcore import i18n, plugins
+from evalcore.cards import CONTROL_KIND as CONTROL_KIND
 from evalcore.cards import CONTROLS as CONTROLS
 from evalcore.cards import COSMETIC_CONTROLS as COSMETIC_CONTROLS
 from evalcore.cards import FLOOR_CONTROLS as FLOOR_CONTROLS
@@ -146,6 +147,17 @@ def suite_cards() -> dict[str, SuiteCard]:
 def target_kinds() -> dict[str, TargetKindCard]:
     """Every usable kind of target by prefix."""
     return _load_target_kinds()[0]
+
+
+def find_target_kind(target: str) -> TargetKindCard | None:
+    """The kind of a target key, None where its plug-in is not installed."""
+    return target_kinds().get(target.partition(":")[0])
+
+
+def runs_models_here(target: str) -> bool:
+    """Whether a target is a model that is loaded on this machine."""
+    card = find_target_kind(target)
+    return card is not None and card.runs_models_here
 
 
 def engine_cards() -> dict[str, EngineCard]:

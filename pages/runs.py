@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 
 from evalcore import settings
+from evalcore.catalog import runs_models_here
 from evalcore.runner import client
 from evalcore.settings import Settings
 from evalcore.views import comparison, reproduce, runs
@@ -60,7 +61,7 @@ def _draw_live_runs(
         with st.container(border=True):
             pair = comparison.find_run_pair(rows, chosen.run_id)
             card = None
-            if chosen.target.key.startswith("hf:"):
+            if runs_models_here(chosen.target.key):
                 card = reproduce.model_card(current.run_roots, chosen.run_id)
             overview.draw_run_detail(chosen, tr, card, pair)
             if inside and chosen.own and chosen.state in ("interrupted", "incomplete"):

@@ -242,7 +242,7 @@ def render_eval_results(
     spec, summary = folder.read_spec(), folder.read_summary()
     if summary is None:
         raise UsageError(f"run {folder.run_id} has no result yet; it is {folder.current_state()}")
-    if spec.target.key.startswith("control:"):
+    if spec.target.key.startswith(f"{catalog.CONTROL_KIND}:"):
         raise UsageError(f"run {folder.run_id} is of {spec.target.key}, a control, not a model")
     if source and not _SOURCE.fullmatch(source):
         raise UsageError(f"--source {source!r} must be an address that begins with https://")

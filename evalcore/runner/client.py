@@ -21,6 +21,7 @@ from filelock import FileLock, Timeout
 from evalcore.access import policy
 from evalcore.access.policy import OPERATOR, AccessDenied, Visitor
 from evalcore.access.secrets import Secrets
+from evalcore.catalog import find_target_kind, import_reference
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.records import Progress, Record, TargetSpec, utc_now
 from evalcore.runner import jobs, local_models, request_policy, run_request
@@ -30,8 +31,6 @@ from evalcore.store import run_folder
 from evalcore.store.headers import create_comparison_sides, format_comparison_note
 from evalcore.store.index import open_index
 from evalcore.store.run_folder import RunFolder
-from evalcore.targets import registry
-from evalcore.targets import registry as targets_allowed
 
 R = TypeVar("R", bound=Record)
 _WAIT_FOR_OTHERS = 150.0  # seconds that a launch waits for others that are being planned
@@ -239,23 +238,14 @@ def restore_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
 
 def missing_keys(target: str, options: Mapping[str, Any], settings: Settings) -> tuple[str, ...]:
     """The environment variables that a target needs and that are not set; a visitor's own variable
-    counts as none, so that he types the key himself."""
-    if target.startswith("app:"):
-        from evalcore.targets import application  # only here: it reads a description file
-
-        spec = TargetSpec(target, dict(options))
-        targets_allowed.check_target(spec, settings, Secrets())
-        return application.missing_variables(spec, settings, Secrets())
-    if not target.startswith("openai:"):
+    counts as none, so that they type the key themselves."""
+    card = find_target_kind(target)
+    if card is None or not card.missing_keys:
         return ()
-    address, variable = str(options.get("base_url", "")), str(options.get("api_key_env", ""))
-    route = registry.resolve_route(target, settings, address, variable)
-    needed = route.endpoint.api_key_env
-    if not needed or route.key_optional:
-        return ()
-    own = not variable or variable == registry.resolve_endpoint(target, settings)[1].api_key_env
-    here = os.environ.get(needed) and (own or not policy.is_restricted(settings))
-    return () if here else (needed,)
+    missing: tuple[str, ...] = import_reference(card.missing_keys)(
+        TargetSpec(target, dict(options)), settings
+    )
+    return missing
 
 
 def check_judges(judges: Sequence[str]) -> None:

@@ -126,7 +126,7 @@ def plan_run(request: RunRequest, settings: Settings) -> Plan:
 def _check_control(request: RunRequest) -> None:
     """Raises UsageError where a control cannot answer a benchmark."""
     prefix, _, kind = request.target.partition(":")
-    if prefix != "control" or kind not in COSMETIC_CONTROLS:
+    if prefix != catalog.CONTROL_KIND or kind not in COSMETIC_CONTROLS:
         return
     cards = catalog.benchmark_cards()
     able = [key for key, card in cards.items() if kind in card.controls]

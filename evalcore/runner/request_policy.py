@@ -15,7 +15,7 @@ from evalcore.access import policy
 from evalcore.access.egress import EgressPolicy
 from evalcore.access.policy import AccessDenied, Visitor
 from evalcore.access.secrets import Secrets
-from evalcore.catalog import BenchmarkCard
+from evalcore.catalog import BenchmarkCard, find_target_kind, import_reference
 from evalcore.errors import RunFolderError, UsageError
 from evalcore.records import Record, RunSpec, TargetSpec
 from evalcore.runner import run_request
@@ -23,7 +23,7 @@ from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
 from evalcore.store import datasets, run_folder
 from evalcore.store.run_folder import RunFolder
-from evalcore.targets import application, registry
+from evalcore.targets import registry
 
 # How much visitors may launch: counted from the run folders, so that a restart resets nothing.
 # Runs of the operator count for nobody. A run that was deleted still counts: it lies in the
@@ -236,10 +236,8 @@ def _iterate_targets(request: RunRequest) -> Iterator[TargetSpec]:
 def _build_egress_policy(
     spec: TargetSpec, settings: Settings, secrets: Secrets
 ) -> EgressPolicy | None:
-    kind = spec.key.partition(":")[0]
-    if kind == "openai":
-        registry.check_address(str(spec.options.get("base_url") or "https://none"))
-        return registry.check_endpoint(spec, settings, secrets)
-    if kind == "app" and not application.missing_variables(spec, settings, secrets):
-        return application.create_application(spec, settings, secrets).egress_policy()
-    return None
+    card = find_target_kind(spec.key)
+    if card is None or not card.egress:
+        return None
+    egress: EgressPolicy | None = import_reference(card.egress)(spec, settings, secrets)
+    return egress

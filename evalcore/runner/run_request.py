@@ -71,9 +71,6 @@ class ConnectionReport(Record, frozen=True):
 # start.
 # A judge is a target like any other, asked under the role `judge:` and its spec as written.
 
-#: Programs give no opinion, and an application answers only what it was described for.
-_NO_JUDGES = ("control", "baseline", "app")
-
 
 def parse_model_spec(judge: str, role: Literal["judge", "user"] = "judge") -> TargetSpec:
     """The target that a judge, or a model that plays a user, is; raises UsageError for a text that
@@ -82,7 +79,8 @@ def parse_model_spec(judge: str, role: Literal["judge", "user"] = "judge") -> Ta
     kind, colon, name = key.partition(":")
     if not (colon and kind and name):
         raise UsageError(f"{role} {judge!r}: write it as a target, for example openai:MODEL")
-    if kind in _NO_JUDGES:
+    card = catalog.find_target_kind(key)
+    if card is not None and not card.can_judge:
         does = "judge" if role == "judge" else "play a user"
         raise UsageError(f"{role} {judge!r}: a {kind} cannot {does}; name a model")
     try:

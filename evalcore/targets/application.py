@@ -41,7 +41,7 @@ from evalcore.records import (
 )
 from evalcore.settings import Settings
 from evalcore.targets import application_card as values
-from evalcore.targets import failures
+from evalcore.targets import failures, registry
 from evalcore.targets.application_card import (
     Branch,
     Description,
@@ -466,3 +466,27 @@ class Application:
         return TargetFailure(
             failures.sanitize_failure(Failure(kind=kind, message=message), self._keys)
         )
+
+
+# What the card of the kind names: how far a service may reach, and which variables it needs.
+
+
+def find_service_egress(
+    spec: TargetSpec, settings: Settings, secrets: Secrets
+) -> EgressPolicy | None:
+    """How far a service may reach, None where its address is still missing."""
+    if missing_variables(spec, settings, secrets):
+        return None
+    return create_application(spec, settings, secrets).egress_policy()
+
+
+def list_missing_keys(spec: TargetSpec, settings: Settings) -> tuple[str, ...]:
+    """The variables of a service that are not set; raises UsageError for one not allowed."""
+    registry.check_target(spec, settings, Secrets())
+    return missing_variables(spec, settings, Secrets())
+
+
+def list_key_variables(spec: TargetSpec, settings: Settings) -> tuple[str, ...]:
+    """The variables that the description of a service names."""
+    described = values.load_description(spec.key, settings)
+    return (*described.address_variables, *described.key_variables)

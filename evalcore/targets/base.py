@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
-from evalcore.catalog import CONTROLS, COSMETIC_CONTROLS
+from evalcore.catalog import CONTROL_KIND, CONTROLS, COSMETIC_CONTROLS
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.records import Completion, GenerationRequest, Record, TargetSpec
 
@@ -66,7 +66,7 @@ class Control:
     def __init__(self, spec: TargetSpec, *_: object) -> None:
         self.kind = spec.key.partition(":")[2]
         if self.kind not in KINDS:
-            available = ", ".join(f"control:{kind}" for kind in KINDS)
+            available = ", ".join(f"{CONTROL_KIND}:{kind}" for kind in KINDS)
             raise UsageError(f"unknown target {spec.key!r}; known: {available}")
         if spec.options:
             raise UsageError(f"{spec.key} takes no options, got: {', '.join(spec.options)}")

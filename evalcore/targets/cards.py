@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalcore.catalog import CONTROLS, COSMETIC_CONTROLS, OptionCard, TargetKindCard
+from evalcore.catalog import CONTROL_KIND, CONTROLS, COSMETIC_CONTROLS, OptionCard, TargetKindCard
 
 SAMPLING: tuple[OptionCard, ...] = (
     OptionCard(name="temperature", type="float", about={"en": "0 is greedy", "zh": "0 为贪心解码"}),
@@ -21,6 +21,10 @@ SAMPLING: tuple[OptionCard, ...] = (
 CARDS: tuple[TargetKindCard, ...] = (
     TargetKindCard(
         prefix="openai",
+        egress="evalcore.targets.registry:find_endpoint_egress",
+        missing_keys="evalcore.targets.registry:list_missing_endpoint_keys",
+        key_variables="evalcore.targets.registry:list_endpoint_keys",
+        list_price="evalcore.targets.pricing:compute_endpoint_price",
         implementation="evalcore.targets.openai_compatible:create_openai_target",
         check="evalcore.targets.registry:check_endpoint",
         allow_setting="allow_endpoints",
@@ -62,6 +66,8 @@ CARDS: tuple[TargetKindCard, ...] = (
     ),
     TargetKindCard(
         prefix="hf",
+        is_free=True,
+        runs_models_here=True,
         implementation="evalcore.targets.huggingface.target:create_huggingface_target",
         check="evalcore.targets.registry:check_local_model",
         allow_setting="allow_models",
@@ -164,6 +170,8 @@ CARDS: tuple[TargetKindCard, ...] = (
     ),
     TargetKindCard(
         prefix="baseline",
+        can_judge=False,
+        is_free=True,
         implementation="evalcore.targets.baseline:Baseline",
         reaches_nobody=True,
         form="baseline:<name>",
@@ -175,7 +183,9 @@ CARDS: tuple[TargetKindCard, ...] = (
         examples=("baseline:sqlglot",),
     ),
     TargetKindCard(
-        prefix="control",
+        prefix=CONTROL_KIND,
+        can_judge=False,
+        is_free=True,
         implementation="evalcore.targets.base:Control",
         reaches_nobody=True,
         form="control:reference, :null, :noop, :cte, :limit or :tautology",
@@ -190,6 +200,11 @@ CARDS: tuple[TargetKindCard, ...] = (
     ),
     TargetKindCard(
         prefix="app",
+        can_judge=False,
+        egress="evalcore.targets.application:find_service_egress",
+        missing_keys="evalcore.targets.application:list_missing_keys",
+        key_variables="evalcore.targets.application:list_key_variables",
+        named_targets="evalcore.targets.application_card:build_application_cards",
         implementation="evalcore.targets.application:create_application",
         check="evalcore.targets.registry:check_application",
         allow_setting="allow_applications",

@@ -12,11 +12,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from evalcore.records import CostSource, Usage
+from evalcore.errors import UsageError
+from evalcore.records import CostSource, TargetSpec, Usage
 from evalcore.settings import Price, Settings
 from evalcore.targets.base import TargetInfo
-from evalcore.targets.registry import list_endpoints
+from evalcore.targets.registry import list_endpoints, resolve_route
 
+#: A million tokens as prices are usually averaged: three of the question to one of the answer.
+_MILLION = Usage(input_tokens=750_000, output_tokens=250_000)
 _FREE_KINDS = frozenset({"baseline", "control", "local"})
 
 
@@ -85,3 +88,12 @@ def _cost_by_package(model: str, base_url: str, usage: Usage) -> float | None:
         return float(calc_price(Tokens(**counts), model, provider_api_url=base_url).total_price)
     except LookupError:
         return None
+
+
+def compute_endpoint_price(spec: TargetSpec, settings: Settings) -> float | None:
+    """USD for a million tokens of a model at an endpoint, None where the list does not know it."""
+    try:
+        route = resolve_route(spec.key, settings, str(spec.options.get("base_url", "")))
+    except UsageError:
+        return None
+    return compute_cost(route.model, route.name, _MILLION, settings)

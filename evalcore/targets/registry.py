@@ -4,6 +4,7 @@ the class that answers, imported only when it is needed.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from ipaddress import ip_address
@@ -252,6 +253,32 @@ def check_endpoint(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Eg
     if own and name in settings.allow_endpoints:
         return EgressPolicy(parse_origin(named_endpoint.base_url), public=not named_endpoint.local)
     return resolve_egress(spec, base_url or named_endpoint.base_url, settings)
+
+
+def find_endpoint_egress(
+    spec: TargetSpec, settings: Settings, secrets: Secrets
+) -> EgressPolicy | None:
+    """As `check_endpoint`; raises UsageError for an address that is none, too."""
+    check_address(str(spec.options.get("base_url") or "https://none"))
+    return check_endpoint(spec, settings, secrets)
+
+
+def list_endpoint_keys(spec: TargetSpec, settings: Settings) -> tuple[str, ...]:
+    """The variable with the key of an endpoint, none where it needs none."""
+    address, variable = (str(spec.options.get(name, "")) for name in ("base_url", "api_key_env"))
+    route = resolve_route(spec.key, settings, address, variable)
+    needed = route.endpoint.api_key_env
+    return () if not needed or route.key_optional else (needed,)
+
+
+def list_missing_endpoint_keys(spec: TargetSpec, settings: Settings) -> tuple[str, ...]:
+    """The variable with the key of an endpoint where it is not set; a visitor's own variable counts
+    as none, so that they type the key themselves."""
+    variable = str(spec.options.get("api_key_env", ""))
+    own = not variable or variable == resolve_endpoint(spec.key, settings)[1].api_key_env
+    is_visible = own or not policy.is_restricted(settings)
+    needed = list_endpoint_keys(spec, settings)
+    return tuple(name for name in needed if not (os.environ.get(name) and is_visible))
 
 
 def check_hub_model(reference: str, settings: Settings) -> None:

@@ -13,13 +13,11 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from evalcore.errors import UsageError
-from evalcore.records import Record, Usage
+from evalcore.catalog import find_target_kind, import_reference, runs_models_here
+from evalcore.records import Record, TargetSpec
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
 from evalcore.target_cards import NO_CARD, TargetCard, load_cards
-from evalcore.targets import pricing
-from evalcore.targets.registry import resolve_route
 from evalcore.views import boards
 from evalcore.views.board_titles import display_names
 from evalcore.views.boards import Board, Row, is_control
@@ -167,9 +165,6 @@ FACT_COLUMNS = (
     *("name", "organization", "logo", "type", "parameters", "weights", "released", "price"),
 )
 OPEN, CLOSED = "open", "closed"
-#: A million tokens as prices are usually averaged: three of the question to one of the answer.
-_MILLION = Usage(input_tokens=750_000, output_tokens=250_000)
-_FREE = frozenset({"baseline", "control", "hf"})
 _LOGO = "data:image/png;base64,"
 
 
@@ -206,7 +201,7 @@ def _build_fact_record(row: Row, card: TargetCard, name: str, settings: Settings
 
 def _find_parameter_count(run: RunHeader, settings: Settings) -> float | None:
     """The billions of parameters that a local model was found to have."""
-    if not run.target_key.startswith("hf:"):
+    if not runs_models_here(run.target_key):
         return None
     card = model_card(settings.run_roots, run.run_id)
     return card.parameters / 1e9 if card else None
@@ -217,16 +212,15 @@ def find_token_price(run: RunHeader, settings: Settings) -> float | None:
 
     0 for programs and for what runs on this machine, None where the list does not know the model.
     """
-    kind = run.target_key.partition(":")[0]
-    if kind in _FREE:
-        return 0.0
-    if kind != "openai":
+    card = find_target_kind(run.target_key)
+    if card is None or card.is_free:
+        return 0.0 if card else None
+    if not card.list_price:
         return None
-    try:
-        route = resolve_route(run.target_key, settings, str(run.target_options.get("base_url", "")))
-    except UsageError:
-        return None
-    return pricing.compute_cost(route.model, route.name, _MILLION, settings)
+    price: float | None = import_reference(card.list_price)(
+        TargetSpec(run.target_key, dict(run.target_options)), settings
+    )
+    return price
 
 
 # What is new on a board: targets that came lately, measured by the board's own newest run.

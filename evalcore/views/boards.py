@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from evalcore import settings
 from evalcore.catalog import (
+    CONTROL_KIND,
     BenchmarkCard,
     MetricCard,
     benchmark_cards,
@@ -28,7 +29,6 @@ from evalcore.store.cache import memoize_on_snapshot
 from evalcore.store.headers import HeaderScore, RunHeader
 
 DEFAULT = "default"
-CONTROL = "control"
 _BUNDLE_PREFIX = "bundle-"
 
 
@@ -349,7 +349,7 @@ def find_board(boards_of_suite: Sequence[Board], key: str) -> Board:
 
 def is_control(target_key: str) -> bool:
     """Whether a target is a yardstick and takes no rank."""
-    return target_key.partition(":")[0] == CONTROL
+    return target_key.partition(":")[0] == CONTROL_KIND
 
 
 def is_bundled(benchmark: str, dataset: str) -> bool:

@@ -164,7 +164,9 @@ def _list_target_kinds(settings: Settings) -> list[Row]:
 
 def _list_target_examples(card: TargetKindCard, settings: Settings) -> list[str]:
     """The examples of a kind; of services all that have a name."""
-    return list(catalog.load_applications(settings) if card.prefix == "app" else card.examples)
+    if not card.named_targets:
+        return list(card.examples)
+    return list(catalog.import_reference(card.named_targets)(settings))
 
 
 def _list_dataset_folders(settings: Settings) -> list[Row]:

@@ -19,11 +19,11 @@ from evalcore.access.redaction import (
     redact_paths,
     redact_spec,
 )
+from evalcore.catalog import find_target_kind, import_reference
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.records import BenchmarkSpec, Record, RunSpec, TargetSpec
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder, find_run
-from evalcore.targets import registry
 from evalcore.views.boards import is_bundled
 
 # What a local model told of itself while a run loaded and asked it.
@@ -303,13 +303,10 @@ def _list_key_variables(spec: RunSpec, settings: Settings) -> tuple[str, ...]:
 
 
 def _find_key_variables(key: str, options: dict[str, Any], settings: Settings) -> Iterable[str]:
-    if key.startswith("app:"):
-        from evalcore.targets import application_card  # only here: it reads a description file
-
-        described = application_card.load_description(key, settings)
-        return (*described.address_variables, *described.key_variables)
-    if not key.startswith("openai:"):
+    card = find_target_kind(key)
+    if card is None or not card.key_variables:
         return ()
-    address, variable = str(options.get("base_url", "")), str(options.get("api_key_env", ""))
-    route = registry.resolve_route(key, settings, address, variable)
-    return () if route.key_optional else (route.endpoint.api_key_env,)
+    variables: Iterable[str] = import_reference(card.key_variables)(
+        TargetSpec(key, options), settings
+    )
+    return variables

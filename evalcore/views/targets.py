@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import pandas as pd
 
-from evalcore.catalog import FLOOR_CONTROLS
+from evalcore.catalog import CONTROL_KIND, FLOOR_CONTROLS
 from evalcore.records import Outcome, Record
 from evalcore.store.cache import memoize_on_snapshot
 from evalcore.store.headers import HeaderScore, RunHeader
@@ -16,7 +16,7 @@ from evalcore.views.boards import Board, Row, is_control, list_board_rows
 
 # The metrics of a board as frames: one target's metrics, or one metric across targets.
 
-FLOORS = tuple(f"control:{kind}" for kind in FLOOR_CONTROLS)
+FLOORS = tuple(f"{CONTROL_KIND}:{kind}" for kind in FLOOR_CONTROLS)
 
 
 def metric_scores(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from evalcore.catalog import runs_models_here
 from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.settings import Settings
@@ -18,8 +19,6 @@ from pages.shared.board_view import benchmark_title
 from pages.shared.wording import Translate, escape_markdown, localize_note, to_plain_line
 
 # What a local model is and takes: as it works on the Runs page, and afterwards on a target's.
-
-PREFIX = "hf:"
 
 
 def draw_live_model(card: ModelCard, *, is_active: bool, tr: Translate) -> None:
@@ -45,7 +44,7 @@ def draw_live_model(card: ModelCard, *, is_active: bool, tr: Translate) -> None:
 def draw_row_model(row: Row, settings: Settings, tr: Translate) -> None:
     """The model of a target's newest run; nothing for other kinds of target, or without a card."""
     newest = max(row.runs.values(), key=lambda run: run.created_at)
-    if not newest.target_key.startswith(PREFIX):
+    if not runs_models_here(newest.target_key):
         return
     card = model_card(settings.run_roots, newest.run_id)
     if card is None:

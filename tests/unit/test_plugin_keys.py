@@ -6,12 +6,14 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from evalcore import catalog
+from evalcore.sqlkit.engines.cards import CARDS as ENGINE_CARDS
+from evalcore.targets.cards import CARDS as TARGET_CARDS
 
 ROOT = Path(__file__).resolve().parents[2]
 #: The built-in lists, and modules that may name any benchmark, with the reason.
@@ -21,6 +23,73 @@ ALLOWED = {
     "evalcore/exchange/scale/forms.py": "SCALE's own names of what it publishes, with its weights",
     "evalcore/exchange/scale/verify.py": "SCALE's own names of what it publishes",
     "evalcore/benchmarks/agents.py": "imports BFCL's reader of calls, which all agents share",
+}
+#: By kind of target, its own modules.
+TARGET_MODULES = {
+    "openai": ("evalcore/targets/openai_compatible.py", "evalcore/targets/chat_completions.py"),
+    "hf": (
+        "evalcore/targets/huggingface/",
+        "evalcore/runner/local_models.py",
+        "pages/parts/launch/preflight.py",
+    ),
+    "app": ("evalcore/targets/application",),
+    "baseline": ("evalcore/targets/baseline.py",),
+    "control": ("evalcore/targets/base.py",),
+}
+_KIND_OF_INFO = "`baseline`, `control` as `TargetInfo.kind` or the type on a target's card: classes"
+_STATUS = "`control` as the status of a row: an output that is frozen"
+_EXAMPLE = "an example in a text for people"
+TARGETS_ALLOWED = {
+    "evalcore/access/redaction.py": "which keys hold a path or an address; a layer below the cards",
+    "evalcore/benchmarks/tau_bench/benchmark.py": _EXAMPLE,
+    "evalcore/benchmarks/tau_bench/card.py": _EXAMPLE,
+    "evalcore/cards.py": "CONTROL_KIND, the one place that names the yardstick",
+    "evalcore/cli/boards.py": _EXAMPLE,
+    "evalcore/cli/doctor.py": "named servers, which are those of `openai:`",
+    "evalcore/cli/main.py": _EXAMPLE,
+    "evalcore/runner/jobs/run_service.py": _KIND_OF_INFO,
+    "evalcore/runner/plan.py": "the package `openai`, whose version a run records",
+    "evalcore/runner/run_request.py": "fields of slm-evals' configuration, and an example",
+    "evalcore/target_cards.py": _KIND_OF_INFO,
+    "evalcore/targets/base.py": _KIND_OF_INFO,
+    "evalcore/targets/cards.py": "the built-in list",
+    "evalcore/targets/pricing.py": _KIND_OF_INFO,
+    "evalcore/targets/registry.py": "the named servers of `openai:`, and which address a key means",
+    "evalcore/views/board_table.py": _STATUS,
+    "evalcore/views/ranking.py": _STATUS,
+    "evalcore/web/badge.py": _STATUS,
+    "pages/parts/launch/preflight.py": "a server without a model, the same problem for two kinds",
+    "pages/parts/launch/target_form.py": "draws a form of its own for three kinds; others have one",
+}
+_DIALECT = "a SQL dialect, which has the name of its engine"
+_PACKAGE = "the package `duckdb`, whose version is recorded"
+ENGINES_ALLOWED = {
+    "evalcore/benchmarks/dialect_conversion/card.py": "names of baselines",
+    "evalcore/benchmarks/gaia/attachments/read_request.py": "a format of attached files",
+    "evalcore/benchmarks/gaia/attachments/service.py": "a format of attached files",
+    "evalcore/benchmarks/sql_answer.py": _DIALECT,
+    "evalcore/benchmarks/sql_optimization/card.py": "names of baselines",
+    "evalcore/benchmarks/sql_optimization/rewrites.py": _DIALECT,
+    "evalcore/benchmarks/sql_scoring.py": _DIALECT,
+    "evalcore/benchmarks/sql_text.py": _DIALECT,
+    "evalcore/benchmarks/sql_understanding/baseline.py": "the engine whose plans its cases show",
+    "evalcore/benchmarks/sql_understanding/benchmark.py": "the dialect of SCALE's cases",
+    "evalcore/benchmarks/sql_understanding/card.py": "names of baselines",
+    "evalcore/benchmarks/sql_understanding/reference_validation.py": "the engine of its plans",
+    "evalcore/cli/doctor.py": "extras of this package",
+    "evalcore/exchange/bundle/imported_run.py": _PACKAGE,
+    "evalcore/exchange/scale/verify.py": "the engine that SCALE's cases name",
+    "evalcore/runner/plan.py": _PACKAGE,
+    "evalcore/sqlkit/dialects.py": _DIALECT,
+    "evalcore/sqlkit/engines/guard.py": "how words of a server's dialect are told apart",
+    "evalcore/sqlkit/engines/local_server.py": "the programs of the two servers that can be kept",
+    "evalcore/sqlkit/equivalence/trials.py": _DIALECT,
+    "evalcore/sqlkit/generate/database.py": _DIALECT,
+    "evalcore/sqlkit/index_advice/__init__.py": _DIALECT,
+    "evalcore/sqlkit/index_advice/parsing.py": _DIALECT,
+    "evalcore/sqlkit/product_features.py": _DIALECT,
+    "evalcore/targets/baseline.py": "names of baselines, and of the engines that they are",
+    "evalcore/web/application.py": "the package `duckdb`, which is imported early",
 }
 BUILT_IN = sorted(catalog._builtin_keys())
 
@@ -64,6 +133,40 @@ def test_a_benchmark_is_named_in_its_own_code_only():
                     named.setdefault(path, []).append(f"{path}:{line}: {key}")
     assert [line for path, lines in named.items() if path not in ALLOWED for line in lines] == []
     assert sorted(named) == sorted(ALLOWED), "an exception that is none any more goes from the list"
+
+
+def collect_names(keys: Mapping[str, tuple[str, ...]], pattern: str) -> dict[str, list[str]]:
+    """Where a key stands outside its own modules, by module; `pattern` holds "KEY"."""
+    named: dict[str, list[str]] = {}
+    for module in list_modules():
+        path = module.relative_to(ROOT).as_posix()
+        for line, text in iterate_strings(module.read_text("utf-8")):
+            for key, own in keys.items():
+                if re.search(pattern.replace("KEY", key), text) and not path.startswith(own):
+                    named.setdefault(path, []).append(f"{path}:{line}: {key}")
+    return named
+
+
+def test_a_kind_of_target_is_named_in_its_own_code_only():
+    """Alone or as the prefix of a target; where "baseline" and "control" are words of other things,
+    the list of exceptions says of what."""
+    assert TARGET_MODULES.keys() == {card.prefix for card in TARGET_CARDS}
+    named = collect_names(TARGET_MODULES, r"^KEY$|(?<![A-Za-z0-9_.:-])KEY:(?! )")
+    new = [line for path, lines in named.items() if path not in TARGETS_ALLOWED for line in lines]
+    assert new == []
+    assert sorted(named) == sorted(TARGETS_ALLOWED)
+
+
+def test_an_sql_engine_is_named_in_its_own_code_only():
+    """Its name is that of its dialect, too, which generators and parsers have to tell apart."""
+    own = {
+        card.name: (f"evalcore/sqlkit/engines/{card.name}", "evalcore/sqlkit/engines/cards.py")
+        for card in ENGINE_CARDS
+    }
+    named = collect_names(own, "^KEY$")
+    new = [line for path, lines in named.items() if path not in ENGINES_ALLOWED for line in lines]
+    assert new == []
+    assert sorted(named) == sorted(ENGINES_ALLOWED)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

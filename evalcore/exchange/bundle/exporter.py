@@ -24,6 +24,7 @@ from evalcore.access.redaction import (
     redact_summary,
 )
 from evalcore.benchmarks.base import Benchmark
+from evalcore.catalog import runs_models_here
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle import contents
 from evalcore.exchange.bundle.contents import BundleManifest
@@ -93,8 +94,8 @@ def export_bundle(folder: RunFolder, out: Path, settings: Settings) -> BundleExp
         contents.VERDICTS: _encode_censored_lines(_redact_verdicts(journals, censored), censored),
     }
     if card := folder.read_card():
-        if spec.target.key.startswith("hf:"):  # which says where the model lies
-            card = {**card, "model": redacted_spec.target.key.removeprefix("hf:")}
+        if runs_models_here(spec.target.key):  # whose key says where the model lies
+            card = {**card, "model": redacted_spec.target.key.partition(":")[2]}
         files[contents.CARD] = to_json(censored.redact_values(card))
     _write_bundle_file(out, _pack_bundle(redacted_spec, files, dict(redacted)))
     return BundleExport(

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from evalcore.access.redaction import mask_votes, with_masked_target
+from evalcore.catalog import find_target_kind
 from evalcore.errors import UsageError
 from evalcore.exchange.report_data import (
     BenchmarkReport,
@@ -246,7 +247,6 @@ def _escape_log_name(name: str) -> str:
 # Fails were never measured is told.
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
-_SERVICES = ("app", "baseline", "control")  # kinds of target that are no chat models
 
 
 class ScaleExport(Record, frozen=True):
@@ -326,11 +326,12 @@ def _build_model_row(folder: RunFolder, run: RunReport) -> ScaleModel:
         facts = msgspec.convert(published.facts, ScaleModel)
         return msgspec.structs.replace(facts, id=_file_name(facts.id))
     target = run.spec.target
+    kind = find_target_kind(target.key)
     return ScaleModel(
         id=_file_name(target.identity),
         display=target.identity,
         name=target.key.partition(":")[2],
-        type=APPLICATION if target.key.partition(":")[0] in _SERVICES else "Chat",
+        type="Chat" if kind is None or kind.can_judge else APPLICATION,
     )
 
 

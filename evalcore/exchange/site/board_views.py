@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from evalcore.catalog import FLOOR_CONTROLS, benchmark_cards, localize_text
+from evalcore.catalog import CONTROL_KIND, FLOOR_CONTROLS, benchmark_cards, localize_text
 from evalcore.charts.plots import select_pareto_rows
 from evalcore.exchange.site import rendering
 from evalcore.exchange.site.facts import (
@@ -173,7 +173,7 @@ def build_method_view(facts: SiteFacts, examples: list[WorkedExample], w: Words)
         "worked": [_build_example_view(item, w) for item in examples],
         "outcomes": OUTCOMES,
         "evidence": EVIDENCE,
-        "controls": [f"control:{name}" for name in CONTROL_LINES],
+        "controls": [f"{CONTROL_KIND}:{name}" for name in CONTROL_LINES],
         "floors": [
             (format_tab_title(item, w), [item.floors.get(name) for name in CONTROL_LINES])
             for item in facts.default_rankings

@@ -312,7 +312,7 @@ def select_judges(benchmarks: Iterable[str], target: str, tr: Translate) -> tupl
         return ()
     chosen = st.multiselect(
         tr("launch.judges"),
-        catalog.target_kinds()["openai"].examples,
+        next(card.examples for card in catalog.target_kinds().values() if card.can_judge),
         accept_new_options=True,
         placeholder=tr("launch.judges_placeholder"),
         help=tr("launch.judges_help"),

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from evalcore.catalog import FLOOR_CONTROLS, benchmark_cards, find_benchmark_text
+from evalcore.catalog import CONTROL_KIND, FLOOR_CONTROLS, benchmark_cards, find_benchmark_text
 from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.records import MEASURED, Message, to_json
@@ -90,7 +90,9 @@ def draw_floor_scores(scores: Mapping[str, float], tr: Translate) -> None:
     tables.draw_word_table(
         {
             tr("methodology.control"): [
-                display_names.resolve_target_name(f"control:{name}", f"control:{name}")
+                display_names.resolve_target_name(
+                    f"{CONTROL_KIND}:{name}", f"{CONTROL_KIND}:{name}"
+                )
                 for name in control_scores
             ],
             tr("common.score"): [f"{score:.1f}" for score in control_scores.values()],
