@@ -209,10 +209,9 @@ class ScoredBenchmark(Record, frozen=True):
         verdict came out equal here, on cases that are at hand; else 1."""
         if any(map(is_bare, self.cases.samples)):
             return 0
-        equal = self.rescored.equal == len(self.rescored.verdicts) and not self.differs_from_claim(
-            score
-        )
-        return 2 if equal and len(self.cases.matching_keys) == len(self.cases.samples) else 1
+        equal = self.rescored.equal == len(self.rescored.verdicts)
+        local = len(self.cases.matching_keys) == len(self.cases.samples)
+        return 2 if equal and local and not self.differs_from_claim(score) else 1
 
     def differs_from_claim(self, score: float | None) -> bool:
         if score is None or self.claimed.score is None:

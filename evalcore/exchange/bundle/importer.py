@@ -118,10 +118,8 @@ class GoldCheck:
         if location is None:
             return ""
         report = self._confirm_samples(location, ())
-        if report.contradicted:
-            raise UsageError(
-                _format_contradiction(report.contradicted[0].source, report.contradicted)
-            )
+        if problems := report.contradicted:
+            raise UsageError(_format_contradiction(problems[0].source, problems))
         if report.unconfirmed:
             return f"{report.unconfirmed} expected answers are not confirmed: {report.reason}"
         return ""
@@ -130,9 +128,8 @@ class GoldCheck:
         """Equal cases under equal options are asked about once."""
         key = compute_gold_key(location, samples)
         if key not in self._reports:
-            self._reports[key] = load_gold_report(self._settings, key) or self._confirm_samples(
-                location, samples
-            )
+            stored = load_gold_report(self._settings, key)
+            self._reports[key] = stored or self._confirm_samples(location, samples)
         return self._reports[key]
 
     def _confirm_samples(self, location: DatasetLocation, samples: Iterable[Sample]) -> GoldReport:
@@ -151,10 +148,8 @@ def _select_unconfirmed(
     """The cases whose expected answers engines can confirm and nobody has; bare ones have none."""
     if not is_confirmable(benchmark):
         return []
-    confirmed = (
-        bool(cases.dataset_path)
-        and find_gold_location(benchmark, Path(cases.dataset_path), settings) is None
-    )
+    path = cases.dataset_path
+    confirmed = path and find_gold_location(benchmark, Path(path), settings) is None
     exempt = cases.matching_keys if confirmed else frozenset[str]()
     return [sample for sample in cases.samples if sample.key not in exempt and not is_bare(sample)]
 
@@ -198,16 +193,12 @@ class ImportedBundle(Record, frozen=True):
     scores: tuple[ScoredClaim, ...]
 
 
-def _ignore_progress(done: int, total: int) -> None:
-    pass
-
-
 def import_bundle(
     bundle: Path,
     settings: Settings,
     dataset: str = "",
     progress: Callable[[str], None] = print,
-    scored: Callable[[int, int], None] = _ignore_progress,
+    scored: Callable[[int, int], None] = lambda done, total: None,
     gold: GoldCheck | None = None,
 ) -> ImportedBundle:
     """Import one bundle; `dataset`, a path or name, says where its cases are to be found here.

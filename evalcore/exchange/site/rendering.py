@@ -248,11 +248,11 @@ def draw_cost_scatter(
     )
     parts = [_draw_grid_line(scale_y(v), f"{v:.0f}") for v in _list_score_ticks(floor, ceiling)]
     parts += [_draw_x_tick(scale_x(cost), f"${cost:g}") for cost in ticks]
-    parts.append(
-        _draw_pareto_line([(scale_x(point["cost"]), scale_y(point["score"])) for point in line])
-    )
+    corners = [(scale_x(point["cost"]), scale_y(point["score"])) for point in line]
+    parts.append(_draw_pareto_line(corners))
     parts += [_draw_point(scale_x(p["cost"]), scale_y(p["score"]), p, scale_y) for p in points]
-    parts += _draw_point_names([(scale_x(p["cost"]), scale_y(p["score"]), p["name"]) for p in line])
+    names = [point["name"] for point in line]
+    parts += _draw_point_names((*at, name) for at, name in zip(corners, names, strict=True))
     return _wrap_svg(parts, alt_text)
 
 
@@ -274,8 +274,10 @@ def draw_score_trend(lines: Mapping[str, Sequence[Mapping[str, Any]]], alt_text:
     )
     shown = dates if len(dates) < 3 else [dates[0], dates[-1]]
     parts += [_draw_x_tick(scale_x(date), day) for day, date in shown]
+    ends = []
     for name, runs in lines.items():
         positions = [(scale_x(run["date"]), scale_y(run["score"])) for run in runs]
+        ends.append((*positions[-1], name))
         colour = colour_of(name)
         path = "M" + "L".join(
             f"{_format_coordinate(a)} {_format_coordinate(b)}" for a, b in positions
@@ -290,10 +292,6 @@ def draw_score_trend(lines: Mapping[str, Sequence[Mapping[str, Any]]], alt_text:
             )
             for (a, b), run in zip(positions, runs, strict=True)
         ]
-    ends = [
-        (scale_x(runs[-1]["date"]), scale_y(runs[-1]["score"]), name)
-        for name, runs in lines.items()
-    ]
     return _wrap_svg([*parts, *_draw_point_names(ends)], alt_text)
 
 
