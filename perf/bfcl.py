@@ -30,9 +30,9 @@ sys.path.insert(0, str(ROOT))
 from evalcore.benchmarks.bfcl.answers import reference_answer  # noqa: E402
 from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, SINGLE_TURN, find_category_language  # noqa: E402
 from evalcore.benchmarks.bfcl.checker import check_calls  # noqa: E402
-from evalcore.benchmarks.bfcl.decode import Call, decode_calls  # noqa: E402
 from evalcore.benchmarks.bfcl.entry import BfclEntry, load_folder  # noqa: E402
 from evalcore.benchmarks.bfcl.score import decode_answer, score_official  # noqa: E402
+from evalcore.benchmarks.call_decoding import Call, decode_calls  # noqa: E402
 from evalcore.runner.predictions import ScoreRequest, score_file  # noqa: E402
 from evalcore.settings import Settings  # noqa: E402
 

@@ -13,9 +13,9 @@ from typing import Any, Literal
 import msgspec
 
 from evalcore.benchmarks.base import ToolCallMode
-from evalcore.benchmarks.bfcl.decode import strip_hidden_text, tolerant_calls
-from evalcore.benchmarks.bfcl.decode.call import Call, DecodeError, to_plain_value
-from evalcore.benchmarks.bfcl.decode.json_and_xml import calls_in_json, parse_arguments
+from evalcore.benchmarks.call_decoding import strip_hidden_text, tolerant_calls
+from evalcore.benchmarks.call_decoding.call import Call, DecodeError, to_plain_value
+from evalcore.benchmarks.call_decoding.json_and_xml import calls_in_json, parse_arguments
 from evalcore.records import Completion, Record, ToolCall
 
 # A tool as an agent sees it.

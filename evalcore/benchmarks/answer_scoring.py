@@ -22,6 +22,8 @@ from evalcore.records import (
 
 #: strict: the answer as it was asked for; lenient: it had to be found; none: there is none.
 ExtractionKind = Literal["strict", "lenient", "none"]
+#: The languages whose literals the arguments of calls are written in.
+Language = Literal["python", "java", "javascript"]
 
 LIMIT = 200_000  # characters searched after the reasoning; of longer answers the end
 _REASONING_TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>", re.I)

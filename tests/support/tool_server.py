@@ -20,10 +20,10 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.bfcl.answers import prompt_text, reference_answer
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN, find_category_language
 from evalcore.benchmarks.bfcl.dataset import load_bfcl_samples, sample_to_entry
-from evalcore.benchmarks.bfcl.decode import prompt_mode
 from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.benchmarks.bfcl.multi_turn.conversations import reference_step
 from evalcore.benchmarks.bfcl.tool_prompts import to_wire_name
+from evalcore.benchmarks.call_decoding import prompt_mode
 from evalcore.records import Completion, Message, ToolCall
 from tests.support import quiet_server
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from evalcore.benchmarks.bfcl.categories import find_category_language
-from evalcore.benchmarks.bfcl.decode import MODES
 from evalcore.benchmarks.bfcl.entry import load_folder
 from evalcore.benchmarks.bfcl.tool_prompts import (
     add_language_hint,
@@ -17,6 +16,7 @@ from evalcore.benchmarks.bfcl.tool_prompts import (
     select_decode_mode,
     to_wire_name,
 )
+from evalcore.benchmarks.call_decoding import MODES
 from evalcore.records import Message
 
 BUNDLED = Path(__file__).parents[2] / "datasets" / "bfcl"

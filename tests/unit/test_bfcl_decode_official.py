@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from evalcore.benchmarks.bfcl.decode import MODES, DecodeError, decode_calls
-from evalcore.benchmarks.bfcl.decode.call import to_plain_value
+from evalcore.benchmarks.call_decoding import MODES, DecodeError, decode_calls
+from evalcore.benchmarks.call_decoding.call import to_plain_value
 from evalcore.errors import UsageError
 from evalcore.records import ToolCall
 

@@ -7,8 +7,12 @@ import sys
 
 import pytest
 
-from evalcore.benchmarks.bfcl.decode import DecodeError, decode_calls
-from evalcore.benchmarks.bfcl.decode.java_javascript import calls_to_source, java_calls, source_text
+from evalcore.benchmarks.call_decoding import DecodeError, decode_calls
+from evalcore.benchmarks.call_decoding.java_javascript import (
+    calls_to_source,
+    java_calls,
+    source_text,
+)
 from tests.support.bfcl import function
 
 
@@ -130,7 +134,7 @@ def test_values_as_javascript_and_texts_stay():
 def test_the_grammars_are_loaded_only_when_java_or_javascript_is_read():
     program = (
         "import sys; import evalcore.benchmarks.bfcl.answers;"
-        " from evalcore.benchmarks.bfcl.decode import decode_calls;"
+        " from evalcore.benchmarks.call_decoding import decode_calls;"
         " decode_calls('f(a=1)', 'prompt_python');"
         " print([name for name in sys.modules if name.startswith('tree_sitter')])"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.bfcl.decode import DecodeError, tolerant_calls
+from evalcore.benchmarks.call_decoding import DecodeError, tolerant_calls
 from evalcore.records import ToolCall
 from tests.support.bfcl import function
 

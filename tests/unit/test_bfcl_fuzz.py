@@ -10,10 +10,10 @@ import pytest
 
 from evalcore.benchmarks.bfcl.answers import reference_answer
 from evalcore.benchmarks.bfcl.checker.arguments import GROUPS
-from evalcore.benchmarks.bfcl.decode import MODES
-from evalcore.benchmarks.bfcl.decode.call import to_plain_value
 from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.benchmarks.bfcl.score import decode_answer, score_all_views, score_official
+from evalcore.benchmarks.call_decoding import MODES
+from evalcore.benchmarks.call_decoding.call import to_plain_value
 from tests.support.bfcl import entry, function, weather
 from tests.support.hangs import stop_hang
 

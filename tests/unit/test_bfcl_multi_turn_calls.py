@@ -6,12 +6,12 @@ import os
 
 import pytest
 
-from evalcore.benchmarks.bfcl.decode import DecodeError
 from evalcore.benchmarks.bfcl.multi_turn.service import (
     calls_to_text,
     evaluate_call,
     list_call_steps,
 )
+from evalcore.benchmarks.call_decoding import DecodeError
 
 
 def seen(*positional, **named):

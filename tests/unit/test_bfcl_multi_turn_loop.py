@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from evalcore.benchmarks.bfcl.decode import decode_calls
 from evalcore.benchmarks.bfcl.multi_turn.conversations import (
     MAX_TURN_STEPS,
     NEW_FUNCTIONS_MESSAGE,
@@ -16,6 +15,7 @@ from evalcore.benchmarks.bfcl.multi_turn.conversations import (
     run_conversation,
 )
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators
+from evalcore.benchmarks.call_decoding import decode_calls
 from evalcore.errors import DatasetError, TargetFailure
 from evalcore.records import Completion, Failure, ToolCall, from_json, to_json
 from tests.support.bfcl_multi_turn import shelf_entry, shelf_simulators

@@ -22,7 +22,6 @@ ALLOWED = {
     "evalcore/exchange/scale/exporter.py": "SCALE's own names of what it publishes",
     "evalcore/exchange/scale/forms.py": "SCALE's own names of what it publishes, with its weights",
     "evalcore/exchange/scale/verify.py": "SCALE's own names of what it publishes",
-    "evalcore/benchmarks/agents.py": "imports BFCL's reader of calls, which all agents share",
 }
 #: By kind of target, its own modules.
 TARGET_MODULES = {

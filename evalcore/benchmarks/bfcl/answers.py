@@ -6,17 +6,18 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
+from evalcore.benchmarks.answer_scoring import Language
 from evalcore.benchmarks.bfcl.categories import (
     DECODE_ONLY,
     MULTI_TURN,
     Language,
     find_category_language,
 )
-from evalcore.benchmarks.bfcl.decode import Call, DecodeError, decode_calls
-from evalcore.benchmarks.bfcl.decode.java_javascript import source_text
 from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.benchmarks.bfcl.multi_turn.service import calls_to_text
 from evalcore.benchmarks.bfcl.score import decode_answer, resolve_answer_mode, score_official
+from evalcore.benchmarks.call_decoding import Call, DecodeError, decode_calls
+from evalcore.benchmarks.call_decoding.java_javascript import source_text
 from evalcore.records import Episode, Message, Sample, ToolCall
 
 # What an episode answered, and in which mode: text, native tool calls, or the calls of turns.

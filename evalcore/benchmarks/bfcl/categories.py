@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
+from evalcore.benchmarks.answer_scoring import Language
 from evalcore.records import Record, Sample
 
 # The categories of BFCL v4: their names, languages, groups and the names they had in v3.
-
-Language = Literal["python", "java", "javascript"]
 
 NON_LIVE = (
     "simple_python",

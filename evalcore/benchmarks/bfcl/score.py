@@ -17,7 +17,9 @@ from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, find_category_langu
 from evalcore.benchmarks.bfcl.checker import Finding, check_calls
 from evalcore.benchmarks.bfcl.checker.arguments import Group, Step, classify_call_error
 from evalcore.benchmarks.bfcl.checker.matching import match_calls
-from evalcore.benchmarks.bfcl.decode import (
+from evalcore.benchmarks.bfcl.entry import BfclEntry
+from evalcore.benchmarks.bfcl.multi_turn.service import ReplayOutcome, StateDifference
+from evalcore.benchmarks.call_decoding import (
     MODES,
     Call,
     DecodeError,
@@ -27,9 +29,7 @@ from evalcore.benchmarks.bfcl.decode import (
     strip_hidden_text,
     tolerant_calls,
 )
-from evalcore.benchmarks.bfcl.decode.call import to_plain_value
-from evalcore.benchmarks.bfcl.entry import BfclEntry
-from evalcore.benchmarks.bfcl.multi_turn.service import ReplayOutcome, StateDifference
+from evalcore.benchmarks.call_decoding.call import to_plain_value
 from evalcore.errors import UsageError
 from evalcore.records import Record, Section
 

@@ -12,9 +12,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from evalcore.benchmarks.answer_scoring import Language
 from evalcore.benchmarks.base import ToolCallMode
-from evalcore.benchmarks.bfcl.categories import Language, find_category_language
-from evalcore.benchmarks.bfcl.decode import prompt_mode
+from evalcore.benchmarks.bfcl.categories import find_category_language
+from evalcore.benchmarks.call_decoding import prompt_mode
 from evalcore.records import Message
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")

@@ -15,10 +15,10 @@ from typing import Any
 
 from evalcore.access.redaction import mask_target
 from evalcore.benchmarks.bfcl.categories import LIVE, MULTI_TURN, NON_LIVE, SINGLE_TURN
-from evalcore.benchmarks.bfcl.decode import DecodeError, decode_calls
-from evalcore.benchmarks.bfcl.decode.json_and_xml import name_and_arguments
 from evalcore.benchmarks.bfcl.score import INFRASTRUCTURE_PREFIX
 from evalcore.benchmarks.bfcl.tool_prompts import select_decode_mode, to_wire_name
+from evalcore.benchmarks.call_decoding import DecodeError, decode_calls
+from evalcore.benchmarks.call_decoding.json_and_xml import name_and_arguments
 from evalcore.catalog import CommandResult
 from evalcore.errors import UsageError
 from evalcore.exchange.bfcl.results import Prediction

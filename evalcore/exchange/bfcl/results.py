@@ -23,8 +23,8 @@ from evalcore.benchmarks.bfcl.categories import (
     find_category_language,
     to_v4_category,
 )
-from evalcore.benchmarks.bfcl.decode import prompt_mode
 from evalcore.benchmarks.bfcl.score import INFRASTRUCTURE_PREFIX, is_infrastructure_error
+from evalcore.benchmarks.call_decoding import prompt_mode
 from evalcore.errors import DatasetError, UsageError
 from evalcore.exchange.imported_run import score_answers
 from evalcore.intake import read_count, read_seconds

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalcore.benchmarks.bfcl.categories import Language
+from evalcore.benchmarks.answer_scoring import Language
 from evalcore.benchmarks.bfcl.checker.arguments import (
     Finding,
     convert_value,
@@ -19,7 +19,7 @@ from evalcore.benchmarks.bfcl.checker.arguments import (
     string_problem,
     type_problem,
 )
-from evalcore.benchmarks.bfcl.decode.call import Call, shorten_repr
+from evalcore.benchmarks.call_decoding.call import Call, shorten_repr
 
 # One call against one reference call: name, required, each given argument, omitted ones.
 

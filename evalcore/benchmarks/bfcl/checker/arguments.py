@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from evalcore.benchmarks.bfcl.categories import Language
+from evalcore.benchmarks.answer_scoring import Language
 from evalcore.benchmarks.bfcl.checker.source_literals import java_value, javascript_value
-from evalcore.benchmarks.bfcl.decode.call import shorten_repr
+from evalcore.benchmarks.call_decoding.call import shorten_repr
 from evalcore.records import Record
 
 # What is wrong with an answer: upstream's error type, and where in the calls it was found.

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from evalcore.benchmarks.bfcl.categories import Language
+from evalcore.benchmarks.answer_scoring import Language
 from evalcore.benchmarks.bfcl.checker.arguments import (
     TYPES,
     Finding,
@@ -20,7 +20,7 @@ from evalcore.benchmarks.bfcl.checker.arguments import (
     expected_type,
     normalize_string,
 )
-from evalcore.benchmarks.bfcl.decode.call import Call, shorten_repr
+from evalcore.benchmarks.call_decoding.call import Call, shorten_repr
 from evalcore.records import Record
 
 _Same = Callable[[Any, Any], bool]

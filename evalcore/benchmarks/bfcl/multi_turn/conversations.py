@@ -13,8 +13,6 @@ from typing import Any
 import msgspec
 
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN
-from evalcore.benchmarks.bfcl.decode import Call, DecodeError, build_signatures, decode_calls
-from evalcore.benchmarks.bfcl.decode.python_syntax import calls_in_python
 from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.benchmarks.bfcl.multi_turn.service import (
     ReplayOutcome,
@@ -23,6 +21,8 @@ from evalcore.benchmarks.bfcl.multi_turn.service import (
 )
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Overrun, Simulators
 from evalcore.benchmarks.bfcl.score import ViewResult
+from evalcore.benchmarks.call_decoding import Call, DecodeError, build_signatures, decode_calls
+from evalcore.benchmarks.call_decoding.python_syntax import calls_in_python
 from evalcore.errors import DatasetError
 from evalcore.records import Completion, Episode, Message, Record, ToolCall, is_withheld
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import structs
 
-from evalcore.benchmarks.bfcl.decode.call import (
+from evalcore.benchmarks.call_decoding.call import (
     LONGEST,
     Call,
     DecodeError,

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from evalcore.benchmarks.bfcl.decode.call import (
+from evalcore.benchmarks.call_decoding.call import (
     PARSING_ERRORS,
     SOURCE,
     UNPACKED,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 from xml.etree import ElementTree
 
-from evalcore.benchmarks.bfcl.decode.call import (
+from evalcore.benchmarks.call_decoding.call import (
     PARSING_ERRORS,
     POSITIONAL,
     Call,

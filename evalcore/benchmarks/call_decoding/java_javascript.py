@@ -11,8 +11,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal
 
-from evalcore.benchmarks.bfcl.categories import Language
-from evalcore.benchmarks.bfcl.decode.call import (
+from evalcore.benchmarks.answer_scoring import Language
+from evalcore.benchmarks.call_decoding.call import (
     PARSING_ERRORS,
     POSITIONAL,
     Call,

@@ -12,15 +12,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from evalcore.benchmarks.answer_scoring import LIMIT, extract_code_blocks, strip_reasoning
-from evalcore.benchmarks.bfcl.categories import Language
-from evalcore.benchmarks.bfcl.decode.call import Call, DecodeError, require_calls, to_decode_error
-from evalcore.benchmarks.bfcl.decode.java_javascript import (
+from evalcore.benchmarks.answer_scoring import LIMIT, Language, extract_code_blocks, strip_reasoning
+from evalcore.benchmarks.call_decoding.call import Call, DecodeError, require_calls, to_decode_error
+from evalcore.benchmarks.call_decoding.java_javascript import (
     calls_to_source,
     java_calls,
     javascript_calls,
 )
-from evalcore.benchmarks.bfcl.decode.json_and_xml import (
+from evalcore.benchmarks.call_decoding.json_and_xml import (
     calls_among_prose,
     calls_in_json,
     concise_xml_calls,
@@ -32,7 +31,7 @@ from evalcore.benchmarks.bfcl.decode.json_and_xml import (
     parse_arguments,
     verbose_xml_calls,
 )
-from evalcore.benchmarks.bfcl.decode.python_syntax import (
+from evalcore.benchmarks.call_decoding.python_syntax import (
     FunctionSignatures,
     add_brackets,
     calls_in_python,
