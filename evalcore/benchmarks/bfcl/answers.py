@@ -10,7 +10,6 @@ from evalcore.benchmarks.answer_scoring import Language
 from evalcore.benchmarks.bfcl.categories import (
     DECODE_ONLY,
     MULTI_TURN,
-    Language,
     find_category_language,
 )
 from evalcore.benchmarks.bfcl.entry import BfclEntry
