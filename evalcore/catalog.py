@@ -36,7 +36,7 @@ from evalcore.cards import OptionCard as OptionCard
 from evalcore.cards import SuiteCard as SuiteCard
 from evalcore.cards import TargetKindCard as TargetKindCard
 from evalcore.cards import UploadForm as UploadForm
-from evalcore.errors import UsageError
+from evalcore.errors import EvalboardError, UsageError
 from evalcore.plain_text import to_single_line
 from evalcore.plugins import SkippedPlugin, UnusablePlugin
 from evalcore.settings import Endpoint, Settings
@@ -76,6 +76,22 @@ def import_reference(reference: str) -> Any:
     """The object that "module:name" names on a card."""
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
+
+
+def call_reference(reference: str, owner: str, *arguments: Any) -> Any:
+    """Call the function that a card names. Raises UsageError, naming the owner of the card, for
+    whatever the code of a plug-in raises; faults of this package stay as they are."""
+    try:
+        return import_reference(reference)(*arguments)
+    except EvalboardError:
+        raise
+    except (Exception, SystemExit) as error:
+        if reference.startswith("evalcore."):
+            raise
+        raise UsageError(
+            f"the plug-in of {owner} failed: {type(error).__name__}: {error}; "
+            "mend, upgrade or uninstall it"
+        ) from error
 
 
 @cache
@@ -195,12 +211,6 @@ def find_membership_problems(own: Mapping[str, Sequence[str]]) -> list[str]:
 def is_builtin(benchmark: str) -> bool:
     """Whether a benchmark comes with this package, whatever plug-ins are installed."""
     return benchmark in _builtin_keys()
-
-
-def is_builtin_target(prefix: str) -> bool:
-    """Whether a kind of target comes with this package, whatever plug-ins are installed."""
-    cards: tuple[TargetKindCard, ...] = import_reference("evalcore.targets.cards:CARDS")
-    return prefix in {card.prefix for card in cards}
 
 
 @cache

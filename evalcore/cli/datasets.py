@@ -43,7 +43,7 @@ def add_datasets_verb(
     for key, command in catalog.list_command_cards("fetcher").items():
         sub = names.add_parser(key, help=command.about, description=command.about)
         sub.add_argument("--out", type=Path, metavar="DIR", help="default: below the data folder")
-        add_common(sub, partial(_fetch_for_benchmark, command))
+        add_common(sub, partial(_fetch_for_benchmark, key, command))
         add_command_flags(sub, command)
 
 
@@ -198,10 +198,11 @@ def _remove_dataset(args: argparse.Namespace) -> int:
     return _DONE
 
 
-def _fetch_for_benchmark(command: CommandCard, args: argparse.Namespace) -> int:
-    run = catalog.import_reference(command.run)
+def _fetch_for_benchmark(key: str, command: CommandCard, args: argparse.Namespace) -> int:
     flags = read_command_flags(args, command)
-    done = run(_load_cli_settings(args), args.out, flags, _print_stderr)
+    done = catalog.call_reference(
+        command.run, key, _load_cli_settings(args), args.out, flags, _print_stderr
+    )
     return print_command_result(args, done)
 
 

@@ -82,7 +82,7 @@ def _add_import(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb]
     for key, command in catalog.list_command_cards("importer").items():
         sub = origins.add_parser(key, help=command.about, description=command.about)
         sub.add_argument("path", type=Path, metavar="PATH", help=command.path_about)
-        add_common(sub, partial(_import_for_benchmark, command))
+        add_common(sub, partial(_import_for_benchmark, key, command))
         add_command_flags(sub, command)
     about = "take in a run that was handed in as a bundle, and score its answers again here"
     sub = origins.add_parser(BUNDLE, help=about, description=about)
@@ -173,7 +173,8 @@ def _require_output_path(args: argparse.Namespace, kind: str = "folder") -> Path
 
 def _export_for_benchmark(args: argparse.Namespace, folder: RunFolder, command: CommandCard) -> int:
     out = _require_output_path(args, command.output)
-    done = catalog.import_reference(command.run)(folder, out, read_command_flags(args, command))
+    flags = read_command_flags(args, command)
+    done = catalog.call_reference(command.run, args.format, folder, out, flags)
     return print_command_result(args, done)
 
 
@@ -248,10 +249,11 @@ def _import_scale(args: argparse.Namespace) -> int:
     return _DONE
 
 
-def _import_for_benchmark(command: CommandCard, args: argparse.Namespace) -> int:
-    run = catalog.import_reference(command.run)
+def _import_for_benchmark(key: str, command: CommandCard, args: argparse.Namespace) -> int:
     flags = read_command_flags(args, command)
-    done = run(_load_cli_settings(args), args.path, flags, _print_stderr)
+    done = catalog.call_reference(
+        command.run, key, _load_cli_settings(args), args.path, flags, _print_stderr
+    )
     return print_command_result(args, done)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from evalcore.catalog import benchmark_card, import_reference, list_official_datasets
+from evalcore.catalog import benchmark_card, call_reference, list_official_datasets
 from evalcore.errors import UsageError
 from evalcore.runner import jobs
 from evalcore.runner.jobs import ProgressCallback
@@ -29,7 +29,9 @@ def fetch_official_dataset(
     flags[fetcher.flags[0].name] = official.part
     token = keys.get(HUB_TOKEN_VARIABLE) if official.on_hub else None
     folder = settings.data_dir / "datasets" / official.folder
-    done = import_reference(fetcher.run)(settings, folder, flags, say, token or None)
+    done = call_reference(
+        fetcher.run, official.benchmark, settings, folder, flags, say, token or None
+    )
     summary: dict[str, Any] = msgspec.to_builtins(done.data)
     return summary | {"files": len(summary["files"])}  # without their names
 

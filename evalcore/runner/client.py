@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from evalcore.access import policy
 from evalcore.access.policy import OPERATOR, AccessDenied, Visitor
 from evalcore.access.secrets import Secrets
-from evalcore.catalog import find_target_kind, import_reference
+from evalcore.catalog import call_reference, find_target_kind
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.records import Progress, Record, TargetSpec, utc_now
 from evalcore.runner import jobs, local_models, request_policy, run_request
@@ -242,8 +242,8 @@ def missing_keys(target: str, options: Mapping[str, Any], settings: Settings) ->
     card = find_target_kind(target)
     if card is None or not card.missing_keys:
         return ()
-    missing: tuple[str, ...] = import_reference(card.missing_keys)(
-        TargetSpec(target, dict(options)), settings
+    missing: tuple[str, ...] = call_reference(
+        card.missing_keys, card.prefix, TargetSpec(target, dict(options)), settings
     )
     return missing
 

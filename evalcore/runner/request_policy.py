@@ -15,7 +15,7 @@ from evalcore.access import policy
 from evalcore.access.egress import EgressPolicy
 from evalcore.access.policy import AccessDenied, Visitor
 from evalcore.access.secrets import Secrets
-from evalcore.catalog import BenchmarkCard, find_target_kind, import_reference
+from evalcore.catalog import BenchmarkCard, call_reference, find_target_kind
 from evalcore.errors import RunFolderError, UsageError
 from evalcore.records import Record, RunSpec, TargetSpec
 from evalcore.runner import run_request
@@ -239,5 +239,5 @@ def _build_egress_policy(
     card = find_target_kind(spec.key)
     if card is None or not card.egress:
         return None
-    egress: EgressPolicy | None = import_reference(card.egress)(spec, settings, secrets)
+    egress: EgressPolicy | None = call_reference(card.egress, card.prefix, spec, settings, secrets)
     return egress

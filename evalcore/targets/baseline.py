@@ -15,7 +15,7 @@ import json
 import threading
 from collections.abc import Callable
 
-from evalcore.catalog import benchmark_cards, import_reference
+from evalcore.catalog import benchmark_cards, call_reference
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import Completion, Failure, GenerationRequest, Record, TargetSpec
 from evalcore.sqlkit.engines import Engine, registry
@@ -81,7 +81,7 @@ class Baseline:
             benchmarks = ", ".join(list_baseline_benchmarks(self.name))
             message = f"{self.key} answers {benchmarks}, not {benchmark}"
             raise TargetFailure(Failure(kind="permanent", message=message))
-        answer = await asyncio.to_thread(import_reference(reference), request, self)
+        answer = await asyncio.to_thread(call_reference, reference, benchmark, request, self)
         if isinstance(answer, str):
             return Completion(text=answer)
         return Completion(text=json.dumps(answer, ensure_ascii=False) if answer else "")

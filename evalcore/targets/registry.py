@@ -18,9 +18,7 @@ from evalcore.access import policy
 from evalcore.access.egress import EgressPolicy, Origin, parse_origin
 from evalcore.access.secrets import Secrets, scrub_secrets
 from evalcore.catalog import (
-    TargetKindCard,
-    import_reference,
-    is_builtin_target,
+    call_reference,
     target_kinds,
 )
 from evalcore.errors import UsageError
@@ -211,7 +209,7 @@ def check_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None
     if card is None or not (card.check or card.reaches_nobody):
         raise UsageError(f"targets of the kind {kind!r} are not allowed on this board")
     if card.check:
-        import_reference(card.check)(spec, settings, secrets)
+        call_reference(card.check, card.prefix, spec, settings, secrets)
 
 
 def resolve_egress(
@@ -339,23 +337,12 @@ def create_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Tar
     prefix = spec.key.partition(":")[0]
     card = target_kinds().get(prefix)
     if card is not None and card.implementation:
-        return _load_implementation(card)(spec, settings, secrets)
+        target: Target = call_reference(
+            card.implementation, f"{prefix}: targets", spec, settings, secrets
+        )
+        return target
     loaded: Factory | None = plugins.load_factory(plugins.FACTORIES, prefix)
     if loaded is not None:
         return loaded(spec, settings, secrets)
     kinds = ", ".join(f"{name}:..." for name in target_kinds())
     raise UsageError(f"unknown kind of target {spec.key!r}; a target is one of: {kinds}")
-
-
-def _load_implementation(card: TargetKindCard) -> Factory:
-    """Raises UsageError where the code of a plug-in cannot be imported."""
-    try:
-        factory: Factory = import_reference(card.implementation)
-    except Exception as error:
-        if is_builtin_target(card.prefix):
-            raise
-        raise UsageError(
-            f"the plug-in of {card.prefix}: targets failed: {type(error).__name__}: {error}; "
-            "mend, upgrade or uninstall it"
-        ) from error
-    return factory

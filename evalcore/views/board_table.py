@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from evalcore.catalog import find_target_kind, import_reference, runs_models_here
+from evalcore.catalog import call_reference, find_target_kind, runs_models_here
+from evalcore.errors import UsageError
 from evalcore.records import Record, TargetSpec
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
@@ -217,9 +218,11 @@ def find_token_price(run: RunHeader, settings: Settings) -> float | None:
         return 0.0 if card else None
     if not card.list_price:
         return None
-    price: float | None = import_reference(card.list_price)(
-        TargetSpec(run.target_key, dict(run.target_options)), settings
-    )
+    spec = TargetSpec(run.target_key, dict(run.target_options))
+    try:
+        price: float | None = call_reference(card.list_price, card.prefix, spec, settings)
+    except UsageError:
+        return None
     return price
 
 

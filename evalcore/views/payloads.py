@@ -10,6 +10,7 @@ import pandas as pd
 
 from evalcore import catalog
 from evalcore.catalog import TargetKindCard
+from evalcore.errors import UsageError
 from evalcore.plain_text import align_columns
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
@@ -166,7 +167,10 @@ def _list_target_examples(card: TargetKindCard, settings: Settings) -> list[str]
     """The examples of a kind; of services all that have a name."""
     if not card.named_targets:
         return list(card.examples)
-    return list(catalog.import_reference(card.named_targets)(settings))
+    try:
+        return list(catalog.call_reference(card.named_targets, card.prefix, settings))
+    except UsageError:  # a plug-in that fails is no reason to list nothing
+        return list(card.examples)
 
 
 def _list_dataset_folders(settings: Settings) -> list[Row]:

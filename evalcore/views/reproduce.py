@@ -19,7 +19,7 @@ from evalcore.access.redaction import (
     redact_paths,
     redact_spec,
 )
-from evalcore.catalog import find_target_kind, import_reference
+from evalcore.catalog import call_reference, find_target_kind
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.records import BenchmarkSpec, Record, RunSpec, TargetSpec
 from evalcore.settings import Settings
@@ -306,7 +306,7 @@ def _find_key_variables(key: str, options: dict[str, Any], settings: Settings) -
     card = find_target_kind(key)
     if card is None or not card.key_variables:
         return ()
-    variables: Iterable[str] = import_reference(card.key_variables)(
-        TargetSpec(key, options), settings
+    variables: Iterable[str] = call_reference(
+        card.key_variables, card.prefix, TargetSpec(key, options), settings
     )
     return variables

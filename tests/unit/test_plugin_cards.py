@@ -4,20 +4,24 @@ words, baselines. All of it is found through the card."""
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from evalcore import catalog
 from evalcore.cli.main import main
+from evalcore.errors import UsageError
 from evalcore.records import BenchmarkScore
-from evalcore.runner import jobs
+from evalcore.runner import client, jobs
 from evalcore.runner.jobs import data_client
 from evalcore.runner.uploads import find_upload_form
 from evalcore.settings import Settings
 from evalcore.sqlkit import dialects
 from evalcore.sqlkit.engines import registry
+from evalcore.store.headers import RunHeader
 from evalcore.views import target_scores
+from evalcore.views.board_table import find_token_price
 from tests.support.plugins import plugin_path, write, write_benchmark
 
 __all__ = ["plugin_path"]
@@ -207,3 +211,45 @@ def test_an_engine_whose_dialect_nobody_reads_costs_the_others_nothing(plugin_pa
     answers = registry.probe_engines()
     assert answers["sqlite"][0].isdigit()
     assert "klingon" in answers["odd"]
+
+
+@pytest.mark.parametrize("fault", ["raise OSError('gone')", "import sys; sys.exit(3)", "1 / 0"])
+def test_a_command_that_fails_is_an_error_of_usage(settings, plugin_path, capsys, tmp_path, fault):
+    module = plugin_path / "adder.py"
+    failing = "def fetch(*_, **__):\n    " + fault + "\n\ndef other_fetch("
+    module.write_text(module.read_text().replace("def fetch(", failing))
+    del sys.modules["adder"]
+    catalog.clear_plugin_cache()
+    status, _, err = call(capsys, "datasets", "fetch", "sums")
+    assert (status, "the plug-in of sums failed" in err, "Traceback" in err) == (2, True, False)
+
+
+_TARGET = """
+from evalcore.catalog import TargetKindCard
+CARD = TargetKindCard(prefix="odd", form="odd:x", title={}, about={}, examples=("odd:x",), **{
+    name: "odd_target:fail" for name in
+    ("implementation", "check", "egress", "missing_keys", "key_variables", "named_targets",
+     "list_price")})
+def fail(*_):
+    raise RuntimeError("out of order")
+"""
+
+
+def test_a_kind_of_target_whose_functions_fail_costs_nothing_but_itself(
+    plugin_path, capsys, tmp_path, monkeypatch
+):
+    points = {"evalcore.targets": {"odd": "odd_target:CARD"}}
+    write(plugin_path, "odd_target", _TARGET, points)
+    catalog.clear_plugin_cache()
+    monkeypatch.setenv("EVALBOARD_DATA", str(tmp_path / "data"))
+    status, out, _ = call(capsys, "list", "targets")
+    assert (status, "odd:x" in out, "openai:" in out) == (0, True, True)
+    run = ("run", "--target", "odd:x", "--benchmarks", "gaia", "--max-samples", "1")
+    status, _, err = call(capsys, *run)
+    assert (status, "the plug-in of odd" in err, "Traceback" in err) == (2, True, False)
+    assert call(capsys, *run[:2], "control:null", *run[3:])[0] == 0
+    with pytest.raises(UsageError, match="out of order"):
+        client.missing_keys("odd:x", {}, Settings())
+    assert client.missing_keys("nobody:x", {}, Settings()) == ()
+    header = RunHeader("r", "odd:x", "odd:x", "2026-01-01", "done")
+    assert find_token_price(header, Settings()) is None
