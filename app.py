@@ -6,7 +6,6 @@ as a script. The first gives routes, headers and start-up work, the second draws
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -56,23 +55,22 @@ def main() -> None:
     """Draw the frame that all pages share, then the page that the URL names."""
     from evalcore.access import policy
     from evalcore.errors import UsageError
-    from pages.shared import exports, page_links, style, visitor, wording
-    from pages.shared.wording import escape_markdown
+    from pages.shared import exports, page_links, visitor, wording
+    from pages.shared.wording import escape_markdown, tr
 
     st.set_page_config(
         page_title="Evalboard", page_icon=ICON, layout="wide", initial_sidebar_state=SIDEBAR_WIDTH
     )
     st.logo(str(WORDMARK), size="large", icon_image=str(ICON))
-    style.apply_style_sheet()
+    draw_style_sheets()
     wording.draw_language_switch()
-    tr = wording.build_translator()
     policy.set_listen_address(st.get_option("server.address"))
     try:
-        visitor.draw_sign_in(tr)
+        visitor.draw_sign_in()
     except UsageError as error:  # a setting that cannot be understood opens nothing
         st.error(escape_markdown(error, 400), icon=":material/settings_alert:")
         return
-    chosen = build_navigation(tr)
+    chosen = build_navigation()
     st.set_page_config(page_title=f"{chosen.title} · Evalboard", page_icon=ICON)
     visitor.enter_upload_page(chosen.url_path)
     page_parameter = None if chosen.url_path else st.query_params.get(PAGE_PARAMETER) or None
@@ -86,15 +84,23 @@ def main() -> None:
     chosen.run()
     wording.write_language_to_url()
     if chosen.url_path not in _PAGES_NOT_SHARED:
-        exports.draw_share_menu(chosen.url_path, tr)
+        exports.draw_share_menu(chosen.url_path)
 
 
-def build_navigation(tr: Callable[[str], str]) -> st.Page:
+def draw_style_sheets() -> None:
+    """Add what the theme cannot say to the page; takes no room on it."""
+    names = ["style", *(["print_dark"] if st.context.theme.type == "dark" else [])]
+    sheets = ((HERE / "pages" / "static" / f"{name}.css").read_text() for name in names)
+    st.html(f"<style>{''.join(sheets)}</style>")
+
+
+def build_navigation() -> st.Page:
     """Declare the pages with their titles in one language; returns the one to be shown.
 
     A board that nobody can write to does not offer the launcher; its address says why.
     """
     from pages.shared import visitor
+    from pages.shared.wording import tr
 
     pages = []
     for card in PAGES:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import streamlit as st
 
-from evalcore.catalog import benchmark_cards, localize_text
+from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError
 from evalcore.views.cases import CaseView, case_view
 from evalcore.views.runs import redact_case
 from pages.parts.case import answers
 from pages.shared import case_sections, display_names, page_links, run_facts, visitor
 from pages.shared.page_links import CaseLink
-from pages.shared.wording import Translate, build_translator, current_language, escape_markdown
+from pages.shared.wording import escape_markdown, localize, tr
 
 
 def draw_case_page() -> None:
     """Find the case that the URL names, or say clearly that it is not there."""
-    tr, link = build_translator(), page_links.read_case_link()
+    link = page_links.read_case_link()
     if not (link.run and link.metric and link.id):
-        _draw_missing_case(tr("case.no_case"), tr)
+        _draw_missing_case(tr("case.no_case"))
         return
     current_settings = visitor.load_visitor_settings()
     try:
@@ -33,62 +33,57 @@ def draw_case_page() -> None:
             show_gated=current_settings.show_gated,
         )
     except EvalboardError as error:
-        _draw_missing_case(tr("case.not_found", reason=escape_markdown(error, 400)), tr)
+        _draw_missing_case(tr("case.not_found", reason=escape_markdown(error, 400)))
         return
-    _draw_case(view if visitor.is_action_allowed("launch") else redact_case(view), link, tr)
+    _draw_case(view if visitor.is_action_allowed("launch") else redact_case(view), link)
 
 
-def _draw_case(view: CaseView, link: CaseLink, tr: Translate) -> None:
-    _draw_case_header(view, link, tr)
+def _draw_case(view: CaseView, link: CaseLink) -> None:
+    _draw_case_header(view, link)
     if view.spec.origin == "imported":
         published = "case.published" if view.taken_over else "case.published_again"
         st.info(tr(published), icon=":material/publish:")
-    answers.draw_case_navigation(view, link, tr)
+    answers.draw_case_navigation(view, link)
     with st.container(border=True):
-        case_sections.draw_case_verdict(view, tr)
-        case_sections.draw_case_measures(view, tr)
+        case_sections.draw_case_verdict(view)
+        case_sections.draw_case_measures(view)
     if view.hidden:
         st.info(tr("note.gated"), icon=":material/lock:")
     else:
-        _draw_case_texts(view, tr)
-    case_sections.draw_case_facts(view, tr)
+        _draw_case_texts(view)
+    case_sections.draw_case_facts(view)
     run_facts.draw_reproduction(
         view.spec.run_id,
         visitor.load_visitor_settings(),
-        tr,
         benchmark=view.benchmark,
         metric=view.sample.metric,
     )
 
 
-def _draw_case_texts(view: CaseView, tr: Translate) -> None:
+def _draw_case_texts(view: CaseView) -> None:
     """What was asked, said and found, in the words of the data set and of the target."""
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(tr("case.question"), anchor=False)
-        case_sections.draw_case_question(view, tr)
+        case_sections.draw_case_question(view)
         if view.episode and answers.is_chat(view.episode):
-            answers.draw_agent_briefing(view.episode, tr)
+            answers.draw_agent_briefing(view.episode)
     with right:
         st.subheader(tr("case.answer"), anchor=False)
-        answers.draw_case_answer(view, tr)
-        answers.draw_case_reference(view, tr)
+        answers.draw_case_answer(view)
+        answers.draw_case_reference(view)
     if view.episode and answers.is_chat(view.episode):
-        answers.draw_conversation(view.episode, tr)
+        answers.draw_conversation(view.episode)
     elif view.episode and answers.is_agent_work(view.episode):
-        answers.draw_agent_work(view.episode, tr)
-    case_sections.draw_evidence_sections(view, tr)
-    case_sections.draw_case_transcript(view.episode, tr)
+        answers.draw_agent_work(view.episode)
+    case_sections.draw_evidence_sections(view)
+    case_sections.draw_case_transcript(view.episode)
 
 
-def _draw_case_header(view: CaseView, link: CaseLink, tr: Translate) -> None:
+def _draw_case_header(view: CaseView, link: CaseLink) -> None:
     card = benchmark_cards().get(view.benchmark)
-    titles = (
-        {metric.key: localize_text(metric.title, current_language()) for metric in card.metrics}
-        if card
-        else {}
-    )
-    name = localize_text(card.title, current_language()) if card else view.benchmark
+    titles = {metric.key: localize(metric.title) for metric in card.metrics} if card else {}
+    name = localize(card.title) if card else view.benchmark
     metric = titles.get(view.sample.metric) or view.sample.metric
     target = view.spec.target
     st.page_link(
@@ -112,7 +107,7 @@ def _draw_case_header(view: CaseView, link: CaseLink, tr: Translate) -> None:
     st.caption(" · ".join(parts))
 
 
-def _draw_missing_case(text: str, tr: Translate) -> None:
+def _draw_missing_case(text: str) -> None:
     st.title(tr("case.title"))
     st.warning(text, icon=":material/search_off:")
     st.page_link(page_links.RANKING, label=tr("case.to_ranking"), icon=":material/leaderboard:")

@@ -6,12 +6,12 @@ import streamlit as st
 
 from evalcore import settings
 from evalcore.settings import Settings
-from evalcore.views import comparison_runs
+from evalcore.views import comparison, comparison_runs
 from evalcore.views.comparison_runs import ComparedRun, Lineup
 from pages.parts.compare import differences, selection
 from pages.shared import board_view, url_state
 from pages.shared.board_view import benchmark_title, metric_title
-from pages.shared.wording import Translate, build_translator, escape_markdown
+from pages.shared.wording import escape_markdown, tr
 
 _PAGE = selection.PAGE
 _LOADING = 180  # pixels, of the table that comes
@@ -19,11 +19,11 @@ _LOADING = 180  # pixels, of the table that comes
 
 def draw_compare_page() -> None:
     """Choose the runs, then show what may be said of them together."""
-    tr, current = build_translator(), settings.load_settings()
+    current = settings.load_settings()
     st.title(tr("compare.title"), anchor=False)
-    headers = board_view.require_scored_headers(current, "compare.empty", tr)
+    headers = board_view.require_scored_headers(current, "compare.empty")
     st.caption(tr("compare.about"))
-    runs = selection.select_compared_runs(headers, tr)
+    runs = selection.select_compared_runs(headers)
     with st.skeleton(height=_LOADING):
         compared_runs = selection.load_comparison(current, runs)
     for run in compared_runs.excluded:
@@ -34,15 +34,13 @@ def draw_compare_page() -> None:
         )
         st.warning(message, icon=":material/report:")
     if len(compared_runs.compared) < comparison_runs.MIN_COMPARED:
-        selection.draw_run_suggestion(headers, [run.run_id for run in compared_runs.compared], tr)
+        selection.draw_run_suggestion(headers, [run.run_id for run in compared_runs.compared])
         return
-    differences.draw_score_table(compared_runs, tr)
-    _draw_against_base(current, runs, compared_runs, tr)
+    differences.draw_score_table(compared_runs)
+    _draw_against_base(current, runs, compared_runs)
 
 
-def _draw_against_base(
-    current: Settings, runs: list[str], compared_runs: Lineup, tr: Translate
-) -> None:
+def _draw_against_base(current: Settings, runs: list[str], compared_runs: Lineup) -> None:
     """Everything that needs a run to measure the others against."""
     runs_by_id = {compared_run.run_id: compared_run for compared_run in compared_runs.compared}
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -50,22 +48,21 @@ def _draw_against_base(
             url_state.draw_select(
                 tr("compare.base"),
                 list(runs_by_id),
-                page=_PAGE,
-                name="base",
+                key="compare.base",
                 title=lambda run: differences.format_run_label(runs_by_id[run]),
                 help=tr("compare.base_help"),
                 width=300,
             )
         ]
-        sides = selection.group_comparable_runs(compared_runs, base)
-        benchmark = _pick_compared_benchmark(list(sides), tr) if sides else ""
-        metric = _pick_compared_metric(compared_runs, benchmark, tr) if sides else ""
-    differences.draw_incompatibilities(compared_runs, base, tr)
+        sides = comparison.find_comparable_runs(compared_runs, base)
+        benchmark = _pick_compared_benchmark(list(sides)) if sides else ""
+        metric = _pick_compared_metric(compared_runs, benchmark) if sides else ""
+    differences.draw_incompatibilities(compared_runs, base)
     if not sides:
         st.warning(tr("compare.nothing", base=base.letter), icon=":material/rule:")
         return
-    _draw_pair_detail(current, runs, base, sides[benchmark], benchmark, metric, tr)
-    selection.draw_comparison_files(current, runs, base, benchmark, metric, tr)
+    _draw_pair_detail(current, runs, base, sides[benchmark], benchmark, metric)
+    selection.draw_comparison_files(current, runs, base, benchmark, metric)
 
 
 def _draw_pair_detail(
@@ -75,7 +72,6 @@ def _draw_pair_detail(
     sides: list[ComparedRun],
     benchmark: str,
     metric: str,
-    tr: Translate,
 ) -> None:
     with st.skeleton(height=_LOADING):
         detail = selection.load_comparison_detail(current, runs, base.run_id, benchmark, metric)
@@ -83,30 +79,24 @@ def _draw_pair_detail(
     st.subheader(
         tr("compare.against", title=escape_markdown(title), base=base.letter), anchor=False
     )
-    differences.draw_pair_table(detail, base, sides, tr)
+    differences.draw_pair_table(detail, base, sides)
     shown = sorted(sides, key=lambda side: side.letter)
-    differences.draw_compared_metrics(benchmark, shown, tr)
-    differences.draw_differing_cases(detail, shown, tr)
+    differences.draw_compared_metrics(benchmark, shown)
+    differences.draw_differing_cases(detail, shown)
 
 
-def _pick_compared_benchmark(options: list[str], tr: Translate) -> str:
+def _pick_compared_benchmark(options: list[str]) -> str:
     return url_state.draw_select(
-        tr("common.benchmark"),
-        options,
-        page=_PAGE,
-        name="benchmark",
-        title=benchmark_title,
-        width=240,
+        tr("common.benchmark"), options, key="compare.benchmark", title=benchmark_title, width=240
     )
 
 
-def _pick_compared_metric(compared_runs: Lineup, benchmark: str, tr: Translate) -> str:
-    metrics = selection.list_compared_metrics(compared_runs, benchmark)
+def _pick_compared_metric(compared_runs: Lineup, benchmark: str) -> str:
+    metrics = comparison.list_lineup_metrics(compared_runs, benchmark)
     return url_state.draw_select(
         tr("common.metric"),
         ["", *metrics],
-        page=_PAGE,
-        name="metric",
+        key="compare.metric",
         title=lambda key: metric_title(benchmark, key) if key else tr("common.all"),
         width=240,
     )

@@ -9,10 +9,10 @@ import streamlit as st
 from evalcore.settings import Settings
 from pages.parts.datasets import dataset_jobs, dataset_list, upload
 from pages.shared import url_state, visitor
-from pages.shared.wording import Translate, build_translator
+from pages.shared.wording import tr
 
 PAGE = "datasets"
-_VIEWS: dict[str, Callable[[Settings, Translate], None]] = {
+_VIEWS: dict[str, Callable[[Settings], None]] = {
     "browse": dataset_list.draw_dataset_browser,
     "add": upload.draw_add_dataset,
     "fetch": dataset_jobs.draw_official_sets,
@@ -21,17 +21,16 @@ _VIEWS: dict[str, Callable[[Settings, Translate], None]] = {
 
 def draw_datasets_page() -> None:
     """The heading that all views share, then the view that the URL names."""
-    tr, current = build_translator(), visitor.load_visitor_settings()
+    current = visitor.load_visitor_settings()
     st.title(tr("datasets.title"))
     st.caption(tr("datasets.about"))
     view = url_state.draw_segments(
         tr("datasets.view"),
         list(_VIEWS),
-        page=PAGE,
-        name="view",
+        key="datasets.view",
         title=lambda code: tr(f"datasets.view.{code}"),
     )
-    _VIEWS[view](current, tr)
+    _VIEWS[view](current)
 
 
 draw_datasets_page()

@@ -15,35 +15,35 @@ from pages.parts.launch import actions, cases_form, preflight, target_form
 from pages.parts.launch.preflight import LaunchProblem, find_request_problems, find_target_problems
 from pages.parts.launch.target_form import ChosenTarget
 from pages.shared import visitor
-from pages.shared.wording import Translate, build_translator
+from pages.shared.wording import tr
 
 
 def draw_launch_page() -> None:
     """The form on the left, what would happen on the right."""
-    tr, current = build_translator(), visitor.load_visitor_settings()
+    current = visitor.load_visitor_settings()
     st.title(tr("launch.title"))
     if refused := visitor.explain_refusal("launch"):
-        actions.draw_launch_refused(refused, tr)
+        actions.draw_launch_refused(refused)
         return
     st.caption(tr("launch.about"))
-    visitor.draw_skipped_plugins(tr)
+    visitor.draw_skipped_plugins()
     form, side = st.columns([2, 1], gap="medium")
     with form:
         with st.container(border=True):
             st.subheader(tr("launch.step.target"), anchor=False)
-            target = target_form.draw_target_choice(current, tr)
-            asked = _ask_keys(target, [], current, tr)
-            second = target_form.draw_second_target(target, current, tr)
-            asked += _ask_keys(second, asked, current, tr) if second else []
+            target = target_form.draw_target_choice(current)
+            asked = _ask_keys(target, [], current)
+            second = target_form.draw_second_target(target, current)
+            asked += _ask_keys(second, asked, current) if second else []
         with st.container(border=True):
             st.subheader(tr("launch.step.cases"), anchor=False)
-            cases = cases_form.draw_case_choice(tr)
-            actions.draw_sandbox_status(cases.benchmarks, cases.options, current, tr)
-            judges = cases_form.select_judges(cases.benchmarks, target.key, tr)
-            asked += cases_form.ask_for_judge_keys(judges, asked, current, tr)
+            cases = cases_form.draw_case_choice()
+            actions.draw_sandbox_status(cases.benchmarks, cases.options, current)
+            judges = cases_form.select_judges(cases.benchmarks, target.key)
+            asked += cases_form.ask_for_judge_keys(judges, asked, current)
         with st.container(border=True):
             st.subheader(tr("launch.step.amount"), anchor=False)
-            amount = cases_form.draw_amount_fields(tr)
+            amount = cases_form.draw_amount_fields()
     request = RunRequest(
         target=target.key,
         benchmarks=cases.benchmarks,
@@ -65,20 +65,18 @@ def draw_launch_page() -> None:
         )
         wrong += _target_problems(target, second, cases.metrics, current)
         wrong += actions.find_sandbox_problems(cases.benchmarks, cases.options, current)
-        actions.draw_launch_summary(request, second, wrong, tr)
-        actions.draw_launch_actions(request, second, current, blocked=bool(wrong), tr=tr)
+        actions.draw_launch_summary(request, second, wrong)
+        actions.draw_launch_actions(request, second, current, blocked=bool(wrong))
 
 
-def _ask_keys(
-    target: ChosenTarget, asked: Sequence[str], current: Settings, tr: Translate
-) -> list[str]:
+def _ask_keys(target: ChosenTarget, asked: Sequence[str], current: Settings) -> list[str]:
     """Ask for the keys nobody has set, save those `asked` for above; returns their names."""
     try:
         needed = client.missing_keys(target.key, target.options, current)
     except EvalboardError:
         return []  # what is wrong with the target is said beside the form
     names = [name for name in needed if name not in asked]
-    visitor.ask_for_keys(names, tr)
+    visitor.ask_for_keys(names)
     return names
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from evalcore.settings import Settings
-from evalcore.views import boards, methodology, targets
+from evalcore.views import boards, methodology, stored_boards, targets
 from evalcore.views.boards import Board
 from evalcore.views.ranking import SUITE, list_board_orders
 from evalcore.views.stored_boards import Headers
 from pages.parts.methodology import board_rules, scoring
 from pages.shared import board_view, display_names, url_state, visitor
 from pages.shared import board_view as shared
-from pages.shared.wording import Translate, build_translator, to_plain_line
+from pages.shared.wording import to_plain_line, tr
 
 PAGE = "methodology"
 _LOADING = 38  # pixels, of the field that comes
@@ -20,28 +20,26 @@ _LOADING = 38  # pixels, of the field that comes
 
 def draw_methodology_page() -> None:
     """Load the board that the URL names, or say that there is none yet."""
-    tr, current = build_translator(), visitor.load_visitor_settings()
+    current = visitor.load_visitor_settings()
     st.title(tr("methodology.title"))
     st.caption(tr("methodology.about"))
-    visitor.draw_skipped_plugins(tr)
-    _draw_methodology(
-        board_view.require_scored_headers(current, "methodology.empty", tr), current, tr
-    )
+    visitor.draw_skipped_plugins()
+    _draw_methodology(board_view.require_scored_headers(current, "methodology.empty"), current)
 
 
-def _draw_methodology(headers: Headers, current: Settings, tr: Translate) -> None:
+def _draw_methodology(headers: Headers, current: Settings) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        board = shared.select_board(headers, PAGE, tr)
+        board = shared.select_board(headers, PAGE)
         if board is None:
             return
         with st.skeleton(height=_LOADING):
-            frame = display_names.join_target_names(shared.load_board_ranking(current, board))
+            ranking = stored_boards.load_cached_ranking(current, board)
+            frame = display_names.join_target_names(ranking)
         titles = dict(zip(frame["identity"], frame["name"], strict=True))
         identity = url_state.draw_select(
             tr("methodology.target"),
             list(frame["identity"]),
-            page=PAGE,
-            name="key",
+            key="methodology.key",
             title=lambda code: to_plain_line(titles[code]),
             width=420,
         )
@@ -49,26 +47,26 @@ def _draw_methodology(headers: Headers, current: Settings, tr: Translate) -> Non
     if row is None:
         return
     everyone = boards.list_board_rows(headers, board)
-    scoring.draw_worked_score(row, titles[identity], board, current, tr)
+    scoring.draw_worked_score(row, titles[identity], board, current)
     left, right = st.columns(2, gap="large")
     with left:
-        scoring.draw_interval_rules(row, titles[identity], current, tr)
+        scoring.draw_interval_rules(row, titles[identity], current)
     with right:
         pair = methodology.compare_rivals(
             current.run_roots, everyone, board, list_board_orders(board)[0], frame
         )
-        scoring.draw_rank_rules(frame, pair, titles, tr)
+        scoring.draw_rank_rules(frame, pair, titles)
     left, right = st.columns([7, 5], gap="large")
     with left:
-        scoring.draw_standing_rules(frame, tr)
+        scoring.draw_standing_rules(frame)
     with right:
-        board_rules.draw_floor_scores(_load_control_floors(headers, board), tr)
-    board_rules.draw_benchmark_rules(board.columns, tr)
-    board_rules.draw_outcome_rules(tr)
-    board_rules.draw_evidence_rules(board, tr)
-    board_rules.draw_judge_panel(board, everyone, current, tr)
-    board_rules.draw_benchmark_prompts(row, current, tr)
-    board_rules.draw_column_versions(row, current, tr)
+        board_rules.draw_floor_scores(_load_control_floors(headers, board))
+    board_rules.draw_benchmark_rules(board.columns)
+    board_rules.draw_outcome_rules()
+    board_rules.draw_evidence_rules(board)
+    board_rules.draw_judge_panel(board, everyone, current)
+    board_rules.draw_benchmark_prompts(row, current)
+    board_rules.draw_column_versions(row, current)
 
 
 def _load_control_floors(headers: Headers, board: Board) -> dict[str, float]:

@@ -12,7 +12,7 @@ from pages.parts.metrics import metric_scores
 from pages.parts.metrics.metric_scores import BoardMetric
 from pages.shared import board_view, page_links, ranking_rows, url_state
 from pages.shared import board_view as shared
-from pages.shared.wording import Translate, build_translator
+from pages.shared.wording import tr
 
 PAGE = "metrics"
 _LOADING = 480  # pixels, of the card and the chart that come
@@ -20,29 +20,25 @@ _LOADING = 480  # pixels, of the card and the chart that come
 
 def draw_metrics_page() -> None:
     """Load the headers and show a metric of the board that the URL names."""
-    tr, current = build_translator(), settings.load_settings()
+    current = settings.load_settings()
     st.title(tr("metrics.title"))
-    _draw_metric(board_view.require_scored_headers(current, "metrics.empty", tr), current, tr)
+    _draw_metric(board_view.require_scored_headers(current, "metrics.empty"), current)
 
 
-def _draw_metric(headers: Headers, current: Settings, tr: Translate) -> None:
+def _draw_metric(headers: Headers, current: Settings) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        board = shared.select_board(headers, PAGE, tr)
+        board = shared.select_board(headers, PAGE)
         if board is None:
             return
-        part = _pick_metric_part(board, tr)
+        part = _pick_metric_part(board)
         text = url_state.draw_search(
-            tr("ranking.search"),
-            page=PAGE,
-            name="q",
-            placeholder=tr("board.search_hint"),
-            width=200,
+            tr("ranking.search"), key="metrics.q", placeholder=tr("board.search_hint"), width=200
         )
     with st.skeleton(height=_LOADING):
         metric = metric_scores.load_metric(current, part)
-    metric_scores.draw_metric_card(part, metric.view, tr)
+    metric_scores.draw_metric_card(part, metric.view)
     if metric.standing.empty:
-        board_view.draw_empty_note("metrics.no_cases", page_links.LAUNCH, tr)
+        board_view.draw_empty_note("metrics.no_cases", page_links.LAUNCH)
         return
     matches = metric_scores.search_metric(current, part, text)
     if matches.rows.empty:
@@ -51,11 +47,11 @@ def _draw_metric(headers: Headers, current: Settings, tr: Translate) -> None:
     if metric.groups:
         st.markdown(ranking_rows.describe_tie_groups(metric.groups))
     else:
-        board_view.draw_empty_note("ranking.nobody", page_links.LAUNCH, tr)
+        board_view.draw_empty_note("ranking.nobody", page_links.LAUNCH)
     title = _format_metric_title(part)
-    metric_scores.draw_score_chart(matches.ranked, metric.lines, title, tr)
-    metric_scores.draw_metric_tables(matches, text, part, tr)
-    metric_scores.draw_failure_chart(metric.view.failures, matches.ranked, title, tr)
+    metric_scores.draw_score_chart(matches.ranked, metric.lines, title)
+    metric_scores.draw_metric_tables(matches, text, part)
+    metric_scores.draw_failure_chart(metric.view.failures, matches.ranked, title)
 
 
 def _format_metric_title(part: BoardMetric) -> str:
@@ -64,7 +60,7 @@ def _format_metric_title(part: BoardMetric) -> str:
     return f"{metric} · {shared.board_title(part.board)}"
 
 
-def _pick_metric_part(board: Board, tr: Translate) -> BoardMetric:
+def _pick_metric_part(board: Board) -> BoardMetric:
     """The benchmark and the metric that the URL names; the benchmark is asked only where there
     is a choice."""
     benchmark = next(iter(board.columns))
@@ -72,16 +68,14 @@ def _pick_metric_part(board: Board, tr: Translate) -> BoardMetric:
         benchmark = url_state.draw_select(
             tr("common.benchmark"),
             list(board.columns),
-            page=PAGE,
-            name="benchmark",
+            key="metrics.benchmark",
             title=shared.benchmark_title,
             width=220,
         )
     metric = url_state.draw_select(
         tr("common.metric"),
         [card.key for card in board.columns[benchmark].card.metrics],
-        page=PAGE,
-        name="metric",
+        key="metrics.metric",
         title=lambda code: shared.metric_title(benchmark, code),
         width=260,
     )

@@ -15,7 +15,7 @@ from evalcore.views import comparison, reproduce, runs
 from evalcore.views.runs import RunRow, RunRows, redact_run_row
 from pages.parts.runs import exchange, overview, side_by_side
 from pages.shared import page_links, run_facts, visitor
-from pages.shared.wording import Translate, build_translator, escape_markdown
+from pages.shared.wording import escape_markdown, tr
 
 #: Seconds between two looks while anything moves.
 PERIOD = 1.0
@@ -23,23 +23,21 @@ PERIOD = 1.0
 
 def draw_runs_page() -> None:
     """The frame around the live part."""
-    tr, current = build_translator(), settings.load_settings()
+    current = settings.load_settings()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.title(tr("runs.title"))
         if visitor.is_launcher_listed():
             st.page_link(page_links.LAUNCH, label=tr("runs.new"), icon=":material/add:")
-        exchange.draw_submit_button(current, tr)
-    overview.draw_action_message(current, tr)
-    exchange.draw_hub_status(current, tr)
-    exchange.draw_newest_submission(current, tr)
+        exchange.draw_submit_button(current)
+    overview.draw_action_message(current)
+    exchange.draw_hub_status(current)
+    exchange.draw_newest_submission(current)
     rows = runs.all_rows(current.run_roots)
     period = PERIOD if rows.is_active else None
-    st.fragment(_draw_live_runs, run_every=period)(current, iter([rows]), rows.is_active, tr)
+    st.fragment(_draw_live_runs, run_every=period)(current, iter([rows]), rows.is_active)
 
 
-def _draw_live_runs(
-    current: Settings, read: Iterator[RunRows], was_moving: bool, tr: Translate
-) -> None:
+def _draw_live_runs(current: Settings, read: Iterator[RunRows], was_moving: bool) -> None:
     """Redrawn every second while a run is under way; the page as a whole when that changes. `read`
     holds the rows that the page has just read, for the first time of drawing."""
     rows, inside = (
@@ -50,25 +48,23 @@ def _draw_live_runs(
     if was_moving and not rows.is_active:
         st.rerun()
     if not rows:
-        _draw_no_runs(tr)
+        _draw_no_runs()
         return
     chosen = _select_shown_run(rows)
     if chosen is None:
         name = escape_markdown(st.query_params.get("run", ""))
         st.warning(tr("runs.not_found", run=name), icon=":material/search_off:")
-    overview.draw_run_list(rows, chosen.run_id if chosen else "", tr)
+    overview.draw_run_list(rows, chosen.run_id if chosen else "")
     if chosen is not None:
         with st.container(border=True):
             pair = comparison.find_run_pair(rows, chosen.run_id)
             card = None
             if runs_models_here(chosen.target.key):
                 card = reproduce.model_card(current.run_roots, chosen.run_id)
-            overview.draw_run_detail(chosen, tr, card, pair)
+            overview.draw_run_detail(chosen, card, pair)
             if inside and chosen.own and chosen.state in ("interrupted", "incomplete"):
                 asks = visitor.current_visitor()
-                overview.draw_worker_log(
-                    client.worker_log(chosen.run_id, current, visitor=asks), tr
-                )
+                overview.draw_worker_log(client.worker_log(chosen.run_id, current, visitor=asks))
             if chosen.scores and not chosen.is_active:
                 sides = [pair.first, pair.second] if pair else [chosen]
                 st.page_link(
@@ -77,11 +73,11 @@ def _draw_live_runs(
                     icon=":material/compare_arrows:",
                     query_params=page_links.build_compare_query(side.run_id for side in sides),
                 )
-            exchange.draw_export_menu(chosen, current, tr)
-            overview.draw_run_actions(chosen, current, tr)
+            exchange.draw_export_menu(chosen, current)
+            overview.draw_run_actions(chosen, current)
             if chosen.state != "broken":
-                run_facts.draw_reproduction(chosen.run_id, current, tr)
-        side_by_side.draw_run_comparison(chosen, rows, pair, current, tr)
+                run_facts.draw_reproduction(chosen.run_id, current)
+        side_by_side.draw_run_comparison(chosen, rows, pair, current)
 
 
 def _redact_run_rows(rows: RunRows) -> RunRows:
@@ -96,7 +92,7 @@ def _select_shown_run(rows: RunRows) -> RunRow | None:
     return next((row for row in rows if row.run_id == run_id), None)
 
 
-def _draw_no_runs(tr: Translate) -> None:
+def _draw_no_runs() -> None:
     with st.container(border=True, horizontal_alignment="center", gap="small"):
         st.markdown(f"#### {tr('runs.empty_title')}")
         st.markdown(tr("runs.empty"))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from evalcore.settings import Settings
-from evalcore.views import boards, targets
+from evalcore.views import boards, stored_boards, targets
 from evalcore.views.boards import Board, Row
 from evalcore.views.stored_boards import Headers
 from pages.parts.target import card_editor, case_list, head, profile
 from pages.shared import board_view, display_names, page_links, run_facts, url_state, visitor
 from pages.shared import board_view as shared
-from pages.shared.wording import Translate, build_translator, escape_markdown, to_plain_line
+from pages.shared.wording import escape_markdown, to_plain_line, tr
 
 PAGE = "target"
 VIEWS = ("cases", "failures", "history", "outcomes")
@@ -19,78 +19,73 @@ VIEWS = ("cases", "failures", "history", "outcomes")
 
 def draw_target_page() -> None:
     """Find the target that the URL names, or say why there is none."""
-    tr, current = build_translator(), visitor.load_visitor_settings()
-    headers = board_view.require_finished_headers(current, tr)
+    current = visitor.load_visitor_settings()
+    headers = board_view.require_finished_headers(current)
     identities, asked = targets.list_identities(headers), st.query_params.get("key", "")
     if not identities or (asked and asked not in identities):
         st.title(tr("common.nav.target"), anchor=False)
     if identities and not asked:
         identities = _put_leader_first(identities, headers, current)
     if not identities:
-        board_view.draw_empty_note("target.empty", page_links.LAUNCH, tr)
+        board_view.draw_empty_note("target.empty", page_links.LAUNCH)
     elif asked and asked not in identities:
         board_view.draw_empty_note(
-            "target.not_found", page_links.RANKING, tr, name=escape_markdown(asked, 120)
+            "target.not_found", page_links.RANKING, name=escape_markdown(asked, 120)
         )
     else:
-        _draw_target(headers, identities, current, tr)
+        _draw_target(headers, identities, current)
 
 
-def _draw_target(headers: Headers, identities: list[str], current: Settings, tr: Translate) -> None:
+def _draw_target(headers: Headers, identities: list[str], current: Settings) -> None:
     titles = display_names.load_all_target_names(headers)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         identity = url_state.draw_select(
             tr("target.pick"),
             identities,
-            page=PAGE,
-            name="key",
+            key="target.key",
             title=lambda code: to_plain_line(titles[code]),
             explicit=True,
             help=tr("target.pick_help"),
             width=420,
         )
-        board = shared.select_board(headers, PAGE, tr, identity)
+        board = shared.select_board(headers, PAGE, identity)
     row = targets.find_target_row(headers, board, identity) if board else None
     if board is None or row is None:
         st.title(escape_markdown(titles[identity], 90), anchor=False)
         st.caption(tr("target.no_score"))
         return
-    ranking = shared.load_board_ranking(current, board)
-    head.draw_target_title(row, titles[identity], current, tr)
-    head.draw_target_links(headers, board, ranking, row, titles, current, tr)
-    card_editor.draw_card_editor(current, row.target_key, tr)
-    head.draw_target_figures(ranking, identity, row, tr)
-    profile.draw_shield_warning(row, current, tr)
-    run_facts.draw_row_model(row, current, tr)
-    profiled = profile.draw_target_outline(headers, board, row, titles[identity], current, tr)
-    head.draw_published_scores(row, current, tr)
-    _draw_target_views(headers, board, row, current, tr, profiled=profiled)
+    ranking = stored_boards.load_cached_ranking(current, board)
+    head.draw_target_title(row, titles[identity], current)
+    head.draw_target_links(headers, board, ranking, row, titles, current)
+    card_editor.draw_card_editor(current, row.target_key)
+    head.draw_target_figures(ranking, identity, row)
+    profile.draw_shield_warning(row, current)
+    run_facts.draw_row_model(row, current)
+    profiled = profile.draw_target_outline(headers, board, row, titles[identity], current)
+    head.draw_published_scores(row, current)
+    _draw_target_views(headers, board, row, current, profiled=profiled)
 
 
 def _draw_target_views(
-    headers: Headers, board: Board, row: Row, current: Settings, tr: Translate, *, profiled: bool
+    headers: Headers, board: Board, row: Row, current: Settings, *, profiled: bool
 ) -> None:
     """What is shown in turn; where the target has a profile, its readings come late."""
     view = url_state.draw_segments(
-        tr("target.view"),
-        VIEWS,
-        page=PAGE,
-        name="view",
-        title=lambda code: tr(f"target.view.{code}"),
+        tr("target.view"), VIEWS, key="target.view", title=lambda code: tr(f"target.view.{code}")
     )
     if view == "history":
-        case_list.draw_target_history(headers, board, row.identity, tr)
+        case_list.draw_target_history(headers, board, row.identity)
         for run in dict.fromkeys(target_run.run_id for target_run in row.runs.values()):
-            run_facts.draw_reproduction(run, current, tr)
+            run_facts.draw_reproduction(run, current)
     elif view == "outcomes":
-        case_list.draw_target_outcomes(row, board, tr)
+        case_list.draw_target_outcomes(row, board)
         if profiled:
-            profile.draw_alternate_scores(row, current, tr)
+            profile.draw_alternate_scores(row, current)
     else:
         runs = {key: run.run_id for key, run in row.runs.items()}
-        benchmark = _pick_target_benchmark(runs, tr)
+        benchmark = _pick_target_benchmark(runs)
         draw = case_list.draw_target_failures if view == "failures" else case_list.draw_target_cases
-        draw(current, runs[benchmark], benchmark, tr)
+        draw(current, runs[benchmark], benchmark)
 
 
 def _put_leader_first(identities: list[str], headers: Headers, current: Settings) -> list[str]:
@@ -98,20 +93,19 @@ def _put_leader_first(identities: list[str], headers: Headers, current: Settings
     suites = boards.list_suites(headers)
     if not suites:
         return identities
-    frame = shared.load_board_ranking(current, boards.list_boards(headers, suites[0])[0])
+    frame = stored_boards.load_cached_ranking(current, boards.list_boards(headers, suites[0])[0])
     best = list(frame.loc[frame["status"] == "ranked", "identity"])[:1]
     return [*best, *(identity for identity in identities if identity not in best)]
 
 
-def _pick_target_benchmark(runs: dict[str, str], tr: Translate) -> str:
+def _pick_target_benchmark(runs: dict[str, str]) -> str:
     """The benchmark whose cases are shown; asked which only where there are several."""
     benchmark = next(iter(runs))
     if len(runs) > 1:
         benchmark = url_state.draw_select(
             tr("common.benchmark"),
             list(runs),
-            page=PAGE,
-            name="benchmark",
+            key="target.benchmark",
             title=shared.benchmark_title,
             width=260,
         )

@@ -10,20 +10,13 @@ import msgspec
 import pandas as pd
 import streamlit as st
 
-from evalcore.i18n import lookup_text
 from evalcore.plain_text import DASH
 from evalcore.records import MEASURED, Episode
 from evalcore.views.board_titles import DIALECT_TITLES
 from evalcore.views.cases import CaseView
-from pages.parts.runs.overview import OUTCOME_COLOURS
-from pages.shared import evidence, tables, wording
-from pages.shared.wording import (
-    Translate,
-    current_language,
-    escape_markdown,
-    localize_note,
-    to_plain_line,
-)
+from pages.shared import evidence, tables, widgets, wording
+from pages.shared.widgets import OUTCOME_COLOURS
+from pages.shared.wording import escape_markdown, localize_note, look_up, to_plain_line, tr
 
 # A question that is a conversation, with the functions that it offers.
 # All of it is data from outside: it is drawn with `st.text`, `st.code`, `st.json` or in cells.
@@ -53,17 +46,17 @@ def parse_json_text(text: Any) -> Any:
         return text
 
 
-def draw_question_turns(value: Sequence[Sequence[Mapping[str, Any]]], tr: Translate) -> None:
+def draw_question_turns(value: Sequence[Sequence[Mapping[str, Any]]]) -> None:
     """The messages, turn by turn where there are several."""
     for number, turn in enumerate(value, 1):
         if len(value) > 1:
             st.caption(tr("case.turn", number=number, total=len(value)))
         if not turn:
             st.caption(tr("case.turn_silent"))
-        evidence.draw_messages(turn, tr)
+        evidence.draw_messages(turn)
 
 
-def draw_offered_functions(text: Any, tr: Translate) -> None:
+def draw_offered_functions(text: Any) -> None:
     """Name, description and parameters of every function on offer."""
     offered = parse_json_text(text)
     if not isinstance(offered, list) or not all(isinstance(function, dict) for function in offered):
@@ -76,25 +69,25 @@ def draw_offered_functions(text: Any, tr: Translate) -> None:
     if len(offered) <= _MAX_UNFOLDED:
         st.caption(title)
         for function in offered:
-            _draw_function(function, tr)
+            _draw_function(function)
         return
     with st.expander(title, icon=":material/function:"):
         names = [to_plain_line(function.get("name", "")) for function in offered]
         chosen = st.selectbox(
             tr("case.function"), range(len(names)), format_func=dict(enumerate(names)).get
         )
-        _draw_function(offered[chosen or 0], tr)
+        _draw_function(offered[chosen or 0])
 
 
-def _draw_function(function: Mapping[str, Any], tr: Translate) -> None:
+def _draw_function(function: Mapping[str, Any]) -> None:
     with st.container(border=True, gap="small"):
         st.code(str(function.get("name", "")), language=None, wrap_lines=True)
         if about := str(function.get("description") or ""):
             st.text(about[:_MAX_TEXT_CHARS])
-        _draw_function_parameters(function, tr)
+        _draw_function_parameters(function)
 
 
-def _draw_function_parameters(function: Mapping[str, Any], tr: Translate) -> None:
+def _draw_function_parameters(function: Mapping[str, Any]) -> None:
     """A row per parameter; a schema of another form is shown as it is."""
     schema = function.get("parameters")
     properties = schema.get("properties") if isinstance(schema, dict) else None
@@ -104,7 +97,7 @@ def _draw_function_parameters(function: Mapping[str, Any], tr: Translate) -> Non
     if not properties:
         st.caption(tr("case.no_parameters"))
         return
-    rows = list(islice(_iterate_parameter_rows(schema, "", tr), _MAX_ROWS))
+    rows = list(islice(_iterate_parameter_rows(schema, ""), _MAX_ROWS))
     long = any(len(row["description"]) > _LINE or len(row["name"]) > _NAME for row in rows)
     step = _ROW if long else _SHORT
     column_config = st.column_config
@@ -123,9 +116,7 @@ def _draw_function_parameters(function: Mapping[str, Any], tr: Translate) -> Non
     )
 
 
-def _iterate_parameter_rows(
-    schema: Mapping[str, Any], prefix: str, tr: Translate
-) -> Iterator[dict[str, str]]:
+def _iterate_parameter_rows(schema: Mapping[str, Any], prefix: str) -> Iterator[dict[str, str]]:
     """A row per parameter, those of an object under its name: `address.city`."""
     properties, required = schema.get("properties"), schema.get("required")
     if not isinstance(properties, dict) or prefix.count(".") >= _MAX_DEPTH:
@@ -139,7 +130,7 @@ def _iterate_parameter_rows(
             "description": _describe_parameter(parameter),
         }
         if isinstance(parameter, dict):
-            yield from _iterate_parameter_rows(parameter, f"{prefix}{name}.", tr)
+            yield from _iterate_parameter_rows(parameter, f"{prefix}{name}.")
 
 
 def _format_parameter_type(schema: Any) -> str:
@@ -185,7 +176,7 @@ _ORDER = {
 }
 
 
-def draw_case_verdict(view: CaseView, tr: Translate) -> None:
+def draw_case_verdict(view: CaseView) -> None:
     """Outcome and evidence kind as badges in words, then the reason and the note."""
     judged = view.verdict
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -206,19 +197,17 @@ def draw_case_verdict(view: CaseView, tr: Translate) -> None:
         if view.engine:
             st.badge(escape_markdown(view.engine), color="gray", icon=":material/database:")
         if judged.reason:
-            reason = (
-                lookup_text(f"common.reason.{judged.reason}", current_language()) or judged.reason
-            )
+            reason = look_up(f"common.reason.{judged.reason}") or judged.reason
             st.markdown(escape_markdown(reason, 120), width="content")
-        evidence.draw_verdict_badges(judged.details, tr)
-        evidence.draw_shield_badge(judged.details, tr)
+        evidence.draw_verdict_badges(judged.details)
+        evidence.draw_shield_badge(judged.details)
     if judged.note:
         st.text(localize_note(judged.localizable_note))
-    evidence.draw_shield_details(judged, tr)
+    evidence.draw_shield_details(judged)
     evidence.draw_task_flag(judged.details)
 
 
-def draw_case_measures(view: CaseView, tr: Translate) -> None:
+def draw_case_measures(view: CaseView) -> None:
     """Score and difficulty, then time, tokens and cost once there is an answer."""
     score = view.verdict.score if view.verdict else None
     cells = [
@@ -232,38 +221,36 @@ def draw_case_measures(view: CaseView, tr: Translate) -> None:
     episode = view.episode
     if episode is not None:
         cells += [
-            ("common.latency", wording.format_duration(episode.latency or None, tr)),
+            ("common.latency", wording.format_duration(episode.latency or None)),
             *wording.build_usage_cells(
-                episode.usage.input_tokens, episode.usage.output_tokens, episode.cost, tr
+                episode.usage.input_tokens, episode.usage.output_tokens, episode.cost
             ),
         ]
-    with st.container(horizontal=True, gap="medium"):
-        for key, value in cells:
-            st.metric(tr(key), value, width="content")
-    if episode is not None and (source := wording.format_cost_sources(episode.cost_sources, tr)):
+    widgets.draw_figures((tr(key), value) for key, value in cells)
+    if episode is not None and (source := wording.format_cost_sources(episode.cost_sources)):
         st.caption(source)
     if episode is not None and episode.cached:
         st.caption(tr("case.cached"))
 
 
-def draw_case_question(view: CaseView, tr: Translate) -> None:
+def draw_case_question(view: CaseView) -> None:
     """The structured input of the sample of a case."""
-    draw_sample_input(view.sample.input, tr)
+    draw_sample_input(view.sample.input)
 
 
-def draw_sample_input(sample_input: Mapping[str, Any], tr: Translate) -> None:
+def draw_sample_input(sample_input: Mapping[str, Any]) -> None:
     """The structured input of a sample: statements as SQL, the rest by its kind."""
     for name in sorted(sample_input, key=lambda name: _ORDER.get(name, len(_ORDER))):
         value = sample_input[name]
         if value in ("", [], None):
             continue
         if is_turns(value):
-            draw_question_turns(value, tr)
+            draw_question_turns(value)
             continue
         if name == "functions":
-            draw_offered_functions(value, tr)
+            draw_offered_functions(value)
             continue
-        title = escape_markdown(lookup_text(f"case.input.{name}", current_language()) or name)
+        title = escape_markdown(look_up(f"case.input.{name}") or name)
         if name not in _SQL | _PROSE and _is_short(value):
             display_value = DIALECT_TITLES.get(str(value), value) if name == "dialect" else value
             st.caption(f"{title}: {escape_markdown(display_value, 100)}")
@@ -283,7 +270,7 @@ def _is_short(value: Any) -> bool:
     )
 
 
-def draw_evidence_sections(view: CaseView, tr: Translate) -> None:
+def draw_evidence_sections(view: CaseView) -> None:
     """Every section of evidence of the verdict, but for one that only repeats the answer."""
     answered = view.episode.answer if view.episode else None
     sections_to_show = [
@@ -294,18 +281,18 @@ def draw_evidence_sections(view: CaseView, tr: Translate) -> None:
     if sections_to_show:
         st.subheader(tr("case.evidence"), anchor=False)
     for section in sections_to_show:
-        evidence.draw_evidence_section(section, tr)
+        evidence.draw_evidence_section(section)
 
 
-def draw_case_transcript(episode: Episode | None, tr: Translate) -> None:
+def draw_case_transcript(episode: Episode | None) -> None:
     """The conversation as it went over the wire, folded."""
     if episode is None or not episode.messages:
         return
     with st.expander(tr("case.transcript", count=len(episode.messages)), icon=":material/forum:"):
-        evidence.draw_messages(msgspec.to_builtins(episode.messages), tr)
+        evidence.draw_messages(msgspec.to_builtins(episode.messages))
 
 
-def draw_case_facts(view: CaseView, tr: Translate) -> None:
+def draw_case_facts(view: CaseView) -> None:
     """What machines read: details and views of the verdict, and the sample's origin."""
     judged = view.verdict
     shown = {

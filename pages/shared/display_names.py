@@ -8,13 +8,13 @@ import pandas as pd
 import streamlit as st
 
 from evalcore import settings
-from evalcore.catalog import benchmark_cards, list_official_datasets, localize_text
+from evalcore.catalog import benchmark_cards, list_official_datasets
 from evalcore.errors import EvalboardError
 from evalcore.target_cards import NO_CARD, TargetCard, cards_signature, load_cards
 from evalcore.views.board_titles import DIALECT_TITLES, display_name, display_names
 from evalcore.views.datasets import DatasetEntry, DatasetSummary
 from evalcore.views.stored_boards import Headers, memoize_on_headers
-from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+from pages.shared.wording import escape_markdown, localize, to_plain_line, tr
 
 # What targets are called on the pages: by their cards, as these are now.
 # Where the file of cards cannot be read, targets go by their identity; the Target page says why.
@@ -78,17 +78,14 @@ _SPLIT_LIMIT = 4
 def benchmark_title(key: str) -> str:
     """A benchmark as people call it, in the session's language."""
     card = benchmark_cards().get(key)
-    return localize_text(card.title, current_language()) or key if card else to_plain_line(key)
+    return localize(card.title) or key if card else to_plain_line(key)
 
 
 def metric_title(benchmark: str, metric: str) -> str:
     """A metric as people call it, in the session's language."""
     card = benchmark_cards().get(benchmark)
     titles = (
-        {
-            metric_card.key: localize_text(metric_card.title, current_language())
-            for metric_card in card.metrics
-        }
+        {metric_card.key: localize(metric_card.title) for metric_card in card.metrics}
         if card
         else {}
     )
@@ -103,7 +100,7 @@ def dataset_title(entry: DatasetEntry) -> str:
     return official.title if entry.origin == "fetched" and official else to_plain_line(entry.name)
 
 
-def draw_dataset_badges(entry: DatasetEntry, summary: DatasetSummary | None, tr: Translate) -> None:
+def draw_dataset_badges(entry: DatasetEntry, summary: DatasetSummary | None) -> None:
     """Where a set comes from, and whether its text may be shown."""
     with st.container(horizontal=True, gap="small"):
         st.badge(
@@ -119,7 +116,7 @@ def draw_dataset_badges(entry: DatasetEntry, summary: DatasetSummary | None, tr:
             st.badge(tr("datasets.broken"), color="red", icon=":material/error:")
 
 
-def format_evidence_kinds(entry: DatasetEntry, tr: Translate) -> str:
+def format_evidence_kinds(entry: DatasetEntry) -> str:
     """What the verdicts on its cases rest on, strongest first."""
     card = benchmark_cards().get(entry.benchmark)
     kinds = {metric.evidence for metric in card.metrics} if card else set()
@@ -127,7 +124,7 @@ def format_evidence_kinds(entry: DatasetEntry, tr: Translate) -> str:
     return " · ".join(tr(f"common.evidence.{kind}") for kind in present)
 
 
-def format_value_counts(counts: Mapping[str, int], tr: Translate) -> str:
+def format_value_counts(counts: Mapping[str, int]) -> str:
     """The most frequent values with their numbers, the others counted."""
     shown = list(counts.items())[:_SPLIT_LIMIT]
     parts = [
@@ -137,7 +134,7 @@ def format_value_counts(counts: Mapping[str, int], tr: Translate) -> str:
     return " · ".join([*parts, *([tr("datasets.and_more", count=more)] if more else [])])
 
 
-def format_difficulty_counts(summary: DatasetSummary, tr: Translate) -> str:
+def format_difficulty_counts(summary: DatasetSummary) -> str:
     """How many cases are easy, middle and hard; "" where all are of one difficulty."""
     if len(summary.difficulties) < 2:
         return ""

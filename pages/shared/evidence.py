@@ -9,10 +9,9 @@ from typing import Any
 
 import streamlit as st
 
-from evalcore.i18n import lookup_text
 from evalcore.records import Section, Verdict
 from pages.shared import tables, wording
-from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+from pages.shared.wording import escape_markdown, look_up, to_plain_line, tr
 
 # Draws a section of evidence of any kind, so that the Case page need not know the benchmark.
 # All that stands in a section may have been written by a model: it goes through `st.text`,
@@ -37,25 +36,25 @@ _DERIVATION = "derivation"
 _VOTE_COLOURS = {"yes": "green", "no": "red", "failed": "orange"}
 
 
-def draw_evidence_section(section: Section, tr: Translate) -> None:
+def draw_evidence_section(section: Section) -> None:
     """Title and body; a body of an unexpected form is shown raw and said to be so."""
     title = escape_markdown(section_title(section.title))
     if icon := _FOLDED.get(section.title):
         with st.expander(title, icon=icon):
-            _draw_section_body(section, tr)
+            _draw_section_body(section)
         return
     st.markdown(f"**{title}**")
-    _draw_section_body(section, tr)
+    _draw_section_body(section)
 
 
-def _draw_section_body(section: Section, tr: Translate) -> None:
+def _draw_section_body(section: Section) -> None:
     try:
-        if drawer := tables.find_table_drawer(section.title):
-            drawer(section, tr)
+        if drawer := tables.TABLE_DRAWERS.get(section.title):
+            drawer(section)
         elif section.title == _DERIVATION:
-            _draw_derivation(section.body, tr)
+            _draw_derivation(section.body)
         else:
-            _DRAWERS[section.kind](tables.translate_table_body(section), tr)
+            _DRAWERS[section.kind](tables.translate_table_body(section))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         st.caption(tr("case.malformed_section"))
         draw_raw_value(section.body)
@@ -63,9 +62,7 @@ def _draw_section_body(section: Section, tr: Translate) -> None:
 
 def section_title(title: str) -> str:
     """The title in the session's language, or made readable where no catalogue knows it."""
-    return (
-        lookup_text(f"section.{title}", current_language()) or title.replace("_", " ").capitalize()
-    )
+    return look_up(f"section.{title}") or title.replace("_", " ").capitalize()
 
 
 def draw_raw_value(value: Any) -> None:
@@ -87,12 +84,12 @@ def draw_verbatim(text: str, language: str | None) -> None:
     st.code(text, language=language, wrap_lines=True, height=SCROLL if long else "content")
 
 
-def draw_messages(messages: Sequence[Mapping[str, Any]], tr: Translate) -> None:
+def draw_messages(messages: Sequence[Mapping[str, Any]]) -> None:
     """A conversation, turn by turn; reasoning is folded away, tool calls are shown as JSON."""
     for message in messages:
         role = str(message["role"])
         with st.chat_message(role, avatar=_AVATARS.get(role)):
-            name = lookup_text(f"case.role.{role}", current_language())
+            name = look_up(f"case.role.{role}")
             st.caption(escape_markdown(name or role))
             if message.get("reasoning"):
                 with st.expander(tr("case.reasoning"), icon=":material/psychology:"):
@@ -103,7 +100,7 @@ def draw_messages(messages: Sequence[Mapping[str, Any]], tr: Translate) -> None:
                 draw_verbatim(f"{call['name']}({call['arguments']})", None)
 
 
-def _draw_derivation(body: Any, tr: Translate) -> None:
+def _draw_derivation(body: Any) -> None:
     """The calls of tools that lead to the answer; programs as programs."""
     for number, step in enumerate(body, 1):
         tool, arguments = str(step["tool"]), dict(step["arguments"])
@@ -114,29 +111,29 @@ def _draw_derivation(body: Any, tr: Translate) -> None:
             draw_verbatim("\n".join(f"{name}: {value}" for name, value in arguments.items()), None)
 
 
-def _draw_text_section(body: Any, tr: Translate) -> None:
+def _draw_text_section(body: Any) -> None:
     draw_prose(tables.format_cell(body))
 
 
-def _draw_code_section(body: Any, tr: Translate) -> None:
+def _draw_code_section(body: Any) -> None:
     draw_verbatim(str(body["text"]), str(body.get("language") or "") or None)
 
 
-def _draw_json_section(body: Any, tr: Translate) -> None:
+def _draw_json_section(body: Any) -> None:
     draw_raw_value(body)
 
 
-def _draw_log_section(body: Any, tr: Translate) -> None:
+def _draw_log_section(body: Any) -> None:
     draw_verbatim(tables.format_cell(body), None)
 
 
-def _draw_table_section(body: Any, tr: Translate) -> None:
+def _draw_table_section(body: Any) -> None:
     st.dataframe(tables.build_text_frame(body["columns"], body["rows"]), hide_index=True)
     st.caption(tr("case.row_count", count=len(body["rows"])))
-    _explain_null(body["rows"], tr)
+    _explain_null(body["rows"])
 
 
-def _draw_table_diff(body: Any, tr: Translate) -> None:
+def _draw_table_diff(body: Any) -> None:
     missing, extra = body["missing"], body["extra"]
     if missing or extra:
         st.caption(tr("case.diff_summary", missing=len(missing), extra=len(extra)))
@@ -144,7 +141,7 @@ def _draw_table_diff(body: Any, tr: Translate) -> None:
         st.caption(tr("case.diff_equal"))
     left, right = st.columns(2)
     with left:
-        _draw_diff_side(body["columns"], body["expected"], missing, tables.MISSING, "missing", tr)
+        _draw_diff_side(body["columns"], body["expected"], missing, tables.MISSING, "missing")
     with right:
         _draw_diff_side(
             body.get("answer_columns") or body["columns"],
@@ -152,13 +149,12 @@ def _draw_table_diff(body: Any, tr: Translate) -> None:
             extra,
             tables.EXTRA,
             "extra",
-            tr,
         )
 
-    _explain_null([*body["expected"], *body["actual"]], tr)
+    _explain_null([*body["expected"], *body["actual"]])
 
 
-def _explain_null(rows: Sequence[Sequence[Any]], tr: Translate) -> None:
+def _explain_null(rows: Sequence[Sequence[Any]]) -> None:
     if any(value is None for row in rows for value in row):
         st.caption(tr("case.null_note"))
 
@@ -169,7 +165,6 @@ def _draw_diff_side(
     odd: Sequence[Sequence[Any]],
     colour: str,
     side: str,
-    tr: Translate,
 ) -> None:
     st.caption(tr(f"case.diff_{side}_side", count=len(rows)))
     flags = tables.mark_odd_rows(rows, odd)
@@ -183,7 +178,7 @@ def _draw_diff_side(
     )
 
 
-def _draw_database_tables(body: Any, tr: Translate) -> None:
+def _draw_database_tables(body: Any) -> None:
     """The tables of a database beside each other where they fit, empty ones in a line."""
     st.caption(tr("case.database_about"))
     filled = [table for table in body["tables"] if table["rows"]]
@@ -199,14 +194,12 @@ def _draw_database_tables(body: Any, tr: Translate) -> None:
         )
     if empty:
         st.caption(tr("case.database_empty", names=escape_markdown(", ".join(empty))))
-    _explain_null([row for table in filled for row in table["rows"]], tr)
+    _explain_null([row for table in filled for row in table["rows"]])
 
 
-def _draw_query_plans(body: Any, tr: Translate) -> None:
+def _draw_query_plans(body: Any) -> None:
     """What was counted before and after, each over its plan."""
-    unit = lookup_text(f"case.unit.{body['unit']}", current_language()) or escape_markdown(
-        str(body["unit"]), 40
-    )
+    unit = look_up(f"case.unit.{body['unit']}") or escape_markdown(str(body["unit"]), 40)
     for column, side in zip(st.columns(2), ("before", "after"), strict=True):
         with column:
             amount = body[side]["amount"]
@@ -214,34 +207,34 @@ def _draw_query_plans(body: Any, tr: Translate) -> None:
             draw_verbatim("\n".join(map(str, body[side]["plan"])), None)
 
 
-def _draw_chat_section(body: Any, tr: Translate) -> None:
-    draw_messages(body, tr)
+def _draw_chat_section(body: Any) -> None:
+    draw_messages(body)
 
 
-def _draw_judge_votes(body: Any, tr: Translate) -> None:
+def _draw_judge_votes(body: Any) -> None:
     """One line a judge: what it voted, who it is, what the vote took; its reason below."""
     for vote in body:
         choice = str(vote["vote"]).lower()
         with st.container(horizontal=True, vertical_alignment="center"):
-            word = lookup_text(f"case.vote.{choice}", current_language()) or escape_markdown(choice)
+            word = look_up(f"case.vote.{choice}") or escape_markdown(choice)
             st.badge(word, color=_VOTE_COLOURS.get(choice, "gray"))  # type: ignore[arg-type]
             st.text(str(vote["judge"]).partition("?")[0])
-            if facts := _format_vote_facts(vote, tr):
+            if facts := _format_vote_facts(vote):
                 st.caption(facts)
         if vote.get("reason"):
             draw_prose(str(vote["reason"]))
 
 
-def _format_vote_facts(vote: Mapping[str, Any], tr: Translate) -> str:
+def _format_vote_facts(vote: Mapping[str, Any]) -> str:
     """The rules a judge saw applied, how long it took and what it cost; only what is known."""
     rules = ", ".join(map(str, vote.get("rules") or ()))
     facts = [tr("case.vote_rules", rules=escape_markdown(rules))] if rules else []
-    facts += [wording.format_duration(vote["latency"], tr)] if vote.get("latency") else []
-    facts += [wording.format_money(vote["cost"], tr)] if vote.get("cost") is not None else []
+    facts += [wording.format_duration(vote["latency"])] if vote.get("latency") else []
+    facts += [wording.format_money(vote["cost"])] if vote.get("cost") is not None else []
     return " · ".join(facts)
 
 
-def _draw_tree_diff(body: Any, tr: Translate) -> None:
+def _draw_tree_diff(body: Any) -> None:
     rows = [[d["path"], d.get("expected"), d.get("actual")] for d in body["differences"]]
     if rows:
         names = [tr("case.path"), tr("case.expected"), tr("case.actual")]
@@ -257,7 +250,7 @@ def _draw_tree_diff(body: Any, tr: Translate) -> None:
             draw_raw_value(body[side])
 
 
-_DRAWERS: dict[str, Callable[[Any, Translate], None]] = {
+_DRAWERS: dict[str, Callable[[Any], None]] = {
     "text": _draw_text_section,
     "code": _draw_code_section,
     "json": _draw_json_section,
@@ -282,7 +275,7 @@ _OWN_ENDS = frozenset({"user_stop", "transfer"})
 def cause_title(cause: str) -> str:
     """Why an answer failed, in the session's language; an unknown cause as it is, made readable."""
     for area in ("common.cause", "common.reason"):
-        if title := lookup_text(f"{area}.{cause}", current_language()):
+        if title := look_up(f"{area}.{cause}"):
             return title
     return to_plain_line(cause.replace("_", " ")).capitalize()
 
@@ -292,7 +285,7 @@ def mode_title(mode: object) -> str:
     return _lookup_badge_label("common.mode", mode)
 
 
-def draw_verdict_badges(details: Mapping[str, Any], tr: Translate) -> None:
+def draw_verdict_badges(details: Mapping[str, Any]) -> None:
     """Badges in the row of the verdict, for those of the details that a reader can use."""
     if group := details.get("error_group"):
         st.badge(
@@ -311,7 +304,7 @@ def draw_verdict_badges(details: Mapping[str, Any], tr: Translate) -> None:
         st.badge(escape_markdown(_lookup_badge_label("common.answer_kind", kind)), color="gray")
     if mode := details.get("mode"):
         st.badge(escape_markdown(mode_title(mode)), color="gray", icon=":material/chat:")
-    _draw_conversation_badges(details, tr)
+    _draw_conversation_badges(details)
     if count := details.get("tool_calls"):
         word = tr("case.tool_calls", count=escape_markdown(count))
         st.badge(word, color="gray", icon=":material/build:")
@@ -330,7 +323,7 @@ def termination_title(ended: object) -> str:
     return _lookup_badge_label("common.termination", ended)
 
 
-def _draw_conversation_badges(details: Mapping[str, Any], tr: Translate) -> None:
+def _draw_conversation_badges(details: Mapping[str, Any]) -> None:
     """How it ended, and how often a side could not make sense of the other."""
     if ended := details.get("termination"):
         colour = "gray" if ended in _OWN_ENDS else "orange"
@@ -352,7 +345,7 @@ def _draw_conversation_badges(details: Mapping[str, Any], tr: Translate) -> None
 def _describe_task_flags(details: Mapping[str, Any]) -> list[str]:
     """What the flags of a task mean, empty where they are those of an official entry."""
     names = str(details["flagged"]).split(", ")
-    descriptions = [lookup_text(f"case.task_flag.{name}", current_language()) for name in names]
+    descriptions = [look_up(f"case.task_flag.{name}") for name in names]
     return [text for text in descriptions if text]
 
 
@@ -375,22 +368,22 @@ def _format_error_cause(group: object, details: Mapping[str, Any]) -> str:
 
 
 def _lookup_badge_label(area: str, value: object) -> str:
-    return lookup_text(f"{area}.{value}", current_language()) or to_plain_line(value)
+    return look_up(f"{area}.{value}") or to_plain_line(value)
 
 
 # What a stricter second look says of a result, and what nothing was run for: near the verdict.
 
 
-def draw_shield_badge(details: Mapping[str, Any], tr: Translate) -> None:
+def draw_shield_badge(details: Mapping[str, Any]) -> None:
     """A shield in the row of the verdict where the second look does not agree with the first."""
     if _has_shield_mismatch(details):
         st.badge(tr("case.shield"), color="orange", icon=":material/gpp_maybe:")
 
 
-def draw_shield_details(verdict: Verdict, tr: Translate) -> None:
+def draw_shield_details(verdict: Verdict) -> None:
     """The second look in words; that nothing was run; that a mended form would have passed."""
     details = verdict.details
-    flags = _format_shield_flags(details, tr)
+    flags = _format_shield_flags(details)
     if _has_shield_mismatch(details):
         st.warning(tr("case.shield_differs", flags=flags), icon=":material/gpp_maybe:")
     elif flags:
@@ -407,12 +400,10 @@ def _has_shield_mismatch(details: Mapping[str, Any]) -> bool:
     return official is True and details.get("resolved_hardened") is False
 
 
-def _format_shield_flags(details: Mapping[str, Any], tr: Translate) -> str:
+def _format_shield_flags(details: Mapping[str, Any]) -> str:
     """The flags as one list in words; those that no catalogue knows as they are."""
     names = [name for name in str(details.get("flags") or "").split(", ") if name]
     labels = [
-        lookup_text(f"case.shield.{name}", current_language())
-        or escape_markdown(to_plain_line(name))
-        for name in names
+        look_up(f"case.shield.{name}") or escape_markdown(to_plain_line(name)) for name in names
     ]
     return tr("case.shield_and").join(labels)

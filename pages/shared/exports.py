@@ -13,7 +13,7 @@ import streamlit as st
 from evalcore.charts import pictures
 from evalcore.charts.pictures import Theme
 from evalcore.plain_text import safe_cell
-from pages.shared.wording import Translate
+from pages.shared.wording import tr
 
 # A frame as a file for spreadsheets.
 
@@ -34,7 +34,6 @@ _MEDIA = {**pictures.FORMATS, "csv": "text/csv"}
 
 def draw_chart_frame(
     chart: alt.TopLevelMixin,
-    tr: Translate,
     *,
     name: str,
     title: str,
@@ -60,11 +59,11 @@ def draw_chart_frame(
         }
     if data is not None:
         makers["csv"] = lambda: _build_csv_bytes(data())
-    _draw_save_menu(makers, name, tr)
+    _draw_save_menu(makers, name)
     return event
 
 
-def _draw_save_menu(makers: dict[str, Callable[[], bytes]], name: str, tr: Translate) -> None:
+def _draw_save_menu(makers: dict[str, Callable[[], bytes]], name: str) -> None:
     if not makers:
         return
     with st.container(horizontal=True, horizontal_alignment="right"):
@@ -115,7 +114,7 @@ _PAGE = "page"
 _PICTURED = ("", "target")
 
 
-def draw_share_menu(page: str, tr: Translate) -> None:
+def draw_share_menu(page: str) -> None:
     """A small menu of addresses; `page` is the path of the page, "" the ranking."""
     menu = st.popover(tr("share.button"), icon=":material/share:", type="tertiary")
     with menu, st.container(width=420):  # filled at once: a menu that grows at the foot is cut off

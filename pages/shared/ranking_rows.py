@@ -35,7 +35,7 @@ from evalcore.views.stored_boards import build_score_trend, select_runs_between
 from pages.shared import board_view as shared
 from pages.shared import url_state
 from pages.shared.board_view import format_bold
-from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
 
 # What a ranking says in a sentence: who leads, and what cannot be told apart.
 
@@ -83,7 +83,7 @@ def reset_ranking_filters() -> None:
 def read_month_range(months: Sequence[str]) -> MonthRange:
     """The range of months that is asked for; one that ends before it begins is turned round."""
     since, until = (
-        url_state.read_selected_code(["", *months], page=PAGE, name=name) for name in _RANGE
+        url_state.read_selected_code(["", *months], key=f"ranking.{name}") for name in _RANGE
     )
     return (
         MonthRange(until, since) if since and until and since > until else MonthRange(since, until)
@@ -106,16 +106,14 @@ def list_filter_options(frame: pd.DataFrame, board: Board) -> dict[str, list[str
 def read_board_filter(choices: dict[str, list[str]], text: str) -> BoardFilter:
     """What is asked for, before anything is drawn: the button tells how many filters are on."""
     chosen = {
-        field: tuple(url_state.read_selected_codes(values, page=PAGE, name=filter_url_name(field)))
+        field: tuple(url_state.read_selected_codes(values, key=f"ranking.{filter_url_name(field)}"))
         for field, values in choices.items()
     }
-    return BoardFilter(
-        text=text, complete=url_state.is_toggle_on(page=PAGE, name="complete"), **chosen
-    )  # type: ignore[arg-type]
+    return BoardFilter(text=text, complete=url_state.is_toggle_on(key="ranking.complete"), **chosen)  # type: ignore[arg-type]
 
 
 def draw_filter_menu(
-    choices: dict[str, list[str]], months: Sequence[str], board_filter: BoardFilter, tr: Translate
+    choices: dict[str, list[str]], months: Sequence[str], board_filter: BoardFilter
 ) -> None:
     """The button and what it unfolds."""
     active_count = sum(field in FOLDED for field in board_filter.active_fields) + any(
@@ -126,10 +124,10 @@ def draw_filter_menu(
         st.session_state[_MENU] = st.session_state[_MENU]
     menu = st.popover(label, icon=":material/filter_list:", key=_MENU, on_change="rerun")
     if not menu.open:
-        _draw_filters(choices, months, tr, drawn=False)
+        _draw_filters(choices, months, drawn=False)
         return
     with menu, st.container(width=420):
-        _draw_filters(choices, months, tr, drawn=True)
+        _draw_filters(choices, months, drawn=True)
         st.button(
             tr("board.reset"),
             icon=":material/filter_list_off:",
@@ -138,32 +136,25 @@ def draw_filter_menu(
         )
 
 
-def _draw_filters(
-    choices: dict[str, list[str]], months: Sequence[str], tr: Translate, *, drawn: bool
-) -> None:
+def _draw_filters(choices: dict[str, list[str]], months: Sequence[str], *, drawn: bool) -> None:
     """All filters but the search."""
     if len(months) > 1:
         with st.container(horizontal=True) if drawn else nullcontext():
             for name in _RANGE:
-                _select_month(name, months, tr, drawn)
+                _select_month(name, months, drawn)
     for field, values in choices.items():
-        _draw_filter_choice(field, values, tr, drawn)
+        _draw_filter_choice(field, values, drawn)
     url_state.draw_toggle(
-        tr("board.complete"),
-        page=PAGE,
-        name="complete",
-        drawn=drawn,
-        help=tr("board.complete_help"),
+        tr("board.complete"), key="ranking.complete", drawn=drawn, help=tr("board.complete_help")
     )
 
 
-def _select_month(name: str, months: Sequence[str], tr: Translate, drawn: bool) -> None:
+def _select_month(name: str, months: Sequence[str], drawn: bool) -> None:
     """The first or the last month."""
     url_state.draw_select(
         tr(f"board.{name}"),
         ["", *months],
-        page=PAGE,
-        name=name,
+        key=f"ranking.{name}",
         title=lambda month: month or tr("board.any_month"),
         drawn=drawn,
         width=180,
@@ -171,7 +162,7 @@ def _select_month(name: str, months: Sequence[str], tr: Translate, drawn: bool) 
     )
 
 
-def _draw_filter_choice(field: str, values: Sequence[str], tr: Translate, drawn: bool) -> None:
+def _draw_filter_choice(field: str, values: Sequence[str], drawn: bool) -> None:
     """One filter; nothing where there is nothing to choose."""
     if not values:
         return
@@ -179,19 +170,18 @@ def _draw_filter_choice(field: str, values: Sequence[str], tr: Translate, drawn:
     (url_state.draw_multiselect if is_long else url_state.draw_pills)(
         tr(f"board.{field}"),
         values,
-        page=PAGE,
-        name=filter_url_name(field),
-        title=lambda code: filter_value_title(field, code, tr),
+        key=f"ranking.{filter_url_name(field)}",
+        title=lambda code: filter_value_title(field, code),
         drawn=drawn,
         help=tr(f"board.{field}_help"),
         **({"placeholder": tr("board.any")} if is_long else {}),
     )
 
 
-def draw_filter_tags(board_filter: BoardFilter, months: MonthRange, tr: Translate) -> None:
+def draw_filter_tags(board_filter: BoardFilter, months: MonthRange) -> None:
     """What is on, each with a click that takes it back, and one for all of it."""
     labels = {
-        field: _format_filter_value(board_filter, field, tr) for field in board_filter.active_fields
+        field: _format_filter_value(board_filter, field) for field in board_filter.active_fields
     }
     labels |= {name: value for name, value in zip(_RANGE, months, strict=True) if value}
     if not labels:
@@ -216,14 +206,14 @@ def draw_filter_tags(board_filter: BoardFilter, months: MonthRange, tr: Translat
             )
 
 
-def _format_filter_value(board_filter: BoardFilter, field: str, tr: Translate) -> str:
+def _format_filter_value(board_filter: BoardFilter, field: str) -> str:
     value = getattr(board_filter, field)
     if field in _SEVERAL:
-        return ", ".join(filter_value_title(field, code, tr) for code in value)
+        return ", ".join(filter_value_title(field, code) for code in value)
     return str(value) if field == "text" else ""
 
 
-def filter_value_title(field: str, code: str, tr: Translate) -> str:
+def filter_value_title(field: str, code: str) -> str:
     """A code of a filter in words."""
     if field == "kind":
         return shared.kind_title(code)
@@ -392,10 +382,7 @@ def warm_up_pages(settings: Settings) -> None:
     for suite in boards.list_suites(headers):
         board = boards.list_boards(headers, suite)[0]
         view = RankingView(
-            settings,
-            compute_store_version(settings),
-            board,
-            list_board_orders(board)[0],
+            settings, compute_store_version(settings), board, list_board_orders(board)[0]
         )
         load_ranking_rows(view, BoardFilter(), list_sort_keys(board)[0])
         load_filter_choices(view)

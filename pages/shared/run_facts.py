@@ -14,14 +14,14 @@ from evalcore.settings import Settings
 from evalcore.views import reproduce
 from evalcore.views.boards import Row
 from evalcore.views.reproduce import CONFIG, ModelCard, Recipe, model_card
-from pages.shared import tables, wording
+from pages.shared import tables, widgets, wording
 from pages.shared.board_view import benchmark_title
-from pages.shared.wording import Translate, escape_markdown, localize_note, to_plain_line
+from pages.shared.wording import escape_markdown, localize_note, to_plain_line, tr
 
 # What a local model is and takes: as it works on the Runs page, and afterwards on a target's.
 
 
-def draw_live_model(card: ModelCard, *, is_active: bool, tr: Translate) -> None:
+def draw_live_model(card: ModelCard, *, is_active: bool) -> None:
     """Speed, memory and batch, while the model is at work; and what it is."""
     if is_active:
         cells = [
@@ -30,18 +30,16 @@ def draw_live_model(card: ModelCard, *, is_active: bool, tr: Translate) -> None:
                 "runs.model.process",
                 wording.format_byte_size(card.process_bytes or card.memory_bytes),
             ),
-            ("runs.model.batch", wording.format_count(card.batch, tr)),
-            ("runs.model.waiting", wording.format_count(card.waiting, tr)),
+            ("runs.model.batch", wording.format_count(card.batch)),
+            ("runs.model.waiting", wording.format_count(card.waiting)),
         ]
-        with st.container(horizontal=True, gap="medium"):
-            for key, value in cells:
-                st.metric(tr(key), value, width="content")
-    st.caption(f":material/memory: {escape_markdown(_format_model_line(card, tr), 400)}")
+        widgets.draw_figures((tr(key), value) for key, value in cells)
+    st.caption(f":material/memory: {escape_markdown(_format_model_line(card), 400)}")
     if card.halved:
         st.caption(tr("runs.model.halved", count=card.halved, budget=f"{card.budget_tokens:,}"))
 
 
-def draw_row_model(row: Row, settings: Settings, tr: Translate) -> None:
+def draw_row_model(row: Row, settings: Settings) -> None:
     """The model of a target's newest run; nothing for other kinds of target, or without a card."""
     newest = max(row.runs.values(), key=lambda run: run.created_at)
     if not runs_models_here(newest.target_key):
@@ -51,34 +49,33 @@ def draw_row_model(row: Row, settings: Settings, tr: Translate) -> None:
         return
     with st.container(border=True):
         st.markdown(f"**{tr('target.model')}**")
-        with st.container(horizontal=True, gap="medium"):
-            for key, value in _build_model_cells(card, tr):
-                st.metric(tr(key), escape_markdown(value), width="content")
+        cells = _build_model_cells(card)
+        widgets.draw_figures((tr(key), escape_markdown(value)) for key, value in cells)
         facts = [card.architecture, card.revision[:12], card.adapter]
         st.caption(escape_markdown(" · ".join(filter(None, facts)), 200))
         for remark in card.notes[:5]:
             st.caption(escape_markdown(localize_note(remark), 300))
 
 
-def _build_model_cells(card: ModelCard, tr: Translate) -> list[tuple[str, str]]:
+def _build_model_cells(card: ModelCard) -> list[tuple[str, str]]:
     return [
         ("target.model_parameters", wording.format_compact_count(card.parameters)),
         ("target.model_dtype", card.dtype or DASH),
         ("target.model_device", card.device or DASH),
         ("target.model_memory", wording.format_byte_size(card.memory_bytes)),
-        ("target.model_load", wording.format_duration(card.load_seconds, tr)),
+        ("target.model_load", wording.format_duration(card.load_seconds)),
         ("target.model_context", f"{card.context:,}"),
     ]
 
 
-def _format_model_line(card: ModelCard, tr: Translate) -> str:
+def _format_model_line(card: ModelCard) -> str:
     """The model in one line: architecture, size, precision, device, time to load."""
     parts = [
         card.architecture,
         tr("runs.model.parameters", count=wording.format_compact_count(card.parameters)),
         tr("runs.model.weights", size=wording.format_byte_size(card.memory_bytes)),
         tr("runs.model.runs_in", dtype=card.dtype, device=card.device),
-        tr("runs.model.loaded", time=wording.format_duration(card.load_seconds, tr)),
+        tr("runs.model.loaded", time=wording.format_duration(card.load_seconds)),
     ]
     return " · ".join(filter(None, parts))
 
@@ -91,7 +88,7 @@ def _format_token_rate(card: ModelCard) -> str:
 
 
 def draw_reproduction(
-    run: str, settings: Settings, tr: Translate, *, benchmark: str = "", metric: str = ""
+    run: str, settings: Settings, *, benchmark: str = "", metric: str = ""
 ) -> None:
     """The block of a run, folded; with a benchmark and a metric that of one of its cases."""
     title = (
@@ -106,13 +103,13 @@ def draw_reproduction(
         if recipe.imported:
             st.info(tr("reproduce.imported"), icon=":material/publish:")
         else:
-            _draw_reproduce_command(recipe, tr, cases=recipe.cases if metric else 0)
-        _draw_recipe_downloads(recipe, tr, f"{run}.{benchmark}.{metric}")
-        _draw_recipe_columns(recipe, tr)
-        _draw_recipe_facts(recipe, tr)
+            _draw_reproduce_command(recipe, cases=recipe.cases if metric else 0)
+        _draw_recipe_downloads(recipe, f"{run}.{benchmark}.{metric}")
+        _draw_recipe_columns(recipe)
+        _draw_recipe_facts(recipe)
 
 
-def _draw_reproduce_command(recipe: Recipe, tr: Translate, *, cases: int) -> None:
+def _draw_reproduce_command(recipe: Recipe, *, cases: int) -> None:
     """The command with what must be known before it is typed, and the file it may read."""
     by_file = recipe.command == recipe.with_config
     if by_file:
@@ -134,7 +131,7 @@ def _draw_reproduce_command(recipe: Recipe, tr: Translate, *, cases: int) -> Non
         st.code(text, language=None, wrap_lines=True, height=200)
 
 
-def _draw_recipe_downloads(recipe: Recipe, tr: Translate, key: str) -> None:
+def _draw_recipe_downloads(recipe: Recipe, key: str) -> None:
     files = {"config": (CONFIG, recipe.config), "spec": ("spec.json", recipe.spec)}
     with st.container(horizontal=True):
         for name, (file, text) in files.items():
@@ -152,7 +149,7 @@ def _draw_recipe_downloads(recipe: Recipe, tr: Translate, key: str) -> None:
             )
 
 
-def _draw_recipe_columns(recipe: Recipe, tr: Translate) -> None:
+def _draw_recipe_columns(recipe: Recipe) -> None:
     st.markdown(f"**{tr('reproduce.columns')}**")
     st.dataframe(
         pd.DataFrame(
@@ -183,28 +180,25 @@ def _draw_recipe_columns(recipe: Recipe, tr: Translate) -> None:
     )
 
 
-def _draw_recipe_facts(recipe: Recipe, tr: Translate) -> None:
+def _draw_recipe_facts(recipe: Recipe) -> None:
     """Versions, commit, seed, panel and hardware, as far as the run recorded them."""
     panel = dict.fromkeys(judge for column in recipe.columns for judge in column.judges)
     facts = {
         "versions": " · ".join(f"{name} {value}" for name, value in recipe.versions.items()),
-        "commit": _format_commit(recipe.git_commit, tr),
+        "commit": _format_commit(recipe.git_commit),
         "seed": str(recipe.seed),
         "epochs": str(recipe.epochs) if recipe.epochs != 1 else "",
         "panel": " · ".join(panel),
         "hardware": _format_hardware(recipe.hardware) if recipe.hardware else "",
     }
-    recorded = {name: value for name, value in facts.items() if value}
     tables.draw_word_table(
-        {
-            tr("reproduce.made_with"): [tr(f"reproduce.fact.{name}") for name in recorded],
-            " ": list(recorded.values()),
-        },
+        [tr("reproduce.made_with"), " "],
+        [(tr(f"reproduce.fact.{name}"), value) for name, value in facts.items() if value],
         tr("reproduce.made_alt"),
     )
 
 
-def _format_commit(commit: str, tr: Translate) -> str:
+def _format_commit(commit: str) -> str:
     """A commit, and whether files differed from it."""
     bare = commit.removesuffix("+")
     return tr("reproduce.fact.commit_dirty", commit=bare) if bare != commit else commit

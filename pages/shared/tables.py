@@ -1,22 +1,91 @@
-"""Tables of a case: cells told apart by kind, wrapped texts, evidence, and calls beside the
-accepted ones.
+"""Tables: columns and grids of any page, wrapped texts, and those of a case: its evidence, and its
+calls beside the accepted ones.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from evalcore.i18n import lookup_text
 from evalcore.plain_text import DASH
 from evalcore.records import Section, to_json
 from evalcore.views import cases
 from evalcore.views.cases import ArgumentComparison, CallPair
-from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+from pages.shared.wording import escape_markdown, look_up, to_plain_line, tr
+
+# Columns, grids and what was clicked in them. A `title` and an `about` are keys of texts.
+
+EVERY_ROW = 10_000  # rows before a table scrolls that is to be seen whole
+_ROW, _HEAD, _TALLEST = 35, 38, 400  # pixels
+
+
+def text_column(title: str, width: int | str | None = None, **look: Any) -> Any:
+    return st.column_config.TextColumn(tr(title), width=width, **look)
+
+
+def number_column(
+    title: str, template: str | None = None, width: int | str | None = "small", **look: Any
+) -> Any:
+    return st.column_config.NumberColumn(tr(title), format=template, width=width, **look)
+
+
+def share_column(title: str, template: str = "%.0f %%", **look: Any) -> Any:
+    """A bar of 0 to 100."""
+    return st.column_config.ProgressColumn(
+        tr(title), min_value=0, max_value=100, format=template, **look
+    )
+
+
+def link_column(title: str, key: str, about: str = "", **look: Any) -> Any:
+    """A column of names that lead somewhere; `read_clicked_row` says which was clicked."""
+    look = {"type": "tertiary", "alignment": "left", "help": tr(about) if about else None, **look}
+    return st.column_config.ButtonColumn(tr(title), key=key, **look)
+
+
+def read_clicked_row(key: str, count: int) -> int | None:
+    """The row of a link column that was clicked, if it is of `count` rows; known for one run."""
+    click = st.session_state.get(key)
+    return click["row"] if click is not None and click["row"] < count else None
+
+
+def draw_grid(
+    columns: Any, config: Mapping[str, Any], alt: str, tallest: int | None = None, **look: Any
+) -> None:
+    """A grid of columns or of a frame; with `tallest` as many rows high at most."""
+    frame = pd.DataFrame(columns)
+    if tallest is not None:
+        look["height"] = _HEAD + _ROW * min(len(frame), tallest)
+    look = {"placeholder": DASH, "hide_index": True, "alt": alt, **look}
+    st.dataframe(frame, column_config=dict(config), **look)
+
+
+def format_number_range(low: float, high: float, template: str) -> str:
+    """An interval as "85.2 – 95.3", one number where both ends read the same, else empty."""
+    if pd.isna(low) or pd.isna(high):
+        return ""
+    first, last = template.format(low), template.format(high)
+    return first if first == last else f"{first} – {last}"
+
+
+def format_ranges(frame: pd.DataFrame, low: str, high: str, template: str) -> list[str | None]:
+    """`format_number_range` of two columns, row by row."""
+    return [
+        format_number_range(a, b, template) or None
+        for a, b in zip(frame[low], frame[high], strict=True)
+    ]
+
+
+def cost_format(costs: pd.Series[float]) -> str:
+    """A number format with two digits of the smallest cost above zero, the same for a column."""
+    above = costs.astype(float)[costs.astype(float) > 0]
+    digits = 2 if above.empty else min(6, max(2, 1 - math.floor(math.log10(above.min()))))
+    return f"$%.{digits}f"
+
 
 # Tables of a case: any cell as text, NULL told apart from the text NULL, odd rows coloured.
 
@@ -85,11 +154,10 @@ def colour_odd_rows(table: pd.DataFrame, odd: Sequence[bool], colour: str) -> An
 # A small table of texts in which every row is read in full: its cells wrap, as no grid's do.
 
 
-def draw_word_table(columns: Mapping[str, Sequence[str]], alt: str) -> None:
-    """The columns by their titles; cells are Markdown there, hence escaped."""
-    frame = pd.DataFrame(
-        {name: [escape_markdown(text, 300) for text in v] for name, v in columns.items()}
-    )
+def draw_word_table(titles: Sequence[str], rows: Iterable[Sequence[str]], alt: str) -> None:
+    """The rows under their titles; cells are Markdown there, hence escaped."""
+    cells = [[escape_markdown(text, 300) for text in row] for row in rows]
+    frame = pd.DataFrame({name: [row[n] for row in cells] for n, name in enumerate(titles)})
     st.table(frame, border="horizontal", hide_index=True, alt=alt)
 
 
@@ -109,7 +177,6 @@ _OUR_COLUMNS: Mapping[str, frozenset[str]] = {
 }
 _SEPARATOR = ", "  # between the words of a cell that holds several
 _PASSING = frozenset({"PASSED", "XFAIL"})  # a test that is expected to fail may
-_ROW, _HEAD, _TALLEST = 35, 38, 400  # pixels
 
 
 def translate_table_body(section: Section) -> Any:
@@ -131,44 +198,34 @@ def translate_table_body(section: Section) -> Any:
     }
 
 
-def find_table_drawer(title: str) -> Callable[[Section, Translate], None] | None:
-    """What draws the table of this title, None where the kind of the section decides."""
-    return _DRAWERS.get(title)
-
-
-def _draw_small_table(section: Section, tr: Translate) -> None:
+def _draw_small_table(section: Section) -> None:
     """Every cell in full: few rows, and texts that a grid would cut."""
     body = translate_table_body(section)
-    cells = [[format_cell(value) for value in row] for row in body["rows"]]
-    columns = {name: [row[index] for row in cells] for index, name in enumerate(body["columns"])}
-    draw_word_table(columns, to_plain_line(section.title.replace("_", " ")))
+    rows = [[format_cell(value) for value in row] for row in body["rows"]]
+    draw_word_table(body["columns"], rows, to_plain_line(section.title.replace("_", " ")))
 
 
-def _draw_compared_answers(section: Section, tr: Translate) -> None:
+def _draw_compared_answers(section: Section) -> None:
     """Answer and expectation beside each other, and by which rule they were held together."""
     names = [str(name) for name in section.body["columns"]]
     for row in section.body["rows"]:
         cells = dict(zip(names, row, strict=True))
         for column, name in zip(st.columns(2), ("answer", "expected"), strict=True):
-            with column:
-                st.caption(_lookup_section_word(f"column.{name}", name))
-                st.code(format_cell(cells[name]), language=None, wrap_lines=True)
+            column.caption(_lookup_section_word(f"column.{name}", name))
+            column.code(format_cell(cells[name]), language=None, wrap_lines=True)
         kind, matched_by = (
-            _translate_cell(section.title, cells[name]) for name in ("compared_as", "found_by")
+            escape_markdown(_translate_cell(section.title, cells[name]))
+            for name in ("compared_as", "found_by")
         )
-        st.caption(
-            tr("case.compared", kind=escape_markdown(kind), place=escape_markdown(matched_by))
-        )
+        st.caption(tr("case.compared", kind=kind, place=matched_by))
 
 
-def _draw_test_results(section: Section, tr: Translate) -> None:
+def _draw_test_results(section: Section) -> None:
     """Those that do not pass come first, with a sign and in colour; how many, above."""
     rows = section.body["rows"]
     failed = [row[-1] not in _PASSING for row in rows]
-    if any(failed):
-        st.caption(tr("case.tests_failed", failed=sum(failed), count=len(rows)))
-    else:
-        st.caption(tr("case.tests_passed", count=len(rows)))
+    key = "case.tests_failed" if any(failed) else "case.tests_passed"
+    st.caption(tr(key, failed=sum(failed), count=len(rows)))
     body = translate_table_body(section)
     columns = [body["columns"][-1], *body["columns"][:-1]]
     shown = [
@@ -197,10 +254,11 @@ def _translate_cell(title: str, cell: Any) -> Any:
 
 
 def _lookup_section_word(key: str, otherwise: Any) -> Any:
-    return lookup_text(f"section.{key}", current_language()) or otherwise
+    return look_up(f"section.{key}") or otherwise
 
 
-_DRAWERS: Mapping[str, Callable[[Section, Translate], None]] = {
+#: What draws a table of a title; of others the kind of the section decides.
+TABLE_DRAWERS: Mapping[str, Callable[[Section], None]] = {
     "answer_compared": _draw_compared_answers,
     "results": _draw_small_table,
     "patch_measures": _draw_small_table,
@@ -225,25 +283,22 @@ _MARK_SIGNS = {
 _COLOURS = {"mismatch": MISSING, "missing": MISSING, "extra": EXTRA}
 
 
-def draw_decoded_calls(body: Any, tr: Translate) -> None:
+def draw_decoded_calls(body: Any) -> None:
     """What was called, what was accepted, and where they first differ, in colour and in words."""
-    pairs = cases.pair_calls(body)
-    if body["answer"] is None:
+    pairs, answer, accepted = cases.pair_calls(body), body["answer"], body["accepted"]
+    if answer is None:
         st.warning(tr("case.calls.undecoded"), icon=":material/code_off:")
-    elif not body["answer"]:
+    elif not answer:
         st.caption(tr("case.calls.none"))
-    if body["accepted"] is None:
+    if accepted is None:
         st.caption(tr("case.calls.any"))
-    elif body["answer"] is not None and len(body["answer"]) != len(body["accepted"]):
-        counts = {"answered": len(body["answer"]), "accepted": len(body["accepted"])}
-        st.caption(tr("case.calls.count", **counts))
+    elif answer is not None and len(answer) != len(accepted):
+        st.caption(tr("case.calls.count", answered=len(answer), accepted=len(accepted)))
     for number, pair in enumerate(pairs, 1):
-        _draw_call_pair(pair, number, len(pairs), body, tr)
+        _draw_call_pair(pair, number, len(pairs), body)
 
 
-def _draw_call_pair(
-    pair: CallPair, number: int, total: int, body: Mapping[str, Any], tr: Translate
-) -> None:
+def _draw_call_pair(pair: CallPair, number: int, total: int, body: Mapping[str, Any]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if total > 1:
             st.caption(tr("case.calls.call", number=number), width="content")
@@ -259,21 +314,21 @@ def _draw_call_pair(
         st.caption(tr("case.calls.no_arguments"))
         return
     lines = pair.lines[:_ARGUMENTS]
-    _draw_argument_table(lines, pair, body, tr)
+    _draw_argument_table(lines, pair, body)
     if len(pair.lines) > len(lines):
         st.caption(tr("case.calls.more", count=len(pair.lines) - len(lines)))
 
 
 def _draw_argument_table(
-    lines: tuple[ArgumentComparison, ...], pair: CallPair, body: Mapping[str, Any], tr: Translate
+    lines: tuple[ArgumentComparison, ...], pair: CallPair, body: Mapping[str, Any]
 ) -> None:
     columns = {
-        "mark": [_format_argument_mark(line, tr) for line in lines],
+        "mark": [_format_argument_mark(line) for line in lines],
         "argument": [format_cell(line.name) for line in lines],
         "answered": [
             _format_argument_value(line.value) if line.is_present else DASH for line in lines
         ],
-        "accepted": [_format_accepted_values(line, tr) for line in lines],
+        "accepted": [_format_accepted_values(line) for line in lines],
     }
     if body["answer"] is None or not pair.answered:
         columns = {name: columns[name] for name in ("argument", "accepted")}
@@ -281,21 +336,20 @@ def _draw_argument_table(
         columns = {name: columns[name] for name in ("argument", "answered")}
     colours = [_COLOURS.get(line.mark, "") for line in lines]
     frame = pd.DataFrame(columns)
-    column_config = st.column_config
     st.dataframe(
         frame.style.apply(lambda row: [colours[int(str(row.name))]] * len(row), axis=1),
         hide_index=True,
         alt=tr("case.calls.alt", name=escape_markdown(pair.accepted or pair.answered)),
         column_config={
-            "mark": column_config.TextColumn(tr("case.calls.mark"), width=132),
-            "argument": column_config.TextColumn(tr("case.calls.argument"), width=110),
-            "answered": column_config.TextColumn(tr("case.actual"), width="medium"),
-            "accepted": column_config.TextColumn(tr("case.calls.accepted_values"), width="large"),
+            "mark": text_column("case.calls.mark", 132),
+            "argument": text_column("case.calls.argument", 110),
+            "answered": text_column("case.actual", "medium"),
+            "accepted": text_column("case.calls.accepted_values", "large"),
         },
     )
 
 
-def _format_argument_mark(line: ArgumentComparison, tr: Translate) -> str:
+def _format_argument_mark(line: ArgumentComparison) -> str:
     """The sign and the word of a mark; with the place, where the mismatch is inside the value."""
     if line.mark not in _MARK_SIGNS:
         return ""
@@ -303,7 +357,7 @@ def _format_argument_mark(line: ArgumentComparison, tr: Translate) -> str:
     return f"{text}: {'.'.join(line.mismatch_path)[:80]}" if line.mismatch_path else text
 
 
-def _format_accepted_values(line: ArgumentComparison, tr: Translate) -> str:
+def _format_accepted_values(line: ArgumentComparison) -> str:
     """The accepted values, the leave to omit the argument last and in words."""
     alternatives = [
         _format_argument_value(value) for value in line.accepted if value != cases.OMITTED

@@ -19,7 +19,7 @@ from evalcore.access import egress, login, policy
 from evalcore.access.login import GATE
 from evalcore.access.policy import UPLOADS, AccessAction, Visitor
 from evalcore.settings import Settings
-from pages.shared.wording import Translate, escape_markdown, localize_note
+from pages.shared.wording import escape_markdown, localize_note, tr
 
 # Who uses this session, for the code that allows or refuses; and how he proves it in the sidebar.
 # A passcode and a login are remembered in the session alone: neither is in a URL or a file.
@@ -78,17 +78,17 @@ def find_visitor_network() -> str:
     return egress.visitor_network(host, st.context.headers.get("X-Forwarded-For") or "")
 
 
-def draw_sign_in(tr: Translate) -> None:
+def draw_sign_in() -> None:
     """The passcode form or the button of the login, in the sidebar; the entry script calls it."""
     mode = policy.resolve_access_mode(settings.load_settings(), current_visitor())
     with st.sidebar:
         if mode == "passcode":
-            _draw_passcode_form(tr)
+            _draw_passcode_form()
         elif mode == "oidc":
-            _draw_login(tr)
+            _draw_login()
 
 
-def _draw_passcode_form(tr: Translate) -> None:
+def _draw_passcode_form() -> None:
     if not policy.explain_denial(settings.load_settings(), current_visitor(), "launch"):
         st.caption(f":material/lock_open: {tr('access.inside')}")
         if st.button(tr("access.leave"), key="access.leave", icon=":material/logout:"):
@@ -115,7 +115,7 @@ def _draw_passcode_form(tr: Translate) -> None:
             st.error(tr("access.wrong"), icon=":material/error:")
 
 
-def _draw_login(tr: Translate) -> None:
+def _draw_login() -> None:
     claims, failed = st.user.to_dict(), _has_login_failed()
     if login.build_account_id(claims):
         name = str(claims.get("name") or claims.get("email") or "")
@@ -129,7 +129,7 @@ def _draw_login(tr: Translate) -> None:
     else:
         if failed:
             st.error(tr("access.failed"), icon=":material/error:")
-        _offer_login(tr)
+        _offer_login()
 
 
 def _has_login_failed() -> bool:
@@ -140,7 +140,7 @@ def _has_login_failed() -> bool:
     return bool(st.session_state.get(_FAILED))
 
 
-def _offer_login(tr: Translate) -> None:
+def _offer_login() -> None:
     """The button, and for those who may see the board inside another page the way out of it."""
     framed = bool(st.context.is_embedded)
     pressed = not framed and st.button(
@@ -214,7 +214,7 @@ _PREFIX = "typed_key."
 _ADDRESS = ("_URL", "_HOST")  # how the names of variables end that hold an address
 
 
-def ask_for_keys(names: Sequence[str], tr: Translate) -> None:
+def ask_for_keys(names: Sequence[str]) -> None:
     """A field for each environment variable that a target needs and nobody has set; what is typed
     is hidden, save for an address."""
     for name in names:
@@ -250,7 +250,7 @@ def list_missing_keys(names: Sequence[str]) -> list[str]:
 # For the operator: which plug-ins are installed and left out, and what helps.
 
 
-def draw_skipped_plugins(tr: Translate) -> None:
+def draw_skipped_plugins() -> None:
     """A warning with a line per plug-in; nothing for visitors of a board of somebody else."""
     configured = settings.load_settings()
     if policy.resolve_access_mode(configured, current_visitor()) != "open":

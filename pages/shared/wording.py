@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from evalcore.i18n import LANGUAGES, language_for_locale, t, translate_note
+from evalcore.catalog import localize_text
+from evalcore.i18n import LANGUAGES, language_for_locale, lookup_text, t, translate_note
 from evalcore.plain_text import DASH, to_single_line
 from pages.shared import page_links
 
@@ -17,7 +18,6 @@ from pages.shared import page_links
 # widget's `bind` is not used: it would write the label (`lang=中文`) instead of the code.
 
 KEY = "lang"
-Translate = Callable[..., str]
 
 
 def current_language() -> str:
@@ -28,14 +28,24 @@ def current_language() -> str:
     return language_for_locale(st.context.locale)
 
 
-def build_translator() -> Translate:
-    """`tr("launch.title", count=3)`: the texts of the session's language."""
-    language = current_language()
+def tr(key: str, **values: object) -> str:
+    """A text of the catalogue in the session's language: `tr("launch.title", count=3)`."""
+    return t(key, current_language(), **values)
 
-    def translate_key(key: str, **values: object) -> str:
-        return t(key, language, **values)
 
-    return translate_key
+def look_up(key: str) -> str | None:
+    """A text of the catalogue that need not be there."""
+    return lookup_text(key, current_language())
+
+
+def label(area: str, value: object) -> str:
+    """The word for a value of an area of the catalogue, else the value itself on one line."""
+    return look_up(f"{area}.{value}") or to_plain_line(value)
+
+
+def localize(texts: Mapping[str, str]) -> str:
+    """What a card says in several languages, in the session's."""
+    return localize_text(texts, current_language())
 
 
 def localize_note(text: str) -> str:
@@ -93,12 +103,12 @@ def escape_markdown(text: object, limit: int = 80) -> str:
 # Numbers as people read them, in the session's language; None is always "unknown", never 0.
 
 
-def format_count(value: float | None, tr: Translate) -> str:
+def format_count(value: float | None) -> str:
     """A whole number with thousands separated."""
     return tr("common.unknown") if value is None else f"{value:,.0f}"
 
 
-def format_duration(seconds: float | None, tr: Translate) -> str:
+def format_duration(seconds: float | None) -> str:
     """A length of time in the largest unit that fits: 340 ms, 2.5 s, 3 min 20 s, 1 h 5 min."""
     if seconds is None:
         return tr("common.unknown")
@@ -113,7 +123,7 @@ def format_duration(seconds: float | None, tr: Translate) -> str:
     return tr("common.hours", hours=hours, minutes=minutes)
 
 
-def format_money(dollars: float | None, tr: Translate) -> str:
+def format_money(dollars: float | None) -> str:
     """US dollars, with more digits the smaller the sum."""
     if dollars is None:
         return tr("common.unknown")
@@ -122,18 +132,18 @@ def format_money(dollars: float | None, tr: Translate) -> str:
 
 
 def build_usage_cells(
-    tokens_in: int | None, tokens_out: int | None, cost: float | None, tr: Translate
+    tokens_in: int | None, tokens_out: int | None, cost: float | None
 ) -> list[tuple[str, str]]:
     """Text keys and values of tokens and cost; a program that is free has no tokens to speak of."""
     tokens = [
-        ("common.input_tokens", format_count(tokens_in, tr)),
-        ("common.output_tokens", format_count(tokens_out, tr)),
+        ("common.input_tokens", format_count(tokens_in)),
+        ("common.output_tokens", format_count(tokens_out)),
     ]
     program = tokens_in is None and tokens_out is None and cost == 0
-    return [*([] if program else tokens), ("common.cost", format_money(cost, tr))]
+    return [*([] if program else tokens), ("common.cost", format_money(cost))]
 
 
-def format_cost_sources(sources: Sequence[str], tr: Translate) -> str:
+def format_cost_sources(sources: Sequence[str]) -> str:
     """Who says what a run or a case cost; empty where nobody does, or it is free."""
     labels = [tr(f"common.cost_source.{source}") for source in sources if source != "unknown"]
     return tr("common.cost_by", sources=" · ".join(labels)) if labels else ""

@@ -72,10 +72,9 @@ def door() -> AppTest:
     def script() -> None:
         import streamlit as st
 
-        from pages.shared import wording
         from pages.shared.visitor import draw_sign_in, is_action_allowed
 
-        draw_sign_in(wording.build_translator())
+        draw_sign_in()
         st.text(f"may launch: {is_action_allowed('launch')}")
 
     return AppTest.from_function(script, default_timeout=60)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 
-from evalcore.i18n import t
 from pages.shared import wording
 
-en = partial(t, language="en")
-zh = partial(t, language="zh")
+
+@pytest.fixture(autouse=True)
+def english(monkeypatch):
+    monkeypatch.setattr(wording, "current_language", lambda: "en")
 
 
 @pytest.mark.parametrize(
@@ -26,7 +25,7 @@ zh = partial(t, language="zh")
     ],
 )
 def test_durations(seconds, text):
-    assert wording.format_duration(seconds, en) == text
+    assert wording.format_duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -40,16 +39,17 @@ def test_durations(seconds, text):
     ],
 )
 def test_money(dollars, text):
-    assert wording.format_money(dollars, en) == text
+    assert wording.format_money(dollars) == text
 
 
-def test_counts_scores_and_moments():
-    assert wording.format_count(1234567, en) == "1,234,567"
-    assert wording.format_count(None, zh) == "未知"
+def test_counts_scores_and_moments(monkeypatch):
+    assert wording.format_count(1234567) == "1,234,567"
     assert wording.format_score(66.666) == "66.7"
     assert wording.format_score(None) == "–"
     assert wording.format_timestamp("2026-01-31T17:05:09.123+00:00") == "2026-01-31 17:05 UTC"
     assert wording.format_timestamp("") == "–"
+    monkeypatch.setattr(wording, "current_language", lambda: "zh")
+    assert wording.format_count(None) == "未知"
 
 
 @pytest.mark.parametrize(

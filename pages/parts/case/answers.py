@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from evalcore.i18n import lookup_text
 from evalcore.records import Episode, Message
 from evalcore.views.cases import EVERY_CASE, MISSING, CaseView, Neighbour
 from evalcore.views.targets import OUTCOMES
@@ -18,7 +17,7 @@ from pages.shared import case_sections, evidence, page_links, url_state
 from pages.shared.board_view import metric_title
 from pages.shared.evidence import cause_title
 from pages.shared.page_links import CaseLink
-from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+from pages.shared.wording import escape_markdown, look_up, to_plain_line, tr
 
 # What the target answered, and what was expected of it.
 
@@ -43,21 +42,18 @@ _REVEALING_SECTIONS = frozenset(
 )
 
 
-def draw_case_answer(view: CaseView, tr: Translate) -> None:
+def draw_case_answer(view: CaseView) -> None:
     """What the target said at last, and its reasoning folded away."""
     episode = view.episode
     if episode is None:
         st.info(tr("case.no_answer"), icon=":material/hourglass_empty:")
         return
     if episode.failure is not None:
-        kind = (
-            lookup_text(f"common.error.{episode.failure.kind}", current_language())
-            or episode.failure.kind
-        )
+        kind = look_up(f"common.error.{episode.failure.kind}") or episode.failure.kind
         st.error(escape_markdown(kind), icon=":material/error:")
         st.text(episode.failure.message)
-    elif not _draw_final_output(episode, tr):
-        _draw_last_message(episode, tr)
+    elif not _draw_final_output(episode):
+        _draw_last_message(episode)
     facts = [f"{tr('case.finish_reason')}: {escape_markdown(episode.finish_reason)}"] * bool(
         episode.finish_reason
     ) + [f"{tr('case.attempts')}: {episode.attempts}"] * (
@@ -71,7 +67,7 @@ def draw_case_answer(view: CaseView, tr: Translate) -> None:
             evidence.draw_prose(reasoning)
 
 
-def _draw_final_output(episode: Episode, tr: Translate) -> bool:
+def _draw_final_output(episode: Episode) -> bool:
     """The result of an agent's work, where there is one: an answer it gave, a patch it left."""
     for name, language in (("answer", None), ("patch", "diff")):
         value = episode.state.get(name)
@@ -82,7 +78,7 @@ def _draw_final_output(episode: Episode, tr: Translate) -> bool:
     return False
 
 
-def _draw_last_message(episode: Episode, tr: Translate) -> None:
+def _draw_last_message(episode: Episode) -> None:
     if episode.answer:
         evidence.draw_prose(episode.answer)
     elif calls := _format_last_calls(episode):
@@ -98,7 +94,7 @@ def _format_last_calls(episode: Episode) -> str:
     return "\n".join(f"{call.name}({call.arguments})" for call in calls)
 
 
-def draw_case_reference(view: CaseView, tr: Translate) -> None:
+def draw_case_reference(view: CaseView) -> None:
     """What was expected; folded where the evidence shows it already, and not repeated there."""
     sections = view.verdict.evidence if view.verdict else ()
     shown = {section.kind for section in sections} | {section.title for section in sections}
@@ -115,10 +111,7 @@ def draw_case_reference(view: CaseView, tr: Translate) -> None:
 
 def _draw_reference_fields(values: Mapping[str, Any]) -> None:
     for name, value in values.items():
-        language = current_language()
-        title = lookup_text(f"case.reference.{name}", language) or lookup_text(
-            f"case.input.{name}", language
-        )
+        title = look_up(f"case.reference.{name}") or look_up(f"case.input.{name}")
         st.caption(escape_markdown(title or name))
         if name in _CODE and isinstance(value, str):
             evidence.draw_verbatim(value, _CODE[name])
@@ -159,7 +152,7 @@ def is_chat(episode: Episode | None) -> bool:
     return bool(episode and episode.messages and isinstance(episode.state.get("user"), Mapping))
 
 
-def draw_agent_briefing(episode: Episode, tr: Translate) -> None:
+def draw_agent_briefing(episode: Episode) -> None:
     """What the agent is told before the user speaks; nothing of what it has to find out."""
     for message in episode.messages[:1]:
         if message.role == "system":
@@ -168,19 +161,19 @@ def draw_agent_briefing(episode: Episode, tr: Translate) -> None:
     st.caption(tr("case.chat.hidden"))
 
 
-def draw_conversation(episode: Episode, tr: Translate) -> None:
+def draw_conversation(episode: Episode) -> None:
     """The conversation from the user's first line to its end, and why it ended."""
     st.subheader(tr("case.conversation"), anchor=False)
     trace = episode.state["user"].get("trace") or ()
     for step in iterate_chat_steps(episode):
         if step.kind == "calls":
-            draw_tool_calls(step, tr)
+            draw_tool_calls(step)
         elif step.kind == "agent":
-            _draw_agent_turn(step, trace, tr)
+            _draw_agent_turn(step, trace)
         else:
             with st.chat_message("user", avatar=":material/person:"):
                 st.caption(tr("case.chat.user"))
-                draw_chat_text(step.spoken_text, tr)
+                draw_chat_text(step.spoken_text)
     if ended := _find_end_reason(episode):
         st.caption(tr("case.chat.ended", reason=escape_markdown(evidence.termination_title(ended))))
 
@@ -240,11 +233,11 @@ def _take_matching_actions(action_names: list[str], text: str, limit: int) -> tu
     return names
 
 
-def _draw_agent_turn(step: ChatStep, trace: Sequence[Mapping[str, Any]], tr: Translate) -> None:
+def _draw_agent_turn(step: ChatStep, trace: Sequence[Mapping[str, Any]]) -> None:
     with st.chat_message("assistant", avatar=":material/smart_toy:"):
         st.caption(tr("case.chat.agent"))
-        draw_reasoning(step.message, tr)
-        draw_chat_text(step.spoken_text, tr)
+        draw_reasoning(step.message)
+        draw_chat_text(step.spoken_text)
         if step.spoken_text.strip() != step.message.content.strip():
             with st.expander(tr("case.chat.as_written"), icon=":material/notes:"):
                 evidence.draw_prose(step.message.content)
@@ -252,7 +245,7 @@ def _draw_agent_turn(step: ChatStep, trace: Sequence[Mapping[str, Any]], tr: Tra
             st.badge(tr("case.chat.unrecognised"), color="orange")
 
 
-def draw_chat_text(text: str, tr: Translate) -> None:
+def draw_chat_text(text: str) -> None:
     """A line as it was said: long ones in a scroll area."""
     if not text.strip():
         st.caption(tr("case.chat.silent"))
@@ -262,13 +255,13 @@ def draw_chat_text(text: str, tr: Translate) -> None:
         st.text(text)
 
 
-def draw_tool_calls(step: ChatStep, tr: Translate, silent: str = "case.chat.no_result") -> None:
+def draw_tool_calls(step: ChatStep, silent: str = "case.chat.no_result") -> None:
     """The calls folded under the names of the tools, each with what came back; `silent` is the text
     where nothing did."""
     failed = any(text.startswith(_ERRORS) for text in step.results)
     icon = ":material/error:" if failed else ":material/build:"
-    with st.expander(_format_calls_title(step, tr, failed=failed), icon=icon):
-        draw_reasoning(step.message, tr)
+    with st.expander(_format_calls_title(step, failed=failed), icon=icon):
+        draw_reasoning(step.message)
         if step.message.content:
             evidence.draw_prose(step.message.content)
         for call in step.message.tool_calls:
@@ -280,7 +273,7 @@ def draw_tool_calls(step: ChatStep, tr: Translate, silent: str = "case.chat.no_r
             evidence.draw_verbatim(text, "json" if text[:1] in ("{", "[") else None)
 
 
-def _format_calls_title(step: ChatStep, tr: Translate, *, failed: bool) -> str:
+def _format_calls_title(step: ChatStep, *, failed: bool) -> str:
     if not step.tools:
         return tr("case.chat.unreadable")
     names = ", ".join(name[:_LONGEST] for name in step.tools[:_NAMED])
@@ -291,7 +284,7 @@ def _format_calls_title(step: ChatStep, tr: Translate, *, failed: bool) -> str:
     return f"{title} · {tr('case.chat.tools_failed')}" if failed else title
 
 
-def draw_reasoning(message: Message, tr: Translate) -> None:
+def draw_reasoning(message: Message) -> None:
     if message.reasoning:
         with st.expander(tr("case.reasoning"), icon=":material/psychology:"):
             evidence.draw_prose(message.reasoning)
@@ -307,7 +300,7 @@ def is_agent_work(episode: Episode) -> bool:
     return "calls" in episode.state and not is_chat(episode)
 
 
-def draw_agent_work(episode: Episode, tr: Translate) -> None:
+def draw_agent_work(episode: Episode) -> None:
     """Every step after the task was given, and the limit that ended the work, if one did."""
     steps = list(dropwhile(lambda step: step.kind == "user", iterate_chat_steps(episode)))
     if not steps:
@@ -315,12 +308,12 @@ def draw_agent_work(episode: Episode, tr: Translate) -> None:
     st.subheader(tr("case.work"), anchor=False)
     for step in steps:
         if step.kind == "calls":
-            draw_tool_calls(step, tr, "case.work.final")
+            draw_tool_calls(step, "case.work.final")
             continue
         with st.chat_message("assistant", avatar=":material/smart_toy:"):
             st.caption(tr("case.work.said"))
-            draw_reasoning(step.message, tr)
-            draw_chat_text(step.spoken_text, tr)
+            draw_reasoning(step.message)
+            draw_chat_text(step.spoken_text)
     if episode.termination:
         ended = evidence.termination_title(episode.termination)
         st.caption(tr("case.chat.ended", reason=escape_markdown(ended)))
@@ -336,22 +329,22 @@ _STEPS = {
 _OUTCOMES = frozenset({*OUTCOMES, MISSING})
 
 
-def draw_case_navigation(view: CaseView, link: CaseLink, tr: Translate) -> None:
+def draw_case_navigation(view: CaseView, link: CaseLink) -> None:
     """Previous and next, the outcome to step through, the place, and what else is filtered by."""
     position = view.position
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        _draw_step_button("previous", position.previous, tr)
-        _draw_step_button("next", position.next, tr)
-        chosen = _select_outcome_filter(view, link, tr)
+        _draw_step_button("previous", position.previous)
+        _draw_step_button("next", position.next)
+        chosen = _select_outcome_filter(view, link)
         has_number = position.number is not None
         text = tr("case.place", number=position.number, total=position.total) if has_number else ""
         st.caption(text or tr("case.place_outside", total=position.total), width="content")
-    _draw_case_filter(view, link, tr)
+    _draw_case_filter(view, link)
     if chosen != link.outcome:
         st.rerun()  # the address has it now
 
 
-def _select_outcome_filter(view: CaseView, link: CaseLink, tr: Translate) -> str:
+def _select_outcome_filter(view: CaseView, link: CaseLink) -> str:
     """One outcome to step through, or those that the list was filtered by, or all."""
     counts = view.position.outcomes
     options = list(dict.fromkeys(["", *sorted(counts), link.outcome]))
@@ -365,11 +358,11 @@ def _select_outcome_filter(view: CaseView, link: CaseLink, tr: Translate) -> str
         return f"{name} ({sum(counts.get(end, 0) for end in ends)})"
 
     return url_state.draw_select(
-        tr("case.filter"), options, page="case", name="outcome", title=format_outcome, width=240
+        tr("case.filter"), options, key="case.outcome", title=format_outcome, width=240
     )
 
 
-def _draw_case_filter(view: CaseView, link: CaseLink, tr: Translate) -> None:
+def _draw_case_filter(view: CaseView, link: CaseLink) -> None:
     """What the cases are filtered by beside their outcome, and the way to have all of them."""
     case_filter = link.case_filter
     labels = [metric_title(view.benchmark, metric) for metric in case_filter.metric]
@@ -390,7 +383,7 @@ def _draw_case_filter(view: CaseView, link: CaseLink, tr: Translate) -> None:
             )
 
 
-def _draw_step_button(name: str, neighbour: Neighbour | None, tr: Translate) -> None:
+def _draw_step_button(name: str, neighbour: Neighbour | None) -> None:
     """A button and no link: a link to the page one is on leaves the address bar as it was."""
     icon, side, keys = _STEPS[name]
     st.button(

@@ -18,13 +18,14 @@ from evalcore.views.comparison import (
     DifferingCase,
     PairedScores,
     RunScore,
+    build_group_radar,
+    group_compared_runs,
 )
 from evalcore.views.comparison_runs import ComparedRun, Incompatibility, Lineup, RuleDifference
-from pages.parts.compare import selection
 from pages.shared import display_names, exports, page_links, tables, wording
 from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.page_links import CaseLink
-from pages.shared.wording import Translate, to_plain_line
+from pages.shared.wording import to_plain_line, tr
 
 # The scores of the compared runs: all of them in a table, and metric by metric as a heatmap.
 
@@ -42,7 +43,7 @@ def format_run_label(run: ComparedRun, length: int = 60) -> str:
     )
 
 
-def draw_score_table(comparison: Lineup, tr: Translate) -> None:
+def draw_score_table(comparison: Lineup) -> None:
     """A row per run and a column per column of a benchmark, the best of each with a star."""
     columns: dict[str, Any] = {
         "letter": [run.letter for run in comparison.compared],
@@ -51,8 +52,8 @@ def draw_score_table(comparison: Lineup, tr: Translate) -> None:
             for run in comparison.compared
         ],
     }
-    config = _build_run_columns(tr)
-    groups = selection.group_runs_by_column(comparison)
+    config = _build_run_columns()
+    groups = group_compared_runs(comparison)
     titles = tables.make_names_unique([benchmark_title(group.benchmark) for group in groups])
     for title, group in zip(titles, groups, strict=True):
         marks_by_letter = {mark.letter: mark for mark in group.marks}
@@ -60,13 +61,11 @@ def draw_score_table(comparison: Lineup, tr: Translate) -> None:
             format_run_score(marks_by_letter.get(run.letter)) for run in comparison.compared
         ]
         config[group.column] = st.column_config.TextColumn(
-            title, help=_describe_score_column(group, tr)
+            title, help=_describe_score_column(group)
         )
     columns |= {
-        "cost": [wording.format_money(run.totals.cost, tr) for run in comparison.compared],
-        "latency": [
-            wording.format_duration(run.totals.latency_p50, tr) for run in comparison.compared
-        ],
+        "cost": [wording.format_money(run.totals.cost) for run in comparison.compared],
+        "latency": [wording.format_duration(run.totals.latency_p50) for run in comparison.compared],
         "date": [run.created_at[:10] for run in comparison.compared],
         "run": [run.run_id for run in comparison.compared],
     }
@@ -81,9 +80,9 @@ def draw_score_table(comparison: Lineup, tr: Translate) -> None:
     st.caption(tr("compare.table_about"))
     if len({group.benchmark for group in groups}) < len(groups):
         st.caption(tr("compare.apart"))
-    click = st.session_state.get(_OPENED_TARGET_KEY)
-    if click is not None and click["row"] < len(comparison.compared):
-        key = comparison.compared[click["row"]].identity
+    clicked = tables.read_clicked_row(_OPENED_TARGET_KEY, len(comparison.compared))
+    if clicked is not None:
+        key = comparison.compared[clicked].identity
         st.switch_page(page_links.TARGET, query_params={"key": key})
 
 
@@ -96,34 +95,30 @@ def format_run_score(mark: RunScore | None) -> str:
     return f"{bound}{mark.score:.1f}{span}{' ★' if mark.best else ''}"
 
 
-def draw_compared_metrics(benchmark: str, shown: Sequence[ComparedRun], tr: Translate) -> None:
+def draw_compared_metrics(benchmark: str, shown: Sequence[ComparedRun]) -> None:
     """The metrics of one benchmark across those who share its column: as outlines where they make
     a shape, and as a heatmap."""
     column = shown[0].scores[benchmark].column
-    [group] = [
-        item
-        for item in selection.group_runs_by_column(Lineup(tuple(shown)))
-        if item.column == column
-    ]
+    [group] = [item for item in group_compared_runs(Lineup(tuple(shown))) if item.column == column]
     rows = tables.make_names_unique(
         [metric_title(benchmark, item.metric) for item in group.metrics]
     )
     if not _MIN_AXES <= len(rows) <= _MAX_AXES:
-        _draw_metric_heatmap(group, rows, shown, tr)
+        _draw_metric_heatmap(group, rows, shown)
         return
     left, right = st.columns([5, 7], gap="large")
     with left:
-        _draw_profile_radar(group, rows, shown, tr)
+        _draw_profile_radar(group, rows, shown)
     with right:
-        _draw_metric_heatmap(group, rows, shown, tr)
+        _draw_metric_heatmap(group, rows, shown)
 
 
 def _draw_profile_radar(
-    group: ColumnGroup, rows: Sequence[str], shown: Sequence[ComparedRun], tr: Translate
+    group: ColumnGroup, rows: Sequence[str], shown: Sequence[ComparedRun]
 ) -> None:
     """An outline per run in the colour of its target, the legend by letter."""
     titles = dict(zip([item.metric for item in group.metrics], rows, strict=True))
-    frame = selection.build_group_profile(group)
+    frame = build_group_radar(group)
     frame["axis"] = frame["axis"].map(titles)
     st.markdown(f"**{tr('compare.profile')}**")
     runs = ", ".join(format_run_label(item) for item in shown)
@@ -134,7 +129,6 @@ def _draw_profile_radar(
             {item.letter: format_run_label(item, _LEGEND) for item in shown},
             assign_series_styles({item.letter: item.identity for item in shown}),
         ),
-        tr,
         name=f"compare-profile-{group.column}",
         title=f"{benchmark_title(group.benchmark)}: {tr('compare.profile')}",
         source=runs,
@@ -145,7 +139,7 @@ def _draw_profile_radar(
 
 
 def _draw_metric_heatmap(
-    group: ColumnGroup, rows: Sequence[str], shown: Sequence[ComparedRun], tr: Translate
+    group: ColumnGroup, rows: Sequence[str], shown: Sequence[ComparedRun]
 ) -> None:
     letters = [run.letter for run in shown]
     records: list[dict[str, Any]] = []
@@ -161,7 +155,6 @@ def _draw_metric_heatmap(
     runs = ", ".join(format_run_label(run) for run in shown)
     exports.draw_chart_frame(
         build_heatmap(frame, list(rows), letters, labels),
-        tr,
         name=f"compare-metrics-{group.column}",
         title=f"{benchmark_title(group.benchmark)}: {tr('compare.metrics')}",
         source=runs,
@@ -178,27 +171,20 @@ def _build_heatmap_cell(row: str, letter: str, mark: RunScore | None, runs: int)
     return {"row": row, "column": letter, "value": value, "said": text, "tip": row}
 
 
-def _describe_score_column(group: ColumnGroup, tr: Translate) -> str:
+def _describe_score_column(group: ColumnGroup) -> str:
     """What a column of the table rests on."""
     size = tr("ranking.cases" if group.full else "ranking.subset", count=group.samples)
     return f"{to_plain_line(group.dataset, 40)} · {size} · {group.column}"
 
 
-def _build_run_columns(tr: Translate) -> dict[str, Any]:
-    column_config = st.column_config
+def _build_run_columns() -> dict[str, Any]:
     return {
-        "letter": column_config.TextColumn("", width=30, pinned=True),
-        "target": column_config.ButtonColumn(
-            tr("common.target"),
-            type="tertiary",
-            alignment="left",
-            key=_OPENED_TARGET_KEY,
-            help=tr("compare.open_target"),
-        ),
-        "cost": column_config.TextColumn(tr("common.cost"), width="small"),
-        "latency": column_config.TextColumn(tr("common.latency"), width="small"),
-        "date": column_config.TextColumn(tr("runs.started"), width="small"),
-        "run": column_config.TextColumn(tr("compare.run")),
+        "letter": st.column_config.TextColumn("", width=30, pinned=True),
+        "target": tables.link_column("common.target", _OPENED_TARGET_KEY, "compare.open_target"),
+        "cost": tables.text_column("common.cost", "small"),
+        "latency": tables.text_column("common.latency", "small"),
+        "date": tables.text_column("runs.started", "small"),
+        "run": tables.text_column("compare.run"),
     }
 
 
@@ -210,7 +196,7 @@ _NESTED = ("options", "weights")
 
 
 def draw_pair_table(
-    detail: BenchmarkDetail, base: ComparedRun, sides: Sequence[ComparedRun], tr: Translate
+    detail: BenchmarkDetail, base: ComparedRun, sides: Sequence[ComparedRun]
 ) -> None:
     """A row per run that may be measured against the base."""
     limit = _ALPHA / len(detail.pairs)
@@ -220,7 +206,7 @@ def draw_pair_table(
         {
             "run": [format_run_label(run) for run in others],
             "verdict": [
-                _format_pair_verdict(pair, run, base, limit, tr)
+                _format_pair_verdict(pair, run, base, limit)
                 for pair, run in zip(pairs, others, strict=True)
             ],
             "wins": [pair.result.wins for pair in pairs],
@@ -240,7 +226,7 @@ def draw_pair_table(
         hide_index=True,
         height=38 + 35 * len(table),
         alt=tr("compare.pairs_alt", base=base.letter),
-        column_config=_build_pair_columns(tr),
+        column_config=_build_pair_columns(),
     )
     st.caption(tr("compare.pairs_about", base=base.letter, count=detail.common))
     if len(pairs) > 1:
@@ -249,7 +235,7 @@ def draw_pair_table(
         st.caption(tr("runs.comparison_incomplete"))
 
 
-def draw_incompatibilities(comparison: Lineup, base: ComparedRun, tr: Translate) -> None:
+def draw_incompatibilities(comparison: Lineup, base: ComparedRun) -> None:
     """What cannot be measured against the base, and why, in full."""
     issues = comparison_runs.find_incompatibilities(comparison, base)
     if not issues:
@@ -258,34 +244,35 @@ def draw_incompatibilities(comparison: Lineup, base: ComparedRun, tr: Translate)
     with st.expander(title, icon=":material/rule:"):
         st.caption(tr("compare.obstacles_about"))
         tables.draw_word_table(
-            {
-                tr("compare.run"): [issue.letter for issue in issues],
-                tr("common.benchmark"): [benchmark_title(issue.benchmark) for issue in issues],
-                tr("common.reason"): [
-                    _describe_incompatibility(issue, base, tr) for issue in issues
-                ],
-            },
+            [tr("compare.run"), tr("common.benchmark"), tr("common.reason")],
+            [
+                (
+                    issue.letter,
+                    benchmark_title(issue.benchmark),
+                    _describe_incompatibility(issue, base),
+                )
+                for issue in issues
+            ],
             title,
         )
 
 
-def _build_pair_columns(tr: Translate) -> dict[str, Any]:
-    column_config = st.column_config
+def _build_pair_columns() -> dict[str, Any]:
     return {
-        "run": column_config.TextColumn(tr("compare.run")),
-        "verdict": column_config.TextColumn(tr("compare.verdict")),
-        "wins": column_config.NumberColumn(tr("compare.wins"), width="small"),
-        "losses": column_config.NumberColumn(tr("compare.losses"), width="small"),
-        "ties": column_config.NumberColumn(tr("compare.ties"), width="small"),
-        "difference": column_config.TextColumn(tr("compare.difference"), width="small"),
-        "interval": column_config.TextColumn(tr("compare.interval")),
-        "p": column_config.TextColumn("p", width="small"),
-        "test": column_config.TextColumn(tr("compare.test")),
+        "run": tables.text_column("compare.run"),
+        "verdict": tables.text_column("compare.verdict"),
+        "wins": tables.number_column("compare.wins"),
+        "losses": tables.number_column("compare.losses"),
+        "ties": tables.number_column("compare.ties"),
+        "difference": tables.text_column("compare.difference", "small"),
+        "interval": tables.text_column("compare.interval"),
+        "p": st.column_config.TextColumn("p", width="small"),
+        "test": tables.text_column("compare.test"),
     }
 
 
 def _format_pair_verdict(
-    pair: PairedScores, run: ComparedRun, base: ComparedRun, limit: float, tr: Translate
+    pair: PairedScores, run: ComparedRun, base: ComparedRun, limit: float
 ) -> str:
     """The difference in words, never more than the numbers bear."""
     if pair.result.wins == pair.result.losses == 0:
@@ -306,13 +293,13 @@ def _format_p_value(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _describe_incompatibility(issue: Incompatibility, base: ComparedRun, tr: Translate) -> str:
+def _describe_incompatibility(issue: Incompatibility, base: ComparedRun) -> str:
     if issue.kind != "rules":
         return tr(f"compare.why.{issue.kind}", base=base.letter)
     if not issue.differences:
         return tr("compare.why.scored")
     rule_texts = [
-        _format_rule_difference(difference, issue, base, tr)
+        _format_rule_difference(difference, issue, base)
         for difference in issue.differences[:_MAX_NAMED_RULES]
     ]
     return (
@@ -322,7 +309,7 @@ def _describe_incompatibility(issue: Incompatibility, base: ComparedRun, tr: Tra
 
 
 def _format_rule_difference(
-    difference: RuleDifference, issue: Incompatibility, base: ComparedRun, tr: Translate
+    difference: RuleDifference, issue: Incompatibility, base: ComparedRun
 ) -> str:
     group, _, part = difference.rule.partition(".")
     title = tr(f"compare.rule.{group}")
@@ -341,20 +328,18 @@ _PICTURED, _LISTED = 24, 200
 _OPENED_CASE_KEY = "compare.open"
 
 
-def draw_differing_cases(
-    detail: BenchmarkDetail, shown: Sequence[ComparedRun], tr: Translate
-) -> None:
+def draw_differing_cases(detail: BenchmarkDetail, shown: Sequence[ComparedRun]) -> None:
     """The heatmap and the list, or that there is no such case."""
     if not detail.cases:
         st.info(tr("compare.no_differing"), icon=":material/equal:")
         return
     st.markdown(f"**{tr('compare.differing', count=len(detail.cases))}**")
-    _draw_case_heatmap(detail.cases[:_PICTURED], shown, len(detail.cases), tr)
-    _draw_case_list(detail.cases[:_LISTED], shown, len(detail.cases), tr)
+    _draw_case_heatmap(detail.cases[:_PICTURED], shown, len(detail.cases))
+    _draw_case_list(detail.cases[:_LISTED], shown, len(detail.cases))
 
 
 def _draw_case_heatmap(
-    cases: Sequence[DifferingCase], shown: Sequence[ComparedRun], total: int, tr: Translate
+    cases: Sequence[DifferingCase], shown: Sequence[ComparedRun], total: int
 ) -> None:
     rows = tables.make_names_unique([to_plain_line(case.id, 30) for case in cases])
     letters = [run.letter for run in shown]
@@ -373,7 +358,6 @@ def _draw_case_heatmap(
     runs = ", ".join(format_run_label(run) for run in shown)
     exports.draw_chart_frame(
         build_heatmap(frame, rows, letters, labels),
-        tr,
         name="compare-cases",
         title=tr("common.case"),
         source=runs,
@@ -385,7 +369,7 @@ def _draw_case_heatmap(
 
 
 def _draw_case_list(
-    cases: Sequence[DifferingCase], shown: Sequence[ComparedRun], total: int, tr: Translate
+    cases: Sequence[DifferingCase], shown: Sequence[ComparedRun], total: int
 ) -> None:
     """A click on a score opens the case in that run."""
     column_config = st.column_config
@@ -421,9 +405,9 @@ def _draw_case_list(
     if total > len(cases):
         st.caption(tr("runs.differing_more", count=total - len(cases)))
     for run in shown:
-        click = st.session_state.get(f"{_OPENED_CASE_KEY}.{run.letter}")
-        if click is not None and click["row"] < len(cases):
-            case = cases[click["row"]]
+        clicked = tables.read_clicked_row(f"{_OPENED_CASE_KEY}.{run.letter}", len(cases))
+        if clicked is not None:
+            case = cases[clicked]
             link = CaseLink(run.run_id, case.benchmark, case.metric, case.id)
             st.switch_page(page_links.CASE, query_params=link.query_params)
 

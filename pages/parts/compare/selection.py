@@ -14,18 +14,15 @@ from evalcore.settings import Settings
 from evalcore.views import comparison_report, comparison_runs
 from evalcore.views.comparison import (
     BenchmarkDetail,
-    build_group_radar,
     compare_with_base,
     find_comparable_runs,
-    group_compared_runs,
-    list_lineup_metrics,
     load_lineup_scores,
 )
 from evalcore.views.comparison_runs import MAX_COMPARED, ComparedRun, Lineup, suggest_runs
 from evalcore.views.stored_boards import Headers, memoize_on_headers
-from pages.shared import display_names, page_links, url_state, visitor
+from pages.shared import display_names, page_links, url_state, visitor, widgets
 from pages.shared.board_view import benchmark_title, suite_title
-from pages.shared.wording import Translate, current_language, to_plain_line
+from pages.shared.wording import current_language, to_plain_line, tr
 
 # Which runs are compared: a field that searches all finished runs, and something to begin with.
 
@@ -34,9 +31,9 @@ _LISTED = 1_000  # runs in the field, the newest; a longer list would be sent to
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 
 
-def select_compared_runs(headers: Headers, tr: Translate) -> list[str]:
+def select_compared_runs(headers: Headers) -> list[str]:
     """The chosen runs, in the order of the URL; one that does not exist may be among them."""
-    requested = _read_requested_runs(tr)
+    requested = _read_requested_runs()
     newest = memoize_on_headers(
         headers, "listed", lambda: {header.run_id for header in headers[:_LISTED]}
     )
@@ -47,16 +44,15 @@ def select_compared_runs(headers: Headers, tr: Translate) -> list[str]:
     )
     listed = [*headers[:_LISTED], *older]
     if older:
-        titles = _build_run_titles(listed, tr)
+        titles = _build_run_titles(listed)
     else:
         key = ("titles", display_names.compute_names_version(), current_language())
-        titles = memoize_on_headers(headers, key, lambda: _build_run_titles(listed, tr))
+        titles = memoize_on_headers(headers, key, lambda: _build_run_titles(listed))
     options = list(dict.fromkeys([*titles, *requested]))
     chosen = url_state.draw_multiselect(
         tr("compare.runs"),
         options,
-        page=PAGE,
-        name="runs",
+        key="compare.runs",
         title=lambda run: titles.get(run, run),
         max_selections=MAX_COMPARED,
         placeholder=tr("compare.runs_hint"),
@@ -66,14 +62,14 @@ def select_compared_runs(headers: Headers, tr: Translate) -> list[str]:
     return chosen
 
 
-def _build_run_titles(listed: Headers, tr: Translate) -> dict[str, str]:
+def _build_run_titles(listed: Headers) -> dict[str, str]:
     """Each run in one line: target, day, benchmarks, id."""
     target_names = display_names.resolve_target_names(
         {header.identity: header.target_key for header in listed}
     )
     measured = {tuple(header.benchmarks): "" for header in listed}  # a few, each read by many runs
     for keys in measured:
-        measured[keys] = ", ".join(_describe_measured(keys, tr))
+        measured[keys] = ", ".join(_describe_measured(keys))
     return {
         header.run_id: " · ".join(
             [
@@ -87,7 +83,7 @@ def _build_run_titles(listed: Headers, tr: Translate) -> dict[str, str]:
     }
 
 
-def _describe_measured(benchmarks: Collection[str], tr: Translate) -> list[str]:
+def _describe_measured(benchmarks: Collection[str]) -> list[str]:
     """What a run measured: a suite by its title where all of it was run, else its benchmarks."""
     whole = {
         suite: members
@@ -99,7 +95,7 @@ def _describe_measured(benchmarks: Collection[str], tr: Translate) -> list[str]:
     return [*sorted(map(suite_title, whole)), *map(benchmark_title, rest)]
 
 
-def draw_run_suggestion(headers: Headers, chosen: Sequence[str], tr: Translate) -> None:
+def draw_run_suggestion(headers: Headers, chosen: Sequence[str]) -> None:
     """What to do while there is too little to compare, with a button that does it."""
     with st.container(border=True, horizontal_alignment="center", gap="small"):
         st.markdown(f"#### {tr('compare.choose_title')}", width="content")
@@ -116,7 +112,7 @@ def draw_run_suggestion(headers: Headers, chosen: Sequence[str], tr: Translate) 
             st.page_link(page_links.LAUNCH, label=tr("runs.new"), icon=":material/add:")
 
 
-def _read_requested_runs(tr: Translate) -> list[str]:
+def _read_requested_runs() -> list[str]:
     """The runs of the URL, each once and not too many; the URL is made to say the same."""
     text = st.query_params.get("runs", "")
     run_ids = list(dict.fromkeys(run for run in text.split(",") if _RUN.fullmatch(run)))
@@ -133,12 +129,6 @@ def _read_requested_runs(tr: Translate) -> list[str]:
 # All sessions share what is kept: nobody may change it.
 
 _MAX_CACHED_COMPARISONS = 32
-group_comparable_runs, list_compared_metrics, group_runs_by_column = (
-    find_comparable_runs,
-    list_lineup_metrics,
-    group_compared_runs,
-)
-build_group_profile = build_group_radar
 
 
 def load_comparison(settings: Settings, runs: Sequence[str]) -> Lineup:
@@ -194,34 +184,22 @@ _FORMS = {"csv": ("text/csv", ":material/csv:"), "md": ("text/markdown", ":mater
 
 
 def draw_comparison_files(
-    settings: Settings,
-    runs: Sequence[str],
-    base: ComparedRun,
-    benchmark: str,
-    metric: str,
-    tr: Translate,
+    settings: Settings, runs: Sequence[str], base: ComparedRun, benchmark: str, metric: str
 ) -> None:
     """Buttons whose files are made when they are pressed."""
     st.markdown(f"**{tr('compare.export')}**")
     with st.container(horizontal=True):
         for form, (mime, icon) in _FORMS.items():
-            st.download_button(
-                tr(f"compare.file.{form}"),
-                partial(build_comparison_file, settings, runs, base.run_id, form),
-                file_name=f"comparison.{form}",
-                mime=mime,
-                icon=icon,
-                on_click="ignore",
-            )
-        st.download_button(
+            make = partial(build_comparison_file, settings, runs, base.run_id, form)
+            label = tr(f"compare.file.{form}")
+            widgets.draw_download(label, make, f"comparison.{form}", mime, icon=icon)
+        widgets.draw_download(
             tr("compare.file.cases"),
             lambda: comparison_report.cases_csv(
                 load_comparison_detail(settings, runs, base.run_id, benchmark, metric)
             ),
-            file_name=f"differing-{benchmark}.csv",
-            mime="text/csv",
+            f"differing-{benchmark}.csv",
             icon=":material/difference:",
-            on_click="ignore",
         )
     command = ["evalcore", "compare", *runs, "--base", base.run_id]
     command += ["--benchmark", benchmark] + (["--metric", metric] if metric else [])

@@ -12,7 +12,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from evalcore.i18n import lookup_text
 from evalcore.plain_text import DASH
 from evalcore.records import Sample, content_hash
 from evalcore.settings import Settings
@@ -20,7 +19,7 @@ from evalcore.views import datasets
 from evalcore.views.datasets import DatasetEntry
 from pages.shared import case_sections, evidence, page_links, tables, url_state
 from pages.shared import display_names as words
-from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+from pages.shared.wording import escape_markdown, look_up, to_plain_line, tr
 
 PAGE = "datasets"
 PER_PAGE, _PAGER = 25, "p"  # cases of a page, and the name of its number in the URL
@@ -30,11 +29,11 @@ _GIST = 160
 _NARROW_ROWS = 12  # rows beside an open case, above it on a phone
 
 
-def draw_dataset_cases(entry: DatasetEntry, settings: Settings, tr: Translate) -> None:
+def draw_dataset_cases(entry: DatasetEntry, settings: Settings) -> None:
     """The filters, the table, and beside it the case that the URL names."""
     frame = _load_case_frame(settings, entry)
     st.subheader(tr("datasets.cases"), anchor=False)
-    matches = _select_dataset_cases(entry, frame, tr)
+    matches = _select_dataset_cases(entry, frame)
     if matches.empty:
         st.caption(tr("datasets.no_match"))
         return
@@ -44,13 +43,13 @@ def draw_dataset_cases(entry: DatasetEntry, settings: Settings, tr: Translate) -
         if opened and opened not in set(frame["metric"] + "/" + frame["id"]):
             url_state.warn_unknown_choice(opened, tr("common.case"), tr("common.all"))
         page_links.set_query_param("case", None)
-        _draw_dataset_case_table(entry, matches, keys, tr, narrow=False)
+        _draw_dataset_case_table(entry, matches, keys, narrow=False)
         return
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        _draw_dataset_case_table(entry, matches, keys, tr, narrow=True)
+        _draw_dataset_case_table(entry, matches, keys, narrow=True)
     with right, st.container(border=True):
-        _draw_dataset_case(entry, matches, keys, keys.index(opened), settings, tr)
+        _draw_dataset_case(entry, matches, keys, keys.index(opened), settings)
 
 
 def _load_case_frame(settings: Settings, entry: DatasetEntry) -> pd.DataFrame:
@@ -64,7 +63,7 @@ def _load_cached_cases(_settings: Settings, _entry: DatasetEntry, version: str) 
     return datasets.load_dataset_cases(_settings, _entry)
 
 
-def _select_dataset_cases(entry: DatasetEntry, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:
+def _select_dataset_cases(entry: DatasetEntry, frame: pd.DataFrame) -> pd.DataFrame:
     chosen = {}
     titles: dict[str, Callable[[str], str]] = {
         "metric": partial(words.metric_title, entry.benchmark),
@@ -81,32 +80,28 @@ def _select_dataset_cases(entry: DatasetEntry, frame: pd.DataFrame, tr: Translat
             chosen[name] = url_state.draw_select(
                 tr(f"datasets.filter.{name}"),
                 ["", *values],
-                page=f"{PAGE}.{entry.key}",
-                name=name,
-                title=partial(_title_or_all, title, tr),
+                key=f"datasets.{entry.key}.{name}",
+                title=partial(_title_or_all, title),
                 width=210,
             )
         text = url_state.draw_search(
             tr("datasets.search"),
-            page=f"{PAGE}.{entry.key}",
-            name="q",
+            key=f"datasets.{entry.key}.q",
             placeholder=tr("datasets.search_hint"),
             width=220,
         )
     return datasets.filter_dataset_cases(frame, text=text, **chosen)
 
 
-def _title_or_all(title: Callable[[str], str], tr: Translate, code: str) -> str:
+def _title_or_all(title: Callable[[str], str], code: str) -> str:
     return title(code) if code else tr("common.all")
 
 
 def _draw_dataset_case_table(
-    entry: DatasetEntry, matches: pd.DataFrame, keys: list[str], tr: Translate, *, narrow: bool
+    entry: DatasetEntry, matches: pd.DataFrame, keys: list[str], *, narrow: bool
 ) -> None:
     count, page_key = -(-len(matches) // PER_PAGE), f"{PAGE}.{entry.key}"
-    requested = url_state.read_page_number(
-        page=page_key, name=_PAGER, list_signature=content_hash(keys)
-    )
+    requested = url_state.read_page_number(key=f"{page_key}.p", list_signature=content_hash(keys))
     number = min(requested, count)  # a link from when there were more
     rows = matches.iloc[(number - 1) * PER_PAGE : number * PER_PAGE]
     click = st.session_state.get(_CLICK)
@@ -120,7 +115,7 @@ def _draw_dataset_case_table(
             "metric": [titles[metric] for metric in rows["metric"]],
             "difficulty": rows["difficulty"].to_numpy(),
             "dialect": [to_plain_line(value, 60) or None for value in rows["dialect"]],
-            "text": [_summarize_case(row, tr) for row in rows.itertuples()],
+            "text": [_summarize_case(row) for row in rows.itertuples()],
         }
     )
     varied = [name for name in ("metric", "difficulty", "dialect") if shown[name].nunique() > 1]
@@ -130,7 +125,7 @@ def _draw_dataset_case_table(
         height=38 + 35 * min(len(shown), _NARROW_ROWS if narrow else PER_PAGE),
         placeholder=DASH,
         column_order=["id", *(["metric"] if narrow else [*varied, "text"])],
-        column_config=_build_dataset_columns(tr),
+        column_config=_build_dataset_columns(),
         key="datasets.cases.table",
         alt=tr("datasets.cases_alt"),
     )
@@ -146,10 +141,10 @@ def _draw_dataset_case_table(
                 args=("case", keys[(number - 1) * PER_PAGE]),
             )
         st.space("stretch")
-        url_state.draw_pagination(number, count, page=page_key, name=_PAGER)
+        url_state.draw_pagination(number, count, key=f"{page_key}.p")
 
 
-def _build_dataset_columns(tr: Translate) -> dict[str, Any]:
+def _build_dataset_columns() -> dict[str, Any]:
     column_config = st.column_config
     return {
         "id": column_config.ButtonColumn(
@@ -167,19 +162,14 @@ def _build_dataset_columns(tr: Translate) -> dict[str, Any]:
     }
 
 
-def _summarize_case(row: Any, tr: Translate) -> str:
+def _summarize_case(row: Any) -> str:
     return tr("datasets.gated_text") if row.gated else to_plain_line(row.text, _GIST)
 
 
 def _draw_dataset_case(
-    entry: DatasetEntry,
-    matches: pd.DataFrame,
-    keys: list[str],
-    index: int,
-    settings: Settings,
-    tr: Translate,
+    entry: DatasetEntry, matches: pd.DataFrame, keys: list[str], index: int, settings: Settings
 ) -> None:
-    _draw_dataset_pager(keys, index, tr)
+    _draw_dataset_pager(keys, index)
     sample, hidden = datasets.load_dataset_case(settings, entry, list(matches.iloc[index]))
     st.markdown(f"#### {escape_markdown(sample.id)}")
     labels = [
@@ -190,11 +180,11 @@ def _draw_dataset_case(
     if hidden:
         st.info(tr("note.gated"), icon=":material/lock:")
         return
-    case_sections.draw_sample_input(sample.input, tr)
-    _draw_dataset_reference(sample, tr)
+    case_sections.draw_sample_input(sample.input)
+    _draw_dataset_reference(sample)
 
 
-def _draw_dataset_pager(keys: list[str], index: int, tr: Translate) -> None:
+def _draw_dataset_pager(keys: list[str], index: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         steps = (("previous", index - 1, "chevron_left"), ("next", index + 1, "chevron_right"))
         for name, neighbour, icon in steps:
@@ -219,26 +209,24 @@ def _draw_dataset_pager(keys: list[str], index: int, tr: Translate) -> None:
             st.rerun()
 
 
-def _draw_dataset_reference(sample: Sample, tr: Translate) -> None:
+def _draw_dataset_reference(sample: Sample) -> None:
     """What is right, and what else the case tells of itself; the target sees none of it."""
     st.markdown(f"##### {tr('datasets.reference')}")
     for name, value in sample.reference.items():
-        _draw_dataset_field(name, value, tr)
+        _draw_dataset_field(name, value)
     metadata = {name: value for name, value in sample.meta.items() if value not in ("", [], {})}
     if metadata:
         with st.expander(tr("datasets.meta"), icon=":material/info:"):
             st.json(metadata, expanded=1)
 
 
-def _draw_dataset_field(name: str, value: Any, tr: Translate) -> None:
+def _draw_dataset_field(name: str, value: Any) -> None:
     if isinstance(value, bool):
         value = tr("common.yes" if value else "common.no")
     value = case_sections.parse_json_text(value) if str(value)[:1] in ("{", "[") else value
     if value in ("", None) or (isinstance(value, list | dict) and not value):
         return
-    title = lookup_text(f"datasets.field.{name}", current_language()) or to_plain_line(
-        name.replace("_", " ")
-    )
+    title = look_up(f"datasets.field.{name}") or to_plain_line(name.replace("_", " "))
     if isinstance(value, str | int | float) and len(str(value)) < 80 and "\n" not in str(value):
         st.caption(f"{escape_markdown(title)}: {escape_markdown(value, 100)}")
         return
@@ -247,12 +235,12 @@ def _draw_dataset_field(name: str, value: Any, tr: Translate) -> None:
         language = "sql" if name in _SQL else "diff" if name.endswith("patch") else None
         evidence.draw_verbatim(value, language)
     elif isinstance(value, dict) and isinstance(value.get("rows"), list):
-        _draw_expected_table(value, tr)
+        _draw_expected_table(value)
     else:
         evidence.draw_raw_value(value)
 
 
-def _draw_expected_table(value: dict[str, Any], tr: Translate) -> None:
+def _draw_expected_table(value: dict[str, Any]) -> None:
     """A table that is expected, as one; what is no table, as it stands."""
     columns, rows = value.get("columns"), value["rows"]
     if not isinstance(columns, list) or not all(isinstance(row, list) for row in rows):

@@ -11,28 +11,21 @@ import streamlit as st
 
 from evalcore.access import policy
 from evalcore.catalog import OfficialDataset, find_benchmark_text, list_official_datasets
-from evalcore.errors import EvalboardError
 from evalcore.runner.jobs import Job, data_client
 from evalcore.runner.jobs.data_client import HUB_TOKEN_VARIABLE
 from evalcore.settings import Settings
 from evalcore.views import datasets
 from evalcore.views.datasets import DatasetEntry, DatasetSummary
 from pages.shared import display_names as words
-from pages.shared import page_links, visitor
-from pages.shared.wording import (
-    Translate,
-    current_language,
-    escape_markdown,
-    localize_note,
-    to_plain_line,
-)
+from pages.shared import page_links, visitor, widgets
+from pages.shared.wording import current_language, escape_markdown, localize_note, to_plain_line, tr
 
 # The second step: every expected answer of a data set confirmed, on real engines where it can.
 
 _EVERY = timedelta(seconds=1)
 
 
-def draw_confirm_button(entry: DatasetEntry, settings: Settings, tr: Translate) -> None:
+def draw_confirm_button(entry: DatasetEntry, settings: Settings) -> None:
     """The way to confirm a set, unless that is under way."""
     job = data_client.find_confirm_job(entry.key, settings)
     denial = policy.explain_denial(settings, visitor.current_visitor(), "upload")
@@ -44,45 +37,33 @@ def draw_confirm_button(entry: DatasetEntry, settings: Settings, tr: Translate) 
         help=localize_note(denial) if denial else tr("datasets.confirm_help"),
     ):
         location = data_client.DatasetLocation(entry.benchmark, entry.path, entry.options)
-        try:
+        with widgets.show_errors():
             data_client.start_confirm(entry.key, location, visitor.current_visitor(), settings)
-        except EvalboardError as error:
-            st.error(escape_markdown(error, 400), icon=":material/error:")
-            return
-        st.rerun()
+            st.rerun()
 
 
-def draw_confirmation(
-    entry: DatasetEntry, summary: DatasetSummary, settings: Settings, tr: Translate
-) -> None:
+def draw_confirmation(entry: DatasetEntry, summary: DatasetSummary, settings: Settings) -> None:
     """What the last confirmation found, or its progress while it is under way."""
     job = data_client.find_confirm_job(entry.key, settings)
     if job is not None and job.state == "running":
-        st.fragment(_draw_confirm_progress, run_every=_EVERY)(entry, settings, tr)
+        st.fragment(_draw_confirm_progress, run_every=_EVERY)(entry, settings)
     else:
-        _draw_confirm_result(job, summary, tr)
+        _draw_confirm_result(job, summary)
 
 
-def _draw_confirm_progress(entry: DatasetEntry, settings: Settings, tr: Translate) -> None:
+def _draw_confirm_progress(entry: DatasetEntry, settings: Settings) -> None:
     """Drawn anew each second; the whole page once it has ended."""
     job = data_client.find_confirm_job(entry.key, settings)
     if job is None or job.state != "running":
         st.rerun()
     with st.container(border=True):
-        draw_job_bar(job, tr("datasets.confirming", done=job.done, total=job.total or "…"))
+        widgets.draw_job_bar(job, tr("datasets.confirming", done=job.done, total=job.total or "…"))
         if st.button(tr("datasets.cancel"), key="datasets.confirm.cancel", icon=":material/stop:"):
-            try:
+            with widgets.show_errors():
                 data_client.cancel_confirm(entry.key, visitor.current_visitor(), settings)
-            except EvalboardError as error:
-                st.error(escape_markdown(error, 400), icon=":material/error:")
 
 
-def draw_job_bar(job: Job, text: str) -> None:
-    """The progress of a job; without a known total it stands at its beginning."""
-    st.progress(min(job.done / job.total, 1.0) if job.total else 0.0, text=text)
-
-
-def _draw_confirm_result(job: Job | None, summary: DatasetSummary, tr: Translate) -> None:
+def _draw_confirm_result(job: Job | None, summary: DatasetSummary) -> None:
     if job is None:
         return
     if job.state == "failed":
@@ -106,8 +87,7 @@ def _draw_confirm_result(job: Job | None, summary: DatasetSummary, tr: Translate
         st.success(tr("datasets.confirmed", **values), icon=":material/verified:")
         return
     st.warning(
-        tr("datasets.confirm_problems", count=result["problems"], **values),
-        icon=":material/rule:",
+        tr("datasets.confirm_problems", count=result["problems"], **values), icon=":material/rule:"
     )
     rows = [
         (to_plain_line(issue["sample"], 80), to_plain_line(localize_note(issue["problem"]), 300))
@@ -128,22 +108,19 @@ def _draw_confirm_result(job: Job | None, summary: DatasetSummary, tr: Translate
 # Fetch official sets: what there is, on what terms, how far it is, and why it failed.
 
 
-def draw_official_sets(settings: Settings, tr: Translate) -> None:
+def draw_official_sets(settings: Settings) -> None:
     """A row per official set; while one is being fetched the rows are drawn anew each second."""
     st.markdown(tr("datasets.fetch_about"))
     denial = policy.explain_denial(settings, visitor.current_visitor(), "fetch")
     if denial:
-        st.info(
-            tr("datasets.refused", reason=escape_markdown(localize_note(denial), 300)),
-            icon=":material/lock:",
-        )
+        widgets.draw_refusal(localize_note(denial))
     elif not os.environ.get(HUB_TOKEN_VARIABLE):
         with st.container(border=True):
             st.caption(tr("datasets.token_about"))
-            visitor.ask_for_keys([HUB_TOKEN_VARIABLE], tr)
+            visitor.ask_for_keys([HUB_TOKEN_VARIABLE])
     running = [name for name in list_official_datasets() if _is_fetch_running(name, settings)]
     every = _EVERY if running else None
-    st.fragment(_draw_official_rows, run_every=every)(tuple(running), bool(denial), settings, tr)
+    st.fragment(_draw_official_rows, run_every=every)(tuple(running), bool(denial), settings)
 
 
 def _is_fetch_running(name: str, settings: Settings) -> bool:
@@ -151,9 +128,7 @@ def _is_fetch_running(name: str, settings: Settings) -> bool:
     return job is not None and job.state == "running"
 
 
-def _draw_official_rows(
-    running: tuple[str, ...], refused: bool, settings: Settings, tr: Translate
-) -> None:
+def _draw_official_rows(running: tuple[str, ...], refused: bool, settings: Settings) -> None:
     names = list_official_datasets()
     if running != tuple(name for name in names if _is_fetch_running(name, settings)):
         st.rerun()  # one began or ended: the page decides anew how often this is drawn
@@ -166,7 +141,7 @@ def _draw_official_rows(
         with st.container(border=True):
             job = data_client.find_fetch_job(official.name, settings)
             _draw_official_row(
-                official, installed.get(official.folder), job, settings, tr, refused=refused
+                official, installed.get(official.folder), job, settings, refused=refused
             )
 
 
@@ -175,7 +150,6 @@ def _draw_official_row(
     entry: DatasetEntry | None,
     job: Job | None,
     settings: Settings,
-    tr: Translate,
     *,
     refused: bool,
 ) -> None:
@@ -195,8 +169,8 @@ def _draw_official_row(
         if entry is not None:
             st.caption(escape_markdown(f"{entry.source} · {entry.licence}", 260))
     with right:
-        _draw_official_buttons(official, entry, job, settings, tr, refused=refused)
-    _draw_fetch_status(job, entry, tr)
+        _draw_official_buttons(official, entry, job, settings, refused=refused)
+    _draw_fetch_status(job, entry)
 
 
 def _draw_official_buttons(
@@ -204,7 +178,6 @@ def _draw_official_buttons(
     entry: DatasetEntry | None,
     job: Job | None,
     settings: Settings,
-    tr: Translate,
     *,
     refused: bool,
 ) -> None:
@@ -252,21 +225,22 @@ def _open_dataset(entry: DatasetEntry) -> None:
 
 
 def _run_or_stop(action: Callable[[], None]) -> None:
-    try:
+    with widgets.show_errors():
         action()
-    except EvalboardError as error:
-        st.error(escape_markdown(localize_note(str(error)), 400), icon=":material/error:")
-        st.stop()
+        return
+    st.stop()
 
 
-def _draw_fetch_status(job: Job | None, entry: DatasetEntry | None, tr: Translate) -> None:
+def _draw_fetch_status(job: Job | None, entry: DatasetEntry | None) -> None:
     """How far it is, or how it ended, unless the set is here."""
     if job is None or (entry is not None and job.state != "running"):
         return
     if job.state == "running":
         steps = tr("datasets.files", done=job.done, total=job.total) if job.total else ""
         line = escape_markdown(job.line, 120)
-        draw_job_bar(job, " · ".join(filter(None, [steps, line])) or tr("datasets.starting"))
+        widgets.draw_job_bar(
+            job, " · ".join(filter(None, [steps, line])) or tr("datasets.starting")
+        )
     elif job.state == "failed":
         reason = escape_markdown(localize_note(job.error), 600)
         st.error(tr("datasets.fetch_failed", reason=reason), icon=":material/error:")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 import pandas as pd
 import streamlit as st
 
 from evalcore.access import policy
-from evalcore.catalog import benchmark_cards, localize_text
+from evalcore.catalog import benchmark_cards
 from evalcore.charts.comparisons import build_stacked_bars
 from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
@@ -18,38 +19,36 @@ from evalcore.views import datasets
 from evalcore.views.datasets import ORIGINS, DatasetEntry, DatasetSummary
 from pages.parts.datasets import dataset_cases, dataset_jobs
 from pages.shared import display_names as words
-from pages.shared import page_links, url_state, visitor
-from pages.shared.wording import Translate, current_language, escape_markdown, localize_note
+from pages.shared import page_links, url_state, visitor, widgets
+from pages.shared.wording import escape_markdown, localize, localize_note, tr
 
 # One data set: its numbers, what it rests on, its cases, and what can be done with it.
 
 _UNDO = "datasets.removed"
 
 
-def draw_dataset(
-    entry: DatasetEntry, summary: DatasetSummary | None, settings: Settings, tr: Translate
-) -> None:
+def draw_dataset(entry: DatasetEntry, summary: DatasetSummary | None, settings: Settings) -> None:
     """The head, the way back, the cases."""
     if st.button(
         tr("datasets.back"), key="datasets.back", icon=":material/arrow_back:", type="tertiary"
     ):
         leave_dataset()
-    words.draw_dataset_badges(entry, summary, tr)
+    words.draw_dataset_badges(entry, summary)
     st.header(escape_markdown(words.dataset_title(entry)), anchor=False)
     if entry.card is not None and entry.card.note:
         st.text(entry.card.note)
     if summary is None or summary.problem:
         reason = escape_markdown(summary.problem if summary else "", 400)
         st.error(tr("datasets.unreadable", reason=reason), icon=":material/error:")
-        _draw_dataset_actions(entry, settings, tr, usable=False)
+        _draw_dataset_actions(entry, settings, usable=False)
         return
-    _draw_dataset_facts(entry, summary, tr)
-    _draw_dataset_actions(entry, settings, tr, usable=True)
-    dataset_jobs.draw_confirmation(entry, summary, settings, tr)
+    _draw_dataset_facts(entry, summary)
+    _draw_dataset_actions(entry, settings, usable=True)
+    dataset_jobs.draw_confirmation(entry, summary, settings)
     if summary.gated and not settings.show_gated:
         st.info(tr("note.gated"), icon=":material/lock:")
-    dataset_cases.draw_dataset_cases(entry, settings, tr)
-    _draw_difficulty_spread(entry, summary, tr)
+    dataset_cases.draw_dataset_cases(entry, settings)
+    _draw_difficulty_spread(entry, summary)
     if about := datasets.read_dataset_card(entry):
         with st.expander(tr("datasets.about_set"), icon=":material/description:"):
             st.markdown(about)
@@ -63,18 +62,15 @@ def leave_dataset() -> None:
     st.rerun()
 
 
-def _draw_dataset_facts(entry: DatasetEntry, summary: DatasetSummary, tr: Translate) -> None:
+def _draw_dataset_facts(entry: DatasetEntry, summary: DatasetSummary) -> None:
     facts = {
         tr("datasets.cases"): f"{summary.samples}",
         tr("datasets.metrics"): f"{len(summary.metrics)}",
         tr("datasets.dialects"): f"{len(summary.dialects)}" if summary.dialects else "",
     }
-    with st.container(horizontal=True, gap="large"):
-        for name, value in facts.items():
-            if value:
-                st.metric(name, value, width="content")
+    widgets.draw_figures(filter(itemgetter(1), facts.items()), gap="large")
     lines = [
-        tr("datasets.card_verified", kinds=words.format_evidence_kinds(entry, tr)),
+        tr("datasets.card_verified", kinds=words.format_evidence_kinds(entry)),
         tr(
             "datasets.card_hash",
             hash=summary.hash,
@@ -89,9 +85,7 @@ def _draw_dataset_facts(entry: DatasetEntry, summary: DatasetSummary, tr: Transl
     st.caption("  \n".join(lines))
 
 
-def _draw_dataset_actions(
-    entry: DatasetEntry, settings: Settings, tr: Translate, *, usable: bool
-) -> None:
+def _draw_dataset_actions(entry: DatasetEntry, settings: Settings, *, usable: bool) -> None:
     acting_visitor = visitor.current_visitor()
     with st.container(horizontal=True):
         if usable and st.button(
@@ -102,7 +96,7 @@ def _draw_dataset_actions(
         ):
             st.switch_page(page_links.LAUNCH, query_params=words.build_launch_query(entry))
         if usable:
-            dataset_jobs.draw_confirm_button(entry, settings, tr)
+            dataset_jobs.draw_confirm_button(entry, settings)
         if entry.origin != "own":
             return
         denial = policy.explain_denial(settings, acting_visitor, "upload")
@@ -116,7 +110,7 @@ def _draw_dataset_actions(
             if denial
             else tr("datasets.restore_help", count=len(former_versions)),
         ):
-            restore_former_version(entry.benchmark, entry.name, former_versions[0], settings, tr)
+            restore_former_version(entry.benchmark, entry.name, former_versions[0], settings)
         if st.button(
             tr("datasets.remove"),
             key="datasets.remove",
@@ -128,18 +122,14 @@ def _draw_dataset_actions(
 
 
 def _remove_and_leave(entry: DatasetEntry, settings: Settings) -> None:
-    try:
-        version = data_client.remove_dataset(
-            entry.benchmark, entry.name, visitor.current_visitor(), settings
-        )
-    except EvalboardError as error:
-        st.error(escape_markdown(error, 400), icon=":material/error:")
-        return
-    st.session_state[_UNDO] = (entry.benchmark, entry.name, version)
-    leave_dataset()
+    name, acting_visitor = entry.name, visitor.current_visitor()
+    with widgets.show_errors():
+        version = data_client.remove_dataset(entry.benchmark, name, acting_visitor, settings)
+        st.session_state[_UNDO] = (entry.benchmark, name, version)
+        leave_dataset()
 
 
-def offer_dataset_undo(settings: Settings, tr: Translate) -> None:
+def offer_dataset_undo(settings: Settings) -> None:
     """After a set was removed in this session: say so, and how to get it back."""
     if _UNDO not in st.session_state:
         return
@@ -147,28 +137,23 @@ def offer_dataset_undo(settings: Settings, tr: Translate) -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.markdown(tr("datasets.removed", name=escape_markdown(name)), width="content")
         if st.button(tr("datasets.undo"), key="datasets.undo", icon=":material/undo:"):
-            restore_former_version(benchmark, name, version, settings, tr)
+            restore_former_version(benchmark, name, version, settings)
         if st.button(tr("datasets.dismiss"), key="datasets.dismiss", type="tertiary"):
             del st.session_state[_UNDO]
             st.rerun()
 
 
-def restore_former_version(
-    benchmark: str, name: str, version: str, settings: Settings, tr: Translate
-) -> None:
+def restore_former_version(benchmark: str, name: str, version: str, settings: Settings) -> None:
     """Bring a former version back and show it."""
-    try:
+    with widgets.show_errors():
         data_client.restore_dataset(benchmark, name, version, visitor.current_visitor(), settings)
-    except EvalboardError as error:
-        st.error(escape_markdown(error, 400), icon=":material/error:")
-        return
-    st.session_state.pop(_UNDO, None)
-    st.toast(tr("datasets.restored", name=escape_markdown(name)), icon=":material/undo:")
-    st.query_params["set"] = f"own:{benchmark}:{name}"
-    st.rerun()
+        st.session_state.pop(_UNDO, None)
+        st.toast(tr("datasets.restored", name=escape_markdown(name)), icon=":material/undo:")
+        st.query_params["set"] = f"own:{benchmark}:{name}"
+        st.rerun()
 
 
-def _draw_difficulty_spread(entry: DatasetEntry, summary: DatasetSummary, tr: Translate) -> None:
+def _draw_difficulty_spread(entry: DatasetEntry, summary: DatasetSummary) -> None:
     """How the cases of each metric fall into difficulties, where they do."""
     if len(summary.difficulties) < 2:
         return
@@ -205,26 +190,24 @@ PAGE = "datasets"
 _ACROSS = 3
 
 
-def draw_dataset_browser(settings: Settings, tr: Translate) -> None:
+def draw_dataset_browser(settings: Settings) -> None:
     """One set, if the URL names one, else all of them."""
     entries = datasets.list_dataset_entries(settings)
-    _load_missing_summaries(entries, settings, tr)
+    _load_missing_summaries(entries, settings)
     key = st.query_params.get("set", "")
     selected = next((entry for entry in entries if entry.key == key), None)
     if selected is not None:
-        draw_dataset(selected, datasets.read_dataset_summary(settings, selected), settings, tr)
+        draw_dataset(selected, datasets.read_dataset_summary(settings, selected), settings)
         return
-    offer_dataset_undo(settings, tr)
+    offer_dataset_undo(settings)
     if key:
         st.warning(
             tr("datasets.unknown_set", name=escape_markdown(key)), icon=":material/explore_off:"
         )
-    _draw_dataset_cards(_select_datasets(entries, tr), settings, tr)
+    _draw_dataset_cards(_select_datasets(entries), settings)
 
 
-def _load_missing_summaries(
-    entries: Sequence[DatasetEntry], settings: Settings, tr: Translate
-) -> None:
+def _load_missing_summaries(entries: Sequence[DatasetEntry], settings: Settings) -> None:
     """Have the numbers made that are not there yet: once for each state of a set."""
     pending = [entry for entry in entries if datasets.read_dataset_summary(settings, entry) is None]
     if not pending:
@@ -240,28 +223,25 @@ def _load_missing_summaries(
         st.error(tr("datasets.unreadable", reason=reason), icon=":material/error:")
 
 
-def _select_datasets(entries: Sequence[DatasetEntry], tr: Translate) -> list[DatasetEntry]:
+def _select_datasets(entries: Sequence[DatasetEntry]) -> list[DatasetEntry]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         benchmark = url_state.draw_select(
             tr("common.benchmark"),
             ["", *dict.fromkeys(entry.benchmark for entry in entries)],
-            page=PAGE,
-            name="benchmark",
+            key="datasets.benchmark",
             title=lambda code: words.benchmark_title(code) if code else tr("common.all"),
             width=220,
         )
         origin = url_state.draw_select(
             tr("datasets.origin"),
             ["", *ORIGINS],
-            page=PAGE,
-            name="origin",
+            key="datasets.origin",
             title=lambda code: tr(f"datasets.origin.{code}") if code else tr("common.all"),
             width=180,
         )
         text = url_state.draw_search(
             tr("datasets.search_sets"),
-            page=PAGE,
-            name="q",
+            key="datasets.q",
             placeholder=tr("datasets.search_sets_hint"),
             width=240,
         )
@@ -274,7 +254,7 @@ def _select_datasets(entries: Sequence[DatasetEntry], tr: Translate) -> list[Dat
     ]
 
 
-def _draw_dataset_cards(shown: Sequence[DatasetEntry], settings: Settings, tr: Translate) -> None:
+def _draw_dataset_cards(shown: Sequence[DatasetEntry], settings: Settings) -> None:
     if not shown:
         with st.container(border=True, horizontal_alignment="center"):
             st.markdown(f"#### {tr('datasets.none_title')}", width="content")
@@ -283,17 +263,17 @@ def _draw_dataset_cards(shown: Sequence[DatasetEntry], settings: Settings, tr: T
     for start in range(0, len(shown), _ACROSS):
         for column, entry in zip(st.columns(_ACROSS), shown[start : start + _ACROSS], strict=False):
             with column, st.container(border=True, height="stretch", gap="small"):
-                _draw_dataset_card(entry, datasets.read_dataset_summary(settings, entry), tr)
+                _draw_dataset_card(entry, datasets.read_dataset_summary(settings, entry))
 
 
-def _draw_dataset_card(entry: DatasetEntry, summary: DatasetSummary | None, tr: Translate) -> None:
-    words.draw_dataset_badges(entry, summary, tr)
+def _draw_dataset_card(entry: DatasetEntry, summary: DatasetSummary | None) -> None:
+    words.draw_dataset_badges(entry, summary)
     st.markdown(f"#### {escape_markdown(words.dataset_title(entry))}")
     st.caption(_describe_dataset(entry))
     if summary is None or summary.problem:
         st.caption(escape_markdown(summary.problem if summary else tr("datasets.not_read"), 300))
     else:
-        _draw_dataset_numbers(entry, summary, tr)
+        _draw_dataset_numbers(entry, summary)
     st.space("stretch")
     with st.container(horizontal=True):
         if st.button(
@@ -313,23 +293,23 @@ def _draw_dataset_card(entry: DatasetEntry, summary: DatasetSummary | None, tr: 
 def _describe_dataset(entry: DatasetEntry) -> str:
     """What it is about: its benchmark's words, its own note, or where it is from."""
     if entry.origin == "bundled":
-        return localize_text(benchmark_cards()[entry.benchmark].about, current_language())
+        return localize(benchmark_cards()[entry.benchmark].about)
     if entry.card is not None:
         parts = [entry.card.who, entry.card.added[:10], entry.card.note]
         return escape_markdown(" · ".join(filter(None, parts)), 160)
     return escape_markdown(entry.source, 160)
 
 
-def _draw_dataset_numbers(entry: DatasetEntry, summary: DatasetSummary, tr: Translate) -> None:
+def _draw_dataset_numbers(entry: DatasetEntry, summary: DatasetSummary) -> None:
     st.markdown(tr("datasets.card_numbers", count=summary.samples, metrics=len(summary.metrics)))
     counts_by_title = {
         words.metric_title(entry.benchmark, m): n for m, n in summary.metrics.items()
     }
     lines = [
-        words.format_value_counts(counts_by_title, tr) if len(counts_by_title) > 1 else "",
-        words.format_difficulty_counts(summary, tr),
-        words.format_value_counts(summary.dialects, tr),
-        tr("datasets.card_verified", kinds=words.format_evidence_kinds(entry, tr)),
+        words.format_value_counts(counts_by_title) if len(counts_by_title) > 1 else "",
+        words.format_difficulty_counts(summary),
+        words.format_value_counts(summary.dialects),
+        tr("datasets.card_verified", kinds=words.format_evidence_kinds(entry)),
         tr(
             "datasets.card_hash",
             hash=summary.hash,

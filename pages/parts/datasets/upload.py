@@ -11,22 +11,23 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.access import policy
-from evalcore.catalog import benchmark_cards, find_benchmark_text, localize_text
+from evalcore.catalog import benchmark_cards, find_benchmark_text
 from evalcore.errors import EvalboardError
-from evalcore.i18n import lookup_text
 from evalcore.plain_text import DASH
 from evalcore.runner.jobs import data_client
 from evalcore.runner.jobs.data_client import OwnCard, Upload, UploadPart, Validation
 from evalcore.runner.uploads import MAX_CASES, MAX_FILE_BYTES, find_upload_form, guess_part
 from evalcore.settings import Settings
 from pages.shared import display_names as words
-from pages.shared import page_links, url_state, visitor
+from pages.shared import page_links, url_state, visitor, widgets
 from pages.shared.wording import (
-    Translate,
     current_language,
     escape_markdown,
+    localize,
     localize_note,
+    look_up,
     to_plain_line,
+    tr,
 )
 
 # What a case of a benchmark looks like: its fields with examples, and templates to fill in.
@@ -34,11 +35,11 @@ from pages.shared.wording import (
 
 def case_part_title(benchmark: str, part: str) -> str:
     """What cases belong to, as people call it."""
-    translated = lookup_text(f"datasets.part.{part}", current_language())
+    translated = look_up(f"datasets.part.{part}")
     return translated or words.metric_title(benchmark, part)
 
 
-def draw_case_form(benchmark: str, part: str, settings: Settings, tr: Translate) -> None:
+def draw_case_form(benchmark: str, part: str, settings: Settings) -> None:
     """The fields as a table, and a template in each form with the first bundled cases."""
     st.subheader(tr("datasets.form"), anchor=False)
     try:
@@ -67,7 +68,7 @@ def draw_case_form(benchmark: str, part: str, settings: Settings, tr: Translate)
                 on_click="ignore",
                 key=f"datasets.template.{kind}",
             )
-    _draw_form_fields(form, tr)
+    _draw_form_fields(form)
     with st.expander(tr("datasets.example"), icon=":material/data_object:"):
         st.code(form.jsonl.partition("\n")[0], language="json", wrap_lines=True)
 
@@ -79,7 +80,7 @@ def _load_case_template(
     return data_client.load_upload_template(benchmark, part, _settings)
 
 
-def _draw_form_fields(form: UploadPart, tr: Translate) -> None:
+def _draw_form_fields(form: UploadPart) -> None:
     rows = [
         (
             field.name,
@@ -129,15 +130,15 @@ _HINTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )
 
 
-def draw_validation(benchmark: str, validation: Validation, tr: Translate) -> None:
+def draw_validation(benchmark: str, validation: Validation) -> None:
     """The errors, or the numbers and the first cases."""
     if validation.ok:
-        _draw_valid_cases(benchmark, validation, tr)
+        _draw_valid_cases(benchmark, validation)
     else:
-        _draw_validation_errors(validation, tr)
+        _draw_validation_errors(validation)
 
 
-def _draw_validation_errors(validation: Validation, tr: Translate) -> None:
+def _draw_validation_errors(validation: Validation) -> None:
     text_key = "datasets.errors_more" if validation.more else "datasets.errors"
     st.error(tr(text_key, count=len(validation.errors)), icon=":material/error:")
     rows = [
@@ -172,7 +173,7 @@ def find_error_hint(problem: str) -> str:
     return next((key for pattern, key in _HINTS if pattern.search(problem)), "datasets.hint.other")
 
 
-def _draw_valid_cases(benchmark: str, validation: Validation, tr: Translate) -> None:
+def _draw_valid_cases(benchmark: str, validation: Validation) -> None:
     summary = validation.summary
     st.success(
         tr("datasets.valid", count=summary.samples, hash=summary.hash), icon=":material/check:"
@@ -184,11 +185,8 @@ def _draw_valid_cases(benchmark: str, validation: Validation, tr: Translate) -> 
             icon=":material/rule:",
         )
     counts_by_title = {words.metric_title(benchmark, m): n for m, n in summary.metrics.items()}
-    lines = [
-        words.format_value_counts(counts_by_title, tr),
-        words.format_difficulty_counts(summary, tr),
-    ]
-    lines.append(words.format_value_counts(summary.dialects, tr))
+    lines = [words.format_value_counts(counts_by_title), words.format_difficulty_counts(summary)]
+    lines.append(words.format_value_counts(summary.dialects))
     st.caption("  \n".join(filter(None, lines)))
     rows = [
         (
@@ -229,69 +227,62 @@ _VALIDATION = "datasets.found"
 _UNSAFE = re.compile(r"[^a-z0-9_-]+")
 
 
-def draw_add_dataset(settings: Settings, tr: Translate) -> None:
+def draw_add_dataset(settings: Settings) -> None:
     """The steps on the left, what a case looks like on the right."""
     denial = policy.explain_denial(settings, visitor.current_visitor(), "upload")
     if denial:
-        st.info(
-            tr("datasets.refused", reason=escape_markdown(localize_note(denial), 300)),
-            icon=":material/lock:",
-        )
+        widgets.draw_refusal(localize_note(denial))
     steps, side = st.columns([6, 5], gap="large")
     with steps:
         with st.container(border=True):
             st.subheader(tr("datasets.step.what"), anchor=False)
-            benchmark, part = _select_benchmark_part(tr)
+            benchmark, part = _select_benchmark_part()
         with side, st.container(border=True):
-            draw_case_form(benchmark, part, settings, tr)
+            draw_case_form(benchmark, part, settings)
         if denial:
             return
         with st.container(border=True):
             st.subheader(tr("datasets.step.file"), anchor=False)
-            upload = _draw_upload_step(benchmark, part, tr)
-    if upload is not None and (validation := _load_validation(upload, settings, tr)) is not None:
-        _draw_validation_step(upload, validation, settings, tr)
+            upload = _draw_upload_step(benchmark, part)
+    if upload is not None and (validation := _load_validation(upload, settings)) is not None:
+        _draw_validation_step(upload, validation, settings)
 
 
-def _draw_validation_step(
-    upload: Upload, validation: Validation, settings: Settings, tr: Translate
-) -> None:
+def _draw_validation_step(upload: Upload, validation: Validation, settings: Settings) -> None:
     """What was found, and where nothing is wrong the way to keep it."""
     with st.container(border=True):
         st.subheader(tr("datasets.step.found"), anchor=False)
-        draw_validation(upload.benchmark, validation, tr)
+        draw_validation(upload.benchmark, validation)
     if validation.ok:
         with st.container(border=True):
             st.subheader(tr("datasets.step.keep"), anchor=False)
-            _draw_save_step(upload, settings, tr)
+            _draw_save_step(upload, settings)
 
 
-def _select_benchmark_part(tr: Translate) -> tuple[str, str]:
+def _select_benchmark_part() -> tuple[str, str]:
     """The benchmark, and what of it cases without a field `metric` belong to."""
     cards = benchmark_cards()
     benchmark = url_state.draw_select(
         tr("common.benchmark"),
         list(cards),
-        page=f"{PAGE}.add",
-        name="benchmark",
+        key="datasets.add.benchmark",
         title=words.benchmark_title,
     )
-    st.caption(localize_text(cards[benchmark].about, current_language()))
+    st.caption(localize(cards[benchmark].about))
     parts = find_upload_form(benchmark).parts
     if len(parts) < 2:
         return benchmark, parts[0]
     part = url_state.draw_select(
         tr("datasets.part"),
         list(parts),
-        page=f"{PAGE}.add",
-        name="part",
+        key="datasets.add.part",
         title=lambda code: case_part_title(benchmark, code),
         help=tr("datasets.part_help"),
     )
     return benchmark, part
 
 
-def _draw_upload_step(benchmark: str, part: str, tr: Translate) -> Upload | None:
+def _draw_upload_step(benchmark: str, part: str) -> Upload | None:
     uploaded = visitor.draw_uploader(
         tr("datasets.file"),
         types=["jsonl", "csv"],
@@ -305,14 +296,12 @@ def _draw_upload_step(benchmark: str, part: str, tr: Translate) -> Upload | None
     named_part = guess_part(benchmark, uploaded.name)
     stem = uploaded.name.rpartition("/")[2].split(".")[0]
     if named_part == stem and named_part != part:
-        st.caption(
-            tr("datasets.named_part", part=case_part_title(benchmark, named_part)),
-        )
+        st.caption(tr("datasets.named_part", part=case_part_title(benchmark, named_part)))
         part = named_part
     return Upload(benchmark, uploaded.name, uploaded.getvalue(), part)
 
 
-def _load_validation(upload: Upload, settings: Settings, tr: Translate) -> Validation | None:
+def _load_validation(upload: Upload, settings: Settings) -> Validation | None:
     """What was found, from the memory of the session while file and choice are the same."""
     digest = sha256(upload.content).hexdigest()
     cache_key = (digest, upload.file, upload.benchmark, upload.part)
@@ -330,7 +319,7 @@ def _load_validation(upload: Upload, settings: Settings, tr: Translate) -> Valid
     return validation
 
 
-def _draw_save_step(upload: Upload, settings: Settings, tr: Translate) -> None:
+def _draw_save_step(upload: Upload, settings: Settings) -> None:
     """The card, and the button that keeps the set."""
     suggested = _UNSAFE.sub("-", upload.file.rpartition(".")[0].lower()).strip("-_")[:40]
     name = st.text_input(
@@ -363,7 +352,7 @@ def _draw_save_step(upload: Upload, settings: Settings, tr: Translate) -> None:
         ):
             return
     card = OwnCard(upload.benchmark, name, author.strip(), licence.strip(), text.strip())
-    _save_dataset(upload, card, settings, tr, replace=replace)
+    _save_dataset(upload, card, settings, replace=replace)
 
 
 def _check_name_taken(benchmark: str, name: str, settings: Settings) -> bool | None:
@@ -375,9 +364,7 @@ def _check_name_taken(benchmark: str, name: str, settings: Settings) -> bool | N
         return None
 
 
-def _save_dataset(
-    upload: Upload, card: OwnCard, settings: Settings, tr: Translate, *, replace: bool
-) -> None:
+def _save_dataset(upload: Upload, card: OwnCard, settings: Settings, *, replace: bool) -> None:
     try:
         with st.spinner(tr("datasets.keeping")):
             validation, saved = data_client.save_upload(
@@ -387,7 +374,7 @@ def _save_dataset(
         st.error(escape_markdown(localize_note(str(error)), 600), icon=":material/error:")
         return
     if saved is None:
-        draw_validation(upload.benchmark, validation, tr)
+        draw_validation(upload.benchmark, validation)
         return
     st.session_state.pop(_VALIDATION, None)
     st.toast(tr("datasets.kept", name=escape_markdown(saved.name)), icon=":material/check:")

@@ -12,9 +12,8 @@ import streamlit as st
 
 from evalcore import settings
 from evalcore.access import policy
-from evalcore.catalog import benchmark_cards, find_benchmark_text, localize_text
+from evalcore.catalog import benchmark_cards, find_benchmark_text
 from evalcore.errors import EvalboardError
-from evalcore.i18n import lookup_text
 from evalcore.records import Record, TargetSpec
 from evalcore.runner import client
 from evalcore.runner.client import SandboxAbility
@@ -25,11 +24,13 @@ from pages.parts.launch.preflight import LaunchProblem
 from pages.parts.launch.target_form import ChosenTarget
 from pages.shared import display_names, page_links, visitor, wording
 from pages.shared.wording import (
-    Translate,
     current_language,
     escape_markdown,
+    localize,
     localize_note,
+    look_up,
     to_plain_line,
+    tr,
 )
 
 # What came of "test connection" and "estimate", kept while the form still says the same.
@@ -38,9 +39,7 @@ R = TypeVar("R", bound=Record)
 _SLOT = "launch.result."
 
 
-def store_launch_result(
-    kind: str, subject: Record, compute: Callable[[], R], tr: Translate
-) -> None:
+def store_launch_result(kind: str, subject: Record, compute: Callable[[], R]) -> None:
     """Ask, with a sign of life, and keep the answer or the error under what it is about."""
     with st.spinner(tr(f"launch.{kind}_busy")):
         try:
@@ -50,7 +49,7 @@ def store_launch_result(
     st.session_state[_SLOT + kind] = (subject, result)
 
 
-def draw_launch_result(kind: str, subject: Record, tr: Translate, heading: str = "") -> None:
+def draw_launch_result(kind: str, subject: Record, heading: str = "") -> None:
     """Draw the kept answer, unless the form has changed since; `heading` tells several apart."""
     stored = st.session_state.get(_SLOT + kind)
     if stored is None or stored[0] != subject:
@@ -61,18 +60,18 @@ def draw_launch_result(kind: str, subject: Record, tr: Translate, heading: str =
     if isinstance(result, str):
         st.error(escape_markdown(result, 600), icon=":material/error:")
     elif isinstance(result, ConnectionReport):
-        _draw_connection_report(result, tr)
+        _draw_connection_report(result)
     elif isinstance(result, Estimate):
-        _draw_run_estimate(result, tr)
+        _draw_run_estimate(result)
 
 
-def _draw_connection_report(report: ConnectionReport, tr: Translate) -> None:
+def _draw_connection_report(report: ConnectionReport) -> None:
     if not report.ok:
         st.error(escape_markdown(report.message, 600), icon=":material/link_off:")
         return
     message = tr("launch.answers")
     if report.latency is not None:
-        message = tr("launch.connected", latency=wording.format_duration(report.latency, tr))
+        message = tr("launch.connected", latency=wording.format_duration(report.latency))
     st.success(message, icon=":material/check_circle:")
     if report.latency is None and report.message:
         st.caption(escape_markdown(localize_note(report.message), 300))
@@ -82,14 +81,14 @@ def _draw_connection_report(report: ConnectionReport, tr: Translate) -> None:
         st.code(report.reply[:400], language=None, wrap_lines=True)
 
 
-def _draw_run_estimate(estimate: Estimate, tr: Translate) -> None:
+def _draw_run_estimate(estimate: Estimate) -> None:
     cells = (
-        ("launch.estimate.samples", wording.format_count(estimate.samples, tr)),
-        ("launch.estimate.requests", wording.format_count(estimate.requests, tr)),
-        ("common.input_tokens", wording.format_count(estimate.input_tokens, tr)),
-        ("common.output_tokens", wording.format_count(estimate.output_tokens, tr)),
-        ("launch.estimate.seconds", wording.format_duration(estimate.seconds, tr)),
-        ("launch.estimate.cost", wording.format_money(estimate.cost, tr)),
+        ("launch.estimate.samples", wording.format_count(estimate.samples)),
+        ("launch.estimate.requests", wording.format_count(estimate.requests)),
+        ("common.input_tokens", wording.format_count(estimate.input_tokens)),
+        ("common.output_tokens", wording.format_count(estimate.output_tokens)),
+        ("launch.estimate.seconds", wording.format_duration(estimate.seconds)),
+        ("launch.estimate.cost", wording.format_money(estimate.cost)),
     )
     columns = st.columns(2)
     for number, (key, value) in enumerate(cells):
@@ -102,33 +101,26 @@ def _draw_run_estimate(estimate: Estimate, tr: Translate) -> None:
 
 
 def draw_launch_actions(
-    request: RunRequest,
-    second: ChosenTarget | None,
-    settings: Settings,
-    *,
-    blocked: bool,
-    tr: Translate,
+    request: RunRequest, second: ChosenTarget | None, settings: Settings, *, blocked: bool
 ) -> None:
     """Start, test and estimate; a result stays as long as it belongs to what the form says."""
     first = TargetSpec(key=request.target, options=request.target_options)
     other = TargetSpec(key=second.key, options=second.options) if second else None
-    if _draw_launch_button("start", blocked, tr, type="primary", icon=":material/play_arrow:"):
-        _launch_and_open(request, other, settings, tr)
-    is_requested = _draw_launch_button("connection", blocked, tr, icon=":material/network_check:")
+    if _draw_launch_button("start", blocked, type="primary", icon=":material/play_arrow:"):
+        _launch_and_open(request, other, settings)
+    is_requested = _draw_launch_button("connection", blocked, icon=":material/network_check:")
     for slot, target in (("connection", first), ("connection_second", other)):
         if target is None:
             continue
         if is_requested:
-            store_launch_result(
-                slot, target, partial(_test_target_connection, target, settings), tr
-            )
-        draw_launch_result(slot, target, tr, heading=target.identity if other else "")
-    if _draw_launch_button("estimate", blocked, tr, icon=":material/calculate:"):
-        store_launch_result("estimate", request, partial(_compute_estimate, request, settings), tr)
-    draw_launch_result("estimate", request, tr)
+            store_launch_result(slot, target, partial(_test_target_connection, target, settings))
+        draw_launch_result(slot, target, heading=target.identity if other else "")
+    if _draw_launch_button("estimate", blocked, icon=":material/calculate:"):
+        store_launch_result("estimate", request, partial(_compute_estimate, request, settings))
+    draw_launch_result("estimate", request)
 
 
-def _draw_launch_button(name: str, blocked: bool, tr: Translate, **button_options: Any) -> bool:
+def _draw_launch_button(name: str, blocked: bool, **button_options: Any) -> bool:
     return st.button(
         tr(f"launch.{name}"),
         key=f"launch.do.{name}",
@@ -149,9 +141,7 @@ def _compute_estimate(request: RunRequest, settings: Settings) -> Estimate:
     return client.estimate_run(request, settings, visitor=visitor.current_visitor())
 
 
-def _launch_and_open(
-    request: RunRequest, second: TargetSpec | None, settings: Settings, tr: Translate
-) -> None:
+def _launch_and_open(request: RunRequest, second: TargetSpec | None, settings: Settings) -> None:
     """Start the run and go to watch it; an error of the request is shown where it was made."""
     try:
         with st.spinner(tr("launch.start_busy")):
@@ -180,20 +170,17 @@ def _launch_and_open(
 
 
 def draw_launch_summary(
-    request: RunRequest,
-    second: ChosenTarget | None,
-    problems: Sequence[LaunchProblem],
-    tr: Translate,
+    request: RunRequest, second: ChosenTarget | None, problems: Sequence[LaunchProblem]
 ) -> None:
     """What would happen, or what stands in its way."""
     st.subheader(tr("launch.not_ready" if problems else "launch.ready"), anchor=False)
-    _draw_request_summary(request, second, tr)
+    _draw_request_summary(request, second)
     for problem in problems:
         values = {name: escape_markdown(value, 400) for name, value in problem.values.items()}
         st.warning(tr(problem.key, **values), icon=":material/edit:")
 
 
-def _draw_request_summary(request: RunRequest, second: ChosenTarget | None, tr: Translate) -> None:
+def _draw_request_summary(request: RunRequest, second: ChosenTarget | None) -> None:
     _draw_target_name(request.target, request.target_options)
     if second:
         st.caption(tr("launch.versus"))
@@ -234,7 +221,7 @@ _PROTECTIONS = (
 
 
 def draw_sandbox_status(
-    benchmarks: Sequence[str], options: BenchmarkOptions, settings: Settings, tr: Translate
+    benchmarks: Sequence[str], options: BenchmarkOptions, settings: Settings
 ) -> None:
     """What is to be known of the chosen options; then what holds here, or what is missing and what
     helps, where programs are run."""
@@ -254,12 +241,10 @@ def draw_sandbox_status(
             tr("launch.sandbox_unknown", problem=escape_markdown(ability, 400)), icon=_UNSURE
         )
     elif ability.means:
-        _draw_protections(ability, tr)
+        _draw_protections(ability)
     else:
         message = escape_markdown(localize_note(f"{ability.problem} {ability.fix}"), 600)
-        names = ", ".join(
-            localize_text(benchmark_cards()[key].title, current_language()) for key in running
-        )
+        names = ", ".join(localize(benchmark_cards()[key].title) for key in running)
         st.warning(tr("launch.sandbox_no", problem=message), icon=_UNSURE)
         st.caption(tr("launch.sandbox_needed", benchmark=escape_markdown(names)))
 
@@ -274,15 +259,13 @@ def find_sandbox_problems(
     ability = _probe_sandbox(settings)
     if isinstance(ability, str) or ability.means:
         return []
-    titles = [
-        localize_text(benchmark_cards()[key].title, current_language()) or key for key in needing
-    ]
+    titles = [localize(benchmark_cards()[key].title) or key for key in needing]
     return [
         LaunchProblem(key="launch.problem.sandbox", values={"benchmark": name}) for name in titles
     ]
 
 
-def _draw_protections(ability: SandboxAbility, tr: Translate) -> None:
+def _draw_protections(ability: SandboxAbility) -> None:
     st.success(
         tr("launch.sandbox_yes", means=escape_markdown(ability.means)), icon=":material/shield:"
     )
@@ -294,9 +277,7 @@ def _draw_protections(ability: SandboxAbility, tr: Translate) -> None:
 
 
 def _format_protections(protections: Sequence[str]) -> str:
-    return ", ".join(
-        lookup_text(f"launch.protection.{name}", current_language()) or name for name in protections
-    )
+    return ", ".join(look_up(f"launch.protection.{name}") or name for name in protections)
 
 
 def _needs_sandbox(key: str, options: BenchmarkOptions) -> bool:
@@ -333,7 +314,7 @@ def _probe_sandbox(_settings: Settings) -> SandboxAbility | str:
 # What the Launch page says to those who may not launch: why, and how it can be had.
 
 
-def draw_launch_refused(reason: str, tr: Translate) -> None:
+def draw_launch_refused(reason: str) -> None:
     """A friendly end of the page, with a way on."""
     mode = policy.resolve_access_mode(settings.load_settings(), visitor.current_visitor())
     with st.container(border=True, gap="small"):

@@ -11,7 +11,7 @@ import streamlit as st
 
 from evalcore import catalog, settings
 from evalcore.access import policy
-from evalcore.catalog import BenchmarkCard, MetricCard, find_benchmark_text, localize_text
+from evalcore.catalog import BenchmarkCard, MetricCard, find_benchmark_text
 from evalcore.errors import UsageError
 from evalcore.plain_text import DASH
 from evalcore.runner import client, request_policy
@@ -20,7 +20,7 @@ from evalcore.views import datasets
 from evalcore.views.datasets import DatasetEntry
 from pages.parts.launch import target_form
 from pages.shared import display_names, page_links, url_state, visitor
-from pages.shared.wording import Translate, current_language, escape_markdown
+from pages.shared.wording import current_language, escape_markdown, localize, tr
 
 # Which data set the launch form takes: the bundled one, one that was added here, or a path.
 # A link may choose a benchmark and a data set of it (`?benchmark=&dataset=`), which the page of
@@ -30,7 +30,7 @@ _BENCHMARKS, _SOURCE, _NAME = "launch.benchmarks", "launch.dataset", "launch.dat
 _LINK = "launch.dataset_link"
 
 
-def adopt_dataset_link(benchmarks: Sequence[str], tr: Translate) -> bool:
+def adopt_dataset_link(benchmarks: Sequence[str]) -> bool:
     """Set the form as a link asks, once, before the widgets are drawn; whether it was set now."""
     requested = (st.query_params.get("benchmark", ""), st.query_params.get("dataset", ""))
     if requested == st.session_state.get(_LINK, ("", "")) or requested[0] not in benchmarks:
@@ -58,7 +58,7 @@ def load_added_datasets(chosen: Sequence[str]) -> dict[str, DatasetEntry]:
     }
 
 
-def select_dataset(datasets_by_name: Mapping[str, DatasetEntry], tr: Translate) -> str | None:
+def select_dataset(datasets_by_name: Mapping[str, DatasetEntry]) -> str | None:
     """None for the bundled cases, else the name of a set, or a path as it was typed.
 
     Who does not run this installation chooses from its list instead of typing a path.
@@ -92,15 +92,12 @@ def select_dataset(datasets_by_name: Mapping[str, DatasetEntry], tr: Translate) 
     return (
         None
         if source == "bundled"
-        else _select_named_dataset(source, datasets_by_name, allowed_names, tr)
+        else _select_named_dataset(source, datasets_by_name, allowed_names)
     )
 
 
 def _select_named_dataset(
-    source: str,
-    datasets_by_name: Mapping[str, DatasetEntry],
-    allowed_names: Sequence[str] | None,
-    tr: Translate,
+    source: str, datasets_by_name: Mapping[str, DatasetEntry], allowed_names: Sequence[str] | None
 ) -> str | None:
     """Which of the added sets, of those that a visitor may name, or the path that is typed."""
     if source == "added":
@@ -148,7 +145,7 @@ def merge_dataset_options(
     }
 
 
-def publish_dataset_link(chosen: Sequence[str], dataset: str | None, tr: Translate) -> None:
+def publish_dataset_link(chosen: Sequence[str], dataset: str | None) -> None:
     """Keep the link in the address while the form says the same, else take it out."""
     form_link = (chosen[0] if len(chosen) == 1 else "", dataset or "")
     link = st.session_state.get(_LINK)
@@ -195,15 +192,17 @@ class RunAmount(NamedTuple):
     use_cache: bool
 
 
-def draw_case_choice(tr: Translate) -> ChosenCases:
+def draw_case_choice() -> ChosenCases:
     """Draw the section; with several benchmarks each reads its bundled cases."""
-    cards, language = catalog.benchmark_cards(), current_language()
-    linked = adopt_dataset_link(list(cards), tr)
+    cards = catalog.benchmark_cards()
+    linked = adopt_dataset_link(list(cards))
     chosen = st.multiselect(
         tr("launch.benchmarks"),
         list(cards),
         default=None if linked else list(cards)[:1],
-        format_func=lambda key: localize_text(cards[key].title, language) or key,
+        format_func=url_state.hold_titles(
+            list(cards), lambda key: localize(cards[key].title) or key
+        ),
         key="launch.benchmarks",
         placeholder=tr("launch.benchmarks_placeholder"),
         persist_state="session",
@@ -211,33 +210,32 @@ def draw_case_choice(tr: Translate) -> ChosenCases:
     metrics: dict[str, tuple[str, ...]] = {}
     chosen_options: dict[str, dict[str, Any]] = {}
     for key in chosen:
-        metrics[key] = _select_benchmark_metrics(cards[key], tr)
+        metrics[key] = _select_benchmark_metrics(cards[key])
     added = load_added_datasets(chosen)
-    dataset = select_dataset(added, tr) if len(chosen) == 1 else None
+    dataset = select_dataset(added) if len(chosen) == 1 else None
     for key in chosen:
         if cards[key].options:
             with st.expander(
-                tr("launch.benchmark_options", benchmark=localize_text(cards[key].title, language)),
+                tr("launch.benchmark_options", benchmark=localize(cards[key].title)),
                 icon=":material/tune:",
             ):
-                values = target_form.draw_option_widgets(
-                    cards[key].options, f"launch.option.{key}", tr
-                )
-                if (words := find_benchmark_text(key, "options_about", language)) is not None:
+                values = target_form.draw_option_widgets(cards[key].options, f"launch.option.{key}")
+                words = find_benchmark_text(key, "options_about", current_language())
+                if words is not None:
                     st.caption(words)
                 chosen_options |= {key: values} if values else {}
     chosen_options = merge_dataset_options(chosen_options, added, dataset)
-    publish_dataset_link(chosen, dataset, tr)
+    publish_dataset_link(chosen, dataset)
     return ChosenCases(tuple(chosen), metrics, dataset, chosen_options)
 
 
-def _select_benchmark_metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, ...]:
+def _select_benchmark_metrics(card: BenchmarkCard) -> tuple[str, ...]:
     """The metrics of one benchmark, all chosen at first."""
     language = current_language()
 
     labels = {metric.key: _format_metric_label(metric, language) for metric in card.metrics}
     shared: dict[str, Any] = {
-        "label": tr("launch.metrics", benchmark=localize_text(card.title, language)),
+        "label": tr("launch.metrics", benchmark=localize(card.title)),
         "options": list(labels),
         "format_func": lambda key: labels.get(key, key),
         "key": f"launch.metrics.{card.key}",
@@ -252,20 +250,17 @@ def _select_benchmark_metrics(card: BenchmarkCard, tr: Translate) -> tuple[str, 
         return tuple(chosen or labels)
     return tuple(
         st.pills(
-            selection_mode="multi",
-            default=list(labels),
-            help=tr("launch.metrics_help"),
-            **shared,
+            selection_mode="multi", default=list(labels), help=tr("launch.metrics_help"), **shared
         )
     )
 
 
 def _format_metric_label(metric: MetricCard, language: str) -> str:
-    title = localize_text(metric.title, language) or metric.key
+    title = localize(metric.title) or metric.key
     return title if metric.weight is None else f"{title} ×{metric.weight:.2g}"
 
 
-def draw_amount_fields(tr: Translate) -> RunAmount:
+def draw_amount_fields() -> RunAmount:
     """Draw how many cases are asked how often, and how many requests may be open at once."""
     first, second = st.columns(2)
     with first:
@@ -278,10 +273,10 @@ def draw_amount_fields(tr: Translate) -> RunAmount:
             key="launch.max_samples",
             persist_state="session",
         )
-        seed = _draw_whole_number("seed", 0, 0, tr)
+        seed = _draw_whole_number("seed", 0, 0)
     with second:
-        epochs = _draw_whole_number("epochs", 1, 1, tr)
-        concurrency = _draw_whole_number("concurrency", 0, 0, tr)
+        epochs = _draw_whole_number("epochs", 1, 1)
+        concurrency = _draw_whole_number("concurrency", 0, 0)
     use_cache = st.toggle(
         tr("launch.use_cache"),
         value=True,
@@ -292,7 +287,7 @@ def draw_amount_fields(tr: Translate) -> RunAmount:
     return RunAmount(max_samples, epochs, seed, concurrency, use_cache)
 
 
-def _draw_whole_number(name: str, minimum: int, default: int, tr: Translate) -> int:
+def _draw_whole_number(name: str, minimum: int, default: int) -> int:
     return st.number_input(
         tr(f"launch.{name}"),
         min_value=minimum,
@@ -306,7 +301,7 @@ def _draw_whole_number(name: str, minimum: int, default: int, tr: Translate) -> 
 # The part of the launch form that seats a panel: judges, asked only where nothing executes.
 
 
-def select_judges(benchmarks: Iterable[str], target: str, tr: Translate) -> tuple[str, ...]:
+def select_judges(benchmarks: Iterable[str], target: str) -> tuple[str, ...]:
     """The chosen judges; nothing is drawn where none of the benchmarks may need any."""
     if not any(catalog.benchmark_card(key).judged for key in benchmarks):
         return ()
@@ -330,7 +325,7 @@ def select_judges(benchmarks: Iterable[str], target: str, tr: Translate) -> tupl
 
 
 def ask_for_judge_keys(
-    judges: tuple[str, ...], already_asked: Iterable[str], settings: Settings, tr: Translate
+    judges: tuple[str, ...], already_asked: Iterable[str], settings: Settings
 ) -> list[str]:
     """Ask for the judges' keys that nobody has set, save those `already_asked` for above;
     returns them."""
@@ -339,5 +334,5 @@ def ask_for_judge_keys(
     except UsageError:
         return []  # what is wrong with a judge is said beside the form
     names = [name for name in needed if name not in already_asked]
-    visitor.ask_for_keys(names, tr)
+    visitor.ask_for_keys(names)
     return names

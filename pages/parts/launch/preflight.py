@@ -13,14 +13,14 @@ from evalcore.access import policy
 from evalcore.access.policy import Visitor
 from evalcore.catalog import TargetKindCard
 from evalcore.errors import UsageError
-from evalcore.i18n import lookup_text, t
+from evalcore.i18n import t
 from evalcore.records import Record
 from evalcore.runner import client
 from evalcore.runner.local_models import ModelInspection
 from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
-from pages.shared import visitor, wording
-from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+from pages.shared import url_state, visitor, wording
+from pages.shared.wording import current_language, escape_markdown, look_up, to_plain_line, tr
 
 # What is wrong with a run request, said before anything is started: pure, no widget in here.
 
@@ -128,7 +128,7 @@ _TIGHT = 0.85  # of the free memory: more than that leaves little for long promp
 
 
 def draw_local_model(
-    card: TargetKindCard, tr: Translate, slot: str, first: str = ""
+    card: TargetKindCard, slot: str, first: str = ""
 ) -> tuple[str, dict[str, Any]]:
     """Draw model, adapter, precision, device and trust; returns the key and the options given.
 
@@ -137,18 +137,18 @@ def draw_local_model(
     machine, visitor_settings = client.local_machine(), visitor.load_visitor_settings()
     if policy.is_restricted(visitor_settings):
         reference, adapter, trust = (
-            _select_allowed_model(visitor_settings.allow_models, tr, slot),
+            _select_allowed_model(visitor_settings.allow_models, slot),
             "",
             {},
         )
     else:
-        reference = _select_local_model(card, machine.models, tr, slot, first.removeprefix(PREFIX))
-        adapter, trust = _draw_adapter_field(tr, slot), _draw_trust_toggles(tr, slot)
+        reference = _select_local_model(card, machine.models, slot, first.removeprefix(PREFIX))
+        adapter, trust = _draw_adapter_field(slot), _draw_trust_toggles(slot)
     columns = st.columns(3)
     with columns[0]:
-        dtype = _select_local_option("dtype", machine.dtypes, tr, slot)
+        dtype = _select_local_option("dtype", machine.dtypes, slot)
     with columns[1]:
-        device = _select_local_option("device", machine.devices, tr, slot)
+        device = _select_local_option("device", machine.devices, slot)
     with columns[2]:
         batch = st.number_input(
             tr("launch.local.batch_size"),
@@ -165,7 +165,7 @@ def draw_local_model(
     }
 
 
-def _select_allowed_model(models: Sequence[str], tr: Translate, slot: str) -> str:
+def _select_allowed_model(models: Sequence[str], slot: str) -> str:
     """A model of those that this board allows."""
     chosen = st.selectbox(
         tr("launch.local.model"),
@@ -177,7 +177,7 @@ def _select_allowed_model(models: Sequence[str], tr: Translate, slot: str) -> st
     return str(chosen or "")
 
 
-def _draw_adapter_field(tr: Translate, slot: str) -> str:
+def _draw_adapter_field(slot: str) -> str:
     return st.text_input(
         tr("launch.local.adapter"),
         key=f"{slot}.local.adapter",
@@ -188,7 +188,7 @@ def _draw_adapter_field(tr: Translate, slot: str) -> str:
 
 
 def _select_local_model(
-    card: TargetKindCard, cached: Mapping[str, int], tr: Translate, slot: str, first: str
+    card: TargetKindCard, cached: Mapping[str, int], slot: str, first: str
 ) -> str:
     """A model of the local cache, or a folder or id that is typed."""
     name = f"{slot}.target.hf"
@@ -219,12 +219,12 @@ def _select_local_model(
     return str(typed or "").strip().removeprefix(PREFIX)
 
 
-def _select_local_option(name: str, values: tuple[str, ...], tr: Translate, slot: str) -> str:
+def _select_local_option(name: str, values: tuple[str, ...], slot: str) -> str:
     return str(
         st.selectbox(
             tr(f"launch.local.{name}"),
             values,
-            format_func=lambda value: tr("launch.local.auto") if value == "auto" else value,
+            format_func=url_state.hold_titles(["auto"], lambda value: tr("launch.local.auto")),
             help=tr(f"launch.local.{name}_help"),
             key=f"{slot}.local.{name}",
             persist_state="session",
@@ -232,16 +232,14 @@ def _select_local_option(name: str, values: tuple[str, ...], tr: Translate, slot
     )
 
 
-def _draw_trust_toggles(tr: Translate, slot: str) -> dict[str, bool]:
+def _draw_trust_toggles(slot: str) -> dict[str, bool]:
     """What lets a model's files run code, each off and said to be dangerous."""
     trusted = {}
     with st.expander(tr("launch.local.trust"), icon=":material/shield:"):
         st.caption(tr("launch.local.trust_about"))
         for name in ("trust_remote_code", "allow_pickle"):
             trusted[name] = st.toggle(
-                tr(f"launch.local.{name}"),
-                key=f"{slot}.local.{name}",
-                persist_state="session",
+                tr(f"launch.local.{name}"), key=f"{slot}.local.{name}", persist_state="session"
             )
         if any(trusted.values()):
             st.warning(tr("launch.local.trusted"), icon=":material/gpp_maybe:")
@@ -263,7 +261,7 @@ def _load_cached_inspection(
     return client.inspect_model(target, options, _settings, visitor=_visitor)
 
 
-def draw_model_facts(target: str, options: Mapping[str, Any], tr: Translate) -> None:
+def draw_model_facts(target: str, options: Mapping[str, Any]) -> None:
     """What the folder says of the model and whether it fits; a problem is said beside the form."""
     if target == PREFIX:
         return
@@ -273,13 +271,13 @@ def draw_model_facts(target: str, options: Mapping[str, Any], tr: Translate) -> 
     if inspection.about is None:
         return
     with st.container(border=True, gap="small"):
-        st.caption(escape_markdown(_format_model_facts(inspection, tr), 400))
-        _draw_memory_fit(inspection, str(options.get("dtype", "auto")), tr)
+        st.caption(escape_markdown(_format_model_facts(inspection), 400))
+        _draw_memory_fit(inspection, str(options.get("dtype", "auto")))
         for text_key, icon in _list_model_remarks(inspection, options):
             st.caption(f"{icon} {tr(text_key, base=escape_markdown(inspection.adapter_base, 120))}")
 
 
-def _format_model_facts(inspection: ModelInspection, tr: Translate) -> str:
+def _format_model_facts(inspection: ModelInspection) -> str:
     """Architecture, size, precision and context in one line."""
     about = inspection.about
     assert about is not None  # noqa: S101 - the caller looked
@@ -296,7 +294,7 @@ def _format_model_facts(inspection: ModelInspection, tr: Translate) -> str:
     return " · ".join(filter(None, parts))
 
 
-def _draw_memory_fit(inspection: ModelInspection, dtype: str, tr: Translate) -> None:
+def _draw_memory_fit(inspection: ModelInspection, dtype: str) -> None:
     """Needed against free memory, in words and as a bar."""
     if inspection.available is None:
         return
@@ -348,6 +346,6 @@ def find_model_problems(target: str, options: Mapping[str, Any]) -> list[LaunchP
     if not inspection.problem:
         return []
     language = current_language()
-    title = lookup_text(f"launch.local.problem.{inspection.kind}", language)
+    title = look_up(f"launch.local.problem.{inspection.kind}")
     values = {"title": title or t("launch.local.problem", language), "problem": inspection.problem}
     return [LaunchProblem(key="launch.problem.local", values=values)]

@@ -11,21 +11,19 @@ import streamlit as st
 
 from evalcore import catalog
 from evalcore.access import policy
-from evalcore.catalog import ApplicationCard, OptionCard, TargetKindCard, localize_text
+from evalcore.catalog import ApplicationCard, OptionCard, TargetKindCard
 from evalcore.settings import Endpoint, Settings
 from pages.parts.launch import preflight
 from pages.parts.launch.preflight import LaunchProblem
-from pages.shared import display_names
-from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+from pages.shared import display_names, url_state
+from pages.shared.wording import escape_markdown, localize, to_plain_line, tr
 
 # The part of the launch form that names an HTTP service, and what is wrong with the choice.
 
 PREFIX = "app:"
 
 
-def draw_application_choice(
-    kind: TargetKindCard, settings: Settings, tr: Translate, slot: str = "launch"
-) -> str:
+def draw_application_choice(kind: TargetKindCard, settings: Settings, slot: str = "launch") -> str:
     """Draw the choice of a described service; returns its target key."""
     name = f"{slot}.target.app"
     applications, is_restricted = (
@@ -51,7 +49,7 @@ def draw_application_choice(
     )
     key = _normalize_application_key(str(typed or ""))
     if key in applications or (key != PREFIX and not is_restricted):
-        _draw_application_facts(catalog.load_application(key, settings), tr)
+        _draw_application_facts(catalog.load_application(key, settings))
     return key if key in applications or not is_restricted else PREFIX
 
 
@@ -71,10 +69,9 @@ def find_application_problems(
     for benchmark, chosen in metrics.items():
         unanswerable = [metric for metric in chosen if not card.can_answer(benchmark, metric)]
         if unanswerable:
-            title = localize_text(cards[benchmark].title, current_language()) or benchmark
+            title = localize(cards[benchmark].title) or benchmark
             names = [
-                localize_text(cards[benchmark].find_metric(key).title, current_language()) or key
-                for key in unanswerable
+                localize(cards[benchmark].find_metric(key).title) or key for key in unanswerable
             ]
             values = {"title": card.title, "benchmark": title, "metrics": ", ".join(names)}
             problems.append(LaunchProblem(key="launch.problem.unanswered", values=values))
@@ -86,13 +83,13 @@ def _normalize_application_key(typed: str) -> str:
     return typed if typed.startswith(PREFIX) else f"{PREFIX}{typed}"
 
 
-def _draw_application_facts(card: ApplicationCard, tr: Translate) -> None:
+def _draw_application_facts(card: ApplicationCard) -> None:
     """What the service answers; what is wrong with its description is said beside the form."""
     if card.problem:
         return
-    cards, language = catalog.benchmark_cards(), current_language()
+    cards = catalog.benchmark_cards()
     served = [
-        localize_text(benchmark_card.title, language) or key
+        localize(benchmark_card.title) or key
         for key, benchmark_card in cards.items()
         if any(card.can_answer(key, metric.key) for metric in benchmark_card.metrics)
     ]
@@ -104,15 +101,13 @@ def _draw_application_facts(card: ApplicationCard, tr: Translate) -> None:
 # A widget for each option a card declares, and the values that differ from the defaults.
 
 
-def draw_option_widgets(
-    options: Iterable[OptionCard], prefix: str, tr: Translate
-) -> dict[str, Any]:
+def draw_option_widgets(options: Iterable[OptionCard], prefix: str) -> dict[str, Any]:
     """Draw the options in two columns; returns name to value, without those left at the default."""
     values: dict[str, Any] = {}
     columns = st.columns(2)
     for number, option in enumerate(options):
         with columns[number % 2]:
-            value = _draw_option_widget(option, f"{prefix}.{option.name}", tr)
+            value = _draw_option_widget(option, f"{prefix}.{option.name}")
         if value not in (None, "", [], option.default) and value != _list_default_parts(
             option.default
         ):
@@ -125,9 +120,9 @@ def _list_default_parts(default: Any) -> list[str] | None:
     return [str(part) for part in default] if isinstance(default, list) else None
 
 
-def _draw_option_widget(option: OptionCard, key: str, tr: Translate) -> Any:
+def _draw_option_widget(option: OptionCard, key: str) -> Any:
     """The widget that fits the type; an empty one means "leave it to the default"."""
-    about = localize_text(option.about, current_language()) or None
+    about = localize(option.about) or None
     shared: dict[str, Any] = {"help": about, "key": key, "persist_state": "session"}
     unset = tr("common.default")
     if option.choices:
@@ -165,39 +160,41 @@ class ChosenTarget(NamedTuple):
 
 
 def draw_target_choice(
-    settings: Settings, tr: Translate, slot: str = "launch", initial: ChosenTarget | None = None
+    settings: Settings, slot: str = "launch", initial: ChosenTarget | None = None
 ) -> ChosenTarget:
     """Draw the section; the baseline is chosen at first, because it runs at once anywhere.
 
     `slot` begins the names of the widgets, so that a form may hold two targets; the second begins
     `initial` the first, of which it is a variant more often than not.
     """
-    kinds, language = catalog.target_kinds(), current_language()
+    kinds = catalog.target_kinds()
     offered_kinds = _list_offered_kinds(list(kinds), settings)
     default_kind = initial.key.partition(":")[0] if initial else "baseline"
     kind = st.segmented_control(
         tr("launch.kind"),
         offered_kinds,
         default=default_kind if default_kind in offered_kinds else offered_kinds[0],
-        format_func=lambda name: localize_text(kinds[name].title, language) or name,
+        format_func=url_state.hold_titles(
+            list(kinds), lambda name: localize(kinds[name].title) or name
+        ),
         required=True,
         key=f"{slot}.kind",
         persist_state="session",
     )
     card = kinds[str(kind)]
-    st.caption(localize_text(card.about, language))
+    st.caption(localize(card.about))
     if card.prefix == "app":
-        key = draw_application_choice(card, settings, tr, slot)
-        return ChosenTarget(key, _draw_more_options(card, tr, slot))
+        key = draw_application_choice(card, settings, slot)
+        return ChosenTarget(key, _draw_more_options(card, slot))
     if card.prefix == "openai":
-        return _draw_endpoint_choice(card, settings, tr, slot)
+        return _draw_endpoint_choice(card, settings, slot)
     if card.prefix == "hf":
         first = initial.key if initial and initial.key.startswith(preflight.PREFIX) else ""
-        key, option_values = preflight.draw_local_model(card, tr, slot, first)
-        option_values |= _draw_more_options(card, tr, slot)
-        preflight.draw_model_facts(key, option_values, tr)
+        key, option_values = preflight.draw_local_model(card, slot, first)
+        option_values |= _draw_more_options(card, slot)
+        preflight.draw_model_facts(key, option_values)
         return ChosenTarget(key, option_values)
-    return _select_named_target(card, tr, slot)
+    return _select_named_target(card, slot)
 
 
 def _list_offered_kinds(kinds: list[str], settings: Settings) -> list[str]:
@@ -219,7 +216,7 @@ def _list_servers(endpoints: Mapping[str, Endpoint], settings: Settings) -> list
     return allowed + [CUSTOM] * bool(hosts)
 
 
-def _select_named_target(card: TargetKindCard, tr: Translate, slot: str) -> ChosenTarget:
+def _select_named_target(card: TargetKindCard, slot: str) -> ChosenTarget:
     """Any kind whose targets have plain names: pick an example or type another one."""
     key = st.selectbox(
         tr("launch.target"),
@@ -233,7 +230,7 @@ def _select_named_target(card: TargetKindCard, tr: Translate, slot: str) -> Chos
     chosen = str(key or f"{card.prefix}:")
     if not chosen.startswith(f"{card.prefix}:"):
         chosen = f"{card.prefix}:{chosen}"
-    return ChosenTarget(chosen, _draw_more_options(card, tr, slot))
+    return ChosenTarget(chosen, _draw_more_options(card, slot))
 
 
 def _format_target_option(key: str) -> str:
@@ -242,9 +239,7 @@ def _format_target_option(key: str) -> str:
     return to_plain_line(key if name == key else f"{name} · {key}", 120)
 
 
-def _draw_endpoint_choice(
-    card: TargetKindCard, settings: Settings, tr: Translate, slot: str
-) -> ChosenTarget:
+def _draw_endpoint_choice(card: TargetKindCard, settings: Settings, slot: str) -> ChosenTarget:
     """A server that speaks chat completions: a preset or an address of one's own."""
     endpoints = catalog.load_endpoints(settings)
     left, right = st.columns(2)
@@ -253,10 +248,13 @@ def _draw_endpoint_choice(
             st.selectbox(
                 tr("launch.server"),
                 _list_servers(endpoints, settings),
-                format_func=lambda name: (
-                    endpoints[name].title or name
-                    if name in endpoints
-                    else tr("launch.custom_server")
+                format_func=url_state.hold_titles(
+                    [*endpoints, CUSTOM],
+                    lambda name: (
+                        endpoints[name].title or name
+                        if name in endpoints
+                        else tr("launch.custom_server")
+                    ),
                 ),
                 key=f"{slot}.server",
                 persist_state="session",
@@ -273,9 +271,7 @@ def _draw_endpoint_choice(
     is_restricted = policy.is_restricted(settings)
     address = ""
     if not is_restricted or server not in endpoints:
-        address = _draw_address_field(
-            server, endpoints, settings if is_restricted else None, tr, slot
-        )
+        address = _draw_address_field(server, endpoints, settings if is_restricted else None, slot)
     if address or server not in endpoints:
         option_values["base_url"] = address  # empty is then said to be missing
     if server not in endpoints:
@@ -289,16 +285,12 @@ def _draw_endpoint_choice(
         option_values |= {"api_key_env": variable} if variable else {}
     return ChosenTarget(
         _build_endpoint_key(server, model, endpoints),
-        option_values | _draw_more_options(card, tr, slot),
+        option_values | _draw_more_options(card, slot),
     )
 
 
 def _draw_address_field(
-    server: str,
-    endpoints: Mapping[str, Endpoint],
-    restricting: Settings | None,
-    tr: Translate,
-    slot: str,
+    server: str, endpoints: Mapping[str, Endpoint], restricting: Settings | None, slot: str
 ) -> str:
     """The address of a server; `restricting` are the settings that list the allowed ones, if any
     do."""
@@ -324,14 +316,14 @@ def _build_endpoint_key(server: str, model: str, endpoints: Collection[str]) -> 
     return f"openai:{server}/{model}" if server else f"openai:{model}"
 
 
-def _draw_more_options(card: TargetKindCard, tr: Translate, slot: str) -> dict[str, Any]:
+def _draw_more_options(card: TargetKindCard, slot: str) -> dict[str, Any]:
     """The other options of the kind, folded away."""
     own_fields = (*_OWN_FIELDS, *(preflight.OWN_FIELDS if card.prefix == "hf" else ()))
     others = [option for option in card.options if option.name not in own_fields]
     if not others:
         return {}
     with st.expander(tr("launch.sampling"), icon=":material/tune:"):
-        return draw_option_widgets(others, f"{slot}.option.{card.prefix}", tr)
+        return draw_option_widgets(others, f"{slot}.option.{card.prefix}")
 
 
 # The part of the launch form that names a second target, to be run on the same cases.
@@ -339,17 +331,12 @@ def _draw_more_options(card: TargetKindCard, tr: Translate, slot: str) -> dict[s
 SLOT = "launch.second"
 
 
-def draw_second_target(
-    first: ChosenTarget, settings: Settings, tr: Translate
-) -> ChosenTarget | None:
+def draw_second_target(first: ChosenTarget, settings: Settings) -> ChosenTarget | None:
     """Draw the switch and, where it is on, the second target; None where it is off."""
     is_enabled = st.toggle(
-        tr("launch.second"),
-        key=SLOT,
-        help=tr("launch.second_help"),
-        persist_state="session",
+        tr("launch.second"), key=SLOT, help=tr("launch.second_help"), persist_state="session"
     )
     if not is_enabled:
         return None
     with st.container(border=True):
-        return draw_target_choice(settings, tr, SLOT, first)
+        return draw_target_choice(settings, SLOT, first)

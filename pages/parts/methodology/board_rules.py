@@ -5,7 +5,6 @@ and judges.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -21,30 +20,31 @@ from evalcore.views.methodology import PanelReport
 from evalcore.views.targets import OUTCOMES
 from pages.shared import display_names, evidence, tables, url_state, wording
 from pages.shared.board_view import benchmark_title, metric_title
-from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
 
 # Methodology, second part: outcomes, evidence, floors, prompts and versions of a board.
 
 
-def draw_outcome_rules(tr: Translate) -> None:
+def draw_outcome_rules() -> None:
     """What becomes of a case, and what each outcome counts as."""
     st.subheader(tr("methodology.complete"), anchor=False)
     st.markdown(tr("methodology.complete_words"))
     st.markdown(tr("methodology.best_words"))
-    counts = [name if name in MEASURED else "missing" for name in OUTCOMES]
     tables.draw_word_table(
-        {
-            tr("common.outcome"): [tr(f"common.outcome.{name}") for name in OUTCOMES],
-            tr("methodology.outcome_meaning"): [
-                tr(f"methodology.outcome.{name}") for name in OUTCOMES
-            ],
-            tr("methodology.outcome_counts"): [tr(f"methodology.counts.{name}") for name in counts],
-        },
+        [tr("common.outcome"), tr("methodology.outcome_meaning"), tr("methodology.outcome_counts")],
+        [
+            (
+                tr(f"common.outcome.{name}"),
+                tr(f"methodology.outcome.{name}"),
+                tr(f"methodology.counts.{name if name in MEASURED else 'missing'}"),
+            )
+            for name in OUTCOMES
+        ],
         tr("methodology.outcomes_alt"),
     )
 
 
-def draw_evidence_rules(board: Board, tr: Translate) -> None:
+def draw_evidence_rules(board: Board) -> None:
     """The metrics of the board: weight, what their verdicts rest on, what they ask."""
     st.subheader(tr("methodology.evidence"), anchor=False)
     st.markdown(tr("methodology.evidence_words"))
@@ -56,30 +56,28 @@ def draw_evidence_rules(board: Board, tr: Translate) -> None:
             st.caption(tr("methodology.absent"))
             continue
         tables.draw_word_table(
-            {
-                tr("common.metric"): [
-                    metric_title(benchmark, metric.key) for metric in card.metrics
-                ],
-                tr("methodology.weight"): [
+            [
+                tr("common.metric"),
+                tr("methodology.weight"),
+                tr("methodology.evidence_kind"),
+                tr("methodology.evidence_asks"),
+            ],
+            [
+                (
+                    metric_title(benchmark, metric.key),
                     tr("methodology.unscored")
                     if metric.weight is None
-                    else wording.format_weight(metric.weight)
-                    for metric in card.metrics
-                ],
-                tr("methodology.evidence_kind"): [
-                    tr(f"common.evidence.{taken_over or column.evidence(metric.key)}")
-                    for metric in card.metrics
-                ],
-                tr("methodology.evidence_asks"): [
-                    board_titles.metric_about(board, benchmark, metric.key, current_language())
-                    for metric in card.metrics
-                ],
-            },
+                    else wording.format_weight(metric.weight),
+                    tr(f"common.evidence.{taken_over or column.evidence(metric.key)}"),
+                    board_titles.metric_about(board, benchmark, metric.key, current_language()),
+                )
+                for metric in card.metrics
+            ],
             tr("methodology.evidence_alt"),
         )
 
 
-def draw_floor_scores(scores: Mapping[str, float], tr: Translate) -> None:
+def draw_floor_scores(scores: Mapping[str, float]) -> None:
     """The controls' scores on this board and what each means."""
     st.subheader(tr("methodology.floors"), anchor=False)
     st.markdown(tr("methodology.floors_words"))
@@ -88,18 +86,15 @@ def draw_floor_scores(scores: Mapping[str, float], tr: Translate) -> None:
         st.caption(tr("methodology.floors_none"))
         return
     tables.draw_word_table(
-        {
-            tr("methodology.control"): [
-                display_names.resolve_target_name(
-                    f"{CONTROL_KIND}:{name}", f"{CONTROL_KIND}:{name}"
-                )
-                for name in control_scores
-            ],
-            tr("common.score"): [f"{score:.1f}" for score in control_scores.values()],
-            tr("methodology.outcome_meaning"): [
-                tr(f"methodology.floor.{name}") for name in control_scores
-            ],
-        },
+        [tr("methodology.control"), tr("common.score"), tr("methodology.outcome_meaning")],
+        [
+            (
+                display_names.resolve_target_name(*[f"{CONTROL_KIND}:{name}"] * 2),
+                f"{score:.1f}",
+                tr(f"methodology.floor.{name}"),
+            )
+            for name, score in control_scores.items()
+        ],
         tr("methodology.floors_alt"),
     )
 
@@ -110,7 +105,7 @@ _FIRST = 2  # messages that are shown; those of later turns are folded
 _CONTROLS = (*FLOOR_CONTROLS, "reference")
 
 
-def draw_benchmark_prompts(row: Row, settings: Settings, tr: Translate) -> None:
+def draw_benchmark_prompts(row: Row, settings: Settings) -> None:
     """The questions of a run's journal, one per metric."""
     st.subheader(tr("methodology.prompts"), anchor=False)
     st.markdown(tr("methodology.prompts_words"))
@@ -121,10 +116,7 @@ def draw_benchmark_prompts(row: Row, settings: Settings, tr: Translate) -> None:
             continue
         try:
             run_prompts = methodology.list_first_prompts(
-                settings.run_roots,
-                run.run_id,
-                card,
-                show_gated=settings.show_gated,
+                settings.run_roots, run.run_id, card, show_gated=settings.show_gated
             )
         except EvalboardError as error:
             st.warning(tr("methodology.no_numbers", reason=escape_markdown(error, 400)))
@@ -133,14 +125,14 @@ def draw_benchmark_prompts(row: Row, settings: Settings, tr: Translate) -> None:
     if not prompts_by_metric:
         st.caption(tr("methodology.no_prompts"))
         return
-    prompt = prompts_by_metric[_select_prompt_metric(list(prompts_by_metric), tr)]
+    prompt = prompts_by_metric[_select_prompt_metric(list(prompts_by_metric))]
     if prompt.hidden:
         st.info(tr("note.gated"), icon=":material/lock:")
     first, later = prompt.messages[:_FIRST], prompt.messages[_FIRST:]
-    _draw_prompt_messages(first, tr)
+    _draw_prompt_messages(first)
     if later:
         with st.expander(tr("methodology.prompt_later", count=len(later))):
-            _draw_prompt_messages(later, tr)
+            _draw_prompt_messages(later)
     if prompt.mode:
         st.caption(escape_markdown(evidence.mode_title(prompt.mode)).capitalize())
     if prompt.mode == _NATIVE:
@@ -154,26 +146,25 @@ def draw_benchmark_prompts(row: Row, settings: Settings, tr: Translate) -> None:
     )
 
 
-def _draw_prompt_messages(messages: Sequence[Message], tr: Translate) -> None:
+def _draw_prompt_messages(messages: Sequence[Message]) -> None:
     for message in messages:
         st.caption(tr(f"methodology.role.{message.role}"))
         st.code(message.content, language=None, wrap_lines=True)
 
 
-def _select_prompt_metric(codes: list[str], tr: Translate) -> str:
+def _select_prompt_metric(codes: list[str]) -> str:
     """One of the metrics: from a row of them, or from a menu where a row would not do."""
-    title = tr("common.metric")
-    select_options: dict[str, Any] = {
-        "page": "methodology",
-        "name": "prompt",
-        "title": lambda code: metric_title(*code.split("/", 1)),
-    }
+
+    def title(code: str) -> str:
+        return metric_title(*code.split("/", 1))
+
+    label, key = tr("common.metric"), "methodology.prompt"
     if len(codes) > _MAX_SEGMENTS:
-        return url_state.draw_select(title, codes, width=320, **select_options)
-    return url_state.draw_segments(title, codes, **select_options)
+        return url_state.draw_select(label, codes, key, title, width=320)
+    return url_state.draw_segments(label, codes, key, title)
 
 
-def draw_column_versions(row: Row, settings: Settings, tr: Translate) -> None:
+def draw_column_versions(row: Row, settings: Settings) -> None:
     """What the column key of each benchmark is made from."""
     st.subheader(tr("methodology.versions"), anchor=False)
     st.markdown(tr("methodology.versions_words"))
@@ -195,10 +186,11 @@ def draw_column_versions(row: Row, settings: Settings, tr: Translate) -> None:
             "column": score.column,
         }
         tables.draw_word_table(
-            {
-                benchmark_title(benchmark): [tr(f"methodology.version.{name}") for name in facts],
-                " ": [to_plain_line(value, 200) for value in facts.values()],
-            },
+            [benchmark_title(benchmark), " "],
+            [
+                (tr(f"methodology.version.{name}"), to_plain_line(value, 200))
+                for name, value in facts.items()
+            ],
             tr("methodology.versions"),
         )
 
@@ -206,7 +198,7 @@ def draw_column_versions(row: Row, settings: Settings, tr: Translate) -> None:
 # Methodology, third part: how a benchmark decides, in words, where its rules take some telling.
 
 
-def draw_benchmark_rules(benchmarks: Iterable[str], tr: Translate) -> None:
+def draw_benchmark_rules(benchmarks: Iterable[str]) -> None:
     """The rules of those of the benchmarks that have some to tell."""
     for benchmark in benchmarks:
         card = benchmark_cards().get(benchmark)
@@ -227,7 +219,7 @@ def draw_benchmark_rules(benchmarks: Iterable[str], tr: Translate) -> None:
 # Methodology, the panel: how judges decide, and how far these ones can be trusted.
 
 
-def draw_judge_panel(board: Board, rows: Sequence[Row], settings: Settings, tr: Translate) -> None:
+def draw_judge_panel(board: Board, rows: Sequence[Row], settings: Settings) -> None:
     """The rules of a panel, then the figures of the judges who voted on this board."""
     if not any(column.card.judged for column in board.columns.values()):
         return
@@ -247,57 +239,47 @@ def draw_judge_panel(board: Board, rows: Sequence[Row], settings: Settings, tr: 
             "methodology.panel_here",
             answers=report.answers,
             requests=report.requests,
-            cost=escape_markdown(wording.format_money(report.cost, tr)),
+            cost=escape_markdown(wording.format_money(report.cost)),
             split=_format_vote_share(report.splits.rate),
             splits=report.splits.n,
         )
     )
-    _draw_judge_profiles(report, tr)
-    _draw_judge_pairs(report, tr)
-    _draw_judge_calibration(report, tr)
+    _draw_judge_profiles(report)
+    _draw_judge_pairs(report)
+    _draw_judge_calibration(report)
 
 
-def _draw_judge_profiles(report: PanelReport, tr: Translate) -> None:
-    _draw_panel_table(
-        {
-            tr("methodology.judge"): [profile.judge for profile in report.profiles],
-            tr("methodology.judge_votes"): [
-                f"{profile.cast} / {profile.n}" for profile in report.profiles
-            ],
-            tr("methodology.judge_yes"): [
-                _format_vote_share(profile.yes_rate) for profile in report.profiles
-            ],
-            tr("methodology.judge_milder"): [
-                _format_signed_share(profile.difference) for profile in report.profiles
-            ],
-            tr("methodology.judge_abstained"): [
-                _format_vote_share(profile.abstained) for profile in report.profiles
-            ],
-            tr("methodology.judge_failed"): [
-                _format_vote_share(profile.failed) for profile in report.profiles
-            ],
-        },
-        tr("methodology.profiles_alt"),
-    )
+def _draw_judge_profiles(report: PanelReport) -> None:
+    names = ("judge", "judge_votes", "judge_yes", "judge_milder", "judge_abstained", "judge_failed")
+    rows = [
+        (
+            profile.judge,
+            f"{profile.cast} / {profile.n}",
+            _format_vote_share(profile.yes_rate),
+            _format_vote_share(profile.difference, "+"),
+            _format_vote_share(profile.abstained),
+            _format_vote_share(profile.failed),
+        )
+        for profile in report.profiles
+    ]
+    _draw_panel_table(names, rows, "methodology.profiles_alt")
 
 
-def _draw_judge_pairs(report: PanelReport, tr: Translate) -> None:
+def _draw_judge_pairs(report: PanelReport) -> None:
     if not report.pairs:
         return
     st.markdown(tr("methodology.pairs_words"))
-    _draw_panel_table(
-        {
-            tr("methodology.judge_pair"): [
-                f"{pair.first} – {pair.second}" for pair in report.pairs
-            ],
-            tr("methodology.judge_both"): [str(pair.n) for pair in report.pairs],
-            tr("methodology.judge_agreed"): [
-                _format_vote_share(pair.agreed) for pair in report.pairs
-            ],
-            "κ": [_format_kappa(pair.kappa) for pair in report.pairs],
-        },
-        tr("methodology.pairs_alt"),
-    )
+    rows = [
+        (
+            f"{pair.first} – {pair.second}",
+            str(pair.n),
+            _format_vote_share(pair.agreed),
+            _format_kappa(pair.kappa),
+        )
+        for pair in report.pairs
+    ]
+    names = ("judge_pair", "judge_both", "judge_agreed", "κ")
+    _draw_panel_table(names, rows, "methodology.pairs_alt")
     if (worked := methodology.find_best_kappa(report.pairs)) is not None:
         st.caption(
             tr(
@@ -313,42 +295,33 @@ def _draw_judge_pairs(report: PanelReport, tr: Translate) -> None:
         st.latex(rf"\kappa = \frac{{{a} - {c}}}{{1 - {c}}} = {worked.kappa:.2f}")
 
 
-def _draw_judge_calibration(report: PanelReport, tr: Translate) -> None:
+def _draw_judge_calibration(report: PanelReport) -> None:
     st.markdown(tr("methodology.calibration_words"))
     if not report.calibration:
         st.caption(tr("methodology.calibration_none"))
         return
-    _draw_panel_table(
-        {
-            tr("methodology.judge"): [calibration.judge for calibration in report.calibration],
-            tr("methodology.judge_both"): [
-                str(calibration.n) for calibration in report.calibration
-            ],
-            tr("methodology.judge_agreed"): [
-                _format_vote_share(calibration.agreed) for calibration in report.calibration
-            ],
-            "κ": [_format_kappa(calibration.kappa) for calibration in report.calibration],
-            tr("methodology.false_pass"): [
-                str(calibration.false_pass) for calibration in report.calibration
-            ],
-            tr("methodology.false_fail"): [
-                str(calibration.false_fail) for calibration in report.calibration
-            ],
-        },
-        tr("methodology.calibration_alt"),
-    )
+    rows = [
+        (
+            calibration.judge,
+            str(calibration.n),
+            _format_vote_share(calibration.agreed),
+            _format_kappa(calibration.kappa),
+            str(calibration.false_pass),
+            str(calibration.false_fail),
+        )
+        for calibration in report.calibration
+    ]
+    names = ("judge", "judge_both", "judge_agreed", "κ", "false_pass", "false_fail")
+    _draw_panel_table(names, rows, "methodology.calibration_alt")
 
 
-def _draw_panel_table(columns: dict[str, list[str]], alt: str) -> None:
-    st.dataframe(pd.DataFrame(columns), hide_index=True, alt=alt)
+def _draw_panel_table(names: Sequence[str], rows: Sequence[tuple[str, ...]], alt: str) -> None:
+    titles = [name if name == "κ" else tr(f"methodology.{name}") for name in names]
+    st.dataframe(pd.DataFrame(rows, columns=titles), hide_index=True, alt=tr(alt))
 
 
-def _format_vote_share(rate: float | None) -> str:
-    return DASH if rate is None else f"{100 * rate:.0f} %"
-
-
-def _format_signed_share(difference: float | None) -> str:
-    return DASH if difference is None else f"{100 * difference:+.0f} %"
+def _format_vote_share(rate: float | None, sign: str = "") -> str:
+    return DASH if rate is None else f"{100 * rate:{sign}.0f} %"
 
 
 def _format_kappa(value: float | None) -> str:

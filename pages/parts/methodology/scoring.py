@@ -17,14 +17,14 @@ from evalcore.views.methodology import LeaderComparison, Rate
 from evalcore.views.ranking import tie_groups
 from pages.shared import tables, wording
 from pages.shared.board_view import benchmark_title, format_bold, metric_title
-from pages.shared.wording import Translate, current_language, escape_markdown
+from pages.shared.wording import current_language, escape_markdown, tr
 
 # Methodology, first part: the score of one target worked in full.
 
 _MAX_TERMS = 6  # metrics whose products fit into a line
 
 
-def draw_worked_score(row: Row, name: str, board: Board, settings: Settings, tr: Translate) -> None:
+def draw_worked_score(row: Row, name: str, board: Board, settings: Settings) -> None:
     """The formula in words and signs, then with the numbers of a row, called `name`, for each
     benchmark."""
     st.subheader(tr("methodology.score"), anchor=False)
@@ -45,10 +45,7 @@ def draw_worked_score(row: Row, name: str, board: Board, settings: Settings, tr:
                 weight_texts = ", ".join(f"{level}: {weight:g}" for level, weight in levels)
                 st.caption(tr("methodology.difficulty_weights", weights=weight_texts))
             _draw_worked_terms(
-                methodology.build_score_terms(spec_and_score[1]),
-                benchmark,
-                spec_and_score[1].score,
-                tr,
+                methodology.build_score_terms(spec_and_score[1]), benchmark, spec_and_score[1].score
             )
     st.markdown(tr("methodology.suite_words"))
     if board.members:
@@ -61,16 +58,14 @@ def draw_worked_score(row: Row, name: str, board: Board, settings: Settings, tr:
         st.latex(rf"\frac{{{total}}}{{{len(mean[0])}}} = {mean[1]:.1f}")
 
 
-def _draw_worked_terms(
-    terms: pd.DataFrame, benchmark: str, shown: float | None, tr: Translate
-) -> None:
-    _draw_terms_table(terms, benchmark, tr)
+def _draw_worked_terms(terms: pd.DataFrame, benchmark: str, shown: float | None) -> None:
+    _draw_terms_table(terms, benchmark)
     if shown is None:
         st.caption(tr("methodology.unmeasured"))
         return
     total = methodology.sum_score_terms(terms)
     st.latex(
-        rf"\vphantom{{\Bigg|}} 100 \cdot {_format_score_fraction(terms, tr)}"
+        rf"\vphantom{{\Bigg|}} 100 \cdot {_format_score_fraction(terms)}"
         rf" = 100 \cdot \frac{{{total.points:.4g}}}{{{total.maximum:.4g}}} = {total.score:.1f}"
     )
     if (words := find_benchmark_text(benchmark, "spread", current_language())) is not None:
@@ -84,7 +79,7 @@ def _draw_worked_terms(
     )
 
 
-def _format_score_fraction(terms: pd.DataFrame, tr: Translate) -> str:
+def _format_score_fraction(terms: pd.DataFrame) -> str:
     """The sums metric by metric, or of whole columns where there are too many for a line."""
     scored = terms.dropna(subset=["weight"])
     if len(scored) > _MAX_TERMS:
@@ -104,7 +99,7 @@ def _format_weighted_sum(terms: pd.DataFrame, column: str) -> str:
     )
 
 
-def _draw_terms_table(terms: pd.DataFrame, benchmark: str, tr: Translate) -> None:
+def _draw_terms_table(terms: pd.DataFrame, benchmark: str) -> None:
     column_config = st.column_config
     weighted = terms["weighted_maximum"].astype(float)
     words = [tr(f"methodology.{name}") for name in ("points", "maximum")]
@@ -154,7 +149,7 @@ def _draw_terms_table(terms: pd.DataFrame, benchmark: str, tr: Translate) -> Non
 # Methodology: how sure a score is, and who is ranked, with what both come to on this board.
 
 
-def draw_interval_rules(row: Row, name: str, settings: Settings, tr: Translate) -> None:
+def draw_interval_rules(row: Row, name: str, settings: Settings) -> None:
     """The interval of a score, worked as that of the plain rate of one target."""
     st.subheader(tr("methodology.sure"), anchor=False)
     st.markdown(tr("methodology.interval_words"))
@@ -191,7 +186,7 @@ def _format_wilson(rate: Rate) -> str:
 
 
 def draw_rank_rules(
-    frame: pd.DataFrame, pair: LeaderComparison | None, titles: Mapping[str, str], tr: Translate
+    frame: pd.DataFrame, pair: LeaderComparison | None, titles: Mapping[str, str]
 ) -> None:
     """Rank intervals and ties, with the leader held against its rival; `titles` are the names by
     identity."""
@@ -199,7 +194,7 @@ def draw_rank_rules(
     st.markdown(tr("methodology.rank_words"))
     st.markdown(tr("methodology.tie_words"))
     if pair is not None:
-        _draw_leader_pair(pair, titles, tr)
+        _draw_leader_pair(pair, titles)
     ranked, groups = frame[frame["status"] == "ranked"], tie_groups(frame)
     widths = (ranked["high"].astype(float) - ranked["low"].astype(float)).dropna()
     if len(widths):
@@ -213,7 +208,7 @@ def draw_rank_rules(
         )
 
 
-def _draw_leader_pair(pair: LeaderComparison, titles: Mapping[str, str], tr: Translate) -> None:
+def _draw_leader_pair(pair: LeaderComparison, titles: Mapping[str, str]) -> None:
     result = pair.result
     if result.difference is None or result.interval is None:
         return
@@ -239,21 +234,25 @@ def _draw_leader_pair(pair: LeaderComparison, titles: Mapping[str, str], tr: Tra
     st.markdown(f"{finding} {conclusion}")
 
 
-def draw_standing_rules(frame: pd.DataFrame, tr: Translate) -> None:
+def draw_standing_rules(frame: pd.DataFrame) -> None:
     """What each standing means, and how many targets of this board have it."""
     st.subheader(tr("methodology.standing"), anchor=False)
     st.markdown(tr("methodology.standing_words"))
     counts = methodology.standing_counts(frame)
     titles = {"ranked": tr("methodology.standing.ranked")}
     tables.draw_word_table(
-        {
-            tr("methodology.standing.status"): [
-                titles.get(status) or tr(f"ranking.status.{status}") for status in counts
-            ],
-            tr("methodology.outcome_meaning"): [
-                tr(f"methodology.standing.about.{status}") for status in counts
-            ],
-            tr("methodology.standing.here"): [str(count) for count in counts.values()],
-        },
+        [
+            tr("methodology.standing.status"),
+            tr("methodology.outcome_meaning"),
+            tr("methodology.standing.here"),
+        ],
+        [
+            (
+                titles.get(status) or tr(f"ranking.status.{status}"),
+                tr(f"methodology.standing.about.{status}"),
+                str(count),
+            )
+            for status, count in counts.items()
+        ],
         tr("methodology.standing_alt"),
     )

@@ -11,18 +11,27 @@ import streamlit as st
 from evalcore.catalog import FLOOR_CONTROLS
 from evalcore.charts import plots
 from evalcore.charts.comparisons import build_stacked_bars
-from evalcore.plain_text import DASH
 from evalcore.settings import Settings
 from evalcore.target_cards import colour_of
 from evalcore.views import board_titles, metric_board, stored_boards
 from evalcore.views.boards import Board
 from evalcore.views.metric_board import OTHER, MetricView, level_columns
 from evalcore.views.ranking import filter_ranking
-from pages.shared import board_view as shared
-from pages.shared import display_names, exports, page_links, ranking_rows, url_state, wording
-from pages.shared.board_view import benchmark_title, cost_format, format_number_range, metric_title
+from pages.shared import (
+    board_view,
+    display_names,
+    exports,
+    page_links,
+    ranking_rows,
+    tables,
+    url_state,
+    widgets,
+    wording,
+)
+from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.evidence import cause_title
-from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+from pages.shared.tables import link_column, number_column, text_column
+from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
 
 # What the Metrics page reads: made once per state of the store, shared by all visitors, and never
 # changed by any of them.
@@ -74,7 +83,7 @@ def _build_metric_key(settings: Settings, part: BoardMetric) -> str:
 
 @st.cache_resource(max_entries=_MAX_CACHED_METRICS, show_spinner=False)
 def _load_cached_metric(key: str, _settings: Settings, _part: BoardMetric) -> MetricOverview:
-    view = shared.metric_view(_settings, *_part)
+    view = stored_boards.load_cached_metric(_settings, *_part)
     standing = display_names.join_target_names(view.standing)
     lines = metric_board.find_control_lines(stored_boards.load_run_headers(_settings), *_part)
     return MetricOverview(view, standing, ranking_rows.group_tied_names(standing), lines)
@@ -92,7 +101,7 @@ def _search_cached_metric(
 # What a metric measures, its weight, how many cases it has and what its verdicts rest on.
 
 
-def draw_metric_card(part: BoardMetric, view: MetricView, tr: Translate) -> None:
+def draw_metric_card(part: BoardMetric, view: MetricView) -> None:
     """Title, description and badges."""
     column = part.board.columns[part.benchmark]
     card, evidence = column.card.find_metric(part.metric), column.evidence(part.metric)
@@ -106,11 +115,9 @@ def draw_metric_card(part: BoardMetric, view: MetricView, tr: Translate) -> None
             st.markdown(escape_markdown(about, 1000))
         with st.container(horizontal=True, gap="small"):
             weight = view.weight if view.cases else card.weight
-            st.badge(_format_metric_weight(weight, tr), color="gray", icon=":material/balance:")
+            st.badge(_format_metric_weight(weight), color="gray", icon=":material/balance:")
             st.badge(
-                tr("ranking.cases", count=view.cases),
-                color="gray",
-                icon=":material/checklist:",
+                tr("ranking.cases", count=view.cases), color="gray", icon=":material/checklist:"
             )
             # In a mode that decides otherwise, runs of an older version name the metric's own kind.
             counted = view.evidence if evidence == card.evidence else {}
@@ -125,7 +132,7 @@ def draw_metric_card(part: BoardMetric, view: MetricView, tr: Translate) -> None
                 )
 
 
-def _format_metric_weight(weight: float | None, tr: Translate) -> str:
+def _format_metric_weight(weight: float | None) -> str:
     if weight is None:
         return tr("metrics.unscored")
     return tr("metrics.weight", weight=wording.format_weight(weight))
@@ -134,103 +141,64 @@ def _format_metric_weight(weight: float | None, tr: Translate) -> str:
 # The tables of the Metrics page: the ranked targets, and those without a rank with the reason.
 
 _NAME_LENGTH = 60
-_PAGE = "metrics"
 _TALLEST = 20  # rows before the table scrolls
 
 
-def draw_metric_tables(
-    metric_rows: MetricRows, text: str, part: BoardMetric, tr: Translate
-) -> None:
+def draw_metric_tables(metric_rows: MetricRows, text: str, part: BoardMetric) -> None:
     """The ranked with the way to targets and cases, the others below, and all of it as CSV; `text`
     is what found them."""
     query_key = (part.board.key, part.benchmark, part.metric, text)
-    page_slices = [
-        url_state.cut_table_page(rows, _PAGE, name, *query_key)
+    cuts = [
+        url_state.cut_table_page(rows, f"metrics.{name}", *query_key)
         for rows, name in ((metric_rows.ranked, "p"), (metric_rows.others, "pu"))
     ]
-    ranked, others = (page_slice.rows.reset_index(drop=True) for page_slice in page_slices)
+    ranked, others = (cut.rows.reset_index(drop=True) for cut in cuts)
     if len(ranked):
-        rank_columns = {
-            "range": _format_column_ranges(ranked, "rank_low", "rank_high", "{:.0f}"),
-            "group": ranked["group"],
-        }
-        table = (
-            {"rank": ranked["rank"]}
-            | _build_metric_columns(ranked)
-            | rank_columns
-            | _build_trailing_columns(ranked)
-        )
-        _draw_metric_table(ranked, table, part, "ranked", tr)
-        url_state.draw_table_pager(page_slices[0], _PAGE, "p", tr)
-        _draw_table_footer(metric_rows.rows, part, tr)
+        ranges = tables.format_ranges(ranked, "rank_low", "rank_high", "{:.0f}")
+        own = {"range": ranges, "group": ranked["group"]}
+        _draw_metric_table(ranked, {"rank": ranked["rank"]}, own, part, "ranked")
+        url_state.draw_table_pager(cuts[0])
+        _draw_table_footer(metric_rows.rows, part)
     if len(others):
-        st.subheader(tr("ranking.unranked"), anchor=False)
-        reasons = [tr(f"ranking.status.{status}") for status in others["status"]]
-        table = (
-            _build_metric_columns(others) | {"status": reasons} | _build_trailing_columns(others)
-        )
-        _draw_metric_table(others, table, part, "unranked", tr)
-        url_state.draw_table_pager(page_slices[1], _PAGE, "pu", tr)
-        published = "ranking.unranked_published"
-        st.caption(tr(published if part.board.published else "ranking.unranked_about"))
+        with board_view.draw_unranked_frame(cuts[1], part.board):
+            reasons = [tr(f"ranking.status.{status}") for status in others["status"]]
+            _draw_metric_table(others, {}, {"status": reasons}, part, "unranked")
 
 
-def _draw_table_footer(frame: pd.DataFrame, part: BoardMetric, tr: Translate) -> None:
+def _draw_table_footer(frame: pd.DataFrame, part: BoardMetric) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(tr("metrics.open_hint"))
         st.space("stretch")
-        st.download_button(
-            tr("ranking.download"),
-            lambda: exports.to_csv_bytes(frame),  # made on a click
-            file_name=f"evalboard-{part.benchmark}-{part.metric}.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-            type="tertiary",
+        file_name = f"evalboard-{part.benchmark}-{part.metric}.csv"
+        label = tr("ranking.download")
+        widgets.draw_download(
+            label, lambda: exports.to_csv_bytes(frame), file_name, type="tertiary"
         )
 
 
-def _build_metric_columns(frame: pd.DataFrame) -> dict[str, Any]:
-    return {
+def _draw_metric_table(
+    frame: pd.DataFrame, first: dict[str, Any], own: dict[str, Any], part: BoardMetric, name: str
+) -> None:
+    """One table, the columns `first` before all others and `own` between those of every table; a
+    click leads to the target, or to its cases of this metric."""
+    key = f"metrics.{name}"
+    columns = {
+        **first,
         "target": [to_plain_line(name, _NAME_LENGTH) for name in frame["name"]],
         "score": frame["score"].astype(float),
-        "interval": _format_column_ranges(frame, "low", "high", "{:.1f}"),
+        "interval": tables.format_ranges(frame, "low", "high", "{:.1f}"),
         "passed": _format_passed_cases(frame),
-    }
-
-
-def _build_trailing_columns(frame: pd.DataFrame) -> dict[str, Any]:
-    return {
+        **own,
         **{level: frame[level].astype(float) for level in level_columns(frame)},
         "cost": frame["cost"].astype(float),
         "latency": frame["latency"].astype(float),
         "date": frame["date"].dt.date,
     }
-
-
-def _draw_metric_table(
-    frame: pd.DataFrame, columns: dict[str, Any], part: BoardMetric, name: str, tr: Translate
-) -> None:
-    """One table; a click on a name or on the cases is gone after one run of the page."""
-    key = f"metrics.{name}"
-    st.dataframe(
-        pd.DataFrame(columns),
-        hide_index=True,
-        column_config=_build_metric_config(frame, key, tr),
-        placeholder=DASH,
-        height=38 + 35 * min(len(frame), _TALLEST),
-        key=f"{key}.table",
-        alt=tr(f"metrics.{name}_alt"),
-    )
-    _follow_table_click(frame, part, key)
-
-
-def _follow_table_click(frame: pd.DataFrame, part: BoardMetric, key: str) -> None:
-    """Go where a click asks: to the target, or to its cases of this metric."""
+    config, alt = _build_metric_config(frame, key), tr(f"metrics.{name}_alt")
+    tables.draw_grid(columns, config, alt, tallest=_TALLEST, key=f"{key}.table")
     for name in ("target", "cases"):
-        click = st.session_state.get(f"{key}.{name}")
-        if click is not None and click["row"] < len(frame):
-            identity = frame["identity"].iloc[click["row"]]
+        if (clicked := tables.read_clicked_row(f"{key}.{name}", len(frame))) is not None:
+            identity = frame["identity"].iloc[clicked]
             link = page_links.build_metric_query(identity, part.board, part.benchmark, part.metric)
             query = link if name == "cases" else {"key": identity}
             st.switch_page(page_links.TARGET, query_params=query)
@@ -244,63 +212,31 @@ def _format_passed_cases(frame: pd.DataFrame) -> list[str | None]:
     ]
 
 
-def _format_column_ranges(frame: pd.DataFrame, low: str, high: str, form: str) -> list[str | None]:
-    return [
-        format_number_range(a, b, form) or None
-        for a, b in zip(frame[low], frame[high], strict=True)
-    ]
-
-
-def _build_metric_config(frame: pd.DataFrame, key: str, tr: Translate) -> dict[str, Any]:
-    column_config = st.column_config
+def _build_metric_config(frame: pd.DataFrame, key: str) -> dict[str, Any]:
     narrow: dict[str, Any] = {"width": 76, "alignment": "center"}
-    config = {
-        "rank": column_config.NumberColumn(
-            tr("ranking.rank"), help=tr("ranking.rank_help"), width=52, alignment="center"
+    level_help = {"help": tr("metrics.level_help"), "width": "small"}
+    return {
+        "rank": number_column(
+            "ranking.rank", width=52, alignment="center", help=tr("ranking.rank_help")
         ),
-        "target": _build_link_column(
-            tr("common.target"), tr("ranking.open_hint"), f"{key}.target", 220
+        "target": link_column("common.target", f"{key}.target", "ranking.open_hint", width=220),
+        "score": tables.share_column("common.score", "%.1f", width=140),
+        "interval": text_column("ranking.interval", 105),
+        "passed": link_column("ranking.passed", f"{key}.cases", "metrics.cases_help", width=86),
+        "range": text_column("ranking.rank_range", help=tr("ranking.rank_range_help"), **narrow),
+        "group": number_column("ranking.group", help=tr("ranking.group_help"), **narrow),
+        "status": text_column("ranking.status", "medium"),
+        "cost": number_column(
+            "metrics.cost", tables.cost_format(frame["cost"]), help=tr("metrics.cost_help")
         ),
-        "score": column_config.ProgressColumn(
-            tr("common.score"), min_value=0, max_value=100, format="%.1f", width=140
-        ),
-        "interval": column_config.TextColumn(tr("ranking.interval"), width=105),
-        "passed": _build_link_column(
-            tr("ranking.passed"), tr("metrics.cases_help"), f"{key}.cases", 86
-        ),
-        "range": column_config.TextColumn(
-            tr("ranking.rank_range"), help=tr("ranking.rank_range_help"), **narrow
-        ),
-        "group": column_config.NumberColumn(
-            tr("ranking.group"), help=tr("ranking.group_help"), **narrow
-        ),
-        "status": column_config.TextColumn(tr("ranking.status"), width="medium"),
-        "cost": column_config.NumberColumn(
-            tr("metrics.cost"),
-            format=cost_format(frame["cost"]),
-            help=tr("metrics.cost_help"),
-            width="small",
-        ),
-        "latency": column_config.NumberColumn(
-            tr("common.latency"), format="%.2f s", help=tr("ranking.latency_help"), width="small"
-        ),
-        "date": column_config.DateColumn(tr("ranking.date"), format="YYYY-MM-DD", width="small"),
-    }
-    for level in level_columns(frame):
-        config[level] = column_config.NumberColumn(
-            tr("metrics.level", level=level.partition("/")[2]),
-            format="%.1f",
-            help=tr("metrics.level_help"),
-            width="small",
+        "latency": number_column("common.latency", "%.2f s", help=tr("ranking.latency_help")),
+        "date": st.column_config.DateColumn(tr("ranking.date"), format="YYYY-MM-DD", width="small"),
+    } | {
+        level: st.column_config.NumberColumn(
+            tr("metrics.level", level=level.partition("/")[2]), format="%.1f", **level_help
         )
-    return config
-
-
-def _build_link_column(label: str, about: str, key: str, width: int) -> Any:
-    """A column of names that lead somewhere."""
-    return st.column_config.ButtonColumn(
-        label, type="tertiary", alignment="left", width=width, key=key, help=about
-    )
+        for level in level_columns(frame)
+    }
 
 
 # The charts of the Metrics page: scores with their floors and ceiling, and why answers failed.
@@ -310,9 +246,7 @@ _MAX_BARS = 40
 _FLOORS, _CEILING = FLOOR_CONTROLS, ("reference",)
 
 
-def draw_score_chart(
-    ranked: pd.DataFrame, lines: dict[str, float], source: str, tr: Translate
-) -> None:
+def draw_score_chart(ranked: pd.DataFrame, lines: dict[str, float], source: str) -> None:
     """A bar per ranked target in its own colour, floors and ceiling as dashed lines; `source` names
     metric and board in the files of the chart."""
     shown = ranked.head(_MAX_BARS)
@@ -328,10 +262,9 @@ def draw_score_chart(
                 "score": tr("common.score"),
                 "interval": tr("ranking.interval"),
             },
-            floors=_build_chart_lines(lines, _FLOORS, tr),
-            ceiling=_build_chart_lines(lines, _CEILING, tr),
+            floors=_build_chart_lines(lines, _FLOORS),
+            ceiling=_build_chart_lines(lines, _CEILING),
         ),
-        tr,
         name="metric-scores",
         title=tr("ranking.chart"),
         source=source,
@@ -344,9 +277,7 @@ def draw_score_chart(
     st.caption(" ".join(about))
 
 
-def draw_failure_chart(
-    causes: pd.DataFrame, ranked: pd.DataFrame, source: str, tr: Translate
-) -> None:
+def draw_failure_chart(causes: pd.DataFrame, ranked: pd.DataFrame, source: str) -> None:
     """Why the answers of the ranked targets failed, as parts of all answers of the metric."""
     if ranked.empty:
         return
@@ -356,7 +287,7 @@ def draw_failure_chart(
     if shown_causes.empty:
         st.caption(tr("metrics.failures_none"))
         return
-    titles = _build_cause_titles(list(dict.fromkeys(causes["cause"])), tr)
+    titles = _build_cause_titles(list(dict.fromkeys(causes["cause"])))
     totals = shown_causes.groupby("cause", sort=False)["count"].sum().drop(OTHER, errors="ignore")
     ordered = [*totals.sort_values(ascending=False, kind="stable").index]
     ordered += [OTHER] if OTHER in set(shown_causes["cause"]) else []
@@ -380,7 +311,6 @@ def draw_failure_chart(
                 "share": tr("target.share"),
             },
         ),
-        tr,
         name="metric-failures",
         title=tr("metrics.failures"),
         source=source,
@@ -393,9 +323,7 @@ def draw_failure_chart(
     st.caption(tr("metrics.failures_about"))
 
 
-def _build_chart_lines(
-    lines: dict[str, float], controls: Sequence[str], tr: Translate
-) -> dict[str, float]:
+def _build_chart_lines(lines: dict[str, float], controls: Sequence[str]) -> dict[str, float]:
     return {
         tr(f"metrics.line.{name}", score=f"{lines[name]:.1f}"): lines[name]
         for name in controls
@@ -403,7 +331,7 @@ def _build_chart_lines(
     }
 
 
-def _build_cause_titles(causes: Sequence[str], tr: Translate) -> dict[str, str]:
+def _build_cause_titles(causes: Sequence[str]) -> dict[str, str]:
     """A title per cause, told apart where two read the same: parts of one name would be one."""
     titles = {cause: cause_title(cause) if cause else tr("metrics.other") for cause in causes}
     return {

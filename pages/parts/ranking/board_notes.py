@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -15,12 +14,12 @@ from evalcore.views.boards import Board
 from evalcore.views.comparison_runs import ColumnDifference, RuleDifference
 from evalcore.views.ranking import SUITE
 from evalcore.views.targets import Leader
-from pages.shared import board_view, page_links, ranking_rows, wording
+from pages.shared import board_view, page_links, ranking_rows, tables, widgets, wording
 from pages.shared import board_view as shared
 from pages.shared.board_view import part_title
 from pages.shared.page_links import set_query_param
 from pages.shared.ranking_rows import RankingView
-from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
 
 # Why a board stands by itself: what sets it apart from the default one, and from all others.
 
@@ -36,7 +35,7 @@ def draw_board_about(board: Board, by: str) -> None:
     )
 
 
-def draw_separation_menu(view: RankingView, base: Board, tr: Translate) -> None:
+def draw_separation_menu(view: RankingView, base: Board) -> None:
     """A button that unfolds why boards are never mixed, and what is peculiar to this one."""
     menu = st.popover(
         tr("board.why"),
@@ -47,10 +46,10 @@ def draw_separation_menu(view: RankingView, base: Board, tr: Translate) -> None:
     )
     if menu.open:
         with menu, st.container(width=520):
-            _draw_board_separation(view, base, tr)
+            _draw_board_separation(view, base)
 
 
-def _draw_board_separation(view: RankingView, base: Board, tr: Translate) -> None:
+def _draw_board_separation(view: RankingView, base: Board) -> None:
     st.markdown(tr("board.why_about"))
     if view.board.key == base.key:
         st.markdown(tr("board.why_default"))
@@ -60,42 +59,33 @@ def _draw_board_separation(view: RankingView, base: Board, tr: Translate) -> Non
     for separation in ranking_rows.load_rule_differences(view, base):
         st.markdown(f"**{escape_markdown(shared.benchmark_title(separation.benchmark))}**")
         if separation.differences:
-            _draw_rule_differences(separation.differences, tr)
+            _draw_rule_differences(separation.differences)
         else:
-            st.markdown(_format_column_pair(separation, tr))
+            st.markdown(_format_column_pair(separation))
 
 
-def _format_column_pair(separation: ColumnDifference, tr: Translate) -> str:
+def _format_column_pair(separation: ColumnDifference) -> str:
     """Both columns in words, where the runs do not declare what sets them apart."""
-    ours = escape_markdown(shared.column_title(separation.base), 200) if separation.base else DASH
-    return tr(
-        "board.why_column",
-        base=ours,
-        other=escape_markdown(shared.column_title(separation.other), 200),
+    base, other = (
+        escape_markdown(board_titles.column_title(column, current_language()), 200)
+        if column
+        else DASH
+        for column in (separation.base, separation.other)
     )
+    return tr("board.why_column", base=base, other=other)
 
 
-def _draw_rule_differences(differences: Sequence[RuleDifference], tr: Translate) -> None:
-    st.table(
-        {
-            tr("board.rule"): [
-                _format_rule_name(difference.rule, tr)
-                for difference in differences[:_MAX_DIFFERENCES]
-            ],
-            tr("board.default_board"): [
-                _format_board_rule_value(difference.base)
-                for difference in differences[:_MAX_DIFFERENCES]
-            ],
-            tr("board.this_board"): [
-                _format_board_rule_value(difference.other)
-                for difference in differences[:_MAX_DIFFERENCES]
-            ],
-        },
-        border="horizontal",
-    )
+def _draw_rule_differences(differences: Sequence[RuleDifference]) -> None:
+    listed = differences[:_MAX_DIFFERENCES]
+    columns = {
+        tr("board.rule"): [_format_rule_name(difference.rule) for difference in listed],
+        tr("board.default_board"): [_format_board_rule_value(item.base) for item in listed],
+        tr("board.this_board"): [_format_board_rule_value(item.other) for item in listed],
+    }
+    st.table(columns, border="horizontal")
 
 
-def _format_rule_name(name: str, tr: Translate) -> str:
+def _format_rule_name(name: str) -> str:
     """A declared rule in words; an option or a weight keeps its own name."""
     group, dot, own = name.partition(".")
     return f"{tr(f'board.rule.{group}')}{': ' if dot else ''}{escape_markdown(own)}"
@@ -113,9 +103,7 @@ _TABLE = "ranking.leaders"
 _INDENT = "&nbsp;&nbsp;"  # as wide as the space before a link
 
 
-def draw_leaders(
-    leaders: Sequence[Leader], board_filter: BoardFilter, view: RankingView, tr: Translate
-) -> None:
+def draw_leaders(leaders: Sequence[Leader], board_filter: BoardFilter, view: RankingView) -> None:
     """The best ranked target of each benchmark, or of each metric of the one that the board is
     ranked by."""
     board, parts = view.board, shown_parts(view.board, board_filter.evidence)
@@ -126,15 +114,15 @@ def draw_leaders(
         return
     st.subheader(tr("ranking.leaders"), anchor=False)
     if len(shown_leaders) > _MAX_CARDS:
-        _draw_leader_table(shown_leaders, board, tr)
+        _draw_leader_table(shown_leaders, board)
     else:
         with st.grid(min_column_width=_CARD):
             for leader in shown_leaders:
-                _draw_leader_card(leader, board, tr)
+                _draw_leader_card(leader, board)
     st.caption(tr("board.leaders_about"))
 
 
-def _draw_leader_card(leader: Leader, board: Board, tr: Translate) -> None:
+def _draw_leader_card(leader: Leader, board: Board) -> None:
     with st.container(border=True, gap=None):
         st.page_link(
             page_links.METRICS,
@@ -159,55 +147,38 @@ def _build_part_query(part: str, board: Board) -> dict[str, str]:
     return {name: value for name, value in query.items() if value}
 
 
-def _draw_leader_table(leaders: Sequence[Leader], board: Board, tr: Translate) -> None:
+def _draw_leader_table(leaders: Sequence[Leader], board: Board) -> None:
     """A row per part, where cards would fill a screen."""
-    column_config = st.column_config
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "part": [part_title(leader.part) for leader in leaders],
-                "target": [to_plain_line(leader.name, 60) for leader in leaders],
-                "score": [leader.score for leader in leaders],
-                "near": [leader.near for leader in leaders],
-            }
-        ),
-        hide_index=True,
-        width="content",
-        height=38 + 35 * len(leaders),
-        key=f"{_TABLE}.table",
-        alt=tr("ranking.leaders"),
-        column_config={
-            "part": _build_leader_column("part", tr("common.metric"), 210),
-            "target": _build_leader_column("target", tr("common.target"), "medium"),
-            "score": column_config.NumberColumn(tr("common.score"), format="%.1f", width=64),
-            "near": column_config.NumberColumn(
-                tr("board.near"), help=tr("board.leaders_about"), width="small"
-            ),
+    tables.draw_grid(
+        {
+            "part": [part_title(leader.part) for leader in leaders],
+            "target": [to_plain_line(leader.name, 60) for leader in leaders],
+            "score": [leader.score for leader in leaders],
+            "near": [leader.near for leader in leaders],
         },
+        {
+            "part": tables.link_column("common.metric", f"{_TABLE}.part", width=210),
+            "target": tables.link_column("common.target", f"{_TABLE}.target", width="medium"),
+            "score": tables.number_column("common.score", "%.1f", 64),
+            "near": tables.number_column("board.near", help=tr("board.leaders_about")),
+        },
+        tr("ranking.leaders"),
+        tallest=tables.EVERY_ROW,
+        width="content",
+        key=f"{_TABLE}.table",
     )
-    for name in ("part", "target"):
-        click = st.session_state.get(f"{_TABLE}.{name}")
-        if click is not None and click["row"] < len(leaders):
-            leader = leaders[click["row"]]
-            if name == "part":
-                st.switch_page(
-                    page_links.METRICS, query_params=_build_part_query(leader.part, board)
-                )
-            st.switch_page(page_links.TARGET, query_params={"key": leader.identity})
-
-
-def _build_leader_column(name: str, label: str, width: int | Literal["medium"]) -> Any:
-    """A column of names that lead somewhere."""
-    return st.column_config.ButtonColumn(
-        label, type="tertiary", alignment="left", width=width, key=f"{_TABLE}.{name}"
-    )
+    if (clicked := tables.read_clicked_row(f"{_TABLE}.part", len(leaders))) is not None:
+        query = _build_part_query(leaders[clicked].part, board)
+        st.switch_page(page_links.METRICS, query_params=query)
+    if (clicked := tables.read_clicked_row(f"{_TABLE}.target", len(leaders))) is not None:
+        st.switch_page(page_links.TARGET, query_params={"key": leaders[clicked].identity})
 
 
 # What the Ranking page says where nobody is ranked or nobody is left over, and of which months it
 # speaks.
 
 
-def describe_months(view: RankingView, tr: Translate) -> str:
+def describe_months(view: RankingView) -> str:
     """Of which months the runs are, where they are not of all."""
     if not view.since and not view.until:
         return ""
@@ -215,12 +186,11 @@ def describe_months(view: RankingView, tr: Translate) -> str:
     return tr(f"board.{key}", since=view.since, until=view.until)
 
 
-def draw_nobody_ranked(frame: pd.DataFrame, view: RankingView, tr: Translate) -> None:
+def draw_nobody_ranked(frame: pd.DataFrame, view: RankingView) -> None:
     """Nobody is ranked: in the months that were chosen, in the whole suite, or at all."""
     if view.since or view.until:
         st.info(
-            f"{tr('board.nobody_then')} {describe_months(view, tr)}",
-            icon=":material/calendar_month:",
+            f"{tr('board.nobody_then')} {describe_months(view)}", icon=":material/calendar_month:"
         )
         st.button(
             tr("board.reset"),
@@ -236,21 +206,14 @@ def draw_nobody_ranked(frame: pd.DataFrame, view: RankingView, tr: Translate) ->
                     title, key=f"ranking.by.{name}.go", on_click=set_query_param, args=("by", name)
                 )
     else:
-        board_view.draw_empty_note("ranking.nobody", page_links.LAUNCH, tr)
+        board_view.draw_empty_note("ranking.nobody", page_links.LAUNCH)
 
 
-def draw_no_match(
-    everyone: pd.DataFrame, board_filter: BoardFilter, board: Board, tr: Translate
-) -> None:
+def draw_no_match(everyone: pd.DataFrame, board_filter: BoardFilter, board: Board) -> None:
     """What to loosen, where the filters leave nobody over."""
-    names = ", ".join(
-        tr(f"board.{field}") for field in find_blocking_fields(everyone, board, board_filter)
+    fields = find_blocking_fields(everyone, board, board_filter)
+    names = ", ".join(tr(f"board.{field}") for field in fields)
+    text = tr("board.loosen", names=names)
+    widgets.draw_centred_note(tr("ranking.no_match"), text).button(
+        tr("board.reset"), key="ranking.empty.reset", on_click=ranking_rows.reset_ranking_filters
     )
-    with st.container(border=True, horizontal_alignment="center", gap="small"):
-        st.markdown(f"#### {tr('ranking.no_match')}", width="content")
-        st.markdown(tr("board.loosen", names=names), width="content")
-        st.button(
-            tr("board.reset"),
-            key="ranking.empty.reset",
-            on_click=ranking_rows.reset_ranking_filters,
-        )

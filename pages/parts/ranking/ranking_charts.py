@@ -9,10 +9,9 @@ import streamlit as st
 from evalcore import catalog
 from evalcore.charts import plots
 from evalcore.target_cards import colour_of
-from pages.parts.ranking.ranking_table import PAGE
 from pages.shared import exports, ranking_rows, url_state
 from pages.shared.ranking_rows import RankingRows, RankingView
-from pages.shared.wording import Translate, to_plain_line
+from pages.shared.wording import to_plain_line, tr
 
 _NAME_LENGTH = 40
 _SAVED = ["identity", "score", "low", "high"]
@@ -21,21 +20,19 @@ _MAX_LINES = 8
 _UNITS = {"cost": "$", "latency": "", "price": "$"}
 
 
-def draw_ranking_charts(
-    rows: RankingRows, floors: dict[str, float], view: RankingView, tr: Translate
-) -> None:
+def draw_ranking_charts(rows: RankingRows, floors: dict[str, float], view: RankingView) -> None:
     """The charts of the ranked that are found."""
     if rows.ranked.empty:
         return
     left, right = st.columns(2, gap="large")
     with left:
-        _draw_score_bars(rows, floors, tr)
+        _draw_score_bars(rows, floors)
     with right:
-        _draw_score_against(rows, tr)
-    _draw_score_trend(view, rows.ranked, tr)
+        _draw_score_against(rows)
+    _draw_score_trend(view, rows.ranked)
 
 
-def _draw_score_bars(rows: RankingRows, floors: dict[str, float], tr: Translate) -> None:
+def _draw_score_bars(rows: RankingRows, floors: dict[str, float]) -> None:
     """A bar for each of the first ranked targets, with the floors as dashed lines."""
     st.subheader(tr("ranking.chart"), anchor=False)
     shown = rows.chart_data.bars
@@ -53,7 +50,6 @@ def _draw_score_bars(rows: RankingRows, floors: dict[str, float], tr: Translate)
                 if name in catalog.FLOOR_CONTROLS
             },
         ),
-        tr,
         name="scores",
         title=tr("ranking.chart"),
         alt_text=tr("ranking.chart_alt", summary=rows.chart_data.summary),
@@ -64,14 +60,14 @@ def _draw_score_bars(rows: RankingRows, floors: dict[str, float], tr: Translate)
     st.caption(f"{tr('ranking.chart_about')} {more}")
 
 
-def _draw_score_against(rows: RankingRows, tr: Translate) -> None:
+def _draw_score_against(rows: RankingRows) -> None:
     """Score against cost, latency or price, by choice, with the number of targets left out."""
     st.subheader(tr("board.against"), anchor=False)
     frames_by_axis = rows.chart_data.against
     if not frames_by_axis:
         st.caption(tr("ranking.cost_none"))
         return
-    axis = _select_cost_axis(list(frames_by_axis), tr)
+    axis = _select_cost_axis(list(frames_by_axis))
     shown = frames_by_axis[axis]
     exports.draw_chart_frame(
         plots.build_score_cost_chart(
@@ -85,7 +81,6 @@ def _draw_score_against(rows: RankingRows, tr: Translate) -> None:
             },
             unit=_UNITS[axis],
         ),
-        tr,
         name=f"score-against-{axis}",
         title=f"{tr('board.against')}: {tr(f'board.vs.{axis}')}",
         alt_text=tr("board.against_alt", what=tr(f"board.vs.{axis}"), count=len(shown)),
@@ -96,20 +91,20 @@ def _draw_score_against(rows: RankingRows, tr: Translate) -> None:
     st.caption(f"{tr('board.against_about')} {note}")
 
 
-def _select_cost_axis(axes: list[str], tr: Translate) -> str:
+def _select_cost_axis(axes: list[str]) -> str:
     """What a score is set against; asked only where there is a choice."""
     label, first = tr("board.against"), axes[0]
     if len(axes) == 1:
         url_state.pin_choice(
-            label, first, page=PAGE, name="vs", title=lambda code: tr(f"board.vs.{code}")
+            label, first, key="ranking.vs", title=lambda code: tr(f"board.vs.{code}")
         )
         return first
     return url_state.draw_segments(
-        label, axes, page=PAGE, name="vs", title=lambda code: tr(f"board.vs.{code}")
+        label, axes, key="ranking.vs", title=lambda code: tr(f"board.vs.{code}")
     )
 
 
-def _draw_score_trend(view: RankingView, frame: pd.DataFrame, tr: Translate) -> None:
+def _draw_score_trend(view: RankingView, frame: pd.DataFrame) -> None:
     """The scores of the first few targets from run to run."""
     first = frame.head(_MAX_LINES)
     names = {
@@ -132,7 +127,6 @@ def _draw_score_trend(view: RankingView, frame: pd.DataFrame, tr: Translate) -> 
             },
             colours={name: colour_of(identity) for identity, name in names.items()},
         ),
-        tr,
         name="trend",
         title=tr("board.trend"),
         alt_text=tr("board.trend_alt", count=len(names)),

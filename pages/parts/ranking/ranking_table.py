@@ -9,13 +9,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from evalcore.plain_text import DASH
 from evalcore.views.boards import Board
 from evalcore.views.ranking import RANK_ORDER, is_ascending, list_sort_keys
 from pages.shared import board_view as shared
-from pages.shared import exports, page_links, url_state
-from pages.shared.board_view import cost_format, format_number_range, kind_title
-from pages.shared.wording import Translate, current_language, to_plain_line
+from pages.shared import exports, page_links, tables, url_state, widgets
+from pages.shared.board_view import kind_title
+from pages.shared.wording import current_language, to_plain_line, tr
 
 # How the rows of the Ranking page stand: which columns, in which order. Both are in the URL.
 
@@ -39,34 +38,32 @@ _USUAL = ("interval", "range", "group", "cost", "latency", "date")
 RANKED_ONLY = ("range", "group")
 _TITLES = {
     **{name: f"common.{name}" for name in ("cost", "latency")},
-    **{name: f"ranking.{name}" for name in ("interval", "group", "passed", "tokens", "coverage")},
-    "date": "ranking.date",
+    **{
+        name: f"ranking.{name}"
+        for name in ("interval", "group", "passed", "tokens", "coverage", "date")
+    },
     "new": "board.new_column",
     "range": "ranking.rank_range",
     "kind": "ranking.kind_column",
 }
 
 
-def select_ranking_columns(parts: Sequence[str], frame: pd.DataFrame, tr: Translate) -> list[str]:
+def select_ranking_columns(parts: Sequence[str], frame: pd.DataFrame) -> list[str]:
     """The columns beside rank, target and score that are wanted, in the order of the table."""
     all_columns = [*_BEFORE, *parts, *_AFTER, *_LAST]
     default_columns = {*_USUAL, *parts} | (
         {"organization"} if (frame["organization"] != "").any() else set()
     )
     menu = st.popover(
-        tr("board.columns"),
-        icon=":material/view_column:",
-        key="ranking.columns",
-        on_change="rerun",
+        tr("board.columns"), icon=":material/view_column:", key="ranking.columns", on_change="rerun"
     )
     with menu.container(width=420) if menu.open else nullcontext():
         chosen = url_state.draw_default_multiselect(
             tr("board.columns_label"),
             all_columns,
             [name for name in all_columns if name in default_columns],
-            page=PAGE,
-            name="cols",
-            title=lambda name: ranking_column_title(name, tr),
+            key="ranking.cols",
+            title=lambda name: ranking_column_title(name),
             drawn=menu.open,
             help=tr("board.columns_help"),
             placeholder=tr("board.columns_none"),
@@ -74,28 +71,27 @@ def select_ranking_columns(parts: Sequence[str], frame: pd.DataFrame, tr: Transl
     return [name for name in all_columns if name in chosen]
 
 
-def select_sort_key(board: Board, tr: Translate) -> str:
+def select_sort_key(board: Board) -> str:
     """What the rows are put in order by."""
     return url_state.draw_select(
         tr("board.sort"),
         list_sort_keys(board),
-        page=PAGE,
-        name="sort",
-        title=lambda code: _sort_title(code, tr),
+        key="ranking.sort",
+        title=lambda code: _sort_title(code),
         width=210,
         help=tr("board.sort_help"),
     )
 
 
-def _sort_title(code: str, tr: Translate) -> str:
+def _sort_title(code: str) -> str:
     """Says with which end the order begins."""
     if code in (RANK_ORDER, "name", "date"):
         return tr(f"board.sort.{code}")
     way = "board.sort.low_first" if is_ascending(code) else "board.sort.high_first"
-    return tr(way, name=ranking_column_title(code, tr))
+    return tr(way, name=ranking_column_title(code))
 
 
-def ranking_column_title(name: str, tr: Translate) -> str:
+def ranking_column_title(name: str) -> str:
     """The title of a column."""
     if name in _TITLES:
         return tr(_TITLES[name])
@@ -114,35 +110,29 @@ _NAME = 184  # pixels of a name and the logo before it
 _NARROW = {"width": 76, "alignment": "center"}
 
 
-def draw_ranked_table(
-    frame: pd.DataFrame, shown: pd.DataFrame, columns: Sequence[str], tr: Translate
-) -> None:
+def draw_ranked_table(frame: pd.DataFrame, shown: pd.DataFrame, columns: Sequence[str]) -> None:
     """The ranked targets; a click on a name opens the target. `shown` is what
     `build_display_frame` made."""
     table = _arrange_columns(frame, shown, ["rank", "target", "score"], columns)
-    _draw_ranking_table(frame, table, "ranking.open", tr("ranking.table_alt"), tr)
+    _draw_ranking_table(frame, table, "ranking.open", tr("ranking.table_alt"))
 
 
-def draw_unranked_table(
-    frame: pd.DataFrame, shown: pd.DataFrame, columns: Sequence[str], tr: Translate
-) -> None:
+def draw_unranked_table(frame: pd.DataFrame, shown: pd.DataFrame, columns: Sequence[str]) -> None:
     """The targets without a rank, each with the reason."""
     visible_columns = [name for name in columns if name not in RANKED_ONLY]
     table = _arrange_columns(frame, shown, ["target", "status", "score"], visible_columns)
-    _draw_ranking_table(frame, table, "ranking.open_other", tr("ranking.unranked_alt"), tr)
+    _draw_ranking_table(frame, table, "ranking.open_other", tr("ranking.unranked_alt"))
 
 
-def build_display_frame(key: str, frame: pd.DataFrame, tr: Translate) -> pd.DataFrame:
+def build_display_frame(key: str, frame: pd.DataFrame) -> pd.DataFrame:
     """Every column of every row as it is shown, under the index of `frame`; the frame of one `key`
     is always the same."""
-    return _build_cached_display(key, current_language(), frame, tr)
+    return _build_cached_display(key, current_language(), frame)
 
 
 @st.cache_resource(max_entries=_MAX_CACHED_DISPLAYS, show_spinner=False)
-def _build_cached_display(
-    key: str, language: str, _frame: pd.DataFrame, _tr: Translate
-) -> pd.DataFrame:
-    frame, tr = _frame, _tr
+def _build_cached_display(key: str, language: str, _frame: pd.DataFrame) -> pd.DataFrame:
+    frame = _frame
     whole = frame["measured"] + frame["errors"]
     titles = {kind: kind_title(kind) for kind in set(frame["kind"])}
     self_judged_label = tr("ranking.self_judged")
@@ -154,8 +144,8 @@ def _build_cached_display(
             None if status == "ranked" else tr(f"ranking.status.{status}")
             for status in frame["status"]
         ],
-        "interval": _format_column_ranges(frame, "low", "high", "{:.1f}"),
-        "range": _format_column_ranges(frame, "rank_low", "rank_high", "{:.0f}"),
+        "interval": tables.format_ranges(frame, "low", "high", "{:.1f}"),
+        "range": tables.format_ranges(frame, "rank_low", "rank_high", "{:.0f}"),
         "organization": [
             to_plain_line(name, _NAME_LENGTH) or None for name in frame["organization"]
         ],
@@ -192,73 +182,41 @@ def _arrange_columns(
     return shown[names].loc[frame.index]
 
 
-def _draw_ranking_table(
-    frame: pd.DataFrame, table: pd.DataFrame, key: str, alt: str, tr: Translate
-) -> None:
-    """The table; `key` holds the click on a name, which is gone after one run of the page."""
-    st.dataframe(
-        table,
-        hide_index=True,
-        column_config=_build_ranking_config(table, frame, key, tr),
-        placeholder=DASH,
-        height=38 + 35 * min(len(table), _TALLEST),
-        key=f"{key}.table",
-        alt=alt,
-    )
-    click = st.session_state.get(key)
-    if click is not None and click["row"] < len(frame):
-        identity = frame["identity"].iloc[click["row"]]
+def _draw_ranking_table(frame: pd.DataFrame, table: pd.DataFrame, key: str, alt: str) -> None:
+    """The table; `key` holds the click on a name."""
+    config = _build_ranking_config(table, frame, key)
+    tables.draw_grid(table, config, alt, tallest=_TALLEST, key=f"{key}.table")
+    if (clicked := tables.read_clicked_row(key, len(frame))) is not None:
+        identity = frame["identity"].iloc[clicked]
         st.switch_page(page_links.TARGET, query_params={"key": identity})
 
 
-def _format_column_ranges(frame: pd.DataFrame, low: str, high: str, form: str) -> list[str | None]:
-    return [
-        format_number_range(a, b, form) or None
-        for a, b in zip(frame[low], frame[high], strict=True)
-    ]
-
-
-def _build_ranking_config(
-    table: pd.DataFrame, frame: pd.DataFrame, key: str, tr: Translate
-) -> dict[str, Any]:
+def _build_ranking_config(table: pd.DataFrame, frame: pd.DataFrame, key: str) -> dict[str, Any]:
     """How each of the columns looks that are drawn."""
-    column_config = st.column_config
+    width = _NAME - 40 * ("rank" in table and "logo" in table)
+    look = {"width": width, "pinned": True}
     own: dict[str, Callable[[], Any]] = {
-        "target": lambda: column_config.ButtonColumn(
-            tr("common.target"),
-            type="tertiary",
-            alignment="left",
-            width=_NAME - 40 * ("rank" in table and "logo" in table),
-            pinned=True,
-            key=key,
-            help=tr("ranking.open_hint"),
-        ),
-        "logo": lambda: column_config.ImageColumn("", width=40, pinned=True),
-        "score": lambda: column_config.ProgressColumn(
-            tr("common.score"), min_value=0, max_value=100, format="%.1f", width=118
-        ),
-        "status": lambda: column_config.TextColumn(tr("ranking.status"), width="medium"),
-        "cost": lambda: column_config.NumberColumn(
-            tr("common.cost"),
-            format=cost_format(frame["cost"]),
-            help=tr("ranking.cost_help"),
-            width="small",
+        "target": lambda: tables.link_column("common.target", key, "ranking.open_hint", **look),
+        "logo": lambda: st.column_config.ImageColumn("", width=40, pinned=True),
+        "score": lambda: tables.share_column("common.score", "%.1f", width=118),
+        "status": lambda: tables.text_column("ranking.status", "medium"),
+        "cost": lambda: tables.number_column(
+            "common.cost", tables.cost_format(frame["cost"]), help=tr("ranking.cost_help")
         ),
     }
     return {
-        name: own[name]() if name in own else _build_plain_column(name, tr)
-        for name in table.columns
+        name: own[name]() if name in own else _build_plain_column(name) for name in table.columns
     }
 
 
-def _build_plain_column(name: str, tr: Translate) -> Any:
+def _build_plain_column(name: str) -> Any:
     """A column whose look stands in `_LOOKS`, else one of scores."""
     column_config = st.column_config
     if name not in _LOOKS:
-        title = ranking_column_title(name, tr)
+        title = ranking_column_title(name)
         return column_config.NumberColumn(title, format="%.1f", width=_part_width(title))
     kind, about, look = _LOOKS[name]
-    title = tr("ranking.rank") if name == "rank" else ranking_column_title(name, tr)
+    title = tr("ranking.rank") if name == "rank" else ranking_column_title(name)
     return getattr(column_config, kind)(title, help=tr(about) if about else None, **look)
 
 
@@ -299,37 +257,21 @@ _MIN_COMPARED = 2
 _HIDDEN_COLUMNS = ["logo"]  # columns that are no data
 
 
-def draw_ranking_links(rows: pd.DataFrame, board: Board, tr: Translate) -> None:
+def draw_ranking_links(rows: pd.DataFrame, board: Board) -> None:
     """A row of links; `rows` are the rows on the page, in their order."""
-    board_query = {"suite": board.suite, "board": board.key}
+    query = {"suite": board.suite, "board": board.key}
     first = rows.loc[rows["status"] == "ranked", "run_id"].head(_MAX_COMPARED)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if len(first) >= _MIN_COMPARED:
-            st.page_link(
-                page_links.COMPARE,
-                label=tr("board.compare", count=len(first)),
-                icon=":material/compare_arrows:",
-                query_params=page_links.build_compare_query(first),
-            )
-        st.page_link(
-            page_links.METRICS,
-            label=tr("board.metrics"),
-            icon=":material/bar_chart:",
-            query_params=board_query,
-        )
-        st.page_link(
-            page_links.METHODOLOGY,
-            label=tr("board.methodology"),
-            icon=":material/function:",
-            query_params=board_query,
-        )
-        st.download_button(
+            label = tr("board.compare", count=len(first))
+            compared = page_links.build_compare_query(first)
+            widgets.draw_link(page_links.COMPARE, label, "compare_arrows", **compared)
+        widgets.draw_link(page_links.METRICS, tr("board.metrics"), "bar_chart", **query)
+        widgets.draw_link(page_links.METHODOLOGY, tr("board.methodology"), "function", **query)
+        widgets.draw_download(
             tr("ranking.download"),
-            lambda: exports.to_csv_bytes(rows.drop(columns=_HIDDEN_COLUMNS)),  # made on a click
-            file_name=f"evalboard-{board.suite}-{board.key}.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
+            lambda: exports.to_csv_bytes(rows.drop(columns=_HIDDEN_COLUMNS)),
+            f"evalboard-{board.suite}-{board.key}.csv",
             type="tertiary",
         )
-        exports.draw_share_menu("", tr)
+        exports.draw_share_menu("")

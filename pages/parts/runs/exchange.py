@@ -8,15 +8,14 @@ from functools import partial
 import streamlit as st
 
 from evalcore.access import policy
-from evalcore.errors import EvalboardError
 from evalcore.runner.jobs import Job, data_client
 from evalcore.runner.jobs.data_client import BUNDLE_FORM, EXPORT_FORMS, MAX_BUNDLE_BYTES
 from evalcore.settings import Settings
 from evalcore.views import runs
 from evalcore.views.runs import HubSyncStatus, RunRow
 from pages.parts.runs import overview
-from pages.shared import page_links, visitor, wording
-from pages.shared.wording import Translate, escape_markdown, localize_note, to_plain_line
+from pages.shared import page_links, visitor, widgets, wording
+from pages.shared.wording import escape_markdown, localize_note, to_plain_line, tr
 
 # Hand in a run: the form for a bundle, and what became of those that were handed in.
 
@@ -25,7 +24,7 @@ _SEEN, _NUMBER = "submit.seen", "submit.number"
 _LEVELS = range(4)
 
 
-def draw_submit_button(settings: Settings, tr: Translate) -> None:
+def draw_submit_button(settings: Settings) -> None:
     """The way to hand in a bundle; not there on a board that nobody can write to."""
     if not visitor.is_launcher_listed():
         return
@@ -40,10 +39,10 @@ def draw_submit_button(settings: Settings, tr: Translate) -> None:
         help=denial or None,
     ):
         if not denial:
-            _draw_submit_form(number, settings, tr)
+            _draw_submit_form(number, settings)
 
 
-def draw_newest_submission(settings: Settings, tr: Translate) -> None:
+def draw_newest_submission(settings: Settings) -> None:
     """The newest submission on the page itself, live while it is under way, until it is put away.
 
     It is there after the tab was closed, too: the work goes on in a process of its own.
@@ -56,10 +55,10 @@ def draw_newest_submission(settings: Settings, tr: Translate) -> None:
     if newest is None or st.session_state.get(_SEEN) == newest.name:
         return
     running = newest.state == "running"
-    st.fragment(_draw_live_submission, run_every=_EVERY if running else None)(newest, settings, tr)
+    st.fragment(_draw_live_submission, run_every=_EVERY if running else None)(newest, settings)
 
 
-def _draw_live_submission(initial_job: Job, settings: Settings, tr: Translate) -> None:
+def _draw_live_submission(initial_job: Job, settings: Settings) -> None:
     """Drawn anew each second; the whole page once it has ended, since a run has come."""
     job = initial_job
     if initial_job.state == "running":
@@ -68,7 +67,7 @@ def _draw_live_submission(initial_job: Job, settings: Settings, tr: Translate) -
         if job.state != "running":
             st.rerun()
     with st.container(border=True):
-        _draw_submission(job, tr)
+        _draw_submission(job)
         if job.state == "running":
             if st.button(tr("submit.cancel"), key="submit.cancel", icon=":material/stop:"):
                 _request_cancel(job, settings)
@@ -78,13 +77,11 @@ def _draw_live_submission(initial_job: Job, settings: Settings, tr: Translate) -
 
 
 def _request_cancel(job: Job, settings: Settings) -> None:
-    try:
+    with widgets.show_errors():
         data_client.cancel_submission(job.name, visitor.current_visitor(), settings)
-    except EvalboardError as error:
-        st.error(escape_markdown(localize_note(str(error)), 400), icon=":material/error:")
 
 
-def _draw_submit_form(number: int, settings: Settings, tr: Translate) -> None:
+def _draw_submit_form(number: int, settings: Settings) -> None:
     st.markdown(tr("submit.about"))
     uploaded = visitor.draw_uploader(
         tr("submit.file"),
@@ -104,21 +101,18 @@ def _draw_submit_form(number: int, settings: Settings, tr: Translate) -> None:
     with st.expander(tr("submit.levels"), icon=":material/verified:"):
         for level in _LEVELS:
             st.markdown(f"**{tr(f'submit.level.{level}')}** – {tr(f'submit.means.{level}')}")
-    _draw_past_submissions(settings, tr)
+    _draw_past_submissions(settings)
 
 
 def _submit_upload(uploaded: object, settings: Settings) -> None:
     name, content = uploaded.name, uploaded.getvalue()  # type: ignore[attr-defined]
-    try:
+    with widgets.show_errors():
         data_client.submit_bundle(name, content, visitor.current_visitor(), settings)
-    except EvalboardError as error:
-        st.error(escape_markdown(localize_note(str(error)), 400), icon=":material/error:")
-        return
-    st.session_state[_NUMBER] += 1
-    st.rerun()
+        st.session_state[_NUMBER] += 1
+        st.rerun()
 
 
-def _draw_past_submissions(settings: Settings, tr: Translate) -> None:
+def _draw_past_submissions(settings: Settings) -> None:
     """The last submissions, how each ended."""
     jobs = data_client.list_submissions(visitor.current_visitor(), settings)
     if not jobs:
@@ -126,28 +120,27 @@ def _draw_past_submissions(settings: Settings, tr: Translate) -> None:
     st.markdown(f"**{tr('submit.last')}**")
     for job in jobs:
         with st.container(border=True):
-            _draw_submission(job, tr)
+            _draw_submission(job)
 
 
-def _draw_submission(job: Job, tr: Translate) -> None:
+def _draw_submission(job: Job) -> None:
     """A submission: its file, when, and how far it is or how it ended."""
     st.caption(
         f"{escape_markdown(job.title or job.name)} · {wording.format_timestamp(job.started)}"
     )
     if job.state == "running":
-        share = min(job.done / job.total, 1.0) if job.total else 0.0
         counted = tr("submit.scoring", done=job.done, total=job.total)
-        st.progress(share, text=counted if job.total else tr("submit.checking"))
+        widgets.draw_job_bar(job, counted if job.total else tr("submit.checking"))
     elif job.state == "failed":
         reason = escape_markdown(localize_note(job.error), 600)
         st.error(tr("submit.refused", reason=reason), icon=":material/gpp_bad:")
     elif job.state == "done":
-        _draw_import_result(job, tr)
+        _draw_import_result(job)
     else:
         st.warning(tr(f"submit.{job.state}"), icon=":material/stop_circle:")
 
 
-def _draw_import_result(job: Job, tr: Translate) -> None:
+def _draw_import_result(job: Job) -> None:
     """What came of it, at which level, and where it is shown."""
     result = job.result
     new = "known" if result["became"] == "unchanged" else "taken_in"
@@ -160,20 +153,11 @@ def _draw_import_result(job: Job, tr: Translate) -> None:
             text = tr("datasets.unconfirmed", count=score["unconfirmed"], reason=reason)
             st.warning(text, icon=":material/rule:")
     with st.container(horizontal=True, vertical_alignment="center"):
-        overview.draw_level_badges((score["level"] for score in result["scores"]), tr)
+        overview.draw_level_badges(score["level"] for score in result["scores"])
         query = {"key": result["identity"], "board": result["board"]}
-        st.page_link(
-            page_links.TARGET,
-            label=tr("submit.see"),
-            icon=":material/arrow_forward:",
-            query_params=query,
-        )
-        st.page_link(
-            page_links.RANKING,
-            label=tr("submit.see_board"),
-            icon=":material/leaderboard:",
-            query_params={"board": result["board"]},
-        )
+        widgets.draw_link(page_links.TARGET, tr("submit.see"), "arrow_forward", **query)
+        label, board = tr("submit.see_board"), result["board"]
+        widgets.draw_link(page_links.RANKING, label, "leaderboard", board=board)
 
 
 # What of a finished run can be taken away: reports and the bundle, made when asked for.
@@ -194,7 +178,7 @@ def list_export_formats(row: RunRow) -> tuple[str, ...]:
     return tuple(form for form in EXPORT_FORMS if form != BUNDLE_FORM or whole)
 
 
-def draw_export_menu(row: RunRow, settings: Settings, tr: Translate) -> None:
+def draw_export_menu(row: RunRow, settings: Settings) -> None:
     """The menu; nothing where there is nothing to take away."""
     forms = list_export_formats(row)
     if not forms:
@@ -202,14 +186,13 @@ def draw_export_menu(row: RunRow, settings: Settings, tr: Translate) -> None:
     acting_visitor = visitor.current_visitor()
     with st.popover(tr("submit.export"), icon=":material/download:"):
         for form in forms:
-            st.download_button(
+            widgets.draw_download(
                 tr(f"submit.form.{form}"),
                 partial(data_client.export_run_file, row.run_id, form, acting_visitor, settings),
-                file_name=f"{to_plain_line(row.run_id)}.{EXPORT_FORMS[form].ending}",
-                mime=EXPORT_FORMS[form].mime,
+                f"{to_plain_line(row.run_id)}.{EXPORT_FORMS[form].ending}",
+                EXPORT_FORMS[form].mime,
                 icon=_ICONS[form],
                 key=f"runs.file.{form}.{row.run_id}",
-                on_click="ignore",
                 type="tertiary",
             )
         st.caption(tr("submit.export_about"))
@@ -220,7 +203,7 @@ def draw_export_menu(row: RunRow, settings: Settings, tr: Translate) -> None:
 # One line of the Runs page: whether results are kept on the Hub, and what keeps them from it.
 
 
-def draw_hub_status(settings: Settings, tr: Translate) -> None:
+def draw_hub_status(settings: Settings) -> None:
     """Nothing where the settings keep nothing; names and reasons only for who may steer runs."""
     status = runs.load_hub_status(settings)
     if status is None:
@@ -234,19 +217,19 @@ def draw_hub_status(settings: Settings, tr: Translate) -> None:
         st.warning(tr("hub.problem", repo=repo) + reason, icon=":material/cloud_off:")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if status.token and not status.problem:
-            _draw_sync_time(status, repo, tr)
+            _draw_sync_time(status, repo)
         if status.held:
-            _draw_withheld_runs(status, can_see_details, tr)
+            _draw_withheld_runs(status, can_see_details)
 
 
-def _draw_sync_time(status: HubSyncStatus, repo: str, tr: Translate) -> None:
+def _draw_sync_time(status: HubSyncStatus, repo: str) -> None:
     sent_time = wording.format_timestamp(status.sent_at)
     name = "sent" if status.sent_at else "waiting"
     icon = ":material/cloud_done:" if status.sent_at else ":material/cloud:"
     st.caption(f"{icon} {tr(f'hub.{name}', repo=repo, when=sent_time)}", width="content")
 
 
-def _draw_withheld_runs(status: HubSyncStatus, can_see_details: bool, tr: Translate) -> None:
+def _draw_withheld_runs(status: HubSyncStatus, can_see_details: bool) -> None:
     line = tr("hub.held", count=len(status.held))
     if not can_see_details:
         st.caption(f":material/lock: {line}", width="content")

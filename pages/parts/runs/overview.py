@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pandas as pd
 import streamlit as st
 
-from evalcore.catalog import benchmark_cards, localize_text
 from evalcore.errors import EvalboardError
-from evalcore.i18n import lookup_text
 from evalcore.plain_text import DASH
 from evalcore.runner import client
 from evalcore.settings import Settings
@@ -17,15 +15,10 @@ from evalcore.views import boards, runs, stored_boards
 from evalcore.views.comparison import RunPair
 from evalcore.views.reproduce import ModelCard
 from evalcore.views.runs import RunRow
-from pages.shared import display_names, page_links, run_facts, url_state, visitor, wording
+from pages.shared import display_names, page_links, run_facts, url_state, visitor, widgets, wording
 from pages.shared.board_view import benchmark_title
-from pages.shared.wording import (
-    Translate,
-    current_language,
-    escape_markdown,
-    localize_note,
-    to_plain_line,
-)
+from pages.shared.widgets import OUTCOME_COLOURS
+from pages.shared.wording import escape_markdown, localize_note, look_up, to_plain_line, tr
 
 # How well a run is vouched for: badges of the levels of evidence behind its scores.
 
@@ -33,13 +26,13 @@ _COLOURS = {0: "orange", 1: "green", 2: "blue", 3: "gray"}
 RUN_HERE = 3
 
 
-def draw_level_badges(levels: Iterable[int], tr: Translate) -> None:
+def draw_level_badges(levels: Iterable[int]) -> None:
     """A badge per level, the lowest first."""
     for level in sorted(set(levels)):
         st.badge(tr(f"submit.level.{level}"), color=_COLOURS.get(level, "gray"))  # type: ignore[arg-type]
 
 
-def format_levels(levels: Iterable[int], tr: Translate) -> str:
+def format_levels(levels: Iterable[int]) -> str:
     """The levels of a run in words, for a cell of a table."""
     return ", ".join(tr(f"submit.level.{level}") for level in sorted(set(levels)))
 
@@ -60,13 +53,13 @@ SIGNS: dict[str, str] = {
 }
 
 
-def draw_run_list(all_rows: Sequence[RunRow], chosen: str, tr: Translate) -> None:
+def draw_run_list(all_rows: Sequence[RunRow], chosen: str) -> None:
     """The table, newest first; where there are many runs, the page that holds the `chosen` one and
     a search."""
-    rows = all_rows if len(all_rows) <= _PAGE else _select_list_page(all_rows, chosen, tr)
+    rows = all_rows if len(all_rows) <= _PAGE else _select_list_page(all_rows, chosen)
     st.session_state[_SHOWN] = [row.run_id for row in rows]
     st.dataframe(
-        _build_run_list_table(rows, tr),
+        _build_run_list_table(rows),
         key=_TABLE,
         hide_index=True,
         height=min(38 + 35 * len(rows), 320),
@@ -91,16 +84,12 @@ def draw_run_list(all_rows: Sequence[RunRow], chosen: str, tr: Translate) -> Non
     )
 
 
-def _select_list_page(all_rows: Sequence[RunRow], chosen: str, tr: Translate) -> Sequence[RunRow]:
+def _select_list_page(all_rows: Sequence[RunRow], chosen: str) -> Sequence[RunRow]:
     """What the search finds, a page of it: first that of the chosen run, then wherever a person
     turns to, until they choose or search anew."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = url_state.draw_search(
-            tr("ranking.search"),
-            page="runs",
-            name="q",
-            placeholder=tr("runs.search_hint"),
-            width=260,
+            tr("ranking.search"), key="runs.q", placeholder=tr("runs.search_hint"), width=260
         )
         matches = runs.filter_run_rows(all_rows, text)
         st.caption(tr("runs.found", count=len(matches), total=len(all_rows)), width="content")
@@ -116,7 +105,7 @@ def _select_list_page(all_rows: Sequence[RunRow], chosen: str, tr: Translate) ->
     return matches[(number - 1) * _PAGE : number * _PAGE]
 
 
-def _build_run_list_table(rows: Sequence[RunRow], tr: Translate) -> pd.DataFrame:
+def _build_run_list_table(rows: Sequence[RunRow]) -> pd.DataFrame:
     rows_by_benchmarks = {row.benchmarks: row for row in rows}  # a few, each of many runs
     titles = {
         benchmarks: format_benchmark_titles(row) for benchmarks, row in rows_by_benchmarks.items()
@@ -138,18 +127,13 @@ def _build_run_list_table(rows: Sequence[RunRow], tr: Translate) -> pd.DataFrame
     if any(row.levels for row in rows):
         run_here = (RUN_HERE,)
         named = [row.levels or run_here * (row.origin == "executed") for row in rows]
-        table["level"] = [format_levels(levels, tr) for levels in named]
+        table["level"] = [format_levels(levels) for levels in named]
     return table
 
 
 def format_benchmark_titles(row: RunRow) -> str:
     """The benchmarks of a run by title, or by key where this installation has no card for one."""
-    cards, language = benchmark_cards(), current_language()
-    titles = [
-        localize_text(cards[key].title, language) if key in cards else to_plain_line(key)
-        for key in row.benchmarks
-    ]
-    return ", ".join(titles)
+    return ", ".join(map(display_names.benchmark_title, row.benchmarks))
 
 
 def _choose_run() -> None:
@@ -173,19 +157,10 @@ STATE_COLOURS = {
     "interrupted": "orange",
     "broken": "red",
 }
-OUTCOME_COLOURS = {
-    "passed": "green",
-    "failed": "red",
-    "not_executed": "gray",
-    "target_error": "orange",
-    "judge_error": "orange",
-    "environment_error": "orange",
-    "missing": "gray",
-}
 
 
 def draw_run_detail(
-    row: RunRow, tr: Translate, card: ModelCard | None = None, pair: RunPair | None = None
+    row: RunRow, card: ModelCard | None = None, pair: RunPair | None = None
 ) -> None:
     """Everything but the actions; `card` is of a local model, `pair` the comparison it is in."""
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -194,7 +169,7 @@ def draw_run_detail(
             f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}",
             color=STATE_COLOURS[row.state],  # type: ignore[arg-type]
         )
-        draw_level_badges(row.levels, tr)
+        draw_level_badges(row.levels)
     if row.state == "broken":
         st.error(
             tr("runs.broken", reason=escape_markdown(row.problem, 600)),
@@ -204,17 +179,17 @@ def draw_run_detail(
     about = [
         escape_markdown(format_benchmark_titles(row), 200),
         escape_markdown(row.run_id),
-        _describe_run_state(row, pair, tr),
+        _describe_run_state(row, pair),
     ]
     st.caption(" · ".join(about))
-    st.progress(row.fraction, text=_format_progress_text(row, tr))
+    st.progress(row.fraction, text=_format_progress_text(row))
     if row.message and not (card is not None and row.phase == "running"):  # told in figures below
         _draw_worker_message(row)
-    _draw_outcome_badges(row, tr)
-    _draw_run_measures(row, tr)
+    _draw_outcome_badges(row)
+    _draw_run_measures(row)
     if card is not None:
-        run_facts.draw_live_model(card, is_active=row.state == "running", tr=tr)
-    _draw_run_errors(row, tr)
+        run_facts.draw_live_model(card, is_active=row.state == "running")
+    _draw_run_errors(row)
     if row.scores and not row.complete:
         st.caption(tr("runs.not_ranked"))
 
@@ -228,7 +203,7 @@ def _format_run_name(row: RunRow) -> str:
     )
 
 
-def _describe_run_state(row: RunRow, pair: RunPair | None, tr: Translate) -> str:
+def _describe_run_state(row: RunRow, pair: RunPair | None) -> str:
     """The state in a sentence; the second of two local models waits for the first."""
     waits = row.state == "planned" and pair is not None and pair.second.run_id == row.run_id
     return tr("runs.about.waiting" if waits else f"runs.about.{row.state}")
@@ -245,20 +220,20 @@ def _draw_worker_message(row: RunRow) -> None:
         st.caption(message)
 
 
-def draw_worker_log(text: str, tr: Translate) -> None:
+def draw_worker_log(text: str) -> None:
     """What the worker printed at last: where to look when it ended before its run."""
     if text.strip():
         with st.expander(tr("runs.log"), icon=":material/notes:"):
             st.code(text, language=None, wrap_lines=True, height=240)
 
 
-def _format_progress_text(row: RunRow, tr: Translate) -> str:
+def _format_progress_text(row: RunRow) -> str:
     text = tr("runs.counted", scored=f"{row.scored:,}", total=f"{row.total:,}")
-    phase = lookup_text(f"runs.phase.{row.phase}", current_language())
+    phase = look_up(f"runs.phase.{row.phase}")
     return f"{text} · {phase}" if phase and row.is_active else text
 
 
-def _draw_run_measures(row: RunRow, tr: Translate) -> None:
+def _draw_run_measures(row: RunRow) -> None:
     several = len(row.scores) > 1
     scores = [
         (benchmark_title(key) if several else tr("common.score"), wording.format_score(score))
@@ -267,26 +242,24 @@ def _draw_run_measures(row: RunRow, tr: Translate) -> None:
     if row.is_active:
         time = [
             ("runs.rate", tr("runs.rate_value", rate=f"{row.rate:.1f}")),
-            ("runs.eta", wording.format_duration(row.eta, tr)),
+            ("runs.eta", wording.format_duration(row.eta)),
         ]
     else:
-        time = [("runs.wall", wording.format_duration(row.wall, tr))]
+        time = [("runs.wall", wording.format_duration(row.wall))]
     cells = [
         *time,
-        ("runs.requests", wording.format_count(row.requests, tr)),
-        *wording.build_usage_cells(row.input_tokens, row.output_tokens, row.cost, tr),
+        ("runs.requests", wording.format_count(row.requests)),
+        *wording.build_usage_cells(row.input_tokens, row.output_tokens, row.cost),
     ]
-    with st.container(horizontal=True, gap="medium"):
-        titled_cells = [(tr(key), value) for key, value in cells]
-        for title, value in [*(() if row.is_active else scores), *titled_cells]:
-            st.metric(title, value, width="content")
-    if source := wording.format_cost_sources(row.cost_sources, tr):
+    titled_cells = [(tr(key), value) for key, value in cells]
+    widgets.draw_figures([*(() if row.is_active else scores), *titled_cells])
+    if source := wording.format_cost_sources(row.cost_sources):
         st.caption(source)
     if row.is_active and row.limit:
         st.caption(tr("runs.width", open=row.in_flight, limit=row.limit, refused=row.refused))
 
 
-def _draw_outcome_badges(row: RunRow, tr: Translate) -> None:
+def _draw_outcome_badges(row: RunRow) -> None:
     counted = {name: row.outcomes[name] for name in OUTCOME_COLOURS if row.outcomes.get(name)}
     if not counted:
         return
@@ -298,16 +271,14 @@ def _draw_outcome_badges(row: RunRow, tr: Translate) -> None:
             )
 
 
-def _draw_run_errors(row: RunRow, tr: Translate) -> None:
+def _draw_run_errors(row: RunRow) -> None:
     if not row.errors:
         return
     st.markdown(f"**{tr('runs.errors')}**")
     kinds = sorted(row.errors.items(), key=lambda item: -item[1])
     table = pd.DataFrame(
         {
-            tr("runs.error_kind"): [
-                lookup_text(f"common.error.{k}", current_language()) or k for k, _ in kinds
-            ],
+            tr("runs.error_kind"): [look_up(f"common.error.{k}") or k for k, _ in kinds],
             tr("runs.error_count"): [count for _, count in kinds],
         }
     )
@@ -315,21 +286,13 @@ def _draw_run_errors(row: RunRow, tr: Translate) -> None:
     st.caption(tr("runs.errors_note"))
 
 
-def draw_run_links(row: RunRow, settings: Settings, tr: Translate) -> None:
+def draw_run_links(row: RunRow, settings: Settings) -> None:
     """From a run with a score on to what it means: its target, and the board that it is on."""
     if row.scores:
-        st.page_link(
-            page_links.TARGET,
-            label=tr("runs.see_target"),
-            icon=":material/arrow_forward:",
-            query_params={"key": row.target.identity},
-        )
-        st.page_link(
-            page_links.RANKING,
-            label=tr("runs.see_ranking"),
-            icon=":material/leaderboard:",
-            query_params=_build_run_ranking_query(row, settings),
-        )
+        label, key = tr("runs.see_target"), row.target.identity
+        widgets.draw_link(page_links.TARGET, label, "arrow_forward", key=key)
+        query = _build_run_ranking_query(row, settings)
+        widgets.draw_link(page_links.RANKING, tr("runs.see_ranking"), "leaderboard", **query)
 
 
 def _build_run_ranking_query(row: RunRow, settings: Settings) -> dict[str, str]:
@@ -376,13 +339,13 @@ def list_run_actions(row: RunRow) -> tuple[str, ...]:
     return names if row.origin == "executed" else tuple(n for n in names if n == "delete")
 
 
-def draw_run_actions(row: RunRow, settings: Settings, tr: Translate) -> None:
+def draw_run_actions(row: RunRow, settings: Settings) -> None:
     """The buttons; resuming asks first for the keys that nobody has set."""
     denial = visitor.explain_refusal("steer") or visitor.explain_refusal("launch")
     names = () if denial else list_run_actions(row)
-    missing = _ask_for_missing_keys(row, settings, tr) if "resume" in names else []
+    missing = _ask_for_missing_keys(row, settings) if "resume" in names else []
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        draw_run_links(row, settings, tr)
+        draw_run_links(row, settings)
         for name in names:
             if st.button(
                 tr(f"runs.do.{name}"),
@@ -391,25 +354,25 @@ def draw_run_actions(row: RunRow, settings: Settings, tr: Translate) -> None:
                 type="primary" if name == "resume" else "secondary",
                 disabled=name == "resume" and bool(missing),
             ):
-                _perform_run_action(name, row, settings, tr)
+                _perform_run_action(name, row, settings)
     if not row.own:
         st.caption(tr("runs.read_only"))
     elif denial and visitor.is_launcher_listed():
         st.caption(f":material/lock: {escape_markdown(denial, 300)}")
 
 
-def _ask_for_missing_keys(row: RunRow, settings: Settings, tr: Translate) -> list[str]:
+def _ask_for_missing_keys(row: RunRow, settings: Settings) -> list[str]:
     try:
         target = runs.load_run_target(settings.run_roots, row.run_id)
         names = client.missing_keys(target.key, target.options, settings)
     except EvalboardError as error:
         st.warning(escape_markdown(error, 400), icon=":material/key_off:")
         return []
-    visitor.ask_for_keys(names, tr)
+    visitor.ask_for_keys(names)
     return visitor.list_missing_keys(names)
 
 
-def _perform_run_action(name: str, row: RunRow, settings: Settings, tr: Translate) -> None:
+def _perform_run_action(name: str, row: RunRow, settings: Settings) -> None:
     acting_visitor = visitor.current_visitor()
     calls: dict[str, Callable[[], object]] = {
         "cancel": lambda: client.cancel_run(row.run_id, settings, visitor=acting_visitor),
@@ -433,7 +396,7 @@ def _perform_run_action(name: str, row: RunRow, settings: Settings, tr: Translat
     st.rerun()
 
 
-def draw_action_message(settings: Settings, tr: Translate) -> None:
+def draw_action_message(settings: Settings) -> None:
     """Say once what was done; a deletion stays to be taken back until the page is left."""
     message = st.session_state.pop(_MESSAGE, None)
     if message:
@@ -444,20 +407,17 @@ def draw_action_message(settings: Settings, tr: Translate) -> None:
     with st.container(horizontal=True, vertical_alignment="center", border=True):
         st.markdown(tr("runs.deleted", run=escape_markdown(deleted)))
         if st.button(tr("runs.undo"), icon=":material/undo:", key="runs.do.undo"):
-            _undo_delete(deleted, settings, tr)
+            _undo_delete(deleted, settings)
         if st.button(tr("runs.dismiss"), key="runs.do.dismiss", type="tertiary"):
             st.session_state.pop(_DELETED)
             st.rerun()
 
 
-def _undo_delete(run: str, settings: Settings, tr: Translate) -> None:
-    try:
+def _undo_delete(run: str, settings: Settings) -> None:
+    with widgets.show_errors(limit=600):
         client.restore_run(run, settings, visitor=visitor.current_visitor())
         runs.clear_run_cache()
-    except EvalboardError as error:
-        st.error(escape_markdown(error, 600), icon=":material/error:")
-        return
-    st.session_state.pop(_DELETED)
-    st.session_state[_MESSAGE] = tr("runs.did.restore")
-    page_links.set_query_param("run", run)
-    st.rerun()
+        st.session_state.pop(_DELETED)
+        st.session_state[_MESSAGE] = tr("runs.did.restore")
+        page_links.set_query_param("run", run)
+        st.rerun()

@@ -19,10 +19,10 @@ from evalcore.settings import Settings
 from evalcore.views import comparison
 from evalcore.views.comparison import PairedScores, RunPair
 from evalcore.views.runs import RunRow, RunRows
-from pages.shared import display_names, page_links, url_state, wording
+from pages.shared import display_names, page_links, tables, url_state, widgets, wording
 from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.page_links import CaseLink
-from pages.shared.wording import Translate, escape_markdown, to_plain_line
+from pages.shared.wording import escape_markdown, to_plain_line, tr
 
 _LISTED = 1_000  # runs to choose from, the newest; all of them would be sent to every visitor
 _CASES = 200  # shown; more than that nobody reads in a row
@@ -38,26 +38,26 @@ class _Partner(NamedTuple):
 
 
 def draw_run_comparison(
-    row: RunRow, rows: RunRows, pair: RunPair | None, settings: Settings, tr: Translate
+    row: RunRow, rows: RunRows, pair: RunPair | None, settings: Settings
 ) -> None:
     """The comparison of `row`, where it has a partner or could be given one."""
     if pair is None:
-        pair = _select_partner(row, rows, tr)
+        pair = _select_partner(row, rows)
         if pair is None:
             return
     with st.container(border=True):
         st.subheader(tr("runs.comparison"), anchor=False)
         st.caption(tr("runs.comparison_about"))
-        _draw_pair_sides(pair, tr)
+        _draw_pair_sides(pair)
         if not (pair.first.scores and pair.second.scores) or (
             pair.first.is_active or pair.second.is_active
         ):
             st.info(tr("runs.comparison_waits"), icon=":material/hourglass_empty:")
             return
-        _draw_pair_result(pair, settings, tr)
+        _draw_pair_result(pair, settings)
 
 
-def _select_partner(row: RunRow, rows: RunRows, tr: Translate) -> RunPair | None:
+def _select_partner(row: RunRow, rows: RunRows) -> RunPair | None:
     """A partner chosen among the finished runs with a benchmark in common; kept in the URL."""
     if not row.scores or row.is_active:
         return None
@@ -107,7 +107,7 @@ def _label_partners(rows: Iterable[RunRow], shared: Set[str]) -> dict[str, _Part
     }
 
 
-def _draw_pair_sides(pair: RunPair, tr: Translate) -> None:
+def _draw_pair_sides(pair: RunPair) -> None:
     """Both runs by name and state, each with a way to it."""
     columns = st.columns(2)
     for column, side, run in zip(
@@ -128,7 +128,7 @@ def _draw_pair_sides(pair: RunPair, tr: Translate) -> None:
             st.caption(escape_markdown(" · ".join(facts), 300))
 
 
-def _draw_pair_result(pair: RunPair, settings: Settings, tr: Translate) -> None:
+def _draw_pair_result(pair: RunPair, settings: Settings) -> None:
     first, second = pair.first.run_id, pair.second.run_id
     try:
         key = comparison.compute_pair_signature(settings.run_roots, first, second)
@@ -145,10 +145,10 @@ def _draw_pair_result(pair: RunPair, settings: Settings, tr: Translate) -> None:
     for compared in sorted(
         results, key=lambda compared: pair.first.benchmarks.index(compared.benchmark)
     ):
-        _draw_benchmark_result(compared, tr, show_title=len(results) > 1)
+        _draw_benchmark_result(compared, show_title=len(results) > 1)
     if not (pair.first.complete and pair.second.complete):
         st.caption(tr("runs.comparison_incomplete"))
-    _draw_differing_table(comparison.find_differing_cases(cases), pair, tr)
+    _draw_differing_table(comparison.find_differing_cases(cases), pair)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
@@ -160,7 +160,7 @@ def _compute_comparison(
     return cases, comparison.compare_benchmarks(cases)
 
 
-def _draw_benchmark_result(compared: PairedScores, tr: Translate, *, show_title: bool) -> None:
+def _draw_benchmark_result(compared: PairedScores, *, show_title: bool) -> None:
     if show_title:
         st.markdown(f"**{escape_markdown(benchmark_title(compared.benchmark))}**")
     result = compared.result
@@ -173,19 +173,17 @@ def _draw_benchmark_result(compared: PairedScores, tr: Translate, *, show_title:
         ("runs.interval", span),
         ("runs.p", "< 0.001" if result.p < 0.001 else f"{result.p:.3f}"),
     ]
-    with st.container(horizontal=True, gap="medium"):
-        for key, value in cells:
-            st.metric(tr(key), value, width="content")
+    widgets.draw_figures((tr(key), value) for key, value in cells)
     with st.container(horizontal=True):
         st.badge(tr("runs.won", count=result.wins), color="green")
         st.badge(tr("runs.lost", count=result.losses), color="red")
         st.badge(tr("runs.tied", count=result.ties), color="gray")
     st.caption(
-        f"{_format_run_verdict(compared, tr)} {tr(f'runs.test.{result.test}', count=result.common)}"
+        f"{_format_run_verdict(compared)} {tr(f'runs.test.{result.test}', count=result.common)}"
     )
 
 
-def _format_run_verdict(compared: PairedScores, tr: Translate) -> str:
+def _format_run_verdict(compared: PairedScores) -> str:
     """The difference in words, never more than the numbers bear."""
     if compared.result.wins == compared.result.losses == 0:
         return tr("runs.verdict.equal")
@@ -195,7 +193,7 @@ def _format_run_verdict(compared: PairedScores, tr: Translate) -> str:
     return tr("runs.verdict.second" if ahead else "runs.verdict.first")
 
 
-def _draw_differing_table(table: pd.DataFrame, pair: RunPair, tr: Translate) -> None:
+def _draw_differing_table(table: pd.DataFrame, pair: RunPair) -> None:
     """The cases on which they differ; a click on a score opens the case in that run."""
     if table.empty:
         return
@@ -237,17 +235,13 @@ def _draw_differing_table(table: pd.DataFrame, pair: RunPair, tr: Translate) -> 
     if len(table) > len(shown):
         st.caption(tr("runs.differing_more", count=len(table) - len(shown)))
     for side, run in (("first", pair.first), ("second", pair.second)):
-        click = st.session_state.get(f"{_OPEN}.{side}")
-        if click is not None and click["row"] < len(shown):
-            _open_case_page(shown.iloc[click["row"]], run)
+        if (clicked := tables.read_clicked_row(f"{_OPEN}.{side}", len(shown))) is not None:
+            case = shown.iloc[clicked]
+            link = CaseLink(run.run_id, case["benchmark"], case["metric"], case["id"])
+            st.switch_page(page_links.CASE, query_params=link.query_params)
 
 
 def _format_score_cell(score: float) -> str:
     """A sign and a number: the outcome is not told by colour alone."""
     sign = "✓" if score == 1 else "✕" if score == 0 else "◐"
     return f"{sign} {score:.2g}"
-
-
-def _open_case_page(case: pd.Series, run: RunRow) -> None:
-    link = CaseLink(run.run_id, case["benchmark"], case["metric"], case["id"])
-    st.switch_page(page_links.CASE, query_params=link.query_params)

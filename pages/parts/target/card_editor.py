@@ -24,7 +24,7 @@ from evalcore.target_cards import (
     save_card,
 )
 from pages.shared import visitor
-from pages.shared.wording import Translate, escape_markdown
+from pages.shared.wording import escape_markdown, tr
 
 # The fields of a target card as widgets: filled from a card, read back as one.
 
@@ -48,12 +48,12 @@ def fill_card_fields(card: TargetCard) -> None:
     st.session_state[_build_card_field_key("logo.turn")] = _count_logo_resets() + 1
 
 
-def draw_card_fields(draw_error: Callable[[str], None], tr: Translate) -> None:
+def draw_card_fields(draw_error: Callable[[str], None]) -> None:
     """The fields in pairs; `draw_error` draws below each what is the matter with it."""
     for names in (("name", "organization"), ("type", "parameters")):
-        _draw_field_pair(names, draw_error, tr)
+        _draw_field_pair(names, draw_error)
     for names in (("open_weights", "licence"), ("released", "site")):
-        _draw_field_pair(names, draw_error, tr)
+        _draw_field_pair(names, draw_error)
     current_logo = str(st.session_state.get(_build_card_field_key("logo.kept"), ""))
     with st.container(horizontal=True, vertical_alignment="center"):
         if current_logo:
@@ -94,16 +94,14 @@ def resolve_card_logo(load_logo: Callable[[bytes], str]) -> str:
     return "" if dropped else str(st.session_state.get(_build_card_field_key("logo.kept"), ""))
 
 
-def _draw_field_pair(
-    names: tuple[str, str], draw_error: Callable[[str], None], tr: Translate
-) -> None:
+def _draw_field_pair(names: tuple[str, str], draw_error: Callable[[str], None]) -> None:
     for column, name in zip(st.columns(2), names, strict=True):
         with column:
-            _draw_card_field(name, tr)
+            _draw_card_field(name)
             draw_error(name)
 
 
-def _draw_card_field(name: str, tr: Translate) -> None:
+def _draw_card_field(name: str) -> None:
     label, key = tr(f"card.{name}"), _build_card_field_key(name)
     if name == "type":
         titles = {
@@ -154,7 +152,7 @@ def _build_card_field_key(field: str) -> str:
 _OPEN, _ERRORS, _UNDO = "card.open", "card.wrong", "card.undo"
 
 
-def draw_card_edit_button(settings: Settings, key: str, tr: Translate) -> None:
+def draw_card_edit_button(settings: Settings, key: str) -> None:
     """The way to the dialog, for those who may use it."""
     if not policy.explain_denial(settings, visitor.current_visitor(), "edit"):
         st.button(
@@ -166,11 +164,11 @@ def draw_card_edit_button(settings: Settings, key: str, tr: Translate) -> None:
         )
 
 
-def draw_card_editor(settings: Settings, key: str, tr: Translate) -> None:
+def draw_card_editor(settings: Settings, key: str) -> None:
     """The dialog while it is open for this target, and the notice of what was saved last."""
     if st.session_state.get(_OPEN) == key:
         st.dialog(tr("card.title"), width="medium", dismissible=False)(_draw_card_dialog)(
-            settings, key, tr
+            settings, key
         )
     undo = st.session_state.get(_UNDO)
     if undo is None or undo[0] != key:
@@ -185,16 +183,16 @@ def draw_card_editor(settings: Settings, key: str, tr: Translate) -> None:
             on_click=_store_card,
             args=(settings, key, undo[1]),
         )
-        _draw_card_error("", tr)
+        _draw_card_error("")
 
 
-def _draw_card_dialog(settings: Settings, key: str, tr: Translate) -> None:
+def _draw_card_dialog(settings: Settings, key: str) -> None:
     if st.session_state.get(_OPEN) != key:
         st.rerun()  # saved or cancelled: the page itself is drawn anew
     st.caption(tr("card.about", target=escape_markdown(key, 120)))
     with st.form("card.form", border=False):
-        draw_card_fields(lambda field: _draw_card_error(field, tr), tr)
-        _draw_card_error("", tr)
+        draw_card_fields(lambda field: _draw_card_error(field))
+        _draw_card_error("")
         with st.container(horizontal=True):
             st.form_submit_button(
                 tr("card.save"), type="primary", on_click=_save_card_form, args=(settings, key)
@@ -268,7 +266,7 @@ def _has_stored_card(settings: Settings, key: str) -> bool:
         return False
 
 
-def _draw_card_error(field: str, tr: Translate) -> None:
+def _draw_card_error(field: str) -> None:
     """What is wrong with a field, or with all of it."""
     errors: dict[str, Any] = st.session_state.get(_ERRORS, {})
     if field in errors:

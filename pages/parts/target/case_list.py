@@ -12,8 +12,6 @@ import streamlit as st
 from evalcore.catalog import benchmark_cards
 from evalcore.charts import plots
 from evalcore.errors import EvalboardError
-from evalcore.i18n import lookup_text
-from evalcore.plain_text import DASH
 from evalcore.records import content_hash
 from evalcore.settings import Settings
 from evalcore.views import target_scores, targets
@@ -23,17 +21,12 @@ from evalcore.views.cases import MISSING, CaseFilter, case_page, read_case_note
 from evalcore.views.stored_boards import Headers
 from evalcore.views.targets import OUTCOMES
 from pages.parts.target import profile
-from pages.shared import exports, page_links, url_state, wording
-from pages.shared.board_view import benchmark_title, cost_format, describe_score, metric_title
+from pages.shared import exports, page_links, tables, url_state, wording
+from pages.shared.board_view import benchmark_title, describe_score, metric_title
 from pages.shared.evidence import cause_title
 from pages.shared.page_links import CaseLink
-from pages.shared.wording import (
-    Translate,
-    current_language,
-    escape_markdown,
-    localize_note,
-    to_plain_line,
-)
+from pages.shared.tables import cost_format, link_column, number_column, text_column
+from pages.shared.wording import escape_markdown, localize_note, look_up, to_plain_line, tr
 
 # The cases of a target: filters, one page of a table, and the way to each case.
 
@@ -48,16 +41,16 @@ _FilterField = tuple[str, Sequence[str], Callable[[str], str], int]
 
 
 def draw_target_cases(
-    settings: Settings, run: str, benchmark: str, tr: Translate, causes: Sequence[str] = ()
+    settings: Settings, run: str, benchmark: str, causes: Sequence[str] = ()
 ) -> None:
     """The cases of one benchmark of a run; with `causes` only those that failed, by these."""
     try:
         reasons = list(
             target_scores.count_failure_reasons(settings.run_roots, run, benchmark)["why"]
         )
-        case_filter = _draw_case_filters(benchmark, causes or reasons, tr, failed=bool(causes))
+        case_filter = _draw_case_filters(benchmark, causes or reasons, failed=bool(causes))
         number = url_state.read_page_number(
-            page=_PAGE, name=_PAGER, list_signature=content_hash([run, case_filter])
+            key="target.p", list_signature=content_hash([run, case_filter])
         )
         cases, count = _load_case_page(settings, run, case_filter, number)
         if count and cases.empty:  # a link from when there were more
@@ -71,7 +64,7 @@ def draw_target_cases(
     if not count:
         st.caption(tr("target.found_none"))
         return
-    _draw_cases_table(cases, run, benchmark, case_filter, tr)
+    _draw_cases_table(cases, run, benchmark, case_filter)
     first = _CASES * (number - 1) + 1
     with st.container(horizontal=True, vertical_alignment="center"):
         last = first + len(cases) - 1
@@ -83,7 +76,7 @@ def draw_target_cases(
             query_params=_build_case_link(cases.iloc[0], run, benchmark, case_filter).query_params,
         )
         st.space("stretch")
-        url_state.draw_pagination(number, -(-count // _CASES), page=_PAGE, name=_PAGER)
+        url_state.draw_pagination(number, -(-count // _CASES), key="target.p")
 
 
 def _load_case_page(
@@ -100,14 +93,14 @@ def _load_case_page(
 
 
 def _build_filter_fields(
-    benchmark: str, reasons: Sequence[str], tr: Translate, *, failed: bool
+    benchmark: str, reasons: Sequence[str], *, failed: bool
 ) -> list[_FilterField]:
     """What cases are filtered by; where only `failed` ones are shown, by no outcome."""
     card = benchmark_cards().get(benchmark)
     metric_keys = [metric_field.key for metric_field in card.metrics] if card else []
     outcomes = [*OUTCOMES, MISSING]
     reason_field: _FilterField = ("cause", reasons, cause_title, 200)
-    outcome_field: _FilterField = ("outcome", outcomes, lambda code: outcome_title(code, tr), 170)
+    outcome_field: _FilterField = ("outcome", outcomes, lambda code: outcome_title(code), 170)
     metric_field: _FilterField = (
         "metric",
         metric_keys,
@@ -120,29 +113,25 @@ def _build_filter_fields(
     return [metric_field, outcome_field, difficulty_field, *([reason_field] if reasons else [])]
 
 
-def _draw_case_filters(
-    benchmark: str, reasons: Sequence[str], tr: Translate, *, failed: bool
-) -> CaseFilter:
+def _draw_case_filters(benchmark: str, reasons: Sequence[str], *, failed: bool) -> CaseFilter:
     """The filters in one row, all of them in the URL."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = {
             name: url_state.draw_multiselect(
                 tr(f"common.{name}"),
                 options,
-                page=_PAGE,
-                name=name,
+                key=f"target.{name}",
                 title=title,
                 placeholder=tr("target.any"),
                 width=width,
             )
             for name, options, title, width in _build_filter_fields(
-                benchmark, reasons, tr, failed=failed
+                benchmark, reasons, failed=failed
             )
         }
         text = url_state.draw_search(
             tr("target.case_text"),
-            page=_PAGE,
-            name="q",
+            key="target.q",
             placeholder=tr("target.case_text_hint"),
             help=tr("target.case_text_help"),
             width=200,
@@ -157,19 +146,17 @@ def _draw_case_filters(
     )
 
 
-def outcome_title(outcome: str, tr: Translate) -> str:
+def outcome_title(outcome: str) -> str:
     """The word for an outcome, also for a case that has none."""
     return tr("target.outcome_missing" if outcome == MISSING else f"common.outcome.{outcome}")
 
 
 def _draw_cases_table(
-    cases: pd.DataFrame, run: str, benchmark: str, case_filter: CaseFilter, tr: Translate
+    cases: pd.DataFrame, run: str, benchmark: str, case_filter: CaseFilter
 ) -> None:
     columns = {
         "case": [to_plain_line(case, 40) for case in cases["id"]],
-        "outcome": [
-            f"{_SIGNS.get(code, '·')} {outcome_title(code, tr)}" for code in cases["outcome"]
-        ],
+        "outcome": [f"{_SIGNS.get(code, '·')} {outcome_title(code)}" for code in cases["outcome"]],
         "metric": [metric_title(benchmark, metric) for metric in cases["metric"]],
         "difficulty": cases["difficulty"],
         "dialect": cases["dialect"].replace(DIALECT_TITLES),
@@ -179,18 +166,10 @@ def _draw_cases_table(
     }
     if cases["dialect"].isna().all():
         del columns["dialect"]
-    st.dataframe(
-        pd.DataFrame(columns),
-        hide_index=True,
-        placeholder=DASH,
-        height=38 + 35 * len(cases),
-        key=f"{_OPENED_CASE_KEY}.table",
-        alt=tr("target.cases_alt"),
-        column_config=_build_cases_config(cases, tr),
-    )
-    click = st.session_state.get(_OPENED_CASE_KEY)
-    if click is not None and click["row"] < len(cases):
-        link = _build_case_link(cases.iloc[click["row"]], run, benchmark, case_filter)
+    look = {"tallest": tables.EVERY_ROW, "key": f"{_OPENED_CASE_KEY}.table"}
+    tables.draw_grid(columns, _build_cases_config(cases), tr("target.cases_alt"), **look)
+    if (clicked := tables.read_clicked_row(_OPENED_CASE_KEY, len(cases))) is not None:
+        link = _build_case_link(cases.iloc[clicked], run, benchmark, case_filter)
         st.switch_page(page_links.CASE, query_params=link.query_params)
 
 
@@ -209,26 +188,17 @@ def _format_case_note(case: pd.Series) -> str:
     return to_plain_line(localized if localized != case["reason"] else cause_title(localized), 120)
 
 
-def _build_cases_config(cases: pd.DataFrame, tr: Translate) -> dict[str, Any]:
-    column_config = st.column_config
+def _build_cases_config(cases: pd.DataFrame) -> dict[str, Any]:
+    look = {"pinned": True}
     return {
-        "case": column_config.ButtonColumn(
-            tr("target.open_case"),
-            type="tertiary",
-            alignment="left",
-            pinned=True,
-            key=_OPENED_CASE_KEY,
-            help=tr("target.open_case_help"),
-        ),
-        "outcome": column_config.TextColumn(tr("common.outcome"), width="small"),
-        "metric": column_config.TextColumn(tr("common.metric"), width=150),
-        "difficulty": column_config.NumberColumn(tr("common.difficulty"), width="small"),
-        "dialect": column_config.TextColumn(tr("target.dialect"), width="small"),
-        "note": column_config.TextColumn(tr("target.note"), width=300),
-        "latency": column_config.NumberColumn(tr("common.latency"), format="%.2f s", width="small"),
-        "cost": column_config.NumberColumn(
-            tr("common.cost"), format=cost_format(cases["cost"]), width="small"
-        ),
+        "case": link_column("target.open_case", _OPENED_CASE_KEY, "target.open_case_help", **look),
+        "outcome": text_column("common.outcome", "small"),
+        "metric": text_column("common.metric", 150),
+        "difficulty": number_column("common.difficulty"),
+        "dialect": text_column("target.dialect", "small"),
+        "note": text_column("target.note", 300),
+        "latency": number_column("common.latency", "%.2f s"),
+        "cost": number_column("common.cost", cost_format(cases["cost"])),
     }
 
 
@@ -237,7 +207,7 @@ def _build_cases_config(cases: pd.DataFrame, tr: Translate) -> dict[str, Any]:
 _MAX_BARS = 16
 
 
-def draw_target_failures(settings: Settings, run: str, benchmark: str, tr: Translate) -> None:
+def draw_target_failures(settings: Settings, run: str, benchmark: str) -> None:
     """The causes by count, what was done where nothing was to be called, and the failed cases."""
     try:
         causes = target_scores.count_failure_causes(settings.run_roots, run, benchmark)
@@ -250,16 +220,16 @@ def draw_target_failures(settings: Settings, run: str, benchmark: str, tr: Trans
     if len(kinds):
         left, right = st.columns([7, 5], gap="large")
         with left:
-            _draw_cause_chart(causes, tr)
+            _draw_cause_chart(causes)
         with right:
-            _draw_answer_kinds(kinds, tr)
+            _draw_answer_kinds(kinds)
     else:
-        _draw_cause_chart(causes, tr)
+        _draw_cause_chart(causes)
     if len(causes):
-        draw_target_cases(settings, run, benchmark, tr, list(causes["cause"]))
+        draw_target_cases(settings, run, benchmark, list(causes["cause"]))
 
 
-def _draw_cause_chart(causes: pd.DataFrame, tr: Translate) -> None:
+def _draw_cause_chart(causes: pd.DataFrame) -> None:
     st.subheader(tr("target.why"), anchor=False)
     if causes.empty:
         st.caption(tr("target.why_none"))
@@ -269,29 +239,25 @@ def _draw_cause_chart(causes: pd.DataFrame, tr: Translate) -> None:
         plots.build_count_bars,
         shown.assign(name=_disambiguate_causes(shown["cause"])),
         "target.why_alt",
-        tr,
     )
     caption = tr("target.why_about", count=int(causes["count"].sum()))
     st.caption(caption if len(causes) == len(shown) else f"{caption} {tr('target.why_more')}")
 
 
-def _draw_answer_kinds(kinds: pd.DataFrame, tr: Translate) -> None:
+def _draw_answer_kinds(kinds: pd.DataFrame) -> None:
     st.subheader(tr("target.kinds"), anchor=False)
     names = [tr(f"common.answer_kind.{kind}") for kind in kinds["kind"]]
     positions = [target_scores.ANSWER_KINDS.index(kind) for kind in kinds["kind"]]
     frame = kinds.assign(name=names, place=positions)
-    _draw_count_chart(plots.build_split_bar, frame, "target.kinds_alt", tr)
+    _draw_count_chart(plots.build_split_bar, frame, "target.kinds_alt")
     st.caption(tr("target.kinds_about"))
 
 
-def _draw_count_chart(
-    make: plots.CountChartBuilder, frame: pd.DataFrame, alt: str, tr: Translate
-) -> None:
+def _draw_count_chart(make: plots.CountChartBuilder, frame: pd.DataFrame, alt: str) -> None:
     labels = {"name": tr("common.cause"), "count": tr("target.count")}
     summary = ", ".join(f"{n} {c}" for n, c in zip(frame["name"], frame["count"], strict=True))
     exports.draw_chart_frame(
         make(frame, labels),
-        tr,
         name=alt.partition(".")[2].removesuffix("_alt"),
         title=tr(alt.removesuffix("_alt")),
         alt_text=tr(alt, summary=summary),
@@ -315,15 +281,15 @@ def _disambiguate_causes(causes: pd.Series[str]) -> list[str]:
 _OPENED_RUN_KEY = "target.open_run"
 
 
-def draw_target_history(headers: Headers, board: Board, identity: str, tr: Translate) -> None:
+def draw_target_history(headers: Headers, board: Board, identity: str) -> None:
     """Scores over time, then every run of the target on any board, newest first."""
     history = targets.build_run_history(targets.list_target_runs(headers, identity), board)
-    profile.draw_target_trend(history, tr)
+    profile.draw_target_trend(history)
     st.subheader(tr("target.runs"), anchor=False)
-    _draw_history_table(history.iloc[::-1].reset_index(drop=True), tr)
+    _draw_history_table(history.iloc[::-1].reset_index(drop=True))
 
 
-def _draw_history_table(runs: pd.DataFrame, tr: Translate) -> None:
+def _draw_history_table(runs: pd.DataFrame) -> None:
     """The runs as they are ordered; a click on an id opens the run."""
     table = pd.DataFrame(
         {
@@ -340,45 +306,28 @@ def _draw_history_table(runs: pd.DataFrame, tr: Translate) -> None:
     )
     if (table["note"] == "").all():
         del table["note"]
-    st.dataframe(
-        table,
-        hide_index=True,
-        placeholder=DASH,
-        key=f"{_OPENED_RUN_KEY}.table",
-        alt=tr("target.runs_alt"),
-        column_config=_build_history_config(table, tr),
-    )
-    click = st.session_state.get(_OPENED_RUN_KEY)
-    if click is not None and click["row"] < len(runs):
-        st.switch_page(page_links.RUNS, query_params={"run": runs["run_id"].iloc[click["row"]]})
+    look = {"key": f"{_OPENED_RUN_KEY}.table"}
+    tables.draw_grid(table, _build_history_config(table), tr("target.runs_alt"), **look)
+    if (clicked := tables.read_clicked_row(_OPENED_RUN_KEY, len(runs))) is not None:
+        st.switch_page(page_links.RUNS, query_params={"run": runs["run_id"].iloc[clicked]})
 
 
-def _build_history_config(table: pd.DataFrame, tr: Translate) -> dict[str, Any]:
-    column_config, money = st.column_config, cost_format(table["cost"])
+def _build_history_config(table: pd.DataFrame) -> dict[str, Any]:
+    stamp = st.column_config.DatetimeColumn(tr("ranking.date"), format="YYYY-MM-DD HH:mm")
     return {
-        "run": column_config.ButtonColumn(
-            tr("target.run"),
-            type="tertiary",
-            alignment="left",
-            key=_OPENED_RUN_KEY,
-            help=tr("target.open_run_help"),
-        ),
-        "date": column_config.DatetimeColumn(tr("ranking.date"), format="YYYY-MM-DD HH:mm"),
-        "board": column_config.TextColumn(tr("target.board"), width=330),
-        "on_board": column_config.TextColumn(
-            tr("target.on_board"), width="small", alignment="center"
-        ),
-        "score": column_config.NumberColumn(tr("common.score"), format="%.1f", width="small"),
-        "coverage": column_config.NumberColumn(
-            tr("target.coverage"), format="percent", width="small"
-        ),
-        "state": column_config.TextColumn(tr("target.state"), width="small"),
-        "cost": column_config.NumberColumn(tr("common.cost"), format=money, width="small"),
-        "note": column_config.TextColumn(tr("target.note")),
+        "run": link_column("target.run", _OPENED_RUN_KEY, "target.open_run_help"),
+        "date": stamp,
+        "board": text_column("target.board", 330),
+        "on_board": text_column("target.on_board", "small", alignment="center"),
+        "score": number_column("common.score", "%.1f"),
+        "coverage": number_column("target.coverage", "percent"),
+        "state": text_column("target.state", "small"),
+        "cost": number_column("common.cost", cost_format(table["cost"])),
+        "note": text_column("target.note"),
     }
 
 
-def draw_target_outcomes(row: Row, board: Board, tr: Translate) -> None:
+def draw_target_outcomes(row: Row, board: Board) -> None:
     """The outcomes of every benchmark with the score triple, and the errors by kind."""
     counts = targets.count_target_outcomes(row)
     for _, score in targets.benchmark_frame(row, board).iterrows():
@@ -399,12 +348,12 @@ def draw_target_outcomes(row: Row, board: Board, tr: Translate) -> None:
                 answered=wording.format_score(answered),
             )
         )
-        words = [outcome_title(outcome, tr) for outcome in own["outcome"]]
-        _draw_count_table(words, list(own["count"]), "common.outcome", "target.outcomes_alt", tr)
-    _draw_target_errors(row, tr)
+        words = [outcome_title(outcome) for outcome in own["outcome"]]
+        _draw_count_table(words, list(own["count"]), "common.outcome", "target.outcomes_alt")
+    _draw_target_errors(row)
 
 
-def _draw_target_errors(row: Row, tr: Translate) -> None:
+def _draw_target_errors(row: Row) -> None:
     errors: Counter[str] = Counter()
     for run in {run.run_id: run for run in row.runs.values()}.values():
         errors.update(run.errors)
@@ -412,30 +361,19 @@ def _draw_target_errors(row: Row, tr: Translate) -> None:
     if not errors:
         st.caption(tr("target.no_errors"))
         return
-    words = [
-        lookup_text(f"common.error.{kind}", current_language()) or to_plain_line(kind)
-        for kind in errors
-    ]
-    _draw_count_table(words, list(errors.values()), "target.error", "target.errors_alt", tr)
+    words = [look_up(f"common.error.{kind}") or to_plain_line(kind) for kind in errors]
+    _draw_count_table(words, list(errors.values()), "target.error", "target.errors_alt")
 
 
-def _draw_count_table(
-    words: list[str], counts: list[int], title: str, alt: str, tr: Translate
-) -> None:
+def _draw_count_table(words: list[str], counts: list[int], title: str, alt: str) -> None:
     """A small table of words, counts and their share."""
-    column_config = st.column_config
-    st.dataframe(
-        pd.DataFrame(
-            {"word": words, "count": counts, "share": 100 * pd.Series(counts) / sum(counts)}
-        ),
-        hide_index=True,
-        width=460,
-        alt=tr(alt),
-        column_config={
-            "word": column_config.TextColumn(tr(title), width="medium"),
-            "count": column_config.NumberColumn(tr("target.count"), width="small"),
-            "share": column_config.ProgressColumn(
-                tr("target.share"), min_value=0, max_value=100, format="%.0f %%", width="medium"
-            ),
+    tables.draw_grid(
+        {"word": words, "count": counts, "share": 100 * pd.Series(counts) / sum(counts)},
+        {
+            "word": text_column(title, "medium"),
+            "count": number_column("target.count"),
+            "share": tables.share_column("target.share", width="medium"),
         },
+        tr(alt),
+        width=460,
     )

@@ -20,15 +20,10 @@ from evalcore.views import target_scores, targets
 from evalcore.views.boards import Board, Row
 from evalcore.views.stored_boards import Headers
 from pages.parts.target import card_editor
-from pages.shared import page_links, wording
-from pages.shared.board_view import benchmark_title, format_number_range, kind_title, metric_title
-from pages.shared.wording import (
-    Translate,
-    current_language,
-    escape_markdown,
-    localize_note,
-    to_plain_line,
-)
+from pages.shared import page_links, tables, wording
+from pages.shared.board_view import benchmark_title, kind_title, metric_title
+from pages.shared.tables import format_number_range
+from pages.shared.wording import current_language, escape_markdown, localize_note, to_plain_line, tr
 
 # The card of a target at the head of its page: logo, name, who made it, what it is.
 
@@ -45,7 +40,7 @@ def draw_card_title(name: str, card: TargetCard) -> None:
         st.title(escape_markdown(name, 90), anchor=False, width="content")
 
 
-def draw_card_facts(identity: str, name: str, card: TargetCard, tr: Translate) -> None:
+def draw_card_facts(identity: str, name: str, card: TargetCard) -> None:
     """One line of what is known, the identity where the name is another, and the site."""
     parts = [
         card.organization,
@@ -88,7 +83,7 @@ _COLOURS = {0: "orange", 1: "green", 2: "blue"}  # by level
 _ABOUT = {"bundle": ".bundle"}
 
 
-def draw_published_badges(row: Row, tr: Translate) -> None:
+def draw_published_badges(row: Row) -> None:
     """A badge per level of evidence behind the published scores of a row, and their month."""
     levels = {run.benchmarks[key].level for key, run in row.runs.items()}
     for level in sorted(level for level in levels if level is not None):
@@ -97,7 +92,7 @@ def draw_published_badges(row: Row, tr: Translate) -> None:
     st.caption(tr("target.published_for", month=newest[:7]))
 
 
-def _published_about(publisher: str, tr: Translate) -> str:
+def _published_about(publisher: str) -> str:
     """What is said of a publisher's scores; the benchmark that imports them may say more."""
     for key, command in list_command_cards("importer").items():
         if command.publisher == publisher:
@@ -107,7 +102,7 @@ def _published_about(publisher: str, tr: Translate) -> str:
     return tr("target.published_about" + _ABOUT.get(publisher, ""))
 
 
-def draw_published_scores(row: Row, settings: Settings, tr: Translate) -> None:
+def draw_published_scores(row: Row, settings: Settings) -> None:
     """Claims and recomputed scores side by side, then the flags; nothing for a run of ours."""
     newest = max(row.runs.values(), key=lambda run: run.created_at)
     if newest.origin != "imported":
@@ -121,16 +116,16 @@ def draw_published_scores(row: Row, settings: Settings, tr: Translate) -> None:
         return
     st.subheader(tr("target.published"), anchor=False)
     st.caption(
-        _published_about(report.publisher, tr).format(
+        _published_about(report.publisher).format(
             publisher=escape_markdown(report.publisher), month=report.month
         )
     )
-    _draw_claim_table(target_scores.build_published_scores(report), tr)
+    _draw_claim_table(target_scores.build_published_scores(report))
     if any(score.level for score in report.scores.values()):
-        _draw_claim_flags(target_scores.build_published_flags(report), tr)
+        _draw_claim_flags(target_scores.build_published_flags(report))
 
 
-def _draw_claim_table(table: pd.DataFrame, tr: Translate) -> None:
+def _draw_claim_table(table: pd.DataFrame) -> None:
     """The table, and in words what is behind every score that does not simply recompute."""
     shown = table.assign(
         benchmark=[benchmark_title(name) for name in table["benchmark"]],
@@ -138,28 +133,26 @@ def _draw_claim_table(table: pd.DataFrame, tr: Translate) -> None:
         reading=[tr(f"target.how.{name}") if name else None for name in table["reading"]],
         judges=[to_plain_line(names) for names in table["judges"]],
     )
-    column_config = st.column_config
-    number = {"format": "%.1f"}
     config = {
-        "benchmark": column_config.TextColumn(tr("common.benchmark")),
-        "claimed": column_config.NumberColumn(tr("target.claimed"), **number),
-        "recomputed": column_config.NumberColumn(tr("target.recomputed"), **number),
-        "own": column_config.NumberColumn(tr("target.own_weights"), **number),
-        "reading": column_config.TextColumn(tr("target.reading")),
-        "level": column_config.TextColumn(tr("target.level")),
-        "judges": column_config.TextColumn(tr("target.judges")),
-        "graded_at": column_config.TextColumn(tr("target.graded_at")),
+        "benchmark": tables.text_column("common.benchmark"),
+        "claimed": tables.number_column("target.claimed", "%.1f", None),
+        "recomputed": tables.number_column("target.recomputed", "%.1f", None),
+        "own": tables.number_column("target.own_weights", "%.1f", None),
+        "reading": tables.text_column("target.reading"),
+        "level": tables.text_column("target.level"),
+        "judges": tables.text_column("target.judges"),
+        "graded_at": tables.text_column("target.graded_at"),
     }
     visible_columns = [
         name for name in config if table[name].notna().any() and any(table[name] != "")
     ]
-    _draw_published_table(shown[visible_columns], config, "scores", tr("target.published_alt"))
+    _draw_published_table(shown[visible_columns], config, "scores", "target.published_alt")
     for reading in dict.fromkeys(table["reading"]):
         if reading not in ("", "exact"):
             st.caption(f"{tr(f'target.how.{reading}')}: {tr(f'target.reading.{reading}')}")
 
 
-def _draw_claim_flags(table: pd.DataFrame, tr: Translate) -> None:
+def _draw_claim_flags(table: pd.DataFrame) -> None:
     if table.empty:
         st.caption(tr("target.no_flags"))
         return
@@ -176,25 +169,18 @@ def _draw_claim_flags(table: pd.DataFrame, tr: Translate) -> None:
         }
     )
     config = {
-        "flag": st.column_config.TextColumn(tr("target.flag")),
-        "detail": st.column_config.TextColumn(tr("target.detail"), width="large"),
-        "metric": st.column_config.TextColumn(tr("common.metric")),
-        "benchmark": st.column_config.TextColumn(tr("common.benchmark")),
+        "flag": tables.text_column("target.flag"),
+        "detail": tables.text_column("target.detail", "large"),
+        "metric": tables.text_column("common.metric"),
+        "benchmark": tables.text_column("common.benchmark"),
     }
-    _draw_published_table(shown, config, "flags", tr("target.flags_alt"))
+    _draw_published_table(shown, config, "flags", "target.flags_alt")
 
 
 def _draw_published_table(
     table: pd.DataFrame, config: dict[str, object], name: str, alt: str
 ) -> None:
-    st.dataframe(
-        table,
-        hide_index=True,
-        placeholder=DASH,
-        column_config=config,
-        alt=alt,
-        key=f"target.published.{name}",
-    )
+    tables.draw_grid(table, config, tr(alt), key=f"target.published.{name}")
 
 
 # The head of the Target page: name, options, and the figures of its row on the board.
@@ -202,7 +188,7 @@ def _draw_published_table(
 _CARD = 140  # pixels, at least
 
 
-def draw_target_title(row: Row, name: str, settings: Settings, tr: Translate) -> None:
+def draw_target_title(row: Row, name: str, settings: Settings) -> None:
     """The card and the kind, and the options that belong to the target's identity."""
     newest = max(row.runs.values(), key=lambda run: run.created_at)
     card = NO_CARD
@@ -211,7 +197,7 @@ def draw_target_title(row: Row, name: str, settings: Settings, tr: Translate) ->
     except EvalboardError as error:
         st.warning(tr("card.broken", reason=escape_markdown(error, 400)), icon=":material/error:")
     draw_card_title(name, card)
-    draw_card_facts(row.identity, name, card, tr)
+    draw_card_facts(row.identity, name, card)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(escape_markdown(kind_title(row.kind)), color="gray")
         if card.type and card.type != row.kind:
@@ -222,12 +208,12 @@ def draw_target_title(row: Row, name: str, settings: Settings, tr: Translate) ->
             text = value if isinstance(value, str) else to_json(value, ordered=False).decode()
             st.badge(f"{escape_markdown(name, 30)} = {escape_markdown(text, 50)}", color="blue")
         if newest.origin == "imported":
-            draw_published_badges(row, tr)
+            draw_published_badges(row)
         else:
             st.caption(f"{tr('target.date')}: {wording.format_timestamp(newest.created_at)}")
 
 
-def draw_target_figures(frame: pd.DataFrame, identity: str, row: Row, tr: Translate) -> None:
+def draw_target_figures(frame: pd.DataFrame, identity: str, row: Row) -> None:
     """Rank, score, passed cases, cost, tokens and latency, each with what it is worth."""
     own = frame[frame["identity"] == identity].iloc[0]
     total = int((frame["status"] == "ranked").sum())
@@ -244,10 +230,10 @@ def draw_target_figures(frame: pd.DataFrame, identity: str, row: Row, tr: Transl
         (
             "target.score",
             wording.format_score(_float_or_none(own["score"])),
-            _format_certainty(own, row, tr),
+            _format_certainty(own, row),
         ),
-        *_build_passed_card(own, cases, tr),
-        *_build_spending_cards(own, cases, row, tr),
+        *_build_passed_card(own, cases),
+        *_build_spending_cards(own, cases, row),
     ]
     with st.grid(min_column_width=_CARD):
         for label, value, note in cards:
@@ -261,7 +247,7 @@ def draw_target_figures(frame: pd.DataFrame, identity: str, row: Row, tr: Transl
             )
 
 
-def _format_certainty(own: pd.Series, row: Row, tr: Translate) -> str:
+def _format_certainty(own: pd.Series, row: Row) -> str:
     """The interval of a score, or what stands in its way."""
     if own["status"] == "claimed":
         return tr("target.evidence.0")
@@ -272,7 +258,7 @@ def _format_certainty(own: pd.Series, row: Row, tr: Translate) -> str:
     )
 
 
-def _build_passed_card(own: pd.Series, cases: int, tr: Translate) -> list[tuple[str, str, str]]:
+def _build_passed_card(own: pd.Series, cases: int) -> list[tuple[str, str, str]]:
     """Passed cases; a claim has none to show."""
     if not cases and own["status"] == "claimed":
         return []
@@ -280,9 +266,7 @@ def _build_passed_card(own: pd.Series, cases: int, tr: Translate) -> list[tuple[
     return [("target.passed", f"{own['passed']}/{cases}", share)]
 
 
-def _build_spending_cards(
-    own: pd.Series, cases: int, row: Row, tr: Translate
-) -> list[tuple[str, str, str]]:
+def _build_spending_cards(own: pd.Series, cases: int, row: Row) -> list[tuple[str, str, str]]:
     """Cost, tokens and latency; what is unknown is left out, since a card that says so is noise."""
     cards = []
     cost, tokens_in, tokens_out = (
@@ -290,23 +274,23 @@ def _build_spending_cards(
     )
     if cost is not None:
         each = (
-            tr("target.cost_case", cost=escape_markdown(wording.format_money(cost / cases, tr)))
+            tr("target.cost_case", cost=escape_markdown(wording.format_money(cost / cases)))
             if cases
             else ""
         )
-        cards.append(("target.cost", escape_markdown(wording.format_money(cost, tr)), each))
+        cards.append(("target.cost", escape_markdown(wording.format_money(cost)), each))
     if tokens_in is not None and tokens_out is not None:
         split = tr(
             "target.tokens_split",
             read=wording.format_compact_count(tokens_in),
             written=wording.format_compact_count(tokens_out),
         )
-        cards.append(("target.tokens", wording.format_count(tokens_in + tokens_out, tr), split))
+        cards.append(("target.tokens", wording.format_count(tokens_in + tokens_out), split))
     latency = _float_or_none(own["latency"])
     if latency is not None:
         tail = next(iter(row.runs.values())).totals.latency_p95
-        note = tr("target.latency_tail", high=wording.format_duration(tail, tr)) if tail else ""
-        cards.append(("target.latency", wording.format_duration(latency, tr), note))
+        note = tr("target.latency_tail", high=wording.format_duration(tail)) if tail else ""
+        cards.append(("target.latency", wording.format_duration(latency), note))
     return cards
 
 
@@ -326,18 +310,17 @@ def draw_target_links(
     row: Row,
     titles: Mapping[str, str],
     settings: Settings,
-    tr: Translate,
 ) -> None:
     """One row of buttons and links; `frame` is the ranking of the board."""
     order = frame["identity"].tolist()
     position = order.index(row.identity)
     newest = max(row.runs.values(), key=lambda run: run.created_at)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        _draw_neighbour_button("previous", order[position - 1] if position else "", titles, tr)
+        _draw_neighbour_button("previous", order[position - 1] if position else "", titles)
         _draw_neighbour_button(
-            "next", order[position + 1] if position + 1 < len(order) else "", titles, tr
+            "next", order[position + 1] if position + 1 < len(order) else "", titles
         )
-        _draw_compare_link(headers, board, row, titles, tr)
+        _draw_compare_link(headers, board, row, titles)
         st.page_link(
             page_links.RUNS,
             label=tr("target.its_run"),
@@ -345,12 +328,10 @@ def draw_target_links(
             query_params={"run": newest.run_id},
         )
         st.space("stretch")
-        card_editor.draw_card_edit_button(settings, row.target_key, tr)
+        card_editor.draw_card_edit_button(settings, row.target_key)
 
 
-def _draw_neighbour_button(
-    name: str, neighbour: str, titles: Mapping[str, str], tr: Translate
-) -> None:
+def _draw_neighbour_button(name: str, neighbour: str, titles: Mapping[str, str]) -> None:
     """A button and no link: a link to the page one is on leaves the address bar as it was."""
     icon = {"previous": ":material/arrow_upward:", "next": ":material/arrow_downward:"}[name]
     st.button(
@@ -365,9 +346,7 @@ def _draw_neighbour_button(
     )
 
 
-def _draw_compare_link(
-    headers: Headers, board: Board, row: Row, titles: Mapping[str, str], tr: Translate
-) -> None:
+def _draw_compare_link(headers: Headers, board: Board, row: Row, titles: Mapping[str, str]) -> None:
     """To Compare, with the best other target that ran the same; alone where there is none."""
     own_run, label = next(iter(row.runs.items())), tr("compare.link")
     runs = [own_run[1].run_id]

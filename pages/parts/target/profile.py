@@ -13,16 +13,21 @@ from evalcore.catalog import find_benchmark_text
 from evalcore.charts import plots
 from evalcore.charts.comparisons import SERIES, build_radar_chart
 from evalcore.charts.plots import mark_immutable
-from evalcore.errors import EvalboardError
-from evalcore.i18n import lookup_text
 from evalcore.records import BenchmarkScore
 from evalcore.settings import Settings
 from evalcore.views import methodology, target_scores, targets
 from evalcore.views.boards import Board, Row
 from evalcore.views.stored_boards import Headers, memoize_on_headers
-from pages.shared import exports, tables, wording
+from pages.shared import exports, tables, widgets, wording
 from pages.shared.board_view import benchmark_title, metric_title
-from pages.shared.wording import Translate, current_language, escape_markdown, to_plain_line
+from pages.shared.wording import (
+    current_language,
+    escape_markdown,
+    label,
+    look_up,
+    to_plain_line,
+    tr,
+)
 
 # The charts of the Target page: profile, metrics and scores over time.
 
@@ -50,7 +55,7 @@ def has_profile(frame: pd.DataFrame, axes: Sequence[str]) -> bool:
     return frame["axis"].nunique() >= _MIN_AXES and len(axes) <= _MAX_AXES
 
 
-def draw_target_profile(frame: pd.DataFrame, axes: Sequence[str], name: str, tr: Translate) -> None:
+def draw_target_profile(frame: pd.DataFrame, axes: Sequence[str], name: str) -> None:
     """The radar of a target beside the best of the board and the floor: `frame` is its
     `targets.profile`, `axes` their order."""
     st.subheader(tr("target.profile"), anchor=False)
@@ -63,7 +68,6 @@ def draw_target_profile(frame: pd.DataFrame, axes: Sequence[str], name: str, tr:
         build_radar_chart(
             frame, list(titles.values()), {key: tr(f"target.series.{key}") for key in SERIES}
         ),
-        tr,
         name="profile",
         title=tr("target.profile"),
         source=to_plain_line(name),
@@ -78,7 +82,7 @@ def _format_axis_title(axis: str) -> str:
     return metric_title(benchmark, metric) if metric else benchmark_title(benchmark)
 
 
-def draw_metric_bars(headers: Headers, board: Board, identity: str, tr: Translate) -> None:
+def draw_metric_bars(headers: Headers, board: Board, identity: str) -> None:
     """A bar chart per benchmark of the board that the target has a score in, each in a container of
     its own."""
     for benchmark in board.columns:
@@ -91,7 +95,7 @@ def draw_metric_bars(headers: Headers, board: Board, identity: str, tr: Translat
             with st.container():
                 title = benchmark_title(benchmark) if several else tr("target.metrics")
                 st.subheader(escape_markdown(title), anchor=False)
-                _draw_benchmark_bars(bars, benchmark, identity, tr)
+                _draw_benchmark_bars(bars, benchmark, identity)
 
 
 def _build_benchmark_bars(
@@ -102,12 +106,12 @@ def _build_benchmark_bars(
     return _MetricBars(mark_immutable(frame), frame.dropna(subset=["score"]))
 
 
-def draw_metric_bars_about(tr: Translate) -> None:
+def draw_metric_bars_about() -> None:
     """What the marks of the bar charts mean."""
     st.caption(tr("target.metrics_about"))
 
 
-def _draw_benchmark_bars(bars: _MetricBars, benchmark: str, identity: str, tr: Translate) -> None:
+def _draw_benchmark_bars(bars: _MetricBars, benchmark: str, identity: str) -> None:
     scored = bars.scored
     summary = ", ".join(
         f"{n} {s:.1f}" for n, s in zip(scored["name"], scored["score"], strict=True)
@@ -121,7 +125,6 @@ def _draw_benchmark_bars(bars: _MetricBars, benchmark: str, identity: str, tr: T
     }
     exports.draw_chart_frame(
         plots.build_metric_bars(bars.frame, labels),
-        tr,
         name=f"metrics-{benchmark}",
         title=benchmark_title(benchmark),
         source=to_plain_line(identity),
@@ -130,7 +133,7 @@ def _draw_benchmark_bars(bars: _MetricBars, benchmark: str, identity: str, tr: T
     )
 
 
-def draw_target_trend(history: pd.DataFrame, tr: Translate) -> None:
+def draw_target_trend(history: pd.DataFrame) -> None:
     """The scores of the target's complete runs on this board over time."""
     frame = history[history["on_board"] & history["complete"]]
     if frame["run_id"].nunique() < 2:
@@ -146,7 +149,6 @@ def draw_target_trend(history: pd.DataFrame, tr: Translate) -> None:
     st.subheader(tr("target.trend"), anchor=False)
     exports.draw_chart_frame(
         plots.build_trend_chart(frame.assign(series=series), labels),
-        tr,
         name="trend",
         title=tr("target.trend"),
         alt_text=tr("target.trend_alt", count=frame["run_id"].nunique()),
@@ -159,38 +161,30 @@ def draw_target_trend(history: pd.DataFrame, tr: Translate) -> None:
 
 
 def draw_patch_measures(
-    score: BenchmarkScore, run: str, settings: Settings, tr: Translate, *, show_benchmark: bool
+    score: BenchmarkScore, run: str, settings: Settings, *, show_benchmark: bool
 ) -> None:
     """The measures of a benchmark that asks for patches, and how many of its tasks were set aside;
     nothing for any other."""
     table = target_scores.build_patch_measures(score)
     if table.empty:
         return
-    title = tr("target.patch")
-    st.subheader(
-        f"{title} · {benchmark_title(score.benchmark)}" if show_benchmark else title, anchor=False
-    )
+    _draw_heading("target.patch", score, show_benchmark)
     st.caption(tr("target.patch_about"))
-    tables.draw_word_table(
-        {
-            tr("target.patch_measure"): [_patch_measure_title(name) for name in table["measure"]],
-            tr("target.patch_value"): [wording.format_score(value) for value in table["value"]],
-        },
-        tr("target.patch_alt"),
-    )
-    try:
+    rows = [
+        (label("target.group", row["measure"]), wording.format_score(row["value"]))
+        for row in table.to_dict("records")
+    ]
+    titles = [tr("target.patch_measure"), tr("target.patch_value")]
+    tables.draw_word_table(titles, rows, tr("target.patch_alt"))
+    with widgets.show_errors("target.cases_broken", draw=st.warning):
         count = target_scores.count_unusable_tasks(settings.run_roots, run, score.benchmark)
-    except EvalboardError as error:
-        st.warning(
-            tr("target.cases_broken", reason=escape_markdown(error, 400)), icon=":material/error:"
-        )
-        return
-    if count:
-        st.caption(tr("target.patch_unusable", count=count))
+        if count:
+            st.caption(tr("target.patch_unusable", count=count))
 
 
-def _patch_measure_title(measure: str) -> str:
-    return lookup_text(f"target.group.{measure}", current_language()) or to_plain_line(measure)
+def _draw_heading(key: str, score: BenchmarkScore, show_benchmark: bool) -> None:
+    parts = [tr(key), *([benchmark_title(score.benchmark)] if show_benchmark else [])]
+    st.subheader(" · ".join(parts), anchor=False)
 
 
 # A benchmark's score read otherwise: official groups, pass^k, the answers under other rules.
@@ -200,26 +194,26 @@ _EQUAL = 0.05  # points that one digit does not show
 _OFFICIAL, _GUARDING = "official", "hardened"  # readings whose difference is a warning
 
 
-def draw_alternate_scores(row: Row, settings: Settings, tr: Translate) -> None:
+def draw_alternate_scores(row: Row, settings: Settings) -> None:
     """Groups and other readings for every benchmark that has them."""
-    for score in _load_row_scores(row, settings, tr):
+    for score in _load_row_scores(row, settings):
         show_benchmark = len(row.runs) > 1
-        _draw_score_groups(score, tr)
-        _draw_alternate_readings(score, tr, show_benchmark=show_benchmark)
+        _draw_score_groups(score)
+        _draw_alternate_readings(score, show_benchmark=show_benchmark)
         draw_patch_measures(
-            score, row.runs[score.benchmark].run_id, settings, tr, show_benchmark=show_benchmark
+            score, row.runs[score.benchmark].run_id, settings, show_benchmark=show_benchmark
         )
 
 
-def draw_repeated_tries(row: Row, settings: Settings, tr: Translate) -> None:
+def draw_repeated_tries(row: Row, settings: Settings) -> None:
     """pass^k for every benchmark that reports it."""
-    for score in _load_row_scores(row, settings, tr):
-        _draw_pass_k(score, tr, show_benchmark=len(row.runs) > 1)
+    for score in _load_row_scores(row, settings):
+        _draw_pass_k(score, show_benchmark=len(row.runs) > 1)
 
 
-def draw_shield_warning(row: Row, settings: Settings, tr: Translate) -> None:
+def draw_shield_warning(row: Row, settings: Settings) -> None:
     """A warning where a stricter reading takes away some of what the official rules count."""
-    for score in _load_row_scores(row, settings, tr):
+    for score in _load_row_scores(row, settings):
         official = score.views.get(_OFFICIAL, score.score)
         hardened = score.views.get(_GUARDING, official)
         if official is None or hardened is None:
@@ -234,64 +228,51 @@ def draw_shield_warning(row: Row, settings: Settings, tr: Translate) -> None:
             st.warning(message, icon=":material/gpp_maybe:")
 
 
-def _load_row_scores(row: Row, settings: Settings, tr: Translate) -> Iterator[BenchmarkScore]:
+def _load_row_scores(row: Row, settings: Settings) -> Iterator[BenchmarkScore]:
     """The score of every benchmark of a row; a run that cannot be read is said to be one."""
     for benchmark, run in row.runs.items():
-        try:
+        spec_and_score = None
+        with widgets.show_errors("methodology.no_numbers", icon=None, draw=st.warning):
             spec_and_score = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
-        except EvalboardError as error:
-            st.warning(tr("methodology.no_numbers", reason=escape_markdown(error, 400)))
-            continue
         if spec_and_score is not None:
             yield spec_and_score[1]
 
 
-def _draw_score_groups(score: BenchmarkScore, tr: Translate) -> None:
+def _draw_score_groups(score: BenchmarkScore) -> None:
     table = target_scores.build_group_scores(score)
     if table.empty:
         return
     st.subheader(tr("target.groups"), anchor=False)
-    notes = [_describe_group(row, score.benchmark, tr) for row in table.to_dict("records")]
-    tables.draw_word_table(
-        {
-            tr("target.group"): [_group_title(name) for name in table["group"]],
-            tr("common.score"): [
-                wording.format_score(_float_or_none(value)) for value in table["score"]
-            ],
-            tr("target.note"): notes,
-        },
-        tr("target.groups_alt"),
-    )
+    rows = [
+        (
+            label("target.group", row["group"]),
+            wording.format_score(_float_or_none(row["score"])),
+            _describe_group(row, score.benchmark),
+        )
+        for row in table.to_dict("records")
+    ]
+    titles = [tr("target.group"), tr("common.score"), tr("target.note")]
+    tables.draw_word_table(titles, rows, tr("target.groups_alt"))
     st.caption(tr("target.groups_about"))
 
 
-def _group_title(name: str) -> str:
-    return lookup_text(f"target.group.{name}", current_language()) or to_plain_line(name)
-
-
-def _draw_pass_k(score: BenchmarkScore, tr: Translate, *, show_benchmark: bool) -> None:
+def _draw_pass_k(score: BenchmarkScore, *, show_benchmark: bool) -> None:
     """pass^k by the number of tries, with what doing nothing is worth beside every one."""
     table = target_scores.build_pass_k(score)
     if table.empty:
         return
-    title = tr("target.pass_k")
-    st.subheader(
-        f"{title} · {benchmark_title(score.benchmark)}" if show_benchmark else title, anchor=False
-    )
-    rows = table.to_dict("records")
-    tables.draw_word_table(
-        {
-            tr("target.pass_k_tries"): [f"k = {row['k']}" for row in rows],
-            tr("target.pass_k_value"): [_format_with_interval(row) for row in rows],
-            tr("target.pass_k_idle"): [
-                wording.format_score(_float_or_none(row["idle"])) for row in rows
-            ],
-            tr("target.pass_k_adjusted"): [
-                wording.format_score(_float_or_none(row["adjusted"])) for row in rows
-            ],
-        },
-        tr("target.pass_k_alt"),
-    )
+    _draw_heading("target.pass_k", score, show_benchmark)
+    rows = [
+        (
+            f"k = {row['k']}",
+            _format_with_interval(row),
+            wording.format_score(_float_or_none(row["idle"])),
+            wording.format_score(_float_or_none(row["adjusted"])),
+        )
+        for row in table.to_dict("records")
+    ]
+    titles = [tr(f"target.pass_k_{name}") for name in ("tries", "value", "idle", "adjusted")]
+    tables.draw_word_table(titles, rows, tr("target.pass_k_alt"))
     if table["value"].isna().any():
         st.caption(tr("target.pass_k_missing"))
     st.caption(escape_markdown(tr("target.pass_k_about"), 600))
@@ -307,7 +288,7 @@ def _float_or_none(score: float | None) -> float | None:
     return None if score is None or pd.isna(score) else float(score)
 
 
-def _describe_group(row: Mapping[Hashable, object], benchmark: str, tr: Translate) -> str:
+def _describe_group(row: Mapping[Hashable, object], benchmark: str) -> str:
     """What is missing, else what the group weighs or is."""
     missing = row["missing"]
     if isinstance(missing, Sequence) and missing:
@@ -324,33 +305,29 @@ def _describe_group(row: Mapping[Hashable, object], benchmark: str, tr: Translat
 
 def _part_title(name: str, benchmark: str) -> str:
     """The title of a group or category."""
-    return lookup_text(f"target.group.{name}", current_language()) or metric_title(benchmark, name)
+    return look_up(f"target.group.{name}") or metric_title(benchmark, name)
 
 
-def _draw_alternate_readings(score: BenchmarkScore, tr: Translate, *, show_benchmark: bool) -> None:
+def _draw_alternate_readings(score: BenchmarkScore, *, show_benchmark: bool) -> None:
     table = target_scores.build_alternate_scores(score.views, score.score)
     if table.empty:
         return
-    title = tr("target.readings")
-    st.subheader(
-        f"{title} · {benchmark_title(score.benchmark)}" if show_benchmark else title, anchor=False
-    )
+    _draw_heading("target.readings", score, show_benchmark)
     if (table["difference"].abs() < _EQUAL).all() and _GUARDING not in score.views:
         st.caption(tr("target.readings_equal"))
         return
-    tables.draw_word_table(
-        {
-            tr("target.reading_name"): [_view_title(name) for name in table["view"]],
-            tr("common.score"): [wording.format_score(value) for value in table["score"]],
-            tr("target.difference"): [
-                "=" if abs(points) < _EQUAL else f"{points:+.1f}" for points in table["difference"]
-            ],
-            tr("target.reading_about"): [
-                _view_about(name, score.benchmark) for name in table["view"]
-            ],
-        },
-        tr("target.readings_alt"),
-    )
+    rows = [
+        (
+            label("target.view_name", row["view"]),
+            wording.format_score(row["score"]),
+            "=" if abs(row["difference"]) < _EQUAL else f"{row['difference']:+.1f}",
+            _view_about(row["view"], score.benchmark),
+        )
+        for row in table.to_dict("records")
+    ]
+    titles = [tr("target.reading_name"), tr("common.score"), tr("target.difference")]
+    titles.append(tr("target.reading_about"))
+    tables.draw_word_table(titles, rows, tr("target.readings_alt"))
     lost = target_scores.lost_to_format(score.views)
     if lost is not None:
         st.caption(tr("target.lost_to_format", points=wording.format_score(lost)))
@@ -359,11 +336,7 @@ def _draw_alternate_readings(score: BenchmarkScore, tr: Translate, *, show_bench
 def _view_about(name: str, benchmark: str) -> str:
     """The rules of a reading, as they are in this benchmark where they differ from others'."""
     own = find_benchmark_text(benchmark, f"view_about.{name}", current_language())
-    return own or lookup_text(f"target.view_about.{name}", current_language()) or ""
-
-
-def _view_title(name: str) -> str:
-    return lookup_text(f"target.view_name.{name}", current_language()) or to_plain_line(name)
+    return own or look_up(f"target.view_about.{name}") or ""
 
 
 # What the Target page shows at a glance: the outline of the target beside its metrics.
@@ -372,7 +345,7 @@ _CHART = 400  # pixels, of a chart that can be read
 
 
 def draw_target_outline(
-    headers: Headers, board: Board, row: Row, name: str, settings: Settings, tr: Translate
+    headers: Headers, board: Board, row: Row, name: str, settings: Settings
 ) -> bool:
     """The outline of the target and its metrics side by side, the charts of several benchmarks two
     to a line; whether there is an outline."""
@@ -382,21 +355,21 @@ def draw_target_outline(
     if profiled and len(row.runs) > 1:
         with st.grid(min_column_width=_CHART):
             with st.container():
-                draw_target_profile(profile, axes, name, tr)
-            draw_metric_bars(headers, board, row.identity, tr)
-        draw_metric_bars_about(tr)
-        draw_repeated_tries(row, settings, tr)
+                draw_target_profile(profile, axes, name)
+            draw_metric_bars(headers, board, row.identity)
+        draw_metric_bars_about()
+        draw_repeated_tries(row, settings)
         return True
     left, right = st.columns([5, 7], gap="large")
     with left:
         if profiled:
-            draw_target_profile(profile, axes, name, tr)
+            draw_target_profile(profile, axes, name)
         else:
-            draw_alternate_scores(row, settings, tr)
-            draw_repeated_tries(row, settings, tr)
+            draw_alternate_scores(row, settings)
+            draw_repeated_tries(row, settings)
     with right:
-        draw_metric_bars(headers, board, row.identity, tr)
-        draw_metric_bars_about(tr)
+        draw_metric_bars(headers, board, row.identity)
+        draw_metric_bars_about()
         if profiled:
-            draw_repeated_tries(row, settings, tr)
+            draw_repeated_tries(row, settings)
     return profiled
