@@ -63,10 +63,8 @@ def load_plugins(
     group: str, kind: type[R], reserved: Iterable[str], check: Callable[[R], str]
 ) -> tuple[list[R], list[SkippedPlugin]]:
     """The records of a group that can be used, by name of distribution, and those that cannot.
-
     `check` returns the key of a record and raises Unusable. Of equal keys the first counts; those
-    in `reserved` are built in and come before all plug-ins.
-    """
+    in `reserved` are built in and come before all plug-ins."""
     keys, usable, skipped = dict.fromkeys(reserved, "Evalboard"), [], []
     for point in _list_entry_points(group):
         try:
@@ -83,10 +81,8 @@ def load_plugins(
 
 
 def load_factory(group: str, name: str) -> Any | None:
-    """The callable of the first entry point of that name, None without one.
-
-    Raises UsageError, naming the distribution, where it cannot be used.
-    """
+    """The callable of the first entry point of that name, None without one. Raises UsageError,
+    naming the distribution, where it cannot be used."""
     point = next(
         (candidate for candidate in _list_entry_points(group) if candidate.name == name), None
     )
@@ -153,11 +149,9 @@ def _read_entry_points(distribution: Distribution, group: str) -> list[EntryPoin
 
 
 def _import_plugin(point: EntryPoint) -> Any:
-    """The object of an entry point, imported in a thread of its own.
-
-    What it prints goes to standard error, since standard output may be data. Raises Unusable,
-    whatever the import raises, and where it takes longer than IMPORT_SECONDS.
-    """
+    """The object of an entry point, imported in a thread of its own. What it prints goes to
+    standard error, since standard output may be data. Raises Unusable, whatever the import raises,
+    and where it takes longer than IMPORT_SECONDS."""
     if getattr(_thread, "importing", False):
         raise UsageError("a plug-in asks for the plug-ins while it is imported; ask later")
     outcome: list[Any] = []

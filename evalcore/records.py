@@ -48,8 +48,7 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class Measured(Record, frozen=True):
     """A record with numbers that others reported. One that is out of range, decoded or constructed,
-    becomes the default of its field, which says "unknown": no sum of them fails to be written.
-    """
+    becomes the default of its field, which says "unknown": no sum of them fails to be written."""
 
     def __post_init__(self) -> None:
         for name, read, default in _bounded_fields(type(self)):
@@ -81,10 +80,9 @@ R = TypeVar("R", bound=Record)
 
 def to_json(value: Any, *, ordered: bool = True) -> bytes:
     """One line of UTF-8 JSON for a record or plain data; mappings by their names if `ordered`.
-
     Nothing that came through the gate fails here: an integer may have any length, and half of a
-    surrogate pair, which a model may write into JSON of its own, becomes the replacement character.
-    """
+    surrogate pair, which a model may write into JSON of its own, becomes the replacement
+    character."""
     try:
         return _encoder.encode(value) if ordered else msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -93,11 +91,9 @@ def to_json(value: Any, *, ordered: bool = True) -> bytes:
 
 
 def from_json(kind: type[R], line: bytes | str) -> R:
-    """Decode one record; raises msgspec.DecodeError, naming the JSON path of a wrong field.
-
-    A number that is not finite (NaN, 1e400) or too long leaves its field at the default, and half
-    of a surrogate pair becomes the replacement character.
-    """
+    """Decode one record; raises msgspec.DecodeError, naming the JSON path of a wrong field. A
+    number that is not finite (NaN, 1e400) or too long leaves its field at the default, and half of
+    a surrogate pair becomes the replacement character."""
     decoder = _decoders.get(kind) or _decoders.setdefault(kind, msgspec.json.Decoder(kind))
     try:
         return decoder.decode(line)  # type: ignore[no-any-return]
@@ -360,9 +356,8 @@ class TargetSpec(Record, frozen=True):
 class BenchmarkSpec(Record, frozen=True):
     """One benchmark of a run, frozen; runs are comparable exactly where the key `column` is equal.
     `full` is False for a subset (max_samples, chosen metrics), which never enters the full board;
-    `judges` is the panel where some of its samples may be judged, else empty;
-    `difficulty_weights` is what a case weighs by its difficulty where that is not the difficulty
-    itself."""
+    `judges` is the panel where some of its samples may be judged, else empty; `difficulty_weights`
+    is what a case weighs by its difficulty where that is not the difficulty itself."""
 
     key: str
     suite: str

@@ -31,10 +31,8 @@ _TABLES = ("endpoints", "prices", "suites")
 
 class Endpoint(Record, frozen=True):
     """A named OpenAI-compatible server. Limits are the provider's, None where unknown.
-
     `token_field` is how it calls the limit of an answer, `local` that it asks no key and no money,
-    `send_reasoning` that it wants the reasoning of past turns back when tools are used.
-    """
+    `send_reasoning` that it wants the reasoning of past turns back when tools are used."""
 
     base_url: str
     api_key_env: str = ""
@@ -57,11 +55,9 @@ class Price(Record, frozen=True):
 class Settings(Record, frozen=True):
     """See the README for the meaning of each; durations in seconds. `max_reply_bytes` bounds one
     reply of a provider, unpacked, `max_reply_bytes_in_flight` all large ones that are read at once.
-
     `access` and all from `allow_emails` on are of `docs/access.md`: who may launch, and what those
     may name and spend who do not run this installation. Budgets are USD, 0 is no limit. `suites`
-    names per suite the benchmarks of a further board's mean.
-    """
+    names per suite the benchmarks of a further board's mean."""
 
     data: str = str(ROOT / "data")
     shipped: str = str(ROOT / "data" / "shipped")
@@ -143,10 +139,8 @@ def load_settings(data: str | Path | None = None) -> Settings:
 @contextmanager
 def override_data_folder(path: str | Path | None) -> Iterator[None]:
     """Make `path` the data folder of all that loads the settings in this process and in those that
-    it starts, None leaves it: what a benchmark opens below it must belong to the run.
-
-    It is process-wide and not for a server, whose threads may work on several stores.
-    """
+    it starts, None leaves it: what a benchmark opens below it must belong to the run. It is
+    process-wide and not for a server, whose threads may work on several stores."""
     before = os.environ.get(_DATA)
     if path is not None:
         os.environ[_DATA] = str(path)

@@ -24,12 +24,11 @@ from evalcore.records import Record, from_json
 from evalcore.settings import Settings
 from evalcore.store.tinydb_storage import AtomicStorage, KeyedDatabase, file_signature
 
-# What people know of a target beyond its key: its name, who made it, its size, its licence.
 # Cards are typed in the app, so they are hostile text and live in a TinyDB file of their own: the
-# index of runs is disposable, a card is not. A card belongs to a target key, so that every
-# variant of a model (its temperatures, its dtypes) shows the same one; the card of a target that
-# is named by a path belongs to its masked name (`privacy.mask_target`). Cards that come with the
-# project stand beside the shipped runs and give way to those of the data folder.
+# index of runs is disposable, a card is not. A card belongs to a target key, so that every variant
+# of a model (its temperatures, its dtypes) shows the same one; the card of a target that is named
+# by a path belongs to its masked name (`privacy.mask_target`). Cards that come with the project
+# stand beside the shipped runs and give way to those of the data folder.
 
 FILE, TABLE = "targets.json", "cards"
 LOGO_PIXELS, _LOGO_LARGEST = 64, 4096
@@ -68,9 +67,7 @@ def load_cards(settings: Settings) -> dict[str, TargetCard]:
 
 def load_local_card(settings: Settings, key: str) -> TargetCard:
     """What was typed here of a target, without what comes with the project; NO_CARD if nothing.
-
-    Raises IndexFileError as `load_cards`.
-    """
+    Raises IndexFileError as `load_cards`."""
     path = settings.data_dir / FILE
     return _load_card_file(path, file_signature(path)).get(mask_target(key), NO_CARD)
 
@@ -82,10 +79,8 @@ def cards_signature(settings: Settings) -> str:
 
 
 def save_card(settings: Settings, visitor: Visitor, key: str, card: TargetCard) -> None:
-    """Insert or replace the card of a target key; `NO_CARD` takes back what was typed.
-
-    Raises AccessDenied, UsageError naming the field that cannot be, and IndexFileError.
-    """
+    """Insert or replace the card of a target key; `NO_CARD` takes back what was typed. Raises
+    AccessDenied, UsageError naming the field that cannot be, and IndexFileError."""
     policy.require_access(settings, visitor, "edit")
     check_target_card(card)
     path = settings.data_dir / FILE
@@ -188,7 +183,6 @@ def _load_card_file(path: Path, version: str) -> dict[str, TargetCard]:
         ) from None
 
 
-# A colour for every target, the same on each chart and page, whoever else is drawn.
 # The colour follows from the target's name alone. Two targets may share one, so a chart names its
 # targets in words as well.
 

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     import httpx2
     from aiohttp import ClientResponse, ClientSession
 
-# Which addresses of the network are of the open one, and what a name resolves to.
 # A request on behalf of somebody else must not reach this machine, its network, or a cloud's
-# services for its machines. What is checked is the address that is then connected to, never a
-# name: a name may mean another address a moment later.
+# services for its machines. What is checked is the address that is then connected to, never a name:
+# a name may mean another address a moment later.
 
 Address = IPv4Address | IPv6Address
 Resolve = Callable[[str, int], Sequence[str]]
@@ -107,12 +106,11 @@ def visitor_network(host: str, forwarded: str = "") -> str:
     return str(IPv6Network((address, 64), strict=False) if address.version == 6 else address)
 
 
-# HTTP connections of targets: they are reused, and a request that one loses is sent once more.
-# A server closes a connection when it has been idle for some seconds, is restarted, or has
-# answered an error (uvicorn does after every unhandled one, without a word in the answer). A
-# request that is on its way at that moment is never read. RFC 9112, section 9.3.1, has clients
-# expect that, and send the request again. They can tell it from a server that crashes over the
-# request: the connection had served before, and it ends before the head of a response.
+# A server closes a connection when it has been idle for some seconds, is restarted, or has answered
+# an error (uvicorn does after every unhandled one, without a word in the answer). A request that is
+# on its way at that moment is never read. RFC 9112, section 9.3.1, has clients expect that, and
+# send the request again. They can tell it from a server that crashes over the request: the
+# connection had served before, and it ends before the head of a response.
 
 #: Below the 5 s after which common servers close an idle connection.
 KEEP_ALIVE_SECONDS = 4.0
@@ -121,10 +119,8 @@ _CHUNK_BYTES = 16_384
 
 
 class Connections:
-    """Connections for requests of aiohttp; opened at the first, within an event loop.
-
-    `connector` are options of its TCPConnector, `session` of its ClientSession.
-    """
+    """Connections for requests of aiohttp; opened at the first, within an event loop. `connector`
+    are options of its TCPConnector, `session` of its ClientSession."""
 
     def __init__(self, connector: dict[str, Any], session: dict[str, Any]) -> None:
         self._connector, self._session = connector, session
@@ -133,9 +129,7 @@ class Connections:
 
     async def request(self, method: str, url: str, **options: Any) -> ClientResponse:
         """Send a request, and again on a new connection if a reused one is closed unanswered.
-
-        Raises the errors of aiohttp.
-        """
+        Raises the errors of aiohttp."""
         from aiohttp import ClientOSError, ServerDisconnectedError
 
         if self._reusing is None:
@@ -175,10 +169,8 @@ class Connections:
 
 def aiohttp_client(timeout: httpx2.Timeout, **options: Any) -> httpx2.AsyncClient:
     """An httpx2 client, with `options` of httpx2.AsyncClient, that sends through `Connections`.
-
     aiohttp takes half the CPU of httpx2's own transport. Proxies of the environment are used.
-    Errors of aiohttp are not renamed: see `failures.from_exception`.
-    """
+    Errors of aiohttp are not renamed: see `failures.from_exception`."""
     import aiohttp
     import httpx2
 
@@ -240,7 +232,6 @@ def aiohttp_client(timeout: httpx2.Timeout, **options: Any) -> httpx2.AsyncClien
     return Client(timeout=timeout, **options)
 
 
-# How far a target may reach that somebody else named: one origin, and the open network only.
 # The address is checked where the connection is made, not only before: a name that was harmless
 # when the run was planned may mean this machine when it is asked for again. No redirect is
 # followed, and no proxy of the environment is used, which would look the name up by itself.
@@ -270,9 +261,7 @@ class EgressPolicy(Record, frozen=True):
 
     def verify_host(self) -> None:
         """Look the host up; raises UsageError where it is, even in part, not of the open network.
-
-        May take seconds, and holds for this moment only.
-        """
+        May take seconds, and holds for this moment only."""
         if not self.public:
             return
         try:
@@ -282,9 +271,7 @@ class EgressPolicy(Record, frozen=True):
 
     def open_socket(self, address_info: Any) -> socket.socket:
         """A socket for an address that was found, as aiohttp asks for before each connection.
-
-        Raises OutOfReach for an address that must not be reached.
-        """
+        Raises OutOfReach for an address that must not be reached."""
         family, kind, protocol, _, socket_address = address_info
         if self.public and not is_public(ip_address(str(socket_address[0]).partition("%")[0])):
             raise OutOfReach("the host is not a public one, and only those can be visited")

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 from evalcore.access.egress import is_this_machine
 from evalcore.settings import Settings
 
-# Logging in by OpenID Connect: what Streamlit is told of the provider, and who is let in.
 # In a Hugging Face Space with `hf_oauth: true` the host sets the variables; any other provider is
 # configured by the same ones, or by `.streamlit/secrets.toml`. Nothing is written to a file.
 
@@ -30,11 +29,9 @@ _DISCOVERY_PATH = "/.well-known/openid-configuration"
 
 
 def build_auth_secrets(environment: Mapping[str, str]) -> dict[str, Any]:
-    """What `st.App(secrets=...)` takes; empty unless all four variables are set.
-
-    The cookie is signed by EVALBOARD_COOKIE_SECRET, else by a key derived from the client's secret,
-    so that a login outlives a restart.
-    """
+    """What `st.App(secrets=...)` takes; empty unless all four variables are set. The cookie is
+    signed by EVALBOARD_COOKIE_SECRET, else by a key derived from the client's secret, so that a
+    login outlives a restart."""
     variables = {
         name: environment.get(name, "").strip() for name in (PROVIDER, CLIENT, SECRET, HOST)
     }
@@ -94,12 +91,11 @@ def _parse_organizations(claim: Any) -> set[str]:
     return {name for name in names if isinstance(name, str) and name}
 
 
-# The passcode of a board: compared in constant time, and not to be tried out.
-# It stands in the environment of the server alone (EVALBOARD_PASSCODE), never in a file of
-# settings. Wrong tries are counted in the session that made them and for the address they came
-# from, because whoever tries many codes opens many sessions. Over all addresses they only slow
-# down further tries: nobody can lock others out. A session that has passed never comes here
-# again.
+# The passcode of a board: compared in constant time, and not to be tried out. It stands in the
+# environment of the server alone (EVALBOARD_PASSCODE), never in a file of settings. Wrong tries are
+# counted in the session that made them and for the address they came from, because whoever tries
+# many codes opens many sessions. Over all addresses they only slow down further tries: nobody can
+# lock others out. A session that has passed never comes here again.
 
 VARIABLE = "EVALBOARD_PASSCODE"
 #: A shorter one can be guessed in spite of the limits below; it lets nobody in.
@@ -133,10 +129,8 @@ class PasscodeGate:
 
     def try_passcode(self, typed: str, earlier: list[float], address: str = "") -> bool:
         """Whether the passcode was typed; a wrong one is noted, also in the session's `earlier`.
-
         While `compute_wait` says so, not even the right one passes. `address` is that of
-        `addresses.visitor_network`, "" where it cannot be told and nothing is counted by it.
-        """
+        `addresses.visitor_network`, "" where it cannot be told and nothing is counted by it."""
         if self.compute_wait(earlier, address):
             return False
         if delay := self.compute_delay():

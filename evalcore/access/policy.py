@@ -25,15 +25,13 @@ from evalcore.errors import UsageError
 from evalcore.records import Record
 from evalcore.settings import Settings, check_access_mode
 
-# Who may do what with this installation: the one place that allows or refuses.
-# Whatever starts a run, steers one, reads a key or writes to the store asks `require_access`
-# first, so that a page that forgot to hide a button gives nothing away. The command line belongs
-# to the operator of the host and acts as `OPERATOR`.
-# Without the setting `access` the address decides: on this machine alone the board is open, on
-# any other address read-only. The server tells its address by `set_listen_address` when it
-# starts; a process that serves nobody (a shell, a worker) never does and is open. What a visitor
-# may name in any mode but open is decided further down, by `targets.allowed` and
-# `runner.allowed`.
+# Whatever starts a run, steers one, reads a key or writes to the store asks `require_access` first,
+# so that a page that forgot to hide a button gives nothing away. The command line belongs to the
+# operator of the host and acts as `OPERATOR`. Without the setting `access` the address decides: on
+# this machine alone the board is open, on any other address read-only. The server tells its address
+# by `set_listen_address` when it starts; a process that serves nobody (a shell, a worker) never
+# does and is open. What a visitor may name in any mode but open is decided further down, by
+# `targets.allowed` and `runner.allowed`.
 
 #: launch: start and resume runs; steer: cancel, rescore, delete and restore them; edit: cards;
 #: upload: hand in data sets and bundles; fetch: official data sets.
@@ -133,11 +131,9 @@ _REFUSALS: dict[Mode, Callable[[Visitor], str]] = {
 
 
 def compute_visitor_id(settings: Settings, visitor: Visitor) -> str:
-    """A name for a visitor that tells his runs from those of others and nobody who he is.
-
-    It is keyed by a secret of the data folder: a plain hash of an e-mail could be looked up. All
-    who know the passcode share one.
-    """
+    """A name for a visitor that tells his runs from those of others and nobody who he is. It is
+    keyed by a secret of the data folder: a plain hash of an e-mail could be looked up. All who know
+    the passcode share one."""
     text = f"{resolve_access_mode(settings, visitor)}:{visitor.name}"
     return hmac.new(
         _load_visitor_secret(settings.data_dir), text.encode(), hashlib.sha256
@@ -158,7 +154,6 @@ def _load_visitor_secret(data: Path) -> bytes:
     return path.read_bytes()
 
 
-# Which sessions may upload files to the server, and how many bytes they may hold in its memory.
 # Streamlit takes files at one route for every session and keeps them in memory. A page that draws
 # an uploader grants its session the right to use that route; leaving the page ends it. The
 # middleware `evalcore.web.middleware` asks here before it reads the first byte of a file.
@@ -199,10 +194,8 @@ class _Session:
 
 
 class UploadRegistry:
-    """The permits and the bytes of every session; safe for any thread.
-
-    `clock` gives seconds that never go back.
-    """
+    """The permits and the bytes of every session; safe for any thread. `clock` gives seconds that
+    never go back."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._lock = clock, threading.Lock()
@@ -223,9 +216,7 @@ class UploadRegistry:
 
     def begin_upload(self, session: str, size: int) -> list[str]:
         """Reserve `size` bytes; returns the ids of files that make room, which the caller removes.
-
-        Raises UploadRefused. Every call that returns needs one of `end_upload`.
-        """
+        Raises UploadRefused. Every call that returns needs one of `end_upload`."""
         with self._lock:
             entry = self._sessions.get(session)
             if entry is None or not entry.page:

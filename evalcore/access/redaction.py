@@ -64,13 +64,11 @@ def _mask_quoted(match: re.Match[str]) -> str:
 
 
 def mask_target(name: str) -> str:
-    """Name a target for readers, from its key or its identity: `hf:/srv/models/tiny` is
-    `hf:tiny~` and a short hash of the path, since folders of the same name hold other models.
-    So is `hf:./models/tiny`; `hf:models/tiny` may be an id of the Hub and stays.
-
-    A name that is no path, and one that is masked already, stays as it is: whatever a link or a
-    request names is looked up under its masked name.
-    """
+    """Name a target for readers, from its key or its identity: `hf:/srv/models/tiny` is `hf:tiny~`
+    and a short hash of the path, since folders of the same name hold other models. So is
+    `hf:./models/tiny`; `hf:models/tiny` may be an id of the Hub and stays. A name that is no path,
+    and one that is masked already, stays as it is: whatever a link or a request names is looked up
+    under its masked name."""
     kind, _, rest = name.partition(":")
     variant = _VARIANT.search(rest)
     path = rest[: variant.start()] if variant else rest
@@ -225,10 +223,8 @@ class Redactor(Record, frozen=True):
     folders: tuple[tuple[str, str], ...]
 
     def redact_line(self, text: str) -> str:
-        """A line of JSON without the keys and places that are known here.
-
-        Nothing else of it is touched, since a changed answer would be scored differently.
-        """
+        """A line of JSON without the keys and places that are known here. Nothing else of it is
+        touched, since a changed answer would be scored differently."""
         for folder, name in self.folders:
             text = text.replace(folder, name)
         plain = any(key in text for key in self.keys)

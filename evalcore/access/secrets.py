@@ -62,9 +62,7 @@ class Secrets:
 
 def scrub_secrets(text: str, keys: Iterable[str | None] = ()) -> str:
     """`text` without the `keys` keys, however encoded, and without anything that looks like one.
-
-    Known keys shorter than 4 characters are left: they are placeholders, and would tear words.
-    """
+    Known keys shorter than 4 characters are left: they are placeholders, and would tear words."""
     for value in keys:
         if value and len(value.strip()) >= 4:
             text = _remove_key(text, value.strip())

@@ -13,8 +13,6 @@ import pandas as pd
 from evalcore.charts.plots import BEST, FLOOR, MUTED, SCORE, cache_chart, layer_charts
 from evalcore.target_cards import colour_of
 
-# The heatmap: a cell per row and run, its value told by a text in it and not by colour alone.
-
 _LOW, _HIGH, _NONE = (0xDC, 0xEA, 0xED), (0x16, 0x60, 0x6E), "#73808322"
 _DARK, _LIGHT = "#000406", "#ffffff"
 _TURN = 77  # above this value light text is read better than dark
@@ -81,9 +79,8 @@ def _pick_text_colour(value: float | None) -> str:
 
 
 # The radar chart: a target beside the best on its board and the floor, or a few runs together.
-# Drawn with Altair from plain lines, in pixels from the centre, so that a score of 100 lies on
-# the outer ring in every direction. Show it at its own width: stretched, it would no longer be
-# round.
+# Drawn with Altair from plain lines, in pixels from the centre, so that a score of 100 lies on the
+# outer ring in every direction. Show it at its own width: stretched, it would no longer be round.
 
 SERIES = ("target", "best", "floor")
 #: Strokes that are told apart without colour, for as many series as a radar may hold.
@@ -126,10 +123,8 @@ def build_radar_chart(
     styles: Mapping[str, SeriesStyle] = SERIES_STYLES,
 ) -> alt.LayerChart:
     """Scores 0 to 100 on one spoke per axis (at least three), one closed outline per series.
-
     `frame`: axis, series (of `styles`), score; `labels`: the text of each series, no two the same.
-    Where a series has no score on an axis, its outline is open: a missing score is no zero.
-    """
+    Where a series has no score on an axis, its outline is open: a missing score is no zero."""
     points = _build_outline_points(frame, axes)
     points["label"] = points["series"].map(dict(labels))
     shown = {labels[key]: style for key, style in styles.items() if key in set(points["series"])}
@@ -256,8 +251,6 @@ def _build_axis_labels(axes: Sequence[str]) -> list[alt.Chart]:
     ]
 
 
-# A stacked bar per row: how a whole falls into parts, for many wholes side by side.
-
 _STACKED_ROW, _STACKED_AXIS, _LEGEND, _LEGEND_ROW = 26, 36, 44, 17  # pixels
 
 
@@ -265,12 +258,10 @@ _STACKED_ROW, _STACKED_AXIS, _LEGEND, _LEGEND_ROW = 26, 36, 44, 17  # pixels
 def build_stacked_bars(
     frame: pd.DataFrame, parts: Sequence[str], labels: Mapping[str, str]
 ) -> alt.LayerChart:
-    """Bars of parts from left to right in the order of `parts`, on an axis of 0 to 100.
-
-    `frame`: name, part (one of `parts`), count, share (0 to 1), the names drawn in their order;
-    `labels`: name, part, count, share. The colours are those of the theme; the
-    legend is one column, so that a phone cuts none of it.
-    """
+    """Bars of parts from left to right in the order of `parts`, on an axis of 0 to 100. `frame`:
+    name, part (one of `parts`), count, share (0 to 1), the names drawn in their order; `labels`:
+    name, part, count, share. The colours are those of the theme; the legend is one column, so that
+    a phone cuts none of it."""
     part_index = {part: number for number, part in enumerate(parts)}
     rows = frame[["name", "part", "count", "share"]].assign(
         percent=100 * frame["share"], place=[part_index[part] for part in frame["part"]]

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from evalcore.views.board_table import RankingView
 
-# The picture that stands for a link where it is shared: a board, or a target among its
-# neighbours.
+# The picture that stands for a link where it is shared: a board, or a target among its neighbours.
 # 1200 x 630 pixels, drawn with the font that comes with Pillow. That font knows little but ASCII,
 # so the words of a picture are English, and a name in another script goes by its key.
 
@@ -229,8 +228,7 @@ def _draw_fitted_text(
     draw.text(position, text, fill=colour, font=font, anchor=anchor)
 
 
-# A chart as a file that people paste: SVG or PNG in the colours of a theme, with title and
-# source.
+# A chart as a file that people paste: SVG or PNG in the colours of a theme, with title and source.
 # Vega runs in a process of its own, so that the server neither grows by a JavaScript engine nor
 # waits for one that hangs, and may load nothing but the chart it is given.
 
@@ -273,10 +271,8 @@ def has_chart_renderer() -> bool:
 def render_chart_file(
     spec: Mapping[str, Any], form: str, *, title: str, source: str, theme: Theme = "light"
 ) -> bytes:
-    """A Vega-Lite specification as a file of a format of FORMATS.
-
-    Raises UsageError where the drawing package is not installed, EnvironmentFailure where it fails.
-    """
+    """A Vega-Lite specification as a file of a format of FORMATS. Raises UsageError where the
+    drawing package is not installed, EnvironmentFailure where it fails."""
     if not has_chart_renderer():
         raise UsageError(f"a chart file needs {PACKAGE}; install it with: pip install {PACKAGE}")
     request = {

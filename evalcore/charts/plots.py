@@ -17,7 +17,6 @@ import pandas as pd
 
 from evalcore.store.cache import SingleFlightCache
 
-# Charts that are built once: equal arguments give the same chart, which remembers what it became.
 # Building a chart and checking it against its schema costs more than all else on a page, and most
 # reruns of a page draw the same ones. A chart is shared by all sessions: nobody may change one.
 
@@ -29,11 +28,9 @@ _frame_keys: dict[int, tuple[weakref.ref[pd.DataFrame], Hashable]] = {}
 
 
 class CachedChart(alt.LayerChart):
-    """A chart whose specification is made once for each way of passing data beside it.
-
-    A transformer with an option `datasets` takes the frames out of the specification, as Streamlit
-    does; what it took is handed out again each time.
-    """
+    """A chart whose specification is made once for each way of passing data beside it. A
+    transformer with an option `datasets` takes the frames out of the specification, as Streamlit
+    does; what it took is handed out again each time."""
 
     def to_dict(self, *args: Any, **options: Any) -> dict[str, Any]:
         datasets = alt.data_transformers.options.get("datasets")
@@ -53,9 +50,7 @@ class CachedChart(alt.LayerChart):
 
 def cache_chart(make: Callable[P, alt.LayerChart]) -> Callable[P, alt.LayerChart]:
     """A function of frames and labels to a layered chart, so that it works once for what is equal.
-
-    A frame whose cells cannot be hashed is drawn anew each time.
-    """
+    A frame whose cells cannot be hashed is drawn anew each time."""
 
     @wraps(make)
     def get_chart(*args: P.args, **kwargs: P.kwargs) -> alt.LayerChart:
@@ -110,12 +105,10 @@ def _hash_frame_cells(frame: pd.DataFrame) -> bytes:
     return blake2b(rows.to_numpy().tobytes() + kinds.encode(), digest_size=16).digest()
 
 
-# Pure functions from a frame to an Altair chart; every text on a chart is passed in, translated.
-# Colours keep a contrast of 3:1 against Streamlit's light and dark background, and no message
-# rests on colour alone: floors are dashed and labelled, intervals are whiskers, groups have
-# shapes. Scores are 0 to 100 on an axis that always shows the whole range, so that gaps look as
-# large as they are. Rows whose value is missing are left out of a chart; they are never drawn at
-# zero.
+# Colours keep a contrast of 3:1 against Streamlit's light and dark background, and no message rests
+# on colour alone: floors are dashed and labelled, intervals are whiskers, groups have shapes.
+# Scores are 0 to 100 on an axis that always shows the whole range, so that gaps look as large as
+# they are. Rows whose value is missing are left out of a chart; they are never drawn at zero.
 
 SCORE, FLOOR, BEST, MUTED = "#2b8a9b", "#b86f14", "#8a6fc0", "#738083"
 _ROW, _METRIC = 26, 44  # pixels a row
@@ -184,11 +177,9 @@ def build_score_bars(
     floors: Mapping[str, float] | None = None,
     ceiling: Mapping[str, float] | None = None,
 ) -> alt.LayerChart:
-    """Bars with the 95 % interval as a whisker, floors and ceiling as dashed lines.
-
-    `frame`: name, score, low, high (0 to 100), drawn in its order, and colour where bars are to
-    differ in it; `labels`: name, score, interval; `floors`, `ceiling`: label -> score.
-    """
+    """Bars with the 95 % interval as a whisker, floors and ceiling as dashed lines. `frame`: name,
+    score, low, high (0 to 100), drawn in its order, and colour where bars are to differ in it;
+    `labels`: name, score, interval; `floors`, `ceiling`: label -> score."""
     rows = _drop_missing_rows(frame, "score")
     drawn = {label: (score, FLOOR) for label, score in (floors or {}).items()}
     lines = _build_reference_lines(
@@ -209,8 +200,7 @@ def _format_intervals(rows: pd.DataFrame) -> list[str]:
 def _build_interval_bars(rows: pd.DataFrame, labels: Mapping[str, str]) -> list[alt.Chart]:
     """Pale bar, whisker with its ends, and the score itself as a point."""
     rows = rows[["name", "score", "low", "high"]].assign(
-        colour=rows.get("colour", SCORE),
-        interval=_format_intervals(rows),
+        colour=rows.get("colour", SCORE), interval=_format_intervals(rows)
     )
     y = alt.Y(
         "name:N",
@@ -242,11 +232,9 @@ def _build_interval_bars(rows: pd.DataFrame, labels: Mapping[str, str]) -> list[
 
 @cache_chart
 def build_metric_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
-    """A bar per metric with its interval, and ticks for the board's best and the floor.
-
-    `frame`: name, score, low, high, best, floor (0 to 100, None where there is none); `labels`:
-    name, score, interval, best, floor.
-    """
+    """A bar per metric with its interval, and ticks for the board's best and the floor. `frame`:
+    name, score, low, high, best, floor (0 to 100, None where there is none); `labels`: name, score,
+    interval, best, floor."""
     rows = _drop_missing_rows(frame, "score")
     y = alt.Y("name:N", sort=list(rows["name"]))
     marks = []
@@ -263,10 +251,8 @@ def build_metric_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.Lay
 
 @cache_chart
 def build_count_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
-    """A bar per row with its count and share written at its end.
-
-    `frame`: name, count, share (0 to 1), drawn in its order; `labels`: name, count.
-    """
+    """A bar per row with its count and share written at its end. `frame`: name, count, share (0 to
+    1), drawn in its order; `labels`: name, count."""
     rows = frame[["name", "count", "share"]].assign(
         said=[f"{c} · {s:.0%}" for c, s in zip(frame["count"], frame["share"], strict=True)]
     )
@@ -292,10 +278,8 @@ def build_count_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.Laye
 
 @cache_chart
 def build_split_bar(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
-    """One bar in the order of the frame, each part named with its count below.
-
-    `frame`: name, count, place (of PARTS, whatever other parts there are); `labels`: name, count.
-    """
+    """One bar in the order of the frame, each part named with its count below. `frame`: name,
+    count, place (of PARTS, whatever other parts there are); `labels`: name, count."""
     rows = frame[["name", "count", "place"]].assign(
         said=[f"{n} {c}" for n, c in zip(frame["name"], frame["count"], strict=True)]
     )
@@ -421,11 +405,9 @@ def _select_spaced_rows(best: pd.DataFrame, room: float) -> pd.DataFrame:
 def build_trend_chart(
     frame: pd.DataFrame, labels: Mapping[str, str], colours: Mapping[str, str] | None = None
 ) -> alt.LayerChart:
-    """Scores over time with their intervals, a line per `series`.
-
-    `frame`: date (datetime), score, low, high, series, run_id; `labels`: date, score, series, run;
-    `colours`: series -> colour, in the order of the legend.
-    """
+    """Scores over time with their intervals, a line per `series`. `frame`: date (datetime), score,
+    low, high, series, run_id; `labels`: date, score, series, run; `colours`: series -> colour, in
+    the order of the legend."""
     rows = _drop_missing_rows(frame, "score", "date")
     x = alt.X("date:T", title=None, axis=alt.Axis(format="%Y-%m-%d", tickCount=6))
     y = alt.Y("score:Q", title=labels["score"], scale=alt.Scale(domain=_DOMAIN))

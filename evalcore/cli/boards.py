@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from evalcore.exchange.board_export import BoardSelection
     from evalcore.target_cards import TargetCard
 
-# The verb `evalcore board`: the ranking of a board on the command line.
-
 Verb = Callable[[argparse.Namespace], int]
 BOARD_FORMATS = ("text", "csv", "json", "md", "latex")
 _DONE = 0
@@ -30,12 +28,7 @@ def add_board_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ve
     sub.add_argument(
         "--format", choices=BOARD_FORMATS, help="default: text; --json is the same as json"
     )
-    sub.add_argument(
-        "--suite",
-        default="",
-        metavar="S",
-        help="default: the first with scores",
-    )
+    sub.add_argument("--suite", default="", metavar="S", help="default: the first with scores")
     sub.add_argument(
         "--board", default="", metavar="KEY", help="of a further board (default: the suite's own)"
     )
@@ -90,8 +83,6 @@ def _write_board_file(flag: str, path: Path, content: bytes) -> int:
     return _DONE
 
 
-# The verb of the command line that puts runs side by side: compare.
-
 COMPARISON_FORMATS = ("text", "md", "csv")
 CASES = 20  # shown per benchmark unless asked otherwise
 
@@ -127,12 +118,7 @@ def _compare_runs(args: argparse.Namespace) -> int:
     if comparison.excluded:
         raise UsageError("; ".join(excluded.reason for excluded in comparison.excluded))
     report = comparison_report.build_comparison_report(
-        roots,
-        comparison,
-        args.base,
-        benchmark=args.benchmark,
-        metric=args.metric,
-        cases=args.cases,
+        roots, comparison, args.base, benchmark=args.benchmark, metric=args.metric, cases=args.cases
     )
     if args.json:
         print(to_json(report).decode())
@@ -141,8 +127,6 @@ def _compare_runs(args: argparse.Namespace) -> int:
         sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
     return _DONE
 
-
-# The verb `evalcore card`: what is known of a target beyond its key, shown and set.
 
 _TEXTS = ("name", "organization", "released", "licence", "site")
 _WEIGHTS = {"open": True, "closed": False, "unknown": None}
@@ -238,9 +222,6 @@ def _format_card(key: str, card: TargetCard) -> str:
     fields |= {"parameters": size, "weights": weights, "logo": "yes" if card.logo else ""}
     width = max(map(len, fields))
     return "\n".join([key, *(f"  {name:<{width}}  {fields[name] or '-'}" for name in fields)])
-
-
-# The verb `evalcore site`: the boards of a store as a folder of static pages.
 
 
 def add_site_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:

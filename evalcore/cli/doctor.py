@@ -43,11 +43,9 @@ class Check(Record, frozen=True):
 
 
 def examine_installation(settings: Settings) -> list[Check]:
-    """Everything there is to say about this installation, in the order of the report.
-
-    Takes a few seconds: each SQL engine is started once, and a probe runs in the sandbox. A check
-    that fails is a line of the report, never an exception.
-    """
+    """Everything there is to say about this installation, in the order of the report. Takes a few
+    seconds: each SQL engine is started once, and a probe runs in the sandbox. A check that fails is
+    a line of the report, never an exception."""
     groups: dict[str, Callable[[Settings], Iterator[Check]]] = {
         "python": _check_packages,
         "data": _check_data_folder,

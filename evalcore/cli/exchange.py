@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from evalcore.settings import Settings
     from evalcore.store.run_folder import RunFolder
 
-# The verbs of the command line for what goes out and comes in: export, import, verify.
-
 Verb = Callable[[argparse.Namespace], int]
 REPORTS = ("json", "csv", "md", "html")
 SCALE = "scale"
@@ -307,8 +305,6 @@ def _verify_published(args: argparse.Namespace) -> int:
     _print_result(args, report, verify.format_verification(report))
     return _DONE
 
-
-# The verb `hub` of the command line: results sent to a repository of the Hub and taken back.
 
 _INCOMPLETE = 3
 

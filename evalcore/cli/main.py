@@ -223,10 +223,8 @@ def _run_benchmarks(args: argparse.Namespace) -> int:
 
 
 def _build_run_request(args: argparse.Namespace) -> tuple[RunRequest, Path | None]:
-    """The request of a `run` command, and where its config file wants slm-evals' files.
-
-    A flag that was not typed is None. What the flags override in the file is said on stderr.
-    """
+    """The request of a `run` command, and where its config file wants slm-evals' files. A flag that
+    was not typed is None. What the flags override in the file is said on stderr."""
     from evalcore.runner import run_request
     from evalcore.runner.run_request import RunRequest
 

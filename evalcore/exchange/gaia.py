@@ -27,9 +27,8 @@ from evalcore.records import Episode, Message, Record
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
 
-# Fetching GAIA: the rows of a split and their files, from the gated data set on the Hub.
-# Whoever fetches it has promised its authors not to share it: it goes below the data folder,
-# which no version control keeps, with a file that tells git so wherever it is put.
+# Whoever fetches it has promised its authors not to share it: it goes below the data folder, which
+# no version control keeps, with a file that tells git so wherever it is put.
 
 DATASET = "gaia-benchmark/GAIA"
 #: The commit that made Parquet of it; its questions and answers are those of all later ones.
@@ -50,10 +49,8 @@ def fetch_gaia(
     revision: str = REVISION,
 ) -> FetchedDataset:
     """Fetch a split with its files, laid out as on the Hub; a complete folder is left in place.
-
     Without `token` the Hub's library looks for one (HF_TOKEN, or its login). Raises UsageError for
-    a folder that holds anything else, without access and without network.
-    """
+    a folder that holds anything else, without access and without network."""
     if split not in SPLITS:
         raise UsageError(f"GAIA has no split {split!r}; it has: {', '.join(SPLITS)}")
     existing = find_fetched_dataset(folder, DATASET, split)
@@ -89,9 +86,9 @@ def format_gaia_fetch(fetched: FetchedDataset) -> str:
     )
 
 
-# Our answers to GAIA as the file that its leaderboard takes, for the hidden split, too.
-# Columns: task_id, model_answer (the bare answer) and reasoning_trace. Every declared sample has
-# its line, so that a missing answer is wrong and not left out.
+# Our answers to GAIA as the file that its leaderboard takes, for the hidden split, too. Columns:
+# task_id, model_answer (the bare answer) and reasoning_trace. Every declared sample has its line,
+# so that a missing answer is wrong and not left out.
 
 BENCHMARK = "gaia"
 
@@ -106,10 +103,8 @@ class GaiaExport(Record, frozen=True):
 
 
 def export_gaia_run(folder: RunFolder, out: Path) -> GaiaExport:
-    """Write the first epoch of a run into the file `out`.
-
-    Raises UsageError for a run without GAIA and a file that cannot be written.
-    """
+    """Write the first epoch of a run into the file `out`. Raises UsageError for a run without GAIA
+    and a file that cannot be written."""
     pairs = list(iter_sample_episodes(folder, BENCHMARK))
     rows = [
         {
@@ -136,10 +131,8 @@ def extract_bare_answer(episode: Episode) -> str:
 
 
 def _build_reasoning_trace(episode: Episode) -> Iterator[str]:
-    """What the model thought, said and called; neither the question nor the content of its files.
-
-    A transcript that is not there is replaced by the reply.
-    """
+    """What the model thought, said and called; neither the question nor the content of its files. A
+    transcript that is not there is replaced by the reply."""
     replies = [message for message in episode.messages if message.role == "assistant"]
     for reply in replies or [Message(role="assistant", content=episode.answer)]:
         yield from filter(None, (reply.reasoning.strip(), reply.content.strip()))

@@ -57,8 +57,6 @@ from evalcore.targets.registry import check_address, is_loopback, resolve_egress
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
-# One exchange with a service over HTTP: bounded, to one host only, every failure classified.
-
 _CHUNK = 65_536
 _MAX_REDIRECTS = 3
 _REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
@@ -287,10 +285,8 @@ class Application:
 
     def egress_policy(self) -> EgressPolicy | None:
         """How far its requests may go, None for anywhere: an address that was typed, as option or
-        variable, must be allowed; the operator's own may be in his network.
-
-        Raises UsageError for an address that is not allowed.
-        """
+        variable, must be allowed; the operator's own may be in his network. Raises UsageError for
+        an address that is not allowed."""
         variables = self.description.address_variables
         typed = self._options.base_url or any(map(self._secrets.is_typed, variables))
         spec = TargetSpec(self.key)

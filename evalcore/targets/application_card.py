@@ -19,14 +19,12 @@ from evalcore.intake.files import read_document
 from evalcore.records import Record, content_hash
 from evalcore.settings import Settings
 
-# The description of an HTTP service: how a case is submitted, waited for and read from a reply.
 # A description is data (YAML, TOML or JSON), so that a further service needs no code. One with
 # every field explained is `examples/application.yaml`; those that come along are in
-# `applications/`, and those of one's own have a name where they lie in the folder `applications`
-# of the data folder.
-# `$name` stands for a field of the case's input, for what `take` took from the reply, for
-# `$case_id` or `$benchmark` and `$metric`. `$env:NAME` stands for the value of an environment
-# variable, in `base_url` and `headers` alone.
+# `applications/`, and those of one's own have a name where they lie in the folder `applications` of
+# the data folder. `$name` stands for a field of the case's input, for what `take` took from the
+# reply, for `$case_id` or `$benchmark` and `$metric`. `$env:NAME` stands for the value of an
+# environment variable, in `base_url` and `headers` alone.
 
 BUILTIN = Path(__file__).parent / "applications"
 _SUFFIXES = (".yaml", ".yml", ".toml", ".json")
@@ -81,13 +79,11 @@ class FallbackAnswer(Record, frozen=True, forbid_unknown_fields=True):
 
 
 class Branch(Record, frozen=True, forbid_unknown_fields=True):
-    """How cases of some metrics are put to the service and how its answer is found.
-
-    `extract` is the path of the answer: a text, or texts (`[*]`: of every item) that are joined by
-    line ends.
+    """How cases of some metrics are put to the service and how its answer is found. `extract` is
+    the path of the answer: a text, or texts (`[*]`: of every item) that are joined by line ends.
     `message` is where an error of the service is explained. `rename` gives, per input field, the
-    service's word for ours, which may also be the beginning of ours ("PostgreSQL" for a version).
-    """
+    service's word for ours, which may also be the beginning of ours ("PostgreSQL" for a
+    version)."""
 
     submit: Submit
     extract: str
@@ -147,10 +143,8 @@ def list_description_files(settings: Settings) -> dict[str, Path]:
 
 
 def load_description(key: str, settings: Settings) -> Description:
-    """The description that a target key (`app:NAME` or `app:FILE`) means.
-
-    Raises UsageError naming the file and field that is wrong.
-    """
+    """The description that a target key (`app:NAME` or `app:FILE`) means. Raises UsageError naming
+    the file and field that is wrong."""
     name, available = key.partition(":")[2], list_description_files(settings)
     if name not in available and not name.endswith(_SUFFIXES):
         keys = ", ".join(f"app:{available}" for available in available)
@@ -247,8 +241,6 @@ def _iter_conditions(branch: Branch) -> Iterator[Condition]:
         yield from (*branch.poll.done, *branch.poll.failed)
 
 
-# Filling a service's request from a case, and reading its replies: pure functions over JSON.
-
 #: What a value that goes into an address may look like: an id, never a path.
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_.:=+~@-]{1,200}")
 _PLACEHOLDER = re.compile(r"\$(?:(\$)|([A-Za-z_][A-Za-z0-9_]*))")
@@ -315,10 +307,8 @@ def extract_service_answer(branch: Branch, reply: Any) -> str:
 
 def build_template_values(sample_input: Mapping[str, Any], branch: Branch) -> dict[str, Any]:
     """What placeholders stand for: the case's input, in the service's words where they differ.
-
     `case_id` is made from the input, so that it tells cases apart and nothing else. Raises
-    MissingValue for a value that the description does not know to rename.
-    """
+    MissingValue for a value that the description does not know to rename."""
     values = {"case_id": content_hash(sample_input), **sample_input}
     for field, words in branch.rename.items():
         values[field] = _translate_value(field, str(sample_input.get(field, "")), words)
@@ -335,11 +325,9 @@ def _translate_value(field: str, value: str, words: Mapping[str, str]) -> str:
 
 
 def fill_template(template: Any, values: Mapping[str, Any]) -> Any:
-    """A template with its placeholders replaced; raises MissingValue for an unknown one.
-
-    A text that is nothing but a placeholder takes the value with its type, else a list becomes text
-    as in `as_text`.
-    """
+    """A template with its placeholders replaced; raises MissingValue for an unknown one. A text
+    that is nothing but a placeholder takes the value with its type, else a list becomes text as in
+    `as_text`."""
     if isinstance(template, dict):
         return {name: fill_template(part, values) for name, part in template.items()}
     if isinstance(template, list):

@@ -11,18 +11,14 @@ from evalcore.catalog import CONTROL_KIND, CONTROLS, COSMETIC_CONTROLS
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.records import Completion, GenerationRequest, Record, TargetSpec
 
-# The contract of a target: open, answer requests, close.
-
 TargetKind = Literal["endpoint", "local", "application", "baseline", "control"]
 
 
 class TargetInfo(Record, frozen=True):
     """What a target says of itself. `revision` belongs to the cache key of its answers.
-
     `max_in_flight` is the width it can use, `start_in_flight` where the scheduler begins;
     `cacheable` is False where asking again costs nothing. `tools`: whether it takes tools, None
-    where only its server knows. `card` records capabilities.
-    """
+    where only its server knows. `card` records capabilities."""
 
     kind: TargetKind
     title: str
@@ -50,12 +46,10 @@ class Target(Protocol):
         """Free everything; safe to call twice."""
 
 
-# Control targets: the ceiling and the floors of a benchmark.
 # `control:reference` answers with the reference, `control:null` with nothing, `control:noop` with
 # its input; `control:cte`, `control:limit` and `control:tautology` with the input in a disguise
-# that saves nothing, where it is a statement to rewrite. They are answered by
-# `Benchmark.control`: the runner asks the benchmark in their place, because a request never holds
-# a reference.
+# that saves nothing, where it is a statement to rewrite. They are answered by `Benchmark.control`:
+# the runner asks the benchmark in their place, because a request never holds a reference.
 
 KINDS = (*CONTROLS, *COSMETIC_CONTROLS)
 

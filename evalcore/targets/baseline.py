@@ -70,10 +70,8 @@ class Baseline:
         """Engines start when they are first needed."""
 
     async def generate(self, request: GenerationRequest) -> Completion:
-        """The answer as SQL, JSON or a call; empty where this baseline has none.
-
-        Raises TargetFailure for a benchmark that it knows nothing of.
-        """
+        """The answer as SQL, JSON or a call; empty where this baseline has none. Raises
+        TargetFailure for a benchmark that it knows nothing of."""
         benchmark = str(request.input.get("benchmark", ""))
         card = benchmark_cards().get(benchmark)
         reference = card.baselines.get(self.name) if card else None

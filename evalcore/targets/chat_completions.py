@@ -29,7 +29,6 @@ from evalcore.records import (
 from evalcore.settings import Endpoint
 from evalcore.targets import failures
 
-# From a `GenerationRequest` to the body of a chat completion, with the parameters a server takes.
 # Servers differ in what they accept. `Dialect` holds what is known of one: how it calls the limit
 # of an answer, and which parameters it refused; a refusal is recognised by
 # `find_refused_parameter`.
@@ -117,11 +116,9 @@ def find_token_limit(parameters: Mapping[str, Any]) -> int | None:
 
 
 def derive_epoch_seed(seed: int, epoch: int) -> int:
-    """The seed of a repetition, from 0 to 2**31 - 1 as every server takes it.
-
-    Equal seeds would make all epochs one. The first keeps the seed; a negative one, by which some
-    servers mean a random one, stays as it is.
-    """
+    """The seed of a repetition, from 0 to 2**31 - 1 as every server takes it. Equal seeds would
+    make all epochs one. The first keeps the seed; a negative one, by which some servers mean a
+    random one, stays as it is."""
     if not epoch or seed < 0:
         return seed
     return int(content_hash([seed, epoch]), 16) % 2**31
@@ -139,11 +136,7 @@ def build_request_body(
 
 def _build_chat_message(message: Message, reasoning: bool) -> dict[str, Any]:
     if message.role == "tool":
-        return {
-            "role": "tool",
-            "content": message.content,
-            "tool_call_id": message.tool_call_id,
-        }
+        return {"role": "tool", "content": message.content, "tool_call_id": message.tool_call_id}
     turn: dict[str, Any] = {"role": message.role, "content": _build_message_content(message)}
     if message.tool_calls:
         turn["content"] = message.content or None
@@ -174,11 +167,9 @@ def _wrap_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def find_refused_parameter(status: int | None, text: str, sent: Mapping[str, Any]) -> str | None:
-    """The sent parameter that an error says the server does not take, if it is adaptable.
-
-    A complaint about a value ("must be between 0 and 2") is no refusal: leaving the parameter out
-    would then hide a mistake.
-    """
+    """The sent parameter that an error says the server does not take, if it is adaptable. A
+    complaint about a value ("must be between 0 and 2") is no refusal: leaving the parameter out
+    would then hide a mistake."""
     if status not in (400, 422) or not _REFUSAL.search(text):
         return None
     offsets_by_name = {
@@ -189,10 +180,10 @@ def find_refused_parameter(status: int | None, text: str, sent: Mapping[str, Any
     return min(offsets_by_name, key=lambda name: offsets_by_name[name], default=None)
 
 
-# From the bytes of a chat completion to a `Completion`, or to the `Failure` that they are.
-# Nothing of a reply is taken on trust: a gateway's page, an error with status 200, missing
-# choices and parts of the wrong type are told apart. An empty answer is an answer; one that the
-# server says it broke off is none. Why an answer ended is read by the table `_FINISH`.
+# From the bytes of a chat completion to a `Completion`, or to the `Failure` that they are. Nothing
+# of a reply is taken on trust: a gateway's page, an error with status 200, missing choices and
+# parts of the wrong type are told apart. An empty answer is an answer; one that the server says it
+# broke off is none. Why an answer ended is read by the table `_FINISH`.
 
 _THOUGHT = re.compile(r"\s*<(think|thinking)>(.*?)(?:</\1>|\Z)\s*", re.DOTALL)
 _END_OF_THOUGHT = re.compile(r"</think(?:ing)?>\s*")
@@ -231,10 +222,8 @@ _WITHOUT_MESSAGE = ("content_filter", "length")
 def parse_chat_completion(
     content: bytes, sent: Mapping[str, Any], latency: float
 ) -> Completion | Failure:
-    """Read the body of a reply of status 200; a Failure where it holds no completion.
-
-    `sent` are the parameters that went out, `latency` seconds from request to reply.
-    """
+    """Read the body of a reply of status 200; a Failure where it holds no completion. `sent` are
+    the parameters that went out, `latency` seconds from request to reply."""
     try:
         reply = decode_json(content)
     except IntakeError:
@@ -278,12 +267,10 @@ def parse_chat_completion(
 
 
 def read_finish_reason(reason: Any) -> str | Failure:
-    """Read why an answer ended, as the field's word (empty where the server does not say).
-
-    An end that the table does not know is a failure of the provider: it may have cut the answer.
-    Some servers write two words, such as `content_filter: PROHIBITED_CONTENT`; the last that the
-    table knows counts.
-    """
+    """Read why an answer ended, as the field's word (empty where the server does not say). An end
+    that the table does not know is a failure of the provider: it may have cut the answer. Some
+    servers write two words, such as `content_filter: PROHIBITED_CONTENT`; the last that the table
+    knows counts."""
     if reason is None or reason == "":
         return ""
     words = str(reason).lower().split(":")
@@ -352,11 +339,9 @@ def _join_content_parts(parts: list[Any]) -> tuple[str, str]:
 
 
 def split_thought(text: str) -> tuple[str, str]:
-    """Thought and answer of a text that begins with `<think>`.
-
-    A thought without an end was cut: nothing of it is an answer. Where the prompt itself opened
-    the thought, the text holds its end only.
-    """
+    """Thought and answer of a text that begins with `<think>`. A thought without an end was cut:
+    nothing of it is an answer. Where the prompt itself opened the thought, the text holds its end
+    only."""
     opened = _THOUGHT.match(text)
     if opened:
         return opened[2].strip(), text[opened.end() :]

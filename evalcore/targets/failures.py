@@ -19,8 +19,8 @@ from evalcore.errors import IntakeError
 from evalcore.intake.http import decode_json
 from evalcore.records import Failure, FailureKind, Record
 
-# Why a request yielded no completion: pure functions from what happened to a `Failure`.
-# Three sources: an HTTP status with its body, an exception of the transport, a reply that is no
+# Why a request yielded no completion: pure functions from what happened to a `Failure`. Three
+# sources: an HTTP status with its body, an exception of the transport, a reply that is no
 # completion. The tables are the rule; nothing here imports a client or touches the network.
 
 _MAX_MESSAGE_CHARS = 500
@@ -28,10 +28,7 @@ _MAX_BODY_CHARS = 20_000  # characters of a body that are looked at: a page can 
 _RETRYABLE = frozenset({408, 409, 425})
 #: A 429 for these codes will not go away by waiting.
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
-_HINTS = {
-    402: "the account has no credit",
-    404: "check the model's name and base_url",
-}
+_HINTS = {402: "the account has no credit", 404: "check the model's name and base_url"}
 #: The server says that it could not digest what the model wrote: a matter of the model.
 _MODEL_OUTPUT = re.compile(
     r"""(?ixs)
@@ -106,10 +103,8 @@ _FILTERED_STATUSES = (400, 403, 422, 451)
 def from_status(
     status: int, headers: Mapping[str, str], body: str, key_env: str = "", key_sent: bool = True
 ) -> Failure:
-    """The failure that an HTTP error status means; header names are lower case.
-
-    `key_env` names the variable that should hold the key.
-    """
+    """The failure that an HTTP error status means; header names are lower case. `key_env` names the
+    variable that should hold the key."""
     body = body[:_MAX_BODY_CHARS]
     kind = _classify_status(status, body)
     hint = _HINTS.get(status, "")
@@ -167,11 +162,9 @@ def _key_hint(key_env: str, key_sent: bool) -> str:
 
 
 def from_exception(error: BaseException) -> Failure:
-    """The failure that a lost, refused or broken exchange means, by its first known cause.
-
-    The SDK wraps and renames: a reset arrives as a timeout, so that only the cause tells. The
-    exceptions' own texts are left out, for they could quote a header.
-    """
+    """The failure that a lost, refused or broken exchange means, by its first known cause. The SDK
+    wraps and renames: a reset arrives as a timeout, so that only the cause tells. The exceptions'
+    own texts are left out, for they could quote a header."""
     causes = list(_iter_causes(error))
     for table, candidates in ((_TRANSPORT, causes), (_PLAIN_TRANSPORT, causes[-1:])):
         for cause in candidates:
@@ -303,11 +296,9 @@ def _decode_error_body(body: str) -> Any:
         return None
 
 
-# What a server means that refuses a request for its length: the prompt, or the limit we asked
-# for.
 # Servers check prompt and limit of the answer together, so that "maximum context length" in a
-# refusal may speak of our `max_tokens`. It is the model's own overflow only where the prompt
-# alone does not fit. Words as OpenAI, Azure, vLLM, SGLang, TGI, llama.cpp, LM Studio, Anthropic,
+# refusal may speak of our `max_tokens`. It is the model's own overflow only where the prompt alone
+# does not fit. Words as OpenAI, Azure, vLLM, SGLang, TGI, llama.cpp, LM Studio, Anthropic,
 # DeepSeek, DashScope and Mistral write them; pure functions over text.
 
 _STATUSES = (400, 413, 422, 500)
@@ -341,11 +332,7 @@ _PROMPT = (
     r"request \({n} tokens\)",
 )
 _TOTAL = (r"you requested(?: a total of)? {n} tokens",)
-_ANSWER = (
-    r"{n} in the completion",
-    r"{n} tokens for the completion",
-    r"{n} `max_new_tokens`",
-)
+_ANSWER = (r"{n} in the completion", r"{n} tokens for the completion", r"{n} `max_new_tokens`")
 #: The most that an answer of the model may have, whatever the prompt is.
 _OUTPUT_LIMIT = (
     r"at most {n} (?:completion|output) tokens",

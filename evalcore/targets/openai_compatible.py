@@ -196,10 +196,8 @@ class OpenAICompatible:
 
     async def generate(self, request: GenerationRequest) -> Completion:
         """One completion: `context_overflow` where the prompt does not fit into the context,
-        `content_filter` where the server refuses it by policy.
-
-        Raises TargetFailure with a classified Failure.
-        """
+        `content_filter` where the server refuses it by policy. Raises TargetFailure with a
+        classified Failure."""
         if self._client is None:
             raise UsageError(f"{self.key} was not opened")
         sent_requests = 0

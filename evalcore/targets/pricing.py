@@ -37,9 +37,7 @@ def compute_cost(model: str, endpoint: str, usage: Usage, settings: Settings) ->
 
 def quote_cost(model: str, endpoint: str, usage: Usage, settings: Settings) -> Quote:
     """The cost of one answer of `model` at `endpoint`, a known endpoint's name or an address.
-
-    Unknown where the price is, or the tokens are that a known price would need.
-    """
+    Unknown where the price is, or the tokens are that a known price would need."""
     if usage.cost is not None:
         return Quote(usage.cost, "provider")
     price = settings.prices.get(model)

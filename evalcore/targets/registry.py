@@ -26,7 +26,6 @@ from evalcore.records import Record, TargetSpec
 from evalcore.settings import Endpoint, Settings
 from evalcore.targets.base import Target
 
-# Named OpenAI-compatible servers, and which of them a target key means.
 # `openai:<model>` is a model at OpenAI, `openai:<endpoint>/<model>` one at a preset or configured
 # endpoint. What stands before the first slash is an endpoint only if one has that name, so that
 # `openai:Qwen/Qwen3-4B` stays a model. An endpoint in the settings replaces a preset of its name.
@@ -81,10 +80,8 @@ _KEY_IN_QUERY = re.compile(r"(?i)(^|[&;])[^=&;]*(key|token|secret|sig|password|a
 
 
 class ModelRoute(Record, frozen=True):
-    """Where a target's requests go. `key_optional`: the server may want none.
-
-    `name` is that of the endpoint whose prices hold there, else the address itself.
-    """
+    """Where a target's requests go. `key_optional`: the server may want none. `name` is that of the
+    endpoint whose prices hold there, else the address itself."""
 
     name: str
     endpoint: Endpoint
@@ -98,10 +95,8 @@ def list_endpoints(settings: Settings) -> dict[str, Endpoint]:
 
 
 def resolve_endpoint(model_key: str, settings: Settings) -> tuple[str, Endpoint, str]:
-    """Name, endpoint and model of a key, with or without its `openai:`.
-
-    Raises UsageError where no model is named.
-    """
+    """Name, endpoint and model of a key, with or without its `openai:`. Raises UsageError where no
+    model is named."""
     reference = model_key.removeprefix("openai:")
     endpoints = list_endpoints(settings)
     name, slash, model = reference.partition("/")
@@ -118,11 +113,9 @@ def resolve_endpoint(model_key: str, settings: Settings) -> tuple[str, Endpoint,
 def resolve_route(
     model_key: str, settings: Settings, base_url: str = "", api_key_env: str = ""
 ) -> ModelRoute:
-    """Where the requests of a target go, once its options are applied.
-
-    The key of an endpoint is sent to that endpoint's host and to this machine, nowhere else: for
-    another `base_url` the variable must be named. Raises UsageError for a bad address or name.
-    """
+    """Where the requests of a target go, once its options are applied. The key of an endpoint is
+    sent to that endpoint's host and to this machine, nowhere else: for another `base_url` the
+    variable must be named. Raises UsageError for a bad address or name."""
     if api_key_env and not _VARIABLE.fullmatch(api_key_env):
         raise UsageError(
             "option api_key_env takes the name of an environment variable, not a key itself"
@@ -149,11 +142,9 @@ def resolve_route(
 
 
 def check_address(address: str) -> None:
-    """Raise UsageError unless `address` is a http(s) address that carries no password or key.
-
-    The address enters the run's spec, so that a key in it would be written down; the message
-    therefore does not repeat it.
-    """
+    """Raise UsageError unless `address` is a http(s) address that carries no password or key. The
+    address enters the run's spec, so that a key in it would be written down; the message therefore
+    does not repeat it."""
     try:
         parts = urlsplit(address)
         fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -188,11 +179,11 @@ def _host_and_port(address: str) -> str:
     return f"{parts.hostname}:{parts.port or {'http': 80, 'https': 443}.get(parts.scheme)}"
 
 
-# Which targets somebody may name who does not run this installation.
-# Everything here is asked where a target is created, whoever wants it: the page that plans a run,
-# the test of a connection, the worker, for the target as for judges and models that play a user.
-# In an open installation nothing is refused. What is allowed is a list in the settings, and an
-# empty list allows nothing; baselines and controls reach nobody and need no list.
+# Which targets somebody may name who does not run this installation. Everything here is asked where
+# a target is created, whoever wants it: the page that plans a run, the test of a connection, the
+# worker, for the target as for judges and models that play a user. In an open installation nothing
+# is refused. What is allowed is a list in the settings, and an empty list allows nothing; baselines
+# and controls reach nobody and need no list.
 
 _PORTS = {"http": 80, "https": 443}
 _OFF_VALUES = (None, False, 0, "", "0", "false", "False", "no", "off")
@@ -216,10 +207,7 @@ def resolve_egress(
     spec: TargetSpec, address: str, settings: Settings, *, operator_address: bool = False
 ) -> EgressPolicy | None:
     """How far a target may reach, None for any distance. `operator_address`: the address is the
-    operator's.
-
-    Raises UsageError for an address that is on no list.
-    """
+    operator's. Raises UsageError for an address that is on no list."""
     if not policy.is_restricted(settings):
         return None
     origin = parse_origin(address)
@@ -233,11 +221,9 @@ def resolve_egress(
 
 
 def check_endpoint(spec: TargetSpec, settings: Settings, secrets: Secrets) -> EgressPolicy | None:
-    """How far an `openai:` target may reach; raises UsageError for one that is not allowed.
-
-    The name of an endpoint allows its own address, a host any address there. Only the address of a
-    server of the operator's own (`local`) may be in his network.
-    """
+    """How far an `openai:` target may reach; raises UsageError for one that is not allowed. The
+    name of an endpoint allows its own address, a host any address there. Only the address of a
+    server of the operator's own (`local`) may be in his network."""
     if not policy.is_restricted(settings):
         return None
     name, named_endpoint, _ = resolve_endpoint(spec.key, settings)
@@ -321,18 +307,14 @@ def _is_origin_listed(origin: Origin, entries: tuple[str, ...]) -> bool:
     return not names.isdisjoint(map(str.lower, entries))
 
 
-# From a target key to its implementation, imported only when it is needed.
-
 Factory = Callable[[TargetSpec, Settings, Secrets], Target]
 
 
 def create_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Target:
-    """The target named by a spec; raises UsageError for an unknown kind, name or option, and
-    for one that is not allowed to whom the work is for.
-
-    Another package adds a kind by a card whose `implementation` is a `Factory`, or by an entry
-    point of the group `evalcore.target_factories` whose name is the prefix.
-    """
+    """The target named by a spec; raises UsageError for an unknown kind, name or option, and for
+    one that is not allowed to whom the work is for. Another package adds a kind by a card whose
+    `implementation` is a `Factory`, or by an entry point of the group `evalcore.target_factories`
+    whose name is the prefix."""
     check_target(spec, settings, secrets)
     prefix = spec.key.partition(":")[0]
     card = target_kinds().get(prefix)

@@ -37,8 +37,6 @@ from evalcore.records import (
 )
 from evalcore.sandbox.program import detect_sandbox
 
-# The target that knows the answer: with tools it takes the steps of the derivation first.
-
 
 def reference_step(sample: Sample, transcript: Sequence[Message], *, tools: bool) -> Completion:
     """What it does next."""
@@ -51,11 +49,6 @@ def reference_step(sample: Sample, transcript: Sequence[Message], *, tools: bool
         return Completion(tool_calls=(call,), finish_reason="tool_calls")
     return Completion(text=f"FINAL ANSWER: {sample.reference['answer']}")
 
-
-# What a target is asked: the official words or bare ones, and what is said of tools and files.
-# Modes: `none` (one reply, the files as text), `describe` (one reply, tools are told of and none
-# is run), `local` and `web` (an agent that works with tools until it answers). Answers asked for
-# in different styles or modes do not compare.
 
 Mode = Literal["none", "describe", "local", "web"]
 Style = Literal["official", "bare"]
@@ -142,8 +135,6 @@ def _format_prompt_file(file: PromptFile, mode: str) -> str:
         f"--- begin of {file.name} ---\n{file.text}\n--- end of {file.name} ---"
     )
 
-
-# The benchmark `gaia`: questions for an assistant, with or without tools, scored as officially.
 
 #: Modes in which an agent has tools; the others are one request.
 WITH_TOOLS = ("local", "web")

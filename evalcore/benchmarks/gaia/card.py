@@ -93,10 +93,7 @@ CARD = BenchmarkCard(
             },
         ),
         OptionCard(
-            name="levels",
-            type="list",
-            default=[1, 2],
-            about={"en": "1 to 3", "zh": "1 至 3"},
+            name="levels", type="list", default=[1, 2], about={"en": "1 to 3", "zh": "1 至 3"}
         ),
         OptionCard(
             name="tool_mode",

@@ -20,9 +20,9 @@ from evalcore.intake.json_text import read_rows
 from evalcore.records import Record, Sample
 from evalcore.settings import ROOT
 
-# Finding and reading the rows of GAIA: Parquet or JSON lines, in the layouts they come in.
-# The Hub has `2023/<split>/metadata.parquet` and one such file a level; earlier copies have JSON
-# lines under the same names; our own sets are `<split>.jsonl`.
+# Finding and reading the rows of GAIA: Parquet or JSON lines, in the layouts they come in. The Hub
+# has `2023/<split>/metadata.parquet` and one such file a level; earlier copies have JSON lines
+# under the same names; our own sets are `<split>.jsonl`.
 
 SPLITS = ("validation", "test")
 YEAR = "2023"
@@ -35,10 +35,8 @@ Row = tuple[Path, int, dict[str, Any]]
 
 
 def iter_gaia_rows(source: Path, split: str) -> Iterator[Row]:
-    """File, number (from 1) and content of each row of a file, or of one split of a folder.
-
-    Raises DatasetError where there is none or one cannot be read.
-    """
+    """File, number (from 1) and content of each row of a file, or of one split of a folder. Raises
+    DatasetError where there is none or one cannot be read."""
     for path in _find_row_files(source, split):
         read = _read_parquet_rows if path.suffix == ".parquet" else read_rows
         for number, row in read(path):
@@ -96,11 +94,6 @@ def _read_parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     yield from enumerate(table, 1)
 
 
-# Rows of GAIA as samples, and the files that come with them.
-# A sample names its file by hash: the file is part of what is asked, and one that was changed
-# since is never used. No file outside the folder of the data is ever touched. Rows of the
-# official set, which must not be shared, are marked: their ids are UUIDs.
-
 UNLEVELLED = "unlevelled"
 METRICS = ("level_1", "level_2", "level_3", UNLEVELLED)
 _ANSWER, _ANNOTATED = "Final answer", "Annotator Metadata"
@@ -136,11 +129,9 @@ class _DatasetLine(Record, frozen=True):
 
 
 def load_gaia_samples(source: DatasetSource, split: str, levels: Sequence[int]) -> list[Sample]:
-    """The samples of a folder's split, or of a file, of some levels (none: of all).
-
-    Rows without a level are always among them, and metrics that the source names go before the
-    levels. Raises DatasetError naming file, line and field, also for a file that is missing.
-    """
+    """The samples of a folder's split, or of a file, of some levels (none: of all). Rows without a
+    level are always among them, and metrics that the source names go before the levels. Raises
+    DatasetError naming file, line and field, also for a file that is missing."""
     metrics = source.metrics or (*(f"level_{level}" for level in levels or (1, 2, 3)), UNLEVELLED)
     base = source.folder if source.folder.is_dir() else source.folder.parent
     samples: dict[str, Sample] = {}

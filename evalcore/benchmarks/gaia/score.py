@@ -23,13 +23,6 @@ from evalcore.benchmarks.gaia.extraction import (
 )
 from evalcore.records import Episode, Record, Sample, Section, Verdict
 
-# The official scorer of GAIA, exactly: what decides how answers are compared is the truth alone.
-# A truth that reads as a number is compared as one, with no tolerance. Else a truth with a comma
-# or semicolon is a list, compared element by element in order, each by its own kind. Any other
-# truth is a text without white space, upper case and ASCII punctuation. Source of the rules:
-# `scorer.py` of the leaderboard of GAIA, in its newest form, where no answer at all is the text
-# "None".
-
 Branch = Literal["number", "list", "string"]
 
 #: Why an answer is wrong, in sentences; of the answer only `{part}` is told, of the truth nothing.
@@ -53,9 +46,7 @@ _PART = 60  # characters of an answer in a note
 
 class ScoredAnswer(Record, frozen=True):
     """A verdict, by which of the three comparisons it came, and in a sentence why it is not right.
-
-    `warnings` and `printed` are the lines by which the official scorer complains.
-    """
+    `warnings` and `printed` are the lines by which the official scorer complains."""
 
     right: bool
     branch: Branch
@@ -151,8 +142,6 @@ def _format_score_note(right: bool, note: str, part: str, index: int = 0) -> str
     short = short if len(short) <= _PART else f"{short[:_PART]}…"
     return note.format(part=short or "nothing", index=index)
 
-
-# The verdict on an episode: the answer is found in it, and the official scorer compares it.
 
 HIDDEN = "hidden_answer"
 _HIDDEN_NOTE = "The answer is not public; the prediction can be exported."

@@ -12,9 +12,6 @@ from evalcore.benchmarks.tau_bench import user_lexicon
 from evalcore.benchmarks.tau_bench.user_goals import IDENTITY, SLOTS, Goal, Kind, Scenario, Slot
 from evalcore.records import Record
 
-# What an agent's message asks, proposes or claims, as far as words tell.
-# Nothing of it decides whether a goal was reached: the environment's write log does.
-
 _LONGEST = 12_000
 _MOST_LINES = 200
 _SPLIT = re.compile(r"(?<=[.!?。？！;；])\s+|(?<=[。？！])")
@@ -125,10 +122,10 @@ def _set_matching_flags(
             flags[name] = True
 
 
-# A user holds what an agent says it will do against what the user wants.
-# Only what the message names is compared: an id, address, amount, option or verb. A list of one's
-# orders is no contradiction as long as the wanted one is in it, unless the sentence that proposes
-# the action names another one too.
+# A user holds what an agent says it will do against what the user wants. Only what the message
+# names is compared: an id, address, amount, option or verb. A list of one's orders is no
+# contradiction as long as the wanted one is in it, unless the sentence that proposes the action
+# names another one too.
 
 _ORDER = re.compile(r"#[A-Z]?\d{3,10}\b|\bW\d{5,9}\b")
 _FLIGHT = re.compile(r"\b[A-Z]{2,3}\d{3,4}\b")

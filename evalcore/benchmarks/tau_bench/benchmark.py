@@ -43,8 +43,6 @@ from evalcore.records import (
     Verdict,
 )
 
-# The agent that knows the answer: the true calls one by one, then what has to be said.
-
 _WAITS = "Is there anything else?"
 
 
@@ -74,8 +72,6 @@ def _build_call_completion(action: Action, number: int) -> Completion:
     call = ToolCall(f"call_{number}", action.name, json.dumps(action.kwargs, ensure_ascii=False))
     return Completion(tool_calls=(call,), finish_reason="tool_calls")
 
-
-# The benchmark `tau_bench`: an agent serves a simulated user through tools.
 
 #: The ways of asking as all benchmarks with calls name them.
 _MODES: Mapping[Style, str] = MappingProxyType(
@@ -198,10 +194,7 @@ class TauBench(Benchmark):
         state = score.to_episode_state(prediction)
         says = state["says"]
         return Episode(
-            key=self.generation_key(sample),
-            epoch=0,
-            answer=says[-1] if says else "",
-            state=state,
+            key=self.generation_key(sample), epoch=0, answer=says[-1] if says else "", state=state
         )
 
     def reference_episode(self, sample: Sample) -> Episode:

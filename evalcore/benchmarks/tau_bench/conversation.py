@@ -29,8 +29,6 @@ from evalcore.benchmarks.tau_bench.user_simulators import UserSimulator
 from evalcore.errors import UsageError
 from evalcore.records import Completion, Message, Record, ToolCall, is_withheld
 
-# What an episode may take; every limit ends it for a reason of its own, and without a reward.
-
 #: Ends of a conversation that tau-bench rewards.
 USER_STOP, TRANSFER = "user_stop", "transfer"
 OVERFLOW = "context_overflow"
@@ -64,11 +62,8 @@ def parse_budgets(options: Mapping[str, Any]) -> Budgets:
 
 
 class BudgetUsage(Record, frozen=True):
-    """What an episode took so far, in the units of `Budgets`.
-
-    All of it comes from the answers themselves, so that an episode that is resumed adds up to the
-    same.
-    """
+    """What an episode took so far, in the units of `Budgets`. All of it comes from the answers
+    themselves, so that an episode that is resumed adds up to the same."""
 
     max_turns: int = 0
     max_tool_errors: int = 0
@@ -99,11 +94,9 @@ def add_answer_usage(spent: BudgetUsage, answer: Completion, cost: float | None)
     )
 
 
-# The conversation of one episode: agent, tools and user in turn, until one of its ends.
-# Whatever the agent writes is read, answered and kept; only failures of the target or of our own
-# side raise. Everything that is sent follows from the answers before, so that a conversation that
-# is begun again after a kill repeats the very same requests and finds them answered in the
-# journal.
+# The conversation of one episode: agent, tools and user in turn, until one of its ends. Everything
+# that is sent follows from the answers before, so that a conversation that is begun again after a
+# kill repeats the very same requests and finds them answered in the journal.
 
 #: The agent's answer to the messages so far, and its price in USD where known.
 Ask = Callable[[Sequence[Message]], Awaitable[tuple[Completion, float | None]]]

@@ -29,10 +29,8 @@ from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.records import Sample, content_hash
 from evalcore.settings import ROOT
 
-# Tasks as samples and back, with the domain that each is played in.
 # A sample names its data by hash: the database enters what a column is, and a folder that was
-# changed since is never used. The domain itself stays in its files and in the memory of the
-# process.
+# changed since is never used.
 
 BOTH = "both"
 #: tau2's split of all tasks: its other splits are parts of it.
@@ -45,10 +43,8 @@ _domains: dict[str, Domain] = {}
 
 def load_tau_samples(source: DatasetSource, domain: str, split: str) -> list[Sample]:
     """The samples of a folder: of one domain or of `both` as far as it has them, of one split or,
-    where none is named, of all.
-
-    Raises DatasetError naming file, line and field, UsageError for a split that no domain has.
-    """
+    where none is named, of all. Raises DatasetError naming file, line and field, UsageError for a
+    split that no domain has."""
     if not source.folder.is_dir():
         raise DatasetError(source.folder, None, "", "is not a folder with retail or airline in it")
     samples = []
@@ -173,8 +169,6 @@ def _cache_domain(domain: Domain) -> str:
     _domains.setdefault(name, domain)
     return name
 
-
-# Whether the ground truth of tasks runs: its calls are replayed on a fresh database.
 
 #: Tasks of tau-bench's retail that upstream published with a refused write, by
 #: `_hash_task_content`: the official reward follows that ground truth, so they are not refused.

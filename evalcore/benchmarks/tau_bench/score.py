@@ -37,8 +37,6 @@ from evalcore.errors import UsageError
 from evalcore.records import MEASURED, Episode, Interval, Record, Sample, Section, Verdict
 from evalcore.scoring.intervals import compute_moments, effective_size, wilson_interval
 
-# What a reward rests on, as sections for the Case page.
-
 
 def build_tau_sections(task: Task, reward: Reward, user: Mapping[str, Any]) -> tuple[Section, ...]:
     """The first entity that differs, what was never said, the user's goals and the true actions."""
@@ -67,8 +65,6 @@ def _build_difference_section(difference: DatabaseDifference) -> Section:
 def _build_table_section(title: str, columns: list[str], rows: list[list[Any]]) -> Section:
     return Section(kind="table", title=title, body={"columns": columns, "rows": rows})
 
-
-# The verdict on an episode: its actions replayed on a fresh database, as upstream rewards them.
 
 MAX_ACTIONS = 10_000
 #: An answer that somebody already has came to its end, whatever that was.
@@ -177,10 +173,7 @@ def _format_failure_note(reward: Reward, ended: str) -> str:
     return f"Never said: {', '.join(reward.missing_outputs)}."
 
 
-# pass^k: the chance that k tries at a task, of the n that were made, all succeed.
-# S. Yao et al., "tau-bench" (2024): the mean over tasks of C(c, k) / C(n, k), c being the
-# successes. Beside it stands p0, the share of tasks that doing nothing passes, and (p - p0) / (1
-# - p0).
+# S.
 
 
 class PassK(Record, frozen=True):
@@ -211,11 +204,8 @@ def compute_pass_groups(
     samples: Sequence[Sample], verdicts: Sequence[Verdict], tries: int
 ) -> dict[str, float | None]:
     """By name, 0 to 100: `pass^k` with `pass^k.low` and `pass^k.high`, `p0`, and `adjusted^k` (for
-    k = 1 `adjust_for_noop`).
-
-    pass^k is None while a task was not measured in every epoch; what is adjusted is None where
-    doing nothing passes all.
-    """
+    k = 1 `adjust_for_noop`). pass^k is None while a task was not measured in every epoch; what is
+    adjusted is None where doing nothing passes all."""
     if not samples:
         return {}
     successes = _count_successes(samples, verdicts, tries)

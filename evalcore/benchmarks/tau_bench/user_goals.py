@@ -16,10 +16,7 @@ import msgspec
 from evalcore.errors import UsageError
 from evalcore.records import Record
 
-# What a simulated user wants and knows: a scenario of goals, each with slots told only when
-# asked.
-# A scenario is the `slots` object of a task; `from_slots` reads it. Nothing here is shown to the
-# agent but through `phrases`.
+# A scenario is the `slots` object of a task; `from_slots` reads it.
 
 Kind = Literal[
     "cancel",
@@ -79,9 +76,7 @@ WRITE_TOOLS: Mapping[Kind, tuple[str, ...]] = {
 
 class Item(Record, frozen=True):
     """One thing of an order: what it is now (`options` as far as known) and what is to change.
-
-    `change` None: nothing is (a return); empty: a new one with the very same options.
-    """
+    `change` None: nothing is (a return); empty: a new one with the very same options."""
 
     product: str
     options: dict[str, str] = {}
@@ -115,9 +110,7 @@ class Goal(Record, frozen=True):
 
 class Scenario(Record, frozen=True):
     """A user: who they are as far as they remember (`identity` by slot), and the goals in order.
-
-    `noun` is what the ids of the goals name.
-    """
+    `noun` is what the ids of the goals name."""
 
     identity: dict[str, str]
     goals: tuple[Goal, ...]
@@ -174,8 +167,6 @@ def list_slot_values(scenario: Scenario, goal: Goal, slot: Slot) -> tuple[str, .
     return (goal.details[slot],) if slot in goal.details else ()
 
 
-# The state of a simulated user, what it needs of a task and of the environment, and its writes.
-
 Progress = Literal["open", "written", "answered", "refused", "given_up"]
 OPEN: Progress = "open"
 
@@ -201,12 +192,10 @@ class WriteLike(Protocol):
 
 
 class UserState(Record, frozen=True):
-    """Where the user stands. `last_message` is the last line; `progress` goes goal by goal.
-
-    `idle` counts turns in a row that brought nothing, `refusals` those of the present goal,
-    `unrecognised` all messages that no rule understood; `revealed_slots` the slots told, as
-    `goal/slot` (identity once for all); `ending` is why the user stopped: satisfied, given_up.
-    """
+    """Where the user stands. `last_message` is the last line; `progress` goes goal by goal. `idle`
+    counts turns in a row that brought nothing, `refusals` those of the present goal, `unrecognised`
+    all messages that no rule understood; `revealed_slots` the slots told, as `goal/slot` (identity
+    once for all); `ending` is why the user stopped: satisfied, given_up."""
 
     scenario: Scenario
     seed: int
@@ -273,10 +262,8 @@ def replace_state(state: UserState, **changes: Any) -> UserState:
     return msgspec.structs.replace(state, **changes)
 
 
-# The instructions of the official retail TRAIN split, which follow one template, as scenarios.
 # An instruction is "Your name is N and your (zip code|email) is V. You are ADJECTIVES." and then
-# wishes: cancel, return, exchange, modify, change payment, change address. Manner is not
-# simulated.
+# wishes: cancel, return, exchange, modify, change payment, change address. Manner is not simulated.
 
 _LONGEST = 20_000
 _WHO = re.compile(

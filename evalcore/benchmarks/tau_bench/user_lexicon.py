@@ -17,7 +17,6 @@ from evalcore.benchmarks.tau_bench.user_goals import (
     can_answer_slot,
 )
 
-# The words by which the rule user recognises what an agent asks, in English and Chinese.
 # Patterns are matched against one lower-cased sentence; none nests quantifiers, so that hostile
 # text costs linear time.
 
@@ -208,8 +207,8 @@ FILLER = _compile_pattern(
 )
 
 
-# What the rule user says: several wordings of every line, chosen by the seed.
-# Only `format_slot_answer` and `correct` hold values of slots.
+# What the rule user says: several wordings of every line, chosen by the seed. Only
+# `format_slot_answer` and `correct` hold values of slots.
 
 STOP = "###STOP###"
 

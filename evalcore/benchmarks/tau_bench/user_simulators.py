@@ -41,12 +41,11 @@ from evalcore.benchmarks.tau_bench.user_lexicon import STOP
 from evalcore.errors import EnvironmentFailure, TargetFailure
 from evalcore.records import Completion, GenerationRequest, Message
 
-# The rule user: deterministic, tells a slot only when asked, and follows the environment alone.
 # `reply` is a pure function of the state, the agent's text and the write log. A goal counts as
-# written only when the log shows a successful write of its kind to its order; no text of the
-# agent can do that. A refusal, or a price above the limit, drops a goal for its fallback; a
-# question is over when an answer with a number, or any statement, came, and only the reward knows
-# whether it is right.
+# written only when the log shows a successful write of its kind to its order; no text of the agent
+# can do that. A refusal, or a price above the limit, drops a goal for its fallback; a question is
+# over when an answer with a number, or any statement, came, and only the reward knows whether it is
+# right.
 
 #: Turns in a row that may bring nothing new, before the user gives up.
 PATIENCE = 6
@@ -59,10 +58,8 @@ class RuleUser:
     """The default user; it holds no state of its own."""
 
     def open(self, task: TaskLike, seed: int) -> UserState:
-        """The state with the opening line in `said`. The seed only selects wordings.
-
-        Raises UsageError where the task has no usable slots and is not of the TRAIN template.
-        """
+        """The state with the opening line in `said`. The seed only selects wordings. Raises
+        UsageError where the task has no usable slots and is not of the TRAIN template."""
         scenario = (
             parse_train_instruction(task.instruction)
             if task.slots is None
@@ -279,8 +276,8 @@ def _turn_seed(state: UserState) -> int:
     return state.seed + state.turns
 
 
-# Who speaks for the user of an episode: the rules, or a model that is told the instruction.
-# Both are asked in turn and know when they are done; `told` is what the transcript keeps of them.
+# Who speaks for the user of an episode: the rules, or a model that is told the instruction. Both
+# are asked in turn and know when they are done; `told` is what the transcript keeps of them.
 
 #: The answer of the model that plays the user, and its price in USD where known.
 AskUser = Callable[[GenerationRequest], Awaitable[tuple[Completion, float | None]]]

@@ -14,10 +14,9 @@ from evalcore.targets.chat_completions import split_thought
 from evalcore.targets.huggingface.load import LoadedModel
 from evalcore.targets.huggingface.tool_calls import read_tool_calls
 
-# Conversations in the form that chat templates expect, and the changes for those that refuse it.
 # Two fallbacks are ours. A model without a template gets lines `System: ...`, `User: ...` and
-# `Assistant: ...`. A template that knows no tools gets them described in the system turn, calls
-# as JSON between <tool_call> tags and results between <tool_response> tags.
+# `Assistant: ...`. A template that knows no tools gets them described in the system turn, calls as
+# JSON between <tool_call> tags and results between <tool_response> tags.
 
 Turn = dict[str, Any]
 _WORDS = {"system": "System", "user": "User", "assistant": "Assistant"}
@@ -136,10 +135,9 @@ def format_turn_lines(turns: Sequence[Turn]) -> str:
     return "\n".join([*texts, "Assistant:"])
 
 
-# Rendering a chat template so that the same conversation is the same prompt on every day.
 # Templates may ask for today's date by `strftime_now(format)`. A macro of that name is put before
-# such a template, which tells one day for ever: else caches, comparisons and repeats would break
-# at midnight. (Functions given as variables reach no template.)
+# such a template, which tells one day for ever: else caches, comparisons and repeats would break at
+# midnight. (Functions given as variables reach no template.)
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 _CLOCK = "strftime_now"
@@ -157,10 +155,8 @@ def render_chat_template(
     tools: Sequence[Mapping[str, Any]] | None,
     variables: Mapping[str, Any],
 ) -> str:
-    """The prompt of a conversation, up to the place where the model answers.
-
-    Raises whatever the template raises.
-    """
+    """The prompt of a conversation, up to the place where the model answers. Raises whatever the
+    template raises."""
     offered = list(tools) if tools else None
     template: str = tokenizer.get_chat_template(None, offered)
     if _CLOCK in template:
@@ -182,17 +178,11 @@ def render_chat_template(
     return text
 
 
-# Reading an answer by the rules that a tokenizer brings along (its `response_template`).
-
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 
 
 def parse_by_response_template(
-    tokenizer: Any,
-    written: str,
-    prompt: str,
-    tools: Sequence[Mapping[str, Any]],
-    first: int,
+    tokenizer: Any, written: str, prompt: str, tools: Sequence[Mapping[str, Any]], first: int
 ) -> tuple[str, str, tuple[ToolCall, ...]] | None:
     """Text, reasoning and calls (numbered from `first`); None where the tokenizer has no rules, or
     they do not fit what the model wrote: a call that was cut makes them fail."""
@@ -242,10 +232,8 @@ class PromptTooLong(EvalboardError):
 
 def encode_prompt(loaded: LoadedModel, request: GenerationRequest) -> Prompt:
     """The prompt of a request, as the model was trained to be asked (`turns` has the fallbacks).
-
     Raises TooLong where the context leaves no token for an answer, UsageError where the chat
-    template refuses the conversation in every form, and for images.
-    """
+    template refuses the conversation in every form, and for images."""
     if any(message.images for message in request.messages):
         raise UsageError("a local model is asked in text only; ask without images")
     tokenizer, report = loaded.tokenizer, loaded.report

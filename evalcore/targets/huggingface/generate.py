@@ -21,12 +21,12 @@ from evalcore.targets.huggingface.batches import MIN_SHARED_TOKENS
 from evalcore.targets.huggingface.messages import LoadError
 from evalcore.targets.huggingface.tensors import TokenSampler, build_token_sampler, pick_tokens
 
-# Rows of tokens that a model continues side by side: they join, step together, and leave.
-# Rows join a running batch at any step and leave it when they are finished. A beginning that rows
-# share is computed once, kept, and copied to them. Rows are padded on the left; mask and
-# positions make each row blind to the padding, so that in float32 it gets the tokens it would get
-# alone. In narrower types a near tie can fall either way, depending on the shape of the batch:
-# one row at a time (`GenerationEngine(exact=True)`) is the form that does not depend on company.
+# Rows of tokens that a model continues side by side: they join, step together, and leave. Rows join
+# a running batch at any step and leave it when they are finished. A beginning that rows share is
+# computed once, kept, and copied to them. Rows are padded on the left; mask and positions make each
+# row blind to the padding, so that in float32 it gets the tokens it would get alone. In narrower
+# types a near tie can fall either way, depending on the shape of the batch: one row at a time
+# (`GenerationEngine(exact=True)`) is the form that does not depend on company.
 
 _MAX_PREFIXES = 4  # shared beginnings that are kept
 _STOP_TOKENS = 8  # tokens looked at beyond the length of a stop string, for tokens of no text
@@ -96,10 +96,8 @@ def generate_batch(
 
 class GenerationEngine:
     """The rows in flight of one model. Not thread-safe; after an exception `withdraw_jobs`
-    everything.
-
-    `joins` tells whether rows may join others that run; with recurrent states they may not.
-    """
+    everything. `joins` tells whether rows may join others that run; with recurrent states they may
+    not."""
 
     def __init__(self, loaded: GenerativeModel, exact: bool = False) -> None:
         self.rows: list[BatchRow] = []
@@ -155,9 +153,7 @@ class GenerationEngine:
 
     def withdraw_jobs(self, ids: Sequence[str] | None = None) -> list[DecodeJob]:
         """Take rows out (all if None) as jobs that go on where they were; random ones start anew.
-
-        All are taken out by forgetting the batch, which is safe after an exception.
-        """
+        All are taken out by forgetting the batch, which is safe after an exception."""
         with torch.inference_mode():
             withdrawn = [row for row in self.rows if ids is None or row.job.id in ids]
             if ids is None:
@@ -335,10 +331,10 @@ def _stack_masks(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 
 
 # A short check of a loaded model: do its rows here get what the library's own loop gives?
-# Architectures keep the past in many ways, and `generate.py` computes rows side by side, padded
-# and behind shared beginnings. Which of them bear that cannot be told from a name, so that a few
-# tokens are computed both ways before the model answers anything. Logits are compared and not
-# tokens: in narrow types a near tie may fall either way and means nothing.
+# Architectures keep the past in many ways, and `generate.py` computes rows side by side, padded and
+# behind shared beginnings. Which of them bear that cannot be told from a name, so that a few tokens
+# are computed both ways before the model answers anything. Logits are compared and not tokens: in
+# narrow types a near tie may fall either way and means nothing.
 
 #: Types whose rows differ only behind a window of hundreds of tokens, which this check does not
 #: reach (seen with a window of 32). A sparse choice of tokens, `index_topk`, is the same case.
@@ -351,10 +347,8 @@ _STEPS = 3
 
 
 def needs_single_rows(model: Any) -> bool:
-    """Whether the model answers as the library does only one prompt at a time.
-
-    Raises LoadError unknown_architecture where it does not even then.
-    """
+    """Whether the model answers as the library does only one prompt at a time. Raises LoadError
+    unknown_architecture where it does not even then."""
     texts = _build_probe_texts(model)
     if not all(_agrees_with_library(model, [text], exact=True) for text in texts):
         raise LoadError(

@@ -28,8 +28,6 @@ from evalcore.targets.huggingface.model_files import (
     read_metadata,
 )
 
-# The weights of a model in memory, all of them where they belong.
-
 
 def load_auto_config(folder: Path, options: HuggingFaceOptions, metadata: ModelMetadata) -> Any:
     """The configuration as transformers understands it; raises LoadError unknown_architecture,
@@ -58,11 +56,9 @@ def load_auto_config(folder: Path, options: HuggingFaceOptions, metadata: ModelM
 def load_model_weights(
     folder: Path, config: Any, options: HuggingFaceOptions, metadata: ModelMetadata, device: str
 ) -> tuple[Any, list[str]]:
-    """The model with all weights in place, and notes on tensors that it does not use.
-
-    Raises LoadError: missing_weights, shape_mismatch, truncated_weights, unknown_architecture,
-    attention_missing, remote_code or no_memory.
-    """
+    """The model with all weights in place, and notes on tensors that it does not use. Raises
+    LoadError: missing_weights, shape_mismatch, truncated_weights, unknown_architecture,
+    attention_missing, remote_code or no_memory."""
     arguments: dict[str, Any] = {
         "config": config,
         "dtype": _torch_dtype(options, metadata),
@@ -155,8 +151,6 @@ def dtype_used(model: Any, options: HuggingFaceOptions, metadata: ModelMetadata)
     return metadata.quantised or str(model.dtype).removeprefix("torch.")
 
 
-# The tokenizer of a model, refused where it is none: transformers makes an empty one silently.
-
 _FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "tekken.json")
 #: A tokenizer knows nearly all tokens that a model embeds; the rest pads to a round number.
 _MIN_SHARE = 0.5
@@ -221,10 +215,8 @@ def takes_tools(tokenizer: Any) -> bool:
 
 def find_turn_end(tokenizer: Any) -> int | None:
     """The special token with which the chat template closes an answer, None if there is none.
-
     Settings of fine-tuned models often name the base's end of text only, after which nothing would
-    stop an answer.
-    """
+    stop an answer."""
     if not tokenizer.chat_template:
         return None
     turns = [{"role": "user", "content": "x"}, {"role": "assistant", "content": _PROBE}]
@@ -236,8 +228,6 @@ def find_turn_end(tokenizer: Any) -> int | None:
     special = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
     return after[0] if after and after[0] in special else None
 
-
-# A LoRA (PEFT) adapter put onto a loaded model, or a clear refusal.
 
 CONFIG = "adapter_config.json"
 _WEIGHTS_FILE = "adapter_model.safetensors"
@@ -279,12 +269,9 @@ def read_base_model(folder: Path) -> str:
 
 
 def apply_adapter(model: Any, folder: Path, merge: bool) -> Any:
-    """The model with the adapter of a folder, merged into its weights where `merge`: faster, and
-    in 16 bit rounded once more.
-
-    Raises LoadError adapter_mismatch where any tensor of the adapter finds no place or any place
-    no tensor: PEFT would leave it out with a warning at most.
-    """
+    """The model with the adapter of a folder, merged into its weights where `merge`: faster, and in
+    16 bit rounded once more. Raises LoadError adapter_mismatch where any tensor of the adapter
+    finds no place or any place no tensor: PEFT would leave it out with a warning at most."""
     import peft
 
     try:
@@ -358,11 +345,9 @@ class LoadedModel:
 def load_checkpoint(
     model_ref: ModelRef, options: HuggingFaceOptions, progress: Callable[[str], None]
 ) -> LoadedModel:
-    """Load a model and check how it can be asked; `progress` takes lines for people.
-
-    Raises LoadError with the kind of the problem, MissingDependency without the extra `local`,
-    UsageError for a context beyond the model's.
-    """
+    """Load a model and check how it can be asked; `progress` takes lines for people. Raises
+    LoadError with the kind of the problem, MissingDependency without the extra `local`, UsageError
+    for a context beyond the model's."""
     began = time.perf_counter()
     folder = fetch_model(model_ref, options, progress)
     metadata = read_metadata(folder)

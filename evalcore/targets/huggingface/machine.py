@@ -16,8 +16,6 @@ from evalcore.records import Record
 from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError
 from evalcore.targets.huggingface.model_files import QUANTISED, ModelMetadata, memory_needed
 
-# What this machine can do for a model: devices, dtypes, free memory, cores. Nothing heavy here.
-
 _FLOATS = ("float32", "bfloat16", "float16")
 _CGROUP = Path("/sys/fs/cgroup")
 _GPU_TABLE_SECONDS = 3.0  # seconds
@@ -83,10 +81,8 @@ def _query_nvidia_smi(moment: int) -> str:
 
 
 def _select_visible_gpus(table: str, visible_devices: str | None) -> tuple[Gpu, ...]:
-    """The GPUs of nvidia-smi's table that CUDA_VISIBLE_DEVICES leaves, in its order.
-
-    Like CUDA it takes numbers and beginnings of ids, and stops at the first it does not know.
-    """
+    """The GPUs of nvidia-smi's table that CUDA_VISIBLE_DEVICES leaves, in its order. Like CUDA it
+    takes numbers and beginnings of ids, and stops at the first it does not know."""
     rows = [row for line in table.splitlines() if len(row := line.split(", ")) == 4]
     by_name = {row[0].strip(): _parse_gpu(row[2], row[3]) for row in rows}
     by_id = {row[1]: _parse_gpu(row[2], row[3]) for row in rows}
@@ -174,9 +170,6 @@ def _read_thread_siblings(number: int) -> str:
     """The hyperthreads of a core, the same text for each of them."""
     path = Path(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list")
     return path.read_text(encoding="ascii").strip()
-
-
-# What can be told of a model before torch is imported: formats, device, dtype, memory.
 
 
 def check_loadable(folder: Path, metadata: ModelMetadata, options: HuggingFaceOptions) -> None:

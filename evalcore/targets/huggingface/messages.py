@@ -19,8 +19,6 @@ from evalcore.records import (
     TargetSpec,
 )
 
-# Options of an `hf:` target: where and how a model runs, and how it answers.
-
 Dtype = Literal["auto", "float32", "float16", "bfloat16", "int8", "int4"]
 _DEVICE = re.compile(r"auto|cpu|cuda(:\d{1,3})?")
 #: Other names of a dtype that configurations in use hold.
@@ -119,9 +117,6 @@ def _find_option_problem(options: HuggingFaceOptions) -> str:
     return "stop must hold no empty text" if "" in options.stop else ""
 
 
-# What the process of a model and its parent tell each other, as frames on a pipe.
-
-
 class StartOrder(Record, frozen=True):
     """The parent's first message. `halved` tells how often an earlier process ran out of memory or
     was killed: so often the budget of a batch is halved from the start."""
@@ -205,8 +200,6 @@ def read_event(frame: bytes) -> WorkerEvent:
     return _event_decoder.decode(frame)
 
 
-# Why a model cannot be loaded: one kind per cause, each with a remedy in its text.
-
 LoadErrorKind = Literal[
     "path_missing",  # no such folder, file or model on the Hub
     "no_config",
@@ -235,9 +228,8 @@ class LoadError(UsageError):
         super().__init__(text)
 
 
-# What went wrong inside a library while it loaded a model, as one of our kinds.
-# The libraries tell causes apart by the words of their messages alone, so the table matches
-# those; what no row knows becomes a LoadError of the stage's own kind, with the original words.
+# The libraries tell causes apart by the words of their messages alone, so the table matches those;
+# what no row knows becomes a LoadError of the stage's own kind, with the original words.
 
 _CAUSES: tuple[tuple[str, LoadErrorKind, str], ...] = (
     (

@@ -18,10 +18,9 @@ from evalcore.errors import UsageError
 from evalcore.records import Record
 from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError
 
-# What a model's folder says of itself, read from its JSON and the headers of its weights.
-# No tensor is read and nothing heavy imported, so that a page can show it before anything is
-# loaded. Format of safetensors: 8 bytes little-endian length, a JSON header of that length, then
-# the data.
+# What a model's folder says of itself, read from its JSON and the headers of its weights. No tensor
+# is read and nothing heavy imported, so that a page can show it before anything is loaded. Format
+# of safetensors: 8 bytes little-endian length, a JSON header of that length, then the data.
 
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
@@ -40,12 +39,10 @@ _IN_FLIGHT = 0.1
 
 
 class ModelMetadata(Record, frozen=True):
-    """A model before it is loaded; 0 and empty where the folder does not say.
-
-    `linear` are the parameters that int8 and int4 shrink, `size` the bytes of `files`, `vocabulary`
-    the tokens the model embeds, `quantised` int8, int4 or another method's name where the weights
-    are stored so. `formats` are of safetensors, pickle; `own_code` tells that code lies beside.
-    """
+    """A model before it is loaded; 0 and empty where the folder does not say. `linear` are the
+    parameters that int8 and int4 shrink, `size` the bytes of `files`, `vocabulary` the tokens the
+    model embeds, `quantised` int8, int4 or another method's name where the weights are stored so.
+    `formats` are of safetensors, pickle; `own_code` tells that code lies beside."""
 
     architecture: str
     model_type: str
@@ -105,9 +102,7 @@ def read_metadata(folder: Path) -> ModelMetadata:
 
 def memory_needed(metadata: ModelMetadata, dtype: str = "auto") -> int:
     """Bytes that a model takes in a dtype: weights, a tenth for answers in flight, the libraries.
-
-    An estimate; the quantising dtypes leave embeddings and norms in 16 bit.
-    """
+    An estimate; the quantising dtypes leave embeddings and norms in 16 bit."""
     if metadata.quantised or not metadata.parameters:
         weights = float(metadata.size)
     else:
@@ -248,8 +243,6 @@ def _first_text(values: Any) -> str:
     return str(values[0]) if isinstance(values, list) and values else ""
 
 
-# Where a model lies: a folder, or the local cache of the Hugging Face Hub.
-
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _YES = frozenset({"1", "on", "yes", "true"})
@@ -276,12 +269,9 @@ class CachedModel(Record, frozen=True):
 
 
 def locate_model(key: str, revision: str = "", config: str = "config.json") -> ModelRef:
-    """The place of a target key, with or without its `hf:`; touches no network.
-
-    A folder wins over an id of the same form; `config` is the file that makes a cached one whole
-    (an adapter has another). Raises LoadError where it is neither, UsageError for a revision
-    of a folder.
-    """
+    """The place of a target key, with or without its `hf:`; touches no network. A folder wins over
+    an id of the same form; `config` is the file that makes a cached one whole (an adapter has
+    another). Raises LoadError where it is neither, UsageError for a revision of a folder."""
     reference = key.removeprefix("hf:").strip()
     folder = Path(reference).expanduser()
     if reference and folder.is_dir():
@@ -361,8 +351,6 @@ def _list_weight_files(folder: Path) -> list[Path]:
     return files if all(file.is_file() for file in files) else []
 
 
-# The folder of a place: it is there, or comes from the Hugging Face Hub.
-
 #: What loading reads; code and pickled weights only for those who asked for them.
 _MODEL_FILES = ("*.json", "*.safetensors", "*.jinja", "*.txt", "*.model")
 
@@ -370,11 +358,9 @@ _MODEL_FILES = ("*.json", "*.safetensors", "*.jinja", "*.txt", "*.model")
 def fetch_model(
     model_ref: ModelRef, options: HuggingFaceOptions, progress: Callable[[str], None]
 ) -> Path:
-    """The folder of a place, downloaded where it must be.
-
-    Raises LoadError: offline_missing where nothing may or can be downloaded, path_missing where
-    the Hub has no such model or revision, or does not show it without a key.
-    """
+    """The folder of a place, downloaded where it must be. Raises LoadError: offline_missing where
+    nothing may or can be downloaded, path_missing where the Hub has no such model or revision, or
+    does not show it without a key."""
     if model_ref.path is not None:
         return model_ref.path
     if is_hub_offline():

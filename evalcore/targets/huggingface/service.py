@@ -45,10 +45,10 @@ from evalcore.targets.huggingface.messages import (
     WorkerOrder,
 )
 
-# Keeps the batch of a model full: who joins, who is put back, and what to do without memory.
-# Each `turn` admits what is due, moves every row by one token and gives what is finished. Where
-# the memory does not suffice, the budget is halved for good and the rows wait again, with the
-# tokens that they have; only a row that does not fit by itself is lost.
+# Keeps the batch of a model full: who joins, who is put back, and what to do without memory. Each
+# `turn` admits what is due, moves every row by one token and gives what is finished. Where the
+# memory does not suffice, the budget is halved for good and the rows wait again, with the tokens
+# that they have; only a row that does not fit by itself is lost.
 
 _CHECK_INTERVAL = 16  # steps between two looks whether answers outgrew the budget
 _ROWS = {"cpu": 16, "cuda": 256}
@@ -143,10 +143,8 @@ class Scheduler:
         return chosen
 
     def _put_back(self, chosen: Sequence[DecodeJob], error: Exception) -> list[LostJob]:
-        """After an exception: everything waits again, with less at a time if memory was short.
-
-        An error of the device itself is raised again: nothing works after it in this process.
-        """
+        """After an exception: everything waits again, with less at a time if memory was short. An
+        error of the device itself is raised again: nothing works after it in this process."""
         if isinstance(error, torch.AcceleratorError) and not is_out_of_memory(error):
             raise error
         running = self._list_running_prompts()
@@ -199,8 +197,6 @@ def _free_memory() -> None:
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
 
-
-# Answers requests with a loaded model: what a process of `worker` does all day.
 
 _GATHER_SECONDS = 0.02  # seconds that the first request waits for others
 _STATS_SECONDS = 1.0  # seconds between two Stats

@@ -54,10 +54,10 @@ from evalcore.targets.huggingface.messages import (
 )
 from evalcore.targets.huggingface.model_files import ModelRef, locate_model
 
-# The parent's side of a model's process: start it, ask it, see it die, end it.
-# A process that dies is started once more with half the budget, and the requests that it had are
-# sent again, each at most once. When it dies again before it has answered anything, they fail as
-# our own failure, never as the model's. `close` kills the whole process group.
+# The parent's side of a model's process: start it, ask it, see it die, end it. A process that dies
+# is started once more with half the budget, and the requests that it had are sent again, each at
+# most once. When it dies again before it has answered anything, they fail as our own failure, never
+# as the model's. `close` kills the whole process group.
 
 WORKER = "evalcore.targets.huggingface.worker"
 _MAX_SENDS = 2  # times that a request is sent

@@ -13,10 +13,9 @@ from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicS
 
 from evalcore.records import Sampling
 
-# Keys and values of the rows in flight, in buffers that rows may join and leave.
-# The library's own cache copies all it holds at every token; here a buffer has room for the
-# tokens to come. Columns are places of the batch: a row that is shorter than its batch is padded
-# on the left.
+# The library's own cache copies all it holds at every token; here a buffer has room for the tokens
+# to come. Columns are places of the batch: a row that is shorter than its batch is padded on the
+# left.
 
 _SPARE_COLUMNS = 128  # columns added at a time
 
@@ -125,9 +124,6 @@ def select_cache_rows(cache: Cache, rows: torch.Tensor, first: int) -> None:
 def _list_layer_tensors(cache: Cache) -> list[tuple[torch.Tensor, torch.Tensor]]:
     layers: list[Any] = cache.layers
     return [(layer.keys, layer.values) for layer in layers]
-
-
-# Choosing the next token of each row: greedy, or drawn with a seed of the row's own.
 
 
 @dataclass(frozen=True)

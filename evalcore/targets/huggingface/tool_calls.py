@@ -16,8 +16,6 @@ from typing import Any
 
 from evalcore.records import ToolCall
 
-# A list of Python calls with literal arguments, read from its syntax tree and never run.
-
 _MAX_LITERAL_CHARS = 20_000
 _MAX_BRACKET_DEPTH = 50
 _CONSTANTS = {"true": True, "false": False, "null": None, "none": None}
@@ -125,10 +123,8 @@ _ParsedText = tuple[str, list[_NamedArguments]]
 def read_tool_calls(
     text: str, tools: Sequence[Mapping[str, Any]], first: int = 0
 ) -> tuple[str, tuple[ToolCall, ...]]:
-    """The text outside of calls, and the calls, numbered from `first`.
-
-    `tools` are those offered: calls without a marker of their own count only if one has their name.
-    """
+    """The text outside of calls, and the calls, numbered from `first`. `tools` are those offered:
+    calls without a marker of their own count only if one has their name."""
     if len(text) > _MAX_ANSWER_CHARS:
         return text, ()
     offered = {str(function.get("name")): function for function in map(_unwrap_function, tools)}

@@ -23,8 +23,6 @@ from evalcore.benchmarks.gaia.attachments.read_request import (
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-# ZIP archives: what is in them, one member, and whether a file that is one may be unpacked.
-
 #: The largest member that is read, in bytes, and all members of an office file together.
 MAX_MEMBER_BYTES = 25_000_000
 MAX_UNPACKED_BYTES = 200_000_000
@@ -33,10 +31,8 @@ _ENCRYPTED = 0x1
 
 
 def open_archive(content: bytes) -> ZipFile:
-    """The archive, if it has no more members and no more content than may be unpacked.
-
-    `zipfile` never yields more of a member than its header declares, so that the sum is a bound.
-    """
+    """The archive, if it has no more members and no more content than may be unpacked. `zipfile`
+    never yields more of a member than its header declares, so that the sum is a bound."""
     try:
         archive = ZipFile(BytesIO(content))
     except BadZipFile as error:
@@ -93,8 +89,6 @@ def _read_member_bytes(archive: ZipFile, member: ZipInfo) -> bytes:
         )
     return archive.read(member)
 
-
-# SQLite databases, read from memory: their tables, and the rows of one.
 
 _MAGIC = b"SQLite format 3\x00"
 _FIRST_ROWS = 20
@@ -170,8 +164,6 @@ def _format_sqlite_value(value: Any) -> str:
     return "NULL" if value is None else str(value)[:_LONGEST_CELL].replace("\n", "\\n")
 
 
-# PDF: the text of each page, as it is stored in the file; pictures of text are not read.
-
 _LONGEST_FACT = 200
 _FACTS = ("/Title", "/Author", "/Subject", "/Keywords", "/Creator", "/CreationDate")
 
@@ -198,8 +190,6 @@ def read_pdf(content: bytes, request: ReadRequest) -> str:
         "; ".join(("pdf", f"{count} pages", *fact_texts)), extract_page, count, "page", request
     )
 
-
-# Pictures and sound: what their files say of them. What they show or say is not read.
 
 #: Texts of a PNG may stand behind its pixels, which are then decoded; not for larger pictures.
 _MAX_PIXELS = 25_000_000

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from docx.table import Table
     from docx.text.paragraph import Paragraph
 
-# Colours of a workbook as hexadecimal digits: given directly, by index, or by theme and tint.
 # The theme's order and the tint's formula are those of ECMA-376 part 1, 18.8.3 and 18.8.19.
 
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -89,8 +88,6 @@ def _apply_tint(digits: str, tint: float) -> str:
     parts = hls_to_rgb(hue, min(max(light, 0.0), 1.0), saturation)
     return "".join(f"{round(part * 255):02X}" for part in parts)
 
-
-# Workbooks (xlsx): values, formulas with what they last gave, colours, hidden and merged cells.
 
 _RANGE = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})(?::\$?([A-Za-z]{1,3})\$?([0-9]{1,7}))?")
 _NOTE_CHARS = 300
@@ -186,10 +183,8 @@ def _format_sheet_heading(sheet: Any) -> str:
 def _iter_row_lines(
     sheet: Any, values: Any, theme: Sequence[str], box: _CellRange | None
 ) -> Iterator[tuple[int, str]]:
-    """Number and text of each row that holds something, after a heading of number 0.
-
-    Only cells that the file has are looked at: a sheet of a million empty rows costs nothing.
-    """
+    """Number and text of each row that holds something, after a heading of number 0. Only cells
+    that the file has are looked at: a sheet of a million empty rows costs nothing."""
     yield 0, _format_sheet_heading(sheet)
     row = 0
     texts: list[str] = []
@@ -244,8 +239,6 @@ def _format_cell_value(value: Any) -> str:
         return value.isoformat()
     return str(value).replace("\r", "").replace("\n", "\\n")
 
-
-# Word documents (docx): paragraphs with styles, tables, headers, footers, notes, comments.
 
 _PLAIN_STYLES = ("Normal", "Default Paragraph Font", "")
 #: Parts that the library does not read, with the name of what they hold.
@@ -346,8 +339,6 @@ def _parse_paragraph_texts(xml: bytes) -> list[str]:
     parser.Parse(xml, True)
     return [text.strip() for text in texts if text.strip()]
 
-
-# Presentations (pptx): a slide's texts, tables, charts, names of pictures, and its notes.
 
 _DEEPEST = 10  # groups within groups
 

@@ -10,19 +10,15 @@ from pathlib import PurePosixPath
 
 from evalcore.records import Record
 
-# What is asked of a reader, how it says that it cannot, and in which characters it answers.
-
 #: Control characters, which say nothing to a reader and which no terminal or server should get.
 _CONTROL_CHARACTERS = dict.fromkeys((*range(9), *range(11, 13), *range(14, 32), 127), "\ufffd")
 
 
 class ReadRequest(Record, frozen=True):
-    """One request to read a file.
-
-    `sheet` is a sheet of a workbook or a table of a database, `range` cells (A1:D20) or lines
-    (10-40), `pages` pages or slides (1-3); empty where all is wanted. `limit` is the longest text
-    in characters, `base` the address of a web page, against which its links are resolved.
-    """
+    """One request to read a file. `sheet` is a sheet of a workbook or a table of a database,
+    `range` cells (A1:D20) or lines (10-40), `pages` pages or slides (1-3); empty where all is
+    wanted. `limit` is the longest text in characters, `base` the address of a web page, against
+    which its links are resolved."""
 
     name: str = ""
     sheet: str = ""
@@ -40,8 +36,6 @@ def sanitize_text(text: str) -> str:
     """The text in characters that a message can hold: no controls, no halves of surrogates."""
     return text.encode("utf-8", "replace").decode("utf-8").translate(_CONTROL_CHARACTERS)
 
-
-# What kind of file an attachment is: by its name's ending, else by its first bytes.
 
 _ENDINGS = {
     "xlsx": "xlsx xlsm xltx xltm",
@@ -90,18 +84,14 @@ def detect_file_kind(name: str, head: bytes) -> str:
     return next((kind for start, kind in _BEGINNINGS if head.startswith(start)), "")
 
 
-# Cutting long texts, with a note of how to read on.
-
 _SPAN = re.compile(r"\s*([0-9]{1,9})\s*(?:([-–:])\s*([0-9]{0,9})\s*)?")
 #: Room kept for what is said beside the text.
 _NOTE_CHARS = 200
 
 
 def parse_number_span(text: str, count: int, argument: str, unit: str) -> range:
-    """The numbers from 1 to `count` that "3", "1-3" or "5-" means; all of them for "".
-
-    Raises Unreadable for any other text and where nothing has such a number.
-    """
+    """The numbers from 1 to `count` that "3", "1-3" or "5-" means; all of them for "". Raises
+    Unreadable for any other text and where nothing has such a number."""
     if not text.strip():
         return range(1, count + 1)
     match = _SPAN.fullmatch(text)
@@ -145,9 +135,7 @@ def cut_by_pages(
     head: str, render_page: Callable[[int], str], count: int, unit: str, request: ReadRequest
 ) -> str:
     """The pages (numbers from 1) of `request.pages`; only those are made for which there is room.
-
-    With `request.range`, and where a single page is too long, the text is cut by its lines.
-    """
+    With `request.range`, and where a single page is too long, the text is cut by its lines."""
     chosen = parse_number_span(request.pages, count, "pages", unit) if count else range(0)
     shown: list[str] = []
     room = max(request.limit - len(head) - _NOTE_CHARS, _NOTE_CHARS)

@@ -27,9 +27,8 @@ from evalcore.errors import EnvironmentFailure
 from evalcore.records import Record
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
 
-# The way to the readers: one locked process for all episodes, started when first needed.
-# Requests queue up at the process, which serves one at a time; any thread may ask. A file that
-# takes too long, too much memory, or the process with it costs that process and nothing else.
+# The way to the readers: one locked process for all episodes, started when first needed. Requests
+# queue up at the process, which serves one at a time; any thread may ask.
 
 #: The largest attachment that is read, in bytes.
 MAX_ATTACHMENT_BYTES = 25_000_000
@@ -55,10 +54,8 @@ class _ReaderReply(Record, frozen=True):
 
 
 def read_content(content: bytes, request: ReadRequest, member: str = "") -> str:
-    """The text of a file, or of a member of the archive that it is.
-
-    Raises Unreadable with a message for the model, EnvironmentFailure where no process starts.
-    """
+    """The text of a file, or of a member of the archive that it is. Raises Unreadable with a
+    message for the model, EnvironmentFailure where no process starts."""
     fields = msgspec.to_builtins(request)
     return _request_reader(
         {**fields, "op": "read", "member": member, "content": _encode_base64(content)}
@@ -79,11 +76,9 @@ atexit.register(close_readers)
 
 
 def read_attachment_bytes(path: Path) -> bytes:
-    """The bytes of an attachment.
-
-    Raises Unreadable for a link, for what is not a file, and for one that is too large, and
-    EnvironmentFailure where the file cannot be opened, for attachments are of our keeping.
-    """
+    """The bytes of an attachment. Raises Unreadable for a link, for what is not a file, and for one
+    that is too large, and EnvironmentFailure where the file cannot be opened, for attachments are
+    of our keeping."""
     flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in _OPEN_FLAGS)
     try:
         file_stat = path.lstat()
@@ -129,8 +124,6 @@ def _request_reader(request: Mapping[str, Any], *, retry: bool = True) -> _Reade
     return answer
 
 
-# The text of a whole attachment, for a prompt; and a picture as a model can be given it.
-
 #: The largest picture that is given to a model, in bytes.
 MAX_PICTURE_BYTES = 10_000_000
 _MAX_MEMBERS = 20
@@ -147,9 +140,7 @@ class AttachmentText(Record, frozen=True):
 
 def read_attachment_text(path: Path, limit: int) -> AttachmentText:
     """The text of an attachment, at most about `limit` characters; of an archive, its members'.
-
-    Raises EnvironmentFailure where the file or the process of the readers is out of reach.
-    """
+    Raises EnvironmentFailure where the file or the process of the readers is out of reach."""
     kind = detect_file_kind(path.name, b"")
     try:
         content = read_attachment_bytes(path)
@@ -182,11 +173,9 @@ def _read_member_texts(content: bytes, room: int) -> str:
 
 
 def to_data_url(path: Path) -> str | None:
-    """A picture as a `data:` address for models that take pictures.
-
-    None for what its first bytes do not show to be PNG, JPEG, GIF or WebP, and over 10 MB. Raises
-    EnvironmentFailure where the file cannot be opened.
-    """
+    """A picture as a `data:` address for models that take pictures. None for what its first bytes
+    do not show to be PNG, JPEG, GIF or WebP, and over 10 MB. Raises EnvironmentFailure where the
+    file cannot be opened."""
     try:
         content = read_attachment_bytes(path)
     except Unreadable:

@@ -47,9 +47,8 @@ from evalcore.benchmarks.gaia.attachments.text_formats import (
     read_xml,
 )
 
-# A small file of every kind that a library reads, made in memory.
-# Reading them once loads what the libraries load late, so that nothing is missing behind the
-# lock.
+# A small file of every kind that a library reads, made in memory. Reading them once loads what the
+# libraries load late, so that nothing is missing behind the lock.
 
 
 def build_sample_files() -> dict[str, bytes]:
@@ -165,10 +164,6 @@ def _build_zip(content: bytes) -> bytes:
         archive.writestr("b.csv", content)
     return buffer.getvalue()
 
-
-# The service of the locked process: one file's bytes in, its text out.
-# After the process is locked nothing can be imported any more, so `open_readers` makes a file of
-# every kind and reads it once: whatever the libraries load late is then there.
 
 Reader = Callable[[bytes, ReadRequest], str]
 

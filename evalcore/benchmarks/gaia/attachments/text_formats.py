@@ -12,8 +12,6 @@ from xml.parsers import expat
 
 from evalcore.benchmarks.gaia.attachments.read_request import ReadRequest, Unreadable, cut_by_lines
 
-# Files that are text, and the first bytes of those that nobody knows.
-
 _MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
     (b"\xff\xfe\x00\x00", "utf-32"),
@@ -31,11 +29,9 @@ _ROW = 16
 
 
 def decode_text(content: bytes, *, declared: bool = False) -> tuple[str, str] | None:
-    """The text of a file and its encoding; None where it is not text.
-
-    With `declared` an encoding named in the first bytes is believed. What is not UTF-8 and holds
-    no control characters is taken for Windows-1252, undefined bytes being replaced.
-    """
+    """The text of a file and its encoding; None where it is not text. With `declared` an encoding
+    named in the first bytes is believed. What is not UTF-8 and holds no control characters is taken
+    for Windows-1252, undefined bytes being replaced."""
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             return content.decode(encoding, "replace"), encoding
@@ -79,8 +75,6 @@ def _format_hex_dump(content: bytes) -> str:
     head = f"unknown kind of file, not text; {len(content)} bytes; the first {shown} are"
     return "\n".join((f"[{head}]", *rows))
 
-
-# CSV, JSON and XML: shown as they stand, broken into lines where these are too long to read.
 
 _DELIMITERS = (",", "\t", ";", "|")
 _LONG_LINE = 1000
@@ -183,8 +177,6 @@ def _indent_xml(content: bytes) -> list[str]:
     parser.Parse(content, True)
     return lines
 
-
-# Web pages: their text with headings, lists, tables and links, by Python's own parser.
 
 _HIDDEN_TAGS = ("script", "style", "template", "svg", "iframe", "object")
 _BLOCKS = """

@@ -7,8 +7,6 @@ from typing import Any
 
 from evalcore.benchmarks.agents import Tool
 
-# What all tools share: how they are described, how arguments are checked, how they refuse.
-
 _LONGEST_NAME = 60
 
 
@@ -33,11 +31,9 @@ def text_tool(
 
 
 def validate_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, str]:
-    """The arguments as texts; null stands for an optional one that is not given.
-
-    A number is taken for its text, as in `"pages": 3`. Raises Refusal naming the argument that is
-    missing, unknown or of another type.
-    """
+    """The arguments as texts; null stands for an optional one that is not given. A number is taken
+    for its text, as in `"pages": 3`. Raises Refusal naming the argument that is missing, unknown or
+    of another type."""
     properties, needed = tool.parameters["properties"], tool.parameters["required"]
     values = {name: value for name, value in arguments.items() if value is not None}
     for name in values:

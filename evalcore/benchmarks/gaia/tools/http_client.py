@@ -20,11 +20,6 @@ from evalcore.records import Record
 if TYPE_CHECKING:
     import httpx2
 
-# Which addresses of the network a page may be fetched from: public ones only.
-# A page chosen by a model must not reach this machine, its network, or a cloud's services for its
-# machines (169.254.169.254). What is checked is the address that is then connected to, never a
-# name.
-
 
 def checked_addresses(
     host: str, port: int, allowed: Callable[[Address], bool], resolve: Resolve
@@ -35,8 +30,6 @@ def checked_addresses(
     except NotPublic as error:
         raise ToolError(str(error)) from None
 
-
-# One exchange over HTTP within bounds of time and size, to an address that was checked.
 
 SECONDS = 20.0
 MAX_REPLY_BYTES = 5_000_000
@@ -75,12 +68,10 @@ def send_http_request(
     seconds: float = SECONDS,
     max_bytes: int = MAX_REPLY_BYTES,
 ) -> HttpReply:
-    """Send a request and read its reply; no redirect is followed.
-
-    With `allowed` the connection goes to an address of the host that was checked and no proxy is
-    used. Synchronous; call it in a thread that runs no event loop. Raises Unreachable, and Refusal
-    for an address that is none or not allowed.
-    """
+    """Send a request and read its reply; no redirect is followed. With `allowed` the connection
+    goes to an address of the host that was checked and no proxy is used. Synchronous; call it in a
+    thread that runs no event loop. Raises Unreachable, and Refusal for an address that is none or
+    not allowed."""
     return asyncio.run(_send_with_timeout(outgoing, allowed, resolve, seconds, max_bytes))
 
 

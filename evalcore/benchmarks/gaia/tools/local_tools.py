@@ -27,9 +27,9 @@ from evalcore.errors import EnvironmentFailure
 from evalcore.sandbox.filesystem import remove_tree
 from evalcore.sandbox.program import Bind, Limits, Program, ProgramResult, run_program
 
-# The calculator: arithmetic by an evaluator of our own, which knows nothing but numbers.
-# Integers stay exact and floats are shown by repr. Every step is bounded, so that an expression
-# of the longest length ends within a second whatever it says.
+# The calculator: arithmetic by an evaluator of our own, which knows nothing but numbers. Integers
+# stay exact and floats are shown by repr. Every step is bounded, so that an expression of the
+# longest length ends within a second whatever it says.
 
 Number = int | float
 
@@ -212,9 +212,9 @@ CALCULATOR_TOOL = text_tool(
 )
 
 
-# The tools `list_files` and `read_file`: the attachments by their names, and nothing else.
-# A path is looked up among the names that were given, and below an archive among its members. It
-# is never joined to a folder, so that no path leads anywhere else.
+# The tools `list_files` and `read_file`: the attachments by their names, and nothing else. A path
+# is looked up among the names that were given, and below an archive among its members. It is never
+# joined to a folder, so that no path leads anywhere else.
 
 _MAX_LISTED_MEMBERS = 200  # members of an archive
 _LONGEST_PATH = 500
@@ -293,8 +293,6 @@ def _split_attachment_path(files: Mapping[str, Path], path: str) -> tuple[str, s
     raise ToolError(f'there is no file "{path[:_LONGEST_PATH]}"; the files: {available}')
 
 
-# The tool `python`: a program of the model, run in the sandbox over copies of the files.
-
 #: Processor time above the clock's, so that a busy program is always ended by the clock.
 LIMITS = Limits(seconds=30.0, cpu_seconds=35, memory_bytes=2 << 30)
 _LONGEST_CODE = 100_000
@@ -322,10 +320,8 @@ PYTHON_TOOL = text_tool(
 
 def run_python(code: str, files: Mapping[str, bytes], max_chars: int) -> str:
     """What the program printed, cut in its middle to about `max_chars` characters, and its exit
-    status where that is not 0.
-
-    Raises Refusal where a limit ended it, EnvironmentFailure where there is no sandbox.
-    """
+    status where that is not 0. Raises Refusal where a limit ended it, EnvironmentFailure where
+    there is no sandbox."""
     if len(code) > _LONGEST_CODE:
         raise ToolError(f"the program is longer than {_LONGEST_CODE} characters")
     try:

@@ -43,10 +43,8 @@ FINAL = text_tool(
 
 
 class Toolset(Closing):
-    """The tools of mode `local`, and of mode `web` where a `browser` is given.
-
-    Raises UsageError for two files of one name. Usable from several threads.
-    """
+    """The tools of mode `local`, and of mode `web` where a `browser` is given. Raises UsageError
+    for two files of one name. Usable from several threads."""
 
     def __init__(
         self,
@@ -83,11 +81,9 @@ class Toolset(Closing):
         self.tools: tuple[Tool, ...] = tuple(tool for tool, _ in handlers)
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """The result as text. What a model did wrong is a text that begins with "Error: ".
-
-        Raises EnvironmentFailure where our side fails: the readers' process, the sandbox, a search
-        that is down.
-        """
+        """The result as text. What a model did wrong is a text that begins with "Error: ". Raises
+        EnvironmentFailure where our side fails: the readers' process, the sandbox, a search that is
+        down."""
         try:
             if name not in self._handlers:
                 available = ", ".join(self._handlers)

@@ -33,10 +33,8 @@ from evalcore.benchmarks.gaia.tools.http_client import (
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.records import Record
 
-# The tool `web_search`, by whichever service has a key in the environment.
 # A service that is down, refuses the key, or has no more quota fails the episode as a failure of
-# ours: its results are part of the measurement, and a model is not to be blamed for their
-# absence.
+# ours: its results are part of the measurement, and a model is not to be blamed for their absence.
 
 _MAX_RESULTS = 8
 _LONGEST_QUERY = 400
@@ -99,10 +97,8 @@ PROVIDERS = (
 
 
 def select_provider(secrets: Secrets, provider_name: str = "") -> SearchProvider:
-    """The first service that has a key, or the one that is wanted.
-
-    Raises UsageError naming the variables looked for.
-    """
+    """The first service that has a key, or the one that is wanted. Raises UsageError naming the
+    variables looked for."""
     candidates = [provider for provider in PROVIDERS if provider_name in ("", provider.name)]
     for provider in candidates:
         if secrets.has_key(provider.variable):
@@ -114,11 +110,9 @@ def select_provider(secrets: Secrets, provider_name: str = "") -> SearchProvider
 def run_web_search(
     provider: SearchProvider, key: str, query: str, *, pause: Callable[[float], None] = time.sleep
 ) -> str:
-    """The results as text, naming the service and the day (UTC).
-
-    Raises Refusal for a query that the service does not take, EnvironmentFailure where it gives
-    no results after three attempts. No message holds the key.
-    """
+    """The results as text, naming the service and the day (UTC). Raises Refusal for a query that
+    the service does not take, EnvironmentFailure where it gives no results after three attempts. No
+    message holds the key."""
     query = " ".join(query.split())
     if not query or len(query) > _LONGEST_QUERY:
         raise ToolError(f"a query has 1 to {_LONGEST_QUERY} characters")
@@ -178,8 +172,6 @@ def _strip_markup(value: Any) -> str:
     return " ".join(text.split())[:_LONGEST_SNIPPET]
 
 
-# The tool `visit_page`: a page of the open web as text.
-
 #: Where the answers to GAIA's own questions lie, for those who may see them.
 _BLOCKED_DATASET = "gaia-benchmark"
 _MAX_REDIRECTS = 5
@@ -214,11 +206,9 @@ def visit_page(
     allowed: Callable[[Address], bool] = is_public,
     resolve: Resolve = resolve_host,
 ) -> str:
-    """The text of a page, below the address where it was found in the end.
-
-    Raises Refusal for what cannot be visited or read, EnvironmentFailure where the process of the
-    readers does not start. `allowed` and `resolve` are for tests.
-    """
+    """The text of a page, below the address where it was found in the end. Raises Refusal for what
+    cannot be visited or read, EnvironmentFailure where the process of the readers does not start.
+    `allowed` and `resolve` are for tests."""
     url, reply = _follow_redirects(url.strip(), allowed, resolve)
     if reply.status >= 400:
         raise ToolError(f"{url[:200]} answers with status {reply.status}")
@@ -272,26 +262,19 @@ def _choose_reply_name(url: str, reply: HttpReply) -> str:
     return name or "page"
 
 
-# The web for mode `web`: searching by a service of which there is a key, and visiting pages.
-
 SEARCH, VISIT = WEB_SEARCH_TOOL, VISIT_PAGE_TOOL
 
 
 def find_provider_name(provider_name: str = "") -> str:
-    """The name of the search service that has a key, for the record of a run.
-
-    Raises UsageError naming the variables that are looked for.
-    """
+    """The name of the search service that has a key, for the record of a run. Raises UsageError
+    naming the variables that are looked for."""
     return select_provider(Secrets(), provider_name).name
 
 
 class Browser:
     """Searches and visits for one run; `find_provider_name` names the service, which may be
-    `wanted` by name. Usable from several threads.
-
-    Raises UsageError where there is no key. `allowed` says which addresses may be visited; another
-    choice than public ones is for tests.
-    """
+    `wanted` by name. Usable from several threads. Raises UsageError where there is no key.
+    `allowed` says which addresses may be visited; another choice than public ones is for tests."""
 
     def __init__(
         self,

@@ -21,10 +21,10 @@ from evalcore.benchmarks.tau_bench.environment.tools import (
     text_schema,
 )
 
-# The tools of the airline domain that change reservations and users.
-# They hold to upstream's rules to the letter, also where those are odd: seats are not counted
-# down, a change of cabin is paid for and not written, nothing keeps a reservation from being
-# cancelled twice. Whether a change is allowed at all is the policy's matter.
+# The tools of the airline domain that change reservations and users. They hold to upstream's rules
+# to the letter, also where those are odd: seats are not counted down, a change of cabin is paid for
+# and not written, nothing keeps a reservation from being cancelled twice. Whether a change is
+# allowed at all is the policy's matter.
 
 #: Ids of the reservations and certificates that can be made in one conversation.
 NEW_RESERVATIONS = ("HATHAT", "HATHAU", "HATHAV")
@@ -232,11 +232,6 @@ def _apply_price_change(
     if total != 0:
         reservation["payment_history"].append({"payment_id": payment_id, "amount": total})
 
-
-# The airline domain: looking up users, reservations and flights, and the list of all its tools.
-# Tables: flights, reservations and users. Two oddities of upstream's are kept: an unknown
-# reservation is answered by `user not found`, and the second leg of a connection that arrives a
-# day later shows the seats and prices of the first day.
 
 TABLES = ("flights", "reservations", "users")
 

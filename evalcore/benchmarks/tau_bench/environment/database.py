@@ -15,9 +15,8 @@ from typing import Any
 
 from evalcore.records import Record
 
-# The text that tau-bench hashes: JSON data as Python writes it once every mapping is sorted.
-# A mapping becomes a tuple of its (key, value) pairs in the order of the keys, a list a tuple,
-# the rest stays: so the order of lists counts, and 1, 1.0 and True are three different values.
+# A mapping becomes a tuple of its (key, value) pairs in the order of the keys, a list a tuple, the
+# rest stays: so the order of lists counts, and 1, 1.0 and True are three different values.
 
 
 def canonical_text(value: Any) -> str:
@@ -47,8 +46,6 @@ def clone_json(value: Any) -> Any:
     return value
 
 
-# The tables that all episodes of a domain share: never changed, and hashed from what changed.
-
 Entity = dict[str, Any]
 #: Table and id of an entity.
 EntityKey = tuple[str, str]
@@ -76,10 +73,8 @@ class SharedTables:
         return text
 
     def hash(self, changes: Mapping[EntityKey, str]) -> str:
-        """tau-bench's sha256, in hex, of the tables with some entities replaced or added.
-
-        `changes` are their canonical texts. Equal changes are hashed once.
-        """
+        """tau-bench's sha256, in hex, of the tables with some entities replaced or added. `changes`
+        are their canonical texts. Equal changes are hashed once."""
         cache_key = hashlib.sha256(repr(sorted(changes.items())).encode()).digest()
         digest = self._hashes.get(cache_key)
         if digest is None:
@@ -146,8 +141,6 @@ class SharedTables:
         return b", " if index else b"("
 
 
-# The database of one episode: what it changed, over a base that all episodes share.
-
 #: A step into an entity: a key of a mapping or an index of a list.
 PathStep = str | int
 
@@ -166,10 +159,8 @@ class DatabaseDifference(Record, frozen=True):
 
 
 class Database:
-    """Tables of entities by id; an entity is copied when it is first edited.
-
-    What `get` and `rows` give may be the shared base: change only what `edit` gave.
-    """
+    """Tables of entities by id; an entity is copied when it is first edited. What `get` and `rows`
+    give may be the shared base: change only what `edit` gave."""
 
     def __init__(self, tables: Mapping[str, Mapping[str, Entity]] | SharedTables) -> None:
         self._base = tables if isinstance(tables, SharedTables) else SharedTables(tables)

@@ -32,8 +32,6 @@ from evalcore.benchmarks.tau_bench.environment.tools import Domain, Tool, find_b
 from evalcore.errors import DatasetError, UsageError
 from evalcore.records import Record
 
-# Reading the files of a data set: plain or gzip, of a bounded size, every problem named.
-
 LARGEST_FILE = 64 * 2**20
 _MAX_VALUES = 3_000_000
 
@@ -89,9 +87,6 @@ def _parse_bounded_json(path: Path, line: int | None, text: str) -> Any:
     return value
 
 
-# Tasks in upstream's own files: Python whose literals are read from the syntax tree, never run.
-
-
 def parse_python_tasks(path: Path) -> list[tuple[int, dict[str, Any]]]:
     """The keywords of each `Task(...)` in the list that the file assigns, with its line; actions
     as {name, kwargs}. Raises DatasetError where anything but literals stands in them."""
@@ -121,18 +116,16 @@ def _parse_literal(keyword: str | None, node: ast.expr) -> Any:
     return ast.literal_eval(node)
 
 
-# tau2's JSON layout: one file each for the database, the tasks and the splits.
-# What an LLM would judge there is left out, and the tools and the reward are those of tau-bench,
-# so the results are labelled `tau2-offline` and compare with no published number.
+# tau2's JSON layout: one file each for the database, the tasks and the splits. What an LLM would
+# judge there is left out, and the tools and the reward are those of tau-bench, so the results are
+# labelled `tau2-offline` and compare with no published number.
 
 _PARTS = ("reason_for_call", "known_info", "unknown_info", "task_instructions")
 
 
 def load_tau2_splits(folder: Path) -> dict[str, list[str]]:
     """The ids of the tasks of each split; all of them are `base` where no file says otherwise.
-
-    Raises DatasetError.
-    """
+    Raises DatasetError."""
     path = find_data_file(folder, "split_tasks.json")
     splits = (
         read_data_json(path)
@@ -194,12 +187,8 @@ def _starts_elsewhere(task: dict[str, Any]) -> bool:
     return bool(start) and any(start.values()) if isinstance(start, dict) else bool(start)
 
 
-# Reading domains and tasks from a folder, in any of three layouts.
-# - JSON: `<domain>/` with one file a table (`users.json`), `policy.md` and `tasks_<split>.jsonl`;
-# - a checkout of tau-bench: the same below `tau_bench/envs/`, tables in `data/`, the policy in
-# `wiki.md`, tasks in `tasks_<split>.py`, which are parsed and never run; - a checkout of
-# tau2-bench (retail): `data/tau2/domains/<domain>/`, labelled `tau2-offline`.
-# JSON files may be gzip files (`users.json.gz`).
+# Reading domains and tasks from a folder, in any of three layouts. - JSON: JSON files may be gzip
+# files (`users.json.gz`).
 
 #: Index or id of a task, its line if known, its fields.
 _TaskRow = tuple[str, int | None, dict[str, Any]]
@@ -255,10 +244,8 @@ def list_splits(folder: Path, name: str) -> tuple[str, ...]:
 
 
 def load_tasks(folder: Path, domain: Domain, split: str) -> list[Task]:
-    """The tasks of a split, flagged by replaying their ground truth on the domain.
-
-    Raises UsageError for an unknown split, DatasetError naming file, line and field.
-    """
+    """The tasks of a split, flagged by replaying their ground truth on the domain. Raises
+    UsageError for an unknown split, DatasetError naming file, line and field."""
     files = _locate_domain_files(folder, domain.name)
     available_splits = list_splits(folder, domain.name)
     if split not in available_splits:

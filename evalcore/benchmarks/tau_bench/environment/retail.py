@@ -21,10 +21,6 @@ from evalcore.benchmarks.tau_bench.environment.tools import (
     text_schema,
 )
 
-# The tools of the retail domain that change orders and addresses.
-# Each checks all before it changes anything, in upstream's order, and answers with the record as
-# it is then. Prices and balances are kept as upstream's floating point leaves them.
-
 REASONS = ("no longer needed", "ordered by mistake")
 
 
@@ -249,9 +245,6 @@ def _build_address(
         "zip": zip,
     }
 
-
-# The retail domain: looking up users, orders and products, and the list of all its tools.
-# Tables: orders, products and users.
 
 TABLES = ("orders", "products", "users")
 

@@ -28,8 +28,6 @@ from evalcore.benchmarks.tau_bench.environment.tools import (
 )
 from evalcore.records import Record
 
-# What a task is: the user's instruction, and the calls and words that fulfil it.
-
 #: Flags of tasks, found by replaying their ground truth.
 TRUTH_ERRS = "truth-errs"  # a write of the ground truth is refused, so it does less than it says
 NOTHING_TO_DO = "nothing-to-do"  # the reward is 1 for doing and saying nothing
@@ -46,11 +44,9 @@ class Action(Record, frozen=True):
 
 
 class Task(Record, frozen=True):
-    """One task. `id` is `<domain>/<split>/<index>`, the index counted from 0.
-
-    `outputs` are texts that the agent has to say. `slots` are the instruction as structured data,
-    where the file has them, `source` is the task's file:line within the data, "" where unknown.
-    """
+    """One task. `id` is `<domain>/<split>/<index>`, the index counted from 0. `outputs` are texts
+    that the agent has to say. `slots` are the instruction as structured data, where the file has
+    them, `source` is the task's file:line within the data, "" where unknown."""
 
     id: str
     domain: str
@@ -62,8 +58,6 @@ class Task(Record, frozen=True):
     flags: tuple[str, ...] = ()
     source: str = ""
 
-
-# An episode's environment: calls of tools on a database of its own, and the log of writes.
 
 _LONGEST_NAME = 200
 
@@ -88,11 +82,9 @@ class Environment:
         self._tools = {tool.name: tool for tool in domain.tools}
 
     def call(self, name: Any, kwargs: Any) -> str:
-        """What a tool answers, or an error text; the texts are upstream's where it has one.
-
-        A value of the wrong type is refused, unless the tool itself refuses the call first. A tool
-        that ends the conversation does so whatever its arguments; after it every call is refused.
-        """
+        """What a tool answers, or an error text; the texts are upstream's where it has one. A value
+        of the wrong type is refused, unless the tool itself refuses the call first. A tool that
+        ends the conversation does so whatever its arguments; after it every call is refused."""
         if self.terminated:
             return "Error: the conversation has ended"
         tool = self._tools.get(name) if isinstance(name, str) else None
@@ -132,10 +124,6 @@ def _invoke_tool(tool: Tool, database: Database, kwargs: dict[str, Any]) -> tupl
         return f"Error: {error}", False
 
 
-# Whether an agent said what it had to: texts within its words, numbers as numbers.
-# tau-bench takes every expected text as a piece of what was said, so that `10` is found in 1093.
-# Here a number has to stand alone and to be equal; `$1,093.50` is 1093.5.
-
 _DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
 _WHOLE = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 # ASCII letters only: in Chinese a number may touch the words around it.
@@ -146,9 +134,7 @@ def find_missing_outputs(
     outputs: Sequence[str], agent_messages: Sequence[str], *, substring: bool
 ) -> tuple[str, ...]:
     """The expected texts that were never said, regardless of case and of commas in what was said.
-
-    With `substring` numbers are texts too, as in tau-bench itself.
-    """
+    With `substring` numbers are texts too, as in tau-bench itself."""
     plain = [words.lower().replace(",", "") for words in agent_messages]
     numbers = set() if substring else _extract_numbers(agent_messages)
     return tuple(
@@ -172,14 +158,9 @@ def _plain_number(text: str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-# tau-bench's reward: 1 if the database is left as the ground truth leaves it, and all was said.
-
-
 class Reward(Record, frozen=True):
     """`value` is 0 or 1; the hashes are upstream's sha256 of the whole database, in hex.
-
-    `difference` is the first place where the database departs from the ground truth's.
-    """
+    `difference` is the first place where the database departs from the ground truth's."""
 
     value: float
     actions_ok: bool
@@ -199,10 +180,8 @@ def compute_reward(
     substring: bool = False,
 ) -> Reward:
     """The reward for an environment as an agent left it, and the texts it said to the user.
-
     `substring` compares expected numbers as tau-bench itself does. Whether the episode came to its
-    end at all, without which there is no reward, is the caller's to know.
-    """
+    end at all, without which there is no reward, is the caller's to know."""
     expected = replay_ground_truth(domain, task).database
     unsaid = find_missing_outputs(task.outputs, agent_messages, substring=substring)
     difference = environment.database.first_difference(expected)

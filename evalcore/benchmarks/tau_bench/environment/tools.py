@@ -18,20 +18,15 @@ from evalcore.benchmarks.agents import Tool as BaseTool
 from evalcore.benchmarks.tau_bench.environment.database import Database, Entity
 from evalcore.records import Record
 
-# What a domain is made of: tools with their schemas, a database and a policy.
-
 
 class ToolError(Exception):
     """A tool does nothing and says why; the agent reads the message after `Error: `."""
 
 
 class Tool(BaseTool, frozen=True):
-    """A tool as an agent sees it, and what it does.
-
-    `run` takes the database and arguments whose names fit the schema; it raises Refused, or
-    anything else where their values do not fit. `terminates` ends the conversation, whatever `run`
-    says.
-    """
+    """A tool as an agent sees it, and what it does. `run` takes the database and arguments whose
+    names fit the schema; it raises Refused, or anything else where their values do not fit.
+    `terminates` ends the conversation, whatever `run` says."""
 
     run: Callable[[Database, Mapping[str, Any]], str]
     writes: bool = False
@@ -90,9 +85,8 @@ def require_entity(database: Database, table: str, entity: str, what: str) -> En
     return value
 
 
-# Arguments as an agent wrote them: of a bounded size, of the right names, of the right types.
-# The texts about names are those that upstream's Python says, for agents read them. Each function
-# gives the problem, or None.
+# Arguments as an agent wrote them: of a bounded size, of the right names, of the right types. Each
+# function gives the problem, or None.
 
 MAX_VALUES = 5_000
 MAX_CHARACTERS = 200_000
@@ -103,10 +97,8 @@ MAX_NUMBER = 10**15
 def find_bounds_problem(
     value: Any, max_values: int = MAX_VALUES, max_characters: int = MAX_CHARACTERS
 ) -> str:
-    """What makes a value too much to work on, or no JSON; empty if nothing.
-
-    Bounded are the number of values, the length of all texts, the depth and the numbers.
-    """
+    """What makes a value too much to work on, or no JSON; empty if nothing. Bounded are the number
+    of values, the length of all texts, the depth and the numbers."""
     values, characters, pending = 0, 0, [(value, 0)]
     while pending:
         current, depth = pending.pop()
@@ -165,11 +157,9 @@ def _join_words(words: list[str]) -> str:
 
 
 def find_type_problem(schema: Schema, value: Any, path: str = "") -> str:
-    """Where a value departs from its schema, and what it has to be; empty if nowhere.
-
-    Knows `type`, `enum`, `items`, `properties` and `required`; further properties are allowed, and
-    a number without a fraction is an integer.
-    """
+    """Where a value departs from its schema, and what it has to be; empty if nowhere. Knows `type`,
+    `enum`, `items`, `properties` and `required`; further properties are allowed, and a number
+    without a fraction is an integer."""
     kind = schema["type"]
     if not _has_type(kind, value):
         return f"{path or 'the value'} must be of type {kind}"
@@ -204,8 +194,6 @@ def _has_type(kind: str, value: Any) -> bool:
     return isinstance(value, types[kind])
 
 
-# The calculator: Python's arithmetic on numbers, walked over a syntax tree of a bounded size.
-
 ALLOWED_CHARACTERS = frozenset("0123456789+-*/(). ")
 MAX_EXPRESSION_CHARS = 2_000
 #: No integer may grow beyond this many bits; 2**1024 is already more than the result may be.
@@ -222,11 +210,9 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 
 
 def evaluate_arithmetic(expression: str) -> str:
-    """The value of an expression of numbers, brackets and + - * / // **, to two decimals.
-
-    Raises what Python does for one without a value: SyntaxError, ArithmeticError, TypeError; and
-    ValueError for one that is too long or grows too large.
-    """
+    """The value of an expression of numbers, brackets and + - * / // **, to two decimals. Raises
+    what Python does for one without a value: SyntaxError, ArithmeticError, TypeError; and
+    ValueError for one that is too long or grows too large."""
     if len(expression) > MAX_EXPRESSION_CHARS:
         raise ValueError("the expression is too long")
     try:
@@ -264,9 +250,6 @@ def _check_result_size(kind: ast.operator, left: Any, right: Any) -> None:
         bits += right.bit_length()
     if bits > MAX_BITS:
         raise ValueError("a number in the expression is too large")
-
-
-# The tools that both domains have: calculating, thinking, handing over to a person.
 
 
 def calculate(database: Database, expression: str) -> str:
