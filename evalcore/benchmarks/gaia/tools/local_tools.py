@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 import math
-import operator
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from evalcore.benchmarks.arithmetic import BINARY, Evaluate, count_result_bits, evaluate_tree
 from evalcore.benchmarks.gaia.attachments import (
     ReadRequest,
     Unreadable,
@@ -43,12 +43,12 @@ _SIGNS = str.maketrans({"×": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-"
 
 
 def evaluate_expression(expression: str) -> str:
-    """The value of an expression as text. Raises Refusal for what is no arithmetic."""
+    """The value of an expression as text. Raises ToolError for what is no arithmetic."""
     if len(expression) > _MAX_EXPRESSION_CHARS:
         raise ToolError(f"the expression is longer than {_MAX_EXPRESSION_CHARS} characters")
     try:
         tree = ast.parse(expression.translate(_SIGNS).strip(), mode="eval")
-        value = _evaluate_node(tree.body)
+        value = evaluate_tree(tree.body, _apply_operator, _evaluate_other, _check_node)
         if isinstance(value, float) and not math.isfinite(value):
             raise ToolError("the result is not a finite number")
         if isinstance(value, int) and abs(value).bit_length() > _MAX_DIGITS * math.log2(10):
@@ -74,45 +74,37 @@ def _find_syntax_hint(expression: str) -> str:
     return sign_hint or "; write numbers without thousands separators and units"
 
 
-def _evaluate_node(node: ast.expr) -> Number:
-    for kind, evaluate in _NODES.items():
-        if isinstance(node, kind):
-            return evaluate(node)
+def _check_node(node: ast.expr) -> None:
+    """Raise ToolError for a constant or an operator that is no arithmetic."""
+    if isinstance(node, ast.Constant):
+        if isinstance(node.value, bool) or not isinstance(node.value, int | float):
+            raise ToolError(f"{str(node.value)[:40]!r} is not a real number")
+    elif isinstance(node, ast.UnaryOp | ast.BinOp) and not isinstance(node.op, _OPERATORS):
+        if isinstance(node.op, ast.BitXor):
+            raise ToolError("^ is not a power; write **")
+        raise ToolError(f"the operator {type(node.op).__name__} is not arithmetic")
+
+
+def _apply_operator(kind: type[ast.operator], left: Number, right: Number) -> Number:
+    if kind is ast.Pow and count_result_bits(kind, left, right) > _MAX_BITS:
+        raise ToolError("the power becomes too large")
+    return _ensure_bounded(BINARY[kind](left, right))
+
+
+def _evaluate_other(node: ast.expr, evaluate: Evaluate) -> Number:
+    if isinstance(node, ast.Name):
+        if node.id in _CONSTANTS:
+            return _CONSTANTS[node.id]
+        available = ", ".join((*_CONSTANTS, *_FUNCTIONS))
+        raise ToolError(f'"{node.id[:40]}" is not known; known are {available}')
+    if isinstance(node, ast.Call):
+        return _call_function(node, evaluate)
     if isinstance(node, ast.Tuple):
         raise ToolError("a comma stands between numbers; write 1234 without a thousands separator")
     raise ToolError(f"{type(node).__name__} is not arithmetic")
 
 
-def _evaluate_constant(node: ast.Constant) -> Number:
-    if isinstance(node.value, bool) or not isinstance(node.value, int | float):
-        raise ToolError(f"{str(node.value)[:40]!r} is not a real number")
-    return _ensure_bounded(node.value)
-
-
-def _evaluate_name(node: ast.Name) -> Number:
-    if node.id not in _CONSTANTS:
-        available = ", ".join((*_CONSTANTS, *_FUNCTIONS))
-        raise ToolError(f'"{node.id[:40]}" is not known; known are {available}')
-    return _CONSTANTS[node.id]
-
-
-def _evaluate_unary(node: ast.UnaryOp) -> Number:
-    sign = _UNARY.get(type(node.op))
-    if sign is None:
-        raise ToolError(f"the operator {type(node.op).__name__} is not arithmetic")
-    return sign(_evaluate_node(node.operand))
-
-
-def _evaluate_binary(node: ast.BinOp) -> Number:
-    if isinstance(node.op, ast.BitXor):
-        raise ToolError("^ is not a power; write **")
-    apply = _BINARY.get(type(node.op))
-    if apply is None:
-        raise ToolError(f"the operator {type(node.op).__name__} is not arithmetic")
-    return _ensure_bounded(apply(_evaluate_node(node.left), _evaluate_node(node.right)))
-
-
-def _evaluate_call(node: ast.Call) -> Number:
+def _call_function(node: ast.Call, evaluate: Evaluate) -> Number:
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     if name not in _FUNCTIONS:
         raise ToolError(f'no function "{name[:40]}"; there are {", ".join(_FUNCTIONS)}')
@@ -126,7 +118,7 @@ def _evaluate_call(node: ast.Call) -> Number:
             "write numbers without thousands separators"
         )
     try:
-        return _ensure_bounded(function(*map(_evaluate_node, node.args)))
+        return _ensure_bounded(function(*map(evaluate, node.args)))
     except TypeError:
         raise ToolError(f"{name} does not take these numbers; it may need whole ones") from None
 
@@ -137,15 +129,6 @@ def _ensure_bounded(value: Number) -> Number:
     if isinstance(value, int) and value.bit_length() > _MAX_BITS:
         raise ToolError("the numbers become too large")
     return value
-
-
-def _bounded_power(base: Number, exponent: Number) -> Number:
-    if isinstance(base, int) and isinstance(exponent, int):
-        bits = max(base.bit_length(), 1) * exponent
-        if bits > _MAX_BITS and abs(base) > 1:
-            raise ToolError("the power becomes too large")
-    result: Number = base**exponent
-    return result
 
 
 def _bounded_round(value: Number, decimals: Number = 0) -> Number:
@@ -163,19 +146,10 @@ def _bounded_factorial(number: Number) -> int:
 
 
 _CONSTANTS: Mapping[str, float] = {"pi": math.pi, "e": math.e}
-_UNARY: Mapping[type[ast.unaryop], Callable[[Number], Number]] = {
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-}
-_BINARY: Mapping[type[ast.operator], Callable[[Number, Number], Number]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: _bounded_power,
-}
+_OPERATORS = (
+    *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow),
+    *(ast.UAdd, ast.USub),
+)
 _MAX_ARGUMENTS = 100
 #: A function with the least and the most arguments it takes.
 _FUNCTIONS: Mapping[str, tuple[Callable[..., Number], int, int]] = {
@@ -195,14 +169,6 @@ _FUNCTIONS: Mapping[str, tuple[Callable[..., Number], int, int]] = {
     "factorial": (_bounded_factorial, 1, 1),
     "gcd": (math.gcd, 1, _MAX_ARGUMENTS),
 }
-_NODES: Mapping[type[ast.expr], Callable[..., Number]] = {
-    ast.Constant: _evaluate_constant,
-    ast.Name: _evaluate_name,
-    ast.UnaryOp: _evaluate_unary,
-    ast.BinOp: _evaluate_binary,
-    ast.Call: _evaluate_call,
-}
-
 CALCULATOR_TOOL = text_tool(
     "calculator",
     "Computes an arithmetic expression. Operators: + - * / // % **, parentheses. Functions: "
@@ -264,7 +230,7 @@ def _list_member_lines(archive: str, content: bytes) -> list[str]:
 
 
 def read_file(files: Mapping[str, Path], path: str, request: ReadRequest) -> str:
-    """The text of a file or of a member of an archive. Raises Refusal and EnvironmentFailure."""
+    """The text of a file or of a member of an archive. Raises ToolError and EnvironmentFailure."""
     name, member = _split_attachment_path(files, path)
     try:
         content = read_attachment_bytes(files[name])
@@ -320,7 +286,7 @@ PYTHON_TOOL = text_tool(
 
 def run_python(code: str, files: Mapping[str, bytes], max_chars: int) -> str:
     """What the program printed, cut in its middle to about `max_chars` characters, and its exit
-    status where that is not 0. Raises Refusal where a limit ended it, EnvironmentFailure where
+    status where that is not 0. Raises ToolError where a limit ended it, EnvironmentFailure where
     there is no sandbox."""
     if len(code) > _LONGEST_CODE:
         raise ToolError(f"the program is longer than {_LONGEST_CODE} characters")

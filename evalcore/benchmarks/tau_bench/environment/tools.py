@@ -8,13 +8,13 @@ them.
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any
 
 from evalcore.benchmarks.agents import Schema
 from evalcore.benchmarks.agents import Tool as BaseTool
+from evalcore.benchmarks.arithmetic import BINARY, Evaluate, count_result_bits, evaluate_tree
 from evalcore.benchmarks.tau_bench.environment.database import Database, Entity
 from evalcore.records import Record
 
@@ -199,15 +199,6 @@ MAX_EXPRESSION_CHARS = 2_000
 #: No integer may grow beyond this many bits; 2**1024 is already more than the result may be.
 MAX_BITS = 20_000
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Pow: operator.pow,
-}
-
 
 def evaluate_arithmetic(expression: str) -> str:
     """The value of an expression of numbers, brackets and + - * / // **, to two decimals. Raises
@@ -217,39 +208,26 @@ def evaluate_arithmetic(expression: str) -> str:
         raise ValueError("the expression is too long")
     try:
         tree = ast.parse(expression.lstrip(" "), "<string>", "eval")
-        return str(round(float(_evaluate_node(tree.body)), 2))
+        return str(round(float(evaluate_tree(tree.body, _apply_operator, _evaluate_other)), 2))
     except (MemoryError, RecursionError):
         raise ValueError("the expression is nested too deep") from None
 
 
-def _evaluate_node(node: ast.expr) -> Any:
-    if isinstance(node, ast.Constant):
-        return node.value
-    if isinstance(node, ast.UnaryOp):
-        value = _evaluate_node(node.operand)
-        return -value if isinstance(node.op, ast.USub) else +value
-    if isinstance(node, ast.BinOp):
-        left, right = _evaluate_node(node.left), _evaluate_node(node.right)
-        _check_result_size(node.op, left, right)
-        return _BINARY[type(node.op)](left, right)
+def _apply_operator(kind: type[ast.operator], left: Any, right: Any) -> Any:
+    if isinstance(left, int) and isinstance(right, int):
+        grows = kind in (ast.Pow, ast.Mult)
+        bits = count_result_bits(kind, left, right) if grows else left.bit_length()
+        if bits > MAX_BITS:
+            raise ValueError("a number in the expression is too large")
+    return BINARY[kind](left, right)
+
+
+def _evaluate_other(node: ast.expr, evaluate: Evaluate) -> Any:
     if isinstance(node, ast.Call):
-        raise TypeError(f"{type(_evaluate_node(node.func)).__name__!r} object is not callable")
+        raise TypeError(f"{type(evaluate(node.func)).__name__!r} object is not callable")
     if isinstance(node, ast.Tuple) and not node.elts:
         return ()
     raise SyntaxError("invalid syntax (<string>, line 1)")
-
-
-def _check_result_size(kind: ast.operator, left: Any, right: Any) -> None:
-    """Raises ValueError where a product or power of integers would be too large."""
-    if not (isinstance(left, int) and isinstance(right, int)):
-        return
-    bits = left.bit_length()
-    if isinstance(kind, ast.Pow):
-        bits *= max(right, 0) if bits > 1 else 1
-    elif isinstance(kind, ast.Mult):
-        bits += right.bit_length()
-    if bits > MAX_BITS:
-        raise ValueError("a number in the expression is too large")
 
 
 def calculate(database: Database, expression: str) -> str:
