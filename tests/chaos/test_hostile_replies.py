@@ -38,7 +38,7 @@ EACH_KIND = (
 )
 _RUN = """
 import sys
-from evalcore.cli.main.main import main
+from evalcore.cli.main import main
 status = main(sys.argv[1:])
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(peak.split()[1], file=sys.stderr)

@@ -111,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
         except Captured as captured:
             parser: argparse.ArgumentParser = captured.args[0]
             return parser
-    raise RuntimeError("evalcore.cli.main.main parses no arguments")
+    raise RuntimeError("evalcore.cli.main parses no arguments")
 
 
 def _parsers(

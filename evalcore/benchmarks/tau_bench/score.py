@@ -173,9 +173,6 @@ def _format_failure_note(reward: Reward, ended: str) -> str:
     return f"Never said: {', '.join(reward.missing_outputs)}."
 
 
-# S.
-
-
 class PassK(Record, frozen=True):
     """`value` and its 95 % interval, 0 to 100; the cases that it counts are whole tasks."""
 

@@ -187,9 +187,6 @@ def _starts_elsewhere(task: dict[str, Any]) -> bool:
     return bool(start) and any(start.values()) if isinstance(start, dict) else bool(start)
 
 
-# Reading domains and tasks from a folder, in any of three layouts. - JSON: JSON files may be gzip
-# files (`users.json.gz`).
-
 #: Index or id of a task, its line if known, its fields.
 _TaskRow = tuple[str, int | None, dict[str, Any]]
 
