@@ -294,11 +294,7 @@ def build_tool_schemas(offered: Sequence[Tool]) -> tuple[dict[str, Any], ...]:
 
 
 def _tool_to_dict(tool: Tool) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-    }
+    return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
 
 
 # Native calls as they can be sent back to a server in the next request.

@@ -108,8 +108,7 @@ GROUPS: MappingProxyType[str, Group] = MappingProxyType(
         "simple": Group(("simple_python", "simple_java", "simple_javascript")),
         "non_live": Group(("simple", "multiple", "parallel", "parallel_multiple")),
         "live": Group(
-            ("live_simple", "live_multiple", "live_parallel", "live_parallel_multiple"),
-            "by_count",
+            ("live_simple", "live_multiple", "live_parallel", "live_parallel_multiple"), "by_count"
         ),
         "hallucination": Group(("irrelevance", "live_irrelevance")),
         "multi_turn": Group(
