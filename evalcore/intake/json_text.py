@@ -77,6 +77,14 @@ def _decode_json_text(text: str | bytes, *, strict: bool, drop: bool) -> Any:
     return replace_surrogates(value) if _MAYBE_SURROGATE.search(text) else value
 
 
+def parse_json_or(text: str, fallback: Any) -> Any:
+    """Return what Python's own reader makes of a text, or the fallback where it is no JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return fallback
+
+
 def is_deeper(value: Any, depth: int) -> bool:
     """Whether plain data has more than `depth` levels of lists and mappings within each other."""
     level = [value] if isinstance(value, dict | list) else []

@@ -121,7 +121,8 @@ def test_javascript_without_a_call(text, kind):
     ],
 )
 def test_values_as_java(value, kind, element, java):
-    assert source_text(value, kind, "java", element) == java
+    schema = {"type": kind, "items": {"type": element}}
+    assert source_text(value, schema, "java") == java
 
 
 def test_values_as_javascript_and_texts_stay():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from evalcore.benchmarks.answer_scoring import Language
@@ -17,9 +17,8 @@ from evalcore.benchmarks.bfcl.multi_turn.service import calls_to_text
 from evalcore.benchmarks.bfcl.score import decode_answer, resolve_answer_mode, score_official
 from evalcore.benchmarks.call_decoding import Call, DecodeError, decode_calls
 from evalcore.benchmarks.call_decoding.java_javascript import source_text
+from evalcore.intake.json_text import parse_json_or
 from evalcore.records import Episode, Message, Sample, ToolCall
-
-# What an episode answered, and in which mode: text, native tool calls, or the calls of turns.
 
 NATIVE = "fc"
 
@@ -42,19 +41,25 @@ def extract_call_answer(episode: Episode) -> tuple[Any, str]:
     """
     mode = str(episode.state.get("mode", ""))
     if not episode.messages:
-        return (_parse_json_or_text(episode.answer) if mode == NATIVE else episode.answer), mode
+        return (
+            parse_json_or(episode.answer, episode.answer) if mode == NATIVE else episode.answer
+        ), mode
     calls = episode.messages[-1].tool_calls
     if mode != NATIVE or not calls:
         return episode.answer, mode
-    return [{"name": call.name, "arguments": call.arguments} for call in calls], mode
+    return native_call_rows(calls), mode
+
+
+def native_call_rows(calls: Iterable[ToolCall]) -> list[dict[str, Any]]:
+    return [{"name": call.name, "arguments": call.arguments} for call in calls]
 
 
 def extract_call_turns(episode: Episode) -> Any:
     """The calls of a multi-turn entry by turn and step, as `replay.examine` takes them."""
     turns = episode.state.get("turns")
     if turns is None:
-        turns = _parse_json_or_text(episode.answer)
-    if not _is_nested_list(turns):
+        turns = parse_json_or(episode.answer, episode.answer)
+    if not isinstance(turns, list) or not all(isinstance(turn, list) for turn in turns):
         return turns
     in_native = episode.state.get("mode") == NATIVE
     return [[_decode_imported_step(step, in_native) for step in turn] for turn in turns]
@@ -63,15 +68,16 @@ def extract_call_turns(episode: Episode) -> Any:
 def _decode_imported_step(step: Any, in_native: bool) -> Any:
     """The calls of a step, of which an imported result holds the raw answer. Text between native
     calls is no call."""
-    native = isinstance(step, list) and bool(step) and all(map(_is_native, step))
-    if isinstance(step, str) and in_native:
-        return []
-    if not native and not isinstance(step, str):
+    if isinstance(step, str):
+        if in_native:
+            return []
+        mode = "prompt_python"
+    elif isinstance(step, list) and step and all(map(_is_native, step)):
+        mode = NATIVE
+    else:
         return step
     try:
-        return calls_to_text(
-            decode_calls(step, NATIVE if native else "prompt_python"), native=native
-        )
+        return calls_to_text(decode_calls(step, mode), native=mode == NATIVE)
     except DecodeError:
         return []
 
@@ -79,20 +85,6 @@ def _decode_imported_step(step: Any, in_native: bool) -> Any:
 def _is_native(call: Any) -> bool:
     return isinstance(call, Mapping) and all(isinstance(value, str) for value in call.values())
 
-
-def _is_nested_list(turns: Any) -> bool:
-    return isinstance(turns, list) and all(isinstance(turn, list) for turn in turns)
-
-
-def _parse_json_or_text(text: str) -> Any:
-    """The JSON that an answer is; the text itself where it is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
-# Right answers made from the accepted values: what the reference control replies.
 
 #: What is said where no function fits.
 ABSTENTION = "None of the offered functions fits this request."
@@ -107,10 +99,8 @@ def reference_answer(entry: BfclEntry, mode: str) -> str | tuple[ToolCall, ...]:
     mode, which upstream's decoder drops), the plainest one.
     """
     answers = list(_spell_answers(entry, mode))
-    return next(
-        (answer for answer in answers if score_official(decode_answer(entry, answer, mode)).valid),
-        answers[0],
-    )
+    right = (a for a in answers if score_official(decode_answer(entry, a, mode)).valid)
+    return next(right, answers[0])
 
 
 def reference_calls(entry: BfclEntry, optional: _Choice = "given") -> list[Call]:
@@ -140,12 +130,12 @@ def prompt_text(calls: list[Call], *, source: bool = False) -> str:
     return f"[{', '.join(written)}]"
 
 
-def tool_calls(calls: list[Call]) -> tuple[ToolCall, ...]:
-    """Calls as a server returns them, with underscores in place of the dots of names."""
-    pairs = [(name, arguments) for call in calls for name, arguments in call.items()]
+def tool_calls(calls: list[Call], first: int = 0) -> tuple[ToolCall, ...]:
+    """Calls as a server returns them, numbered, with underscores in place of the dots of names."""
+    pairs = [pair for call in calls for pair in call.items()]
     return tuple(
         ToolCall(f"call_{i}", name.replace(".", "_"), json.dumps(arguments, ensure_ascii=False))
-        for i, (name, arguments) in enumerate(pairs)
+        for i, (name, arguments) in enumerate(pairs, first)
     )
 
 
@@ -158,10 +148,9 @@ def _spell_answers(entry: BfclEntry, mode: str) -> Iterator[str | tuple[ToolCall
         for bare in (False, True) if tongue == "java" else (False,):
             calls = reference_calls(entry, optional)
             if tongue != "python":
-                calls = _calls_to_source(calls, entry, tongue, bare=bare, quoted=mode != "fc")
-            yield (
-                tool_calls(calls) if mode == "fc" else prompt_text(calls, source=tongue != "python")
-            )
+                calls = _calls_to_source(calls, entry, tongue, bare=bare, quoted=mode != NATIVE)
+            in_prompt = mode != NATIVE
+            yield prompt_text(calls, source=tongue != "python") if in_prompt else tool_calls(calls)
 
 
 def _first_values(accepted: dict[str, Any], optional: _Choice) -> dict[str, Any]:
@@ -199,8 +188,7 @@ def _calls_to_source(
             return f'"{value}"' if quoted and not set(value) & set('"\\\n') else value
         if bare and isinstance(value, list) and schema.get("type") == "Array":
             return f"new String[]{{{', '.join(map(str, value))}}}"
-        element = str((schema.get("items") or {}).get("type"))
-        return source_text(value, str(schema.get("type")), tongue, element)
+        return source_text(value, schema, tongue)
 
     return [
         {name: {key: format_argument(key, value) for key, value in arguments.items()}}

@@ -1,8 +1,8 @@
-"""From an answer to calls: `decode_calls` as upstream does it in every mode, `tolerant_calls` as
-it was meant.
+"""From an answer to calls: `decode_calls` as upstream does it, `tolerant_calls` as it was meant.
 
-Modes: `fc`, `prompt_FORMAT`, `prompt_FORMAT_tag` (the calls stand within <TOOLCALL>),
-`prompt_name_arguments`.
+Modes: `fc` (native tool calls), `prompt_FORMAT` and `prompt_FORMAT_tag` (the calls stand within
+<TOOLCALL>), with the formats of FORMATS, and `prompt_name_arguments` (the whole reply is one JSON
+object `{"name", "arguments"}` or a list of them).
 """
 
 from __future__ import annotations
@@ -10,10 +10,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from evalcore.benchmarks.answer_scoring import LIMIT, Language, extract_code_blocks, strip_reasoning
-from evalcore.benchmarks.call_decoding.call import Call, DecodeError, require_calls, to_decode_error
+from evalcore.benchmarks.call_decoding.call import (
+    Call,
+    DecodeError,
+    find_properties,
+    require_calls,
+    to_decode_error,
+)
 from evalcore.benchmarks.call_decoding.java_javascript import (
     calls_to_source,
     java_calls,
@@ -41,12 +48,6 @@ from evalcore.benchmarks.call_decoding.python_syntax import (
 )
 from evalcore.errors import UsageError
 
-# From an answer to calls: `decode_calls(answer, mode)` as upstream does it, for every asking
-# mode.
-# Modes: `fc` (native tool calls), `prompt_FORMAT` and `prompt_FORMAT_tag` (the calls must stand
-# within <TOOLCALL>), with the formats of FORMATS, and `prompt_name_arguments` (the whole reply is
-# one JSON object `{"name", "arguments"}` or a list of them).
-
 FORMATS: dict[str, Callable[[str], Any]] = {
     "python": python_calls,
     "java": java_calls,
@@ -57,19 +58,19 @@ FORMATS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _build_untagged_decoder(parse: Callable[[str], Any]) -> Callable[[Any], Any]:
-    return lambda answer: parse(add_brackets(answer))
-
-
-def _build_tagged_decoder(parse: Callable[[str], Any]) -> Callable[[Any], Any]:
-    return lambda answer: parse(extract_tagged_text(add_brackets(answer)))
+def _decode_prompted(parse: Callable[[str], Any], answer: Any, tagged: bool = False) -> Any:
+    text = add_brackets(answer)
+    return parse(extract_tagged_text(text) if tagged else text)
 
 
 MODES: dict[str, Callable[[Any], Any]] = {
     "fc": native_calls,
     "prompt_name_arguments": name_arguments_calls,
-    **{f"prompt_{name}": _build_untagged_decoder(parse) for name, parse in FORMATS.items()},
-    **{f"prompt_{name}_tag": _build_tagged_decoder(parse) for name, parse in FORMATS.items()},
+    **{f"prompt_{name}": partial(_decode_prompted, parse) for name, parse in FORMATS.items()},
+    **{
+        f"prompt_{name}_tag": partial(_decode_prompted, parse, tagged=True)
+        for name, parse in FORMATS.items()
+    },
 }
 
 
@@ -89,11 +90,10 @@ def decode_calls(answer: Any, mode: str) -> list[Call]:
     return require_calls(reader(answer))
 
 
-# What an answer meant, whatever it is wrapped in: the decoding of the tolerant view.
-# Cut away are reasoning and special tokens. Then the first of these that holds calls is taken:
-# tagged blocks (Hermes, Llama, Mistral, upstream's tags), code fences, the whole text, and last
-# JSON, lists of calls and lines of calls within prose. A bare mention of a function in a sentence
-# is no call.
+# The tolerant view: reasoning and special tokens are cut away, then the first of these that holds
+# calls is taken: tagged blocks (Hermes, Llama, Mistral, upstream's tags), code fences, the whole
+# text, and last JSON, lists of calls and lines of calls within prose. A bare mention of a function
+# in a sentence is no call.
 
 _SPECIAL = re.compile(r"<\|(?!python_tag)\w{1,40}\|>|</?s>")
 _TAG = re.compile(r"<(/?)(tool_calls?|toolcall|function_calls?|tools?)>|<\|python_tag\|>", re.I)
@@ -132,26 +132,19 @@ def _decode_text_calls(text: str, signatures: FunctionSignatures, language: Lang
 
 def build_signatures(functions: Sequence[dict[str, Any]]) -> FunctionSignatures:
     """The names of functions and of their parameters, in the schema's order."""
-    return {
-        str(function.get("name")): tuple((function.get("parameters") or {}).get("properties") or ())
-        for function in functions
-    }
+    return {str(function.get("name")): tuple(find_properties(function)) for function in functions}
 
 
 def strip_hidden_text(answer: str) -> str:
     """The answer without reasoning, closed or cut off, and without special tokens."""
-    text = strip_reasoning(answer[-LIMIT:])
-    opened = text.find("<think>")
-    text = text[:opened] if opened != -1 else text
+    text = strip_reasoning(answer[-LIMIT:]).partition("<think>")[0]
     return _SPECIAL.sub("\n", text).strip()
 
 
 def _decode_native_call(item: Any, signatures: FunctionSignatures) -> Call:
     name, written = name_and_arguments(item)
     if name not in signatures:  # servers that allow no dots were offered the name with underscores
-        dotted = [
-            function_name for function_name in signatures if function_name.replace(".", "_") == name
-        ]
+        dotted = [full_name for full_name in signatures if full_name.replace(".", "_") == name]
         name = dotted[0] if len(dotted) == 1 else name
     arguments = {} if written in ("", None) else parse_arguments(written)
     if not isinstance(arguments, dict):
@@ -166,10 +159,10 @@ def _list_call_texts(text: str) -> Iterator[str]:
     if _MISTRAL in text:
         rest = text.split(_MISTRAL, 1)[1].replace(_MISTRAL, "\n")
         yield from (rest, named_objects(rest))
-    yield from (
-        blocks if len(blocks := extract_code_blocks(text)) < 2 else ["\n".join(blocks), *blocks]
-    )
-    yield text
+    blocks = extract_code_blocks(text)
+    if len(blocks) > 1:
+        yield "\n".join(blocks)
+    yield from (*blocks, text)
 
 
 def _find_tagged_texts(text: str) -> list[str]:
@@ -197,23 +190,20 @@ def _decode_call_text(
     if calls is not None:
         return calls
     if "<functions>" in stretch:
-        calls = _try_decoder(
-            stretch, verbose_xml_calls if " value=" in stretch else concise_xml_calls
-        )
+        verbose = " value=" in stretch
+        calls = _try_decoder(verbose_xml_calls if verbose else concise_xml_calls, stretch)
     if not calls and language == "python":
         calls = calls_in_python(stretch, signatures)
     if not calls and language != "python":
-        rule = _whole_java if language == "java" else javascript_calls
-        calls = _try_decoder(add_brackets(stretch.strip(" \n`;[]")), rule)
+        text = add_brackets(stretch.strip(" \n`;[]"))
+        if language == "javascript":
+            calls = _try_decoder(javascript_calls, text)
+        else:  # without its semicolon the grammar takes some calls for declarations
+            calls = _try_decoder(partial(java_calls, whole=True), f"{text[:-1]};]")
     return calls or None
 
 
-def _whole_java(text: str) -> Any:
-    """As a statement: without its semicolon the grammar takes some calls for declarations."""
-    return java_calls(f"{text[:-1]};]", whole=True)
-
-
-def _try_decoder(text: str, rule: Callable[[str], Any]) -> list[Call] | None:
+def _try_decoder(rule: Callable[[str], Any], text: str) -> list[Call] | None:
     try:
         return require_calls(rule(text))
     except DecodeError:

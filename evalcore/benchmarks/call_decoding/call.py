@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import warnings
+from collections.abc import Mapping
 from typing import Any, Literal
 
 #: One call: {name: {argument: value}}.
@@ -33,8 +34,8 @@ PARSING_ERRORS = (
 class DecodeError(Exception):
     """An answer that holds no calls in the expected form.
 
-    `kind` is upstream's second half of the error type: `decoder_failed` where the text does not
-    parse, `decoder_wrong_output_format` where it parses to something else than calls.
+    `kind` is upstream's second half of the error type: the text does not parse, or it parses to
+    something else than calls.
     """
 
     def __init__(
@@ -60,11 +61,18 @@ def to_decode_error(message: object) -> DecodeError:
     return DecodeError("decoder_failed", str(message)[:300])
 
 
-def require_answer_text(answer: Any) -> str:
-    """The text of a prompt-mode answer.
+def find_properties(function: Mapping[str, Any]) -> dict[str, Any]:
+    """The schemas of a function's parameters by name, in order; none where it says none."""
+    return (function.get("parameters") or {}).get("properties") or {}
 
-    Raises DecodeError for anything else, for half a surrogate pair and for more than LONGEST.
-    """
+
+def strip_quotes(text: str) -> str:
+    """A text without the quotes around it, single or double, if any."""
+    return text[1:-1] if any(text.startswith(m) and text.endswith(m) for m in "\"'") else text
+
+
+def require_answer_text(answer: Any) -> str:
+    """The text of a prompt-mode answer; raises DecodeError for anything else, and for too much."""
     if not isinstance(answer, str):
         raise to_decode_error(f"expected text, got {type(answer).__name__}")
     if len(answer) > LONGEST:
@@ -105,6 +113,11 @@ def to_plain_value(value: Any, depth: int = 50) -> Any:
             for key, item in value.items()
         }
     return shorten_repr(value)
+
+
+def replace_surrogates(text: str) -> str:
+    """The text in characters that a file can hold: halves of surrogate pairs are replaced."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def shorten_repr(value: Any, max_length: int = 200) -> str:

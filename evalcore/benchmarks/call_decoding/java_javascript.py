@@ -6,8 +6,8 @@ tree-sitter parses; it is loaded when the first text is parsed.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, Literal
 
@@ -16,11 +16,11 @@ from evalcore.benchmarks.call_decoding.call import (
     PARSING_ERRORS,
     POSITIONAL,
     Call,
+    find_properties,
+    strip_quotes,
     to_decode_error,
     to_plain_value,
 )
-
-# Syntax trees of Java and JavaScript by tree-sitter, loaded when the first one is asked for.
 
 
 def parse_syntax_tree(source: str, language: Literal["java", "javascript"]) -> Any:
@@ -59,10 +59,9 @@ def _holds_syntax_error(root: Any) -> bool:
                 return False
 
 
-# Prompt-mode answers in Java syntax: the first method call, every value as source text.
-# Arguments are assignments (`name=value`). Values keep Java's spelling, for the checker to
-# convert; the body of an anonymous class, as in the double-brace idiom, is dropped, as upstream
-# does.
+# Prompt-mode answers: the first call, its arguments as assignments (`name=value`). Values keep
+# their spelling, for the checker to convert; the body of an anonymous Java class, as in the
+# double-brace idiom, is dropped, as upstream does.
 
 _VERBATIM_NODES = ("identifier", "class_literal", "type_identifier", "method_invocation")
 _QUOTED = ("string_literal", "character_literal")
@@ -76,37 +75,58 @@ def java_calls(text: str, *, whole: bool = False) -> Any:
     """
     source = text[1:-1]
     try:
-        return (
-            _find_first_java_call(parse_syntax_tree(source, "java"), None if whole else source)
-            or {}
-        )
+        root = parse_syntax_tree(source, "java")
+        return _find_first_java_call(root, None if whole else source) or {}
     except (*PARSING_ERRORS, AttributeError) as error:
         raise to_decode_error(f"{type(error).__name__}: {error}") from None
 
 
 def _find_first_java_call(node: Any, source: str | None) -> Any:
     if node.type != "method_invocation":
-        for child in node.children:
-            if call := _find_first_java_call(child, source):
-                return call
-        return None
-    name = _get_java_text(node.child_by_field_name("name"), source)
+        return next(
+            (call for part in node.children if (call := _find_first_java_call(part, source))), None
+        )
+    name = _get_text(node.child_by_field_name("name"), source)
     owner = node.child_by_field_name("object")
     arguments = node.child_by_field_name("arguments")
     if arguments is None:
         return None
-    full = f"{_get_java_text(owner, source)}.{name}" if owner else name
-    return [{full: _parse_java_arguments(arguments, source)}]
+    name = f"{_get_text(owner, source)}.{name}" if owner else name
+    read_value = partial(_extract_java_value, source=source)
+    return [
+        {name: _parse_arguments(arguments, ("identifier", "class_literal"), read_value, source)}
+    ]
 
 
-def _parse_java_arguments(node: Any, source: str | None) -> dict[str, str]:
+def javascript_calls(text: str) -> Any:
+    """As `java_calls`, of JavaScript text; None where no statement is a call."""
+    try:
+        root = parse_syntax_tree(text[1:-1], "javascript")
+        statements = [node for node in root.children if node.type == "expression_statement"]
+        for node in (part for statement in statements for part in statement.children):
+            if node.type == "call_expression":
+                name, arguments = node.children[:2]
+                read_value = _extract_javascript_value
+                positional = ("identifier", "true")
+                return [{_get_text(name): _parse_arguments(arguments, positional, read_value)}]
+    except (*PARSING_ERRORS, AttributeError, IndexError) as error:
+        raise to_decode_error(f"{type(error).__name__}: {error}") from None
+    return None
+
+
+def _parse_arguments(
+    node: Any,
+    positional: Sequence[str],
+    read_value: Callable[[Any], str],
+    source: str | None = None,
+) -> dict[str, str]:
+    """`positional` are the types of nodes that upstream takes for arguments without a name."""
     arguments: dict[str, str] = {}
     for child in node.children:
         if child.type == "assignment_expression":
-            name = _get_java_text(child.children[0], source)
-            value = _extract_java_value(child.children[2], source)
-        elif child.type in ("identifier", "class_literal"):
-            name, value = POSITIONAL, _get_java_text(child, source)
+            name, value = _get_text(child.children[0], source), read_value(child.children[2])
+        elif child.type in positional:
+            name, value = POSITIONAL, _get_text(child, source)
         else:
             continue
         if name in arguments:
@@ -115,14 +135,18 @@ def _parse_java_arguments(node: Any, source: str | None) -> dict[str, str]:
     return arguments
 
 
+def _extract_javascript_value(node: Any) -> str:
+    return strip_quotes(_get_text(node))
+
+
 def _extract_java_value(node: Any, source: str | None) -> str:
     if source is not None:
         return _rebuild_source(node, source)
-    text = _get_java_text(node, None)
+    text = _get_text(node)
     return text[1:-1] if node.type in _QUOTED else text
 
 
-def _get_java_text(node: Any, source: str | None) -> str:
+def _get_text(node: Any, source: str | None = None) -> str:
     """A node's text. Upstream cuts the characters of the source at offsets that count bytes; only
     text beyond ASCII shows the difference. Without a source, the text is cut rightly."""
     if source is not None:
@@ -133,83 +157,22 @@ def _get_java_text(node: Any, source: str | None) -> str:
 
 def _rebuild_source(node: Any, source: str, nested: bool = False) -> str:
     """The source of a value, put together again from its parts, without blanks between them."""
+    rebuild = partial(_rebuild_source, source=source, nested=True)
+    text = _get_text(node, source)
     if node.type in _QUOTED:
-        return _get_java_text(node, source) if nested else _get_java_text(node, source)[1:-1]
+        return text if nested else text[1:-1]
     if node.type in _VERBATIM_NODES or not node.child_count:
-        return _get_java_text(node, source)
+        return text
     if node.type == "array_creation_expression":
-        kind = _rebuild_source(node.child_by_field_name("type"), source, nested=True)
-        return (
-            f"new {kind}[]{_rebuild_source(node.child_by_field_name('value'), source, nested=True)}"
-        )
+        kind = rebuild(node.child_by_field_name("type"))
+        return f"new {kind}[]{rebuild(node.child_by_field_name('value'))}"
     if node.type == "object_creation_expression":
-        return _rebuild_creation(node, source)
-    return "".join(_rebuild_source(child, source, nested=True) for child in node.children)
-
-
-def _rebuild_creation(node: Any, source: str) -> str:
-    kind = _rebuild_source(node.child_by_field_name("type"), source, nested=True)
-    arguments = node.child_by_field_name("arguments")
-    children = arguments.children if arguments else ()
-    texts = [
-        _rebuild_source(item, source, nested=True)
-        for item in children
-        if item.type not in (",", "(", ")")
-    ]
-    return f"new {kind}({', '.join(texts)})"
-
-
-# Prompt-mode answers in JavaScript: the first call statement, every value as source text.
-
-
-def javascript_calls(text: str) -> Any:
-    """The first call of bracketed JavaScript text; None where no statement is a call.
-
-    Raises DecodeError for a syntax error and for an argument given twice.
-    """
-    try:
-        root = parse_syntax_tree(text[1:-1], "javascript")
-        statements = [node for node in root.children if node.type == "expression_statement"]
-        for node in (part for statement in statements for part in statement.children):
-            if node.type == "call_expression":
-                return [
-                    {
-                        _get_javascript_text(node.children[0]): _parse_javascript_arguments(
-                            node.children[1]
-                        )
-                    }
-                ]
-    except (*PARSING_ERRORS, AttributeError, IndexError) as error:
-        raise to_decode_error(f"{type(error).__name__}: {error}") from None
-    return None
-
-
-def _get_javascript_text(node: Any) -> str:
-    text: bytes = node.text
-    return text.decode()
-
-
-def _parse_javascript_arguments(node: Any) -> dict[str, str]:
-    arguments: dict[str, str] = {}
-    for child in node.children:
-        if child.type == "assignment_expression":
-            name, value = (
-                _get_javascript_text(child.children[0]),
-                _strip_quotes(_get_javascript_text(child.children[2])),
-            )
-        elif child.type in ("identifier", "true"):
-            name, value = POSITIONAL, _get_javascript_text(child)
-        else:
-            continue
-        if name in arguments:
-            raise to_decode_error(f"argument {name} is given twice")
-        arguments[name] = value
-    return arguments
-
-
-def _strip_quotes(text: str) -> str:
-    quoted = any(text.startswith(mark) and text.endswith(mark) for mark in "\"'")
-    return text[1:-1] if quoted else text
+        kind = rebuild(node.child_by_field_name("type"))
+        arguments = node.child_by_field_name("arguments")
+        children = arguments.children if arguments else ()
+        texts = [rebuild(item) for item in children if item.type not in (",", "(", ")")]
+        return f"new {kind}({', '.join(texts)})"
+    return "".join(map(rebuild, node.children))
 
 
 # Native values as Java or JavaScript source, for answers that gave values where source is due.
@@ -222,16 +185,16 @@ def calls_to_source(
     calls: list[Call], functions: Sequence[dict[str, Any]], language: Language
 ) -> list[Call]:
     """The calls with every value that is no text written as a literal of the language."""
-    types: dict[tuple[str, str], tuple[str, str]] = {}
-    for function in functions:
-        schemas = (function.get("parameters") or {}).get("properties") or {}
-        for parameter, schema in schemas.items():
-            element = (schema.get("items") or {}).get("type")
-            types[str(function.get("name")), parameter] = str(schema.get("type")), str(element)
+    schemas = {
+        (str(function.get("name")), parameter): schema
+        for function in functions
+        for parameter, schema in find_properties(function).items()
+    }
 
     def format_argument(name: str, key: str, value: Any) -> Any:
-        kind, element = types.get((name, key), ("", ""))
-        return value if isinstance(value, str) else source_text(value, kind, language, element)
+        if isinstance(value, str):
+            return value
+        return source_text(value, schemas.get((name, key), {}), language)
 
     return [
         {name: {key: format_argument(name, key, value) for key, value in arguments.items()}}
@@ -240,17 +203,14 @@ def calls_to_source(
     ]
 
 
-def source_text(value: Any, kind: str, language: Language, element: str = "") -> str:
-    """A value as a literal of Java or JavaScript.
-
-    `kind` is the dialect's type of the parameter, `element` that of its elements.
-    """
-    write = _write_java if language == "java" else _write_javascript
-    whole = isinstance(value, int) and value.bit_length() <= _BITS  # more than JSON's readers hold
-    return write(value if whole else to_plain_value(value), kind, element)
-
-
-def _write_javascript(value: Any, kind: str, element: str) -> str:
+def source_text(value: Any, schema: dict[str, Any], language: Language) -> str:
+    """A value as a literal of Java or JavaScript, for a parameter of that schema."""
+    kind, element = str(schema.get("type")), str((schema.get("items") or {}).get("type"))
+    # More than `_BITS` is beyond what readers of JSON hold.
+    if not isinstance(value, int) or value.bit_length() > _BITS:
+        value = to_plain_value(value)
+    if language == "java":
+        return _write_java(value, kind, element)
     text = json.dumps(value, ensure_ascii=False)
     return text + "n" if kind == "Bigint" and isinstance(value, int) else text
 

@@ -1,6 +1,4 @@
-"""Calls in JSON and XML: native tool calls, upstream's formats, and JSON in the many shapes of
-models.
-"""
+"""Calls in JSON and XML: native tool calls, upstream's formats, and JSON as models write it."""
 
 from __future__ import annotations
 
@@ -20,13 +18,10 @@ from evalcore.benchmarks.call_decoding.call import (
 )
 from evalcore.records import ToolCall
 
-# Native tool calls, decoded as upstream does: each call's arguments are a JSON text.
-
 
 def name_and_arguments(item: Any) -> tuple[str, Any]:
-    """The two parts of one call in any of the shapes that it is handed around in.
+    """The two parts of a ToolCall, `{"name", "arguments"}`, or official files' `{name: arguments}`.
 
-    A ToolCall, `{"name", "arguments"}`, or `{name: arguments}` as official result files have it.
     Raises DecodeError for anything else.
     """
     if isinstance(item, ToolCall):
@@ -62,11 +57,8 @@ def native_calls(answer: Any) -> Any:
     return calls
 
 
-# The reply that slm-evals asks for: one JSON object `{"name", "arguments"}`, or a list of them.
-
-
 def name_arguments_calls(answer: Any) -> Any:
-    """The calls of a reply that is nothing else than JSON.
+    """The calls of the reply that slm-evals asks for: `{"name", "arguments"}`, or a list of them.
 
     Raises DecodeError for other text and for objects without the two keys.
     """
@@ -78,7 +70,6 @@ def name_arguments_calls(answer: Any) -> Any:
         raise to_decode_error(f"{type(error).__name__}: {error}") from None
 
 
-# Prompt-mode answers in JSON and in the two XML forms, decoded as upstream does.
 # Upstream's regular expressions can take exponential time on a cut-off answer; the searches here
 # find the same stretch of text in linear time.
 
@@ -120,10 +111,7 @@ def verbose_xml_calls(text: str) -> Any:
 
 
 def concise_xml_calls(text: str) -> Any:
-    """The calls of `<param name= type=>value</param>` elements within <functions>.
-
-    Raises DecodeError where there is no such element or a value does not fit its type.
-    """
+    """As `verbose_xml_calls`, of `<param name= type=>value</param>`."""
     return _xml_calls(text, _concise_arguments)
 
 
@@ -142,19 +130,19 @@ def _xml_calls(text: str, arguments: Callable[[Any], dict[str, Any]]) -> Any:
 
 def _verbose_arguments(function: Any) -> dict[str, Any]:
     holder = function.find("params")
-    arguments = {}
-    for item in (function if holder is None else holder).findall("param"):
-        raw, kind = item.attrib.get("value", ""), item.attrib.get("type", "string")
-        arguments[item.attrib.get("name", POSITIONAL)] = _convert_typed_value(raw, kind)
-    return arguments
+    items = (function if holder is None else holder).findall("param")
+    return {
+        item.attrib.get("name", POSITIONAL): _convert_typed_value(
+            item.attrib.get("value", ""), item
+        )
+        for item in items
+    }
 
 
 def _concise_arguments(function: Any) -> dict[str, Any]:
+    items = function.findall("param")
     return {
-        item.attrib["name"]: _convert_typed_value(
-            (item.text or "").strip(), item.attrib.get("type", "string")
-        )
-        for item in function.findall("param")
+        item.attrib["name"]: _convert_typed_value((item.text or "").strip(), item) for item in items
     }
 
 
@@ -163,15 +151,12 @@ _CONVERSIONS: dict[str, Callable[[str], Any]] = {
     "float": float,
     "boolean": lambda raw: raw.lower() == "true",
     "null": lambda raw: None,
-    "array": parse_literal,
-    "tuple": parse_literal,
-    "object": parse_literal,
-    "dict": parse_literal,
+    **dict.fromkeys(("array", "tuple", "object", "dict"), parse_literal),
 }
 
 
-def _convert_typed_value(raw: str, kind: str) -> Any:
-    return _CONVERSIONS.get(kind, str)(raw)
+def _convert_typed_value(raw: str, item: Any) -> Any:
+    return _CONVERSIONS.get(item.attrib.get("type", "string"), str)(raw)
 
 
 # Calls written in JSON, in any of the styles that models are trained on.
@@ -196,12 +181,11 @@ def calls_in_json(text: str, function_names: Collection[str]) -> list[Call] | No
 def calls_among_prose(text: str, function_names: Collection[str]) -> list[Call]:
     """The calls of all JSON objects and lists within prose, in order."""
     calls: list[Call] = []
-    at, starts = 0, 0
-    while starts < _MAX_STARTS:
+    at = 0
+    for _ in range(_MAX_STARTS):
         start = min((i for i in (text.find("{", at), text.find("[", at)) if i >= 0), default=-1)
         if start == -1:
             break
-        starts += 1
         try:
             value, at = _DECODER.raw_decode(text, start)
         except PARSING_ERRORS:
@@ -227,44 +211,41 @@ def named_objects(text: str) -> str:
 
 
 def _parse_json_values(text: str) -> list[Any] | None:
-    """The JSON values that the text consists of, with blanks, commas or semicolons between."""
+    """The JSON values that the text consists of, with blanks, commas or semicolons between; else
+    the one value that it is in Python's notation."""
     values = []
     at, text = 0, text.strip(" \t\r\n,;")
     while at < len(text):
         try:
             value, at = _DECODER.raw_decode(text, at)
         except PARSING_ERRORS:
-            return _python_literal(text)
+            try:
+                return [parse_literal(text)] if text.startswith(("{", "[")) else None
+            except PARSING_ERRORS:
+                return None
         values.append(value)
         while at < len(text) and text[at] in " \t\r\n,;":
             at += 1
     return values or None
 
 
-def _python_literal(text: str) -> list[Any] | None:
-    if not text.startswith(("{", "[")):
-        return None
-    try:
-        return [parse_literal(text)]
-    except PARSING_ERRORS:
-        return None
-
-
 def _find_calls_in_value(
     value: Any, function_names: Collection[str], depth: int = 8
 ) -> list[Call] | None:
     """The calls of a value in any style; None if a part of it is no call."""
-    if isinstance(value, list) and depth:
+    if not depth:
+        return None
+    if isinstance(value, list):
         parts = [_find_calls_in_value(item, function_names, depth - 1) for item in value]
         flat = [call for part in parts if part is not None for call in part]
-        return None if any(part is None for part in parts) else flat
-    if not isinstance(value, dict) or not depth:
+        return None if None in parts else flat
+    if not isinstance(value, dict):
         return None
-    for key in _LISTS:
-        if isinstance(value.get(key), list):
-            return _find_calls_in_value(value[key], function_names, depth - 1)
-    if isinstance(value.get("function"), dict):
-        return _find_calls_in_value(value["function"], function_names, depth - 1)
+    inner = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
+    if inner is None and isinstance(value.get("function"), dict):
+        inner = value["function"]
+    if inner is not None:
+        return _find_calls_in_value(inner, function_names, depth - 1)
     return _parse_call_object(value, function_names)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalcore.benchmarks.arithmetic import BINARY, Evaluate, count_result_bits, evaluate_tree
@@ -21,10 +21,8 @@ from evalcore.benchmarks.call_decoding.call import (
     to_decode_error,
 )
 
-# Arithmetic on constants inside an argument (`60*5`, `'a'+'b'`), folded without evaluating code.
-# Upstream evaluates such an expression as Python, names and calls included. Here only literals
-# and operators are folded, and every operation that could cost much memory or time is refused
-# first.
+# Upstream evaluates an expression inside an argument (`60*5`) as Python, names and calls included.
+# Here only literals and operators are folded, and what could cost much memory or time is refused.
 
 _MAX_BITS = 100_000
 _MAX_ITEMS = 100_000
@@ -70,27 +68,24 @@ def _apply_operator(kind: type[ast.operator], left: Any, right: Any) -> Any:
 
 def _refuse_formats(left: str | bytes, right: Any) -> None:
     text = left.decode("latin-1") if isinstance(left, bytes) else left
-    parts = right if isinstance(right, tuple) else (right,)
     plain = all(
         isinstance(part, bool | int | float)
         or (isinstance(part, str | bytes) and len(part) <= _MAX_FORMATTED)
-        for part in parts
+        for part in (right if isinstance(right, tuple) else (right,))
     )
-    digits = max(
-        (len(run) for run in "".join(c if c.isdigit() else " " for c in text).split()), default=0
-    )
-    if not plain or len(text) > _MAX_FORMATTED or "*" in text or digits > 3:
+    digits = "".join(char if char.isdigit() else " " for char in text).split()
+    wide = any(len(number) > 3 for number in digits)
+    if not plain or len(text) > _MAX_FORMATTED or "*" in text or wide:
         raise to_decode_error("formatting of this kind is not evaluated")
 
 
-# Prompt-mode answers in Python call syntax, decoded as upstream does, its quirks included.
-# What stays surprising on purpose, since verdicts must agree: positional arguments vanish, every
-# unary operator negates, a bare word is a string, a nested call is its source text or, with
-# keyword arguments, a mapping. What differs on purpose: expressions are folded, never evaluated.
+# As upstream decodes. Surprising on purpose, since verdicts must agree: positional arguments
+# vanish, every unary operator negates, a bare word is a string, a nested call is its source text
+# or, with keyword arguments, a mapping.
 
 
 def add_brackets(answer: Any) -> str:
-    """The answer without surrounding backticks, blanks and line ends, within square brackets.
+    """The answer within square brackets, without backticks, blanks and line ends around it.
 
     A missing bracket on either side is added; nothing else is forgiven.
     """
@@ -142,44 +137,29 @@ def dotted_name(node: ast.expr) -> str:
 
 
 def _decode_value_node(node: ast.expr | None) -> Any:
-    rule = _RULES.get(type(node))
-    if rule is None:
-        raise to_decode_error(f"{type(node).__name__} is no value of an argument")
-    return rule(node)
-
-
-def _decode_constant(node: ast.Constant) -> Any:
-    return "..." if node.value is Ellipsis else node.value
-
-
-def _negate_constant(node: ast.UnaryOp) -> Any:
-    if not isinstance(node.operand, ast.Constant):
-        raise to_decode_error(f"a sign before {type(node.operand).__name__}")
-    return -node.operand.value  # type: ignore[operator]  # a string raises TypeError, as it should
-
-
-def _decode_mapping(node: ast.Dict) -> dict[Any, Any]:
-    return {
-        _decode_value_node(key): _decode_value_node(value)
-        for key, value in zip(node.keys, node.values, strict=True)
-    }
-
-
-def _decode_nested_call(node: ast.Call) -> Any:
-    return _decode_call_node(node) if node.keywords else ast.unparse(node)
-
-
-_RULES: dict[type, Callable[[Any], Any]] = {
-    ast.Constant: _decode_constant,
-    ast.UnaryOp: _negate_constant,
-    ast.BinOp: fold_constants,
-    ast.List: lambda node: [_decode_value_node(item) for item in node.elts],
-    ast.Tuple: lambda node: tuple(_decode_value_node(item) for item in node.elts),
-    ast.Dict: _decode_mapping,
-    ast.Name: lambda node: node.id,
-    ast.Call: _decode_nested_call,
-    ast.Subscript: lambda node: f"{ast.unparse(node.value)}[{ast.unparse(node.slice)}]",
-}
+    match node:
+        case ast.Constant():
+            return "..." if node.value is Ellipsis else node.value
+        case ast.UnaryOp(operand=ast.Constant(value=value)):
+            return -value  # type: ignore[operator]  # TypeError for a text is right
+        case ast.UnaryOp():
+            raise to_decode_error(f"a sign before {type(node.operand).__name__}")
+        case ast.BinOp():
+            return fold_constants(node)
+        case ast.List():
+            return [_decode_value_node(item) for item in node.elts]
+        case ast.Tuple():
+            return tuple(_decode_value_node(item) for item in node.elts)
+        case ast.Dict():
+            pairs = zip(node.keys, node.values, strict=True)
+            return {_decode_value_node(key): _decode_value_node(value) for key, value in pairs}
+        case ast.Name():
+            return node.id
+        case ast.Call():
+            return _decode_call_node(node) if node.keywords else ast.unparse(node)
+        case ast.Subscript():
+            return f"{ast.unparse(node.value)}[{ast.unparse(node.slice)}]"
+    raise to_decode_error(f"{type(node).__name__} is no value of an argument")
 
 
 # Calls in Python syntax, read with good will: statements, wrappers, positional arguments, `+5`.
@@ -248,7 +228,7 @@ def _find_closing_bracket(text: str, start: int) -> int:
 def _parse_call_statements(body: list[ast.stmt], signatures: FunctionSignatures) -> list[Call]:
     calls: list[Call] = []
     for statement in body:
-        if not isinstance(statement, ast.Expr | ast.Assign) or statement.value is None:
+        if not isinstance(statement, ast.Expr | ast.Assign):
             raise ValueError("a statement that is no call")
         calls += _parse_call_nodes(statement.value, signatures)
     return calls
@@ -289,19 +269,20 @@ def value_of(node: ast.expr | None) -> Any:
 
     Raises DecodeError or ValueError where there is none.
     """
-    if isinstance(node, ast.Name):
-        return _CONSTANTS.get(node.id, node.id)
-    if isinstance(node, ast.List | ast.Set):
-        return [value_of(item) for item in node.elts]
-    if isinstance(node, ast.Tuple):
-        return tuple(value_of(item) for item in node.elts)
-    if isinstance(node, ast.Dict):
-        pairs = zip(node.keys, node.values, strict=True)
-        return {value_of(key): value_of(value) for key, value in pairs}
-    if isinstance(node, ast.Call | ast.Attribute | ast.Subscript | ast.Lambda | ast.Compare):
-        return ast.unparse(node)
-    if isinstance(node, ast.JoinedStr):
-        return "".join(str(value_of(part)) for part in node.values)
-    if node is None:
-        raise ValueError("unpacking in a mapping")
+    match node:
+        case None:
+            raise ValueError("unpacking in a mapping")
+        case ast.Name():
+            return _CONSTANTS.get(node.id, node.id)
+        case ast.List() | ast.Set():
+            return [value_of(item) for item in node.elts]
+        case ast.Tuple():
+            return tuple(value_of(item) for item in node.elts)
+        case ast.Dict():
+            pairs = zip(node.keys, node.values, strict=True)
+            return {value_of(key): value_of(value) for key, value in pairs}
+        case ast.Call() | ast.Attribute() | ast.Subscript() | ast.Lambda() | ast.Compare():
+            return ast.unparse(node)
+        case ast.JoinedStr():
+            return "".join(str(value_of(part)) for part in node.values)
     return fold_constants(node)

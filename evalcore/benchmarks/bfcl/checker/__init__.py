@@ -5,11 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from evalcore.benchmarks.answer_scoring import Language
 from evalcore.benchmarks.bfcl.checker.arguments import (
     Finding,
+    build_count_finding,
+    build_name_finding,
+    build_rejection,
+    build_surplus_finding,
     convert_value,
     dict_problem,
     expected_type,
@@ -19,11 +24,14 @@ from evalcore.benchmarks.bfcl.checker.arguments import (
     string_problem,
     type_problem,
 )
-from evalcore.benchmarks.call_decoding.call import Call, shorten_repr
-
-# One call against one reference call: name, required, each given argument, omitted ones.
+from evalcore.benchmarks.call_decoding.call import Call
 
 _PREFIX = "simple_function_checker"
+_RULES: dict[type, Callable[[str, Any, list[Any]], Finding | None]] = {
+    dict: dict_problem,
+    list: list_problem,
+    str: string_problem,
+}
 
 
 def call_problem(
@@ -42,8 +50,7 @@ def call_problem(
     name = function["name"]
     name = name.replace(".", "_") if underscores else name
     if name not in call:
-        message = f"{name} should be called, not {shorten_repr(next(iter(call), None))}"
-        return Finding(f"{_PREFIX}:wrong_func_name", message)
+        return build_name_finding(name, call)
     arguments, accepted = call[name], next(iter(answer.values()))
     for parameter in function["parameters"]["required"]:
         if parameter not in arguments:
@@ -52,11 +59,9 @@ def call_problem(
     schemas = function["parameters"]["properties"]
     for parameter, value in arguments.items():
         if parameter not in schemas or parameter not in accepted:
-            message = f"{shorten_repr(parameter)} is not expected"
-            return Finding(f"{_PREFIX}:unexpected_param", message, (parameter,))
-        finding = _argument_problem(
-            parameter, value, accepted[parameter], schemas[parameter], language
-        )
+            return build_surplus_finding(parameter)
+        schema = schemas[parameter]
+        finding = _argument_problem(parameter, value, accepted[parameter], schema, language)
         if finding is not None:
             return finding
     for parameter, answers in accepted.items():
@@ -77,39 +82,21 @@ def _argument_problem(
     finding, variable = type_problem(parameter, value, answers, expected)
     if finding is not None:
         return finding
-    if not variable:
-        if expected.kind is dict:
-            return dict_problem(parameter, value, answers)
-        if expected.kind is list:
-            rule = list_of_dicts_problem if expected.element is dict else list_problem
-            return rule(parameter, value, answers)
-        if expected.kind is str:
-            return string_problem(parameter, value, answers)
+    rule = None if variable else _RULES.get(expected.kind)
+    if rule is not None:
+        rule = list_of_dicts_problem if rule is list_problem and expected.element is dict else rule
+        return rule(parameter, value, answers)
     if value in answers:
         return None
-    message = (
-        f"{shorten_repr(value)} is not accepted for {parameter}; accepted: {shorten_repr(answers)}"
-    )
-    return Finding("value_error:others", message, (parameter,))
+    return build_rejection("value_error:others", (parameter,), value, answers)
 
-
-# The official check of decoded calls against the accepted ones, error types included.
-# `check_calls` takes the calls of a whole answer; `call_problem` judges a single one. The rule
-# depends on the category's name: one call, one call out of several functions, or several in any
-# order.
 
 _PARALLEL = "parallel_function_checker_no_order"
 
 #: Where upstream's own checker would crash, because a schema, a reference or a value is outside
 #: what its rules foresee.
 _CRASHES = (
-    KeyError,
-    TypeError,
-    AttributeError,
-    ValueError,
-    IndexError,
-    OverflowError,
-    RecursionError,
+    *(LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError),
     StopIteration,
 )
 
@@ -158,8 +145,8 @@ def _check_single_call(
 ) -> Finding | None:
     several = "multiple" in category
     if len(calls) != (len(answers) if several else 1):
-        rule = "multiple_function_checker" if several else "simple_function_checker"
-        return _wrong_count(rule, calls, answers)
+        rule = "multiple_function_checker" if several else _PREFIX
+        return build_count_finding(rule, calls, answers)
     name = next(iter(answers[0]))
     function = _find_function(functions, name) if several else functions[0]
     return call_problem(function, calls[0], answers[0], language, underscores)
@@ -175,7 +162,7 @@ def _check_parallel_calls(
 ) -> Finding | None:
     """Each reference call in turn takes the first call not yet taken that fits it: greedy."""
     if len(calls) != len(answers):
-        return _wrong_count(_PARALLEL, calls, answers)
+        return build_count_finding(_PARALLEL, calls, answers)
     remaining = list(range(len(calls)))
     for index, answer in enumerate(answers):
         function = _find_function(functions, next(iter(answer)))
@@ -202,11 +189,6 @@ def _build_unmatched_finding(index: int, nearest: tuple[int, Finding] | None) ->
         f"{finding.message}"
     )
     return Finding(error_type, message, finding.path, position, index, finding.error_type)
-
-
-def _wrong_count(rule: str, calls: list[Call], answers: list[dict[str, Any]]) -> Finding:
-    message = f"{len(answers)} calls are expected, not {len(calls)}"
-    return Finding(f"{rule}:wrong_count", message, output=None, expected=None)
 
 
 def _find_function(functions: list[dict[str, Any]], name: str) -> dict[str, Any]:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+from msgspec import structs
 
 from evalcore.benchmarks.answer_scoring import Language
 from evalcore.benchmarks.bfcl.checker.source_literals import java_value, javascript_value
-from evalcore.benchmarks.call_decoding.call import shorten_repr
+from evalcore.benchmarks.call_decoding.call import Call, shorten_repr
 from evalcore.records import Record
-
-# What is wrong with an answer: upstream's error type, and where in the calls it was found.
 
 #: One step of a path: an argument or dictionary key, or an index within a list.
 Step = str | int
 
 
 class Finding(Record, frozen=True):
-    """The first mismatch of an answer.
+    """The first mismatch of an answer, with upstream's error type.
 
-    `path` leads from the argument's name into its value, and is empty where no argument is at
-    fault. `output` and `expected` are the indices of the call among the answer's calls and among
-    the reference's. `cause` is the error type of the call that came nearest, where `error_type`
-    itself only says that no call matched.
+    `path` leads from the argument's name into its value, empty where no argument is at fault.
+    `output` and `expected` are the indices of the call among the answer's and the reference's.
+    `cause` is the error type of the nearest call, where `error_type` only says that none matched.
     """
 
     error_type: str
@@ -32,75 +32,44 @@ class Finding(Record, frozen=True):
     cause: str = ""
 
 
-# The error types of upstream in fourteen groups that a reader can tell apart.
+_OfAnswer = Literal["decode", "relevance", "count"]
+_OfCall = Literal["name", "missing", "extra", "type", "value", "list", "dict"]
+_OfConversation = Literal["state", "response", "ended"]
+#: The error types of upstream in groups that a reader can tell apart, in the order of charts.
+Group = Literal[_OfAnswer, _OfCall, _OfConversation, "checker"]
+GROUPS: tuple[Group, ...] = get_args(Group)
 
-Group = Literal[
-    "name",
-    "missing",
-    "extra",
-    "type",
-    "value",
-    "list",
-    "dict",
-    "count",
-    "decode",
-    "relevance",
-    "state",
-    "response",
-    "ended",
-    "checker",
-]
-
-_BY_TYPE: dict[str, Group] = {
-    "simple_function_checker:wrong_func_name": "name",
-    "simple_function_checker:missing_required": "missing",
-    "simple_function_checker:missing_optional": "missing",
-    "simple_function_checker:unexpected_param": "extra",
-    "type_error:simple": "type",
-    "type_error:nested": "type",
-    "type_error:java": "type",
-    "type_error:js": "type",
-    "value_error:string": "value",
-    "value_error:others": "value",
-    "value_error:list/tuple": "list",
-    "value_error:list_dict_count": "list",
-    "list_dict_checker:unclear": "list",
-    "value_error:dict_key": "dict",
-    "value_error:dict_value": "dict",
-    "dict_checker:unclear": "dict",
-    "simple_function_checker:wrong_count": "count",
-    "multiple_function_checker:wrong_count": "count",
-    "parallel_function_checker_no_order:wrong_count": "count",
-    "ast_decoder:decoder_failed": "decode",
-    "ast_decoder:decoder_wrong_output_format": "decode",
-    "irrelevance_error:decoder_success": "relevance",
-    "relevance_error:decoder_failed": "relevance",
-    "multi_turn:instance_state_mismatch": "state",
-    "multi_turn:execution_response_mismatch": "response",
-    "multi_turn:empty_turn_model_response": "response",
-    "multi_turn:force_terminated": "ended",
-    "multi_turn:inference_error": "ended",
-    "execution_timeout": "ended",
-    "execution_lost": "ended",
+_ERROR_TYPES: dict[Group, tuple[str, ...]] = {
+    "decode": ("ast_decoder:decoder_failed", "ast_decoder:decoder_wrong_output_format"),
+    "relevance": ("irrelevance_error:decoder_success", "relevance_error:decoder_failed"),
+    "count": (
+        "simple_function_checker:wrong_count",
+        "multiple_function_checker:wrong_count",
+        "parallel_function_checker_no_order:wrong_count",
+    ),
+    "name": ("simple_function_checker:wrong_func_name",),
+    "missing": (
+        "simple_function_checker:missing_required",
+        "simple_function_checker:missing_optional",
+    ),
+    "extra": ("simple_function_checker:unexpected_param",),
+    "type": ("type_error:simple", "type_error:nested", "type_error:java", "type_error:js"),
+    "value": ("value_error:string", "value_error:others"),
+    "list": ("value_error:list/tuple", "value_error:list_dict_count", "list_dict_checker:unclear"),
+    "dict": ("value_error:dict_key", "value_error:dict_value", "dict_checker:unclear"),
+    "state": ("multi_turn:instance_state_mismatch",),
+    "response": (
+        "multi_turn:execution_response_mismatch",
+        "multi_turn:empty_turn_model_response",
+    ),
+    "ended": (
+        "multi_turn:force_terminated",
+        "multi_turn:inference_error",
+        "execution_timeout",
+        "execution_lost",
+    ),
 }
-
-#: Every group, in the order in which a chart shows them.
-GROUPS: tuple[Group, ...] = (
-    "decode",
-    "relevance",
-    "count",
-    "name",
-    "missing",
-    "extra",
-    "type",
-    "value",
-    "list",
-    "dict",
-    "state",
-    "response",
-    "ended",
-    "checker",
-)
+_BY_TYPE = {name: group for group, names in _ERROR_TYPES.items() for name in names}
 
 
 def classify_call_error(error_type: str, cause: str = "") -> Group | None:
@@ -114,41 +83,23 @@ def classify_call_error(error_type: str, cause: str = "") -> Group | None:
     return _BY_TYPE.get(cause) or _BY_TYPE.get(error_type, "checker")
 
 
-# Which Python type a value must have: the schema's, or that of the first accepted answer.
-
-_PYTHON: dict[str, type] = {
-    "string": str,
-    "integer": int,
-    "float": float,
-    "boolean": bool,
-    "array": list,
-    "tuple": list,
-    "dict": dict,
-    "any": str,
-}
-_JAVA: dict[str, type] = {
-    **dict.fromkeys(("byte", "short", "integer", "long"), int),
-    **dict.fromkeys(("float", "double"), float),
-    **dict.fromkeys(("char", "String", "any"), str),
-    **dict.fromkeys(("Array", "ArrayList", "Queue", "Stack"), list),
-    **dict.fromkeys(("HashMap", "Hashtable"), dict),
-    "boolean": bool,
-    "Set": set,
-}
-_JAVASCRIPT: dict[str, type] = {
-    "String": str,
-    "integer": int,
-    "float": float,
-    "Bigint": int,
-    "Boolean": bool,
-    "dict": dict,
-    "array": list,
-    "any": str,
-}
 TYPES: dict[Language, dict[str, type]] = {
-    "python": _PYTHON,
-    "java": _JAVA,
-    "javascript": _JAVASCRIPT,
+    "python": {
+        **{"string": str, "integer": int, "float": float, "boolean": bool, "array": list},
+        **{"tuple": list, "dict": dict, "any": str},
+    },
+    "java": {
+        **dict.fromkeys(("byte", "short", "integer", "long"), int),
+        **dict.fromkeys(("float", "double"), float),
+        **dict.fromkeys(("char", "String", "any"), str),
+        **dict.fromkeys(("Array", "ArrayList", "Queue", "Stack"), list),
+        **dict.fromkeys(("HashMap", "Hashtable"), dict),
+        **{"boolean": bool, "Set": set},
+    },
+    "javascript": {
+        **{"String": str, "integer": int, "float": float, "Bigint": int, "Boolean": bool},
+        **{"dict": dict, "array": list, "any": str},
+    },
 }
 _WITH_ELEMENTS: dict[Language, tuple[str, ...]] = {
     "python": ("array", "tuple"),
@@ -195,8 +146,7 @@ def source_problem(parameter: str, value: Any, language: Language) -> Finding | 
     return Finding(_NOT_SOURCE[language], message, (parameter,))
 
 
-def first_type(answers: Any) -> type | None:
-    """The type of the first accepted answer that is not the mark of an optional parameter."""
+def _first_type(answers: Any) -> type | None:
     return next((type(answer) for answer in answers if answer != ""), None)
 
 
@@ -206,53 +156,40 @@ def type_problem(
     """What is wrong with a value's type, and whether it counts as a variable.
 
     A value of another type than the schema's passes, as a "variable", if it has the type of the
-    first accepted answer. Elements of a list must fit, one level deep, for one accepted answer.
+    first accepted answer but the mark of an optional parameter. Elements of a list must fit, one
+    level deep, for one accepted answer.
     """
-    answered = first_type(answers)
-    kind = type(value)
+    answered, kind = _first_type(answers), type(value)
+    nested: tuple[Step, ...] = ()
     if kind is expected.kind:
-        variable = answered is not None and answered is not kind
         misfit = (
-            None
-            if expected.element is None
-            else _find_misfit_path(value, answers, expected.element)
+            None if expected.element is None else _find_misfit(value, answers, expected.element)
         )
         if misfit is None:
-            return None, variable
-        if kind is answered:
-            return _build_type_finding(
-                "type_error:nested", parameter, value, expected, misfit
-            ), True
+            return None, answered is not None and answered is not kind
+        nested = misfit if kind is answered else ()
     elif kind is answered:
         return None, True
-    return _build_type_finding("type_error:simple", parameter, value, expected, ()), False
+    variable = kind is expected.kind and kind is answered
+    name = f"{expected.name} of {expected.element_name}" if nested else expected.name
+    message = f"{parameter} should be {name}, got {kind.__name__} {shorten_repr(value)}"
+    error_type = "type_error:nested" if variable else "type_error:simple"
+    return Finding(error_type, message, (parameter, *nested)), variable
 
 
-def _find_misfit_path(value: list[Any], answers: Any, element: type) -> tuple[Step, ...] | None:
+def _find_misfit(value: list[Any], answers: Any, element: type) -> tuple[Step, ...] | None:
     """None if the elements fit an accepted answer, else where the last one tried disagrees."""
     path: tuple[Step, ...] = ()
     for answer in answers:
         if type(answer) is not list:
             return None
-        answered = first_type(answer)
-        wrong = [i for i, item in enumerate(value) if type(item) not in (element, answered)]
-        if not wrong:
+        fitting = (element, _first_type(answer))
+        wrong = next((i for i, item in enumerate(value) if type(item) not in fitting), None)
+        if wrong is None:
             return None
-        path = (wrong[0],)
+        path = (wrong,)
     return path
 
-
-def _build_type_finding(
-    error_type: str, parameter: str, value: Any, expected: ExpectedType, within: tuple[Step, ...]
-) -> Finding:
-    expected_text = f"{expected.name} of {expected.element_name}" if within else expected.name
-    message = (
-        f"{parameter} should be {expected_text}, got {type(value).__name__} {shorten_repr(value)}"
-    )
-    return Finding(error_type, message, (parameter, *within))
-
-
-# Whether a value of the right type is among the accepted ones: strings, lists, dictionaries.
 
 _IGNORED = str.maketrans({**dict.fromkeys(" ,./-_*^"), "'": '"'})
 
@@ -266,7 +203,22 @@ def _normalize_value(value: Any) -> Any:
     return normalize_string(value) if type(value) is str else value
 
 
-def _build_rejection(error_type: str, path: tuple[Step, ...], value: Any, accepted: Any) -> Finding:
+def build_name_finding(name: str, call: Call) -> Finding:
+    message = f"{name} should be called, not {shorten_repr(next(iter(call), None))}"
+    return Finding("simple_function_checker:wrong_func_name", message)
+
+
+def build_surplus_finding(parameter: str) -> Finding:
+    message = f"{shorten_repr(parameter)} is not expected"
+    return Finding("simple_function_checker:unexpected_param", message, (parameter,))
+
+
+def build_count_finding(rule: str, calls: Sequence[Call], answers: Sequence[Any]) -> Finding:
+    message = f"{len(answers)} calls are expected, not {len(calls)}"
+    return Finding(f"{rule}:wrong_count", message, output=None, expected=None)
+
+
+def build_rejection(error_type: str, path: tuple[Step, ...], value: Any, accepted: Any) -> Finding:
     message = (
         f"{shorten_repr(value)} is not accepted for {path[0]}; accepted: {shorten_repr(accepted)}"
     )
@@ -278,7 +230,7 @@ def string_problem(parameter: str, value: str, answers: list[Any]) -> Finding | 
     normalized = normalize_string(value)
     if any(type(answer) is str and normalize_string(answer) == normalized for answer in answers):
         return None
-    return _build_rejection("value_error:string", (parameter,), value, answers)
+    return build_rejection("value_error:string", (parameter,), value, answers)
 
 
 def list_problem(parameter: str, value: list[Any], answers: list[Any]) -> Finding | None:
@@ -288,17 +240,14 @@ def list_problem(parameter: str, value: list[Any], answers: list[Any]) -> Findin
     if items in accepted:
         return None
     index = max((_count_leading_matches(items, answer) for answer in accepted), default=0)
-    path: tuple[Step, ...] = (parameter, index) if index < len(items) else (parameter,)
-    return _build_rejection("value_error:list/tuple", path, value, answers)
+    path = (parameter, index)[: 1 + (index < len(items))]
+    return build_rejection("value_error:list/tuple", path, value, answers)
 
 
 def _count_leading_matches(items: list[Any], accepted: list[Any]) -> int:
-    """How many leading elements agree."""
-    pairs = zip(items, accepted, strict=False)
-    return next(
-        (i for i, (item, other) in enumerate(pairs) if item != other),
-        min(len(items), len(accepted)),
-    )
+    pairs = enumerate(zip(items, accepted, strict=False))
+    differences = (index for index, (item, other) in pairs if item != other)
+    return next(differences, min(len(items), len(accepted)))
 
 
 def dict_problem(parameter: str, value: dict[Any, Any], answers: list[Any]) -> Finding | None:
@@ -306,16 +255,15 @@ def dict_problem(parameter: str, value: dict[Any, Any], answers: list[Any]) -> F
 
     A missing key is reported before a wrong value, as upstream does. Types are not compared.
     """
-    finding: Finding | None = Finding(
-        "dict_checker:unclear", f"no dictionary is accepted for {parameter}", (parameter,)
-    )
+    message = f"no dictionary is accepted for {parameter}"
+    finding: Finding | None = Finding("dict_checker:unclear", message, (parameter,))
     for answer in answers:
         if answer == "":
             continue
         wrong = _wrong_member(parameter, value, answer)
         finding = _missing_key(parameter, value, answer) or wrong
         if finding is None:
-            return None
+            break
     return finding
 
 
@@ -334,27 +282,27 @@ def _wrong_member(parameter: str, value: dict[Any, Any], answer: dict[str, Any])
             message = f"key {shorten_repr(key)} of {parameter} is unexpected"
             return Finding("value_error:dict_key", message, path)
         if _normalize_value(member) not in [_normalize_value(accepted) for accepted in answer[key]]:
-            return _build_rejection("value_error:dict_value", path, member, answer[key])
+            return build_rejection("value_error:dict_value", path, member, answer[key])
     return None
 
 
 def list_of_dicts_problem(parameter: str, value: list[Any], answers: list[Any]) -> Finding | None:
     """Lists of dictionaries, equal in length and order; the last answer's problem."""
-    finding: Finding | None = Finding(
-        "list_dict_checker:unclear", f"no list is accepted for {parameter}", (parameter,)
-    )
+    message = f"no list is accepted for {parameter}"
+    finding: Finding | None = Finding("list_dict_checker:unclear", message, (parameter,))
     for answer in answers:
-        if len(value) != len(answer):
-            message = f"{parameter} should hold {len(answer)} dictionaries, not {len(value)}"
-            finding = Finding("value_error:list_dict_count", message, (parameter,))
-            continue
-        finding = None
-        for index, item in enumerate(value):
-            mismatch = dict_problem(parameter, item, [answer[index]])
-            if mismatch is not None:
-                inner = (parameter, index, *mismatch.path[1:])
-                finding = Finding(mismatch.error_type, mismatch.message, inner)
-                break
+        finding = _wrong_dict(parameter, value, answer)
         if finding is None:
-            return None
+            break
     return finding
+
+
+def _wrong_dict(parameter: str, value: list[Any], answer: list[Any]) -> Finding | None:
+    if len(value) != len(answer):
+        message = f"{parameter} should hold {len(answer)} dictionaries, not {len(value)}"
+        return Finding("value_error:list_dict_count", message, (parameter,))
+    for index, item in enumerate(value):
+        mismatch = dict_problem(parameter, item, [answer[index]])
+        if mismatch is not None:
+            return structs.replace(mismatch, path=(parameter, index, *mismatch.path[1:]))
+    return None

@@ -12,19 +12,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import structs
+
 from evalcore.benchmarks.answer_scoring import Language
 from evalcore.benchmarks.bfcl.checker.arguments import (
     TYPES,
     Finding,
+    build_count_finding,
+    build_name_finding,
+    build_rejection,
+    build_surplus_finding,
     convert_value,
     expected_type,
     normalize_string,
 )
-from evalcore.benchmarks.call_decoding.call import Call, shorten_repr
+from evalcore.benchmarks.call_decoding.call import Call, find_properties
 from evalcore.records import Record
 
 _Same = Callable[[Any, Any], bool]
 _MAX_DEPTH = 20
+_RULE = "simple_function_checker"
 
 
 class CallMatch(Record, frozen=True):
@@ -47,12 +54,13 @@ def match_calls(
     The share of several calls is their mean, missing and surplus calls counting 0.
     """
     if not calls or not answers:
+        right = calls == answers
         return CallMatch(
-            float(calls == answers),
-            None if calls == answers else _build_count_finding(calls, answers),
+            float(right), None if right else build_count_finding(_RULE, calls, answers)
         )
     same = _is_fuzzily_equal if fuzzy else _is_strictly_equal
-    schemas = [_find_parameter_schemas(functions, next(iter(answer))) for answer in answers]
+    by_name = {function.get("name"): find_properties(function) for function in reversed(functions)}
+    schemas = [by_name.get(next(iter(answer)), {}) for answer in answers]
     table = [
         [_match_call(call, answer, schema, language, same) for call in calls]
         for answer, schema in zip(answers, schemas, strict=True)
@@ -61,20 +69,12 @@ def match_calls(
     total = sum(table[row][column].share for row, column in pairs.items())
     share = total / max(len(calls), len(answers))
     if len(calls) != len(answers):
-        return CallMatch(share, _build_count_finding(calls, answers))
+        return CallMatch(share, build_count_finding(_RULE, calls, answers))
     for row, column in sorted(pairs.items()):
         finding = table[row][column].finding
         if finding is not None:
-            located_finding = Finding(
-                finding.error_type, finding.message, finding.path, column, row
-            )
-            return CallMatch(share, located_finding)
+            return CallMatch(share, structs.replace(finding, output=column, expected=row))
     return CallMatch(1.0)
-
-
-def _build_count_finding(calls: list[Call], answers: list[Any]) -> Finding:
-    message = f"{len(answers)} calls are expected, not {len(calls)}"
-    return Finding("simple_function_checker:wrong_count", message, output=None, expected=None)
 
 
 def _assign_calls(table: list[list[CallMatch]]) -> dict[int, int]:
@@ -101,30 +101,20 @@ def _assign_calls(table: list[list[CallMatch]]) -> dict[int, int]:
     return pairs
 
 
-def _find_parameter_schemas(functions: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    for function in functions:
-        if function.get("name") == name:
-            return (function.get("parameters") or {}).get("properties") or {}
-    return {}
-
-
 def _match_call(
     call: Call, answer: dict[str, Any], schema: dict[str, Any], language: Language, same: _Same
 ) -> CallMatch:
     name, accepted = next(iter(answer.items()))
     if name not in call:
-        message = f"{name} should be called, not {shorten_repr(next(iter(call), None))}"
-        return CallMatch(0.0, Finding("simple_function_checker:wrong_func_name", message))
-    arguments, right = call[name], 0
-    findings = []
-    for parameter in [*accepted, *(key for key in arguments if key not in accepted)]:
-        finding = _match_argument(
-            parameter, arguments, accepted, schema.get(parameter, {}), language, same
-        )
-        right += finding is None
-        findings += [finding] if finding else []
-    total = len(accepted.keys() | arguments.keys())
-    return CallMatch(right / total if total else 1.0, findings[0] if findings else None)
+        return CallMatch(0.0, build_name_finding(name, call))
+    arguments = call[name]
+    parameters = [*accepted, *(key for key in arguments if key not in accepted)]
+    findings = [
+        _match_argument(key, arguments, accepted, schema.get(key, {}), language, same)
+        for key in parameters
+    ]
+    share = findings.count(None) / len(findings) if findings else 1.0
+    return CallMatch(share, next(filter(None, findings), None))
 
 
 def _match_argument(
@@ -136,21 +126,16 @@ def _match_argument(
     same: _Same,
 ) -> Finding | None:
     if parameter not in accepted:
-        message = f"{shorten_repr(parameter)} is not expected"
-        return Finding("simple_function_checker:unexpected_param", message, (parameter,))
+        return build_surplus_finding(parameter)
     answers = accepted[parameter]
     if parameter not in arguments:
         if "" in answers:
             return None
-        message = f"{parameter} is missing"
-        return Finding("simple_function_checker:missing_required", message, (parameter,))
+        return Finding(f"{_RULE}:missing_required", f"{parameter} is missing", (parameter,))
     value = _tuples_to_lists(_convert_source_literal(arguments[parameter], schema, language))
     if any(_is_accepted(value, answer, same) for answer in answers):
         return None
-    message = (
-        f"{shorten_repr(value)} is not accepted for {parameter}; accepted: {shorten_repr(answers)}"
-    )
-    return Finding("value_error:others", message, (parameter,))
+    return build_rejection("value_error:others", (parameter,), value, answers)
 
 
 def _convert_source_literal(value: Any, schema: dict[str, Any], language: Language) -> Any:
@@ -194,23 +179,16 @@ def _is_accepted(value: Any, answer: Any, same: _Same) -> bool:
             for key, alternatives in answer.items()
             if key in value or isinstance(alternatives, list)
         )
-    if isinstance(answer, list):
-        return (
-            isinstance(value, list)
-            and len(value) == len(answer)
-            and all(
-                _is_accepted(item, other, same) for item, other in zip(value, answer, strict=True)
-            )
-        )
-    return same(value, answer)
+    if not isinstance(answer, list):
+        return same(value, answer)
+    if not isinstance(value, list) or len(value) != len(answer):
+        return False
+    return all(_is_accepted(item, other, same) for item, other in zip(value, answer, strict=True))
 
 
 def _is_member_accepted(value: Any, alternatives: Any, same: _Same) -> bool:
-    if isinstance(alternatives, list) and any(
-        _is_accepted(value, alternative, same) for alternative in alternatives
-    ):
-        return True
-    return _is_accepted(value, alternatives, same)
+    several = alternatives if isinstance(alternatives, list) else []
+    return any(_is_accepted(value, alternative, same) for alternative in [*several, alternatives])
 
 
 def _is_strictly_equal(value: Any, answer: Any) -> bool:

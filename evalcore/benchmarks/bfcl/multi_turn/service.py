@@ -21,6 +21,7 @@ from evalcore.benchmarks.call_decoding.call import (
     LONGEST,
     Call,
     DecodeError,
+    replace_surrogates,
     shorten_repr,
     to_decode_error,
     to_plain_value,
@@ -358,11 +359,6 @@ def _shorten_pairs(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], .
 
 def _shorten_text(text: str) -> str:
     return replace_surrogates(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…")
-
-
-def replace_surrogates(text: str) -> str:
-    """The text without halves of surrogate pairs, which no file of ours can hold."""
-    return text.encode("utf-8", "replace").decode()
 
 
 # The inside of the worker process that simulated APIs run in.

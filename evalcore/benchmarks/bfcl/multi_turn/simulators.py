@@ -21,8 +21,8 @@ from evalcore.benchmarks.bfcl.multi_turn.service import (
     Replay,
     ReplayOutcome,
     Setting,
-    replace_surrogates,
 )
+from evalcore.benchmarks.call_decoding.call import replace_surrogates
 from evalcore.closing import Closing
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.intake.json_text import read_rows
