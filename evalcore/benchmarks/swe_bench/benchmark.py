@@ -35,14 +35,7 @@ from evalcore.benchmarks.swe_bench.verdict import (
     split_unusable,
 )
 from evalcore.errors import UsageError
-from evalcore.records import (
-    BenchmarkScore,
-    Completion,
-    Episode,
-    Message,
-    Sample,
-    Verdict,
-)
+from evalcore.records import BenchmarkScore, Completion, Episode, Message, Sample, Verdict
 from evalcore.sandbox.filesystem import read_inside, remove_tree
 from evalcore.sandbox.program import detect_sandbox
 

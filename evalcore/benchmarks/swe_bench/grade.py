@@ -48,11 +48,7 @@ _SIGNS: tuple[tuple[str, Tier, str], ...] = (
         "environment",
         r"cannot open display|Missing X server|unable to open X display",
     ),
-    (
-        "out_of_memory",
-        "environment",
-        r"Cannot allocate memory|OutOfMemoryError|^Killed$",
-    ),
+    ("out_of_memory", "environment", r"Cannot allocate memory|OutOfMemoryError|^Killed$"),
     (
         "container_unavailable",
         "environment",
@@ -63,11 +59,7 @@ _SIGNS: tuple[tuple[str, Tier, str], ...] = (
         "environment",
         r"Could not resolve host|Temporary failure in name resolution",
     ),
-    (
-        "missing_module",
-        "ambiguous",
-        r"Cannot find module|MODULE_NOT_FOUND|ModuleNotFoundError",
-    ),
+    ("missing_module", "ambiguous", r"Cannot find module|MODULE_NOT_FOUND|ModuleNotFoundError"),
     ("no_tests_collected", "ambiguous", r"no tests ran|collected 0 items"),
     ("tests_timed_out", "ambiguous", r"Timeout error: \d+ seconds exceeded"),
 )

@@ -153,8 +153,7 @@ LINE_FORMATS: dict[str, LineFormat] = {
         {"PASS": PASSED, "FAIL": FAILED, "ERR": FAILED},
     ),
     "parse_log_tap": LineFormat(
-        re.compile(r"(?P<word>ok|not ok) \d+ (?P<test>.+)$"),
-        {"ok": PASSED, "not ok": FAILED},
+        re.compile(r"(?P<word>ok|not ok) \d+ (?P<test>.+)$"), {"ok": PASSED, "not ok": FAILED}
     ),
     "parse_log_jest": LineFormat(
         re.compile(rf"(?P<word>[✓✕○])\s(?P<test>.+?)(?:\s\({_DURATION}\))?$"),
@@ -184,8 +183,7 @@ LINE_FORMATS: dict[str, LineFormat] = {
         {".": PASSED, "E": FAILED, "F": FAILED, "O": SKIPPED},
     ),
     "parse_log_rspec_transformed_json": LineFormat(
-        re.compile(r"(?P<test>.+) - (?P<word>passed|failed)"),
-        {"passed": PASSED, "failed": FAILED},
+        re.compile(r"(?P<test>.+) - (?P<word>passed|failed)"), {"passed": PASSED, "failed": FAILED}
     ),
     "parse_log_cucumber": LineFormat(
         re.compile(r"(?P<test>.*) \.+(?P<word>\.|F)"), {".": PASSED, "F": FAILED}

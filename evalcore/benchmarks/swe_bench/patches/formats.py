@@ -247,10 +247,7 @@ def _mark_end(section: _Section) -> None:
 #: A line that only a patch of a format has, and the reader of the format.
 _FORMATS: tuple[tuple[re.Pattern[str], Callable[[str], ParsedPatch]], ...] = (
     (re.compile(r"^\*\*\* (?:Begin Patch|Update File: |Add File: )", re.MULTILINE), parse_v4a),
-    (
-        re.compile(rf"^{SEARCH_START.pattern}", re.MULTILINE),
-        parse_search_replace,
-    ),
+    (re.compile(rf"^{SEARCH_START.pattern}", re.MULTILINE), parse_search_replace),
     (re.compile(rf"^{FILE_START.pattern}$", re.MULTILINE), parse_full_files),
     (re.compile(r"^(?:diff --git |--- .*\n\+\+\+ )", re.MULTILINE), parsed_patch.parse_unified),
 )
