@@ -73,9 +73,7 @@ CARD = BenchmarkCard(
         for key, en, zh in _DIFFICULTIES
     ),
     upload_form=UploadForm(
-        parts=("tasks",),
-        identity="instance_id",
-        left_out=("bundle", "variants", "counterexamples"),
+        parts=("tasks",), identity="instance_id", left_out=("bundle", "variants", "counterexamples")
     ),
     submission="patch",
     groups_title="Patch format and localisation (not executed)",

@@ -1,5 +1,8 @@
-"""From a test log to the state of each test: one parser per form of log, by its official name
-or by the row of a task whose project changed its runner.
+"""From a test log to the state of each test: one parser per form of log, by its official name.
+
+The names are those of the data sets' column `log_parser`, and all that swebench 5.0.2 has. Some
+stand for several forms, since their projects changed their runners: the columns `instance_id` and
+`version` of a task's row say which.
 """
 
 from __future__ import annotations
@@ -9,62 +12,18 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from evalcore.benchmarks.swe_bench.log_parsers.javascript import (
-    parse_bpmn_js,
-    parse_calypso,
-    parse_carbon,
-    parse_chart_js,
-    parse_grommet,
-    parse_karma,
-    parse_lighthouse_json,
-    parse_lighthouse_mocha,
-    parse_marked,
-    parse_next,
-    parse_next_cypress,
-    parse_openlayers,
-    parse_quarto_cli,
-)
-from evalcore.benchmarks.swe_bench.log_parsers.mocha import (
-    parse_eslint,
-    parse_highlightjs,
-    parse_p5js,
-    parse_prismjs,
-)
-from evalcore.benchmarks.swe_bench.log_parsers.result_lines import (
-    LINE_FORMATS,
-    Parser,
-    parse_googletest,
-    parse_lines,
-    parse_minitest,
-    parse_phpunit,
-)
-from evalcore.benchmarks.swe_bench.log_parsers.runners import (
-    parse_django,
-    parse_doctest,
-    parse_gradle,
-    parse_matplotlib,
-    parse_maven,
-    parse_pytest,
-    parse_pytest_options,
-    parse_pytest_v2,
-    parse_seaborn,
-    parse_sympy,
-)
+from evalcore.benchmarks.swe_bench.log_parsers import javascript, mocha, result_lines, runners
+from evalcore.benchmarks.swe_bench.log_parsers.result_lines import LINE_FORMATS, Parser, parse_lines
 from evalcore.errors import UsageError
 
-# Projects that changed their runners: the row of the task says which form its log has.
-# Rules: swebench 5.0.2, by the columns `instance_id` and `version`.
-
-_CUCUMBER = partial(parse_lines, name="parse_log_cucumber")
 _JEKYLL: dict[str, Parser] = {
-    **dict.fromkeys(("9141", "8047", "8167"), parse_minitest),
-    **dict.fromkeys(("8761", "8771"), _CUCUMBER),
+    **dict.fromkeys(("9141", "8047", "8167"), result_lines.parse_minitest),
+    **dict.fromkeys(("8761", "8771"), partial(parse_lines, name="parse_log_cucumber")),
 }
 _IMMUTABLE: dict[str, Parser] = {
     "2006": partial(parse_lines, name="parse_log_jest"),
     "2005": partial(parse_lines, name="parse_log_jest_json"),
 }
-_NEXT_WITH_CYPRESS = ("1.27",)
 _LIGHTHOUSE_WITH_MOCHA = ("9.5", "10.0", "10.2")
 #: The first version of Lighthouse with Jest, up to those with Mocha again.
 _LIGHTHOUSE_WITH_JEST = 3
@@ -85,21 +44,22 @@ def _select_by_number(
 
 
 def _select_next_parser(row: Mapping[str, Any]) -> Parser:
-    return parse_next_cypress if row.get("version") in _NEXT_WITH_CYPRESS else parse_next
+    is_cypress = row.get("version") == "1.27"
+    return javascript.parse_next_cypress if is_cypress else javascript.parse_next
 
 
 def _select_lighthouse_parser(row: Mapping[str, Any]) -> Parser:
     version = row.get("version")
     if version in _LIGHTHOUSE_WITH_MOCHA:
-        return parse_lighthouse_mocha
+        return javascript.parse_lighthouse_mocha
     try:
-        number = float(str(version))
+        has_jest = float(str(version)) >= _LIGHTHOUSE_WITH_JEST
     except ValueError as error:
         raise UsageError(
             f"SWE-bench instance {row.get('instance_id', 'without an id')!s}: a log of Lighthouse"
             f" is read by the column version, which must be a number and is {version!r}"
         ) from error
-    return parse_carbon if number >= _LIGHTHOUSE_WITH_JEST else parse_lighthouse_json
+    return javascript.parse_carbon if has_jest else javascript.parse_lighthouse_json
 
 
 #: From a task's row to the parser of its log, by the official name of the parser.
@@ -109,50 +69,42 @@ PARSERS_BY_ROW: dict[str, Callable[[Mapping[str, Any]], Parser]] = {
     "parse_log_next": _select_next_parser,
     "parse_log_lighthouse": _select_lighthouse_parser,
 }
-
-
-# From a test log to the state of each test: one parser per form of log, by its official name.
-# The names are those of the data sets' column `log_parser`, and all that swebench 5.0.2 has. Some
-# of them stand for several forms, of which a task's row says the one.
-
 _PYTEST = ("pytest", "astroid", "flask", "marshmallow", "pvlib", "pyvista", "sqlfluff", "xarray")
 _OPTIONS = ("pytest_options", "pydicom", "requests", "pylint")
 _VERSION_2 = ("pytest_v2", "astropy", "scikit", "sphinx")
 
-#: The parsers that need no more than the log, by official name; BY_ROW has the others.
+#: The parsers that need no more than the log, by official name.
 PARSERS: MappingProxyType[str, Parser] = MappingProxyType(
     {
-        **{f"parse_log_{name}": parse_pytest for name in _PYTEST},
-        **{f"parse_log_{name}": parse_pytest_options for name in _OPTIONS},
-        **{f"parse_log_{name}": parse_pytest_v2 for name in _VERSION_2},
-        "parse_log_django": parse_django,
-        "parse_log_matplotlib": parse_matplotlib,
-        "parse_log_seaborn": parse_seaborn,
-        "parse_log_sympy": parse_sympy,
+        **{f"parse_log_{name}": runners.parse_pytest for name in _PYTEST},
+        **{f"parse_log_{name}": runners.parse_pytest_options for name in _OPTIONS},
+        **{f"parse_log_{name}": runners.parse_pytest_v2 for name in _VERSION_2},
+        "parse_log_django": runners.parse_django,
+        "parse_log_matplotlib": runners.parse_matplotlib,
+        "parse_log_seaborn": runners.parse_seaborn,
+        "parse_log_sympy": runners.parse_sympy,
         **{name: partial(parse_lines, name=name) for name in LINE_FORMATS},
-        "parse_log_bpmn_js": parse_bpmn_js,
-        "parse_log_calypso": parse_calypso,
-        **{f"parse_log_{name}": parse_carbon for name in ("carbon", "react_pdf")},
-        "parse_log_chart_js": parse_chart_js,
-        "parse_log_doctest": parse_doctest,
-        "parse_log_eslint": parse_eslint,
-        "parse_log_grommet": parse_grommet,
-        "parse_log_highlightjs": parse_highlightjs,
-        "parse_log_karma": parse_karma,
-        "parse_log_marked": parse_marked,
-        "parse_log_gradle_custom": parse_gradle,
-        "parse_log_maven": parse_maven,
-        "parse_log_googletest": parse_googletest,
-        "parse_log_minitest": parse_minitest,
-        "parse_log_openlayers": parse_openlayers,
-        "parse_log_p5js": parse_p5js,
-        "parse_log_phpunit": parse_phpunit,
-        "parse_log_prismjs": parse_prismjs,
-        "parse_log_quarto_cli": parse_quarto_cli,
+        "parse_log_bpmn_js": javascript.parse_bpmn_js,
+        "parse_log_calypso": javascript.parse_calypso,
+        **{f"parse_log_{name}": javascript.parse_carbon for name in ("carbon", "react_pdf")},
+        "parse_log_chart_js": javascript.parse_chart_js,
+        "parse_log_doctest": runners.parse_doctest,
+        "parse_log_eslint": mocha.parse_eslint,
+        "parse_log_grommet": javascript.parse_grommet,
+        "parse_log_highlightjs": mocha.parse_highlightjs,
+        "parse_log_karma": javascript.parse_karma,
+        "parse_log_marked": javascript.parse_marked,
+        "parse_log_gradle_custom": runners.parse_gradle,
+        "parse_log_maven": runners.parse_maven,
+        "parse_log_googletest": result_lines.parse_googletest,
+        "parse_log_minitest": result_lines.parse_minitest,
+        "parse_log_openlayers": javascript.parse_openlayers,
+        "parse_log_p5js": mocha.parse_p5js,
+        "parse_log_phpunit": result_lines.parse_phpunit,
+        "parse_log_prismjs": mocha.parse_prismjs,
+        "parse_log_quarto_cli": javascript.parse_quarto_cli,
     }
 )
-
-
 _NO_ROW: Mapping[str, Any] = MappingProxyType({})
 
 

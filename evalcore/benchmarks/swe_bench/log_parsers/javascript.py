@@ -18,8 +18,7 @@ from evalcore.benchmarks.swe_bench.log_parsers.result_lines import (
     iter_prefix_matches,
 )
 
-# Logs of JavaScript runners that are more than one line per test.
-# Several of them name only the tests that failed; their tasks are graded by `fail_only`. Rules:
+# Several runners name only the tests that failed; their tasks are graded by `fail_only`. Rules:
 # swebench 5.0.2, `harness/log_parsers/javascript.py`, each written so that a log is read once.
 
 _ANSI = re.compile(r"\x1B(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])")
@@ -47,8 +46,7 @@ def _failed_in_chrome(log: str) -> Iterator[str]:
         name = match.end()
         if match.start() < taken or name <= seen:
             continue  # inside a result, or on a line that was no result from an earlier browser on
-        seen = log.find("\n", name)
-        seen = len(log) if seen < 0 else seen
+        seen = find_line_end(log, name)
         browser = _BROWSER_END.search(log, name + 1, seen)
         if browser and log.startswith(FAILED, seen - 6) and browser.end() <= seen - 6:
             yield log[browser.end() : seen - 6]
@@ -111,9 +109,9 @@ def parse_karma(log: str) -> StatusMap:
     return states
 
 
-# Logs of tests in a browser that name the failures only: bpmn-js and OpenLayers.
-# Their tasks are graded by `fail_only`. Rules: swebench 5.0.2, `parse_log_bpmn_js` and
-# `parse_log_openlayers`. A blank between two words can be a newline.
+# bpmn-js and OpenLayers, which name the failures only.
+# Rules: swebench 5.0.2, `parse_log_bpmn_js` and `parse_log_openlayers`. A blank between two words
+# can be a newline.
 
 _FAILED = re.compile(r"(.*)FAILED\n")
 _FAILED_APART = re.compile(r"(.*)\sFAILED\n")
@@ -156,11 +154,8 @@ def parse_openlayers(log: str) -> StatusMap:
 
 
 def _iter_headless_failures(log: str) -> Iterator[str]:
-    """As `iter_prefix_matches` with a version of any text, behind which the last system counts that
-    fits.
-
-    The first browser on a line has all the systems that a later one has: no other one is tried.
-    """
+    """As `iter_prefix_matches` with a version of any text, and the last system behind it that fits.
+    The first browser on a line has all the systems that a later one has: no other one is tried."""
     taken = seen = -1
     for match in _ANY_HEADLESS.finditer(log):
         version = match.end()
@@ -188,8 +183,8 @@ def _iter_numbered_failures(log: str) -> Iterator[str]:
         at = error + len(_ERROR)
 
 
-# Logs that print suites and tests as an indented tree: Calypso, Fusion Next and Lighthouse.
-# The latter two have changed their runners: the version of the project says which form a log has.
+# Calypso, Fusion Next and Lighthouse, which print suites and tests as an indented tree. The latter
+# two have changed their runners.
 # Rules: swebench 5.0.2, `parse_log_calypso`, `parse_log_next` and `parse_log_lighthouse`.
 
 _JEST = " ./node_modules/.bin/jest "
@@ -204,7 +199,7 @@ _ASSERTION = re.compile(r"AssertionError:\s+#")
 _BROWSER = "Starting browser Chrome"
 _KARMA_NOISE = ("ERROR", "LOG", "WARN", "Check", "in")
 #: In the order in which they are looked for.
-_KARMA_MARKS = (("✗", FAILED), ("✓", PASSED))
+_KARMA_STATES = {"✗": FAILED, "✓": PASSED}
 
 _RUNNING = re.compile("Running:")
 _RUNNING_SUITE = re.compile(r".*\)\n{3}\s{2}(.*)\n")
@@ -270,12 +265,10 @@ def parse_next(log: str) -> StatusMap:
                 break
             if line.lstrip().startswith(_KARMA_NOISE):
                 continue
-            mark, state = next(
-                (mark_state for mark_state in _KARMA_MARKS if mark_state[0] in line), ("", "")
-            )
+            mark = next((mark for mark in _KARMA_STATES if mark in line), "")
             if mark:
                 test = line.split(mark, 1)[1].lstrip()
-                states[names.join(" - ", (*suites.list_open_suites(), test))] = state
+                states[names.join(" - ", (*suites.list_open_suites(), test))] = _KARMA_STATES[mark]
             else:
                 suites.read_suite_line(line)
     return states
@@ -298,18 +291,14 @@ def parse_next_cypress(log: str) -> StatusMap:
     """Cypress names the file and, three lines below, its suite; `suite: test` of what follows."""
     states: StatusMap = {}
     names = NameJoiner()
-    for suite, section in _split_cypress_sections(log):
-        for pattern, state in _RUNNING_TESTS:
-            for test in pattern.findall(section):
-                states[names.join(": ", (suite, test.strip()))] = state
-    return states
-
-
-def _split_cypress_sections(log: str) -> Iterator[tuple[str, str]]:
     headings = list(iter_prefix_matches(log, _RUNNING, _RUNNING_SUITE))
     ends = [*(following.start for following in headings[1:]), len(log)]
     for heading, end in zip(headings, ends, strict=False):
-        yield heading.tail[1], log[heading.tail.end() : end]
+        section = log[heading.tail.end() : end]
+        for pattern, state in _RUNNING_TESTS:
+            for test in pattern.findall(section):
+                states[names.join(": ", (heading.tail[1], test.strip()))] = state
+    return states
 
 
 def parse_lighthouse_mocha(log: str) -> StatusMap:
@@ -341,9 +330,8 @@ def parse_lighthouse_json(log: str) -> StatusMap:
     return states
 
 
-# Quarto's logs: `[smoke] > name ... ok` in colours, with names of temporary files in the name.
-# Rules: swebench 5.0.2, `parse_log_quarto_cli`. A temporary file has another name in each run, so
-# that the files are numbered in the order in which they come.
+# Quarto: `[smoke] > name ... ok` in colours. Rules: swebench 5.0.2, `parse_log_quarto_cli`. A
+# temporary file in a name differs in each run, so that the files are numbered as they come.
 
 _KINDS = ("[smoke]", "[unit]")
 #: A line with one of these begins the part that repeats the failures.
@@ -356,7 +344,7 @@ _SUMMARY = ("passed", "failed", "steps")
 
 
 def parse_quarto_cli(log: str) -> StatusMap:
-    """The states of the tests; one that no line says a state of has failed."""
+    """A test that no line says a state of has failed."""
     states: StatusMap = {}
     numbers: dict[str, int] = {}
     for raw in log.split("\n"):

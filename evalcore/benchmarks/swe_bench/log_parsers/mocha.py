@@ -21,12 +21,11 @@ from evalcore.benchmarks.swe_bench.log_parsers.result_lines import (
     find_line_end,
 )
 
-# Takes elements such as `<div>...</div>` out of a log.
-# The rule (swebench 5.0.2, within `parse_log_p5js`) is a loop: as long as there is an opening tag
-# with a closing tag of its name behind it, take the first such opening tag and all up to the
-# nearest closing tag out, and put as many opening tags in its place as there were further ones of
-# that name in between. What then meets can be a tag as well. The loop reads the log anew each
-# time. Here the log is read once, to the same result.
+# Takes elements such as `<div>...</div>` out of a log. The rule (swebench 5.0.2, within
+# `parse_log_p5js`) is a loop: as long as there is an opening tag with a closing tag of its name
+# behind it, take the first such opening tag and all up to the nearest closing tag out, and put as
+# many opening tags in its place as there were further ones of that name in between. What then meets
+# can be a tag as well. Here the log is read once, to the same result.
 
 _TAG = re.compile(r"<(/?)(\w+)>")
 _CLOSING = re.compile(r"</\w+>")
@@ -54,8 +53,6 @@ def strip_elements(log: str) -> str:
 
 
 class _TagIndex:
-    """The tags of a log, by name."""
-
     def __init__(self, log: str) -> None:
         self._ends: dict[str, list[int]] = {}
         self._closes: dict[str, list[bool]] = {}
@@ -67,11 +64,8 @@ class _TagIndex:
                 self._last[tag[2]] = tag.end()
 
     def find_element_end(self, name: str, at: int) -> tuple[int, int]:
-        """What becomes of an opening tag that ends at a place, and where to read on.
-
-        That is the number of opening tags in its place: 0 where its element ends. Where no closing
-        tag follows, it is 1, and the reading goes on behind the tag.
-        """
+        """Where an opening tag that ends at a place leads: the number of opening tags in its place
+        (0 where its element ends, 1 where no closing tag follows), and where to read on."""
         left, end, opened = 1, at, 1
         last = self._last.get(name, -1)
         if last <= at:
@@ -92,10 +86,8 @@ class _TagIndex:
 
 class _OutputPieces:
     """What is kept of the log so far, in pieces.
-
     A piece with `<` begins a tag that may be complete later, when what stood in between has been
-    taken out. Opening tags that were never closed are one piece for all that stand together.
-    """
+    taken out. Opening tags that were never closed are one piece for all that stand together."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -162,7 +154,7 @@ class _OutputPieces:
         del self._before[start:]
 
 
-# Logs of Mocha in three of its forms: highlight.js, ESLint (failures only) and Prism (JSON).
+# highlight.js, ESLint (failures only) and Prism (JSON).
 # Rules: swebench 5.0.2, `parse_log_highlightjs`, `parse_log_eslint` and `parse_log_prismjs`.
 
 _SUMMARY = re.compile(r"\n[ \t]*\d+ passing")
@@ -203,42 +195,37 @@ def _parse_test_mark(text: str) -> tuple[str, str]:
 
 
 def parse_eslint(log: str) -> StatusMap:
-    """`  1) suite test` and, on the same or a later line, the error; only failures are named."""
-    return {" ".join(name.split()): FAILED for name in _iter_failure_names(log)}
+    """`  1) suite test` and, on the same or a later line, the error; only failures are named.
 
-
-def _iter_failure_names(log: str) -> Iterator[str]:
-    """What stands between a number and its error: a name, which begins right behind the number.
-
-    The first blanks end it if the error is on their line, and else the line before the error's.
+    A name begins right behind its number. The first blanks end it if the error is on their line,
+    and else the line before the error's.
     """
+    states: StatusMap = {}
     at = 0
     while head := _FAILURE.search(log, at):
         blanks = _BLANKS.search(log, head.end())
         error = log.find(_ERROR, blanks.end()) if blanks else -1
         if blanks is None or error < 0:
-            return
+            break
         newline = log.rfind("\n", blanks.start(), error)
-        yield log[head.end() : blanks.start() if newline < 0 else newline]
+        name = log[head.end() : blanks.start() if newline < 0 else newline]
+        states[" ".join(name.split())] = FAILED
         # The error's line counts up to its last error.
         at = log.rfind(_ERROR, error, find_line_end(log, error)) + len(_ERROR)
-
-
-def parse_prismjs(log: str) -> StatusMap:
-    """The JSON report behind each run of the command; raises UnreadableLog where there is none."""
-    states: StatusMap = {}
-    for output in log.split(_COMMAND)[1:]:
-        report = _parse_mocha_json("{" + output.split("{", 1)[-1].rsplit("}", 1)[0] + "}")
-        for key, state in _LISTS:
-            states.update((title, state) for title in _iter_test_titles(report, key))
     return states
 
 
-def _parse_mocha_json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UnreadableLog(f"the report of Mocha is no JSON: {error}") from error
+def parse_prismjs(log: str) -> StatusMap:
+    """Read the JSON report behind each run of the command; raises UnreadableLog without one."""
+    states: StatusMap = {}
+    for output in log.split(_COMMAND)[1:]:
+        try:
+            report = json.loads("{" + output.split("{", 1)[-1].rsplit("}", 1)[0] + "}")
+        except (ValueError, RecursionError) as error:
+            raise UnreadableLog(f"the report of Mocha is no JSON: {error}") from error
+        for key, state in _LISTS:
+            states.update((title, state) for title in _iter_test_titles(report, key))
+    return states
 
 
 def _iter_test_titles(report: Any, key: str) -> Iterator[str]:
@@ -252,8 +239,8 @@ def _iter_test_titles(report: Any, key: str) -> Iterator[str]:
         yield title
 
 
-# p5.js's logs: Mocha's numbered failures among dumps of objects and of pages.
-# Rules: swebench 5.0.2, `parse_log_p5js`. Only failures are named.
+# p5.js: Mocha's numbered failures, and nothing else, among dumps of objects and of pages.
+# Rules: swebench 5.0.2, `parse_log_p5js`.
 
 _ANSI = re.compile(r"\x1B(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])")
 #: Blanks at the ends of a number's line only: those of empty lines before it add nothing.
@@ -295,10 +282,5 @@ def _without_json(log: str) -> Iterator[str]:
             inside["}" if text[-1] == "{" else "]"] = True
         elif inside.get(text):
             inside[text] = False
-        elif not any(inside.values()) and not _is_json(text):
+        elif not any(inside.values()) and text[:1] + text[-1:] not in ("{}", "[]"):
             yield line
-
-
-def _is_json(text: str) -> bool:
-    """Whether an object or a list stands on one line."""
-    return text[:1] + text[-1:] in ("{}", "[]")

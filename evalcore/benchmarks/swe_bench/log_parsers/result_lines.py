@@ -11,8 +11,6 @@ from typing import Final
 from evalcore.errors import EvalboardError
 from evalcore.records import Record
 
-# What all parsers share: the states of a test, and the error for a log that has none to read.
-
 PASSED: Final = "PASSED"
 FAILED: Final = "FAILED"
 SKIPPED: Final = "SKIPPED"
@@ -37,9 +35,8 @@ class UnreadableLog(EvalboardError):
     """
 
 
-# Full names of tests from the suites around them, with a bound on what a log can make of them.
-# A suite's name stands once in a log and in the names of all its tests, so that a log of a few MB
-# can ask for names of many TB.
+# Full names of tests, with a bound on what a log can make of them: a suite's name stands once in a
+# log and in the names of all its tests, so that a log of a few MB can ask for names of many TB.
 
 #: Characters in all names of a log; those of a real log are a few times its own size at most.
 MAX_NAME_CHARS = 64_000_000
@@ -48,13 +45,12 @@ _EACH = 20
 
 
 class NameJoiner:
-    """Joins names; raises UnreadableLog where those of one log grow beyond MOST."""
+    """Joins names; raises UnreadableLog where those of one log grow too long."""
 
     def __init__(self) -> None:
         self._left = MAX_NAME_CHARS
 
     def join(self, separator: str, parts: Iterable[str]) -> str:
-        """One name from its parts."""
         parts = tuple(parts)
         self._left -= sum(map(len, parts)) + len(separator) * len(parts) + _EACH
         if self._left < 0:
@@ -78,19 +74,15 @@ class SuiteStack:
             self._open.append((indent, name.rstrip()))
 
     def list_open_suites(self) -> list[str]:
-        """The names of the open suites, the outermost first."""
         return [name for _, name in self._open]
 
 
-# Reads results that begin and end with known words, and reads no line more than a few times.
-# A pattern such as `Chrome .*FAILED` searches a line to its end once for each `Chrome` on it,
-# which takes quadratic time on a line of nothing else. Here the two ends are patterns of their
-# own.
+# A pattern such as `Chrome .*FAILED` searches a line to its end once for each `Chrome` on it, which
+# takes quadratic time on a line of nothing else. Here head and tail are patterns of their own, and
+# no line is read more than a few times.
 
 
 class PrefixMatch(Record, frozen=True):
-    """Where a result begins, and the match of its tail."""
-
     start: int
     tail: re.Match[str]
 
@@ -117,16 +109,14 @@ def iter_prefix_matches(
 
 
 def find_line_end(log: str, at: int) -> int:
-    """The index of the newline that ends the line at a place; the log's length for the last one."""
     end = log.find("\n", at)
     return len(log) if end < 0 else end
 
 
-# Runners of other languages that print one line per test, as tables of patterns.
-# A pattern names its groups `word` (what says the state) and `test`; it is matched against the
-# line without blanks at both ends. Each is written so that a line of any length is read once:
-# where the rule of swebench 5.0.2 (`harness/log_parsers/`) has a pattern that backtracks, `ends`
-# names what the line must end with before the pattern is tried.
+# Runners that print one line per test, as tables of patterns with the groups `word` (what says the
+# state) and `test`, matched against the line without blanks at both ends. Each is written so that a
+# line of any length is read once: where the rule of swebench 5.0.2 (`harness/log_parsers/`) has a
+# pattern that backtracks, `ends` names what the line must end with before the pattern is tried.
 
 
 class LineFormat(Record, frozen=True):
@@ -194,7 +184,7 @@ _FAILURE_LOCATION = re.compile(r"(?<!\s)\s+in\s+\S+$")
 
 
 def parse_lines(log: str, name: str) -> StatusMap:
-    """The states of the tests in the log of a runner that FORMS has."""
+    """Read the log of a runner that LINE_FORMATS has."""
     line_format = LINE_FORMATS[name]
     states: StatusMap = {}
     for raw in log.split("\n"):
@@ -212,7 +202,7 @@ _CLEANED = {
 }
 
 
-# Line forms of other languages whose official patterns backtrack over a whole line, in steps.
+# Line forms whose official patterns backtrack over a whole line, in steps.
 # Rules: swebench 5.0.2, `harness/log_parsers/` (php.py, ruby.py, c.py).
 
 _SUITE = re.compile(r"(\w.+) \(.+\)$")
@@ -229,12 +219,10 @@ def parse_phpunit(log: str) -> StatusMap:
     suite = "None"  # what upstream writes for a test without one
     names = NameJoiner()
     for line in log.split("\n"):
-        heading = _SUITE.match(line) if line.endswith(")") else None
-        if heading:
+        if line.endswith(")") and (heading := _SUITE.match(line)):
             suite = heading[1]
             continue
-        match = _TESTDOX.match(line)
-        if match:
+        if match := _TESTDOX.match(line):
             states[names.join(" > ", (suite, match[2]))] = _TESTDOX_STATES[match[1]]
     return states
 

@@ -15,12 +15,11 @@ from evalcore.benchmarks.swe_bench.log_parsers.result_lines import (
     NameJoiner,
     StatusMap,
     UnreadableLog,
+    find_line_end,
 )
 
-# Summary lines of pytest: the state first, then the id of the test.
-# The parsers differ in what they make of ids: the plain one ends an id at the first blank, the
-# one for options shortens paths in brackets, version 2 keeps blanks and takes a state behind the
-# id too. Rules: swebench 5.0.2, `harness/log_parsers/python.py`.
+# pytest's summary lines: the state first, then the id of the test. Rules: swebench 5.0.2,
+# `harness/log_parsers/python.py`.
 
 #: `SKIPPED [2] path:line: reason` counts skipped tests and names none of them.
 _COUNT = re.compile(r"\[\d+\]$")
@@ -93,10 +92,10 @@ def _shorten_path_option(test: str) -> str:
     return f"{test[:first]}[{option}]"
 
 
-# Output of Django's own runner: `test_name (module.Class) ... ok`, often torn apart by prints.
-# A test's line may be interrupted between `...` and `ok`, so that three known interruptions are
-# looked for in the whole log after the lines. Rules: swebench 5.0.2, `parse_log_django`. The
-# search is written without a pattern that spans lines: it reads the log once, whatever it holds.
+# Django's own runner: `test_name (module.Class) ... ok`, often torn apart by prints. A test's line
+# may be interrupted between `...` and `ok`, so that three known interruptions are looked for in the
+# whole log after the lines. Rules: swebench 5.0.2, `parse_log_django`, without a pattern that spans
+# lines: the log is read once, whatever it holds.
 
 _PASSED_ENDS = (" ... ok", " ... OK", " ...  OK")
 #: A test whose name spans several lines.
@@ -121,7 +120,6 @@ FindEnd = Callable[[str, int], int]
 
 
 def parse_django(log: str) -> StatusMap:
-    """The states of the tests in a log of Django's runner."""
     states: StatusMap = {}
     before = None
     for raw in log.split("\n"):
@@ -138,14 +136,13 @@ def parse_django(log: str) -> StatusMap:
     for opening, end in (
         (_INSTALLED, _find_silenced_end),
         (_SERVER_ERROR, _build_slash_end_finder()),
-        (_CHECKED, _find_end_here),
+        (_CHECKED, lambda _, at: at),
     ):
         states.update(dict.fromkeys(_iter_interrupted_tests(log, opening, end), PASSED))
     return states
 
 
 def _parse_django_line(line: str) -> Iterator[tuple[str, str]]:
-    """What one line says of tests, in the order in which it counts."""
     for end in _PASSED_ENDS:
         if line.endswith(end):
             if line.startswith(_MIGRATION):
@@ -181,10 +178,6 @@ def _iter_interrupted_tests(log: str, opening: re.Pattern[str], find_end: FindEn
             done = stop
 
 
-def _find_end_here(_: str, at: int) -> int:
-    return at
-
-
 def _find_silenced_end(log: str, at: int) -> int:
     match = _SILENCED.search(log, at)
     return match.end() if match else -1
@@ -197,8 +190,7 @@ def _build_slash_end_finder() -> FindEnd:
     def find_slash_end(log: str, at: int) -> int:
         nonlocal line_end
         if line_end < at:  # openings come in order: no line is searched twice for its end
-            line_end = log.find("\n", at)
-            line_end = len(log) if line_end < 0 else line_end
+            line_end = find_line_end(log, at)
         if line_end - 1 < at or log[line_end - 1] != "/" or not log.startswith("\nok", line_end):
             return -1
         stop = line_end + 3
@@ -207,12 +199,11 @@ def _build_slash_end_finder() -> FindEnd:
     return find_slash_end
 
 
-# Seaborn's logs: pytest lines with the state before the id, or behind it with a percentage.
+# Seaborn: pytest lines with the state before the id, or behind it with a percentage.
 # Rules: swebench 5.0.2, `parse_log_seaborn`; nothing but passed and failed is read.
 
 
 def parse_seaborn(log: str) -> StatusMap:
-    """The states of the tests in a log of seaborn's."""
     states: StatusMap = {}
     for line in log.split("\n"):
         words = line.split(maxsplit=2)
@@ -228,17 +219,20 @@ def parse_seaborn(log: str) -> StatusMap:
     return states
 
 
-# Logs of SymPy's own runner: `test_name ok`, and `____ path.py:test_name ____` over a failure.
-# Rules: swebench 5.0.2, `parse_log_sympy`. Its pattern for headings is spelled out in steps here,
-# since it takes cubic time on a line of blanks.
+# SymPy's own runner: `test_name ok`, and `____ path.py:test_name ____` over a failure. Rules:
+# swebench 5.0.2, `parse_log_sympy`; its pattern for headings takes cubic time on a line of blanks.
 
 _ENDS = ((" E", ERROR), (" F", FAILED), (" ok", PASSED))
 
 
 def parse_sympy(log: str) -> StatusMap:
-    """The states of the tests in a log of SymPy's runner; result lines outweigh headings."""
+    """Result lines outweigh headings, which name a test between their first and last blank."""
     lines = log.split("\n")
-    states: StatusMap = dict.fromkeys(_iter_failure_headings(lines), FAILED)
+    states: StatusMap = {}
+    for line in lines:
+        heading = line[line.find(" ") + 1 : max(line.rfind(" "), 0)]
+        if ".py:" in heading:
+            states[heading] = FAILED
     for raw in lines:
         line = raw.strip()
         if line.startswith("test_"):
@@ -248,15 +242,7 @@ def parse_sympy(log: str) -> StatusMap:
     return states
 
 
-def _iter_failure_headings(lines: list[str]) -> Iterator[str]:
-    """What stands between the first and the last blank of a line and holds `.py:`."""
-    for line in lines:
-        first, last = line.find(" "), line.rfind(" ")
-        if first >= 0 and ".py:" in line[first + 1 : last]:
-            yield line[first + 1 : last]
-
-
-# Logs of Maven and Gradle, in which a test's name and its result can stand on different lines.
+# Maven and Gradle, where a test's name and its result can stand on different lines.
 # Rules: swebench 5.0.2, `harness/log_parsers/java.py`.
 
 _CHOSEN = re.compile(r"-Dtest=(?=\S)")
@@ -273,9 +259,8 @@ def parse_maven(log: str) -> StatusMap:
     states: StatusMap = {}
     for raw in log.split("\n"):
         line = raw.strip()
-        chosen = _find_chosen_test(line)
-        if chosen:
-            commands.append(chosen)
+        if choices := list(_CHOSEN.finditer(line)):  # the last `-Dtest=` of a line counts
+            commands.append(line[choices[-1].end() :].split(maxsplit=1)[0])
         for end, state in _BUILDS:
             if line.endswith(end):
                 if commands:
@@ -284,12 +269,6 @@ def parse_maven(log: str) -> StatusMap:
                     results.append(state)
     states.update(zip(commands, results, strict=False))
     return states
-
-
-def _find_chosen_test(line: str) -> str:
-    """The test that the last `-Dtest=` of a line chooses; "" where none does."""
-    matches = list(_CHOSEN.finditer(line))
-    return line[matches[-1].end() :].split(maxsplit=1)[0] if matches else ""
 
 
 def parse_gradle(log: str) -> StatusMap:
@@ -311,9 +290,9 @@ def parse_gradle(log: str) -> StatusMap:
     return states
 
 
-# The XML report of a C++ program with doctest: the checks within each part of a test case.
-# Rules: swebench 5.0.2, `parse_log_doctest`. The report is read as it comes, without a tree of
-# it. No entity can be declared in it, since it is read from its first element on.
+# The XML report of a C++ program with doctest: the checks within each part of a test case. Rules:
+# swebench 5.0.2, `parse_log_doctest`. The report is read as it comes, without a tree of it. No
+# entity can be declared in it, since it is read from its first element on.
 
 _START, _END = "<doctest", "</doctest>"
 #: Elements within elements; a report of doctest's has about as many as the test has parts in parts.
@@ -325,6 +304,8 @@ def parse_doctest(log: str) -> StatusMap:
 
     Raises UnreadableLog for a report that is cut or is no XML.
     """
+    from xml.parsers import expat
+
     start = log.find(_START)
     if start < 0:
         return {}
@@ -332,20 +313,14 @@ def parse_doctest(log: str) -> StatusMap:
     if end < 0:
         raise UnreadableLog(f"the report of doctest has no {_END}")
     report = _DoctestReport()
-    _feed_doctest_report(report, log[start : end + len(_END)])
-    return {name: part[0] for parts in report.cases for name, part in parts}
-
-
-def _feed_doctest_report(report: _DoctestReport, text: str) -> None:
-    from xml.parsers import expat
-
     parser = expat.ParserCreate(namespace_separator="}")
     parser.StartElementHandler = report.start_element
     parser.EndElementHandler = report.end_element
     try:
-        parser.Parse(text, True)
+        parser.Parse(log[start : end + len(_END)], True)
     except (expat.ExpatError, UnicodeError) as error:
         raise UnreadableLog(f"the report of doctest is no XML: {error}") from error
+    return {name: part[0] for parts in report.cases for name, part in parts}
 
 
 class _DoctestReport:
