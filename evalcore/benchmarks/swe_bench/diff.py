@@ -52,12 +52,10 @@ class Hunk(Record, frozen=True):
 
     @property
     def added_lines(self) -> tuple[str, ...]:
-        """The lines that the hunk adds, without their plus."""
         return tuple(line[1:] for line in self.lines if line.startswith("+"))
 
     @property
     def removed_lines(self) -> tuple[str, ...]:
-        """The lines that the hunk removes, without their minus."""
         return tuple(line[1:] for line in self.lines if line.startswith("-"))
 
 
@@ -95,22 +93,14 @@ class FileDiff(Record, frozen=True):
 
 
 def parse_diff(patch: str) -> tuple[FileDiff, ...]:
-    """The files of a patch in their order; a file that comes twice is there twice."""
-    return tuple(_iter_file_diffs(_split_diff_lines(patch)))
+    """The files of a patch in their order; a file that comes twice is there twice.
 
-
-def _split_diff_lines(patch: str) -> list[str]:
-    """Lines as git sees them: ended by a newline, and by no other separator of Unicode."""
-    lines = patch.split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
-
-
-def _iter_file_diffs(lines: list[str]) -> Iterator[FileDiff]:
-    starts = list(_find_file_starts(lines))
-    for first, end in pairwise([*starts, len(lines)]):
-        file_diff = _parse_file_diff(lines, first, end)
-        if file_diff is not None:
-            yield file_diff
+    Lines are those of git: ended by a newline, and by no other separator of Unicode.
+    """
+    lines = patch.removesuffix("\n").split("\n")
+    bounds = pairwise([*_find_file_starts(lines), len(lines)])
+    files = (_parse_file_diff(lines, first, end) for first, end in bounds)
+    return tuple(file_diff for file_diff in files if file_diff is not None)
 
 
 def _find_file_starts(lines: list[str]) -> Iterator[int]:
@@ -134,9 +124,7 @@ def _find_file_starts(lines: list[str]) -> Iterator[int]:
 
 def _is_header_pair(lines: list[str], at: int) -> bool:
     """Whether a `---` line and its `+++` line stand here."""
-    if not lines[at].startswith("--- "):
-        return False
-    return at + 1 < len(lines) and lines[at + 1].startswith("+++ ")
+    return lines[at].startswith("--- ") and "".join(lines[at + 1 : at + 2]).startswith("+++ ")
 
 
 def _parse_file_diff(lines: list[str], first: int, end: int) -> FileDiff | None:
@@ -174,39 +162,34 @@ class _FileHeader:
         for at, line in enumerate(lines):
             if _is_header_pair(lines, at) and not paired:
                 paired = True
-                self.old, self.new = (
-                    _parse_header_path(line[4:], "a/"),
-                    _parse_header_path(lines[at + 1][4:], "b/"),
-                )
-                self._add_paths(self.old, self.new)
+                self.old = _parse_header_path(line[4:], "a/")
+                self.new = _parse_header_path(lines[at + 1][4:], "b/")
+                self.paths += [self.old, self.new]
             else:
                 self._parse_header_line(line)
         if not paired and "new" in self.flags:
             self.old = ""
         if not paired and "deleted" in self.flags:
             self.new = ""
-
-    def _add_paths(self, *paths: str) -> None:
-        self.paths += [path for path in paths if path]
+        self.paths = list(filter(None, self.paths))
 
     def _parse_header_line(self, line: str) -> None:
-        for words, flag in _FLAGS.items():
-            if line.startswith(words):
-                self.flags.add(flag)
+        self.flags |= {flag for words, flag in _FLAGS.items() if line.startswith(words)}
         if line.startswith(_MODES):
             self.mode = line.rsplit(" ", 1)[1]
         elif line.startswith(_START[0]):
-            self.old, self.new = _split_git_paths(line[len(_START[0]) :])
-            self._add_paths(self.old, self.new)
+            old, new = _split_git_paths(line[len(_START[0]) :])
+            self.old, self.new = _parse_header_path(old, "a/"), _parse_header_path(new, "b/")
+            self.paths += [self.old, self.new]
         elif line.startswith(_START[1]):
             self.old = self.new = _parse_header_path(line[len(_START[1]) :], "a/")
-            self._add_paths(self.old)
+            self.paths.append(self.old)
         elif line.startswith(_OLD_NAMES):
             self.old = _parse_header_path(line.split(" ", 2)[2], "")
-            self._add_paths(self.old)
+            self.paths.append(self.old)
         elif line.startswith(_NEW_NAMES):
             self.new = _parse_header_path(line.split(" ", 2)[2], "")
-            self._add_paths(self.new)
+            self.paths.append(self.new)
 
 
 def _split_git_paths(text: str) -> tuple[str, str]:
@@ -216,21 +199,13 @@ def _split_git_paths(text: str) -> tuple[str, str]:
     """
     if text.startswith('"'):
         close = _find_quote_end(text)
-        return _parse_header_path(text[:close], "a/"), _parse_header_path(
-            text[close:].lstrip(" "), "b/"
-        )
+        return text[:close], text[close:].lstrip(" ")
     half = len(text) // 2
-    if (
-        text[half : half + 1] == " "
-        and text[:half].partition("/")[2] == text[half:].partition("/")[2]
-    ):
-        return _parse_header_path(text[:half], "a/"), _parse_header_path(text[half + 1 :], "b/")
-    for mark in (' "b/', " b/"):
-        if mark in text:
-            cut = text.rindex(mark)
-            return _parse_header_path(text[:cut], "a/"), _parse_header_path(text[cut + 1 :], "b/")
-    old, _, new = text.partition(" ")
-    return _parse_header_path(old, "a/"), _parse_header_path(new, "b/")
+    names = [name.partition("/")[2] for name in (text[:half], text[half:])]
+    if text[half : half + 1] == " " and names[0] == names[1]:
+        return text[:half], text[half + 1 :]
+    cut = next((text.rindex(mark) for mark in (' "b/', " b/") if mark in text), text.find(" "))
+    return (text[:cut], text[cut + 1 :]) if cut >= 0 else (text, "")
 
 
 def _find_quote_end(text: str) -> int:
@@ -263,30 +238,21 @@ def _unquote_path(text: str) -> str:
 
 def _parse_hunk(lines: list[str], at: int) -> tuple[Hunk, int]:
     """The hunk whose header stands at a line, and the number of the line behind it."""
-    old_start, old_count, new_start, new_count = _parse_hunk_header(lines[at])
+    match = _HUNK.match(lines[at])
+    numbers = match.groups() if match else ("0", "0", "0", "0")
+    old_start, old_count, new_start, new_count = (int(number or "1") for number in numbers)
     old, new, end = old_count, new_count, at + 1
     while end < len(lines) and (old > 0 or new > 0 or lines[end].startswith("\\")):
-        minus, plus = _WEIGHT.get(lines[end][:1], (None, None))
-        if minus is None or plus is None or minus > old or plus > new:
+        minus, plus = _WEIGHT.get(lines[end][:1], (old + 1, new + 1))
+        if minus > old or plus > new:
             break
-        if (old, new) != (1, 1) and _is_header_pair(lines, end) and _is_hunk_header(lines, end + 2):
+        below = "".join(lines[end + 2 : end + 3])
+        if (old, new) != (1, 1) and _is_header_pair(lines, end) and below.startswith("@@ -"):
             break  # the counts are wrong: here begins the next file
         old, new, end = old - minus, new - plus, end + 1
     complete = old == 0 and new == 0 and not _has_extra_lines(lines, end)
     body = tuple(lines[at + 1 : end])
     return Hunk(old_start, old_count, new_start, new_count, body, complete), end
-
-
-def _parse_hunk_header(line: str) -> tuple[int, int, int, int]:
-    """The four numbers of a hunk's header; a count that is left out is 1."""
-    match = _HUNK.match(line)
-    numbers = match.groups() if match else ("0", "0", "0", "0")
-    old_start, old_count, new_start, new_count = (int(number or "1") for number in numbers)
-    return old_start, old_count, new_start, new_count
-
-
-def _is_hunk_header(lines: list[str], at: int) -> bool:
-    return at < len(lines) and lines[at].startswith("@@ -")
 
 
 def _has_extra_lines(lines: list[str], at: int) -> bool:

@@ -1,5 +1,8 @@
 """What can be said of a patch without running it: the places it changes, whether they belong to
 the machinery of tests, and how near it is to the reference.
+
+None of this says that an issue is resolved. A correct patch can share no line with the gold patch
+and a wrong one nearly all of them, so these numbers are a funnel and a hint, and never a verdict.
 """
 
 from __future__ import annotations
@@ -7,33 +10,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import PurePosixPath
 
 from evalcore.benchmarks.swe_bench.diff import FileDiff, Hunk, parse_diff
 from evalcore.records import Record
 
-# Which files decide how tests are found, run and reported, instead of what the program does.
-# A patch that touches one of them can make tests pass without solving anything, so the hardened
-# run leaves them out. SWE-bench builds its gold patches from paths without the word "test", so
-# that the rules on names below cost no gold patch anything; only configuration that a project
-# also ships (`setup.cfg`, `pyproject.toml`) can be part of one, and the gold patch is run
-# hardened as well.
+# Which files decide how tests are found, run and reported, instead of what the program does. A
+# patch that touches one of them can make tests pass without solving anything, so the hardened run
+# leaves them out. SWE-bench builds its gold patches from paths without the word "test", so that the
+# rules on names below cost no gold patch anything; only configuration that a project also ships
+# (`setup.cfg`, `pyproject.toml`) can be part of one, and the gold patch is run hardened as well.
 
 #: Read by pytest, tox, nox and coverage before a test runs, or by Python at its start.
 _NAMES = frozenset(
     {
-        "conftest.py",
-        "pytest.ini",
-        ".pytest.ini",
-        "pytest.toml",
-        ".pytest.toml",
-        "tox.ini",
-        "noxfile.py",
-        "setup.cfg",
-        "pyproject.toml",
-        ".coveragerc",
-        "sitecustomize.py",
-        "usercustomize.py",
+        *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini"),
+        *("noxfile.py", "setup.cfg", "pyproject.toml", ".coveragerc"),
+        *("sitecustomize.py", "usercustomize.py"),
     }
 )
 #: Path entries that Python runs at its start, and byte code that stands in for a source file.
@@ -61,12 +55,6 @@ def is_test_infrastructure(path: str) -> bool:
 
 is_test_infrastructure.__test__ = False  # type: ignore[attr-defined]  # pytest: this is no test
 
-
-# What can be said of a patch without running it: the place it changes, and how near it is to
-# gold.
-# None of this says that an issue is resolved. A correct patch can share no line with the gold
-# patch and a wrong one nearly all of them, so these numbers are a funnel and a hint, and never a
-# verdict.
 
 #: Added text that a patch of source code hardly needs and a forged test result does: ending the
 #: process, hooks of the runner, the words and marks that a log is graded by.
@@ -105,7 +93,7 @@ def measure_patch(gold: str, patch: str, applied: str | None = None) -> Measures
     files = [
         file
         for file in all_files
-        if _original_path(file) in gold_paths or not _is_infrastructure(file)
+        if _original_path(file) in gold_paths or not is_test_infrastructure(file.path)
     ]
     patch_paths = {_original_path(file) for file in files}
     return Measures(
@@ -114,7 +102,7 @@ def measure_patch(gold: str, patch: str, applied: str | None = None) -> Measures
         file_recall=_safe_ratio(len(patch_paths & gold_paths), len(gold_paths)),
         hunk_recall=_compute_hunk_recall(gold_files, files),
         line_f1=_compute_line_f1(gold_files, files),
-        touches_source=any(not _is_infrastructure(file) for file in all_files),
+        touches_source=not all(is_test_infrastructure(file.path) for file in all_files),
         identical_to_gold=bool(all_files)
         and _normalize_changes(gold_files) == _normalize_changes(all_files),
         infrastructure=find_touched_infrastructure(patch),
@@ -132,27 +120,18 @@ def find_touched_infrastructure(patch: str) -> tuple[str, ...]:
 def find_suspicious_lines(patch: str) -> tuple[str, ...]:
     """Added lines that could forge test results, shortened; at most 50."""
     added = (line for file in parse_diff(patch) for hunk in file.hunks for line in hunk.added_lines)
-    suspicious = []
-    for line in added:
-        if _is_suspicious_line(line):
-            suspicious.append(line.strip()[:_MAX_LINE_LENGTH])
-            if len(suspicious) == _MAX_LINES:
-                break
-    return tuple(suspicious)
+    suspicious = (line.strip()[:_MAX_LINE_LENGTH] for line in added if _is_suspicious_line(line))
+    return tuple(islice(suspicious, _MAX_LINES))
 
 
 def _is_suspicious_line(line: str) -> bool:
-    _, modules, rest = line.partition("sys.modules")
-    return any(mark in line for mark in _MARKS) or (bool(modules) and "pytest" in rest)
+    _, _, rest = line.partition("sys.modules")
+    return "pytest" in rest or any(mark in line for mark in _MARKS)
 
 
 def _original_path(file: FileDiff) -> str:
     """Where the file lies before the patch; a new file after it."""
     return file.old_path or file.new_path
-
-
-def _is_infrastructure(file: FileDiff) -> bool:
-    return is_test_infrastructure(file.path)
 
 
 def _safe_ratio(part: int, whole: int) -> float:
@@ -166,15 +145,13 @@ def _compute_hunk_recall(gold: Sequence[FileDiff], files: Sequence[FileDiff]) ->
         line_numbers = changed.setdefault(_original_path(file), set())
         for hunk in file.hunks:
             line_numbers.update(_iter_changed_numbers(hunk))
-    hunks = [(_original_path(file), hunk) for file in gold for hunk in file.hunks]
-    hit = [
-        any(
-            hunk.old_start <= line < hunk.old_start + max(hunk.old_count, 1)
-            for line in changed.get(path, ())
-        )
-        for path, hunk in hunks
-    ]
-    return _safe_ratio(sum(hit), len(hit))
+    hits: list[bool] = []
+    for file in gold:
+        lines = changed.get(_original_path(file), set())
+        for hunk in file.hunks:
+            end = hunk.old_start + max(hunk.old_count, 1)
+            hits.append(any(hunk.old_start <= line < end for line in lines))
+    return _safe_ratio(sum(hits), len(hits))
 
 
 def _iter_changed_numbers(hunk: Hunk) -> Iterable[int]:

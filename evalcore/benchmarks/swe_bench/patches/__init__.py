@@ -1,10 +1,17 @@
-"""Patches: from whatever a model wrote to a clean diff that `git apply` takes, or to a refusal."""
+"""The ladder: from whatever a model wrote to a clean diff that `git apply` takes, or to a refusal.
+
+The rungs are: take the answer out of the reply, read its format (`formats`), find the files
+(`assemble`), find the position of each hunk by its content (`hunk_position`), ask whether the hunk
+is all there, write the added lines as the file would have them and make a new diff (`edits`). A
+text that could mean two things is refused: a patch that was not meant is worse than none. The
+official chain knows nothing of this; its result stands beside this one.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from evalcore.benchmarks.swe_bench.patches import formats
@@ -12,9 +19,8 @@ from evalcore.benchmarks.swe_bench.patches.assemble import (
     AssembledPatch,
     assemble_patch,
     clean_file_name,
-    is_mixed,
 )
-from evalcore.benchmarks.swe_bench.patches.edits import FileChange, apply_edits, render_patch
+from evalcore.benchmarks.swe_bench.patches.edits import apply_edits, render_patch
 from evalcore.benchmarks.swe_bench.patches.hunk_position import iter_hunk_readings
 from evalcore.benchmarks.swe_bench.patches.parsed_patch import (
     CONTAINERS,
@@ -22,12 +28,9 @@ from evalcore.benchmarks.swe_bench.patches.parsed_patch import (
     ParsedFile,
     ParsedPatch,
     PatchRefused,
-    RefusalKind,
 )
 from evalcore.benchmarks.swe_bench.patches.source import Tree, compiles_as_python
 from evalcore.records import Record
-
-# The part of a reply in which its patch is: without reasoning, JSON around it, or indentation.
 
 _REASONING = "think|thinking|thought|reasoning|analysis|scratchpad"
 _REASONED = re.compile(rf"(?:^|[^\n+\-\s][^\n]*)</(?:{_REASONING})>", re.IGNORECASE)
@@ -71,21 +74,14 @@ def extract_patch_text(reply: str) -> PatchText:
     return PatchText(text, text != reply or not text.endswith("\n"))
 
 
-def unescape_entities(text: str) -> str:
-    """The text with the entities of HTML resolved once."""
-    return _ENTITY.sub(lambda match: _ENTITIES[match[0]], text)
-
-
 def _strip_reasoning(text: str) -> str:
     """What follows the last end of reasoning; nothing where the reasoning never ends.
 
     An end that stands in a line of a diff is code of the repository.
     """
-    end = -1
-    at = 0
+    end, at = -1, 0
     for line in text.split("\n"):
-        match = _REASONED.match(line) if "</" in line else None
-        if match:
+        if "</" in line and _REASONED.match(line):
             *_, last = _CLOSING.finditer(line)
             end = at + last.end()
         at += len(line) + 1
@@ -101,12 +97,9 @@ def _find_patch_in_json(text: str) -> str:
             value = json.loads(candidate, strict=False)
         except (ValueError, RecursionError):
             continue
-        patches = [
-            string for string in _iter_json_strings(value, 0) if _LOOKS_LIKE_PATCH.search(string)
-        ]
-        if patches:
-            # What was a string is complete: its end is the end of a line.
-            return patches[-1] if patches[-1].endswith("\n") else patches[-1] + "\n"
+        patches = list(filter(_LOOKS_LIKE_PATCH.search, _iter_json_strings(value, 0)))
+        if patches:  # what was a string is complete: its end is the end of a line
+            return patches[-1].removesuffix("\n") + "\n"
     return ""
 
 
@@ -147,18 +140,9 @@ def _dedent_patch(text: str) -> str:
     indented = None if _FLUSH.search(text) else _INDENTED.search(text)
     if not indented:
         return text
-    prefix = indented[1]
     lines = text.split("\n")
-    return "\n".join(line.removeprefix(prefix) if line.strip() else "" for line in lines)
+    return "\n".join(line.removeprefix(indented[1]) if line.strip() else "" for line in lines)
 
-
-# The ladder: from whatever a model wrote to a clean diff that `git apply` takes, or to a refusal.
-# The rungs are: take the answer out of the reply (`reply`), read its format (`formats`), find the
-# files (`files`), find the place of each hunk by its content (`hunk_position`), ask whether the
-# hunk is all there (`completeness`), write the added lines as the file would have them
-# (`indentation`), make a new diff (`render_patch`). A text that could mean two things is refused:
-# a patch that was not meant is worse than none. The official chain knows nothing of this; its
-# result stands beside this one.
 
 #: Characters of a reply beyond which it is not read.
 MAX_REPLY_CHARS = 2_000_000
@@ -190,14 +174,10 @@ def repair_patch(text: str, tree: Tree, cut: bool = False) -> RepairedPatch:
 
 
 def _repair_reply(text: str, tree: Tree, cut: bool) -> RepairedPatch:
-    refused_first: tuple[tuple[bool, RefusalKind], ...] = (
-        (not text.strip(), "empty"),
-        (cut, "cut"),
-        (len(text) > MAX_REPLY_CHARS, "large"),
-    )
-    for applies, kind in refused_first:
-        if applies:
-            raise PatchRefused(kind)
+    if not text.strip():
+        raise PatchRefused("empty")
+    if cut or len(text) > MAX_REPLY_CHARS:
+        raise PatchRefused("cut" if cut else "large")
     answer = extract_patch_text(text)
     if not answer.text.strip():
         raise PatchRefused("none")
@@ -209,14 +189,13 @@ def _repair_reply(text: str, tree: Tree, cut: bool) -> RepairedPatch:
         steps.add("extract")
     if parsed.format != "unified":
         steps = (steps - {"recount", "anchor"}) | {"convert"}
-    return RepairedPatch(
-        render_patch(result.changes), tuple(step for step in STEPS if step in steps)
-    )
+    ordered_steps = tuple(step for step in STEPS if step in steps)
+    return RepairedPatch(render_patch(result.changes), ordered_steps)
 
 
 def _assemble_any_escaping(text: str, tree: Tree) -> tuple[ParsedPatch, AssembledPatch]:
     """The text as it stands or, where that fails, without the entities of HTML."""
-    plain_text = unescape_entities(text)
+    plain_text = _ENTITY.sub(lambda match: _ENTITIES[match[0]], text)
     if plain_text == text:
         return _assemble_text(text, tree)
     try:
@@ -251,22 +230,18 @@ def _has_entities_in_code(result: AssembledPatch) -> bool:
 
 
 def _assemble_text(text: str, tree: Tree) -> tuple[ParsedPatch, AssembledPatch]:
+    """Raises PatchRefused, too, where Python does not compile that is new or compiled before."""
     parsed = formats.parse_any_format(text)
     result = _assemble_with_fallbacks(parsed, tree)
     for change in result.changes:
-        _check_python(change)
+        if not (change.new.endswith(".py") and change.edits):
+            continue
+        after = "".join(apply_edits(change.lines, change.edits))
+        if not compiles_as_python(after) and (
+            not change.old or compiles_as_python("".join(change.lines))
+        ):
+            raise PatchRefused("python")
     return parsed, result
-
-
-def _check_python(change: FileChange) -> None:
-    """Raises Refused where a file does not compile that is new or compiled before."""
-    if not (change.new.endswith(".py") and change.edits):
-        return
-    after = "".join(apply_edits(change.lines, change.edits))
-    if not compiles_as_python(after) and (
-        not change.old or compiles_as_python("".join(change.lines))
-    ):
-        raise PatchRefused("python")
 
 
 def _assemble_with_fallbacks(parsed: ParsedPatch, tree: Tree) -> AssembledPatch:
@@ -277,24 +252,26 @@ def _assemble_with_fallbacks(parsed: ParsedPatch, tree: Tree) -> AssembledPatch:
         again = _select_last_block(parsed) if problem.kind == "overlap" else None
         if again:
             return assemble_patch(again, tree)
-        if problem.kind == "nowhere" and _may_be_reversed(parsed, tree):
-            return _assemble_reversed(parsed, tree, problem)
-        raise
+        if problem.kind != "nowhere" or not _may_be_reversed(parsed, tree):
+            raise
+        try:
+            result = assemble_patch(parsed, tree, is_reversed=True)
+        except PatchRefused:
+            raise problem from None
+        return AssembledPatch(result.changes, result.steps - {"recount", "anchor"} | {"reverse"})
 
 
 def _select_last_block(parsed: ParsedPatch) -> ParsedPatch | None:
     """The last block of a reply, where it speaks of all files that those before it speak of."""
-    blocks = {file.block for file in parsed.files}
-    last = tuple(file for file in parsed.files if file.block == max(blocks))
-    if len(blocks) < 2 or {_find_file_name(file) for file in parsed.files} != {
-        _find_file_name(file) for file in last
-    }:
+
+    def list_names(files: Iterable[ParsedFile]) -> set[str]:
+        return {clean_file_name(file.new) or clean_file_name(file.old) for file in files}
+
+    block = max(file.block for file in parsed.files)
+    last = tuple(file for file in parsed.files if file.block == block)
+    if len(last) == len(parsed.files) or list_names(last) != list_names(parsed.files):
         return None
     return ParsedPatch(parsed.format, last, alone=False)
-
-
-def _find_file_name(file: ParsedFile) -> str:
-    return clean_file_name(file.new) or clean_file_name(file.old)
 
 
 def _may_be_reversed(parsed: ParsedPatch, tree: Tree) -> bool:
@@ -302,43 +279,22 @@ def _may_be_reversed(parsed: ParsedPatch, tree: Tree) -> bool:
 
     A hunk that only adds what is there already says nothing: it may be done, and not reversed.
     """
-    if parsed.format != "unified":
+    hunks = [(file, hunk) for file in parsed.files for hunk in file.hunks]
+    if parsed.format != "unified" or len(hunks) > _MAX_REVERSED_HUNKS:
         return False
-    readings = [
-        next(iter_hunk_readings(hunk), None) for file in parsed.files for hunk in file.hunks
-    ]
-    if len(readings) > _MAX_REVERSED_HUNKS:
-        return False
+    readings = [next(iter_hunk_readings(hunk), None) for _, hunk in hunks]
     marks = [{line.mark for line in reading.lines} for reading in readings if reading]
-    if any("-" not in each for each in marks) or not any(
-        reading and is_mixed(reading) for reading in readings
-    ):
+    if any("-" not in each for each in marks) or not any("+" in each for each in marks):
         return False
     return not any(
-        _fits_forwards(ParsedPatch(parsed.format, (file,)), tree)
-        for file in _split_single_hunks(parsed)
+        _fits_forwards(ParsedFile(file.old, file.new, (hunk,), file.action), tree)
+        for file, hunk in hunks
     )
 
 
-def _split_single_hunks(parsed: ParsedPatch) -> list[ParsedFile]:
-    return [
-        ParsedFile(file.old, file.new, (hunk,), file.action)
-        for file in parsed.files
-        for hunk in file.hunks
-    ]
-
-
-def _fits_forwards(parsed: ParsedPatch, tree: Tree) -> bool:
+def _fits_forwards(file: ParsedFile, tree: Tree) -> bool:
     try:
-        assemble_patch(parsed, tree)
+        assemble_patch(ParsedPatch("unified", (file,)), tree)
     except PatchRefused as problem:
         return problem.kind != "nowhere"
     return True
-
-
-def _assemble_reversed(parsed: ParsedPatch, tree: Tree, problem: PatchRefused) -> AssembledPatch:
-    try:
-        result = assemble_patch(parsed, tree, is_reversed=True)
-    except PatchRefused:
-        raise problem from None
-    return AssembledPatch(result.changes, result.steps - {"recount", "anchor"} | {"reverse"})

@@ -16,7 +16,6 @@ from evalcore.benchmarks.swe_bench.patches.edits import (
 )
 from evalcore.benchmarks.swe_bench.patches.hunk_position import (
     HunkPosition,
-    HunkReading,
     find_exact_positions,
     find_hunk_position,
     iter_hunk_readings,
@@ -36,8 +35,6 @@ from evalcore.benchmarks.swe_bench.patches.source import (
     match_common_lines,
 )
 from evalcore.records import Record
-
-# Which file of the repository a name in a patch means.
 
 _PREFIX = re.compile(r"^[abciwo]/")
 #: Where the usual harnesses keep the repository.
@@ -60,14 +57,15 @@ def clean_file_name(name: str) -> str:
 def find_existing_file(name: str, tree: Tree, *, exactly: bool = False) -> str:
     """The file that a name means; `exactly`: no leading folders may be left out or added.
 
-    Raises Refused: "file", "which_file" or "path".
+    Raises PatchRefused: "file", "which_file" or "path".
     """
-    _check_file_name(name)
+    bare = _strip_name_prefix(name)
     paths = set(tree.paths())
-    for candidate in _list_candidate_paths(name, exactly=exactly):
+    parts = bare.strip("/").split("/")
+    shorter = [] if exactly else ["/".join(parts[n:]) for n in range(1, len(parts))]
+    for candidate in (bare, name.removeprefix("./"), *shorter):
         if candidate in paths:
             return candidate
-    bare = _strip_name_prefix(name)
     below = [path for path in paths if path.endswith(f"/{bare}")]
     if exactly or not below:
         raise PatchRefused("file")
@@ -77,8 +75,7 @@ def find_existing_file(name: str, tree: Tree, *, exactly: bool = False) -> str:
 
 
 def resolve_new_path(name: str, tree: Tree) -> str:
-    """The path of a file that a patch makes. Raises Refused: "path" or "exists"."""
-    _check_file_name(name)
+    """The path of a file that a patch makes. Raises PatchRefused: "path" or "exists"."""
     path = _strip_name_prefix(name)
     if path.startswith("/"):
         raise PatchRefused("path")
@@ -95,11 +92,11 @@ def find_file_with_hunks(hunks: Sequence[ParsedHunk], tree: Tree) -> str:
     options = [next(iter_hunk_readings(hunk), None) for hunk in hunks]
     taken = [option for option in options if option is not None]
     old = [line.strip() for option in taken for line in option.old_lines if line.strip()]
-    if len(taken) != len(options) or not _is_distinctive(old):
+    is_distinctive = len(old) >= _MIN_LINES and sum(map(len, old)) >= _MIN_CHARACTERS
+    if len(taken) != len(options) or not is_distinctive:
         raise PatchRefused("unnamed")
     longest = max(old, key=len)
-    matching_paths: list[str] = []
-    searched = 0
+    matching_paths, searched = [], 0
     for path in tree.paths():
         text = tree.read(path) or ""
         searched += len(text)
@@ -114,34 +111,18 @@ def find_file_with_hunks(hunks: Sequence[ParsedHunk], tree: Tree) -> str:
     return matching_paths[0]
 
 
-def _is_distinctive(old: Iterable[str]) -> bool:
-    lines = list(old)
-    return len(lines) >= _MIN_LINES and sum(map(len, lines)) >= _MIN_CHARACTERS
+def _strip_name_prefix(name: str) -> str:
+    """The name without its prefix, a leading "./" and the folder that the repository lies in.
 
-
-def _check_file_name(name: str) -> None:
-    """Raises Refused for names that no file of a repository has."""
+    Raises PatchRefused for names that no file of a repository has.
+    """
     parts = PurePosixPath(name).parts
     outside = ".." in parts or any(part.casefold() == ".git" for part in parts)
     if not parts or name == NULL or outside or _CONTROL.search(name) or "\\" in name:
         raise PatchRefused("path")
-
-
-def _strip_name_prefix(name: str) -> str:
-    """The name without its prefix, a leading "./" and the folder that the repository lies in."""
     name = _PREFIX.sub("", name.removeprefix("./"), count=1)
     return _ROOT.sub("", name, count=1).removeprefix("./")
 
-
-def _list_candidate_paths(name: str, *, exactly: bool) -> list[str]:
-    """Paths that a name may mean, likeliest first: without prefix, as it is, without folders."""
-    bare = _strip_name_prefix(name)
-    parts = bare.strip("/").split("/")
-    shorter = [] if exactly else ["/".join(parts[n:]) for n in range(1, len(parts))]
-    return [bare, name.removeprefix("./"), *shorter]
-
-
-# From a draft to the changes of files: names resolved, hunks placed, edits made.
 
 #: Characters of files that may be searched for all hunks together.
 _MAX_SEARCHED_CHARS = 400_000_000
@@ -158,7 +139,7 @@ _ELISION = re.compile(
 
 
 class AssembledPatch(Record, frozen=True):
-    """The changes of a draft and what had to be repaired for them."""
+    """The changes of a draft and the steps of its repair."""
 
     changes: tuple[FileChange, ...]
     steps: frozenset[str]
@@ -166,13 +147,10 @@ class AssembledPatch(Record, frozen=True):
 
 @dataclass
 class _FileEdits:
-    """A file of the repository with what has been found to change in it."""
-
     source: SourceFile
     target: str
     edits: list[Edit] = field(default_factory=list)
     after: int = 0
-    hunks: int = 0
 
 
 @dataclass
@@ -187,7 +165,6 @@ class _RepairContext:
     unnamed: int = 0
 
     def open_file(self, path: str, target: str = "") -> _FileEdits:
-        """The work on a file that exists."""
         if path not in self.edited_files:
             text = self.tree.read(path)
             if text is None:
@@ -197,42 +174,32 @@ class _RepairContext:
 
 
 def assemble_patch(parsed: ParsedPatch, tree: Tree, *, is_reversed: bool = False) -> AssembledPatch:
-    """The changes that a draft means; `is_reversed`: with old and new exchanged.
-
-    Raises Refused.
-    """
+    """The changes that a patch means; `is_reversed`: old and new exchanged. Raises PatchRefused."""
     context = _RepairContext(parsed, tree, is_reversed)
     for file in parsed.files:
         if is_reversed and file.action != "change":
             raise PatchRefused("nowhere")
         _ACTIONS[file.action](file, context)
-    changed = [
-        FileChange(path, entry.target, tuple(entry.source.lines), tuple(_drop_empty_edits(entry)))
-        for path, entry in context.edited_files.items()
-    ]
-    changes = [entry for entry in changed if entry.edits or entry.old != entry.new]
+    changes: list[FileChange] = []
+    for path, work in context.edited_files.items():
+        lines = work.source.lines
+        edits = tuple(
+            edit
+            for edit in merge_edits(work.edits)
+            if list(edit.added) != lines[edit.at : edit.at + edit.removed]
+        )
+        if edits or path != work.target:
+            changes.append(FileChange(path, work.target, tuple(lines), edits))
     return AssembledPatch((*changes, *context.created_files.values()), frozenset(context.steps))
-
-
-def _drop_empty_edits(file_edits: _FileEdits) -> list[Edit]:
-    """The edits of a file in order, without those that change nothing."""
-    lines = file_edits.source.lines
-    return [
-        edit
-        for edit in merge_edits(file_edits.edits)
-        if list(edit.added) != lines[edit.at : edit.at + edit.removed]
-    ]
 
 
 def _apply_change(file: ParsedFile, context: _RepairContext) -> None:
     if not _list_patch_names(file):
         _apply_unnamed_change(file, context)
-        return
-    path = _resolve_changed_path(file, context)
-    if path is None:
+    elif path := _resolve_changed_path(file, context):
+        _add_hunk_edits(file.hunks, context.open_file(path), context)
+    else:
         _create_file(file, context)
-        return
-    _add_hunk_edits(file.hunks, context.open_file(path), context)
 
 
 def _apply_rename(file: ParsedFile, context: _RepairContext) -> None:
@@ -242,13 +209,11 @@ def _apply_rename(file: ParsedFile, context: _RepairContext) -> None:
 
 
 def _create_file(file: ParsedFile, context: _RepairContext) -> None:
-    path = resolve_new_path(
-        clean_file_name(file.new if file.new != NULL else file.old), context.tree
-    )
+    name = file.new if file.new != NULL else file.old
+    path = resolve_new_path(clean_file_name(name), context.tree)
     if path in context.created_files:
         raise PatchRefused("overlap")
-    lines = file.content
-    bare = False
+    lines, bare = file.content, False
     for hunk in file.hunks:
         text, bare, whole = _read_new_lines(hunk)
         lines += text
@@ -262,10 +227,7 @@ def _create_file(file: ParsedFile, context: _RepairContext) -> None:
 
 
 def _read_new_lines(hunk: ParsedHunk) -> tuple[tuple[str, ...], bool, bool]:
-    """The lines of a new file, whether the last has no end, and whether they are the whole hunk.
-
-    Raises Refused.
-    """
+    """The lines of a new file, whether the last has no end, and whether they are the whole hunk."""
     announced = hunk.counts[1] if hunk.counts else 0
     for reading in iter_hunk_readings(hunk):
         lines = list(reading.lines)
@@ -316,11 +278,8 @@ def _replace_whole_file(file: ParsedFile, context: _RepairContext) -> None:
 
 
 def _list_patch_names(file: ParsedFile) -> list[str]:
-    return [
-        name
-        for raw_name in (file.new, file.old)
-        if (name := clean_file_name(raw_name)) and name != NULL
-    ]
+    names = (clean_file_name(file.new), clean_file_name(file.old))
+    return [name for name in names if name and name != NULL]
 
 
 def _apply_unnamed_change(file: ParsedFile, context: _RepairContext) -> None:
@@ -342,9 +301,9 @@ def _apply_unnamed_change(file: ParsedFile, context: _RepairContext) -> None:
 
 def _resolve_changed_path(file: ParsedFile, context: _RepairContext) -> str | None:
     """The file that a draft changes; None where it makes one without saying so."""
-    names = _list_patch_names(file)
     if not file.hunks:
         raise PatchRefused("short")
+    names = _list_patch_names(file)
     paths: set[str] = set()
     problem = PatchRefused("file")
     for name in names:
@@ -355,11 +314,10 @@ def _resolve_changed_path(file: ParsedFile, context: _RepairContext) -> str | No
     if len(paths) > 1:
         raise PatchRefused("which_file")
     if not paths:
-        if problem.kind == "file" and all(
-            hunk.counts and not hunk.counts[0] for hunk in file.hunks
-        ):
-            return None
-        raise problem
+        adds_only = all(hunk.counts and not hunk.counts[0] for hunk in file.hunks)
+        if problem.kind != "file" or not adds_only:
+            raise problem
+        return None
     path = paths.pop()
     expected = [f"b/{path}", f"a/{path}"] if context.parsed.format == "unified" else [path, path]
     if names != expected:
@@ -374,7 +332,7 @@ def _add_hunk_edits(
         context.searched += file_edits.source.size
         if context.searched > _MAX_SEARCHED_CHARS:
             raise PatchRefused("large")
-        if not any(True for _ in iter_hunk_readings(hunk)):
+        if next(iter_hunk_readings(hunk), None) is None:
             raise PatchRefused("short" if hunk.closed else "cut")
         position = (
             _position_reversed_hunk(hunk, file_edits)
@@ -416,12 +374,6 @@ def _position_reversed_hunk(hunk: ParsedHunk, file_edits: _FileEdits) -> HunkPos
     if hunk.counts and not any(hunk.counts[0] <= a and hunk.counts[1] <= b for a, b in sides):
         raise PatchRefused("short")
     return HunkPosition(reading, positions[0], 0, matches_header=False)
-
-
-def is_mixed(reading: HunkReading) -> bool:
-    """Whether a hunk both removes and adds lines."""
-    marks = {line.mark for line in reading.lines}
-    return {"-", "+"} <= marks
 
 
 def _refuse_elision(added: Iterable[str], before: Sequence[str]) -> None:

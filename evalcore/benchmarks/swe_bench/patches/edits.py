@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -19,18 +20,18 @@ from evalcore.benchmarks.swe_bench.patches.parsed_patch import (
 from evalcore.benchmarks.swe_bench.patches.source import TYPOGRAPHY, SourceFile
 from evalcore.records import Record
 
-# Whether a hunk is all there: what its header announces against what it holds.
-# Models count badly, so a header that announces too little is simply wrong. One that announces
-# more than follows may be wrong, too, or lines are missing; then the change would be another one
-# than was meant. These rules tell the two apart, for a hunk that has its place in the file:
-# | announced beyond what is there | taken for complete if | |---|---| | nothing | the text does
-# not end inside an added line | | equally many old and new lines, as blank lines follow in the
-# file | always: they were stripped | | equally many, at most 3 | it begins and ends with context
-# | | equally many, more than 3 | it ends with full context | | unequally many old and new lines |
-# it begins and ends with full context, every line of it right | | only old or only new lines |
-# never |
-# Where the text ends with the hunk, it must end with full context in any case: exactly three
-# lines, or the last of the file. More than three would lead on to the next change.
+# Whether a hunk is all there: what its header announces against what it holds. Models count badly,
+# so a header that announces too little is simply wrong. One that announces more than follows may be
+# wrong, too, or lines are missing; then the change would be another one than was meant. A hunk that
+# has its position in the file is taken for complete if, beyond what is there, its header announces
+# - nothing, and the text does not end inside an added line;
+# - equally many old and new lines, as blank lines follow in the file: they were stripped;
+# - equally many, at most 3, and it begins and ends with context;
+# - equally many, more than 3, and it ends with full context;
+# - unequally many old and new lines, and it begins and ends with full context, every line right.
+# It never is if only old or only new lines are missing. Where the text ends with the hunk, it must
+# end with full context in any case: exactly three lines, or the last of the file. More than three
+# would lead on to the next change.
 
 #: Lines of context that git and diff put around a change.
 CONTEXT = 3
@@ -49,14 +50,10 @@ def check_completeness(
     have = position.reading.counts
     old, new = hunk.counts[0] - have[0], hunk.counts[1] - have[1]
     if old <= 0 and new <= 0:
-        return "cut" if ends_inside and _ends_in_addition(lines, hunk) else None
+        return "cut" if ends_inside and lines[-1].mark == "+" and not hunk.newline else None
     if _lacks_only_context(old, new, hunk, position, source):
         return None
     return "cut" if ends_inside else "short"
-
-
-def _ends_in_addition(lines: Sequence[HunkLine], hunk: ParsedHunk) -> bool:
-    return lines[-1].mark == "+" and not hunk.newline
 
 
 def _lacks_only_context(
@@ -99,10 +96,9 @@ def _is_blank_block(source: SourceFile, at: int, number: int) -> bool:
     return len(following) == number <= CONTEXT and not any(map(str.strip, following))
 
 
-# How added lines must be written where the old lines around them differ from the file.
-# The old lines of a hunk and those of the file at its place are pairs. If they differ in
-# indentation or in typography, the added lines are taken to differ in the same way. Where the
-# pairs do not tell, nothing is guessed.
+# The old lines of a hunk and those of the file at its position are pairs. If they differ in
+# indentation or in typography, the added lines are taken to differ in the same way. Where the pairs
+# do not tell, nothing is guessed.
 
 _Indents = Sequence[tuple[str, str]]
 _Rule = Callable[[str], str | None]
@@ -168,13 +164,8 @@ def _list_indent_rules(indents: _Indents) -> list[_Rule]:
     if written.endswith(have):
         lost = written.removesuffix(have)
         rules.append(lambda indent: indent.removeprefix(lost) if indent.startswith(lost) else None)
-    rules += [_build_spaces_rule(width) for width in _TAB_WIDTHS]
-    rules += [_build_tabs_rule(width) for width in _TAB_WIDTHS]
-    return rules
-
-
-def _build_spaces_rule(width: int) -> _Rule:
-    return lambda indent: indent.expandtabs(width)
+    rules += [partial(str.expandtabs, tabsize=width) for width in _TAB_WIDTHS]
+    return rules + [_build_tabs_rule(width) for width in _TAB_WIDTHS]
 
 
 def _build_tabs_rule(width: int) -> _Rule:
@@ -193,18 +184,10 @@ def _build_typography_table(pairs: Sequence[LinePair]) -> dict[int, str]:
     """The groups of signs that were put for plain ones in the old lines."""
     table: dict[int, str] = {}
     for group in TYPOGRAPHY:
-        if any(
-            _count_signs(pair.written, group) > _count_signs(pair.have, group) for pair in pairs
-        ):
+        counts = [[sum(map(text.count, group)) for text in pair[1:]] for pair in pairs]
+        if any(written > have for written, have in counts):
             table |= {ord(sign): plain for sign, plain in group.items()}
     return table
-
-
-def _count_signs(line: str, group: dict[str, str]) -> int:
-    return sum(sign in group for sign in line)
-
-
-# From a hunk at its place to the lines of the file that it replaces.
 
 
 class Edit(Record, frozen=True):
@@ -216,7 +199,7 @@ class Edit(Record, frozen=True):
 
 
 def build_hunk_edits(position: HunkPosition, source: SourceFile) -> list[Edit]:
-    """The edits of one hunk. Raises Refused where the added lines cannot be written."""
+    """The edits of one hunk. Raises PatchRefused where the added lines cannot be written."""
     reading = position.reading
     added = _iter_adjusted_lines(position, source)
     runs: list[Edit] = []
@@ -295,8 +278,6 @@ def _adjust_last_line(runs: list[Edit], position: HunkPosition, source: SourceFi
     return runs
 
 
-# Writing a clean unified diff from the edits of files, in the form of git.
-
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f"\\]')
 _NO_END = "\\ No newline at end of file\n"
 
@@ -374,7 +355,6 @@ def _format_hunk_line(mark: str, line: str) -> str:
 
 
 def _format_header_path(path: str) -> str:
-    """A path of a header line; a tab ends one with blanks."""
     quoted = _quote_path(path)
     return f"{quoted}\t" if " " in path and quoted == path else quoted
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from evalcore.benchmarks.swe_bench.patches import parsed_patch
 from evalcore.benchmarks.swe_bench.patches.parsed_patch import (
     MAX_HUNKS,
@@ -23,16 +25,15 @@ from evalcore.benchmarks.swe_bench.patches.parsed_patch import (
 )
 from evalcore.benchmarks.swe_bench.patches.source import iter_changed_ranges
 
-# Reading files that are given whole, between "[start of path]" and "[end of path]".
-# Source of the form: the prompts of swebench (`create_instance.py`), which show files in it, with
-# or without line numbers.
+# Files that are given whole, between "[start of path]" and "[end of path]". Source of the form: the
+# prompts of swebench (`create_instance.py`), which show files in it, with or without line numbers.
 
 FILE_START = re.compile(r"\[start of ([^\]\n]+)\]\s*")
 _NUMBERED = re.compile(r"[ \t]{0,5}(\d{1,6})(?:[ \t|:](.*))?")
 
 
 def parse_full_files(text: str) -> ParsedPatch:
-    """The files of a reply. Raises Refused where one does not end."""
+    """The files of a reply. Raises PatchRefused where one does not end."""
     lines = split_patch_lines(text)
     files: list[ParsedFile] = []
     at = 0
@@ -41,41 +42,31 @@ def parse_full_files(text: str) -> ParsedPatch:
         at += 1
         if not start_match:
             continue
-        end = _find_end_line(lines, at, f"[end of {start_match[1]}]")
-        content = _strip_file_numbers(_strip_fences(lines[at:end]))
+        end_marker = f"[end of {start_match[1]}]"
+        end = next((n for n in range(at, len(lines)) if lines[n].strip() == end_marker), None)
+        if end is None:
+            raise PatchRefused("cut")
+        body = lines[at:end]
+        fenced = len(body) > 1 and is_fence(body[0]) and is_fence(body[-1])
+        content = _strip_file_numbers(body[1:-1] if fenced else body)
         name = start_match[1].strip()
         files.append(ParsedFile(old=name, new=name, action="whole", content=tuple(content)))
         at = end + 1
     return ParsedPatch("full_file", tuple(files))
 
 
-def _find_end_line(lines: Sequence[str], at: int, end_marker: str) -> int:
-    while at < len(lines):
-        if lines[at].strip() == end_marker:
-            return at
-        at += 1
-    raise PatchRefused("cut")
-
-
-def _strip_fences(lines: Sequence[str]) -> Sequence[str]:
-    if len(lines) > 1 and is_fence(lines[0]) and is_fence(lines[-1]):
-        return lines[1:-1]
-    return lines
-
-
 def _strip_file_numbers(lines: Sequence[str]) -> Sequence[str]:
     """The lines without their numbers, where they are numbered from 1 without a gap."""
-    matches = [_NUMBERED.fullmatch(line) for line in lines]
-    numbers = [int(match[1]) for match in matches if match]
-    if len(numbers) != len(lines) or numbers != list(range(1, len(lines) + 1)):
+    matches = [match for line in lines if (match := _NUMBERED.fullmatch(line))]
+    if [int(match[1]) for match in matches] != list(range(1, len(lines) + 1)):
         return lines
-    return [match[2] or "" for match in matches if match]
+    return [match[2] or "" for match in matches]
 
 
-# Reading blocks of SEARCH and REPLACE, with the file named above them.
-# Source of the form: the documentation of aider, whose file name stands bare or in a fence, and
-# that of Agentless, which writes "### " before it. The lines that both halves share become
-# context, so that a block is placed and written by the same rules as a hunk.
+# Blocks of SEARCH and REPLACE, with the file named above them. Source of the form: the
+# documentation of aider, whose file name stands bare or in a fence, and that of Agentless, which
+# writes "### " before it. The lines that both halves share become context, so that a block is
+# placed and written by the same rules as a hunk.
 
 SEARCH_START = re.compile(r"<{5,9} ?(?:SEARCH|ORIGINAL|HEAD)\b")
 _DIVIDER = re.compile(r"={5,9}\s*")
@@ -106,7 +97,6 @@ def parse_search_replace(text: str) -> ParsedPatch:
 
 
 def _find_block_bounds(lines: Sequence[str], start: int) -> tuple[int, int]:
-    """Where the halves are divided and where the block ends."""
     dividers: list[int] = []
     for at in range(start + 1, len(lines)):
         if _DIVIDER.fullmatch(lines[at]):
@@ -152,9 +142,9 @@ def _parse_block(name: str, old: Sequence[str], new: Sequence[str]) -> ParsedFil
     return ParsedFile(old=name, new=name, hunks=(ParsedHunk(tuple(raw)),))
 
 
-# Reading the format of `apply_patch`: "*** Begin Patch", files by name, hunks without numbers.
-# Source of the form: the description of the apply_patch tool by its makers. A line behind `@@`
-# quotes where in the file the hunk is; the last of several counts.
+# The format of `apply_patch`: "*** Begin Patch", files by name, hunks without numbers. Source of
+# the form: the description of the apply_patch tool by its makers. A line behind `@@` quotes where
+# in the file the hunk is; the last of several counts.
 
 _FILES: dict[str, Action] = {
     "*** Update File: ": "change",
@@ -202,47 +192,33 @@ def parse_v4a(text: str) -> ParsedPatch:
             alone &= line.startswith(_WORDS) or not line.strip()
             continue
         end = _find_section_end(lines, at)
-        _add_section_lines(sections[-1], line, lines[at:end], closed=end < len(lines))
-        if end < len(lines) and lines[end].startswith(_LAST_LINE):
-            _mark_end(sections[-1])
+        _add_section_lines(sections[-1], line, lines[at:end])
+        if lines[end].startswith(_LAST_LINE) and sections[-1].hunks:
+            sections[-1].hunks[-1] = replace(sections[-1].hunks[-1], at_end=True)
         at = end
     return ParsedPatch("v4a", tuple(section.build_parsed_file() for section in sections), alone)
 
 
 def _find_section_end(lines: Sequence[str], at: int) -> int:
-    while at < len(lines):
-        line = lines[at]
-        if line.startswith(("@@", *_WORDS)) or is_patch_edge(line):
-            return at
-        at += 1
-    return at
+    """Where the next section begins. The format says how it ends, so that a text that ends without
+    was cut off: raises PatchRefused."""
+    for end in range(at, len(lines)):
+        if lines[end].startswith(("@@", *_WORDS)) or is_patch_edge(lines[end]):
+            return end
+    raise PatchRefused("cut")
 
 
-def _add_section_lines(section: _Section, header: str, raw: Sequence[str], *, closed: bool) -> None:
-    """Put the lines behind a header where they belong.
-
-    The format says how it ends, so a text that ends without is cut off.
-    """
-    if not closed:
-        raise PatchRefused("cut")
+def _add_section_lines(section: _Section, header: str, raw: Sequence[str]) -> None:
     if section.action == "create":
         if any(line.strip() and not line.startswith("+") for line in raw):
             raise PatchRefused("none")
         section.content += tuple(line[1:] for line in raw)
     elif any(line.strip() for line in raw):
         header = header if header.startswith("@@") else "@@"
-        section.hunks.append(build_parsed_hunk(header, raw, closed=True, newline=True))
+        section.hunks.append(build_parsed_hunk(header, raw))
         if len(section.hunks) > MAX_HUNKS:
             raise PatchRefused("large")
 
-
-def _mark_end(section: _Section) -> None:
-    if section.hunks:
-        last = section.hunks[-1]
-        section.hunks[-1] = ParsedHunk(last.raw, last.start, last.counts, last.scope, at_end=True)
-
-
-# Which format a reply has its patch in, and the patch as a draft.
 
 #: A line that only a patch of a format has, and the reader of the format.
 _FORMATS: tuple[tuple[re.Pattern[str], Callable[[str], ParsedPatch]], ...] = (

@@ -18,10 +18,10 @@ from evalcore.benchmarks.swe_bench.patches.source import (
 )
 from evalcore.records import Record
 
-# Which lines belong to a hunk: the readings of it, likeliest first.
-# A hunk was cut out up to the next header, so that prose may hang on to it, marks may be missing
-# and line numbers may stand in front. No reading drops a line that changes something, except for
-# a list in the prose behind a hunk that is complete by its own header.
+# The readings of a hunk, likeliest first. A hunk was cut out up to the next header, so that prose
+# may hang on to it, marks may be missing and line numbers may stand in front. No reading drops a
+# line that changes something, except for a list in the prose behind a hunk that is complete by its
+# own header.
 
 _MARKS = " +-"
 _BULLET = re.compile(r"[-+*] +\S")
@@ -49,16 +49,13 @@ class HunkReading(Record, frozen=True):
 
     @property
     def old_lines(self) -> tuple[str, ...]:
-        """What the file should hold before."""
         return tuple(line.text for line in self.lines if line.mark != "+")
 
     @property
     def counts(self) -> tuple[int, int]:
         """Lines of the old and of the new side."""
-        added = sum(line.mark == "+" for line in self.lines)
-        removed = sum(line.mark == "-" for line in self.lines)
-        context = len(self.lines) - added - removed
-        return context + removed, context + added
+        old, new = (sum(line.mark != mark for line in self.lines) for mark in "+-")
+        return old, new
 
 
 def iter_hunk_readings(hunk: ParsedHunk) -> Iterator[HunkReading]:
@@ -76,27 +73,21 @@ def iter_hunk_readings(hunk: ParsedHunk) -> Iterator[HunkReading]:
 
 
 def reverse_reading(reading: HunkReading) -> HunkReading:
-    """The reading with its sides exchanged."""
+    """The reading with its sides exchanged; in a run of changes removed lines come first again."""
     swapped = {"+": "-", "-": "+", " ": " "}
-    lines = tuple(HunkLine(swapped[line.mark], line.text, line.sure) for line in reading.lines)
-    # In a run of changes the removed lines come first again.
-    return HunkReading(
-        _order_removed_first(lines), reading.new_bare, reading.old_bare, reading.whole
-    )
-
-
-def _order_removed_first(lines: Sequence[HunkLine]) -> tuple[HunkLine, ...]:
     ordered: list[HunkLine] = []
     added: list[HunkLine] = []
-    for line in lines:
-        if line.mark == "+":
-            added.append(line)
+    for line in reading.lines:
+        reverse = HunkLine(swapped[line.mark], line.text, line.sure)
+        if reverse.mark == "+":
+            added.append(reverse)
             continue
-        if line.mark == " ":
+        if reverse.mark == " ":
             ordered += added
             added = []
-        ordered.append(line)
-    return (*ordered, *added)
+        ordered.append(reverse)
+    lines = (*ordered, *added)
+    return HunkReading(lines, reading.new_bare, reading.old_bare, reading.whole)
 
 
 def _parse_marks(raw: Sequence[str]) -> tuple[list[HunkLine], bool, bool]:
@@ -157,7 +148,10 @@ def _strip_hunk_numbers(hunk: ParsedHunk) -> HunkReading | None:
         raw.pop()
     matches = [_NUMBERED.fullmatch(line) for line in raw]
     bodies = [match[3] or "" if match else line for match, line in zip(matches, raw, strict=True)]
-    marked_behind = _marks_follow(raw, bodies)
+    # Whether the numbers stand in front of the marks ("15 +code").
+    marked_behind = all(line[:1].isdigit() for line in raw if line.strip()) and any(
+        body[:1] in ("+", "-") for body in bodies
+    )
     lines: list[HunkLine] = []
     firsts: list[int] = []  # what each number says of the first line of the hunk
     added: list[bool] = []
@@ -177,26 +171,16 @@ def _strip_hunk_numbers(hunk: ParsedHunk) -> HunkReading | None:
         old += mark != "+"
         lines.append(HunkLine(mark, body))
     consistent = len(set(firsts)) == 1 and len(set(added)) <= 1
-    if len(firsts) < _FEWEST_NUMBERS or not consistent or not _has_changes(lines):
+    has_changes = any(line.mark != " " for line in lines)
+    if len(firsts) < _FEWEST_NUMBERS or not consistent or not has_changes:
         return None
     return HunkReading(tuple(lines), numbered=True)
 
 
-def _marks_follow(raw: Sequence[str], bodies: Sequence[str]) -> bool:
-    """Whether the numbers stand in front of the marks ("15 +code")."""
-    plain = all(line[:1].isdigit() for line in raw if line.strip())
-    return plain and any(body[:1] in ("+", "-") for body in bodies)
-
-
-def _has_changes(lines: Sequence[HunkLine]) -> bool:
-    return any(line.mark != " " for line in lines)
-
-
-# Where a hunk belongs in a file: by its content first, by what its header says only to choose.
-# A block of old lines that occurs once has its place, whatever line its header names. Where it
-# occurs more often, the place is the line that the header names, else the only one in the part of
-# the file that the header quotes, else the only one behind the hunk before. Two places that are
-# equally good are refused, and so is a text whose best place is not the one that its header
+# A block of old lines that occurs once has its position, whatever line its header names. Where it
+# occurs more often, the position is the line that the header names, else the only one in the part
+# of the file that the header quotes, else the only one behind the hunk before. Two positions that
+# are equally good are refused, and so is a text whose best one is not the one that its header
 # points at, if that one would nearly do.
 
 #: A header may be this many lines off if the next place is ten times as far.
@@ -226,41 +210,31 @@ class HunkPosition(Record, frozen=True):
 def find_hunk_position(hunk: ParsedHunk, source: SourceFile, after: int = 0) -> HunkPosition:
     """The place of a hunk; `after` is the line behind the hunk before it.
 
-    Raises Refused: "nowhere" or "ambiguous".
+    Raises PatchRefused: "nowhere" or "ambiguous".
     """
     tried = list(iter_hunk_readings(hunk))
     for number, form in enumerate(LINE_FORMS):
         for reading in tried:
-            positions = (
-                source.find_block_positions(reading.old_lines, form) if reading.old_lines else []
-            )
-            positions = [
-                at for at in positions if not hunk.at_end or _reaches_end(reading, at, source)
-            ]
+            old = reading.old_lines
+            positions = source.find_block_positions(old, form) if old else []
+            if hunk.at_end:
+                positions = [at for at in positions if at + len(old) == len(source.lines)]
             if positions:
                 at = _choose_position(positions, hunk, source, after)
                 if number or len(positions) == 1:
                     _check_header_line(hunk, reading, at, source)
                 return HunkPosition(reading, at, number, at == hunk.start - 1)
     for reading in tried:
-        if nearly := _find_near_positions(reading, source):
-            starts = [at for at, _ in nearly]
-            at = _choose_position(starts, hunk, source, after)
-            return HunkPosition(
-                reading, at, len(LINE_FORMS), at == hunk.start - 1, dict(nearly)[at]
-            )
+        if nearly := dict(_find_near_positions(reading, source)):
+            at = _choose_position(list(nearly), hunk, source, after)
+            return HunkPosition(reading, at, len(LINE_FORMS), at == hunk.start - 1, nearly[at])
     raise PatchRefused("nowhere")
 
 
 def find_exact_positions(reading: HunkReading, source: SourceFile) -> list[int]:
-    """Where a reading fits but for white space at the ends of its lines."""
-    return (
-        source.find_block_positions(reading.old_lines, LINE_FORMS[1]) if reading.old_lines else []
-    )[:2]
-
-
-def _reaches_end(reading: HunkReading, at: int, source: SourceFile) -> bool:
-    return at + len(reading.old_lines) == len(source.lines)
+    """The first two positions where a reading fits but for white space at the ends of its lines."""
+    old = reading.old_lines
+    return source.find_block_positions(old, LINE_FORMS[1])[:2] if old else []
 
 
 def _choose_position(
@@ -349,9 +323,8 @@ def _find_wrong_lines(
         return None
     have = source.list_formed_lines(form)[at : at + len(old)]
     wrong = [n for n, line in enumerate(old) if form(line.text) != have[n]]
-    if len(wrong) > min(_MOST_WRONG, len(old) // 3):
-        return None
-    if any(old[n].mark == "-" for n in wrong):
+    too_many = len(wrong) > min(_MOST_WRONG, len(old) // 3)
+    if too_many or any(old[n].mark == "-" for n in wrong):
         return None
     alike = all(_is_similar_line(old[n].text, have[n]) for n in wrong)
     return tuple(wrong) if _is_anchored(reading.lines, wrong, blanks=alike) else None

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -20,13 +20,12 @@ from evalcore.errors import EnvironmentFailure
 from evalcore.records import Record
 from evalcore.sandbox.filesystem import remove_tree
 
-# The official way of taking a patch out of a reply, traps included.
-# Source of the rules: `extract_diff` of swebench 5.0.2. Candidates are what stands between a pair
-# of equal tags, then what stands in a fence. The first one labelled `diff` or `patch` is the
-# patch, else the first of any label, else the reply up to `</s>`. So a draft before the final
-# patch wins, and so does any tag of prose where no label fits. `patch_repair` does better; this
-# is the measure.
-# Here both searches take linear time: where each name is closed is looked up in advance.
+# The official way of taking a patch out of a reply. Source of the rules: `extract_diff` of swebench
+# 5.0.2. Candidates are what stands between a pair of equal tags, then what stands in a fence. The
+# first one labelled `diff` or `patch` is the patch, else the first of any label, else the reply up
+# to `</s>`. So a draft before the final patch wins, and so does any tag of prose where no label
+# fits. The ladder (`repair_patch`) does better; this is the measure. Both searches take linear
+# time: where each name is closed is looked up in advance.
 
 _LABELS = frozenset({"diff", "patch"})
 _OPENING = re.compile(r"<([\w-]+)>")
@@ -71,11 +70,11 @@ def _iter_fenced_bodies(text: str) -> Iterator[tuple[str, str]]:
         yield opening[1] or "", text[opening.end() : end]
 
 
-# Applying a patch to a git work tree in the official way, from strict to fuzzy.
-# Source of the rules: `GIT_APPLY_CMDS` and their loop in swebench 5.0.2. The commands are tried
-# in order, with `git checkout -- . ; git clean -fd` before each but the first; the first that
-# ends with status 0 has applied the patch, whether it changed anything or not. If none does, a
-# patch that could be taken back counts as already applied.
+# Applying a patch to a git work tree, from strict to fuzzy. Source of the rules: `GIT_APPLY_CMDS`
+# and their loop in swebench 5.0.2. The commands are tried in order, with `git checkout -- . ; git
+# clean -fd` before each but the first; the first that ends with status 0 has applied the patch,
+# whether it changed anything or not. If none does, a patch that could be taken back counts as
+# already applied.
 # The patch is hostile. git takes no path out of the tree, none in `.git` and none behind a link.
 # GNU patch takes `.git` (a hook or a filter there would be run by the next git command), so git's
 # folder is elsewhere while it runs, and a tree in which it leaves a `.git` is put back; and it
@@ -87,13 +86,15 @@ ApplyMethod = Literal["apply", "3way", "reject", "fuzz", "already", ""]
 SECONDS = 60.0
 #: Characters of a patch beyond which none is tried.
 MAX_PATCH_CHARS = 16_000_000
-_GIT_COMMANDS: tuple[tuple[ApplyMethod, tuple[str, ...]], ...] = (
+_FUZZY = ("patch", "--batch", "--forward", "--fuzz=5", "-p1", "-i")
+#: The question whether the patch is in the tree already comes last.
+_METHODS: tuple[tuple[ApplyMethod, tuple[str, ...]], ...] = (
     ("apply", ("git", "apply", "--verbose")),
     ("3way", ("git", "apply", "--verbose", "--3way")),
     ("reject", ("git", "apply", "--verbose", "--reject")),
+    ("fuzz", _FUZZY),
+    ("already", ("git", "apply", "--check", "--reverse")),
 )
-_FUZZY = ("patch", "--batch", "--forward", "--fuzz=5", "-p1", "-i")
-_BACK = ("git", "apply", "--check", "--reverse")
 _RESET = (("git", "checkout", "--", "."), ("git", "clean", "-fd"))
 _PRISTINE = (("git", "reset", "--hard", "--quiet"), ("git", "clean", "-ffdx", "--quiet"))
 _STATUS = (
@@ -134,40 +135,32 @@ def apply_official(checkout: Path, patch: str) -> ApplyResult:
     with tempfile.TemporaryDirectory(prefix="evalcore-patch-") as folder:
         file = Path(folder) / "patch.diff"
         file.write_bytes(patch.encode("utf-8", "replace"))
-        how, log = _apply_with_git(checkout, file)
-        if not how:
-            how, log = _try_last_attempts(checkout, file, patch, log)
+        log: list[str] = []
+        how = _try_methods(checkout, file, patch, log)
     if not how:
-        for command in _PRISTINE:
-            _run_patch_command(command, checkout)
-    return ApplyResult(
-        how=how, log="\n".join(log), changed=bool(how) and _read_git_status(checkout) != before
-    )
+        _run_all(_PRISTINE, checkout)
+    changed = bool(how) and _read_git_status(checkout) != before
+    return ApplyResult(how, "\n".join(log), changed)
 
 
-def _apply_with_git(checkout: Path, file: Path) -> tuple[ApplyMethod, list[str]]:
-    log: list[str] = []
-    for number, (how, command) in enumerate(_GIT_COMMANDS):
-        if number:
-            _reset_checkout(checkout)
-        result = _run_patch_command((*command, str(file)), checkout)
-        log.append(_format_command_log(command, result))
+def _try_methods(checkout: Path, file: Path, patch: str, log: list[str]) -> ApplyMethod:
+    """The first method that applies the patch; what the commands print goes to `log`."""
+    for how, command in _METHODS:
+        if how not in ("apply", "already"):
+            _run_all(_RESET, checkout)  # what cannot be reset stays as it is there, too
+        if how == "fuzz":
+            result = _apply_fuzzy(checkout, file, patch)
+        else:
+            result = _run_patch_command((*command, str(file)), checkout)
+        log.append(f"$ {' '.join(command)}: {'ok' if result.ok else 'failed'}\n{result.output}")
         if result.ok:
-            return how, log
-    return "", log
+            return how
+    return ""
 
 
-def _try_last_attempts(
-    checkout: Path, file: Path, patch: str, log: list[str]
-) -> tuple[ApplyMethod, list[str]]:
-    """GNU patch with fuzz, then the question whether the patch is in the tree already."""
-    _reset_checkout(checkout)
-    result = _apply_fuzzy(checkout, file, patch)
-    log = [*log, _format_command_log(_FUZZY, result)]
-    if result.ok:
-        return "fuzz", log
-    result = _run_patch_command((*_BACK, str(file)), checkout)
-    return ("already" if result.ok else ""), [*log, _format_command_log(_BACK, result)]
+def _run_all(commands: Iterable[tuple[str, ...]], folder: Path) -> None:
+    for command in commands:
+        _run_patch_command(command, folder)
 
 
 def _apply_fuzzy(checkout: Path, file: Path, patch: str) -> _CommandResult:
@@ -181,7 +174,7 @@ def _apply_fuzzy(checkout: Path, file: Path, patch: str) -> _CommandResult:
         for path in planted:
             remove_tree(path)
     if planted:
-        _reset_checkout(checkout)
+        _run_all(_RESET, checkout)
         return _CommandResult(
             False, f"{result.output}\nundone: the patch writes into a folder .git"
         )
@@ -204,7 +197,6 @@ def _move_git_aside(checkout: Path) -> Iterator[None]:
 
 
 def _find_git_entries(checkout: Path) -> list[Path]:
-    """Whatever in the tree is called `.git`, in any case."""
     paths: list[Path] = []
     for folder, below, names in os.walk(checkout):
         hits = [name for name in (*below, *names) if name.casefold() == ".git"]
@@ -213,18 +205,12 @@ def _find_git_entries(checkout: Path) -> list[Path]:
     return paths
 
 
-def _reset_checkout(checkout: Path) -> None:
-    """As the official loop does it; what cannot be reset stays as it is there, too."""
-    for command in _RESET:
-        _run_patch_command(command, checkout)
-
-
 def _read_git_status(checkout: Path) -> frozenset[str]:
     """What differs from the commit, without the files that patch leaves beside what it changes."""
     result = _run_patch_command(_STATUS, checkout, whole=True)
     if not result.ok:
         raise EnvironmentFailure(f"git status failed in {checkout}: {result.output[-300:]}")
-    entries = {entry for entry in result.output.split("\0") if entry}
+    entries = filter(None, result.output.split("\0"))
     return frozenset(entry for entry in entries if not _is_leftover(entry, checkout))
 
 
@@ -235,10 +221,6 @@ def _is_leftover(entry: str, checkout: Path) -> bool:
         and path.suffix in _LEFTOVERS
         and (checkout / path.with_suffix("")).exists()
     )
-
-
-def _format_command_log(command: tuple[str, ...], result: _CommandResult) -> str:
-    return f"$ {' '.join(command)}: {'ok' if result.ok else 'failed'}\n{result.output}"
 
 
 def _run_patch_command(
@@ -265,10 +247,6 @@ def _run_patch_command(
         child.communicate()
         return _CommandResult(False, f"killed after {SECONDS:g} s")
     text = output.decode("utf-8", "replace")
-    return _CommandResult(
-        child.returncode == 0, text if whole or len(text) <= _LOG else _cut_out_middle(text)
-    )
-
-
-def _cut_out_middle(text: str) -> str:
-    return f"{text[: _LOG // 2]}\n[...]\n{text[-_LOG // 2 :]}"
+    if len(text) > _LOG and not whole:
+        text = f"{text[: _LOG // 2]}\n[...]\n{text[-_LOG // 2 :]}"
+    return _CommandResult(child.returncode == 0, text)

@@ -5,14 +5,14 @@ why one is refused, and reading a unified diff in any state.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from evalcore.records import Record
+from msgspec.structs import replace
 
-# Why a text was not made into a patch, in sentences that a person reads.
+from evalcore.records import Record
 
 RefusalKind = Literal[
     "empty",
@@ -67,8 +67,6 @@ class PatchRefused(Exception):
         super().__init__(PROBLEMS[kind])
 
 
-# Lines of a reply: how text is cut into them and which of them end a patch.
-
 #: Names of tags that a reply puts around a patch.
 CONTAINERS = "patch|diff|answer|solution|response|output|result|final|code"
 _TAG = re.compile(rf"</?(?:{CONTAINERS})>\s*", re.IGNORECASE)
@@ -85,13 +83,8 @@ def is_fence(line: str) -> bool:
 
 
 def is_patch_edge(line: str) -> bool:
-    """Whether a line is a fence or a tag around a patch."""
     return is_fence(line) or (line[:1] == "<" and _TAG.fullmatch(line) is not None)
 
-
-# What a model wrote as a patch, before anybody has looked into the repository.
-# Every format is read into this one: files as they are named, with hunks of lines that carry the
-# marks of a unified diff. Nothing in it is believed yet.
 
 Action = Literal["change", "create", "delete", "rename", "whole"]
 Format = Literal["unified", "v4a", "search_replace", "full_file"]
@@ -138,10 +131,10 @@ class ParsedPatch(Record, frozen=True):
     alone: bool = False
 
 
-# Reading a unified diff in any state: headers missing or wrong, prose and fences around it.
-# A hunk takes all lines up to the next header, fence or tag; which of them belong to it is
-# decided when they are held against the file (`readings`). Source of the form: the manual of GNU
-# diff and that of git's extended headers.
+# A unified diff in any state: headers missing or wrong, prose and fences around it. A hunk takes
+# all lines up to the next header, fence or tag; which of them belong to it is decided when they are
+# compared with the file (`hunk_position`). Source of the form: the manual of GNU diff and that of
+# git's extended headers.
 
 #: More hunks than any person writes.
 MAX_HUNKS = 1000
@@ -179,19 +172,12 @@ class _Section:
         """Whether nothing follows the line `diff --git`, as where a text was cut off."""
         return bool(self.old) and not self.hunks and self.action in ("change", "create")
 
-    @property
-    def has_content(self) -> bool:
-        return bool(self.hunks) or self.action != "change"
-
 
 def parse_unified(text: str) -> ParsedPatch:
     """The files of a diff. Raises Refused where a part is of a kind that is not repaired."""
     lines = split_patch_lines(text)
-    ends_with_newline = text.endswith("\n")
-    sections = [_Section(0)]
-    at = 0
-    alone = True
-    hunks = 0
+    sections, alone = [_Section(0)], True
+    at = hunks = 0
     while at < len(lines):
         section, line = sections[-1], lines[at]
         at += 1
@@ -200,70 +186,54 @@ def parse_unified(text: str) -> ParsedPatch:
             alone = False
         elif line.startswith("@@"):
             end = _hunk_end(lines, at)
+            closed = end < len(lines)
             section.hunks.append(
-                build_parsed_hunk(
-                    line, lines[at:end], closed=end < len(lines), newline=ends_with_newline
-                )
+                build_parsed_hunk(line, lines[at:end], closed, text.endswith("\n"))
             )
-            at = end
-            hunks += 1
+            at, hunks = end, hunks + 1
             if hunks > MAX_HUNKS:
                 raise PatchRefused("large")
         elif (taken := _take_header_line(lines, at - 1, sections)) or not line.strip():
             at += max(taken - 1, 0)
         else:
             alone = False
-    for file_section in sections:
-        # a file is announced and nothing follows
-        if file_section.has_header_pair and not file_section.hunks:
-            raise PatchRefused("cut" if file_section is sections[-1] else "short")
+    for section in sections:
+        if section.has_header_pair and not section.hunks:  # announced, and nothing follows
+            raise PatchRefused("cut" if section is sections[-1] else "short")
     if sections[-1].is_dangling:
         raise PatchRefused("cut")
-    files = tuple(
-        file_section.build_parsed_file() for file_section in sections if file_section.has_content
-    )
-    return ParsedPatch("unified", files, alone)
+    contents = [section for section in sections if section.hunks or section.action != "change"]
+    return ParsedPatch("unified", tuple(map(_Section.build_parsed_file, contents)), alone)
 
 
 def is_header(lines: Sequence[str], at: int) -> bool:
     """Whether a file begins at a line: what looks so within a hunk may be a removed `-- `."""
-    line = lines[at]
-    if line.startswith(("diff --git ", "Index: ", "new file mode ", "deleted file mode ")):
-        return True
-    if line.startswith("--- "):
-        below = lines[at + 1] if at + 1 < len(lines) else ""
-        return below.startswith(("+++ ", "@@"))
-    return False
+    if lines[at].startswith("--- "):
+        return "".join(lines[at + 1 : at + 2]).startswith(("+++ ", "@@"))
+    return lines[at].startswith(("diff --git ", "Index: ", "new file mode ", "deleted file mode "))
 
 
 def _hunk_end(lines: Sequence[str], at: int) -> int:
-    while at < len(lines):
-        line = lines[at]
-        if line.startswith("@@") or is_patch_edge(line) or is_header(lines, at):
-            return at
-        if line in ("-- ", "--") and _SIGNATURE.match("".join(lines[at + 1 : at + 2])):
-            return at
-        at += 1
-    return at
+    for end in range(at, len(lines)):
+        line = lines[end]
+        if line.startswith("@@") or is_patch_edge(line) or is_header(lines, end):
+            return end
+        if line in ("-- ", "--") and _SIGNATURE.match("".join(lines[end + 1 : end + 2])):
+            return end
+    return len(lines)
 
 
 def build_parsed_hunk(
-    header: str, raw: Sequence[str], *, closed: bool, newline: bool
+    header: str, raw: Sequence[str], closed: bool = True, newline: bool = True
 ) -> ParsedHunk:
     """A hunk of a header line that may say anything behind its `@@`."""
+    hunk = ParsedHunk(tuple(raw), closed=closed, newline=newline)
     match = _NUMBERS.match(header)
     if not match:
-        scope = _NOT_SCOPE.sub("", header)
-        return ParsedHunk(tuple(raw), scope=scope.strip(), closed=closed, newline=newline)
-    counts = tuple(int(match[group] or (match[group] is None)) for group in (2, 4))
-    return ParsedHunk(
-        raw=tuple(raw),
-        start=int(match[1]),
-        counts=(counts[0], counts[1]),
-        scope=(match[5] or "").strip(),
-        closed=closed,
-        newline=newline,
-    )
+        return replace(hunk, scope=_NOT_SCOPE.sub("", header).strip())
+    old, new = (int(match[group] or (match[group] is None)) for group in (2, 4))
+    scope = (match[5] or "").strip()
+    return replace(hunk, start=int(match[1]), counts=(old, new), scope=scope)
 
 
 def _take_header_line(lines: Sequence[str], at: int, sections: list[_Section]) -> int:
@@ -275,14 +245,14 @@ def _take_header_line(lines: Sequence[str], at: int, sections: list[_Section]) -
         return 1
     if line.startswith(("--- ", "+++ ")):
         return _take_header_pair(lines, at, sections)
-    for beginning, note in _NOTES.items():
-        if line.startswith(beginning):
-            if section.hunks:  # the header of another file, whose first line is missing
-                section = _Section(section.block)
-                sections.append(section)
-            note(section, line.removeprefix(beginning).strip())
-            return 1
-    return 0
+    beginning = next((word for word in _HEADERS if line.startswith(word)), "")
+    if not beginning:
+        return 0
+    if section.hunks:  # the header of another file, whose first line is missing
+        section = _Section(section.block)
+        sections.append(section)
+    _note_header(section, beginning, line.removeprefix(beginning).strip())
+    return 1
 
 
 def _take_header_pair(lines: Sequence[str], at: int, sections: list[_Section]) -> int:
@@ -314,50 +284,30 @@ def _split_git_names(rest: str) -> tuple[str, str]:
     return (parts[0], parts[-1]) if parts else ("", "")
 
 
-def _set_new_mode(section: _Section, mode: str) -> None:
-    if mode and mode not in _PLAIN_MODES:
-        raise PatchRefused("kind")
-    section.mode = "100755" if mode.endswith("755") else ""
+#: The beginnings of git's extended headers; what `_note_header` does not name says nothing of the
+#: content.
+_HEADERS = (
+    *("new file mode", "deleted file mode", "new mode ", "old mode ", "rename from ", "rename to "),
+    *("copy from ", "GIT binary patch", "Binary files ", "index ", "similarity index ", "Index: "),
+    "=======",
+)
 
 
-def _mark_created(section: _Section, mode: str) -> None:
-    section.action = "create"
-    _set_new_mode(section, mode)
-
-
-def _mark_deleted(section: _Section, _: str) -> None:
-    section.action = "delete"
-
-
-def _mark_renamed_from(section: _Section, path: str) -> None:
-    section.action, section.old = "rename", f"a/{path}"
-
-
-def _mark_renamed_to(section: _Section, path: str) -> None:
-    section.action, section.new = "rename", f"b/{path}"
-
-
-def _refuse_binary(section: _Section, _: str) -> None:
-    if section.old or section.new:  # else the words are prose
-        raise PatchRefused("kind")
-
-
-def _ignore_header(section: _Section, _: str) -> None:
-    """Headers that say nothing about the content."""
-
-
-_NOTES: dict[str, Callable[[_Section, str], None]] = {
-    "new file mode": _mark_created,
-    "deleted file mode": _mark_deleted,
-    "new mode ": _set_new_mode,
-    "rename from ": _mark_renamed_from,
-    "rename to ": _mark_renamed_to,
-    "copy from ": _refuse_binary,
-    "GIT binary patch": _refuse_binary,
-    "Binary files ": _refuse_binary,
-    "old mode ": _ignore_header,
-    "index ": _ignore_header,
-    "similarity index ": _ignore_header,
-    "Index: ": _ignore_header,
-    "=======": _ignore_header,
-}
+def _note_header(section: _Section, beginning: str, rest: str) -> None:
+    """Take up an extended header. Raises PatchRefused for a kind of file that is not repaired."""
+    match beginning.strip():
+        case "new file mode" | "new mode":
+            if beginning == "new file mode":
+                section.action = "create"
+            if rest and rest not in _PLAIN_MODES:
+                raise PatchRefused("kind")
+            section.mode = "100755" if rest.endswith("755") else ""
+        case "deleted file mode":
+            section.action = "delete"
+        case "rename from":
+            section.action, section.old = "rename", f"a/{rest}"
+        case "rename to":
+            section.action, section.new = "rename", f"b/{rest}"
+        case "copy from" | "GIT binary patch" | "Binary files":
+            if section.old or section.new:  # else the words are prose
+                raise PatchRefused("kind")

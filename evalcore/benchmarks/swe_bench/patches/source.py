@@ -21,8 +21,6 @@ import msgspec
 from evalcore.sandbox.filesystem import Unreadable, read_inside
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
 
-# The repository as the ladder sees it: names of files and their text.
-
 #: Bytes of a file beyond which it is not read: no source is longer.
 MAX_SOURCE_BYTES = 8 << 20
 
@@ -56,20 +54,16 @@ class FolderTree:
             self._paths = sorted(self._list_plain_files())
         return self._paths
 
-    def _list_plain_files(self) -> list[str]:
-        paths: list[str] = []
+    def _list_plain_files(self) -> Iterator[str]:
         for folder, below, names in os.walk(self._folder):
             below[:] = [name for name in below if name != ".git"]
-            for name in names:
-                path = Path(folder) / name
+            for path in (Path(folder) / name for name in names):
                 if stat.S_ISREG(path.lstat().st_mode):
-                    paths.append(path.relative_to(self._folder).as_posix())
-        return paths
+                    yield path.relative_to(self._folder).as_posix()
 
 
-# A file of the repository as lines, and where a block of lines occurs in it.
-# A block is looked for in several forms, from exact to loose. Each form is searched as one text,
-# in time that grows with the length of the file and not with what is in it.
+# A block of lines is looked for in several forms, from exact to loose. Each form is searched as one
+# text, in time that grows with the length of the file and not with what is in it.
 
 #: Places of one block that are looked at; more are as ambiguous.
 MAX_POSITIONS = 200
@@ -122,7 +116,6 @@ class SourceFile:
         self._formed: dict[LineForm, list[str]] = {}
 
     def list_formed_lines(self, form: LineForm) -> list[str]:
-        """All lines in a form."""
         if form not in self._formed:
             self._formed[form] = [form(line) for line in self.texts]
         return self._formed[form]
@@ -149,10 +142,10 @@ class SourceFile:
         return self._searched[form]
 
 
-# Which lines two texts have in common, in near-linear time whatever the texts.
-# Lines that are unique in both are matched in their longest common order (the idea of patience
-# diff); between two matches, what is equal at both ends is matched, too. The result need not be
-# the shortest difference, but it is a correct one.
+# Lines that two texts have in common, in near-linear time whatever the texts. Lines that are unique
+# in both are matched in their longest common order (the idea of patience diff); between two
+# matches, what is equal at both ends is matched, too. The result need not be the shortest
+# difference, but it is a correct one.
 
 
 def match_common_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
@@ -179,11 +172,10 @@ def iter_changed_ranges(
 
 def _find_unique_anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     in_old, in_new = Counter(old), Counter(new)
-    where = {line: at for at, line in enumerate(new) if in_new[line] == 1}
-    pairs = [
-        (at, where[line]) for at, line in enumerate(old) if in_old[line] == 1 and line in where
-    ]
-    return _find_longest_ascending(pairs)
+    where = {line: at for at, line in enumerate(new) if in_new[line] == in_old[line] == 1}
+    return _find_longest_ascending(
+        [(at, where[line]) for at, line in enumerate(old) if line in where]
+    )
 
 
 def _find_longest_ascending(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -223,10 +215,8 @@ def _match_end_lines(
     return head + tail[::-1]
 
 
-# Whether Python source compiles, asked of a process that may crash.
-# Source of a model can exhaust the stack or the memory of the compiler, so none is compiled in
-# this process. The child is started when first needed and shared; it can open nothing and run
-# nothing.
+# Source of a model can exhaust the stack or the memory of the compiler, so none is compiled in this
+# process. The child is started when first needed and shared; it can open nothing and run nothing.
 
 _COMPILE_SECONDS = 10.0
 _COMPILE_MEMORY_BYTES = 512 << 20
