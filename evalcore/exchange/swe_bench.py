@@ -5,18 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Any
 
 from evalcore.access.redaction import mask_target
-from evalcore.benchmarks.swe_bench.checkout import checkout_task
-from evalcore.benchmarks.swe_bench.dataset import to_swe_task
-from evalcore.benchmarks.swe_bench.evaluate_patch import extract_answer
-from evalcore.benchmarks.swe_bench.patches import repair_patch
-from evalcore.benchmarks.swe_bench.patches.source import FolderTree
+from evalcore.benchmarks.swe_bench.dataset import read_table_rows, to_swe_task
+from evalcore.benchmarks.swe_bench.evaluate_patch import extract_answer, repair_answer
 from evalcore.catalog import CommandResult
 from evalcore.errors import DatasetError, UsageError
 from evalcore.exchange.hub_datasets import (
@@ -28,14 +23,10 @@ from evalcore.exchange.hub_datasets import (
     open_scratch_folder,
 )
 from evalcore.exchange.reports import SampleEpisode, iter_sample_episodes, write_json_lines
-from evalcore.intake.json_text import read_rows
 from evalcore.plain_text import format_count
 from evalcore.records import Episode, Record, Sample
-from evalcore.sandbox.filesystem import remove_tree
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
-
-# Fetching a data set of SWE-bench: its rows, of whichever form, as one file of JSON lines.
 
 VERIFIED = "SWE-bench/SWE-bench_Verified"
 #: Short names of data sets, as the official harness has them where it has any.
@@ -52,7 +43,6 @@ NAMES: Mapping[str, str] = MappingProxyType(
 TASKS = "tasks.jsonl"
 TERMS = "licensed as the page of the data set says"
 _FOLDERS = (".", "data", "default")
-_BATCH = 64  # rows in memory at once
 
 
 def default_folder(settings: Settings, name: str = VERIFIED) -> Path:
@@ -85,9 +75,8 @@ def fetch_swe_bench(
         )
         ready = scratch / "data"
         ready.mkdir()
-        count = _write_task_rows(
-            ready / TASKS, [hub_files.folder / path for path in sorted(hub_files.files)]
-        )
+        paths = [hub_files.folder / path for path in sorted(hub_files.files)]
+        count = _write_task_rows(ready / TASKS, paths)
         with (ready / TASKS).open("rb") as content:
             digest = hashlib.file_digest(content, "sha256").hexdigest()
         fetched = FetchedDataset(dataset, split, hub_files.commit, TERMS, {TASKS: digest})
@@ -99,13 +88,10 @@ def fetch_swe_bench(
 def format_swe_bench_fetch(fetched: FetchedDataset) -> str:
     """What a person is told at the end."""
     state = "was complete already" if fetched.already else TASKS
-    return "\n".join(
-        [
-            f"{fetched.folder}: {state}",
-            f"{fetched.part} of {fetched.origin}, {fetched.licence}",
-            "now: evalcore run --target TARGET --benchmarks swe_bench "
-            f"--dataset {shlex.quote(fetched.folder)}",
-        ]
+    return (
+        f"{fetched.folder}: {state}\n{fetched.part} of {fetched.origin}, {fetched.licence}\n"
+        "now: evalcore run --target TARGET --benchmarks swe_bench "
+        f"--dataset {shlex.quote(fetched.folder)}"
     )
 
 
@@ -124,8 +110,7 @@ def _write_task_rows(out: Path, paths: list[Path]) -> int:
     count = 0
     with out.open("w", encoding="utf-8") as lines:
         for path in paths:
-            read_file_rows = _read_parquet_rows if path.suffix == ".parquet" else read_rows
-            for number, row in read_file_rows(path):
+            for number, row in read_table_rows(path):
                 if not isinstance(row.get("instance_id"), str):
                     raise DatasetError(path.name, number, "instance_id", "is missing or no text")
                 lines.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
@@ -135,25 +120,9 @@ def _write_task_rows(out: Path, paths: list[Path]) -> int:
     return count
 
 
-def _read_parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    import pyarrow
-    from pyarrow import parquet
-
-    number = 0
-    try:
-        with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=_BATCH):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield number, row
-    except pyarrow.ArrowException as error:
-        raise DatasetError(path.name, None, "", f"cannot be read as Parquet: {error}") from None
-
-
-# Our patches as the predictions that the official harness of SWE-bench reads.
-# Columns: instance_id, model_name_or_path and model_patch. The patch is what the official
-# extraction finds in the reply, or the same reply put into a form that applies; which of the two
-# does not depend on how it was judged here.
+# Our patches as predictions, with the columns instance_id, model_name_or_path and model_patch. The
+# patch is what the official extraction finds in the reply, or the same reply put into a form that
+# applies; which of the two does not depend on how it was judged here.
 
 BENCHMARK = "swe_bench"
 OFFICIAL, REPAIRED = "official", "repaired"
@@ -211,25 +180,15 @@ def _check_repositories(pairs: list[SampleEpisode]) -> None:
         )
 
 
-def _extract_official_patch(sample: Sample, episode: Episode) -> str:
-    return extract_answer(episode).patch
-
-
 def _extract_repaired_patch(sample: Sample, episode: Episode) -> str:
     """The repaired patch; the official one where the reply was a patch or defies repair."""
     answer = extract_answer(episode)
-    if answer.is_patch or not answer.text.strip():
-        return answer.patch
-    folder = Path(tempfile.mkdtemp(prefix="evalcore-swe-"))
-    try:
-        tree = FolderTree(checkout_task(to_swe_task(sample), folder / "tree"))
-        return repair_patch(answer.text, tree, answer.cut).patch or answer.patch
-    finally:
-        remove_tree(folder)
+    repaired = repair_answer(to_swe_task(sample), answer)
+    return repaired.patch or answer.patch if repaired else answer.patch
 
 
 _FORMS: Mapping[str, Callable[[Sample, Episode], str]] = MappingProxyType(
-    {OFFICIAL: _extract_official_patch, REPAIRED: _extract_repaired_patch}
+    {OFFICIAL: lambda _, episode: extract_answer(episode).patch, REPAIRED: _extract_repaired_patch}
 )
 
 

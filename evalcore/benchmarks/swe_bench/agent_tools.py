@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -36,48 +36,39 @@ _CACHES = frozenset({".git", "__pycache__", ".pytest_cache", ".mypy_cache", ".ru
 _TIMES = re.compile(r"\bin \d+\.\d+s\b")
 
 
-def _build_string_schema(description: str) -> dict[str, str]:
-    return {"type": "string", "description": description}
-
-
 def _build_tool(
-    name: str, description: str, optional: int = 0, **properties: dict[str, str]
+    name: str, description: str, optional: int = 0, **properties: str | dict[str, str]
 ) -> Tool:
-    """A tool whose last `optional` arguments may be left out."""
+    """A tool whose last `optional` arguments may be left out; a text describes one that is text."""
+    schemas = {
+        key: {"type": "string", "description": value} if isinstance(value, str) else value
+        for key, value in properties.items()
+    }
     required = list(properties)[: len(properties) - optional]
-    return Tool(
-        name, description, {"type": "object", "properties": properties, "required": required}
-    )
+    schema = {"type": "object", "properties": schemas, "required": required}
+    return Tool(name, description, schema)
 
 
 _LINE = {"type": "integer", "description": "a line number, from 1"}
-_PATH = _build_string_schema("a path in the repository")
+_PATH = "a path in the repository"
 TOOLS = (
     _build_tool("list_files", "Lists the files below a folder.", 1, folder=_PATH),
     _build_tool(
         "read_file", "Shows a text file with line numbers.", 2, path=_PATH, first=_LINE, last=_LINE
     ),
     _build_tool(
-        "search",
-        "Shows the lines that hold a text.",
-        1,
-        text=_build_string_schema("what to find"),
-        folder=_PATH,
+        "search", "Shows the lines that hold a text.", 1, text="what to find", folder=_PATH
     ),
     _build_tool(
         "replace",
         "Replaces a text that stands exactly once in a file.",
         path=_PATH,
-        old=_build_string_schema("the present text, whole lines are safest"),
-        new=_build_string_schema("the text in its place"),
+        old="the present text, whole lines are safest",
+        new="the text in its place",
     ),
+    _build_tool("write_file", "Writes a whole file.", path=_PATH, content="all of it"),
     _build_tool(
-        "write_file", "Writes a whole file.", path=_PATH, content=_build_string_schema("all of it")
-    ),
-    _build_tool(
-        "run",
-        "Runs a bash command in the repository, at most 60 s.",
-        command=_build_string_schema("what to run"),
+        "run", "Runs a bash command in the repository, at most 60 s.", command="what to run"
     ),
     _build_tool(SUBMIT, "Ends the work; the checkout as it is now is tested."),
 )
@@ -90,14 +81,6 @@ class AgentWorkspace(Closing):
     def __init__(self, task: Task, python: Interpreter) -> None:
         self._task, self._python = task, python
         self._home = Path(tempfile.mkdtemp(prefix="evalcore-swe-"))
-        self._calls: dict[str, Callable[..., str]] = {
-            "list_files": self._tool_list_files,
-            "read_file": self._tool_read_file,
-            "search": self._tool_search,
-            "replace": self._tool_replace,
-            "write_file": self._tool_write_file,
-            "run": self._tool_run,
-        }
         try:
             self._tree = checkout_task(task, self._home / "tree")
         except BaseException:
@@ -114,10 +97,10 @@ class AgentWorkspace(Closing):
         if problem:
             return f"Error: {problem}"
         try:
-            return _truncate_result(self._calls[name](**arguments))
+            # Only the names of TOOLS come here: `_find_call_problem` knows no others.
+            return _truncate_result(getattr(self, f"_tool_{name}")(**arguments))
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            return f"Error: {reason}"
+            return f"Error: {error.strerror if isinstance(error, OSError) else error}"
 
     def build_patch(self) -> str:
         """The difference between the tree and its commit, as git writes it."""
@@ -126,7 +109,11 @@ class AgentWorkspace(Closing):
             for path in _iter_tree_files(clean):
                 (clean / path).unlink()
             for path in _iter_tree_files(self._tree):
-                _copy_entry(self._tree / path, clean / path)
+                source, copy = self._tree / path, clean / path
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                # A link is copied as a link; what is neither file nor link is no part of a patch.
+                if source.is_symlink() or source.is_file():
+                    shutil.copy2(source, copy, follow_symlinks=False)
             run_git("add", "-A", "--force", folder=clean)
             return run_git("diff", "--cached", "--no-renames", "--no-ext-diff", folder=clean)
         finally:
@@ -173,19 +160,12 @@ class AgentWorkspace(Closing):
         return f"wrote {path}, {len(content.splitlines())} lines"
 
     def _tool_run(self, command: str) -> str:
-        shim = self._python.write_activate_shim(self._home)
-        binds = (
-            *self._python.binds,
-            shim,
-            Bind(source=str(self._tree), target=TREE, writable=True),
-        )
+        tree = Bind(source=str(self._tree), target=TREE, writable=True)
+        binds = (*self._python.binds, self._python.write_activate_shim(self._home), tree)
         argv = ("bash", "-c", f"source {ACTIVATE}; cd {TREE}; {command}")
         finished = run_program(Program(argv=argv, binds=binds, cwd=TREE), _RUN)
-        ended = (
-            f"ended by the limit on {finished.ended_by}"
-            if finished.ended_by
-            else f"exit {finished.exit_code}"
-        )
+        limit = finished.ended_by
+        ended = f"ended by the limit on {limit}" if limit else f"exit {finished.exit_code}"
         return f"{_TIMES.sub('in a moment', _truncate_result(finished.output))}\n({ended})"
 
     def _read_contents(self, path: str) -> str:
@@ -236,15 +216,7 @@ def _iter_tree_files(folder: Path) -> Iterator[Path]:
         yield from (inside / name for name in (*names, *links) if name not in _CACHES)
 
 
-def _copy_entry(source: Path, destination: Path) -> None:
-    """Copy a file, or a link as a link; what is neither is no part of a patch."""
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_symlink() or source.is_file():
-        shutil.copy2(source, destination, follow_symlinks=False)
-
-
 def _truncate_result(text: str) -> str:
-    """The beginning and the end of a long text."""
     if len(text) <= _MAX_RESULT_CHARS:
         return text
     half = _MAX_RESULT_CHARS // 2

@@ -12,15 +12,15 @@ from typing import Any
 import msgspec
 
 from evalcore import settings
-from evalcore.benchmarks.agent_loop import AgentResult, Tools, run_agent, run_in_thread
+from evalcore.benchmarks.agent_loop import Tools, run_agent, run_in_thread
 from evalcore.benchmarks.agents import replace_surrogates
 from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource
 from evalcore.benchmarks.swe_bench import Task, agent_tools, dataset, prompts
 from evalcore.benchmarks.swe_bench.card import CARD
 from evalcore.benchmarks.swe_bench.checkout import (
-    checkout_task,
     find_task_python,
     inspect_interpreter,
+    temporary_checkout,
 )
 from evalcore.benchmarks.swe_bench.evaluate_patch import (
     evaluate_answer,
@@ -36,7 +36,7 @@ from evalcore.benchmarks.swe_bench.verdict import (
 )
 from evalcore.errors import UsageError
 from evalcore.records import BenchmarkScore, Completion, Episode, Message, Sample, Verdict
-from evalcore.sandbox.filesystem import read_inside, remove_tree
+from evalcore.sandbox.filesystem import read_inside
 from evalcore.sandbox.program import detect_sandbox
 
 _MAX_STEPS = 250
@@ -77,11 +77,17 @@ class SweBench(Benchmark):
                 f"{self._prompt_style}; set swe_bench.prompt_style=issue_only, or name a folder of "
                 "repositories in the setting swe_repositories"
             )
-        if self._prompt_style == prompts.AGENT and not detect_sandbox().means:
-            why = f"{detect_sandbox().problem} {detect_sandbox().fix}"
+        support = detect_sandbox() if self._prompt_style == prompts.AGENT else None
+        if support and not support.means:
+            why = f"{support.problem} {support.fix}"
             raise UsageError(f"swe_bench.prompt_style=agent runs programs: {why}")
         if self.options["full_eval"]:
-            _check_harness([dataset.to_swe_task(sample) for sample in samples])
+            tasks = [dataset.to_swe_task(sample) for sample in samples]
+            checks = run_preflight(tasks, Path(tempfile.gettempdir()))
+            failed = [check for check in checks if check.needed and not check.ok]
+            if failed:
+                problems = "; ".join(f"{check.problem} ({check.fix})" for check in failed)
+                raise UsageError(f"option swe_bench.full_eval: {problems}")
         return list(samples)
 
     @property
@@ -90,11 +96,8 @@ class SweBench(Benchmark):
 
     def build_prompt(self, sample: Sample) -> list[Message]:
         task = dataset.to_swe_task(sample)
-        style = (
-            prompts.resolve_auto_style([task])
-            if self._prompt_style == prompts.AUTO
-            else self._prompt_style
-        )
+        style = self._prompt_style
+        style = prompts.resolve_auto_style([task]) if style == prompts.AUTO else style
         files = _read_original_files(task) if style == prompts.FILES else {}
         return prompts.build_swe_messages(task, style, files, self.options["context_lines"])
 
@@ -102,13 +105,20 @@ class SweBench(Benchmark):
         if self._prompt_style != prompts.AGENT:
             return await super().run_sample(sample, context)
         task = dataset.to_swe_task(sample)
-        with agent_tools.AgentWorkspace(
-            task, inspect_interpreter(_select_task_python(task))
-        ) as workspace:
+        python = inspect_interpreter(_select_task_python(task))
+        with agent_tools.AgentWorkspace(task, python) as workspace:
             tools = Tools(agent_tools.TOOLS, workspace.call, agent_tools.SUBMIT)
             result = await run_agent(self, sample, context, tools, self.options["max_steps"])
             patch = replace_surrogates(await run_in_thread(workspace.build_patch))
-        return _build_agent_episode(self.generation_key(sample), context.epoch, result, patch)
+        return Episode(
+            key=self.generation_key(sample),
+            epoch=context.epoch,
+            answer=result.last_text,
+            messages=result.messages,
+            finish_reason=result.finish_reason,
+            termination=result.ended,
+            state={"patch": patch, "calls": list(result.calls)},
+        )
 
     async def evaluate_sample(
         self, sample: Sample, episode: Episode, context: Context | None = None
@@ -117,9 +127,8 @@ class SweBench(Benchmark):
         if self.options["full_eval"]:
             evaluation = await run_in_thread(partial(evaluate_with_harness, task, answer))
         elif task.repository:
-            evaluation = await run_in_thread(
-                partial(evaluate_answer, task, answer, _select_task_python(task))
-            )
+            python = _select_task_python(task)
+            evaluation = await run_in_thread(partial(evaluate_answer, task, answer, python))
         else:
             evaluation = evaluate_without_running(task, answer)
         return build_swe_verdict(sample, episode, task, evaluation)
@@ -190,16 +199,6 @@ class SweBench(Benchmark):
         return "patch"
 
 
-def _check_harness(tasks: Sequence[Task]) -> None:
-    """Raises UsageError naming all that the official harness lacks here, with what to do."""
-    checks = run_preflight(tasks, Path(tempfile.gettempdir()))
-    lacking = [
-        f"{check.problem} ({check.fix})" for check in checks if check.needed and not check.ok
-    ]
-    if lacking:
-        raise UsageError("option swe_bench.full_eval: " + "; ".join(lacking))
-
-
 def _select_task_python(task: Task) -> Path | None:
     """The interpreter with what a task needs, None for the running one."""
     folder = settings.load_settings().swe_environments
@@ -209,25 +208,8 @@ def _select_task_python(task: Task) -> Path | None:
 @lru_cache(maxsize=256)
 def _read_original_files(task: Task) -> Mapping[str, str]:
     """The files that the true patch changes, as they were."""
-    folder = Path(tempfile.mkdtemp(prefix="evalcore-swe-"))
-    try:
-        tree = checkout_task(task, folder / "tree")
-        paths = prompts.list_touched_files(task)
+    with temporary_checkout(task) as tree:
         return {
             path: read_inside(tree, path, _MAX_FILE_BYTES).decode("utf-8", "replace")
-            for path in paths
+            for path in prompts.list_touched_files(task)
         }
-    finally:
-        remove_tree(folder)
-
-
-def _build_agent_episode(key: str, epoch: int, result: AgentResult, patch: str) -> Episode:
-    return Episode(
-        key=key,
-        epoch=epoch,
-        answer=result.last_text,
-        messages=result.messages,
-        finish_reason=result.finish_reason,
-        termination=result.ended,
-        state={"patch": patch, "calls": list(result.calls)},
-    )

@@ -10,13 +10,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 from evalcore.benchmarks.swe_bench import Task
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import Record, content_hash
+from evalcore.sandbox.filesystem import remove_tree
 from evalcore.sandbox.program import Bind, Limits, Program, run_program
 
 # git, held to what a call says: no hook, no configuration of system or user, no network.
@@ -47,7 +49,6 @@ _CONFIGURATION = """\
 [init]
 \tdefaultBranch = main
 """
-_MISSING = "git is not installed; install it (Debian: apt install git)"
 
 
 def run_git(*arguments: str | Path, folder: Path) -> str:
@@ -66,7 +67,9 @@ def run_git(*arguments: str | Path, folder: Path) -> str:
             check=False,
         )
     except FileNotFoundError:
-        raise EnvironmentFailure(_MISSING) from None
+        raise EnvironmentFailure(
+            "git is not installed; install it (Debian: apt install git)"
+        ) from None
     except subprocess.TimeoutExpired:
         raise EnvironmentFailure(f"git {arguments[0]} took longer than {SECONDS:g} s") from None
     if process.returncode:
@@ -105,9 +108,9 @@ def _write_git_config() -> str:
 _config_folders: list[tempfile.TemporaryDirectory[str]] = []
 
 
-# The work tree of a task: its base commit alone, without past, future, remotes or names.
-# The commit is fetched by its hash with a depth of one, so that the repository holds no object
-# that only another commit has: a patched program that looks around in it finds no later fix.
+# The work tree of a task: its base commit alone, without past, future, remotes or names. It is
+# fetched by its hash with a depth of one, so that the repository holds no object that only another
+# commit has: a patched program that looks around in it finds no later fix.
 
 
 def checkout_task(task: Task, tree: Path) -> Path:
@@ -139,6 +142,16 @@ def checkout_task(task: Task, tree: Path) -> Path:
     return tree
 
 
+@contextmanager
+def temporary_checkout(task: Task) -> Iterator[Path]:
+    """The work tree of a task in a folder of its own, gone with all in it after the block."""
+    folder = Path(tempfile.mkdtemp(prefix="evalcore-swe-"))
+    try:
+        yield checkout_task(task, folder / "tree")
+    finally:
+        remove_tree(folder)
+
+
 class TreeChanges(Record, frozen=True):
     """`paths` of a work tree that are not as in a commit, sorted; `created` are those of them that
     the commit does not have; `base` are all files of the commit."""
@@ -153,25 +166,24 @@ def find_tree_changes(tree: Path, base: str) -> TreeChanges:
 
     Files count that git would ignore, since Python does not, and those of a nested repository.
     """
-    changed = run_git(
-        "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base, folder=tree
-    )
+    options = ("--name-only", "-z", "--no-renames", "--no-ext-diff")
+    changed = run_git("diff", *options, base, folder=tree)
     tracked = _list_tracked_files(tree, base)
     created = _list_tree_files(tree) - tracked
-    paths = sorted({*_split_nul_names(changed), *created})
+    paths = sorted({*filter(None, changed.split("\0")), *created})
     return TreeChanges(tuple(paths), tuple(sorted(created)), tracked)
 
 
 def restore_paths(tree: Path, base: str, paths: Sequence[str]) -> None:
     """Bring some paths of a work tree back to what they are in the commit `base`."""
-    if not paths:
-        return
-    tracked = _list_tracked_files(tree, base)
+    tracked = _list_tracked_files(tree, base) if paths else frozenset()
     for path in paths:
+        parents = list(Path(path).parents)[:-1]
         if path in tracked:
             _clear_parents(tree, path)
             run_git("checkout", "-q", base, "--", f":(literal){path}", folder=tree)
-        elif not _is_behind_link(tree, path):
+        elif not any((tree / parent).is_symlink() for parent in parents):
+            # Behind a link of the patch the path would lie elsewhere.
             (tree / path).unlink(missing_ok=True)
 
 
@@ -185,13 +197,8 @@ def _unpack_bundle(bundle: Path, scratch: Path) -> Path:
 
 
 def _list_tracked_files(tree: Path, commit: str) -> frozenset[str]:
-    return frozenset(
-        _split_nul_names(run_git("ls-tree", "-r", "-z", "--name-only", commit, folder=tree))
-    )
-
-
-def _split_nul_names(listing: str) -> list[str]:
-    return [name for name in listing.split("\0") if name]
+    listing = run_git("ls-tree", "-r", "-z", "--name-only", commit, folder=tree)
+    return frozenset(filter(None, listing.split("\0")))
 
 
 def _list_tree_files(tree: Path) -> set[str]:
@@ -206,12 +213,6 @@ def _list_tree_files(tree: Path) -> set[str]:
     return paths
 
 
-def _is_behind_link(tree: Path, path: str) -> bool:
-    """Whether a link of the patch stands in the way to a path, which then lies elsewhere."""
-    parents = list(Path(path).parents)[:-1]
-    return any((tree / parent).is_symlink() for parent in parents)
-
-
 def _clear_parents(tree: Path, path: str) -> None:
     """Remove links and files that stand where the folders of a path should be."""
     for parent in reversed(list(Path(path).parents)[:-1]):
@@ -221,8 +222,6 @@ def _clear_parents(tree: Path, path: str) -> None:
     if (tree / path).is_dir() and not (tree / path).is_symlink():
         shutil.rmtree(tree / path)
 
-
-# The Python that a task's tests run with: this one, or that of a folder of environments.
 
 #: Where the official images have conda; scripts of the data set read this file.
 ACTIVATE = "/opt/miniconda3/bin/activate"
@@ -256,8 +255,11 @@ class Interpreter(Record, frozen=True):
         """What must be seen inside, besides the system and the interpreter that we run with."""
         ours = {sys.prefix, sys.base_prefix}
         prefixes = [name for name in (self.prefix, self.base_prefix) if name not in ours]
-        foreign = [name for name in dict.fromkeys(prefixes) if not _is_system_path(Path(name))]
-        return tuple(Bind(source=name, target=name) for name in foreign)
+        return tuple(
+            Bind(source=name, target=name)
+            for name in dict.fromkeys(prefixes)
+            if not any(Path(name).is_relative_to(root) for root in _SYSTEM)
+        )
 
     def write_activate_shim(self, folder: Path) -> Bind:
         """A file of a folder in place of conda's `activate`: this interpreter comes first, and
@@ -279,25 +281,22 @@ def find_task_python(task: Task, folder: Path) -> Path | None:
     return None
 
 
+@cache
 def inspect_interpreter(python: Path | None = None) -> Interpreter:
     """What is known of an interpreter, of the running one for None.
 
     Raises EnvironmentFailure where it cannot be started.
     """
-    return _inspect_executable(str(python) if python else sys.executable, python is None)
-
-
-@cache
-def _inspect_executable(executable: str, own: bool) -> Interpreter:
-    if own:
+    if python is None:
         prefix, base, version = sys.prefix, sys.base_prefix, sys.version.split()[0]
     else:
-        prefix, base, version = _query_prefixes(executable)
+        prefix, base, version = _query_prefixes(str(python))
     distributions = sorted(
         path.name for path in Path(prefix).glob("lib/python*/site-packages/*.dist-info")
     )
     contents = content_hash([version, distributions])
-    return Interpreter(executable, prefix, base, version, contents, own)
+    executable = str(python or sys.executable)
+    return Interpreter(executable, prefix, base, version, contents, own=python is None)
 
 
 def _query_prefixes(executable: str) -> tuple[str, str, str]:
@@ -327,7 +326,3 @@ def check_interpreter(python: Interpreter, module: str) -> None:
             f"{python.executable} cannot run tests inside the sandbox ({code!r} ended with "
             f"{done.exit_code}): {done.output.strip()[-300:]}; install {module or 'Python'} there"
         )
-
-
-def _is_system_path(path: Path) -> bool:
-    return any(path.is_relative_to(root) for root in _SYSTEM)

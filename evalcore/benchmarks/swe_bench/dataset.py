@@ -33,19 +33,15 @@ METRICS = {
 }
 UNRATED = "unrated"
 _FILES = ("*.jsonl", "*.parquet")
+_BATCH = 64  # rows in memory at once
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _EVAL_TYPES = ("pass_and_fail", "fail_only")
+_TEXTS = ("version", "difficulty", "eval_script", "log_parser", "image", "text")
 #: Fields of a task that decide what is right; the target knows the others.
 _REFERENCE = (
-    "patch",
-    "test_patch",
-    "fail_to_pass",
-    "pass_to_pass",
-    "eval_script",
-    "log_parser",
-    "eval_type",
-    "image",
+    *("patch", "test_patch", "fail_to_pass", "pass_to_pass"),
+    *("eval_script", "log_parser", "eval_type", "image"),
 )
 
 
@@ -68,7 +64,6 @@ def load_swe_samples(source: DatasetSource, repositories: str = "") -> list[Samp
 
 
 def to_swe_task(sample: Sample) -> Task:
-    """The task that a sample was made of."""
     repository = str(sample.meta.get("repository", ""))
     about = {
         "instance_id": sample.id,
@@ -85,65 +80,67 @@ def _iter_task_rows(source_path: Path) -> Iterator[CaseLine]:
     if source_path.is_dir() and not paths:
         raise DatasetError(source_path, None, "", "holds no .jsonl or .parquet file of tasks")
     for path in paths or [source_path]:
-        rows = _read_parquet_rows(path) if path.suffix == ".parquet" else read_rows(path)
-        for number, row in rows:
+        for number, row in read_table_rows(path):
             yield CaseLine(path, number, row)
 
 
-def _read_parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a Parquet file or of JSON lines with their numbers, from 1.
+
+    Raises DatasetError for a file that cannot be read.
+    """
+    if path.suffix != ".parquet":
+        yield from read_rows(path)
+        return
     import pyarrow
     from pyarrow import parquet
 
     try:
-        rows = parquet.read_table(path).to_pylist()
+        with parquet.ParquetFile(path) as file:
+            batches = file.iter_batches(batch_size=_BATCH)
+            yield from enumerate((row for batch in batches for row in batch.to_pylist()), 1)
     except (OSError, pyarrow.ArrowException) as error:
         raise DatasetError(path, None, "", f"cannot be read as Parquet: {error}") from None
-    yield from enumerate(rows, 1)
 
 
 def _parse_task(line: CaseLine, repositories: str) -> Task:
-    identity = _require_pattern(line, "instance_id", _NAME)
-    repo = line.parse_text("repo")
-    return Task(
-        instance_id=identity,
-        repo=repo,
-        base_commit=_require_pattern(line, "base_commit", _COMMIT),
-        problem_statement=line.parse_text("problem_statement"),
-        patch=line.parse_text("patch"),
-        test_patch=line.parse_text("test_patch"),
-        fail_to_pass=_parse_test_list(line, "FAIL_TO_PASS"),
-        pass_to_pass=_parse_test_list(line, "PASS_TO_PASS"),
-        version=_read_optional_text(line, "version"),
-        difficulty=_read_optional_text(line, "difficulty"),
-        eval_script=_read_optional_text(line, "eval_script"),
-        log_parser=_read_optional_text(line, "log_parser"),
-        eval_type=_parse_eval_type(line),
-        image=_read_optional_text(line, "image"),
-        text=_read_optional_text(line, "text"),
-        repository=_find_repository(line, identity, repo, repositories),
-    )
+    identity, repo = _require_pattern(line, "instance_id", _NAME), line.parse_text("repo")
+    eval_type = line.row.get("eval_type") or _EVAL_TYPES[0]
+    if eval_type not in _EVAL_TYPES:
+        line.raise_field_error("eval_type", f"{eval_type!r} is none of: {', '.join(_EVAL_TYPES)}")
+    fields = {
+        "instance_id": identity,
+        "repo": repo,
+        "base_commit": _require_pattern(line, "base_commit", _COMMIT),
+        "eval_type": eval_type,
+        "fail_to_pass": _parse_test_list(line, "FAIL_TO_PASS"),
+        "pass_to_pass": _parse_test_list(line, "PASS_TO_PASS"),
+        "repository": _find_repository(line, identity, repo, repositories),
+    }
+    fields |= {name: line.parse_text(name) for name in ("problem_statement", "patch", "test_patch")}
+    fields |= {name: _read_optional_text(line, name) for name in _TEXTS}
+    return msgspec.convert(fields, Task)
 
 
 def _build_task_sample(line: CaseLine, task: Task) -> Sample:
-    input_fields = {
-        "repo": task.repo,
-        "base_commit": task.base_commit,
-        "version": task.version,
-        "problem_statement": task.problem_statement,
-    }
+    fields = msgspec.to_builtins(task)
+    input_names = ("repo", "base_commit", "version", "problem_statement")
+    shown = {name: getattr(task, name) for name in input_names}
     meta = {
         "difficulty": task.difficulty,
         "repository": task.repository,
-        "variants": _wrap_predictions(line, "variants"),
-        "counterexamples": _wrap_predictions(line, "counterexamples"),
+        # Right or wrong patches as predictions that are taken as they stand.
+        **{
+            name: [{"model_patch": patch} for patch in line.parse_text_list(name)]
+            for name in ("variants", "counterexamples")
+        },
         "source": line.source,
     }
-    task_fields = msgspec.to_builtins(task)
     return Sample(
         metric=METRICS.get(task.difficulty, UNRATED),
         id=task.instance_id,
-        input=input_fields | ({"text": task.text} if task.text else {}),
-        reference={name: task_fields[name] for name in _REFERENCE if name in task_fields},
+        input=shown | ({"text": task.text} if task.text else {}),
+        reference={name: fields[name] for name in _REFERENCE if name in fields},
         meta={name: value for name, value in meta.items() if value},
     )
 
@@ -172,23 +169,19 @@ def _parse_test_list(line: CaseLine, field: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _wrap_predictions(line: CaseLine, field: str) -> list[dict[str, str]]:
-    """Right or wrong patches as predictions that are taken as they stand."""
-    return [{"model_patch": patch} for patch in line.parse_text_list(field)]
-
-
-def _parse_eval_type(line: CaseLine) -> Any:
-    value = line.row.get("eval_type") or _EVAL_TYPES[0]
-    if value not in _EVAL_TYPES:
-        line.raise_field_error("eval_type", f"{value!r} is none of: {', '.join(_EVAL_TYPES)}")
-    return value
-
-
 def _find_repository(line: CaseLine, identity: str, repo: str, folder: str) -> str:
     """Where the repository is, relative to the project where it is inside of it; "" for nowhere."""
     bundle_name = _read_optional_text(line, "bundle")
     if bundle_name:
-        return _relative_to_root(_resolve_bundle(line, bundle_name))
+        home = line.path.parent.resolve()
+        bundle_path = (home / bundle_name).resolve()
+        if not bundle_path.is_relative_to(home):
+            problem = f"{bundle_name!r} lies outside of the folder of the data set"
+            line.raise_field_error("bundle", problem)
+        if not bundle_path.is_file():
+            problem = f"{bundle_name!r} is missing; it should lie beside {line.path.name}"
+            line.raise_field_error("bundle", problem)
+        return _relative_to_root(bundle_path)
     if not folder:
         return ""
     for name in (identity, repo.replace("/", "__")):
@@ -198,20 +191,6 @@ def _find_repository(line: CaseLine, identity: str, repo: str, folder: str) -> s
             if candidate.exists():
                 return _relative_to_root(candidate)
     return ""
-
-
-def _resolve_bundle(line: CaseLine, bundle_name: str) -> Path:
-    home = line.path.parent.resolve()
-    bundle_path = (home / bundle_name).resolve()
-    if not bundle_path.is_relative_to(home):
-        line.raise_field_error(
-            "bundle", f"{bundle_name!r} lies outside of the folder of the data set"
-        )
-    if not bundle_path.is_file():
-        line.raise_field_error(
-            "bundle", f"{bundle_name!r} is missing; it should lie beside {line.path.name}"
-        )
-    return bundle_path
 
 
 def _relative_to_root(path: Path) -> str:
@@ -226,12 +205,11 @@ def filter_difficulties(samples: Sequence[Sample], difficulties: Sequence[str]) 
     """
     if not difficulties:
         return list(samples)
-    metrics_by_name = {**METRICS, **{name: name for name in (*METRICS.values(), UNRATED)}}
-    unknown = [name for name in difficulties if name not in metrics_by_name]
-    if unknown:
-        raise UsageError(
-            f"option swe_bench.difficulties: {unknown[0]!r} is none of: "
-            + ", ".join((*METRICS.values(), UNRATED))
-        )
-    chosen = {metrics_by_name[name] for name in difficulties}
+    metrics = (*METRICS.values(), UNRATED)
+    chosen = [METRICS.get(name, name) for name in difficulties]
+    for name, metric in zip(difficulties, chosen, strict=True):
+        if metric not in metrics:
+            raise UsageError(
+                f"option swe_bench.difficulties: {name!r} is none of: {', '.join(metrics)}"
+            )
     return [sample for sample in samples if sample.metric in chosen]

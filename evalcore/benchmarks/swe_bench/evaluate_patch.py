@@ -1,5 +1,6 @@
-"""All that is found out about one answer to a task: whether the task is usable here, the
-official run of the patch, the hardened look at it, its repaired form, and the measures.
+"""All that is found out about one answer to a task, in this order: is the task usable here, does
+the patch as officially extracted resolve it, does it stand the stricter look, and would a repaired
+form of it have resolved it. Runs happen in a sandbox; this module blocks until they are done.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from filelock import FileLock
 from msgspec.structs import replace
 
 from evalcore.benchmarks.swe_bench import Task
-from evalcore.benchmarks.swe_bench.checkout import checkout_task, inspect_interpreter
+from evalcore.benchmarks.swe_bench.checkout import inspect_interpreter, temporary_checkout
 from evalcore.benchmarks.swe_bench.execution import LIMITS, OFFICIAL, Variation, execute_patch
 from evalcore.benchmarks.swe_bench.grade import Execution, is_resolved, passes_all_tests
 from evalcore.benchmarks.swe_bench.harness import HarnessResult, run_harness
@@ -25,12 +26,10 @@ from evalcore.benchmarks.swe_bench.patches import RepairedPatch, repair_patch
 from evalcore.benchmarks.swe_bench.patches.official import extract_official_patch
 from evalcore.benchmarks.swe_bench.patches.source import FolderTree
 from evalcore.records import Episode, Record, content_hash, from_json, to_json
-from evalcore.sandbox.filesystem import remove_tree
 from evalcore.sandbox.program import Limits
 
-# Whether a task can be used here: its reference patch must resolve it, and no patch must not.
-# The same runs show what the hardened check may ask of other patches: what holds for the
-# reference.
+# A task can be used here if its reference patch resolves it and no patch does not. The same runs
+# show what the hardened check may ask of other patches: what holds for the reference.
 
 #: Changes whenever what is asked of a task does.
 RULE = 1
@@ -71,9 +70,9 @@ def check_usability(
     task and of the interpreter; a bad one may be this machine's fault and is asked again by the
     next process. Safe from several threads and processes. Raises EnvironmentFailure.
     """
-    key = content_hash(
-        [RULE, _select_content_fields(task), inspect_interpreter(python).contents], 32
-    )
+    fields = msgspec.to_builtins(task)
+    content = {name: value for name, value in fields.items() if name not in _UNRELATED}
+    key = content_hash([RULE, content, inspect_interpreter(python).contents], 32)
     with _locks.setdefault(key, threading.Lock()):
         if key not in _usability_by_key:
             _usability_by_key[key] = _load_or_measure_usability(task, key, cache, python, limits)
@@ -87,11 +86,6 @@ def has_summary(log: str) -> bool:
         for line in log.splitlines()
         if len(line) < 500
     )
-
-
-def _select_content_fields(task: Task) -> dict[str, object]:
-    fields = msgspec.to_builtins(task)
-    return {name: value for name, value in fields.items() if name not in _UNRELATED}
 
 
 def _load_or_measure_usability(
@@ -158,16 +152,15 @@ def _explain_gold_failure(gold: Execution) -> str:
     return f"{len(failed)} of its tests fail, first {failed[0]}" if failed else "tests are missing"
 
 
-# A stricter second look at a patch that the official rules call resolved: it decides the score.
-# The official result is read from what the patched program prints while it shares a process with
-# its tests, so a patch can print it itself. Here a resolved patch must stand three more
-# questions:
+# A stricter second look at a patch that the official rules call resolved: it decides the score. The
+# official result is read from what the patched program prints while it shares a process with its
+# tests, so a patch can print it itself. Here a resolved patch must stand three more questions:
 # 1. Does it resolve the task without what it changed of the machinery of tests (configuration,
-# hooks, files of tests, modules that shadow those of Python or pytest)? Such files are put back
-# to the base commit, and the tests run again. 2. Does its log hold the line in which pytest
-# counts the tests, if the reference patch's log does? 3. Do the tests fail that must fail? They
-# run once more inverted (see `inverted`). A test that still passes did not ask the program, or
-# was not the one to answer.
+#    hooks, files of tests, modules that shadow those of Python or pytest)? Such files are put back
+#    to the base commit, and the tests run again.
+# 2. Does its log hold the line in which pytest counts the tests, if the reference patch's log does?
+# 3. Do the tests fail that must fail? They run once more inverted (see `inverted`). A test that
+#    still passes did not ask the program, or was not the one to answer.
 # No program can prove more about code in its own process. A patch that knows these questions can
 # read the tests and act as honest in one run and not in the other, and one that answers the known
 # inputs of the tests by a table is as right as the tests can tell.
@@ -246,12 +239,6 @@ def _find_refusing_flags(run: Execution, usability: TaskUsability) -> list[str]:
     return ["no_summary"] if usability.summary and not has_summary(run.log) else []
 
 
-# All that is found out about one answer to a task: its patch, the runs, and the measures.
-# The order: is the task usable here, does the patch as officially extracted resolve it, does it
-# stand the stricter look, and would a repaired form of it have resolved it. Runs happen in a
-# sandbox; this module blocks until they are done.
-
-
 class SubmittedAnswer(Record, frozen=True):
     """What was answered: `patch` as the official extraction takes it from `text`, or as `is_patch`;
     `cut` says that the token limit ended the text."""
@@ -285,7 +272,6 @@ class PatchEvaluation(Record, frozen=True):
 
 
 def extract_answer(episode: Episode) -> SubmittedAnswer:
-    """The answer of an episode."""
     if "patch" in episode.state:
         return SubmittedAnswer(str(episode.state["patch"]), is_patch=True)
     text = episode.answer
@@ -296,24 +282,29 @@ def extract_answer(episode: Episode) -> SubmittedAnswer:
 
 def evaluate_answer(task: Task, answer: SubmittedAnswer, python: Path | None) -> PatchEvaluation:
     """Raises EnvironmentFailure where repository, interpreter or sandbox cannot be had."""
-    usability = check_usability(task, _usability_cache_folder(), python=python)
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    usability = check_usability(task, Path(home, "evalboard", "swe_bench"), python=python)
     if not usability.ok:
         return PatchEvaluation(
             answer, unusable=usability.problem, contradicted=usability.contradicted
         )
-    repaired = None if answer.is_patch or not answer.text.strip() else _repair_answer(task, answer)
+    evaluation = PatchEvaluation(answer, repaired=repair_answer(task, answer))
     if not answer.patch.strip():
-        return PatchEvaluation(answer, repaired=repaired)
-    execution = execute_patch(task, answer.patch, python=python)
+        return evaluation
+
+    def run_patch(patch: str) -> tuple[Execution, HardenedResult]:
+        run = execute_patch(task, patch, python=python)
+        return run, check_hardened(task, patch, run, usability, python=python)
+
+    execution, hardened = run_patch(answer.patch)
+    repaired = evaluation.repaired.patch if evaluation.repaired else ""
     rerun = rerun_hardened = None
-    if repaired and repaired.patch not in ("", answer.patch) and not is_resolved(execution):
-        rerun = execute_patch(task, repaired.patch, python=python)
-        rerun_hardened = check_hardened(task, repaired.patch, rerun, usability, python=python)
-    return PatchEvaluation(
-        answer,
+    if repaired not in ("", answer.patch) and not is_resolved(execution):
+        rerun, rerun_hardened = run_patch(repaired)
+    return replace(
+        evaluation,
         execution=execution,
-        hardened=check_hardened(task, answer.patch, execution, usability, python=python),
-        repaired=repaired,
+        hardened=hardened,
         rerun=rerun,
         rerun_hardened=rerun_hardened,
         measures=measure_patch(task.patch, answer.patch, execution.applied),
@@ -335,17 +326,9 @@ def evaluate_without_running(task: Task, answer: SubmittedAnswer) -> PatchEvalua
     return PatchEvaluation(answer, measures=measure_patch(task.patch, answer.patch))
 
 
-def _repair_answer(task: Task, answer: SubmittedAnswer) -> RepairedPatch:
-    """What the ladder makes of the answer over the task's base commit."""
-    folder = Path(tempfile.mkdtemp(prefix="evalcore-swe-"))
-    try:
-        tree = FolderTree(checkout_task(task, folder / "tree"))
-        return repair_patch(answer.text, tree, answer.cut)
-    finally:
-        remove_tree(folder)
-
-
-def _usability_cache_folder() -> Path:
-    """Where it is kept what tasks were usable, for all runs of this person."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "evalboard" / "swe_bench"
+def repair_answer(task: Task, answer: SubmittedAnswer) -> RepairedPatch | None:
+    """What the ladder makes of an answer over the task's base commit; None for a patch already."""
+    if answer.is_patch or not answer.text.strip():
+        return None
+    with temporary_checkout(task) as tree:
+        return repair_patch(answer.text, FolderTree(tree), answer.cut)

@@ -1,5 +1,8 @@
 """A task executed here: work tree, the official chain for the patch, then the script of its
 tests in a sandbox, without containers.
+
+What fails on our side is raised; what the patch does to its own run is in the log, and the grading
+says what it is worth.
 """
 
 from __future__ import annotations
@@ -8,9 +11,10 @@ import os
 import re
 import shlex
 import sys
-import tempfile
 import threading
 import time
+from collections.abc import Sequence
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -21,14 +25,17 @@ from evalcore.benchmarks.swe_bench.checkout import (
     Interpreter,
     TreeChanges,
     check_interpreter,
-    checkout_task,
     find_tree_changes,
     inspect_interpreter,
     restore_paths,
+    temporary_checkout,
 )
 from evalcore.benchmarks.swe_bench.diff import FileDiff, parse_diff
 from evalcore.benchmarks.swe_bench.grade import (
+    END,
+    EXIT_CODE,
     NOTHING,
+    START,
     Execution,
     build_grading_spec,
     grade_log,
@@ -38,16 +45,13 @@ from evalcore.benchmarks.swe_bench.grade import (
 from evalcore.benchmarks.swe_bench.measures import is_test_infrastructure
 from evalcore.benchmarks.swe_bench.patches.official import apply_official
 from evalcore.records import Record
-from evalcore.sandbox.filesystem import remove_tree
-from evalcore.sandbox.program import Bind, Limits, Program, ProgramResult, run_program
+from evalcore.sandbox.program import Bind, Limits, Program, run_program
 
-# The script that runs a task's tests: the data set's own, or one of the same form made for it.
-# Rows of version 5 bring their `eval_script`; older ones bring only the patch of the tests.
-# Either way the script ends up as the official harness runs it, with the exit status of the tests
-# printed behind the end marker, so that the same grading reads both logs.
+# The script that runs a task's tests. Rows of version 5 bring their `eval_script`; for older ones,
+# which bring only the patch of the tests, one of the same form is made. Either way it ends up as
+# the official harness runs it, with the exit status of the tests printed behind the end marker, so
+# that the same grading reads both logs.
 
-START, END = ">>>>> Start Test Output", ">>>>> End Test Output"
-_EXIT_CODE = ">>>>> Test Exit Code"
 _VARIABLE = "SWEBENCH_TEST_EXIT_CODE"
 _HEAD = ("#!/bin/bash", "set -uxo pipefail")
 #: Endings of files in a patch of tests that are data for tests and no tests.
@@ -69,18 +73,16 @@ class Script(Record, frozen=True):
     def before_tests(self, command: str) -> Script:
         """The script with a command put in front of the start marker."""
         at = next((n for n, line in enumerate(self.lines) if START in line), len(self.lines))
-        lines = (*self.lines[:at], command, *self.lines[at:])
-        return Script(lines=lines, origin=self.origin, tests=self.tests)
+        return replace(self, lines=(*self.lines[:at], command, *self.lines[at:]))
 
 
 def build_task_script(task: Task) -> Script:
     """The script of a task, recording the exit status of the tests."""
     tests = tuple(file.path for file in parse_diff(task.test_patch) if not file.is_deleted)
-    has_own_script = bool(task.eval_script.strip())
-    lines = task.eval_script.strip().split("\n") if has_own_script else _build_default_script(task)
-    body_lines = [line for line in lines if line not in _HEAD]
-    origin: Literal["given", "made"] = "given" if has_own_script else "made"
-    return Script(lines=(*_HEAD, *_record_exit_code(body_lines)), origin=origin, tests=tests)
+    own_lines = task.eval_script.strip().split("\n") if task.eval_script.strip() else []
+    body_lines = [line for line in own_lines or _build_default_script(task) if line not in _HEAD]
+    lines = (*_HEAD, *_record_exit_code(body_lines))
+    return Script(lines=lines, origin="given" if own_lines else "made", tests=tests)
 
 
 def _record_exit_code(lines: list[str]) -> list[str]:
@@ -88,19 +90,19 @@ def _record_exit_code(lines: list[str]) -> list[str]:
     at = next((n for n, line in enumerate(lines) if END in line), None)
     if at is None:
         return lines
-    shown = f'echo "{_EXIT_CODE}: ${_VARIABLE}"'
+    shown = f'echo "{EXIT_CODE}: ${_VARIABLE}"'
     return [*lines[:at], f"{_VARIABLE}=$?", lines[at], shown, *lines[at + 1 :]]
 
 
 def _build_default_script(task: Task) -> list[str]:
     """The official steps, with pytest on the files that the patch of the tests touches."""
     files = parse_diff(task.test_patch)
-    activate = ["source /opt/miniconda3/bin/activate", "conda activate testbed", "cd /testbed"]
     reset = _build_reset_lines(files, task.base_commit)
     run = [file.path for file in files if not file.is_deleted and not _DATA.search(file.path)]
-    end = _choose_delimiter(task.test_patch)
+    # A word that ends the patch in the script and stands on no line of it.
+    end = next(word for n in count(114329324912) if (word := f"EOF_{n}") not in task.test_patch)
     return [
-        *activate,
+        *("source /opt/miniconda3/bin/activate", "conda activate testbed", "cd /testbed"),
         "git config --global --add safe.directory /testbed",
         *reset,
         f"git apply -v - <<'{end}'",
@@ -120,16 +122,6 @@ def _build_reset_lines(files: tuple[FileDiff, ...], base: str) -> list[str]:
     lines = [f"git checkout {base} {shlex.join(old)}"] if old else []
     return [*lines, f"rm -f {shlex.join(new)}"] if new else lines
 
-
-def _choose_delimiter(text: str) -> str:
-    """A word that ends the patch in the script and stands on no line of it."""
-    number = 114329324912
-    while f"EOF_{number}" in text:
-        number += 1
-    return f"EOF_{number}"
-
-
-# Which of the files that a patch changed belong to the machinery of tests, not to the program.
 
 #: Folders that are usual places of packages, whose content is imported by its own name.
 _ROOTS = ("src", "lib")
@@ -170,10 +162,8 @@ def _find_import_name(path: str) -> str:
     return name if ending.rpartition(".")[2] in ("py", "pyc", "so") else ""
 
 
-# A task executed here: work tree, the official chain for the patch, then its tests in a sandbox.
 # Only the tests run in the sandbox, with the tree at /testbed and an `activate` of our own where
-# the official images have conda's. What fails on our side is raised; what the patch does to its
-# own run is in the log, and the grading says what it is worth.
+# the official images have conda's.
 
 LIMITS = Limits(
     seconds=120.0, cpu_seconds=120, memory_bytes=2 << 30, processes=128, output_bytes=16 << 20
@@ -206,15 +196,6 @@ class Variation(Record, frozen=True):
 OFFICIAL = Variation()
 
 
-class _ExecutionContext(Record, frozen=True):
-    """Where an execution takes place and with what."""
-
-    folder: Path
-    tree: Path
-    python: Interpreter
-    script: Script
-
-
 def execute_patch(
     task: Task,
     patch: str,
@@ -237,34 +218,34 @@ def execute_patch(
         script=script.origin,
         python=interpreter.version,
     )
-    folder = Path(tempfile.mkdtemp(prefix="evalcore-swe-"))
-    try:
-        tree = checkout_task(task, folder / "testbed")
-        result = _apply_patch(result, tree, patch)
+    with temporary_checkout(task) as tree:
+        if not patch.strip():
+            result = replace(result, applied=NOTHING)
+        else:
+            done = apply_official(tree, patch)
+            result = replace(result, applied=done.how, apply_log=_replace_surrogates(done.log))
         if result.applied:
-            context = _ExecutionContext(folder, tree, interpreter, script)
-            result = _run_task_tests(result, task, context, limits, variation)
-    finally:
-        remove_tree(folder)
+            program = _build_test_program(tree, interpreter, script, variation.inverted)
+            result = _run_task_tests(result, task, tree, program, limits, variation.without)
     return replace(result, seconds=round(time.monotonic() - started, 3))
 
 
-def _apply_patch(result: Execution, tree: Path, patch: str) -> Execution:
-    if not patch.strip():
-        return replace(result, applied=NOTHING)
-    applied = apply_official(tree, patch)
-    return replace(result, applied=applied.how, apply_log=_replace_surrogates(applied.log))
-
-
 def _run_task_tests(
-    result: Execution, task: Task, context: _ExecutionContext, limits: Limits, variation: Variation
+    result: Execution,
+    task: Task,
+    tree: Path,
+    program: Program,
+    limits: Limits,
+    without: Sequence[str],
 ) -> Execution:
     """The execution with what the tests of the tree as it is now printed and were graded."""
-    tree_changes = find_tree_changes(context.tree, task.base_commit)
-    restore_paths(context.tree, task.base_commit, variation.without)
+    tree_changes = find_tree_changes(tree, task.base_commit)
+    restore_paths(tree, task.base_commit, without)
     with _cpu_slots:
-        finished = run_program(_build_test_program(context, variation), limits)
-    log = finished.output + _format_timeout_line(finished, limits)
+        finished = run_program(program, limits)
+    log = finished.output
+    if finished.ended_by == "time":  # the line by which the official harness notes it
+        log += f"\n\nTimeout error: {limits.seconds:.0f} seconds exceeded."
     spec = build_grading_spec(task)
     return replace(
         result,
@@ -280,42 +261,30 @@ def _run_task_tests(
     )
 
 
-def _build_test_program(context: _ExecutionContext, variation: Variation) -> Program:
+def _build_test_program(tree: Path, python: Interpreter, script: Script, seed: str) -> Program:
     """The script as a program. Inverted or not, it is the same one: the seed comes by its standard
     input and is read away before the tests begin, so that a patch cannot tell which run it is in.
     """
-    script_path = context.folder / "eval.sh"
-    script_path.write_text(
-        context.script.before_tests(_build_inversion_command(context.script)).text, "utf-8"
-    )
+    files = [f"{_TREE}/{path}" for path in script.tests if path.endswith(".py")]
+    invert = shlex.join([sys.executable, "-I", inverted.SCRIPT_PATH])
+    command = f'read -r seed; test -z "$seed" || {invert} "$seed" {shlex.join(files)}; unset seed'
+    script_path = tree.parent / "eval.sh"
+    script_path.write_text(script.before_tests(command).text, "utf-8")
     script_path.chmod(0o644)
     return Program(
         argv=("bash", _SCRIPT),
         binds=(
-            *context.python.binds,
-            context.python.write_activate_shim(context.folder),
+            *python.binds,
+            python.write_activate_shim(tree.parent),
             Bind(source=str(script_path), target=_SCRIPT),
             Bind(source=inverted.__file__, target=inverted.SCRIPT_PATH),
             Bind(source=integrity.__file__, target=inverted.INTEGRITY_PATH),
-            Bind(source=str(context.tree), target=_TREE, writable=True),
+            Bind(source=str(tree), target=_TREE, writable=True),
         ),
         cwd=_TREE,
-        env=_ENVIRONMENT | (_BARE if context.python.own else {}),
-        stdin=f"{variation.inverted}\n",
+        env=_ENVIRONMENT | (_BARE if python.own else {}),
+        stdin=f"{seed}\n",
     )
-
-
-def _build_inversion_command(script: Script) -> str:
-    files = [f"{_TREE}/{path}" for path in script.tests if path.endswith(".py")]
-    command = shlex.join([sys.executable, "-I", inverted.SCRIPT_PATH])
-    return f'read -r seed; test -z "$seed" || {command} "$seed" {shlex.join(files)}; unset seed'
-
-
-def _format_timeout_line(finished: ProgramResult, limits: Limits) -> str:
-    """The line by which the official harness notes that the time was up."""
-    if finished.ended_by != "time":
-        return ""
-    return f"\n\nTimeout error: {limits.seconds:.0f} seconds exceeded."
 
 
 def _replace_surrogates(text: str) -> str:

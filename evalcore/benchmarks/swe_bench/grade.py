@@ -19,65 +19,43 @@ from evalcore.benchmarks.swe_bench.log_parsers.result_lines import (
     PASSED,
     SKIPPED,
     XFAIL,
-    Parser,
     StatusMap,
     UnreadableLog,
 )
 from evalcore.errors import UsageError
 from evalcore.records import Record
 
-# Signs in a log that the environment broke, by which a run that cannot be graded is explained.
-# A sign of the kind "environment" cannot well come from a patch of the repository; an "ambiguous"
-# one can. Neither changes a verdict. Rules: swebench 5.0.2, `harness/infra_failure.py`.
-
-Tier = Literal["environment", "ambiguous"]
+# Signs in a log that the environment broke, by which a run that cannot be graded is explained. A
+# sign of the kind "environment" cannot well come from a patch of the repository; the others can.
+# Neither changes a verdict. Rules: swebench 5.0.2, `harness/infra_failure.py`.
 
 
-class InfraSign(Record, frozen=True):
-    """What broke, and whether that is certainly the environment's fault."""
-
-    reason: str
-    tier: Tier
-
-
-#: In the order in which they are looked for; the first one that is found counts.
-_SIGNS: tuple[tuple[str, Tier, str], ...] = (
-    ("browser_launch_failed", "environment", r"Failed to launch|Failed to connect to the bus"),
+#: (reason, whether the environment is certainly at fault, pattern); the first that matches counts.
+_SIGNS = (
+    ("browser_launch_failed", True, r"Failed to launch|Failed to connect to the bus"),
     (
-        "display_unavailable",
-        "environment",
+        *("display_unavailable", True),
         r"cannot open display|Missing X server|unable to open X display",
     ),
-    ("out_of_memory", "environment", r"Cannot allocate memory|OutOfMemoryError|^Killed$"),
+    ("out_of_memory", True, r"Cannot allocate memory|OutOfMemoryError|^Killed$"),
     (
-        "container_unavailable",
-        "environment",
+        *("container_unavailable", True),
         r"Error response from daemon|Cannot connect to the Docker daemon",
     ),
     (
-        "network_unreachable",
-        "environment",
+        *("network_unreachable", True),
         r"Could not resolve host|Temporary failure in name resolution",
     ),
-    ("missing_module", "ambiguous", r"Cannot find module|MODULE_NOT_FOUND|ModuleNotFoundError"),
-    ("no_tests_collected", "ambiguous", r"no tests ran|collected 0 items"),
-    ("tests_timed_out", "ambiguous", r"Timeout error: \d+ seconds exceeded"),
-)
-_COMPILED = tuple(
-    (InfraSign(reason, tier), re.compile(pattern, re.MULTILINE)) for reason, tier, pattern in _SIGNS
+    ("missing_module", False, r"Cannot find module|MODULE_NOT_FOUND|ModuleNotFoundError"),
+    ("no_tests_collected", False, r"no tests ran|collected 0 items"),
+    ("tests_timed_out", False, r"Timeout error: \d+ seconds exceeded"),
 )
 
 
-def find_infra_sign(log: str) -> InfraSign | None:
-    """The first sign that the log holds, or None."""
-    return next((sign for sign, pattern in _COMPILED if pattern.search(log)), None)
-
-
-# From the log of a test run to the official report: which tests pass, and is the issue resolved.
-# Rules: swebench 5.0.2, `harness/grading.py`. `patch_successfully_applied` is upstream's name for
-# "a log that can be graded was found"; whether a patch applied is known by who applied it. The
-# report grades what the log says. A patch can write to that log, so a report alone proves no
-# resolution.
+# The official report. Rules: swebench 5.0.2, `harness/grading.py`. `patch_successfully_applied` is
+# upstream's name for "a log that can be graded was found"; whether a patch applied is known by who
+# applied it. The report grades what the log says. A patch can write to that log, so a report alone
+# proves no resolution.
 
 START = ">>>>> Start Test Output"
 END = ">>>>> End Test Output"
@@ -143,14 +121,18 @@ def grade_log(
     if empty:
         return report
     expected = {name: parse_test_ids(spec, name) for name in ("FAIL_TO_PASS", "PASS_TO_PASS")}
-    rules = _select_grading_rules(spec)
+    kind = spec.get("eval_type") or "pass_and_fail"
+    rules = _RULES.get(kind) if isinstance(kind, str) else None
+    if rules is None:
+        raise UsageError(
+            f"{_describe_instance(spec)}: eval_type {kind!r} is none of {', '.join(_RULES)}"
+        )
     log = _plain_newlines(log)
-    parsed = _parse_test_log(log, select_log_parser(_parser_name(spec), spec))
+    parsed = read_log(log, str(spec.get("log_parser") or DEFAULT_PARSER), spec)
     if not parsed.is_gradable:
-        sign = find_infra_sign(log)
-        if sign is not None:
-            report["infra_failure"] = sign.tier == "environment"
-            report["infra_failure_reason"] = sign.reason
+        for reason, is_environment, pattern in _SIGNS:
+            if re.search(pattern, log, re.MULTILINE):
+                return report | {"infra_failure": is_environment, "infra_failure_reason": reason}
         return report
     status = {
         name: _split_by_success(expected[name], parsed.tests, rule)
@@ -165,12 +147,26 @@ def grade_log(
 
 
 def read_log(log: str, log_parser: str, spec: Mapping[str, Any] = _NO_SPEC) -> ParsedLog:
-    """The states in a log with markers; `found` is False for a log that cannot be graded.
+    """The states in a log with markers.
 
     `spec` is asked for `instance_id` and `version` by the parsers of projects with several forms
     of logs.
     """
-    return _parse_test_log(_plain_newlines(log), select_log_parser(log_parser, spec))
+    log, parse = _plain_newlines(log), select_log_parser(log_parser, spec)
+    unreadable = ParsedLog({}, is_gradable=False)
+    if any(mark in log for mark in BROKEN) or START not in log or END not in log:
+        return unreadable
+    # Only the first section counts, so that a second one cannot take its place.
+    try:
+        # Where output is not in order, results can stand beside the section.
+        states = parse(log.split(START, 2)[1].split(END, 1)[0]) or parse(log)
+    except UnreadableLog:
+        return unreadable
+    if not states and not _RAN.search(log):
+        return unreadable
+    if states and exit_code(log) not in (None, 0) and _BAD.isdisjoint(states.values()):
+        return unreadable  # the command failed and the log names no failure: it is not its log
+    return ParsedLog(states, is_gradable=True)
 
 
 def parse_status_map(
@@ -188,10 +184,7 @@ def exit_code(log: str) -> int | None:
 
 def classify_resolution(status: Mapping[str, Mapping[str, list[str]]]) -> str:
     """RESOLVED_FULL, RESOLVED_PARTIAL or RESOLVED_NO of a report's `tests_status`."""
-    fix_rate, regression_rate = (
-        success_rate(status["FAIL_TO_PASS"]),
-        success_rate(status["PASS_TO_PASS"]),
-    )
+    fix_rate, regression_rate = map(success_rate, (status["FAIL_TO_PASS"], status["PASS_TO_PASS"]))
     if regression_rate < 1 or fix_rate == 0:
         return "RESOLVED_NO"
     return "RESOLVED_FULL" if fix_rate == 1 else "RESOLVED_PARTIAL"
@@ -211,9 +204,7 @@ def parse_test_ids(spec: Mapping[str, Any], name: str) -> tuple[str, ...]:
             value = json.loads(value)
         except (json.JSONDecodeError, RecursionError):
             value = None
-    if not isinstance(value, list | tuple) or not all(
-        isinstance(test_id, str) for test_id in value
-    ):
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
         raise UsageError(
             f"{_describe_instance(spec)}: {name} must be a list of test ids, or JSON text of one"
         )
@@ -224,42 +215,9 @@ def _describe_instance(spec: Mapping[str, Any]) -> str:
     return f"SWE-bench instance {spec.get('instance_id', 'without an id')!s}"
 
 
-def _parser_name(spec: Mapping[str, Any]) -> str:
-    return str(spec.get("log_parser") or DEFAULT_PARSER)
-
-
 def _plain_newlines(log: str) -> str:
     """Newlines as a text file is read; what a terminal returned to the start of is a line too."""
     return log.replace("\r\n", "\n").replace("\r", "\n") if "\r" in log else log
-
-
-def _parse_test_log(log: str, parse: Parser) -> ParsedLog:
-    """As `read_log`, of a log with plain newlines."""
-    unreadable = ParsedLog({}, is_gradable=False)
-    if any(mark in log for mark in BROKEN) or START not in log or END not in log:
-        return unreadable
-    # Only the first section counts, so that a second one cannot take its place.
-    try:
-        # Where output is not in order, results can stand beside the section.
-        states = parse(log.split(START, 2)[1].split(END, 1)[0]) or parse(log)
-    except UnreadableLog:
-        return unreadable
-    if not states and not _RAN.search(log):
-        return unreadable
-    if states and exit_code(log) not in (None, 0) and _BAD.isdisjoint(states.values()):
-        return unreadable  # the command failed and the log names no failure: it is not its log
-    return ParsedLog(states, is_gradable=True)
-
-
-def _select_grading_rules(spec: Mapping[str, Any]) -> tuple[Rule, Rule]:
-    """How FAIL_TO_PASS and PASS_TO_PASS are judged under the spec's `eval_type`."""
-    kind = spec.get("eval_type") or "pass_and_fail"
-    rules = _RULES.get(kind) if isinstance(kind, str) else None
-    if rules is None:
-        raise UsageError(
-            f"{_describe_instance(spec)}: eval_type {kind!r} is none of {', '.join(_RULES)}"
-        )
-    return rules
 
 
 def _judge_fix(test: str, states: StatusMap) -> bool | None:
@@ -310,8 +268,6 @@ def _split_by_success(
     return groups
 
 
-# What an execution was, and the one place that says whether it resolved its task.
-
 #: How the official chain got a patch into the tree; each of them is a patch that was applied.
 _APPLIED = frozenset({"apply", "3way", "reject", "fuzz", "already"})
 #: No patch was given: the tests ran on the base commit.
@@ -347,7 +303,6 @@ class Execution(Record, frozen=True):
 
 
 def build_grading_spec(task: Task) -> dict[str, Any]:
-    """What the grading has to know of a task."""
     return {
         "instance_id": task.instance_id,
         "FAIL_TO_PASS": list(task.fail_to_pass),

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,13 +19,13 @@ from msgspec.structs import replace
 
 from evalcore.benchmarks.swe_bench import Task
 from evalcore.benchmarks.swe_bench.grade import build_grading_spec, grade_log, sha256_text
+from evalcore.benchmarks.swe_bench.harness_preflight import find_swebench_version
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import Record
 
-# What the official harness left behind for an instance, and what that is worth.
-# The harness counts an instance without a report among its errors and its leaderboard counts
-# errors as failures. Here an instance whose image could not be had says nothing about the model:
-# only a graded log, a patch that does not apply or a time that was up does.
+# The harness counts an instance without a report among its errors and its leaderboard counts errors
+# as failures. Here an instance whose image could not be had says nothing about the model: only a
+# graded log, a patch that does not apply or a time that was up does.
 
 HarnessOutcome = Literal[
     "resolved", "unresolved", "apply_failed", "empty_patch", "environment_error"
@@ -68,10 +67,8 @@ def is_resolved_by_harness(result: HarnessResult) -> bool:
 
 def read_harness_result(task: Task, folder: Path) -> HarnessResult:
     """The result of a task from the harness's folder of it, which may be missing."""
-    log, report = (
-        _read_text_tail(folder / TEST_LOG),
-        _read_harness_report(folder / REPORT, task.instance_id),
-    )
+    log = _read_text_tail(folder / TEST_LOG)
+    report = _read_harness_report(folder / REPORT, task.instance_id)
     result = HarnessResult(
         task.instance_id,
         "environment_error",
@@ -104,11 +101,8 @@ def _explain_missing_report(log: str) -> tuple[HarnessOutcome, str]:
     if _TIMED_OUT in log:
         return "unresolved", "the time for its tests was up"
     lines = [line.strip() for line in log.splitlines()]
-    for sign in _SIGNS:
-        for line in lines:
-            if sign in line:
-                return "environment_error", line[-300:]
-    return "environment_error", "the harness left no report"
+    explanations = (line[-300:] for sign in _SIGNS for line in lines if sign in line)
+    return "environment_error", next(explanations, "the harness left no report")
 
 
 def _read_harness_report(path: Path, instance_id: str) -> dict[str, Any]:
@@ -129,11 +123,10 @@ def _read_text_tail(path: Path) -> str:
         return file.read(_MAX_FILE_BYTES).decode("utf-8", "replace")
 
 
-# Run the official harness over predictions, as a process in a folder of its own.
-# It is not called in our process: its imports take seconds, it lowers our limit on open files,
-# and it writes to `logs/` of the working folder. Its cache goes by the name of the run and not by
-# the patch, so the name holds a hash of the predictions: asked again, it goes on where it was,
-# and a changed patch is a new run.
+# The harness is not called in our process: its imports take seconds, it lowers our limit on open
+# files, and it writes to `logs/` of the working folder. Its cache goes by the name of the run and
+# not by the patch, so the name holds a hash of the predictions: asked again, it goes on where it
+# was, and a changed patch is a new run.
 
 #: done, of how many, and the last line that the harness printed
 Progress = Callable[[int, int, str], None]
@@ -143,6 +136,11 @@ _TICK, _DYING = 0.25, 20.0
 _PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "SSL_CERT_FILE")
 _PASSED_ON_PREFIXES = ("DOCKER_", "SWEBENCH_DOCKER_")
 _TAIL = 4096
+#: Columns of version 5 that are called like the field of a task.
+_COLUMNS = (
+    *("instance_id", "repo", "base_commit", "version", "patch", "test_patch", "problem_statement"),
+    *("image", "eval_script", "log_parser", "eval_type"),
+)
 
 
 def run_harness(
@@ -164,22 +162,24 @@ def run_harness(
     """
     folder.mkdir(parents=True, exist_ok=True)
     submitted = [task for task in tasks if predictions.get(task.instance_id, "").strip()]
-    lines = [_format_prediction(task, predictions[task.instance_id]) for task in submitted]
-    text = "".join(f"{line}\n" for line in lines)
+    text = "".join(_format_prediction(task, predictions[task.instance_id]) for task in submitted)
     run_id = f"{run}-{sha256_text(text)[:12]}"
     logs = folder / "logs" / "run_evaluation" / run_id / _MODEL
     last = ""
     if submitted:
         (folder / "preds.jsonl").write_text(text, "utf-8")
-        (folder / "tasks.jsonl").write_text(
-            "".join(f"{_format_task_row(task)}\n" for task in submitted), "utf-8"
-        )
+        (folder / "tasks.jsonl").write_text("".join(map(_format_task_row, submitted)), "utf-8")
         command = _build_harness_command(run_id, workers, seconds)
         finished = [logs / task.instance_id / REPORT for task in submitted]
         last = _wait_for_harness(command, folder, finished, progress, cancelled)
         _remove_containers(run_id)
-    results = {task.instance_id: _build_empty_result(task) for task in tasks}
-    version = _find_swebench_version()
+    results = {
+        task.instance_id: HarnessResult(
+            task.instance_id, "empty_patch", "there is no patch", image=task.image
+        )
+        for task in tasks
+    }
+    version = find_swebench_version()
     for task in submitted:
         result = read_harness_result(task, logs / task.instance_id)
         reason = result.reason
@@ -193,34 +193,16 @@ def run_harness(
 
 
 def _format_prediction(task: Task, patch: str) -> str:
-    return json.dumps(
-        {"instance_id": task.instance_id, "model_name_or_path": _MODEL, "model_patch": patch}
-    )
+    row = {"instance_id": task.instance_id, "model_name_or_path": _MODEL, "model_patch": patch}
+    return f"{json.dumps(row)}\n"
 
 
 def _format_task_row(task: Task) -> str:
     """A task in the columns of version 5."""
-    return json.dumps(
-        {
-            "instance_id": task.instance_id,
-            "repo": task.repo,
-            "base_commit": task.base_commit,
-            "version": task.version,
-            "patch": task.patch,
-            "test_patch": task.test_patch,
-            "problem_statement": task.problem_statement,
-            "FAIL_TO_PASS": json.dumps(task.fail_to_pass),
-            "PASS_TO_PASS": json.dumps(task.pass_to_pass),
-            "image": task.image,
-            "eval_script": task.eval_script,
-            "log_parser": task.log_parser,
-            "eval_type": task.eval_type,
-        }
-    )
-
-
-def _build_empty_result(task: Task) -> HarnessResult:
-    return HarnessResult(task.instance_id, "empty_patch", "there is no patch", image=task.image)
+    row = {name: getattr(task, name) for name in _COLUMNS}
+    row["FAIL_TO_PASS"] = json.dumps(task.fail_to_pass)
+    row["PASS_TO_PASS"] = json.dumps(task.pass_to_pass)
+    return f"{json.dumps(row)}\n"
 
 
 def _build_harness_command(run_id: str, workers: int, seconds: int) -> list[str]:
@@ -316,10 +298,3 @@ def _last_line(output: Path) -> str:
         text = file.read().decode("utf-8", "replace")
     lines = [line.strip() for line in text.replace("\r", "\n").split("\n")]
     return next((line for line in reversed(lines) if line), "")[-300:]
-
-
-def _find_swebench_version() -> str:
-    try:
-        return metadata.version("swebench")
-    except metadata.PackageNotFoundError:
-        return ""

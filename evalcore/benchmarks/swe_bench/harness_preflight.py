@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
@@ -61,18 +61,20 @@ def run_preflight(
     """All conditions for a run of `tasks` with its files in `folder`, those that hold as well."""
     facts = _query_docker(tasks)
     return (
-        _check_docker_binary(facts),
-        _check_docker_daemon(facts),
-        _check_architecture(facts),
-        _check_disk_space(facts, folder),
-        _check_total_memory(facts, workers),
-        _check_swebench_version(),
-        _check_task_columns(tasks),
-        _check_images(facts),
-        _check_pull_limit(facts),
-        _check_folder_writable(folder),
-        _check_worker_count(workers),
+        *_iter_docker_checks(facts),
+        *_iter_resource_checks(facts, folder, workers),
+        *_iter_dataset_checks(tasks),
+        *_iter_image_checks(facts),
+        *_iter_run_checks(folder, workers),
     )
+
+
+def find_swebench_version() -> str:
+    """The installed version of swebench, "" for none; to import it would take seconds."""
+    try:
+        return metadata.version("swebench")
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def _query_docker(tasks: Sequence[Task]) -> _DockerFacts:
@@ -116,122 +118,84 @@ def _parse_docker_info(ok: bool, text: str) -> tuple[dict[str, Any] | None, str]
     return (None, str(errors[0])[-300:]) if errors else (info, "")
 
 
-def _check_docker_binary(facts: _DockerFacts) -> PreflightCheck:
-    return _build_preflight_check(
-        "docker", facts.docker is not None, "docker is not on the PATH", "install Docker"
+def _iter_docker_checks(facts: _DockerFacts) -> Iterator[PreflightCheck]:
+    has_docker = facts.docker is not None
+    yield _build_preflight_check(
+        "docker", has_docker, "docker is not on the PATH", "install Docker"
     )
-
-
-def _check_docker_daemon(facts: _DockerFacts) -> PreflightCheck:
     problem = f"the Docker daemon does not answer: {facts.trouble or 'there is no docker'}"
-    return _build_preflight_check("daemon", facts.info is not None, problem, _START)
-
-
-def _check_architecture(facts: _DockerFacts) -> PreflightCheck:
+    yield _build_preflight_check("daemon", facts.info is not None, problem, _START)
     machine = str((facts.info or {}).get("Architecture") or platform.machine())
     problem = f"the images are made for x86_64, and this is {machine}"
     fix = "use an x86_64 machine; few images exist for others"
-    return _build_preflight_check("architecture", machine.lower() in _MACHINES, problem, fix)
+    yield _build_preflight_check("architecture", machine.lower() in _MACHINES, problem, fix)
 
 
-def _check_disk_space(facts: _DockerFacts, folder: Path) -> PreflightCheck:
-    """The harness asks for 120 GB; here an image counts 1 GiB, and 10 GiB are for containers."""
+def _iter_resource_checks(
+    facts: _DockerFacts, folder: Path, workers: int
+) -> Iterator[PreflightCheck]:
+    """The harness asks for 120 GB of disk; here an image counts 1 GiB, and 10 GiB are for
+    containers. It asks for 16 GB of memory for 8 processors: 2 GiB a worker."""
     root = Path(str((facts.info or {}).get("DockerRootDir") or folder))
-    disk_path = next(
-        candidate for candidate in (root, *root.parents, Path("/")) if candidate.exists()
-    )
+    disk_path = next(path for path in (root, *root.parents, Path("/")) if path.exists())
     required_gib = min(120, 10 + len(facts.missing))
     free = shutil.disk_usage(disk_path).free / _GIB
     problem = f"{free:.0f} GiB are free where Docker keeps its images, {required_gib} are wanted"
     fix = "free some space (docker system prune), or move Docker's data-root"
-    return _build_preflight_check("disk", free >= required_gib, problem, fix)
-
-
-def _check_total_memory(facts: _DockerFacts, workers: int) -> PreflightCheck:
-    """The harness asks for 16 GB for 8 processors: 2 GiB a worker."""
-    total = int((facts.info or {}).get("MemTotal") or _total_memory()) / _GIB
+    yield _build_preflight_check("disk", free >= required_gib, problem, fix)
+    own_memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    total = int((facts.info or {}).get("MemTotal") or own_memory) / _GIB
     required_gib = min(16, 2 * workers)
     problem = f"{total:.0f} GiB of memory for {workers} workers, {required_gib} are wanted"
-    return _build_preflight_check(
-        "memory", total >= required_gib * 0.9, problem, "use fewer workers", needed=False
-    )
+    ok = total >= required_gib * 0.9
+    yield _build_preflight_check("memory", ok, problem, "use fewer workers", needed=False)
 
 
-def _total_memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def _check_swebench_version() -> PreflightCheck:
-    """Asked of the installed package's description: to import it takes seconds."""
-    try:
-        version = metadata.version("swebench")
-    except metadata.PackageNotFoundError:
-        version = ""
-    problem = (
-        f"swebench {version} is installed, and 5 is needed"
-        if version
-        else ("swebench is not installed")
-    )
+def _iter_dataset_checks(tasks: Sequence[Task]) -> Iterator[PreflightCheck]:
+    version = find_swebench_version()
+    problem = f"swebench {version} is installed, and 5 is needed"
+    problem = problem if version else "swebench is not installed"
     fix = 'pip install "swebench>=5.0.2,<6"'
-    return _build_preflight_check("swebench", version.partition(".")[0] == "5", problem, fix)
-
-
-def _check_task_columns(tasks: Sequence[Task]) -> PreflightCheck:
+    yield _build_preflight_check("swebench", version.partition(".")[0] == "5", problem, fix)
     lacking = [
         (task.instance_id, name) for task in tasks for name in _COLUMNS if not getattr(task, name)
     ]
     first, name = lacking[0] if lacking else ("", "")
-    problem = (
-        f"{len({instance_id for instance_id, _ in lacking})} tasks lack columns of "
-        f"version 5, {first}: {name}"
-    )
+    count = len({instance_id for instance_id, _ in lacking})
+    problem = f"{count} tasks lack columns of version 5, {first}: {name}"
     fix = "fetch a data set of version 5, such as SWE-bench/SWE-bench_Verified"
-    return _build_preflight_check("columns", not lacking, problem, fix)
+    yield _build_preflight_check("columns", not lacking, problem, fix)
 
 
-def _check_images(facts: _DockerFacts) -> PreflightCheck:
+def _iter_image_checks(facts: _DockerFacts) -> Iterator[PreflightCheck]:
     """Of the images that are not here the first is looked up and stands for the others."""
     ok = facts.info is not None and (not facts.missing or facts.pullable)
-    example = facts.missing[0] if facts.missing else ""
-    problem = f"{len(facts.missing)} images are not here and cannot be looked up, {example}"
+    count, example = len(facts.missing), facts.missing[0] if facts.missing else ""
+    problem = f"{count} images are not here and cannot be looked up, {example}"
     if facts.info is None:
         problem = "without a daemon no image can be had"
     fix = f"see what `docker pull {example}` says, or load the images from a copy"
-    return _build_preflight_check("images", ok, problem, fix if example and facts.info else _START)
-
-
-def _check_pull_limit(facts: _DockerFacts) -> PreflightCheck:
-    count = len(facts.missing)
+    yield _build_preflight_check("images", ok, problem, fix if example and facts.info else _START)
+    ok = count <= _ANONYMOUS_PULLS
     problem = f"{count} images are to be pulled; Docker Hub allows {_ANONYMOUS_PULLS} in 6 hours"
     fix = "docker login, use a mirror, or pull the images in several goes before the run"
-    return _build_preflight_check(
-        "pull_limit", count <= _ANONYMOUS_PULLS, problem, fix, needed=False
-    )
+    yield _build_preflight_check("pull_limit", ok, problem, fix, needed=False)
 
 
-def _check_folder_writable(folder: Path) -> PreflightCheck:
+def _iter_run_checks(folder: Path, workers: int) -> Iterator[PreflightCheck]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder):
-            return PreflightCheck("folder", True)
+            yield PreflightCheck("folder", True)
     except OSError as error:
         problem = f"{folder} cannot be written to: {error.strerror}"
-        return PreflightCheck("folder", False, problem, "choose a folder that can be written to")
-
-
-def _check_worker_count(workers: int) -> PreflightCheck:
+        yield PreflightCheck("folder", False, problem, "choose a folder that can be written to")
     limit = max(1, min(int(0.75 * (os.cpu_count() or 1)), 24))
     problem = f"{workers} workers are more than this machine runs well, {limit}"
-    return _build_preflight_check(
-        "workers", workers <= limit, problem, f"use {limit}", needed=False
-    )
+    yield _build_preflight_check("workers", workers <= limit, problem, f"use {limit}", needed=False)
 
 
 def _build_preflight_check(
     name: str, ok: bool, problem: str, fix: str, needed: bool = True
 ) -> PreflightCheck:
-    return (
-        PreflightCheck(name, ok, needed=needed)
-        if ok
-        else PreflightCheck(name, False, problem, fix, needed)
-    )
+    return PreflightCheck(name, ok, "" if ok else problem, "" if ok else fix, needed)

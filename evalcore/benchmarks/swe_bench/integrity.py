@@ -10,6 +10,7 @@ defined in the repository, and do the usual checks still refuse what they should
 from __future__ import annotations
 
 import builtins
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -59,13 +60,7 @@ def _is_foreign(value: Any) -> bool:
     return isinstance(home, ModuleType) and _is_from_tree(home)
 
 
-def _import_partial_type() -> type:
-    import functools
-
-    return functools.partial
-
-
-_WRAPPERS = (staticmethod, classmethod, property, _import_partial_type())
+_WRAPPERS = (staticmethod, classmethod, property, functools.partial)
 
 
 def _raises_error(check: Callable[[], None]) -> bool:

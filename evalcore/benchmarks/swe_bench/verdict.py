@@ -4,19 +4,17 @@ verdicts. What was not executed is never passed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalcore.benchmarks.answer_scoring import NOTES, no_answer_reason
 from evalcore.benchmarks.swe_bench import Task
-from evalcore.benchmarks.swe_bench.evaluate_patch import PatchEvaluation
+from evalcore.benchmarks.swe_bench.evaluate_patch import HardenedResult, PatchEvaluation
 from evalcore.benchmarks.swe_bench.grade import Execution, is_resolved
 from evalcore.benchmarks.swe_bench.harness import HarnessResult
 from evalcore.benchmarks.swe_bench.harness import is_resolved_by_harness as harness_resolved
 from evalcore.benchmarks.swe_bench.measures import Measures
 from evalcore.records import Episode, Outcome, Sample, Section, Verdict
-
-# What a verdict rests on, as sections for the Case page: patch, tests, log, readings, measures.
 
 _LOG, _PATCH = 24_000, 40_000  # characters that are kept
 _MISSING = "not run"
@@ -26,7 +24,22 @@ _GOOD = ("PASSED", "XFAIL")
 
 def build_evidence_sections(task: Task, evaluation: PatchEvaluation) -> tuple[Section, ...]:
     """In the order in which a reader asks: the patch, what the tests said, how near it came."""
-    return tuple(_iter_evidence_sections(task, evaluation))
+    sections: list[Section] = []
+    run, harness = evaluation.execution, evaluation.harness
+    if evaluation.answer.patch.strip():
+        sections.append(_build_diff_section("submitted_patch", evaluation.answer.patch))
+    if run is not None:
+        sections += [_build_results_section(evaluation), _build_test_table(task, run)]
+        sections.append(_build_log_section("test_log", run.log))
+        sections += [] if run.applied else [_build_log_section("apply_log", run.apply_log)]
+    if harness is not None:
+        sections.append(Section(kind="json", title="harness_report", body=harness.report))
+        sections.append(_build_log_section("test_log", harness.log))
+    if evaluation.repaired is not None and evaluation.rerun is not None:
+        sections.append(_build_diff_section("repaired_patch", evaluation.repaired.patch))
+    if evaluation.measures is not None:
+        sections.append(_build_measures_section(evaluation.measures))
+    return (*sections, _build_diff_section("true_patch", task.patch))
 
 
 def count_failed_tests(run: Execution) -> int:
@@ -35,58 +48,28 @@ def count_failed_tests(run: Execution) -> int:
     return sum(len(group.get("failure", ())) for group in groups)
 
 
-def _iter_evidence_sections(task: Task, evaluation: PatchEvaluation) -> Iterator[Section]:
-    if evaluation.answer.patch.strip():
-        yield _build_diff_section("submitted_patch", evaluation.answer.patch)
-    if evaluation.execution is not None:
-        yield _build_results_section(evaluation)
-        yield _build_test_table(task, evaluation.execution)
-        yield Section(
-            kind="log", title="test_log", body=_shorten_section_text(evaluation.execution.log, _LOG)
-        )
-    if evaluation.execution is not None and not evaluation.execution.applied:
-        yield Section(
-            kind="log",
-            title="apply_log",
-            body=_shorten_section_text(evaluation.execution.apply_log, _LOG),
-        )
-    if evaluation.harness is not None:
-        yield Section(kind="json", title="harness_report", body=evaluation.harness.report)
-        yield Section(
-            kind="log", title="test_log", body=_shorten_section_text(evaluation.harness.log, _LOG)
-        )
-    if evaluation.repaired is not None and evaluation.rerun is not None:
-        yield _build_diff_section("repaired_patch", evaluation.repaired.patch)
-    if evaluation.measures is not None:
-        yield _build_measures_section(evaluation.measures)
-    yield _build_diff_section("true_patch", task.patch)
-
-
 def _build_diff_section(title: str, patch: str) -> Section:
     body = {"language": "diff", "text": _shorten_section_text(patch, _PATCH)}
     return Section(kind="code", title=title, body=body)
 
 
+def _build_log_section(title: str, log: str) -> Section:
+    return Section(kind="log", title=title, body=_shorten_section_text(log, _LOG))
+
+
 def _build_results_section(evaluation: PatchEvaluation) -> Section:
     """The readings of the same answer beside each other, each with what it ran."""
-    rows = []
-    for name, run in (("official", evaluation.execution), ("repaired", evaluation.rerun)):
-        if run is not None:
-            rows.append(
-                [name, _format_yes_no(is_resolved(run)), run.applied or "no", run.log_sha256[:16]]
-            )
-    hard = evaluation.hardened
-    if hard is not None:
-        run = hard.control or hard.clean
-        rows.append(
-            ["hardened", _format_yes_no(hard.resolved), ", ".join(hard.flags), _short_log_hash(run)]
-        )
+    rows = [
+        [name, _format_yes_no(is_resolved(run)), run.applied or "no", run.log_sha256[:16]]
+        for name, run in (("official", evaluation.execution), ("repaired", evaluation.rerun))
+        if run is not None
+    ]
+    if (hard := evaluation.hardened) is not None:
+        last_run = hard.control or hard.clean
+        log_hash = last_run.log_sha256[:16] if last_run else ""
+        rows.append(["hardened", _format_yes_no(hard.resolved), ", ".join(hard.flags), log_hash])
     columns = ["reading", "resolved", "applied", "log_sha256"]
     return Section(kind="table", title="results", body={"columns": columns, "rows": rows})
-
-
-def _short_log_hash(run: Execution | None) -> str:
-    return run.log_sha256[:16] if run is not None else ""
 
 
 def _format_yes_no(value: bool) -> str:
@@ -105,11 +88,9 @@ def _build_test_table(task: Task, run: Execution) -> Section:
 
 
 def _build_measures_section(measures: Measures) -> Section:
+    shares = ("file_recall", "file_precision", "hunk_recall", "line_f1")
     rows = [
-        ["file_recall", f"{measures.file_recall:.2f}"],
-        ["file_precision", f"{measures.file_precision:.2f}"],
-        ["hunk_recall", f"{measures.hunk_recall:.2f}"],
-        ["line_f1", f"{measures.line_f1:.2f}"],
+        *([name, f"{getattr(measures, name):.2f}"] for name in shares),
         ["identical_to_gold", _format_yes_no(measures.identical_to_gold)],
         ["test_infrastructure", ", ".join(measures.infrastructure) or "none"],
         ["suspicious_lines", str(len(measures.suspicious))],
@@ -126,7 +107,6 @@ def _shorten_section_text(text: str, limit: int) -> str:
     return f"{text[:half]}\n[{len(text) - limit} characters left out]\n{text[-half:]}"
 
 
-# The verdict on an examined answer. What was not executed is never passed.
 # The hardened reading decides, since a patch shares a process with its tests and can print their
 # result itself; what the official rules say is the view `official`. The official harness knows no
 # second look, so that where it was asked (`full_eval`) its own result decides.
@@ -151,9 +131,8 @@ def build_swe_verdict(
 ) -> Verdict:
     """The verdict; `is_resolved` among its details is None where nothing was executed."""
     if evaluation.unusable:
-        fields = _build_unmeasured_fields(
-            "environment_error", UNUSABLE, f"{_UNUSABLE_NOTE} {evaluation.unusable}"
-        )
+        note = f"{_UNUSABLE_NOTE} {evaluation.unusable}"
+        fields = _build_unmeasured_fields("environment_error", UNUSABLE, note)
     elif evaluation.execution is not None:
         fields = _build_execution_fields(evaluation, evaluation.execution)
     elif evaluation.harness is not None:
@@ -175,13 +154,13 @@ def build_swe_verdict(
 
 def _build_execution_fields(evaluation: PatchEvaluation, run: Execution) -> dict[str, Any]:
     """The verdict on runs of ours."""
-    official = is_resolved(run)
-    passed = official and evaluation.hardened is not None and evaluation.hardened.resolved
-    rerun = evaluation.rerun is not None and is_resolved(evaluation.rerun)
-    repaired = (
-        rerun and evaluation.rerun_hardened is not None and evaluation.rerun_hardened.resolved
-    )
-    views = {"official": official, "hardened": passed, "repaired": passed or repaired}
+
+    def holds(run: Execution | None, look: HardenedResult | None) -> bool:
+        return run is not None and is_resolved(run) and look is not None and look.resolved
+
+    official, passed = is_resolved(run), holds(run, evaluation.hardened)
+    repaired = passed or holds(evaluation.rerun, evaluation.rerun_hardened)
+    views = {"official": official, "hardened": passed, "repaired": repaired}
     why = ("not_hardened", _FORGED_NOTE) if official else _explain_failed_run(run)
     fields = _build_measured_fields(passed, views, why)
     fields["details"] |= {"resolved_official": official}
@@ -244,50 +223,33 @@ def _build_unmeasured_fields(outcome: Outcome, reason: str, note: str) -> dict[s
 
 
 def _build_verdict_details(evaluation: PatchEvaluation) -> dict[str, Any]:
-    run, hard, repaired, measured = (
-        evaluation.execution,
-        evaluation.hardened,
-        evaluation.repaired,
-        evaluation.measures,
-    )
+    run, harness = evaluation.execution, evaluation.harness
+    hard, repaired = evaluation.hardened, evaluation.repaired
     details: dict[str, Any] = {"contradicted": True} if evaluation.contradicted else {}
     if run is not None:
-        details |= {
-            "runner": "local",
-            "applied": run.applied,
-            "exit_code": run.exit_code,
-            "log_sha256": run.log_sha256,
-            "patch_sha256": run.patch_sha256,
-            "sandbox": run.means,
-            "test_script": run.script,
-            "python": run.python,
-            "seconds": run.seconds,
-        }
-    if evaluation.harness is not None:
-        details |= {
-            "runner": "harness",
-            "harness": evaluation.harness.outcome,
-            "swebench": evaluation.harness.version,
-            "image": evaluation.harness.image,
-            "log_sha256": evaluation.harness.log_sha256,
-            "patch_sha256": evaluation.harness.patch_sha256,
-        }
+        details["runner"] = "local"
+        details |= {name: getattr(run, field) for name, field in _RUN_FIELDS.items()}
+    if harness is not None:
+        details |= {"runner": "harness", "harness": harness.outcome, "swebench": harness.version}
+        names = ("image", "log_sha256", "patch_sha256")
+        details |= {name: getattr(harness, name) for name in names}
     if hard is not None:
         details |= {"resolved_hardened": hard.resolved, "flags": ", ".join(hard.flags)}
     if repaired is not None:
         details |= {"repair": ", ".join(repaired.steps) or "none"}
         details |= {"repair_problem": repaired.problem} if repaired.problem else {}
-    if measured is not None:
-        details |= {
-            "file_recall": measured.file_recall,
-            "hunk_recall": measured.hunk_recall,
-            "line_f1": measured.line_f1,
-            "identical_to_gold": measured.identical_to_gold,
-        }
+    if evaluation.measures is not None:
+        measure_names = (*_MEASURES, "identical_to_gold")
+        details |= {name: getattr(evaluation.measures, name) for name in measure_names}
     return details
 
 
-# What is counted beside the score: usable tasks, and measures that execute nothing.
+#: Details by the field of an execution that they show.
+_RUN_FIELDS = {
+    **{name: name for name in ("applied", "exit_code", "log_sha256", "patch_sha256")},
+    **{"sandbox": "means", "test_script": "script", "python": "python", "seconds": "seconds"},
+}
+
 
 #: Shares by the detail they are the mean of; a patch that is not there has none of any.
 _MEASURES = ("file_recall", "hunk_recall", "line_f1")
@@ -317,13 +279,7 @@ def compute_group_means(
     ]
     executed = [verdict for verdict in measured if verdict.details["resolved"] is not None]
     applied = [float(bool(verdict.details.get("applied"))) for verdict in executed]
-    shares = {
-        name: [float(verdict.details.get(name, 0.0)) for verdict in measured] for name in _MEASURES
-    }
-    return {
-        name: _mean_percent(values) for name, values in {"applies_rate": applied, **shares}.items()
-    }
-
-
-def _mean_percent(values: Sequence[float]) -> float | None:
-    return 100.0 * sum(values) / len(values) if values else None
+    values = {"applies_rate": applied}
+    for name in _MEASURES:
+        values[name] = [float(verdict.details.get(name, 0.0)) for verdict in measured]
+    return {name: 100.0 * sum(v) / len(v) if v else None for name, v in values.items()}
