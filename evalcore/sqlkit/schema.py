@@ -262,11 +262,7 @@ def classify_type(declared: exp.DataType | None) -> Kind:
 
 
 def _add_column_constraints(
-    item: exp.ColumnDef,
-    dialect: str,
-    keys: list[Key],
-    foreign: list[ForeignKey],
-    checks: list[str],
+    item: exp.ColumnDef, dialect: str, keys: list[Key], foreign: list[ForeignKey], checks: list[str]
 ) -> None:
     for constraint in item.constraints:
         kind = constraint.kind
@@ -280,11 +276,7 @@ def _add_column_constraints(
 
 
 def _add_table_constraints(
-    item: exp.Expr,
-    dialect: str,
-    keys: list[Key],
-    foreign: list[ForeignKey],
-    checks: list[str],
+    item: exp.Expr, dialect: str, keys: list[Key], foreign: list[ForeignKey], checks: list[str]
 ) -> None:
     for part in item.expressions if isinstance(item, exp.Constraint) else (item,):
         if isinstance(part, exp.PrimaryKey):

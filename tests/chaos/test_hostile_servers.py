@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from evalcore.records import to_json
-from evalcore.sqlkit.engines import Engine, Execution, Limits
-from evalcore.sqlkit.engines import served as served
+from evalcore.sqlkit.engines import Engine, Execution, Limits, guard
 from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, ScriptInspection, inspect_answer
 from tests.support.engines import server_engine
 from tests.support.hangs import stop_hang
@@ -280,7 +279,7 @@ def test_without_the_guard(
     name: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(served, "inspect_answer", lambda *_, script: ScriptInspection(statements=1))
+    monkeypatch.setattr(guard, "inspect_answer", lambda *_, script: ScriptInspection(statements=1))
     attack(opened, engine, STATEMENTS[engine][name], folder)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from evalcore.records import to_json
-from evalcore.sqlkit.engines import Engine, Execution, Limits, registry
+from evalcore.sqlkit.engines import Engine, Execution, Limits, guard
 from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, ScriptInspection, inspect_answer
 from evalcore.sqlkit.engines.registry import open_engine
 from tests.support.hangs import stop_hang
@@ -267,9 +267,7 @@ def test_without_the_guard(
     name: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        registry, "inspect_answer", lambda *_, script: ScriptInspection(statements=1)
-    )
+    monkeypatch.setattr(guard, "inspect_answer", lambda *_, script: ScriptInspection(statements=1))
     attack(opened[engine], STATEMENTS[engine][name], folder)
 
 

@@ -15,12 +15,6 @@ from typing import Literal, Protocol, Self
 from evalcore.records import Record
 from evalcore.sqlkit.result_tables import ResultTable
 
-# What every SQL engine does: run a statement in a fresh database, show its plan, check its
-# syntax.
-# Used as
-# with open_engine("sqlite") as engine: execution = engine.execute(["CREATE TABLE t (a INT)"],
-# "SELECT count(*) FROM t")
-
 Status = Literal["ok", "syntax_error", "error", "forbidden", "timeout", "memory", "crashed"]
 Stage = Literal["setup", "statement", "state"]
 

@@ -1,29 +1,29 @@
 """The first layer that keeps hostile SQL out: cut a script, judge each statement by its words.
 
-It works on tokens and needs no parse. It is an early and readable refusal, not the wall: an
-engine's own authorizer, the locked configuration and the limits of the process stand behind it.
+It works on tokens, so it also holds for SQL that our parser does not know. It is an early and
+readable refusal, not the wall: an engine's own authorizer, the locked configuration and the limits
+of the process stand behind it and do not trust it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar
 
+import msgspec
 from sqlglot import Token, TokenType
 from sqlglot.dialects import MySQL, Postgres
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
 
 from evalcore.catalog import engine_cards
+from evalcore.closing import Closing
 from evalcore.records import Record
-
-# Cutting a script into its statements as PostgreSQL and MySQL do.
-# A semicolon ends a statement unless it lies in a string, a comment, dollar quotes, or the body
-# of a routine (BEGIN ... END, IF ... END IF and their kin). DELIMITER lines, which only MySQL's
-# own client understands, are followed and dropped.
+from evalcore.sqlkit.engines import Execution, Stage
 
 
 class Statement(Record, frozen=True):
@@ -52,8 +52,6 @@ class _PostgresTokenizer(Postgres.Tokenizer):  # type: ignore[misc]
 
 
 class _MysqlTokenizer(MySQL.Tokenizer):  # type: ignore[misc]
-    """As above."""
-
     COMMANDS: ClassVar[set[TokenType]] = set()
 
 
@@ -70,7 +68,11 @@ _HIDING = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--\s[^\n]*|\#[^\n]*|/\
 
 @lru_cache(maxsize=1024)
 def split_script(script: str, dialect: str) -> tuple[Statement, ...] | None:
-    """The statements of a script in `dialect` (postgres, mysql), None where it has no tokens."""
+    """The statements of a script for an engine, None where it cannot be cut into tokens.
+
+    For servers a semicolon in the body of a routine (BEGIN ... END, IF ... END IF and their kin)
+    ends none; DELIMITER lines, which only MySQL's own client understands, are followed and dropped.
+    """
     try:
         return tuple(
             statement
@@ -106,13 +108,16 @@ def _split_at_delimiter(text: str, delimiter: str) -> Iterator[str]:
 def _iter_statements(text: str, dialect: str) -> Iterator[Statement]:
     gathered: list[Token] = []
     depth = 0
-    for token in _TOKENIZERS[dialect](dialect=Dialect.get_or_raise(dialect)).tokenize(text):
+    rules = Dialect.get_or_raise(dialect)
+    tokenizer = _TOKENIZERS.get(dialect, rules.tokenizer_class)(dialect=rules)
+    for token in tokenizer.tokenize(text):
         if token.token_type == TokenType.SEMICOLON and depth == 0:
             if gathered:
                 yield _build_script_statement(text, gathered)
             gathered = []
             continue
-        depth = max(depth + _compute_depth_change(gathered, token), 0)
+        if engine_cards()[dialect].server:
+            depth = max(depth + _compute_depth_change(gathered, token), 0)
         gathered.append(token)
     if gathered:
         yield _build_script_statement(text, gathered)
@@ -126,7 +131,8 @@ def _compute_depth_change(before: list[Token], token: Token) -> int:
     head = [_to_keyword(earlier) for earlier in before[:12]]
     if word == "ATOMIC":
         return int(head == ["BEGIN", "NOT"])
-    if not _is_compound(head):
+    is_routine = head[:1] == ["CREATE"] and bool(_ROUTINES.intersection(head))
+    if not is_routine and head[:3] != ["BEGIN", "NOT", "ATOMIC"]:
         return 0
     previous = _to_keyword(before[-1])
     if word == "END":
@@ -134,13 +140,6 @@ def _compute_depth_change(before: list[Token], token: Token) -> int:
     if previous == "END":
         return 0
     return 1 if word in ("BEGIN", "CASE") or previous in _BEGINNINGS else 0
-
-
-def _is_compound(head: list[str]) -> bool:
-    """Whether a statement that begins like this has a body of statements."""
-    if head[:1] == ["CREATE"]:
-        return bool(_ROUTINES.intersection(head))
-    return head[:3] == ["BEGIN", "NOT", "ATOMIC"]
 
 
 def _build_script_statement(text: str, tokens: list[Token]) -> Statement:
@@ -164,44 +163,19 @@ def _to_keyword(token: Token) -> str:
     return "" if token.token_type in (*_QUOTED, TokenType.IDENTIFIER) else token.text.upper()
 
 
-# The first of the layers that keep hostile SQL out: what a statement is, judged by its words.
-# It works on tokens and needs no parse, so it also holds for SQL that our parser does not know.
-# It is an early and readable refusal, not the wall: an engine's own authorizer, the locked
-# configuration and the limits of the process stand behind it and do not trust it.
-
 _MODIFIERS = frozenset(
     ("OR", "REPLACE", "TEMP", "TEMPORARY", "PERSISTENT", "UNIQUE", "TRUSTED", "IF", "EXISTS")
 )
 _REFUSED_KINDS = frozenset(("VIRTUAL", "SECRET"))
 #: What belongs to a whole server and not to one database, after CREATE, ALTER or DROP.
 _REFUSED_OF_SERVERS = frozenset(
-    [
-        "DATABASE",
-        "ROLE",
-        "USER",
-        "GROUP",
-        "TABLESPACE",
-        "SERVER",
-        "FOREIGN",
-        "EXTENSION",
-        "LANGUAGE",
-        "PUBLICATION",
-        "SUBSCRIPTION",
-        "SYSTEM",
-        "ACCESS",
-        "OWNED",
-        "EVENT",
-        "INSTANCE",
-        "LOGFILE",
-        "RESOURCE",
-        "UNDO",
-    ]
+    "DATABASE ROLE USER GROUP TABLESPACE SERVER FOREIGN EXTENSION LANGUAGE PUBLICATION "  # noqa: SIM905
+    "SUBSCRIPTION SYSTEM ACCESS OWNED EVENT INSTANCE LOGFILE RESOURCE UNDO".split()
 )
 _FILES = frozenset((("INTO", "OUTFILE"), ("INTO", "DUMPFILE"), ("DATA", "INFILE")))
-
-
 #: Of one statement: a third of a second to look through, and far more than a model writes.
 MAX_SQL_CHARACTERS = 100_000
+_NO_STATEMENT = Execution(status="syntax_error", message="there is no statement")
 
 
 class ScriptInspection(Record, frozen=True):
@@ -217,18 +191,15 @@ class ScriptInspection(Record, frozen=True):
 @lru_cache(maxsize=1024)
 def inspect_script(script: str, dialect: str) -> ScriptInspection:
     """Look through all statements of a script; `dialect` is the name of an engine."""
-    if engine_cards()[dialect].server:
-        return _inspect_for_server(script, dialect)
-    try:
-        tokens = Dialect.get_or_raise(dialect).tokenize(script)
-    except TokenError:
+    statements = split_script(script, dialect)
+    if statements is None:
         return ScriptInspection(statements=None)
-    statements = _split_tokens(tokens)
+    count = len(statements)
+    # The body of a trigger, of which servers are cut already, belongs to its CREATE.
+    if count and statements[0].words[:1] == ("CREATE",) and statements[-1].words == ("END",):
+        count = 1 if "TRIGGER" in statements[0].words[:4] else count
     refusals = (_find_refusal(statement, dialect) for statement in statements)
-    return ScriptInspection(
-        statements=_count_statements(statements),
-        refusal=next((reason for reason in refusals if reason), ""),
-    )
+    return ScriptInspection(count, next((reason for reason in refusals if reason), ""))
 
 
 def inspect_answer(sql: str, dialect: str, *, script: bool) -> ScriptInspection:
@@ -246,74 +217,25 @@ def inspect_answer(sql: str, dialect: str, *, script: bool) -> ScriptInspection:
     return inspection
 
 
-def _split_tokens(tokens: list[Token]) -> list[list[Token]]:
-    statements: list[list[Token]] = [[]]
-    for token in tokens:
-        if token.token_type == TokenType.SEMICOLON:
-            statements.append([])
-        else:
-            statements[-1].append(token)
-    return [statement for statement in statements if statement]
-
-
-def _count_statements(statements: list[list[Token]]) -> int:
-    """Statements, where the body of a trigger (BEGIN ...; END) belongs to its CREATE."""
-    if statements and _list_words(statements[0])[:1] == ["CREATE"]:
-        words = _list_words(statements[0])
-        if "TRIGGER" in words[:4] and _list_words(statements[-1]) == ["END"]:
-            return 1
-    return len(statements)
-
-
-def _list_words(statement: list[Token]) -> list[str]:
-    return [token.text.upper() for token in statement if token.token_type != TokenType.L_PAREN]
-
-
-def _find_refusal(statement: list[Token], dialect: str) -> str:
-    words = _list_words(statement)
-    first = words[0] if words else ""
-    if first not in engine_cards()[dialect].statements.split():
-        return f"{first or 'empty'} statements are not run"
-    kind = next((word for word in words[1:] if word not in _MODIFIERS), "")
-    if first in ("CREATE", "DROP") and kind in _REFUSED_KINDS:
-        return f"{first} {kind} is not run"
-    for token, following in pairwise(statement):
-        name = token.text.lower()
-        if (
-            following.token_type == TokenType.L_PAREN
-            and token.token_type != TokenType.STRING
-            and re.fullmatch(engine_cards()[dialect].refused_functions, name)
-        ):
-            return f"the function {name} is not run"
-    return ""
-
-
-def _inspect_for_server(script: str, dialect: str) -> ScriptInspection:
-    statements = split_script(script, dialect)
-    if statements is None:
-        return ScriptInspection(statements=None)
-    refusals = (_find_server_refusal(statement, dialect) for statement in statements)
-    return ScriptInspection(
-        statements=len(statements), refusal=next((reason for reason in refusals if reason), "")
-    )
-
-
-def _find_server_refusal(statement: Statement, dialect: str) -> str:
-    words, first = statement.words, statement.first_word
-    if first not in engine_cards()[dialect].statements.split():
+def _find_refusal(statement: Statement, dialect: str) -> str:
+    card, words = engine_cards()[dialect], statement.words
+    is_server = bool(card.server)
+    first = statement.first_word if is_server else next((w for w in words if w != "("), "")
+    if first not in card.statements.split():
         return f"{first or 'empty'} statements are not run"
     if first == "SET" and not _is_user_variable_set(words):
         return "SET of anything but a user variable is not run"
     if first in ("CREATE", "ALTER", "DROP"):
         kind = next((word for word in words[1:] if word not in _MODIFIERS), "")
-        if kind in _REFUSED_OF_SERVERS or (kind == "SCHEMA" and dialect == "mysql"):
+        refused_kinds = _REFUSED_OF_SERVERS if is_server else _REFUSED_KINDS
+        if kind in refused_kinds or (kind == "SCHEMA" and dialect == "mysql"):
             return f"{first} {kind} is not run"
-    if _FILES.intersection(pairwise(words)):
+    if is_server and _FILES.intersection(pairwise(words)):
         return "reading and writing files is not run"
-    if any(comment.startswith(("!", "M!")) for comment in statement.comments):
+    if is_server and any(comment.startswith(("!", "M!")) for comment in statement.comments):
         return "executable comments are not run"
     for name in _iter_called_functions(statement, dialect):
-        if re.fullmatch(engine_cards()[dialect].refused_functions, name):
+        if re.fullmatch(card.refused_functions, name):
             return f"the function {name} is not run"
     return ""
 
@@ -335,3 +257,42 @@ def _iter_called_functions(statement: Statement, dialect: str) -> Iterator[str]:
     for body in statement.bodies:
         for inner in split_script(body, dialect) or ():
             yield from inner.calls
+
+
+class GuardedEngine(Closing):
+    """The half that all engines share: nothing reaches the database before it was looked through.
+
+    Refused SQL that the engine's own parser cannot read either is a syntax error, not forbidden.
+    """
+
+    name: str
+
+    @abstractmethod
+    def check_parse(self, text: str) -> Execution:
+        """What the engine's own parser says of a text; nothing is run."""
+
+    def check_syntax(self, sql: str) -> Execution:
+        if inspect_script(sql, self.name).statements == 0:
+            return _NO_STATEMENT
+        return self.check_parse(sql)
+
+    def run_guarded(
+        self, setup: Sequence[str], sql: str, run: Callable[[], Execution], *, script: bool = False
+    ) -> Execution:
+        """Run what may be run: `sql` as one statement unless it is a `script`."""
+        for text in setup:
+            if refusal := inspect_script(text, self.name).refusal:
+                return self._reject_script(text, refusal, "setup")
+        inspection = inspect_answer(sql, self.name, script=script)
+        if inspection.statements == 0:
+            return _NO_STATEMENT
+        if inspection.refusal:
+            return self._reject_script(sql, inspection.refusal, "statement")
+        return run()
+
+    def _reject_script(self, text: str, reason: str, stage: Stage) -> Execution:
+        forbidden = Execution(status="forbidden", message=reason, stage=stage)
+        if len(text) > MAX_SQL_CHARACTERS:
+            return forbidden
+        parsed = self.check_parse(text)
+        return forbidden if parsed.status == "ok" else msgspec.structs.replace(parsed, stage=stage)

@@ -22,12 +22,6 @@ from evalcore.errors import EnvironmentFailure, MissingDependency
 from evalcore.records import Record
 from evalcore.sqlkit.engines.cards import SOCKET
 
-# Where a kept server lives, and as whom it runs.
-# Both servers refuse to run as root, so under root they run as a user without rights. That user
-# must reach their folder, and a Unix socket's path must be short; where a data folder offers
-# neither, the server lives in a folder of the temporary directory that is named after it. The
-# content is disposable either way.
-
 if os.name == "posix":
     import pwd
 
@@ -44,7 +38,7 @@ class Account(Record, frozen=True):
 
 
 def find_server_account(names: Sequence[str]) -> Account | None:
-    """Under root the first of the users `names` that exists; None for everybody else.
+    """Under root, as whom no server runs, the first of the users `names` that exists; else None.
 
     Raises EnvironmentFailure if there is none.
     """
@@ -65,6 +59,8 @@ def find_server_account(names: Sequence[str]) -> Account | None:
 def prepare_server_folder(folder: Path, names: Sequence[str]) -> Path:
     """The folder in which the server that belongs to `folder` lives; made, and private to its user.
 
+    Its user must reach it, and a Unix socket's path must be short; where a data folder offers
+    neither, it is a folder of the temporary directory. Its content is disposable either way.
     Raises EnvironmentFailure where it cannot be had.
     """
     user = find_server_account(names)
@@ -72,7 +68,9 @@ def prepare_server_folder(folder: Path, names: Sequence[str]) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if len(os.fsencode(folder)) > _LONGEST or (user and not is_world_reachable(folder.parent)):
-            folder = _make_substitute_folder(folder)
+            digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
+            folder = Path(tempfile.gettempdir()) / f"evalboard-{os.geteuid()}-{digest}"
+            folder.mkdir(mode=0o700, exist_ok=True)
         _make_private(folder, user)
     except OSError as error:
         raise EnvironmentFailure(
@@ -87,13 +85,6 @@ def is_world_reachable(path: Path) -> bool:
     return all(directory.stat().st_mode & stat.S_IXOTH for directory in (path, *path.parents))
 
 
-def _make_substitute_folder(folder: Path) -> Path:
-    digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
-    substitute = Path(tempfile.gettempdir()) / f"evalboard-{os.geteuid()}-{digest}"
-    substitute.mkdir(mode=0o700, exist_ok=True)
-    return substitute
-
-
 def _make_private(server_folder: Path, user: Account | None) -> None:
     """Give the folder to the server's user alone; refuse one that another has put there."""
     owner = server_folder.lstat()
@@ -104,10 +95,6 @@ def _make_private(server_folder: Path, user: Account | None) -> None:
         os.chown(server_folder, user.uid, user.gid)
     server_folder.chmod(0o700)
 
-
-# The server programs that can be kept here: where they are, how they are set up and started.
-# Both are tuned for data that nobody needs tomorrow: nothing is forced to disk, buffers are
-# small, nothing listens on a network, and limits of the kernel cap memory and the size of files.
 
 DATA = "data"
 _MB = 1 << 20
@@ -121,12 +108,12 @@ class Command(Record, frozen=True):
 
 
 class ServerProgram(Record, frozen=True):
-    """One kind of server. Paths are below the server's place.
+    """One kind of server, tuned for data that nobody needs tomorrow.
 
     `find` gives the program's folder or raises MissingDependency; `setup` the commands that make
     the data folder; `serve` the server's arguments; `ready` whether it answers; `death` is the
     signal that makes it leave at once, `stop` the one that makes it leave in order. `memory` and
-    `file` are limits in bytes of one process.
+    `file` are limits in bytes of one process; `stale` names files that a killed one leaves.
     """
 
     users: tuple[str, ...]
@@ -205,10 +192,8 @@ def _prepare_postgres_binaries(bin_folder: Path, server_folder: Path) -> Path:
 
 
 def _build_postgres_setup(bin_folder: Path, server_folder: Path) -> tuple[Command, ...]:
-    programs, data = (
-        _prepare_postgres_binaries(bin_folder, server_folder),
-        str(server_folder / DATA),
-    )
+    programs = _prepare_postgres_binaries(bin_folder, server_folder)
+    data = str(server_folder / DATA)
     initdb = (str(programs / "initdb"), "-D", data, *_POSTGRES_INIT.split())
     single = (str(programs / "postgres"), "--single", "-D", data, "postgres")
     return (Command(initdb), Command(single, _POSTGRES_CLOSE))
@@ -343,8 +328,6 @@ PROGRAMS: dict[str, ServerProgram] = {
 }
 
 
-# A client's claim on a kept server: connects to its keeper, starting one where there is none.
-
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from evalcore.sqlkit.engines.server_daemon import main; main(*sys.argv[2:])"
@@ -355,15 +338,11 @@ _TIMEOUT_SECONDS = 90.0
 
 
 class ServerLease:
-    """While it is open the server of its place runs; the end of this process closes it too."""
+    """A client's claim: while it is open the server runs; the end of this process closes it too."""
 
     def __init__(self, server_folder: Path, connection: socket.socket) -> None:
         self.server_folder = server_folder
-        self._connection = connection
-
-    def close(self) -> None:
-        """Give the claim up; safe to call twice."""
-        self._connection.close()
+        self.close = connection.close  # safe to call twice
 
 
 def acquire_server_lease(folder: Path, kind: str) -> ServerLease:

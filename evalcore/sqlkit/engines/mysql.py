@@ -7,8 +7,7 @@ import secrets
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 import pymysql
 from pymysql.constants import FIELD_TYPE
@@ -22,6 +21,7 @@ from evalcore.sqlkit.engines.guard import Statement, split_script
 from evalcore.sqlkit.engines.local_server import SQL_MODE, ServerLease
 from evalcore.sqlkit.engines.served import (
     ConnectionLost,
+    DatabaseServer,
     DatabaseSlot,
     QueryCost,
     Setup,
@@ -30,12 +30,13 @@ from evalcore.sqlkit.engines.served import (
 from evalcore.sqlkit.result_tables import ResultTable
 
 # Where MariaDB differs from MySQL 8, and what is done about it before a statement is sent.
-# - MySQL's default collation utf8mb4_0900_ai_ci does not pad with blanks; MariaDB does not know
-# it. Its kin (UCA 14 in place of UCA 9, no padding) stands for it, as it does for utf8mb4 named
-# without a collation. Older collations stay what they are in both. - Table names are compared
-# without case, as MySQL does on macOS and Windows. - A recursion that MySQL ends with an error
-# after 1000 steps runs on up to a million here. - There are no LATERAL derived tables, no
-# functional indexes, and no JSON type beside its text; EXPLAIN shows fewer estimates.
+# - MySQL's default collation utf8mb4_0900_ai_ci does not pad with blanks; MariaDB does not know it.
+#   Its kin (UCA 14 in place of UCA 9, no padding) stands for it, as it does for utf8mb4 named
+#   without a collation. Older collations stay what they are in both.
+# - Table names are compared without case, as MySQL does on macOS and Windows.
+# - A recursion that MySQL ends with an error after 1000 steps runs on up to a million here.
+# - There are no LATERAL derived tables, no functional indexes, and no JSON type beside its text;
+#   EXPLAIN shows fewer estimates.
 
 DEFAULT = "utf8mb4_uca1400_nopad_ai_ci"
 _DEFINES = re.compile(r"\s*(?:CREATE|ALTER)\b", re.IGNORECASE)
@@ -54,26 +55,12 @@ def for_mariadb(sql: str) -> str:
     return _BARE.sub(rf"\1 COLLATE {DEFAULT}", sql) if _DEFINES.match(sql) else sql
 
 
-# Reading results of MySQL and MariaDB as they come, with values as JSON has them.
-
 Session = Any  # pymysql has no types
-_TEXT = (
-    FIELD_TYPE.DATE,
-    FIELD_TYPE.NEWDATE,
-    FIELD_TYPE.DATETIME,
-    FIELD_TYPE.TIMESTAMP,
-    FIELD_TYPE.TIME,
-)
-
-
-def _bits_to_int(value: bytes) -> int:
-    return int.from_bytes(value, "big")
-
-
 #: Dates and times stay as the server spells them: it has dates and durations that Python has not.
+_TEXT = [getattr(FIELD_TYPE, name) for name in ["DATE", "NEWDATE", "DATETIME", "TIMESTAMP", "TIME"]]
 CONVERSIONS = {
     **{kind: convert for kind, convert in decoders.items() if kind not in _TEXT},
-    FIELD_TYPE.BIT: _bits_to_int,
+    FIELD_TYPE.BIT: lambda value: int.from_bytes(value, "big"),
 }
 
 
@@ -128,13 +115,6 @@ def drain_query(session: Session, sql: str) -> None:
             pass
 
 
-# A database of MySQL or MariaDB with a user of its own, and a session for each call.
-# A session is opened for each call (under a millisecond on a socket) and closed after it, which
-# ends the transaction and all that a session keeps. What has committed by then (definitions,
-# procedures, counters of AUTO_INCREMENT) spoils the slot, which is filled anew when needed. The
-# user has rights in its own database alone and none to read files. Where MariaDB differs from
-# MySQL 8 is told in `mysql_dialect`.
-
 _CONNECT_SECONDS = 10
 _DENIED = 1045
 _SYNTAX = (1064, 1149)
@@ -161,19 +141,6 @@ _SHOWN = ("table", "type", "key", "rows", "Extra")
 Parameters = dict[str, Any]
 
 
-class SlotAdmin(Protocol):
-    """What a slot needs of its server."""
-
-    @property
-    def is_mariadb(self) -> bool: ...
-
-    def recreate_database(self, name: str) -> None: ...
-
-    def kill_query(self, session: int) -> None: ...
-
-    def set_password(self, name: str, password: str) -> None: ...
-
-
 def connect_mysql(parameters: Parameters) -> Session:
     """A session without encryption, whose preparation alone takes 20 ms, unless it is asked for.
 
@@ -196,12 +163,16 @@ def fetch_rows(session: Session, query: str) -> list[tuple[Any, ...]]:
 
 
 class MysqlSlot(DatabaseSlot):
-    """See `DatabaseSlot`."""
+    """A session is opened for each call (under a millisecond on a socket) and closed after it,
+    which ends the transaction and all that a session keeps. What has committed by then
+    (definitions, procedures, counters of AUTO_INCREMENT) spoils the slot, which is filled anew when
+    needed. The user has rights in its own database alone and none to read files.
+    """
 
     errors = (pymysql.MySQLError, UnicodeError)
 
     def __init__(
-        self, name: str, parameters: Parameters, server: SlotAdmin, limits: Limits
+        self, name: str, parameters: Parameters, server: MysqlServer, limits: Limits
     ) -> None:
         self._name, self._parameters, self._server = name, parameters, server
         self._limits = limits
@@ -234,8 +205,7 @@ class MysqlSlot(DatabaseSlot):
         if session is not None and session.open:
             session.close()
 
-    def renew_session(self) -> None:
-        self.end_call()
+    renew_session = close_session = end_call
 
     def run_statement(self, sql: str, *, last: bool = True) -> StatementResult:
         statement = _split_mysql_script(sql)[0]
@@ -260,7 +230,7 @@ class MysqlSlot(DatabaseSlot):
 
     def parse_statement(self, sql: str) -> None:
         """Let the server prepare each statement, which reads it and runs nothing."""
-        session = self._session or self._open_session()
+        session = self._ensure_session()
         for statement in _split_mysql_script(sql):
             text = escape_string(self._adapt_sql(statement.text))
             try:
@@ -358,8 +328,6 @@ def _split_mysql_script(sql: str) -> tuple[Statement, ...]:
     return split_script(sql, "mysql") or (Statement(text=sql, words=()),)
 
 
-# A session of an administrator on MySQL or MariaDB, who gives slots and takes them back.
-
 _NAME = "evalboard_slot_{}"
 _RIGHTS = (
     "SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, REFERENCES, INDEX, ALTER, CREATE VIEW, "
@@ -367,63 +335,43 @@ _RIGHTS = (
 )
 
 
-class MysqlServer:
-    """See `slots.Server`. `hold` is the claim on a kept server, None for one by DSN."""
+class MysqlServer(DatabaseServer):
+    errors = (pymysql.MySQLError,)
 
-    def __init__(
-        self, parameters: Parameters, limits: Limits, lease: ServerLease | None = None
-    ) -> None:
-        self._parameters, self._limits, self._lease = parameters, limits, lease
+    def __init__(self, parameters: Parameters, limits: Limits, lease: ServerLease | None) -> None:
+        self._parameters, self._limits = parameters, limits
         try:
-            self._admin = connect_mysql(parameters)
+            super().__init__(connect_mysql(parameters), lease)
             self.version = str(fetch_rows(self._admin, "SELECT VERSION()")[0][0])
         except pymysql.MySQLError as error:
             code = error.args[0] if error.args else ""
             raise EnvironmentFailure(f"MySQL takes no connection (error {code})") from None
-        self._claimed: set[int] = set()
 
-    def claim_slot(self) -> DatabaseSlot:
-        try:
-            number = next(n for n in count(1) if n not in self._claimed and self._lock_slot(n))
-            self._drop_slot(number)
-            return self._create_slot(number)
-        except pymysql.MySQLError as error:
-            if not self._admin.open:
-                raise ConnectionLost from None
-            raise EnvironmentFailure(
-                f"the user of EVALBOARD_MYSQL_DSN must be allowed to create databases and users "
-                f"(error {error.args[0]})"
-            ) from None
+    def explain_claim_failure(self, error: Exception) -> Exception:
+        if not self._admin.open:
+            return ConnectionLost()
+        return EnvironmentFailure(
+            f"the user of EVALBOARD_MYSQL_DSN must be allowed to create databases and users "
+            f"(error {error.args[0]})"
+        )
 
-    def close(self) -> None:
-        with suppress(pymysql.MySQLError):  # a server that has gone holds nothing
-            for number in self._list_slot_numbers():
-                if number in self._claimed or self._lock_slot(number):
-                    self._drop_slot(number)
-            self._admin.close()
-        self._claimed.clear()
-        if self._lease is not None:
-            self._lease.close()
-
-    def _lock_slot(self, number: int) -> bool:
-        """Claim a slot's name for as long as this session lasts."""
+    def lock_slot(self, number: int) -> bool:
         return bool(fetch_rows(self._admin, f"SELECT GET_LOCK('{_NAME.format(number)}', 0)")[0][0])
 
-    def _list_slot_numbers(self) -> list[int]:
+    def list_slot_numbers(self) -> list[int]:
         beginning = _NAME.format("")
         rows = fetch_rows(self._admin, f"SHOW DATABASES LIKE '{beginning}%'")
         return [int(row[0][len(beginning) :]) for row in rows]
 
-    def _drop_slot(self, number: int) -> None:
+    def drop_slot(self, number: int) -> None:
         name = _NAME.format(number)
         fetch_rows(self._admin, f"DROP DATABASE IF EXISTS {name}")
         fetch_rows(self._admin, f"DROP USER IF EXISTS {name}")
 
-    def _create_slot(self, number: int) -> MysqlSlot:
+    def create_slot(self, number: int) -> MysqlSlot:
         name, password = _NAME.format(number), f"{secrets.token_hex(16)}Aa1!"
         fetch_rows(self._admin, f"CREATE USER {name} IDENTIFIED BY '{password}'")
         fetch_rows(self._admin, f"GRANT {_RIGHTS} ON {name}.* TO {name}")
-        self._claimed.add(number)
         own = {**self._parameters, "user": name, "password": password}
         return MysqlSlot(name, own, self, self._limits)
 

@@ -8,7 +8,6 @@ import secrets
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import count
 from typing import Any, LiteralString
 
 import psycopg
@@ -19,14 +18,13 @@ from evalcore.sqlkit.engines import Limits, Status, postgres_rows
 from evalcore.sqlkit.engines.local_server import ServerLease
 from evalcore.sqlkit.engines.served import (
     ConnectionLost,
+    DatabaseServer,
     DatabaseSlot,
     QueryCost,
     Setup,
     StatementResult,
 )
 from evalcore.sqlkit.result_tables import ResultTable
-
-# What a query costs PostgreSQL: the pages it touches, counted by the server itself.
 
 _ASK = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF, FORMAT JSON) "
 _PAGES = tuple(
@@ -35,7 +33,8 @@ _PAGES = tuple(
 
 
 def measure_pages(run: Callable[[str], ResultTable | None], sql: str) -> QueryCost:
-    """Run a query twice and take the second count, which holds no reading of the catalogue."""
+    """The pages that a query touches, as the server counts them at its second run, which holds no
+    reading of the catalogue."""
     for _ in range(2):
         table = run(_ASK + sql)
     root = table.rows[0][0][0]["Plan"] if table else {}
@@ -55,14 +54,6 @@ def _iter_plan_lines(node: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
     for child in node.get("Plans", ()):
         yield from _iter_plan_lines(child, depth + 1)
 
-
-# A database of PostgreSQL with a role of its own, and a session of that role.
-# A query runs in a transaction that is rolled back, so that nothing of it stays; sequences, which
-# no rollback touches, are set back. Only where a script or procedure ends transactions by itself
-# does it run without one, and the slot is then filled anew. The role owns its database and
-# nothing else: no file, no other database, no other role. Its own settings are given with each
-# session and every session is reset after each call.
-# Fresh databases compare and sort text by code points, as SQLite and DuckDB do.
 
 _CONNECT_SECONDS = "10"
 _SETTINGS = {
@@ -108,13 +99,18 @@ def connect_postgres(parameters: Parameters) -> Session:
 
 
 class PostgresSlot(DatabaseSlot):
-    """See `DatabaseSlot`."""
+    """A query runs in a transaction that is rolled back, so that nothing of it stays; sequences,
+    which no rollback touches, are set back. Only where a script or procedure ends transactions by
+    itself does it run without one, and the slot is then filled anew. The role owns its database
+    and nothing else: no file, no other database, no other role. Its settings come with each session
+    and every session is reset after each call. Text is compared by code points, as SQLite and
+    DuckDB do.
+    """
 
     errors = (psycopg.Error, UnicodeError)
 
     def __init__(self, parameters: Parameters, limits: Limits) -> None:
-        timeout = {"statement_timeout": str(int(limits.seconds * 1000))}
-        settings = {**_SETTINGS, **timeout}
+        settings = {**_SETTINGS, "statement_timeout": str(int(limits.seconds * 1000))}
         options = " ".join(
             f"-c {name}={value.replace(' ', '')}" for name, value in settings.items()
         )
@@ -157,10 +153,8 @@ class PostgresSlot(DatabaseSlot):
         return result
 
     def explain_query(self, sql: str) -> ResultTable:
-        if not self._analysed:
-            self._gather_statistics()
-        result = self.run_statement(f"EXPLAIN {sql}")
-        return result.table or ResultTable()
+        self._gather_statistics()
+        return self.run_statement(f"EXPLAIN {sql}").table or ResultTable()
 
     def parse_statement(self, sql: str) -> None:
         """Send the text to be parsed in a transaction that has failed.
@@ -181,8 +175,7 @@ class PostgresSlot(DatabaseSlot):
             raise psycopg.errors.SyntaxError(error.diag.message_primary or "")
 
     def measure_query(self, sql: str) -> QueryCost:
-        if not self._analysed:
-            self._gather_statistics()
+        self._gather_statistics()
         return measure_pages(lambda text: self.run_statement(text, last=False).table, sql)
 
     def build_table_query(self, table: str) -> str:
@@ -223,7 +216,7 @@ class PostgresSlot(DatabaseSlot):
         ):
             line.shutdown(socket.SHUT_RDWR)
 
-    def close(self) -> None:
+    def close_session(self) -> None:
         self._session.close()
 
     def _open_session(self) -> Session:
@@ -233,6 +226,8 @@ class PostgresSlot(DatabaseSlot):
 
     def _gather_statistics(self) -> None:
         """Gather statistics once for a setup; autovacuum might do it in the midst of something."""
+        if self._analysed:
+            return
         tables = [sql.Identifier(*row) for row in self._session.execute(_TABLES)]
         if tables:
             self._session.execute("ROLLBACK")
@@ -256,8 +251,6 @@ class PostgresSlot(DatabaseSlot):
         return sql.SQL("SELECT {}").format(sql.SQL(", ").join(settings)).as_string()
 
 
-# A session of an administrator on PostgreSQL, who gives slots and takes them back.
-
 _NAME = "evalboard_slot_{}"
 _LOCKS = 0x45564C42  # the first half of the advisory locks by which slots are claimed
 #: How a database is made so that text compares by code points, by the first version that has it.
@@ -268,64 +261,42 @@ _KINDS: tuple[tuple[int, LiteralString], ...] = (
 )
 
 
-class PostgresServer:
-    """See `slots.Server`. `hold` is the claim on a kept server, None for one by DSN."""
+class PostgresServer(DatabaseServer):
+    errors = (psycopg.Error,)
 
-    def __init__(
-        self, parameters: Parameters, limits: Limits, lease: ServerLease | None = None
-    ) -> None:
-        self._parameters, self._limits, self._lease = parameters, limits, lease
+    def __init__(self, parameters: Parameters, limits: Limits, lease: ServerLease | None) -> None:
+        self._parameters, self._limits = parameters, limits
         try:
-            self._admin = connect_postgres(parameters)
+            super().__init__(connect_postgres(parameters), lease)
         except psycopg.Error as error:
             reason = str(error).strip().splitlines()[0].rsplit(": ", 1)[-1]
             raise EnvironmentFailure(f"PostgreSQL takes no connection: {reason}") from None
-        self._claimed: dict[int, PostgresSlot] = {}
         self.version = self._admin.info.parameter_status("server_version") or ""
 
-    def claim_slot(self) -> DatabaseSlot:
-        try:
-            number = next(n for n in count(1) if n not in self._claimed and self._lock_slot(n))
-            self._drop_slot(number)
-            self._claimed[number] = slot = self._create_slot(number)
-        except psycopg.errors.InsufficientPrivilege:
-            raise EnvironmentFailure(
+    def explain_claim_failure(self, error: Exception) -> Exception:
+        if isinstance(error, psycopg.errors.InsufficientPrivilege):
+            return EnvironmentFailure(
                 "the user of EVALBOARD_POSTGRES_DSN must be allowed to create databases and roles"
-            ) from None
-        except psycopg.OperationalError:
-            raise ConnectionLost from None
-        return slot
+            )
+        return ConnectionLost() if isinstance(error, psycopg.OperationalError) else error
 
-    def close(self) -> None:
-        for slot in self._claimed.values():
-            slot.close()
-        with suppress(psycopg.Error):  # a server that has gone holds nothing
-            for number in self._list_slot_numbers():
-                if number in self._claimed or self._lock_slot(number):
-                    self._drop_slot(number)
-        self._claimed.clear()
-        self._admin.close()
-        if self._lease is not None:
-            self._lease.close()
-
-    def _lock_slot(self, number: int) -> bool:
-        """Claim a slot's name for as long as this session lasts."""
+    def lock_slot(self, number: int) -> bool:
         cursor = self._admin.execute("SELECT pg_try_advisory_lock(%s, %s)", (_LOCKS, number))
         row = cursor.fetchone()
         return bool(row and row[0])
 
-    def _list_slot_numbers(self) -> list[int]:
+    def list_slot_numbers(self) -> list[int]:
         beginning = _NAME.format("")
         query = "SELECT datname FROM pg_database WHERE starts_with(datname::text, %s)"
         names = (row[0] for row in self._admin.execute(query, (beginning,)))
         return [int(name[len(beginning) :]) for name in names]
 
-    def _drop_slot(self, number: int) -> None:
+    def drop_slot(self, number: int) -> None:
         name = sql.Identifier(_NAME.format(number))
         self._admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(name))
         self._admin.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(name))
 
-    def _create_slot(self, number: int) -> PostgresSlot:
+    def create_slot(self, number: int) -> PostgresSlot:
         name, password = _NAME.format(number), secrets.token_hex(16)
         database = sql.Identifier(name)
         version = self._admin.info.server_version

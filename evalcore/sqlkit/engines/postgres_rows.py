@@ -25,11 +25,7 @@ from evalcore.sqlkit.engines.served import StatementResult
 _PORTION = 256
 _LONGEST_NUMBER = 300
 _PORTIONS_SINCE = 17_00_00  # libpq's version that can send rows in portions
-_ROWS = (
-    pq.ExecStatus.TUPLES_CHUNK,
-    pq.ExecStatus.SINGLE_TUPLE,
-    pq.ExecStatus.TUPLES_OK,
-)
+_ROWS = (pq.ExecStatus.TUPLES_CHUNK, pq.ExecStatus.SINGLE_TUPLE, pq.ExecStatus.TUPLES_OK)
 _DONE = (*_ROWS, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.EMPTY_QUERY)
 _COPIES = (pq.ExecStatus.COPY_IN, pq.ExecStatus.COPY_OUT)
 _CHANGES = (b"INSERT", b"UPDATE", b"DELETE", b"MERGE")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,23 +22,19 @@ from evalcore.closing import Closing
 from evalcore.errors import EnvironmentFailure, EvalboardError, MissingDependency, UsageError
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
 from evalcore.sqlkit.dialects import TITLES, register_plugin_dialects
-from evalcore.sqlkit.engines import Engine, Execution, Limits, Stage, Status, Work
+from evalcore.sqlkit.engines import Engine, Execution, Limits, Status, Work
 from evalcore.sqlkit.engines.cards import CARDS
-from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, inspect_answer, inspect_script
+from evalcore.sqlkit.engines.guard import GuardedEngine
 from evalcore.sqlkit.engines.local_server import PROGRAMS, acquire_server_lease
 from evalcore.sqlkit.engines.served import DatabaseServer, ServedEngine
 
-# The parent-side half of an engine: guard, ask the worker process, name what became of it.
-
 #: How long an engine may take to stop by itself before its process is killed.
 _GRACE_SECONDS = 0.25
-_NO_STATEMENT = Execution(status="syntax_error", message="there is no statement")
 
 
-class ProcessEngine(Closing):
-    """An `Engine` whose database lives in a worker process; see `base.Engine` for the methods.
+class ProcessEngine(GuardedEngine):
+    """An `Engine` whose database lives in a worker process.
 
-    Refused SQL that the engine's own parser cannot read either is a syntax error, not forbidden.
     After it ran out of memory a process is replaced, so that the next statement finds all of it.
     """
 
@@ -72,47 +68,30 @@ class ProcessEngine(Closing):
         script: bool = False,
     ) -> Execution:
         options = {"state_of": state_of, "probes": list(probes), "script": script}
-        return self._run_guarded("execute", setup, sql, options)
+        return self._run_operation("execute", setup, sql, **options)
 
     def explain(self, setup: Sequence[str], sql: str) -> Execution:
-        return self._run_guarded("explain", setup, sql, {})
+        return self._run_operation("explain", setup, sql)
 
     def measure(self, setup: Sequence[str], sql: str) -> Work:
-        done = self._run_guarded("measure", setup, sql, {})
+        done = self._run_operation("measure", setup, sql)
         if done.status != "ok" or done.table is None:
             return Work(execution=done)
         plan = tuple(str(row[0]) for row in done.table.rows)
         return Work(execution=done, unit=self._unit, amount=done.affected or 0, plan=plan)
 
-    def check_syntax(self, sql: str) -> Execution:
-        if inspect_script(sql, self.name).statements == 0:
-            return _NO_STATEMENT
-        return self._send_request({"op": "syntax", "sql": sql})
+    def check_parse(self, text: str) -> Execution:
+        return self._send_request({"op": "syntax", "sql": text})
 
     def close(self) -> None:
         self._worker.close()
 
-    def _run_guarded(
-        self, op: str, setup: Sequence[str], sql: str, options: Mapping[str, Any]
+    def _run_operation(
+        self, operation: str, setup: Sequence[str], sql: str, **options: Any
     ) -> Execution:
-        for script in setup:
-            if refusal := inspect_script(script, self.name).refusal:
-                return self._reject_script(script, refusal, "setup")
-        inspection = inspect_answer(sql, self.name, script=bool(options.get("script")))
-        if inspection.statements == 0:
-            return _NO_STATEMENT
-        if inspection.refusal:
-            return self._reject_script(sql, inspection.refusal, "statement")
-        return self._send_request({"op": op, "setup": list(setup), "sql": sql, **options})
-
-    def _reject_script(self, script: str, reason: str, stage: Stage) -> Execution:
-        forbidden = Execution(status="forbidden", message=reason, stage=stage)
-        if len(script) > MAX_SQL_CHARACTERS:
-            return forbidden
-        syntax = self._send_request({"op": "syntax", "sql": script})
-        if syntax.status == "ok":
-            return forbidden
-        return msgspec.structs.replace(syntax, stage=stage)
+        request = {"op": operation, "setup": list(setup), "sql": sql, **options}
+        script = bool(options.get("script"))
+        return self.run_guarded(setup, sql, lambda: self._send_request(request), script=script)
 
     def _send_request(self, request: dict[str, Any], *, retry: bool = True) -> Execution:
         self._worker.hello()  # so that starting a process does not count as the statement's time
@@ -141,8 +120,6 @@ def _build_failed_execution(status: Status, message: str, start: float) -> Execu
     return Execution(status=status, message=message, elapsed=time.perf_counter() - start)
 
 
-# Opening a served engine: by the DSN that names a server, or on a server kept in a folder.
-
 _RETRY_SECONDS, _PAUSE_SECONDS = 10.0, 0.2
 
 
@@ -158,24 +135,11 @@ def open_served(card: EngineCard, limits: Limits, folder: Path, dsn: str = "") -
             card.name, limits, lambda: _connect_server(card, parameters, limits, None)
         )
     PROGRAMS[card.name].find()
-    return ServedEngine(card.name, limits, _build_local_connector(card, limits, folder))
-
-
-def _connect_server(
-    card: EngineCard, parameters: dict[str, Any], limits: Limits, lease: Any
-) -> DatabaseServer:
-    server: DatabaseServer = import_reference(card.server)(parameters, limits, lease)
-    return server
-
-
-def _build_local_connector(
-    card: EngineCard, limits: Limits, folder: Path
-) -> Callable[[], DatabaseServer]:
-    """What connects to the kept server: to a new one where it has died, unless its folder was
-    removed with the data folder above, which is not made anew."""
     connected = False
 
     def connect_server() -> DatabaseServer:
+        """Connect to the kept server, to a new one where it has died, unless its folder was
+        removed with the data folder above, which is not made anew."""
         nonlocal connected
         if connected and not folder.parent.exists():
             raise EnvironmentFailure(
@@ -186,7 +150,14 @@ def _build_local_connector(
         connected = True
         return server
 
-    return connect_server
+    return ServedEngine(card.name, limits, connect_server)
+
+
+def _connect_server(
+    card: EngineCard, parameters: dict[str, Any], limits: Limits, lease: Any
+) -> DatabaseServer:
+    server: DatabaseServer = import_reference(card.server)(parameters, limits, lease)
+    return server
 
 
 def _connect_local(card: EngineCard, limits: Limits, folder: Path) -> DatabaseServer:
@@ -228,11 +199,6 @@ def _parse_dsn(card: EngineCard, dsn: str) -> dict[str, Any]:
         database = unquote(parts.path.strip("/"))
         parameters[card.dsn_path] = database or card.local_parameters[card.dsn_path]
     return {key: value for key, value in parameters.items() if value} | dict(parse_qsl(parts.query))
-
-
-# Which engines there are, and how to open one.
-# SQLite and DuckDB run in a limited process here. PostgreSQL and MySQL are servers: the one that
-# the settings `postgres_dsn` and `mysql_dsn` name, else one that is kept below the data folder.
 
 
 def find_embedded_engine(dialect: str) -> str:
@@ -291,11 +257,8 @@ def probe_engines() -> dict[str, str]:
     return status_by_engine
 
 
-# Engines opened once and used by many: by name, closed together.
-
-
 class EnginePool(Closing):
-    """`get(name)` opens an engine at its first use; usable from several threads."""
+    """Engines opened at their first use and closed together; usable from several threads."""
 
     def __init__(self) -> None:
         self._engines: dict[str, Engine] = {}

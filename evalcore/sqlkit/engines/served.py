@@ -7,26 +7,19 @@ import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import ClassVar, Protocol, Self, TypeVar
+from contextlib import suppress
+from functools import partial
+from itertools import count
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
 from evalcore.closing import Closing
 from evalcore.records import Record
 from evalcore.sqlkit.engines import Execution, Limits, Stage, Status, Work
-from evalcore.sqlkit.engines.guard import (
-    MAX_SQL_CHARACTERS,
-    inspect_answer,
-    inspect_script,
-    split_script,
-)
+from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, GuardedEngine, split_script
+from evalcore.sqlkit.engines.local_server import ServerLease
 from evalcore.sqlkit.result_tables import ResultTable
-
-# Databases on a server that are claimed, filled from a setup, used, and filled again.
-# A slot is a database with a user who has rights in it alone, and a session of that user. Filling
-# one costs a few milliseconds where creating one costs tens, so a server keeps a number of them
-# and gives the one that was used longest ago to the next setup.
 
 Setup = tuple[str, ...]
 CAPACITY = 48
@@ -56,10 +49,12 @@ class QueryCost(Record, frozen=True):
 
 
 class DatabaseSlot(ABC):
-    """One database with its session. `is_dirty` means that it is not what its setup made any more.
+    """A database with a user who has rights in it alone, and a session of that user.
 
-    `cancel_statement` and `cut_connection` are called from another thread: the first asks the
-    server to end the statement, the second cuts the connection off.
+    Filling one costs a few milliseconds where creating one costs tens, so it is filled again for
+    the next setup. `is_dirty` means that it is not what its setup made any more. `cancel_statement`
+    and `cut_connection` are called from another thread: the first asks the server to end the
+    statement, the second cuts the connection off.
     """
 
     errors: ClassVar[tuple[type[Exception], ...]]
@@ -120,17 +115,64 @@ class DatabaseSlot(ABC):
     @abstractmethod
     def cut_connection(self) -> None: ...
 
+    @abstractmethod
+    def close_session(self) -> None: ...
 
-class DatabaseServer(Protocol):
-    """An administrator's session on a server."""
+
+class DatabaseServer(ABC):
+    """A session of an administrator on a server, who gives slots and takes them back.
+
+    `lease` is the claim on a kept server, None for one by DSN.
+    """
 
     version: str
+    errors: ClassVar[tuple[type[Exception], ...]]
+
+    def __init__(self, admin: Any, lease: ServerLease | None) -> None:
+        self._admin, self._lease = admin, lease
+        self._claimed: dict[int, DatabaseSlot] = {}
 
     def claim_slot(self) -> DatabaseSlot:
-        """A slot that nobody else has; raises Gone where the server does not answer any more."""
+        """A slot that nobody else has; raises ConnectionLost where the server has gone away and
+        EnvironmentFailure where its user may not create one."""
+        try:
+            number = next(n for n in count(1) if n not in self._claimed and self.lock_slot(n))
+            self.drop_slot(number)
+            self._claimed[number] = slot = self.create_slot(number)
+        except self.errors as error:
+            raise self.explain_claim_failure(error) from None
+        return slot
 
     def close(self) -> None:
         """Drop the claimed slots, and those of dead owners; safe to call twice."""
+        for slot in self._claimed.values():
+            slot.close_session()
+        with suppress(*self.errors):  # a server that has gone holds nothing
+            for number in self.list_slot_numbers():
+                if number in self._claimed or self.lock_slot(number):
+                    self.drop_slot(number)
+        self._claimed.clear()
+        with suppress(*self.errors):
+            self._admin.close()
+        if self._lease is not None:
+            self._lease.close()
+
+    @abstractmethod
+    def lock_slot(self, number: int) -> bool:
+        """Claim a slot's name for as long as this session lasts."""
+
+    @abstractmethod
+    def list_slot_numbers(self) -> list[int]: ...
+
+    @abstractmethod
+    def drop_slot(self, number: int) -> None: ...
+
+    @abstractmethod
+    def create_slot(self, number: int) -> DatabaseSlot: ...
+
+    @abstractmethod
+    def explain_claim_failure(self, error: Exception) -> Exception:
+        """What to raise for an engine's error."""
 
 
 class DatabasePool:
@@ -167,17 +209,15 @@ class DatabasePool:
         self._empty.append(self._filled.pop(setup))
 
 
-# The client's clock over a statement, beside the server's, which a statement might change.
-
 #: Seconds that the server's own limit gets to act first; then between two cancels; then to give up.
 _GRACE, _AGAIN, _CANCELS = 0.1, 0.1, 4
 
 
-class StatementWatchdog:
+class StatementWatchdog(Closing):
     """Cancels the statement of a slot after `seconds`, and cuts its connection if that is ignored.
 
-    `fired` tells that it did; the session must then be replaced, since a late cancel could still
-    arrive.
+    The server's own clock might be changed by a statement. `fired` tells that this one did; the
+    session must then be replaced, since a late cancel could still arrive.
     """
 
     def __init__(self, slot: DatabaseSlot, seconds: float) -> None:
@@ -185,17 +225,9 @@ class StatementWatchdog:
         self._slot, self._seconds = slot, seconds
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._cancel_overdue, daemon=True)
-
-    def __enter__(self) -> Self:
         self._thread.start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self._done.set()
         self._thread.join()
 
@@ -210,12 +242,6 @@ class StatementWatchdog:
         self._slot.cut_connection()
 
 
-# An `Engine` whose databases lie on a server; the same for every kind of server.
-# A statement is guarded, gets the slot that holds its setup (filled now if none does), runs under
-# two clocks, and is undone. What cannot be undone spoils the slot, which is filled anew when
-# needed. A server that has gone away is looked for once more with the next call.
-
-_NO_STATEMENT = Execution(status="syntax_error", message="there is no statement")
 _TIMEOUT_MESSAGE = "the statement was ended at its time limit"
 Result = TypeVar("Result")
 
@@ -227,8 +253,13 @@ class _CallEnded(Exception):
         self.execution = Execution(status=status, message=message, stage=stage)
 
 
-class ServedEngine(Closing):
-    """See `base.Engine` for the methods. `connect` opens the server, at the first use."""
+class ServedEngine(GuardedEngine):
+    """An `Engine` whose databases lie on a server, which `connect` opens at the first use.
+
+    A statement is guarded, gets the slot that holds its setup (filled now if none does), runs under
+    two clocks, and is undone. What cannot be undone spoils the slot, which is filled anew when
+    needed. A server that has gone away is looked for once more with the next call.
+    """
 
     def __init__(self, name: str, limits: Limits, connect: Callable[[], DatabaseServer]) -> None:
         self.name = name
@@ -262,7 +293,7 @@ class ServedEngine(Closing):
             _begin_call(slot, [*texts, *probe_queries])
             return self._run_statements(slot, texts, probe_queries, state_of is not None)
 
-        return self._run_guarded(setup, sql, execute_in_slot, script=script)
+        return self._run_in_setup(setup, sql, execute_in_slot, script=script)
 
     def explain(self, setup: Sequence[str], sql: str) -> Execution:
         def explain_in_slot(slot: DatabaseSlot) -> Execution:
@@ -271,12 +302,14 @@ class ServedEngine(Closing):
                 status="ok", table=_run_slot_step(slot, sql, "statement", slot.explain_query)
             )
 
-        return self._run_guarded(setup, sql, explain_in_slot)
+        return self._run_in_setup(setup, sql, explain_in_slot)
 
-    def check_syntax(self, sql: str) -> Execution:
-        if inspect_script(sql, self.name).statements == 0:
-            return _NO_STATEMENT
-        return self._check_parse([sql])
+    def check_parse(self, text: str) -> Execution:
+        def parse_in_slot(slot: DatabaseSlot) -> Execution:
+            _run_slot_step(slot, text, "statement", slot.parse_statement)
+            return Execution(status="ok")
+
+        return self._call_with_retry((), parse_in_slot)
 
     def measure(self, setup: Sequence[str], sql: str) -> Work:
         costs = []
@@ -286,7 +319,7 @@ class ServedEngine(Closing):
             costs.append(_run_slot_step(slot, sql, "statement", slot.measure_query))
             return Execution(status="ok")
 
-        execution = self._run_guarded(setup, sql, measure_in_slot)
+        execution = self._run_in_setup(setup, sql, measure_in_slot)
         if execution.status != "ok":
             return Work(execution=execution)
         return Work(execution, costs[-1].unit, costs[-1].amount, costs[-1].plan)
@@ -297,7 +330,7 @@ class ServedEngine(Closing):
             if server is not None:
                 server.close()
 
-    def _run_guarded(
+    def _run_in_setup(
         self,
         setup: Sequence[str],
         sql: str,
@@ -305,66 +338,32 @@ class ServedEngine(Closing):
         *,
         script: bool = False,
     ) -> Execution:
-        for text in setup:
-            if refusal := inspect_script(text, self.name).refusal:
-                return self._reject_script(text, refusal, "setup")
-        inspection = inspect_answer(sql, self.name, script=script)
-        if inspection.statements == 0:
-            return _NO_STATEMENT
-        if inspection.refusal:
-            return self._reject_script(sql, inspection.refusal, "statement")
-        return self._call_with_retry(tuple(setup), run)
-
-    def _reject_script(self, text: str, reason: str, stage: Stage) -> Execution:
-        """Forbidden, unless the engine's parser cannot read it either."""
-        forbidden = Execution(status="forbidden", message=reason, stage=stage)
-        if len(text) > MAX_SQL_CHARACTERS:
-            return forbidden
-        parsed = self._check_parse([text])
-        if parsed.status == "ok":
-            return forbidden
-        return msgspec.structs.replace(parsed, stage=stage)
-
-    def _check_parse(self, texts: Sequence[str]) -> Execution:
-        def parse_in_slot(slot: DatabaseSlot) -> Execution:
-            for text in texts:
-                _run_slot_step(slot, text, "statement", slot.parse_statement)
-            return Execution(status="ok")
-
-        return self._call_with_retry((), parse_in_slot)
+        return self.run_guarded(
+            setup, sql, lambda: self._call_with_retry(tuple(setup), run), script=script
+        )
 
     def _call_with_retry(self, setup: Setup, run: Callable[[DatabaseSlot], Execution]) -> Execution:
+        execution = Execution(status="crashed", message="the server goes away at each attempt")
         with self._lock:
             start = time.perf_counter()
-            try:
-                execution = self._call_once(setup, run)
-            except ConnectionLost:
-                self.close()
-                execution = self._retry_call(setup, run)
-            elapsed = time.perf_counter() - start
-            return msgspec.structs.replace(execution, elapsed=elapsed)
-
-    def _retry_call(self, setup: Setup, run: Callable[[DatabaseSlot], Execution]) -> Execution:
-        try:
-            return self._call_once(setup, run)
-        except ConnectionLost:
-            self.close()
-            return Execution(status="crashed", message="the server goes away at each attempt")
+            for _ in range(2):
+                try:
+                    execution = self._call_once(setup, run)
+                    break
+                except ConnectionLost:
+                    self.close()
+            return msgspec.structs.replace(execution, elapsed=time.perf_counter() - start)
 
     def _call_once(self, setup: Setup, run: Callable[[DatabaseSlot], Execution]) -> Execution:
         try:
-            return self._run_in_slot(self._prepare_slot(setup), setup, run)
+            slot = self._ensure_open()[1].find_slot(setup) or self._fill_slot(setup)
+            try:
+                return self._run_with_deadline(slot, "statement", run)
+            finally:
+                if self._pool is not None and slot.is_dirty:
+                    self._pool.mark_dirty(setup)
         except _CallEnded as ended:
             return ended.execution
-
-    def _run_in_slot(
-        self, slot: DatabaseSlot, setup: Setup, run: Callable[[DatabaseSlot], Execution]
-    ) -> Execution:
-        try:
-            return self._run_with_deadline(slot, "statement", run)
-        finally:
-            if self._pool is not None and slot.is_dirty:
-                self._pool.mark_dirty(setup)
 
     def _run_with_deadline(
         self, slot: DatabaseSlot, stage: Stage, run: Callable[[DatabaseSlot], Result]
@@ -380,15 +379,12 @@ class ServedEngine(Closing):
                 raise _CallEnded("timeout", _TIMEOUT_MESSAGE, at) from None
             raise
         finally:
-            self._reset_session(slot, watch.fired)
-
-    def _reset_session(self, slot: DatabaseSlot, fired: bool) -> None:
-        try:
-            if fired or slot.is_lost:
-                slot.renew_session()
-            slot.end_call()
-        except slot.errors:
-            self.close()  # the server is gone: the next call looks for it anew
+            try:
+                if watch.fired or slot.is_lost:
+                    slot.renew_session()
+                slot.end_call()
+            except slot.errors:
+                self.close()  # the server is gone: the next call looks for it anew
 
     def _ensure_open(self) -> tuple[DatabaseServer, DatabasePool]:
         if self._server is None or self._pool is None:
@@ -396,24 +392,13 @@ class ServedEngine(Closing):
             self._pool = DatabasePool(self._server.claim_slot)
         return self._server, self._pool
 
-    def _prepare_slot(self, setup: Setup) -> DatabaseSlot:
-        """The slot that holds a setup; raises _Ended where it cannot be filled with it."""
-        return self._ensure_open()[1].find_slot(setup) or self._fill_slot(setup)
-
     def _fill_slot(self, setup: Setup) -> DatabaseSlot:
         _, pool = self._ensure_open()
         slot = pool.take_slot()
         slot.is_dirty = False
 
         def fill_from_setup(slot: DatabaseSlot) -> None:
-            try:
-                slot.fill(setup)
-            except slot.errors as error:
-                if slot.is_lost:
-                    raise ConnectionLost from None
-                raise _CallEnded(
-                    slot.classify_error(error, ""), slot.format_error(error), "setup"
-                ) from None
+            _run_slot_step(slot, "", "setup", lambda _: slot.fill(setup))
 
         try:
             self._run_with_deadline(slot, "setup", fill_from_setup)
@@ -428,17 +413,10 @@ class ServedEngine(Closing):
     ) -> Execution:
         for number, text in enumerate(texts, 1):
             last = number == len(texts) and not probe_queries
-
-            def run_text(sql: str, last: bool = last) -> StatementResult:
-                return slot.run_statement(sql, last=last)
-
-            last_result = _run_slot_step(slot, text, "statement", run_text)
-        probe_results = [
-            _run_slot_step(
-                slot, probe_query, "state", lambda sql: slot.run_statement(sql, last=False)
-            )
-            for probe_query in probe_queries
-        ]
+            step = partial(slot.run_statement, last=last)
+            last_result = _run_slot_step(slot, text, "statement", step)
+        step = partial(slot.run_statement, last=False)
+        probe_results = [_run_slot_step(slot, query, "state", step) for query in probe_queries]
         content = probe_results.pop() if state else None
         return Execution(
             status="ok",
@@ -458,7 +436,7 @@ def _begin_call(slot: DatabaseSlot, statements: Sequence[str]) -> None:
 def _run_slot_step(
     slot: DatabaseSlot, sql: str, stage: Stage, step: Callable[[str], Result]
 ) -> Result:
-    """Do one step; raises _Ended with a name for what the engine says against it."""
+    """Do one step; raises _CallEnded with a name for what the engine says against it."""
     try:
         return step(sql)
     except slot.errors as error:

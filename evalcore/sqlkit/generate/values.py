@@ -212,10 +212,7 @@ def _look_alikes(cell: Cell) -> tuple[Cell, ...]:
 def _make_number_neighbours(step: float) -> Callable[[Any], tuple[Sequence[Cell], Sequence[Cell]]]:
     def list_neighbours(centre: Any) -> tuple[Sequence[Cell], Sequence[Cell]]:
         far = max(abs(centre) // 4, step * 3)
-        return (
-            (round(centre - step, 6), centre - far),
-            (round(centre + step, 6), centre + far),
-        )
+        return ((round(centre - step, 6), centre - far), (round(centre + step, 6), centre + far))
 
     return list_neighbours
 

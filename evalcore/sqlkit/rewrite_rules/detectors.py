@@ -208,8 +208,7 @@ def any_of(*detectors: Detector) -> Detector:
 
 #: Rows are kept apart from their like in another way than before: nothing was saved.
 _NO_OTHER_WAY = all_of(
-    none_grow(counts.count_deduplications, node_counter(exp.Window)),
-    places.has_no_more_reads,
+    none_grow(counts.count_deduplications, node_counter(exp.Window)), places.has_no_more_reads
 )
 
 #: By the name that a case gives.

@@ -228,14 +228,7 @@ def iter_own_nodes(root: exp.Expr | None) -> Iterator[exp.Expr]:
 QUERY_CACHE_SIZE, MAX_QUERY_CHARACTERS, MAX_TOKENS, MAX_TREE_DEPTH = 256, 50_000, 3_000, 600
 _MAX_STAR_COLUMNS = 1_000  # columns that the stars of a query may stand for
 #: What the parser and the optimizer raise over a text that they were not made for.
-PARSER_FAULTS = (
-    SqlglotError,
-    RecursionError,
-    AttributeError,
-    KeyError,
-    TypeError,
-    ValueError,
-)
+PARSER_FAULTS = (SqlglotError, RecursionError, AttributeError, KeyError, TypeError, ValueError)
 
 
 def read_query(sql: str, dialect: str, schema: Sequence[str]) -> ParsedQuery | None:
