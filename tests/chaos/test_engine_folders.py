@@ -30,7 +30,7 @@ class Running:
         self.root, self.place = root, self.clients.place
         self.engine: Engine = open_engine(name, Limits(), folder)
         assert self.engine.execute(SETUP, "SELECT a FROM t").status == "ok"
-        keepers = self.clients.processes("served.server_daemon")
+        keepers = self.clients.processes("engines.server_daemon")
         assert len(keepers) == 1
         self.processes = _descendants(keepers[0])
         assert len(self.processes) >= 2
@@ -49,7 +49,7 @@ class Running:
 
     @property
     def keepers(self) -> list[int]:
-        words = (b"served.server_daemon", bytes(self.clients.folder))
+        words = (b"engines.server_daemon", bytes(self.clients.folder))
         return [
             int(entry.parent.name)
             for entry in Path("/proc").glob("[0-9]*/cmdline")
@@ -157,7 +157,7 @@ def test_a_folder_that_goes_while_its_server_starts_leaves_none(name: str, root:
     place = clients.place
     client = clients.start()
     try:
-        assert soon(lambda: bool(clients.processes("served.server_daemon")))
+        assert soon(lambda: bool(clients.processes("engines.server_daemon")))
         shutil.rmtree(root, ignore_errors=True)
     finally:
         client.kill()

@@ -68,7 +68,7 @@ class Clients:
 
     @property
     def keepers(self) -> list[int]:
-        return self.processes("served.server_daemon")
+        return self.processes("engines.server_daemon")
 
 
 def _commands() -> Iterator[tuple[int, bytes]]:
