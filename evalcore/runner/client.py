@@ -1,19 +1,20 @@
 """The only door for pages: start, watch and steer runs without importing what runs them.
 
-Planning, estimating and testing happen in a short-lived subprocess (`service`), a run in a detached
-one (`worker`). Keys are handed over on standard input. Every function raises UsageError with a
+Planning, estimating and testing are tasks (`jobs.call_task`), a run has a detached process
+(`worker`). Keys are handed over on standard input. Every function raises UsageError with a
 message for people; those that start or change something ask first whether the `visitor` may
 (AccessDenied), and what they start is bound by what he may: names, addresses, money.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from filelock import FileLock, Timeout
@@ -32,7 +33,6 @@ from evalcore.store.headers import create_comparison_sides, format_comparison_no
 from evalcore.store.index import open_index
 from evalcore.store.run_folder import RunFolder
 
-R = TypeVar("R", bound=Record)
 _WAIT_FOR_OTHERS = 150.0  # seconds that a launch waits for others that are being planned
 
 
@@ -54,9 +54,9 @@ def launch_run(
     with _launch_lock(settings, visitor):
         request_policy.check_quota(settings, visitor)
         stamped = _stamp_visitor(request, settings, visitor)
-        run_id = str(jobs.call_service("plan", stamped, keys, settings, visitor))
-        _start_worker(RunFolder(settings.runs_dir / run_id), keys, settings, visitor)
-    return run_id
+        [folder] = _plan_all([stamped], keys, settings, visitor)
+        _start_worker([folder], keys, settings, visitor)
+    return folder.run_id
 
 
 def launch_pair(
@@ -86,16 +86,11 @@ def launch_pair(
     ]
     with _launch_lock(settings, visitor):
         request_policy.check_quota(settings, visitor, len(requests))
-        first_folder, second_folder = _plan_all(requests, keys, settings, visitor)
-        if all(
-            paired_request.target.startswith(local_models.PREFIX) for paired_request in requests
-        ):
-            environment = jobs.build_environment(settings, visitor)
-            jobs.start_run_process("succession", [first_folder, second_folder], keys, environment)
-        else:
-            for folder in (first_folder, second_folder):
-                _start_worker(folder, keys, settings, visitor)
-    return first_folder.run_id, second_folder.run_id
+        folders = _plan_all(requests, keys, settings, visitor)
+        in_turn = all(each.target.startswith(local_models.PREFIX) for each in requests)
+        for group in [folders] if in_turn else [[folder] for folder in folders]:
+            _start_worker(group, keys, settings, visitor)
+    return folders[0].run_id, folders[1].run_id
 
 
 def _plan_all(
@@ -108,7 +103,10 @@ def _plan_all(
     folders: list[RunFolder] = []
     try:
         for request in requests:
-            run_id = str(jobs.call_service("plan", request, keys, settings, visitor))
+            arguments = {"request": request}
+            run_id = jobs.call_task(
+                "make_plan", arguments, settings, str, visitor=visitor, keys=keys
+            )
             folders.append(RunFolder(settings.runs_dir / run_id))
     except EvalboardError:
         for folder in folders:
@@ -127,12 +125,9 @@ def inspect_model(
 ) -> local_models.ModelInspection:
     """A local model before it is loaded; a problem is part of the answer."""
     policy.require_access(settings, visitor, "launch")
-    restricted, request = (
-        policy.restrict_settings(settings, visitor),
-        _build_probe_request(target, options),
-    )
+    restricted = policy.restrict_settings(settings, visitor)
     try:
-        request_policy.check_request(request, restricted, Secrets())
+        request_policy.check_request(_build_probe_request(target, options), restricted, Secrets())
     except UsageError as error:
         return local_models.ModelInspection(problem=str(error))
     return local_models.inspect_local_model(target, options)
@@ -140,15 +135,14 @@ def inspect_model(
 
 def sandbox_ability(settings: Settings) -> SandboxAbility:
     """What this host can run in a sandbox; a probe in a subprocess, which takes about a second."""
-    nothing = _build_probe_request("", {})
-    answer = jobs.call_service("ability", nothing, {}, settings, OPERATOR)
-    return msgspec.convert(answer, SandboxAbility)
+    return jobs.call_task("probe_sandbox", {}, settings, SandboxAbility, visitor=OPERATOR)
 
 
 def estimate_run(request: RunRequest, settings: Settings, *, visitor: Visitor) -> Estimate:
     """Calls, tokens, time and cost of a run that is not started yet."""
     policy.require_access(settings, visitor, "launch")
-    return msgspec.convert(jobs.call_service("estimate", request, {}, settings, visitor), Estimate)
+    arguments = {"request": request}
+    return jobs.call_task("estimate_run", arguments, settings, Estimate, visitor=visitor)
 
 
 def test_connection(
@@ -161,10 +155,10 @@ def test_connection(
 ) -> ConnectionReport:
     """One tiny request to a target; a local model is looked at without being loaded."""
     policy.require_access(settings, visitor, "launch")
-    answer = jobs.call_service(
-        "test", _build_probe_request(target, options), keys, settings, visitor
+    arguments = {"request": _build_probe_request(target, options)}
+    return jobs.call_task(
+        "test_connection", arguments, settings, ConnectionReport, visitor=visitor, keys=keys
     )
-    return msgspec.convert(answer, ConnectionReport)
 
 
 def _build_probe_request(target: str, options: Mapping[str, Any]) -> RunRequest:
@@ -191,7 +185,7 @@ def resume_run(
         request_policy.check_run(
             folder.read_spec(), policy.restrict_settings(settings, visitor), Secrets(keys)
         )
-        _start_worker(folder, keys, settings, visitor)
+        _start_worker([folder], keys, settings, visitor)
 
 
 def rescore_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
@@ -202,7 +196,7 @@ def rescore_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
         raise UsageError(f"run {run_id} was imported; it can only be verified, not rescored")
     with _launch_lock(settings, visitor):
         request_policy.check_quota(settings, visitor, resumed_run=run_id)  # judges may be asked
-        _start_worker(folder, {}, settings, visitor, "--rescore")
+        _start_worker([folder], {}, settings, visitor, "--rescore")
 
 
 def delete_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
@@ -281,7 +275,7 @@ def reconcile_runs(settings: Settings) -> list[str]:
         if missing:
             _write_interrupted_note(folder, f"interrupted; resume needs {', '.join(missing)}")
         else:
-            _start_worker(folder, {}, settings, OPERATOR)  # bound by the mode that its spec holds
+            _start_worker([folder], {}, settings, OPERATOR)  # bound by the mode that its spec holds
             resumed.append(folder.run_id)
     return resumed
 
@@ -333,19 +327,25 @@ def _stamp_visitor(request: RunRequest, settings: Settings, visitor: Visitor) ->
 
 
 def _start_worker(
-    folder: RunFolder, keys: Mapping[str, str], settings: Settings, visitor: Visitor, *flags: str
+    folders: Sequence[RunFolder],
+    keys: Mapping[str, str],
+    settings: Settings,
+    visitor: Visitor,
+    *flags: str,
 ) -> None:
-    """Start the worker of a run, which is `planned` until it has begun: whatever an earlier attempt
-    ended with is over at once."""
-    before = folder.readable_progress() or Progress(run_id=folder.run_id, state="planned")
-    planned = msgspec.structs.replace(
-        before, state="planned", phase="", message="", in_flight=0, eta=None, at=utc_now()
-    )
-    folder.write_progress(planned)
-    folder.cancel_path.unlink(missing_ok=True)  # left by a worker that was killed before it saw it
-    jobs.start_run_process(
-        "worker", [folder], keys, jobs.build_environment(settings, visitor), *flags
-    )
+    """Start the worker of runs, which logs into the first of their folders. They are `planned`
+    until it has begun with them: whatever an earlier attempt ended with is over at once."""
+    for folder in folders:
+        before = folder.readable_progress() or Progress(run_id=folder.run_id, state="planned")
+        planned = msgspec.structs.replace(
+            before, state="planned", phase="", message="", in_flight=0, eta=None, at=utc_now()
+        )
+        folder.write_progress(planned)
+        folder.cancel_path.unlink(missing_ok=True)  # left by a worker that was killed before
+    command = ["evalcore.runner.worker", *(str(folder.path) for folder in folders), *flags]
+    environment = jobs.build_environment(settings, visitor)
+    with folders[0].log_path.open("ab") as log:
+        jobs.start_detached(command, log, json.dumps(dict(keys)).encode(), environment)
 
 
 def worker_log(run_id: str, settings: Settings, *, visitor: Visitor) -> str:

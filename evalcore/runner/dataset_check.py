@@ -1,13 +1,13 @@
-"""Check a data set: what the verb `datasets check` and the job `confirm` report about its cases."""
+"""Check the cases of a data set: verb `datasets check`, job `confirm`, task `gold`."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from evalcore import catalog
 from evalcore.benchmarks.base import Benchmark, DatasetIssue, DatasetSource
@@ -15,9 +15,17 @@ from evalcore.catalog import BenchmarkCard
 from evalcore.errors import UsageError
 from evalcore.plain_text import format_count
 from evalcore.records import Record, Sample
-from evalcore.runner import jobs
-from evalcore.runner.jobs import ProgressCallback
-from evalcore.runner.plan import create_benchmark, dataset_hash, find_dataset
+from evalcore.runner.gold import (
+    INTERACTIVE_TIMEOUT,
+    MAX_PROBLEMS,
+    GoldProblem,
+    GoldReport,
+    compute_gold_key,
+    load_gold_report,
+    save_gold_report,
+)
+from evalcore.runner.jobs import TaskContext, TaskReply
+from evalcore.runner.plan import create_benchmark, dataset_hash, find_dataset, find_gold_location
 from evalcore.runner.uploads import DatasetLocation
 from evalcore.settings import Settings
 
@@ -124,23 +132,16 @@ def _find_dataset_card(name: str, settings: Settings) -> BenchmarkCard:
     raise UsageError(f"{name!r} is no dataset of a known benchmark; bundled: {bundled_names}")
 
 
-# The job `confirm_dataset`: is every expected answer of a data set right, as far as it can be run
-# here?
+# The job `confirm`: is every expected answer of a data set right, as far as it can be run here?
 
 MAX_FINDINGS = 200
 _CHUNK = 10
 
 
-def confirm_dataset(
-    job_args: Mapping[str, Any],
-    settings: Settings,
-    keys: Mapping[str, str],
-    on_progress: ProgressCallback,
-) -> dict[str, Any]:
-    """Check the set that `job_args` describes as a Place; the result has `samples`, `hash`,
-    `engines` (name to version), the number of `problems` and the first of them as `findings`."""
-    on_progress("reading the cases")
-    location = msgspec.convert(job_args, DatasetLocation)
+def confirm_dataset(context: TaskContext, location: DatasetLocation) -> dict[str, Any]:
+    """Check a set; the result has `samples`, `hash`, `engines` (name to version), the number of
+    `problems` and the first of them as `findings`."""
+    context.report_progress("reading the cases")
     benchmark = create_benchmark(location.benchmark, location.options)
     samples = benchmark.load_dataset(DatasetSource(path=location.path))
     findings: list[dict[str, str]] = []
@@ -148,7 +149,7 @@ def confirm_dataset(
     done = problems = 0
     try:
         for group in _group_samples(benchmark, samples):
-            on_progress(f"{done} of {len(samples)} cases confirmed")
+            context.report_progress(f"{done} of {len(samples)} cases confirmed")
             group_findings, used = benchmark.validate_dataset(group)
             engines |= used
             problems += len(group_findings)
@@ -159,7 +160,7 @@ def confirm_dataset(
             done += len(group)
     finally:
         benchmark.close()
-    on_progress(f"{done} of {len(samples)} cases confirmed")
+    context.report_progress(f"{done} of {len(samples)} cases confirmed")
     return {
         "samples": len(samples),
         "hash": dataset_hash(samples),
@@ -180,5 +181,126 @@ def _group_samples(benchmark: Benchmark, samples: Sequence[Sample]) -> Iterator[
         yield [sample for sample in samples if sample.metric == metric]
 
 
-if __name__ == "__main__":
-    sys.exit(jobs.run_job(confirm_dataset))
+# The task `gold`: as many expected answers as there is time for.
+
+_LARGEST = 640  # samples between two looks at the clock
+_QUICK = 2.0  # seconds within which a group is worth doubling: each opens its engines anew
+_GRACE = 10.0  # seconds for a group under way when the time is up
+_NO_TIME = "there was no time to run them; `evalcore datasets check` takes as long as it needs"
+
+
+class ConfirmTally:
+    """What was found out so far, which is reported also where a sample hangs."""
+
+    def __init__(self) -> None:
+        self.samples: Sequence[Sample] = ()
+        self.runnable: Sequence[Sample] = ()
+        self.checked = 0
+        self.engines: dict[str, str] = {}
+        self.findings: list[DatasetIssue] = []
+
+    def build_gold_report(self) -> GoldReport:
+        by_key = {entry.key: entry for entry in self.samples}
+        findings = list(self.findings)
+        wrong = [
+            GoldProblem(
+                entry.sample,
+                str(by_key[entry.sample].meta.get("source", "")),
+                entry.field,
+                entry.problem[:500],
+            )
+            for entry in findings
+            if entry.kind == "contradicted"
+        ]
+        open_ = {
+            entry.sample: entry.problem[:300] for entry in findings if entry.kind == "unconfirmed"
+        }
+        for problem in wrong:
+            open_.pop(problem.sample, None)
+        left = len(self.runnable) - self.checked
+        return GoldReport(
+            samples=len(self.samples),
+            engines=self.engines,
+            contradicted=tuple(wrong[:MAX_PROBLEMS]),
+            unconfirmed=len(open_) + left,
+            reason=next(iter(open_.values()), _NO_TIME if left else ""),
+            complete=not left,
+        )
+
+
+def confirm_samples(
+    context: TaskContext,
+    location: DatasetLocation,
+    keys: tuple[str, ...] = (),
+    seconds: float = INTERACTIVE_TIMEOUT,
+    samples: tuple[Sample, ...] = (),
+) -> GoldReport:
+    """The report on the samples of a data set with these `keys` (none: all), from memory where
+    there is one. `samples` stand for what lies at the location, where that is nowhere yet."""
+    settings, tally = context.settings, ConfirmTally()
+
+    def reply_and_exit() -> None:
+        """Report what was found out before a sample that hangs, and take the process with it."""
+        report = tally.build_gold_report()
+        # without any sample the cases are not read yet
+        context.reply_and_exit(TaskReply(report) if tally.runnable else TaskReply(error=_NO_TIME))
+
+    watch = threading.Timer(seconds + _GRACE, reply_and_exit)
+    watch.daemon = True
+    watch.start()
+    benchmark = create_benchmark(location.benchmark, location.options)
+    try:
+        cases = list(samples)
+        if not cases:
+            if find_gold_location(benchmark, Path(location.path), settings) is None:
+                return GoldReport()
+            cases = benchmark.load_dataset(DatasetSource(path=location.path))
+        if keys:
+            chosen = frozenset(keys)
+            cases = [sample for sample in cases if sample.key in chosen]
+        key = compute_gold_key(location, cases)
+        report = load_gold_report(settings, key)
+        if report is None:
+            tally.samples = cases
+            _check_samples(benchmark, tally, seconds)
+            report = tally.build_gold_report()
+            save_gold_report(settings, key, report, by_engines=benchmark.confirms_by_engines)
+        return report
+    finally:
+        watch.cancel()
+        benchmark.close()
+
+
+def _check_samples(benchmark: Benchmark, tally: ConfirmTally, seconds: float) -> None:
+    """Samples that a panel may judge bring no answer that could be run."""
+    deadline, parent = time.monotonic() + seconds, os.getppid()
+    tally.runnable = [entry for entry in tally.samples if not benchmark.may_be_judged(entry)]
+    size = benchmark.checked_at_once
+    while tally.checked < len(tally.runnable) and (began := time.monotonic()) < deadline:
+        if os.getppid() != parent:  # who asked was killed
+            return
+        group = tally.runnable[tally.checked : tally.checked + size]
+        findings, engines = _check_group(benchmark, group)
+        quick = time.monotonic() - began < _QUICK
+        size = min(2 * size, _LARGEST) if quick else benchmark.checked_at_once
+        tally.engines |= engines
+        tally.findings += findings
+        tally.checked += len(group)
+        if sum(entry.kind == "contradicted" for entry in tally.findings) >= MAX_PROBLEMS:
+            break
+
+
+def _check_group(
+    benchmark: Benchmark, group: Sequence[Sample]
+) -> tuple[list[DatasetIssue], dict[str, str]]:
+    """The findings of a group; a sample on which a check breaks is alone in being unconfirmed."""
+    try:
+        return benchmark.validate_dataset(group)
+    except Exception as error:
+        if len(group) == 1:
+            problem = f"the check of this case broke: {type(error).__name__}: {error}"
+            return [DatasetIssue(group[0].key, problem, kind="unconfirmed")], {}
+    half = len(group) // 2
+    findings, engines = _check_group(benchmark, group[:half])
+    more, used = _check_group(benchmark, group[half:])
+    return findings + more, engines | used

@@ -1,22 +1,21 @@
 """Whether engines confirm the expected answers of a data set, asked wherever one enters.
 
-The answers are run in a process of its own (`gold_service`), which ends when its time is up, and
+The answers are run by the task `gold`, in a process that ends when its time is up, and
 what was confirmed is remembered in the data folder by content, so that it is paid for once. What an
 engine contradicts, and what does not run, is refused; what nothing here can run is unconfirmed.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from evalcore.errors import DatasetError, EvalboardError
+from evalcore.errors import DatasetError, EvalboardError, UsageError
 from evalcore.records import Record, Sample, content_hash, from_json, to_json
 from evalcore.runner import jobs
+from evalcore.runner.jobs import ProgressCallback
 from evalcore.runner.uploads import DatasetLocation
 from evalcore.settings import Settings
 from evalcore.store.run_folder import write_atomic
@@ -29,7 +28,6 @@ IMPORT_TIMEOUT = 600.0
 _SLACK = 20.0  # seconds for the last group, after which the process is killed
 #: Bumped when the rules of confirming change, so that nothing older is recalled.
 _RULES = 1
-_ENDED = "the confirming of the expected answers ended unexpectedly"
 
 
 class GoldProblem(Record, frozen=True):
@@ -53,17 +51,6 @@ class GoldReport(Record, frozen=True):
     complete: bool = True
 
 
-class ConfirmRequest(Record, frozen=True):
-    """What `gold_service` is asked: a data set, which of its samples (none: all), for how long.
-    `samples` stand for what lies at the place, where that is nowhere yet."""
-
-    place: DatasetLocation
-    settings: Settings
-    keys: tuple[str, ...] = ()
-    seconds: float = INTERACTIVE_TIMEOUT
-    samples: tuple[Sample, ...] = ()
-
-
 def confirm_gold(
     location: DatasetLocation,
     settings: Settings,
@@ -72,27 +59,12 @@ def confirm_gold(
     samples: Sequence[Sample] = (),
 ) -> GoldReport:
     """Ask a process of its own; where it fails or exceeds its time, all is unconfirmed."""
-    question = ConfirmRequest(location, settings, tuple(keys), seconds, tuple(samples))
+    arguments = {"location": location, "keys": keys, "seconds": seconds, "samples": samples}
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "evalcore.runner.jobs.gold_service"],
-            input=to_json(question),
-            capture_output=True,
-            timeout=seconds + _SLACK,
-            env=jobs.build_import_environment(),
-            check=False,
-        )
-        return from_json(GoldReport, done.stdout)
-    except subprocess.TimeoutExpired:
-        reason = "there was no time to run the expected answers"
-    except msgspec.MsgspecError:
-        reason = (done.stderr.decode(errors="replace").splitlines() or [_ENDED])[-1][:300]
-    unconfirmed = len(keys) or len(samples) or 1
-    return GoldReport(unconfirmed=unconfirmed, reason=reason, complete=False)
-
-
-def _ignore_progress(line: str) -> None:
-    pass
+        return jobs.call_task("gold", arguments, settings, GoldReport, seconds=seconds + _SLACK)
+    except UsageError as error:
+        unconfirmed = len(keys) or len(samples) or 1
+        return GoldReport(unconfirmed=unconfirmed, reason=str(error)[:300], complete=False)
 
 
 def require_gold(
@@ -100,7 +72,7 @@ def require_gold(
     samples: Mapping[str, Sequence[Sample]],
     settings: Settings,
     seconds: float = SHELL_TIMEOUT,
-    progress: Callable[[str], None] = _ignore_progress,
+    progress: ProgressCallback = jobs.ignore_progress,
 ) -> list[str]:
     """Confirm the expected answers of a run, by benchmark; returns a line for each benchmark of
     which some stay unconfirmed. `progress` hears what begins.

@@ -241,8 +241,8 @@ def _parse_cells(
 _EXAMPLES = 2
 _LONGEST_EXAMPLE = 160
 _KINDS = {str: "text", bool: "truth", int: "number", float: "number", list: "list", dict: "object"}
-#: Whether the loader takes a case of a part.
-RowPredicate = Callable[[str, dict[str, Any]], bool]
+#: Whether the loader takes a case.
+RowPredicate = Callable[[dict[str, Any]], bool]
 
 
 class UploadField(Record, frozen=True):
@@ -298,15 +298,13 @@ def describe_part(
 ) -> UploadPart | None:
     """The description of a part, None where no bundled case shows what it looks like."""
     rows = bundled_rows(benchmark, part, settings)
-    examples = [row for row in rows[:20] if can_load(part, row)][:_EXAMPLES]
+    examples = [row for row in rows[:20] if can_load(row)][:_EXAMPLES]
     if not examples:
         return None
     names = list(dict.fromkeys(name for row in [*examples, *rows] for name in row))
     json_columns = list_csv_columns(benchmark, settings)
     fields = [
-        _describe_field(
-            name, rows, examples[0], lambda row: can_load(part, row), find_upload_form(benchmark)
-        )
+        _describe_field(name, rows, examples[0], can_load, find_upload_form(benchmark))
         for name in names
     ]
     return UploadPart(
@@ -321,7 +319,7 @@ def _describe_field(
     name: str,
     rows: Sequence[dict[str, Any]],
     example: dict[str, Any],
-    can_load: Callable[[dict[str, Any]], bool],
+    can_load: RowPredicate,
     form: UploadForm,
 ) -> UploadField:
     values = [row[name] for row in rows if row.get(name) is not None]

@@ -1,7 +1,9 @@
-"""The process that works on one run: `python -m evalcore.runner.worker FOLDER [--rescore]`.
+"""The process that works on a run: `python -m evalcore.runner.worker FOLDER... [--rescore]`.
 
 It reads keys as one JSON object from its standard input (never from its arguments), holds the lock
 of the run folder while it lives, and ends with status 0 (done), 2 (cannot start) or 3 (incomplete).
+For several folders it starts one worker after another: two local models at once would share memory
+and cores, and both would be slower than in turn.
 """
 
 from __future__ import annotations
@@ -9,8 +11,9 @@ from __future__ import annotations
 import argparse
 import json
 import signal
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -84,19 +87,36 @@ def work_on_run(
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="evalcore.runner.worker")
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--rescore", action="store_true")
     args = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: _ask_to_stop(RunFolder(args.folder)))
-    settings = configuration.load_settings(args.folder.resolve().parent.parent)
+    if len(args.folders) > 1:
+        return _work_in_turn(args.folders)
+    folder = RunFolder(args.folders[0])
+    signal.signal(signal.SIGTERM, lambda *_: _ask_to_stop(folder))
+    settings = configuration.load_settings(folder.path.resolve().parent.parent)
     secrets = Secrets({} if sys.stdin.isatty() else json.loads(sys.stdin.read() or "{}"))
-    folder = RunFolder(args.folder)
     try:
         summary = work_on_run(folder, settings, secrets, generate=not args.rescore)
     except EvalboardError as error:
         print(error, file=sys.stderr)
         return 2
     return 0 if summary.is_complete else 3
+
+
+def _work_in_turn(paths: Sequence[Path]) -> int:
+    """A worker for each run; one that is cancelled ends the row: those that wait stay planned, to
+    be resumed or deleted. Each is a process, so that no memory of a model outlives its run."""
+    keys = sys.stdin.buffer.read()
+    for folder in map(RunFolder, paths):
+        if not folder.path.is_dir():  # deleted while it waited
+            continue
+        with folder.log_path.open("ab") as log:
+            command = [sys.executable, "-m", "evalcore.runner.worker", str(folder.path)]
+            subprocess.run(command, input=keys, stdout=log, stderr=log, check=False)
+        if folder.path.is_dir() and folder.current_state() == "cancelled":
+            break
+    return 0
 
 
 def _settings_for_run(folder: RunFolder, settings: Settings) -> Settings:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from evalcore.access.policy import OPERATOR
+from evalcore.records import utc_now
 from evalcore.runner import jobs, uploads
 from evalcore.runner.jobs import data_client
 from evalcore.runner.jobs.data_client import OwnCard, Upload
@@ -187,9 +188,7 @@ def test_fetching_shows_every_state(store, language, monkeypatch):
         folder = jobs.resolve_job_folder(store, "fetch", name)
         folder.mkdir(parents=True)
         error = "gaia needs a token: accept its terms at x and set HF_TOKEN"
-        jobs.write_job_status(
-            folder, jobs.Job("fetch", name, state, at=jobs.utc_timestamp(), error=error)
-        )
+        jobs.write_job_status(folder, jobs.Job("fetch", name, state, at=utc_now(), error=error))
     asked = []
     monkeypatch.setattr(data_client, "start_fetch", lambda *given: asked.append(given))
     app = open_page("datasets", language, view="fetch")
@@ -222,20 +221,16 @@ def test_a_confirmation_is_shown_with_its_engines_or_its_problems(store):
     folder = jobs.resolve_job_folder(store, "confirm", f"own.{KEY}.mine")
     folder.mkdir(parents=True)
     result = {"samples": 3, "hash": kept.hash, "engines": {"sqlite": "3"}, "problems": 0}
-    done = jobs.Job("confirm", f"own.{KEY}.mine", "done", at=jobs.utc_timestamp(), result=result)
+    done = jobs.Job("confirm", f"own.{KEY}.mine", "done", at=utc_now(), result=result)
     jobs.write_job_status(folder, done)
     app = open_page("datasets", set=f"own:{KEY}:mine")
     assert "All 3 cases confirmed" in app.success[0].value
     finding = {"sample": CANARY, "problem": CANARY}
     bad = result | {"problems": 1, "findings": [finding]}
-    jobs.write_job_status(
-        folder, jobs.Job("confirm", done.name, "done", at=jobs.utc_timestamp(), result=bad)
-    )
+    jobs.write_job_status(folder, jobs.Job("confirm", done.name, "done", at=utc_now(), result=bad))
     app = open_page("datasets", set=f"own:{KEY}:mine")
     assert table(app, "problem")["problem"].iloc[0].startswith("![x]")
-    stale = jobs.Job(
-        "confirm", done.name, "done", at=jobs.utc_timestamp(), result=bad | {"hash": "other"}
-    )
+    stale = jobs.Job("confirm", done.name, "done", at=utc_now(), result=bad | {"hash": "other"})
     jobs.write_job_status(folder, stale)
     assert "another version" in words(open_page("datasets", set=f"own:{KEY}:mine"))
 

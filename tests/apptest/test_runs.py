@@ -182,7 +182,7 @@ def progress_text(app):
 def test_a_run_that_was_taken_up_again_is_no_longer_cancelled(open_page, runs_root, monkeypatch):
     """Its worker takes a while to start; until then the page waits for it and looks again."""
     cancelled_run(runs_root)
-    monkeypatch.setattr(jobs, "start_run_process", lambda *given: None)
+    monkeypatch.setattr(jobs, "start_detached", lambda *given: None)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-abc-def-ghi-jkl")
     app = open_page("runs")
     assert "Stopped on request" in words(app)

@@ -7,6 +7,7 @@ import zipfile
 import pytest
 
 from evalcore.access.policy import ANYBODY
+from evalcore.records import utc_now
 from evalcore.runner import jobs
 from evalcore.runner.jobs import data_client
 from tests.support.bundles import bundled, finished
@@ -78,8 +79,8 @@ def test_how_far_it_is_and_how_it_ended_otherwise(store, language):
     job = jobs.Job(
         "import",
         "one",
-        started=jobs.utc_timestamp(),
-        at=jobs.utc_timestamp(),
+        started=utc_now(),
+        at=utc_now(),
         done=3,
         total=9,
         title="x",
@@ -93,7 +94,7 @@ def test_how_far_it_is_and_how_it_ended_otherwise(store, language):
     }.items():
         jobs.write_job_status(
             folder,
-            jobs.Job("import", "one", state, started=jobs.utc_timestamp(), at=jobs.utc_timestamp()),
+            jobs.Job("import", "one", state, started=utc_now(), at=utc_now()),
         )
         assert told[language] in words(open_page("runs", language))
 

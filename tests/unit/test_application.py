@@ -14,6 +14,7 @@ from evalcore.access.secrets import Secrets
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import Completion, GenerationRequest, TargetSpec
 from evalcore.runner import client
+from evalcore.runner.jobs import TaskContext
 from evalcore.runner.jobs import run_service as service_verbs
 from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
@@ -296,7 +297,9 @@ def test_the_connection_test_is_content_with_a_task_that_is_taken(monkeypatch, t
             described.write_text(DESCRIPTION.replace("sql: $sql", f"sql: {word} $sql"))
             keys = Secrets({"LOOP_URL": running.base_url, "LOOP_KEY": KEY})
             request = RunRequest(target=f"app:{described}", benchmarks=())
-            return await asyncio.to_thread(service_verbs.test_connection, request, Settings(), keys)
+            return await asyncio.to_thread(
+                service_verbs.test_connection, TaskContext(Settings(), keys), request
+            )
 
     report = asyncio.run(tried("endless"))
     assert (report.ok, report.latency) == (True, None)

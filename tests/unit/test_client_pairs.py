@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from evalcore import settings as configuration
 from evalcore.access.policy import OPERATOR
 from evalcore.errors import UsageError
 from evalcore.records import TargetSpec
-from evalcore.runner import client, jobs, succession
+from evalcore.runner import client, jobs, worker
 from evalcore.runner.run_request import RunRequest
 from evalcore.store.run_folder import RunFolder
 from evalcore.views import comparison, runs
@@ -67,33 +68,33 @@ def test_neither_is_started_where_the_second_cannot_be(settings, request_):
 
 def test_two_local_models_run_in_turn(settings, request_, monkeypatch, tmp_path):
     started = []
-    monkeypatch.setattr(jobs, "start_run_process", lambda *given: started.append(given))
+    monkeypatch.setattr(jobs, "start_detached", lambda *given: started.append(given))
     settled_machine(monkeypatch, tmp_path / "cache")
     left, right = (f"hf:{model_folder(tmp_path / name)}" for name in ("a", "b"))
     local = RunRequest(
         target=left, benchmarks=request_.benchmarks, dataset=request_.dataset, max_samples=2
     )
     pair = client.launch_pair(local, TargetSpec(right), {"K": "v"}, settings, visitor=OPERATOR)
-    [(module, folders, keys, _)] = started
-    assert module == "succession"
-    assert tuple(folder.run_id for folder in folders) == pair
-    assert keys == {"K": "v"}
+    [((module, *folders), _, keys, _)] = started
+    assert module == "evalcore.runner.worker"
+    assert tuple(RunFolder(Path(folder)).run_id for folder in folders) == pair
+    assert json.loads(keys) == {"K": "v"}
 
 
 @pytest.fixture
 def planned(settings, request_, monkeypatch):
     """A pair whose workers are not started, and a standard input that holds no keys."""
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "start_run_process", lambda *given: None)
+        patch.setattr(jobs, "start_detached", lambda *given: None)
         pair = client.launch_pair(request_, NULL, {}, settings, visitor=OPERATOR)
     stdin = io.TextIOWrapper(io.BytesIO(json.dumps({}).encode()))
-    monkeypatch.setattr(succession.sys, "stdin", stdin)
+    monkeypatch.setattr(worker.sys, "stdin", stdin)
     return folders_of(pair, settings)
 
 
 def test_a_succession_runs_one_after_another(planned):
     assert [folder.current_state() for folder in planned] == ["planned", "planned"]
-    assert succession.main([str(folder.path) for folder in planned]) == 0
+    assert worker.main([str(folder.path) for folder in planned]) == 0
     assert [folder.current_state() for folder in planned] == ["done", "done"]
     ended, began = planned[0].read_progress().at, planned[1].read_progress().started_at
     assert ended <= began
@@ -101,15 +102,15 @@ def test_a_succession_runs_one_after_another(planned):
 
 def test_a_cancelled_run_ends_the_succession(planned, monkeypatch):
     asked = []
-    monkeypatch.setattr(succession.subprocess, "run", lambda *given, **more: asked.append(given))
+    monkeypatch.setattr(worker.subprocess, "run", lambda *given, **more: asked.append(given))
     monkeypatch.setattr(RunFolder, "current_state", lambda self: "cancelled")
-    succession.main([str(folder.path) for folder in planned])
+    worker.main([str(folder.path) for folder in planned])
     assert len(asked) == 1
 
 
 def test_a_run_that_was_deleted_while_it_waited_is_passed_over(planned, settings):
     client.delete_run(planned[0].run_id, settings, visitor=OPERATOR)
-    succession.main([str(folder.path) for folder in planned])
+    worker.main([str(folder.path) for folder in planned])
     assert planned[1].current_state() == "done"
     assert not planned[0].path.exists()
 

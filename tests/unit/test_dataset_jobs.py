@@ -11,6 +11,7 @@ from evalcore.errors import UsageError
 from evalcore.exchange import gaia as gaia
 from evalcore.exchange import swe_bench as swe_bench
 from evalcore.exchange.bfcl import fetch as bfcl
+from evalcore.records import utc_now
 from evalcore.runner import jobs
 from evalcore.runner.jobs import data_client
 from evalcore.runner.jobs.data_client import DatasetLocation
@@ -42,7 +43,7 @@ def test_answers_are_confirmed_on_a_real_engine(settings, tmp_path):
     assert (job.state, job.error, job.done, job.total) == ("done", "", 1, 1)
     assert job.result["problems"] == 0
     assert list(job.result["engines"]) == ["sqlite"]
-    assert job == data_client.find_confirm_job("own:x", settings)
+    assert job == jobs.find_job(settings, "confirm", "own:x")
 
 
 def test_a_wrong_answer_is_found(settings, tmp_path):
@@ -68,13 +69,13 @@ def test_one_at_a_time_and_it_can_be_cancelled(settings):
     with pytest.raises(UsageError, match="already"):
         data_client.start_confirm("bundled:dc", place, OPERATOR, settings)
     until = time.monotonic() + SECONDS
-    while not data_client.find_confirm_job("bundled:dc", settings).pid and time.monotonic() < until:
+    while not jobs.find_job(settings, "confirm", "bundled:dc").pid and time.monotonic() < until:
         time.sleep(0.05)
-    data_client.cancel_confirm("bundled:dc", OPERATOR, settings)
+    jobs.cancel_job(settings, "confirm", "bundled:dc", OPERATOR)
     job = jobs.wait_for_job(settings, "confirm", "bundled.dc", SECONDS)
     assert job.state == "cancelled"
     with pytest.raises(UsageError, match="is not being worked on"):
-        data_client.cancel_confirm("bundled:dc", OPERATOR, settings)
+        jobs.cancel_job(settings, "confirm", "bundled:dc", OPERATOR)
 
 
 def test_a_process_that_died_without_a_word_is_told(settings):
@@ -82,15 +83,13 @@ def test_a_process_that_died_without_a_word_is_told(settings):
     folder.mkdir(parents=True)
     jobs.write_job_status(
         folder,
-        jobs.Job("fetch", "bfcl-v4", started=jobs.utc_timestamp(), at=jobs.utc_timestamp(), pid=1),
+        jobs.Job("fetch", "bfcl-v4", started=utc_now(), at=utc_now(), pid=1),
     )
-    assert data_client.find_fetch_job("bfcl-v4", settings).state == "interrupted"
-    jobs.write_job_status(
-        folder, jobs.Job("fetch", "bfcl-v4", started=jobs.utc_timestamp(), at=jobs.utc_timestamp())
-    )
-    assert data_client.find_fetch_job("bfcl-v4", settings).state == "running"  # not up yet
+    assert jobs.find_job(settings, "fetch", "bfcl-v4").state == "interrupted"
+    jobs.write_job_status(folder, jobs.Job("fetch", "bfcl-v4", started=utc_now(), at=utc_now()))
+    assert jobs.find_job(settings, "fetch", "bfcl-v4").state == "running"  # not up yet
     (folder / jobs.STATUS_FILE).write_text("{torn")
-    assert data_client.find_fetch_job("bfcl-v4", settings) is None
+    assert jobs.find_job(settings, "fetch", "bfcl-v4") is None
 
 
 def test_a_job_has_a_name_that_is_a_file(settings):

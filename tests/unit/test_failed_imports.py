@@ -25,7 +25,7 @@ from evalcore.exchange.hub_store import pull
 from evalcore.exchange.hub_store import pull as pulling
 from evalcore.exchange.hub_store.push import push_results
 from evalcore.exchange.scale.importer import import_scale_tree
-from evalcore.runner import predictions
+from evalcore.runner import jobs, predictions
 from evalcore.runner.jobs import data_client
 from evalcore.runner.jobs.data_client import OwnCard, Upload
 from evalcore.runner.plan import create_folder, plan_run
@@ -280,14 +280,14 @@ def test_an_upload_whose_process_ends_early_leaves_no_folder(
     """Its limits kill it, and no `finally` of its own runs then."""
     program = (
         "import json, os, pathlib, sys\n"
-        "room = pathlib.Path(json.loads(sys.stdin.read())['room'])\n"
+        "room = pathlib.Path(json.loads(sys.stdin.read())['arguments']['room'])\n"
         "room.mkdir(parents=True)\n"
         "(room / 'half.jsonl').write_text('{')\n"
         + ("os.kill(os.getpid(), 9)" if code == -9 else "sys.exit(1)")
     )
     run = subprocess.run
     monkeypatch.setattr(
-        data_client.subprocess,
+        jobs.subprocess,
         "run",
         lambda command, **options: run([sys.executable, "-c", program], **options),
     )

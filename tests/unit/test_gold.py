@@ -14,8 +14,8 @@ from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
 from evalcore.cli.main import main
 from evalcore.errors import UsageError
 from evalcore.records import Sample
-from evalcore.runner import gold, jobs
-from evalcore.runner.jobs import data_client, gold_service
+from evalcore.runner import dataset_check, gold, jobs
+from evalcore.runner.jobs import TaskContext, data_client
 from evalcore.runner.jobs.data_client import DatasetLocation, OwnCard, Upload
 from evalcore.runner.plan import plan_run
 from evalcore.runner.run_request import RunRequest
@@ -151,7 +151,7 @@ def test_what_a_page_keeps_or_starts_is_refused(
     path = write(tmp_path / "own", row)
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path))
     with pytest.raises(UsageError, match=r"line 1, field expected: .*; mend it, or .*mode=scale"):
-        jobs.call_service("plan", request, {}, settings, OPERATOR)
+        jobs.call_task("make_plan", {"request": request}, settings, str, visitor=OPERATOR)
     assert not list(settings.runs_dir.glob("*"))
 
 
@@ -161,7 +161,7 @@ def test_what_a_page_starts_unconfirmed_says_so_in_its_note(
 ) -> None:
     path = write(tmp_path / "own", RIGHT, UNCONFIRMED)
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path), note="mine")
-    run_id = jobs.call_service("plan", request, {}, settings, OPERATOR)
+    run_id = jobs.call_task("make_plan", {"request": request}, settings, str, visitor=OPERATOR)
     spec = json.loads((settings.runs_dir / run_id / "spec.json").read_text())
     assert spec["note"].startswith(f"mine\n{KEY}: 1 of 2 expected answers are not confirmed")
 
@@ -173,7 +173,7 @@ def test_the_note_of_a_pair_stays_what_machines_read(settings: Settings, tmp_pat
         format_comparison_note(create_comparison_sides()[0]),
     )
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path), note=note)
-    run_id = jobs.call_service("plan", request, {}, settings, OPERATOR)
+    run_id = jobs.call_task("make_plan", {"request": request}, settings, str, visitor=OPERATOR)
     assert json.loads((settings.runs_dir / run_id / "spec.json").read_text())["note"] == note
 
 
@@ -331,7 +331,7 @@ def test_a_case_on_which_the_check_breaks_shields_no_other(
         return check(benchmark, samples)
 
     monkeypatch.setattr(SqlUnderstanding, "validate_dataset", broken)
-    report = gold_service.confirm_samples(gold.ConfirmRequest(place, settings))
+    report = dataset_check.confirm_samples(TaskContext(settings), place)
     assert [one.sample for one in report.contradicted] == [f"{PART}/wrong"]
     assert (report.unconfirmed, report.complete) == (1, True)
     assert "RecursionError: too deep" in report.reason

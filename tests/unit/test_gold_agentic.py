@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from evalcore.access.policy import OPERATOR
@@ -18,10 +19,10 @@ from evalcore.benchmarks.gaia.tools.toolset import Toolset
 from evalcore.cli.main import main
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.exchange.bundle.importer import import_bundle
-from evalcore.records import Sample
-from evalcore.runner import gold, jobs
+from evalcore.records import Sample, to_json
+from evalcore.runner import dataset_check, gold, jobs
 from evalcore.runner.gold import GoldReport
-from evalcore.runner.jobs import data_client, gold_service
+from evalcore.runner.jobs import TaskContext, data_client
 from evalcore.runner.jobs.data_client import DatasetLocation, OwnCard, Upload
 from evalcore.runner.plan import create_benchmark, plan_run
 from evalcore.runner.run_request import RunRequest
@@ -109,8 +110,8 @@ def test_a_derivation_that_nothing_here_runs_is_unconfirmed(
         raise EnvironmentFailure("there is no sandbox here")
 
     monkeypatch.setattr(Toolset, "call", absent)
-    report = gold_service.confirm_samples(
-        gold.ConfirmRequest(DatasetLocation("gaia", str(path)), settings)
+    report = dataset_check.confirm_samples(
+        TaskContext(settings), DatasetLocation("gaia", str(path))
     )
     assert (report.contradicted, report.unconfirmed) == ((), 2)
     assert "there is no sandbox here" in report.reason
@@ -328,7 +329,7 @@ def test_a_run_that_a_page_starts_is_refused(settings: Settings, tmp_path: Path)
     place = tau(tmp_path / "own", TASK, TWICE)
     request = RunRequest(target="control:null", benchmarks=("tau_bench",), dataset=str(place))
     with pytest.raises(UsageError, match=r"tasks_own.jsonl, line 2, field actions"):
-        jobs.call_service("plan", request, {}, settings, OPERATOR)
+        jobs.call_task("make_plan", {"request": request}, settings, str, visitor=OPERATOR)
     assert not list(settings.runs_dir.glob("*"))
 
 
@@ -374,7 +375,7 @@ def test_what_was_found_out_before_a_case_that_hangs_is_reported(
     site.mkdir()
     (site / "sitecustomize.py").write_text(
         "import threading, time\n"
-        "import evalcore.runner.jobs.gold_service as service\n"
+        "import evalcore.runner.dataset_check as service\n"
         "service._GRACE = 1.0\n"
         "from evalcore.benchmarks.gaia.benchmark import Gaia\n"
         "Gaia.checked_at_once = 1\n"
@@ -387,18 +388,22 @@ def test_what_was_found_out_before_a_case_that_hangs_is_reported(
         "Gaia.validate_references = slow\n"
     )
     path = write(tmp_path / "validation.jsonl", QUESTION, WRONG, QUESTION | {"task_id": "own-3"})
-    question = gold.ConfirmRequest(DatasetLocation("gaia", str(path)), settings, seconds=5.0)
+    arguments = {"location": DatasetLocation("gaia", str(path)), "seconds": 5.0}
     monkeypatch.setenv("PYTHONPATH", f"{site}:{ROOT}")
     code = (
         "import sys\n"
         "import sitecustomize\n"
-        "from evalcore.runner.jobs import gold_service\n"
-        "sys.exit(gold_service.main())\n"
+        "from evalcore.runner.jobs import __main__ as process\n"
+        "sys.argv = ['', 'gold']\n"
+        "sys.exit(process.main())\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], input=gold.to_json(question), capture_output=True, check=False
+        [sys.executable, "-c", code],
+        input=to_json(jobs.TaskInput(settings, arguments)),
+        capture_output=True,
+        check=False,
     )
-    report = gold.from_json(GoldReport, done.stdout)
+    report = msgspec.convert(json.loads(done.stdout)["ok"], GoldReport)
     assert [one.sample for one in report.contradicted] == ["level_1/own-2"]
     assert (report.unconfirmed, report.complete) == (1, False)
 
@@ -408,10 +413,10 @@ def test_nothing_more_is_run_for_somebody_who_is_gone(
 ) -> None:
     path = write(tmp_path / "validation.jsonl", QUESTION)
     parents = iter([1, 2])
-    monkeypatch.setattr(gold_service.os, "getppid", lambda: next(parents))
+    monkeypatch.setattr(dataset_check.os, "getppid", lambda: next(parents))
     monkeypatch.setattr(Gaia, "validate_dataset", None)  # calling it breaks
-    report = gold_service.confirm_samples(
-        gold.ConfirmRequest(DatasetLocation("gaia", str(path)), settings)
+    report = dataset_check.confirm_samples(
+        TaskContext(settings), DatasetLocation("gaia", str(path))
     )
     assert (report.unconfirmed, report.complete) == (1, False)
 

@@ -26,6 +26,7 @@ from evalcore.exchange.scale import exporter
 from evalcore.exchange.site.publish import SiteOptions, publish_site
 from evalcore.i18n import t
 from evalcore.records import from_json, to_json
+from evalcore.runner.jobs import TaskContext
 from evalcore.runner.jobs.data_client import BUNDLE_FORM
 from evalcore.settings import ROOT, Settings
 from evalcore.store.headers import RunHeader, intern_header_texts, mask_header
@@ -261,7 +262,7 @@ def test_no_file_of_the_site_names_a_place(here, tmp_path):
 def test_no_export_names_a_place(here, capsys, tmp_path):
     for run in runs_of(here):
         for form in ("json", "csv", "md", "html", BUNDLE_FORM):
-            content = build_export_file(run, form, here)
+            content = build_export_file(TaskContext(here), run, form)
             if form == BUNDLE_FORM:
                 (tmp_path / f"{run}.zip").write_bytes(content)
                 content = b"".join(files_of(tmp_path / f"{run}.zip").values())

@@ -1,10 +1,12 @@
 """A job that is told to stop does stop, wherever it is: also inside an event loop's callback."""
 
 import asyncio
-import io
 import json
 import os
+import pkgutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -12,9 +14,12 @@ import msgspec
 import pytest
 from filelock import FileLock
 
-from evalcore.exchange import import_job
+from evalcore.errors import UsageError
+from evalcore.records import to_json, utc_now
 from evalcore.runner import jobs
-from evalcore.settings import Settings
+from evalcore.runner.jobs import TASKS, TaskContext, TaskInput
+from evalcore.runner.jobs import __main__ as process
+from evalcore.settings import ROOT, Settings
 
 SECONDS = 20.0
 
@@ -47,45 +52,122 @@ def stopped_in_a_callback(number):
     asyncio.run(work())
 
 
-def prepared(settings, monkeypatch):
-    """The folder of a job that is about to begin, as `jobs.start` leaves it."""
+def prepared(settings):
+    """What a job that is about to begin reads, and its folder as `jobs.start_job` leaves it."""
     folder = jobs.resolve_job_folder(settings, "confirm", "x")
     folder.mkdir(parents=True)
-    jobs.write_job_status(
-        folder, jobs.Job("confirm", "x", started=jobs.utc_timestamp(), at=jobs.utc_timestamp())
-    )
-    asked = {"folder": str(folder), "settings": msgspec.to_builtins(settings)}
-    given = json.dumps(asked | {"given": {}, "keys": {}})
-    monkeypatch.setattr("sys.stdin", io.StringIO(given))
-    return folder
+    jobs.write_job_status(folder, jobs.Job("confirm", "x", started=utc_now(), at=utc_now()))
+    return TaskInput(settings, folder=str(folder))
 
 
-def test_a_cancelled_job_leaves_its_event_loop(settings, monkeypatch):
-    prepared(settings, monkeypatch)
-    assert jobs.run_job(lambda *_: stopped_in_a_callback(signal.SIGTERM) or {}) == 1
+def test_a_cancelled_job_leaves_its_event_loop(settings):
+    def work(context: TaskContext):
+        stopped_in_a_callback(signal.SIGTERM)
+
+    assert process.run_job(TASKS["confirm"], work, prepared(settings)) == 1
     assert jobs.find_job(settings, "confirm", "x").state == "cancelled"
 
 
-def test_a_job_that_is_looked_at_while_it_begins_is_done(settings, monkeypatch):
+def test_a_job_that_is_looked_at_while_it_begins_is_done(settings):
     """Whoever looks whether a job lives holds its lock for a moment."""
-    folder = prepared(settings, monkeypatch)
-    look = FileLock(folder / jobs.LOCK_FILE, thread_local=False)  # let go by another thread
+    task_input = prepared(settings)
+    look = FileLock(
+        f"{task_input.folder}/{jobs.LOCK_FILE}", thread_local=False
+    )  # let go by another thread
     look.acquire()
     threading.Timer(0.5, look.release).start()
-    assert jobs.run_job(lambda *_: {"found": 1}) == 0
+    assert process.run_job(TASKS["confirm"], lambda context: {"found": 1}, task_input) == 0
     job = jobs.find_job(settings, "confirm", "x")
     assert (job.state, job.result) == ("done", {"found": 1})
 
 
 def test_the_time_of_a_bundle_ends_inside_an_event_loop(settings):
-    with pytest.raises(import_job._TookTooLong), import_job._limit_duration(settings):
+    def work(context: TaskContext):
         stopped_in_a_callback(signal.SIGALRM)
+
+    assert process.run_job(TASKS["import"], work, prepared(settings)) == 1
+    job = jobs.find_job(settings, "confirm", "x")
+    assert (job.state, job.error) == ("failed", TASKS["import"].timeout)
+
+
+def test_a_bundle_has_all_the_time_where_everything_is_open(settings):
+    timers = []
+    task_input = prepared(msgspec.structs.replace(settings, access="open"))
+    task = TASKS["import"]
+    process.run_job(
+        task, lambda _: timers.append(signal.getitimer(signal.ITIMER_REAL)[0]), task_input
+    )
+    assert timers == [0.0]
+
+
+def test_only_some_counts_of_a_job_are_written_and_always_the_last(settings, monkeypatch):
+    written = []
+    monkeypatch.setattr(process, "write_job_status", lambda folder, job: written.append(job.done))
+
+    def work(context: TaskContext):
+        for count in range(1, 1001):
+            context.report_progress(f"{count} of 1000 steps done")
+        return {}
+
+    assert process.run_job(TASKS["confirm"], work, prepared(settings)) == 0
+    assert len(written) < 1000
+    assert written[-1] == 1000
+
+
+def test_what_a_library_prints_stands_in_no_reply(settings, monkeypatch, tmp_path):
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "noisy.py").write_text(
+        "import os\n"
+        "def work(context, text: str):\n"
+        "    print('noise')\n"
+        "    os.write(1, b'more')\n"
+        "    raise KeyError(text)\n"
+    )
+    code = (
+        "import sys\n"
+        "from evalcore.runner import jobs\n"
+        "from evalcore.runner.jobs import __main__ as process\n"
+        "process.TASKS = {'noisy': jobs.Task('noisy:work')}\n"
+        "sys.argv = ['', 'noisy']\n"
+        "sys.exit(process.main())\n"
+    )
+    key = "hf_" + "x" * 30
+    asked = to_json(TaskInput(settings, {"text": f"with {key}"}, {"K": key}))
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=asked,
+        capture_output=True,
+        env=jobs.build_import_environment() | {"PYTHONPATH": f"{site}:{ROOT}"},
+        check=True,
+    )
+    assert json.loads(done.stdout) == {"error": "KeyError: 'with [key removed]'"}
+
+
+@pytest.mark.parametrize(
+    ("end", "error"), [("os.kill(os.getpid(), 9)", "ended"), ("1 / 0", "Zero")]
+)
+def test_a_task_whose_process_ends_has_its_reason(settings, monkeypatch, end, error):
+    run = subprocess.run
+    program = ["-c", f"import os, sys; sys.stdin.read(); {end}"]
+    monkeypatch.setattr(
+        jobs.subprocess, "run", lambda command, **more: run([command[0], *program], **more)
+    )
+    with pytest.raises(UsageError, match=error):
+        jobs.call_task("probe_sandbox", {}, settings, dict)
+    with pytest.raises(UsageError, match="within the limits of time and memory"):
+        jobs.call_task("index_datasets", {"locations": []}, settings, int)
+
+
+def test_every_task_names_a_function_that_is_there():
+    for task in TASKS.values():
+        assert callable(pkgutil.resolve_name(task.function))
 
 
 def test_the_last_word_of_a_job_that_ends_while_it_is_looked_at_is_told(settings, monkeypatch):
     folder = jobs.resolve_job_folder(settings, "confirm", "x")
     folder.mkdir(parents=True)
-    job = jobs.Job("confirm", "x", started=jobs.utc_timestamp(), at=jobs.utc_timestamp(), pid=1)
+    job = jobs.Job("confirm", "x", started=utc_now(), at=utc_now(), pid=1)
     jobs.write_job_status(folder, job)
 
     def ends(folder):

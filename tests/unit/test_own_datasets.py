@@ -9,6 +9,7 @@ import pytest
 from evalcore import catalog
 from evalcore.access.policy import ANYBODY, OPERATOR, AccessDenied
 from evalcore.errors import UsageError
+from evalcore.runner import jobs
 from evalcore.runner.jobs import data_client
 from evalcore.runner.jobs.data_client import DatasetLocation, OwnCard, Upload
 from evalcore.runner.plan import find_dataset, plan_run
@@ -128,9 +129,9 @@ def test_a_visitor_who_may_not_changes_nothing(settings):
         lambda: data_client.remove_dataset(KEY, "mine", ANYBODY, closed),
         lambda: data_client.restore_dataset(KEY, "mine", "x", ANYBODY, closed),
         lambda: data_client.start_fetch("bfcl-v4", {}, ANYBODY, closed),
-        lambda: data_client.cancel_fetch("bfcl-v4", ANYBODY, closed),
+        lambda: jobs.cancel_job(closed, "fetch", "bfcl-v4", ANYBODY),
         lambda: data_client.start_confirm("x", DatasetLocation(KEY, "x"), ANYBODY, closed),
-        lambda: data_client.cancel_confirm("x", ANYBODY, closed),
+        lambda: jobs.cancel_job(closed, "confirm", "x", ANYBODY),
     ):
         with pytest.raises(AccessDenied, match="read-only"):
             act()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.access.secrets import Secrets
 from evalcore.errors import UsageError
-from evalcore.runner.jobs import run_service
-from evalcore.runner.run_request import RunRequest
+from evalcore.runner.jobs import TaskContext, run_service
 from evalcore.views import target_scores
 from tests.support import agentic_runs
 from tests.support.agentic_runs import GAIA_RUN, SWE_RUN
@@ -62,5 +60,5 @@ def test_unusable_tasks_are_counted(settings):
 
 
 def test_the_service_says_what_can_be_run(settings):
-    found = run_service.VERBS["ability"](RunRequest("", ()), settings, Secrets())
+    found = run_service.probe_sandbox(TaskContext(settings))
     assert bool(found.means) != bool(found.problem)

@@ -10,6 +10,7 @@ from evalcore.access.secrets import Secrets
 from evalcore.exchange.export_service import build_export_file
 from evalcore.records import Usage
 from evalcore.runner.execute import execute_run
+from evalcore.runner.jobs import TaskContext
 from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Endpoint, Price, Settings
@@ -144,4 +145,7 @@ def test_a_run_says_what_it_cost_and_according_to_whom(stated, tmp_path, monkeyp
     assert {episode.cost_sources for episode in episodes} == {(source,)}
     assert summary.totals.cost_sources == build_run_row(folder).cost_sources == (source,)
     assert (summary.totals.cost == pytest.approx(0.01 * len(episodes))) == (stated is not None)
-    assert source.replace("_", " ") in build_export_file(folder.run_id, "md", settings).decode()
+    assert (
+        source.replace("_", " ")
+        in build_export_file(TaskContext(settings), folder.run_id, "md").decode()
+    )

@@ -10,6 +10,7 @@ import pytest
 from evalcore import settings as configuration
 from evalcore.access.policy import ANYBODY, OPERATOR, AccessDenied, Visitor
 from evalcore.errors import UsageError
+from evalcore.records import utc_now
 from evalcore.runner import jobs
 from evalcore.runner.jobs import data_client
 from evalcore.settings import Settings
@@ -132,7 +133,7 @@ def test_what_a_killed_process_left_goes_at_the_next_look(store: Settings, bundl
     folder = jobs.resolve_job_folder(store, "import", "killed")
     folder.mkdir(parents=True)
     (folder / "upload.zip").write_bytes(bundle)
-    job = jobs.Job("import", "killed", started=jobs.utc_timestamp(), at=jobs.utc_timestamp(), pid=1)
+    job = jobs.Job("import", "killed", started=utc_now(), at=utc_now(), pid=1)
     jobs.write_job_status(folder, job)
     (told,) = data_client.list_submissions(OPERATOR, store)
     assert told.state == "interrupted"

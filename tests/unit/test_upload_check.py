@@ -1,12 +1,14 @@
 """Uploads before the loaders of the benchmarks: templates pass, every mistake is told once."""
 
 import json
+import shutil
 
 import pytest
 
 from evalcore import catalog
 from evalcore.runner import uploads
-from evalcore.runner.jobs.dataset_service import open_row_loader, validate_upload
+from evalcore.runner.jobs import TaskContext
+from evalcore.runner.jobs.dataset_service import describe_template, validate_upload
 from evalcore.runner.uploads import MAX_ERRORS, Upload, find_upload_form
 from evalcore.settings import Settings
 
@@ -17,8 +19,8 @@ SETTINGS = Settings()
 def checked(tmp_path, text, *, key=KEY, part=PART, file="x.jsonl"):
     content = text if isinstance(text, bytes) else text.encode()
     ready = tmp_path / "ready"
-    ready.mkdir(exist_ok=True)
-    return validate_upload(Upload(key, file, content, part), SETTINGS, ready)
+    shutil.rmtree(ready, ignore_errors=True)
+    return validate_upload(TaskContext(SETTINGS), Upload(key, file, content, part), str(ready))
 
 
 def rows(key=KEY, part=PART, count=2):
@@ -37,8 +39,7 @@ def places(found):
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_the_templates_of_every_benchmark_can_be_handed_in(tmp_path, key, form):
     part = find_upload_form(key).parts[0]
-    with open_row_loader(key, SETTINGS) as loads:
-        made = uploads.describe_part(key, part, SETTINGS, loads)
+    made = describe_template(TaskContext(SETTINGS), key, part)
     assert made is not None
     required = {field.name for field in made.fields if field.required}
     assert find_upload_form(key).identity in required

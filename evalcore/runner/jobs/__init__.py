@@ -1,12 +1,13 @@
-"""Work that pages hand to other processes: services that answer, jobs, run workers.
+"""Work that pages hand to other processes, by one protocol: tasks that reply, jobs, run workers.
 
-Requests and keys go over standard input. A job has a folder `<data>/jobs/<kind>-<name>/`: it writes
-`status.json` and holds a lock while it lives.
+`python -m evalcore.runner.jobs TASK` does one of `TASKS` (see `__main__`). Its arguments, settings
+and keys go over standard input, never into arguments or files. `call_task` waits for the reply. A
+job outlives who started it: it has a folder `<data>/jobs/<kind>-<name>/`, writes `status.json` and
+holds a lock while it lives, so that pages only read and the death of a process is known at once.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -15,74 +16,181 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO, Any, Literal, NoReturn
+from types import MappingProxyType
+from typing import IO, Any, Literal, NoReturn, TypeVar
 
 import msgspec
-from filelock import FileLock, Timeout
 
 from evalcore.access import login, policy
-from evalcore.access.policy import Visitor
-from evalcore.access.secrets import scrub_secrets
-from evalcore.errors import EvalboardError, UsageError
-from evalcore.records import Record, from_json, to_json
-from evalcore.runner.run_request import RunRequest
-from evalcore.settings import ROOT, Settings, override_data_folder
+from evalcore.access.policy import AccessAction, Visitor
+from evalcore.access.secrets import Secrets, scrub_secrets
+from evalcore.errors import UsageError
+from evalcore.records import Record, from_json, to_json, utc_now
+from evalcore.settings import ROOT, Settings
 from evalcore.store.hub_state import TOKEN, is_hub_sync_enabled
-from evalcore.store.run_folder import RunFolder, is_locked
+from evalcore.store.run_folder import is_locked
 
-# The processes that do the work of pages: short services that answer, workers that outlive all.
-# Requests and keys go over standard input, never into arguments or files. No process gets what
-# only the server needs to know, and each is told the access of the visitor whom it works for.
+# What can be asked of a process. The functions import what pages must not; they are named here.
 
-_SERVICE_TIMEOUT = 120.0  # seconds
+
+class Task(Record, frozen=True):
+    """`function` is "module:name"; it gets a `TaskContext` and the arguments by their names.
+
+    `seconds` is how long a caller waits, and how long a job may take for a visitor where not
+    everything is open (0: for ever); `timeout` what is said then. `memory` (bytes) and `cpu`
+    (seconds) are limits of the kernel, which what the process starts inherits; `death` is what is
+    said of a process that ends without a reply, instead of its last line. `right` is what a visitor
+    needs to start or to cancel a job.
+    """
+
+    function: str
+    seconds: float = 0.0
+    timeout: str = ""
+    memory: int = 0
+    cpu: int = 0
+    death: str = ""
+    right: AccessAction | None = None
+
+
+_GIB = 1 << 30
+#: The verbs of `dataset_service`; what they read may be hostile.
+_DATASET_TASKS = (
+    "index_datasets",
+    "describe_template",
+    "validate_upload",
+    "map_upload_lines",
+    "save_upload",
+)
+TASKS: Mapping[str, Task] = MappingProxyType(
+    {
+        name: Task(f"evalcore.runner.jobs.run_service:{name}", seconds=120.0)
+        for name in ("make_plan", "estimate_run", "test_connection", "probe_sandbox")
+    }
+    | {
+        name: Task(
+            f"evalcore.runner.jobs.dataset_service:{name}",
+            seconds=170.0,
+            timeout="this took too long and was stopped; hand in fewer cases",
+            memory=6 * _GIB,
+            cpu=150,
+            death="these cases could not be read within the limits of time and memory; look for "
+            "cases that are very long or nested very deep",
+        )
+        for name in _DATASET_TASKS
+    }
+    | {
+        "export": Task(
+            "evalcore.exchange.export_service:build_export_file",
+            seconds=120.0,
+            timeout="this took too long and was stopped; use `evalcore export`",
+            memory=6 * _GIB,
+            cpu=110,
+            death="the file could not be made; use `evalcore export`",
+        ),
+        # no limits of the kernel, which the database servers that it starts would inherit
+        "gold": Task(
+            "evalcore.runner.dataset_check:confirm_samples",
+            timeout="there was no time to run the expected answers",
+        ),
+        "fetch": Task("evalcore.exchange.fetch_job:fetch_official_dataset", right="fetch"),
+        "confirm": Task("evalcore.runner.dataset_check:confirm_dataset", right="upload"),
+        "import": Task(
+            "evalcore.exchange.import_job:import_uploaded_bundle",
+            seconds=3600.0,
+            timeout="scoring it again took more than 1 h and was stopped",
+            right="upload",
+        ),
+    }
+)
+
+
+class TaskInput(Record, frozen=True):
+    """What the process of a task reads; a job has a `folder`."""
+
+    settings: Settings
+    arguments: dict[str, Any] = {}
+    keys: dict[str, str] = {}
+    folder: str = ""
+
+
+class TaskReply(Record, frozen=True):
+    """What the process of a task writes: what its function returned, or an error for people."""
+
+    ok: Any = None
+    error: str = ""
+
+
+ProgressCallback = Callable[[str], None]
+
+
+def ignore_progress(line: str) -> None:
+    pass
+
+
+def _refuse_exit(reply: TaskReply) -> NoReturn:
+    raise UsageError(reply.error)
+
+
+@dataclass(frozen=True)
+class TaskContext:
+    """What the function of a task works with. `reply_and_exit` ends the process from any thread."""
+
+    settings: Settings
+    secrets: Secrets = field(default_factory=Secrets)
+    report_progress: ProgressCallback = ignore_progress
+    reply_and_exit: Callable[[TaskReply], NoReturn] = _refuse_exit
+
+
+class JobStopped(SystemExit):
+    """Passes every handler of errors on its way out, so that temporary files are removed. Of all
+    that is no `Exception` an event loop lets only a SystemExit and a KeyboardInterrupt pass."""
+
+
+T = TypeVar("T")
 #: What belongs to the server alone and never enters the environment of a worker.
 _SERVER_ONLY_VARIABLES = frozenset({login.VARIABLE, login.SECRET, login.COOKIE})
 
 
-def call_service(
-    verb: str,
-    request: RunRequest,
-    keys: Mapping[str, str],
+def call_task(
+    name: str,
+    arguments: Mapping[str, Any],
     settings: Settings,
-    visitor: Visitor,
-) -> Any:
-    """What `jobs.run_service` answers to a verb; raises UsageError with its problem."""
-    restricted = policy.restrict_settings(settings, visitor)
-    payload = msgspec.json.encode({"request": request, "keys": dict(keys), "settings": restricted})
+    kind: type[T],
+    *,
+    visitor: Visitor | None = None,
+    keys: Mapping[str, str] = MappingProxyType({}),
+    seconds: float = 0.0,
+) -> T:
+    """What the process of a task replies, as a `kind`. One with a `visitor` is bound as they are.
+
+    Raises UsageError with its problem, also where it ends without a reply or not in time.
+    """
+    task, environment = TASKS[name], build_import_environment()
+    if visitor is not None:
+        environment = build_environment(settings, visitor)
+        settings = policy.restrict_settings(settings, visitor)
+    limit = seconds or task.seconds
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "evalcore.runner.jobs.run_service", verb],
-            input=payload,
+            [sys.executable, "-m", __name__, name],
+            input=to_json(TaskInput(settings, dict(arguments), dict(keys)), ordered=False),
             capture_output=True,
-            timeout=_SERVICE_TIMEOUT,
-            env=build_environment(settings, visitor),
+            timeout=limit,
+            env=environment,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise UsageError(f"no answer within {_SERVICE_TIMEOUT:.0f} s") from None
-    if done.returncode != 0:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        raise UsageError(scrub_secrets(lines[-1] if lines else "the service ended", keys.values()))
-    result = json.loads(done.stdout)
-    if "error" in result:
-        raise UsageError(result["error"])
-    return result["ok"]
-
-
-def start_run_process(
-    module: str,
-    folders: Sequence[RunFolder],
-    keys: Mapping[str, str],
-    environment: Mapping[str, str],
-    *flags: str,
-) -> None:
-    """Start the process of some runs, which logs into the first of their folders."""
-    paths = [str(folder.path) for folder in folders]
-    with folders[0].log_path.open("ab") as log:
-        command = [f"evalcore.runner.{module}", *paths, *flags]
-        start_detached(command, log, json.dumps(dict(keys)).encode(), environment)
+        raise UsageError(task.timeout or f"no answer within {limit:.0f} s") from None
+    if done.returncode != 0 or not done.stdout:
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["the process ended"]
+        raise UsageError(scrub_secrets(task.death or lines[-1], keys.values()))
+    reply = from_json(TaskReply, done.stdout)
+    if reply.error:
+        raise UsageError(reply.error)
+    return msgspec.convert(reply.ok, kind)
 
 
 def start_detached(
@@ -92,8 +200,7 @@ def start_detached(
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a module with its arguments in a session of its own: it outlives the page, the tab and
-    the server. It reads what is `stdin_data`; without an `environment` it gets
-    `build_import_environment()`."""
+    the server. Without an `environment` it gets `build_import_environment()`."""
     process = subprocess.Popen(
         [sys.executable, "-m", *command],
         stdin=subprocess.PIPE,
@@ -109,11 +216,10 @@ def start_detached(
 
 
 def build_environment(settings: Settings, visitor: Visitor) -> dict[str, str]:
-    """`build_import_environment()` with the visitor's mode, so that what works for him is bound
-    as he is."""
-    return build_import_environment() | {
-        "EVALBOARD_ACCESS": policy.resolve_access_mode(settings, visitor)
-    }
+    """`build_import_environment()` with the visitor's mode, so that what works for them is bound as
+    they are."""
+    mode = policy.resolve_access_mode(settings, visitor)
+    return build_import_environment() | {"EVALBOARD_ACCESS": mode}
 
 
 def build_import_environment() -> dict[str, str]:
@@ -125,23 +231,13 @@ def build_import_environment() -> dict[str, str]:
     return inherited | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
-# Long work that is no run (fetching a data set, confirming its answers, taking in a bundle), seen
-# from outside.
-# A job is a detached process with a folder `<data>/jobs/<kind>-<name>/`: it writes `status.json`
-# and holds a lock while it lives, so that pages only read and the death of a process is known at
-# once. A job that ended can be started again; what it had made is in the data set's own place.
+# Jobs, seen from outside. One that ended can be started again; what it made is in its own place.
 
 JobKind = Literal["fetch", "confirm", "import"]
 JobState = Literal["running", "done", "failed", "cancelled", "interrupted"]
 STATUS_FILE, LOCK_FILE, LOG_FILE = "status.json", "lock", "log.txt"
-#: The modules that do the work; those above the runner are named, not imported.
-_JOB_MODULES: dict[JobKind, str] = {
-    "fetch": "evalcore.exchange.fetch_job",
-    "confirm": "evalcore.runner.dataset_check",
-    "import": "evalcore.exchange.import_job",
-}
 _JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
-_START_UP = 20.0  # seconds that a process may take before it holds its lock
+_START_UP = timedelta(seconds=20)  # that a process may take before it holds its lock
 
 
 class Job(Record, frozen=True):
@@ -162,14 +258,16 @@ class Job(Record, frozen=True):
     result: dict[str, Any] = {}
     title: str = ""
 
-
-def utc_timestamp() -> str:
-    """This moment in ISO 8601, to the millisecond."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    @property
+    def age(self) -> timedelta:
+        """The time since it was started."""
+        return datetime.now(UTC) - datetime.fromisoformat(self.started)
 
 
 def resolve_job_folder(settings: Settings, kind: JobKind, name: str) -> Path:
-    """The folder of a job; raises UsageError for a name that is no file name."""
+    """The folder of a job, with dots for the colons of a key; raises UsageError for a name that is
+    no file name."""
+    name = name.replace(":", ".")
     if not _JOB_NAME.fullmatch(name):
         raise UsageError(f"{name[:60]!r} is no name of a job")
     return settings.data_dir / "jobs" / f"{kind}-{name}"
@@ -184,7 +282,7 @@ def find_job(settings: Settings, kind: JobKind, name: str) -> Job | None:
         return job
     # its last word may have come between the first look and the lock's
     job = _read_job_status(folder)
-    if job and job.state == "running" and _seconds_since_update(job) > (_START_UP * (not job.pid)):
+    if job and job.state == "running" and (job.pid or job.age > _START_UP):
         return msgspec.structs.replace(job, state="interrupted")
     return job
 
@@ -206,31 +304,42 @@ def start_job(
     settings: Settings,
     kind: JobKind,
     name: str,
-    job_args: Mapping[str, Any],
-    keys: Mapping[str, str],
+    arguments: Mapping[str, Any],
+    visitor: Visitor,
+    keys: Mapping[str, str] = MappingProxyType({}),
     title: str = "",
 ) -> Job:
-    """Start a job in a session of its own; raises UsageError where it is under way already."""
+    """Start a job in a session of its own. Raises AccessDenied, and UsageError where it is under
+    way already."""
+    _require_right(settings, kind, visitor)
     folder = resolve_job_folder(settings, kind, name)
     folder.mkdir(parents=True, exist_ok=True)
     present = find_job(settings, kind, name)
     if present is not None and present.state == "running":
-        raise UsageError(f"{name} is being worked on already; wait, or cancel that first")
-    job = Job(kind=kind, name=name, started=utc_timestamp(), at=utc_timestamp(), title=title)
+        raise UsageError(f"{present.name} is being worked on already; wait, or cancel that first")
+    now, file_name = utc_now(), folder.name.removeprefix(f"{kind}-")
+    job = Job(kind=kind, name=file_name, started=now, at=now, title=title)
     write_job_status(folder, job)
-    payload = {"folder": str(folder), "settings": settings, "given": job_args, "keys": dict(keys)}
+    task_input = TaskInput(settings, dict(arguments), dict(keys), str(folder))
     with (folder / LOG_FILE).open("wb") as log:
-        start_detached([_JOB_MODULES[kind]], log, to_json(payload))
+        start_detached([__name__, kind], log, to_json(task_input))
     return job
 
 
-def cancel_job(settings: Settings, kind: JobKind, name: str) -> None:
-    """End a job and what it started; raises UsageError where none is under way."""
+def cancel_job(settings: Settings, kind: JobKind, name: str, visitor: Visitor) -> None:
+    """End a job and what it started; nothing half made stays. Raises AccessDenied, and UsageError
+    where none is under way."""
+    _require_right(settings, kind, visitor)
     folder = resolve_job_folder(settings, kind, name)
     job = find_job(settings, kind, name)
     if job is None or job.state != "running" or not job.pid or not is_job_alive(folder):
-        raise UsageError(f"{name} is not being worked on")
+        raise UsageError(f"{job.name if job else name} is not being worked on")
     os.killpg(job.pid, signal.SIGTERM)  # its lock is held: the number still means that process
+
+
+def _require_right(settings: Settings, kind: JobKind, visitor: Visitor) -> None:
+    if right := TASKS[kind].right:
+        policy.require_access(settings, visitor, right)
 
 
 def wait_for_job(settings: Settings, kind: JobKind, name: str, seconds: float) -> Job | None:
@@ -255,90 +364,6 @@ def _read_job_status(folder: Path) -> Job | None:
         return from_json(Job, (folder / STATUS_FILE).read_bytes())
     except (OSError, msgspec.MsgspecError):
         return None
-
-
-def _seconds_since_update(job: Job) -> float:
-    """Seconds since the job said anything."""
-    return (datetime.now(UTC) - datetime.fromisoformat(job.at)).total_seconds()
-
-
-# The inside of a job's process: its lock, its status, its orderly end when it is cancelled.
-
-ProgressCallback = Callable[[str], None]
-#: What a job does with what it was given, its settings and its keys; returns its result.
-JobFunction = Callable[
-    [Mapping[str, Any], Settings, Mapping[str, str], ProgressCallback], dict[str, Any]
-]
-#: Seconds to wait for the lock: who looks whether a job lives holds it for a moment.
-_LOCK_TIMEOUT = 5.0
-_PROGRESS_STEP = re.compile(r"(\d{1,9}) of (\d{1,9})\b")
-
-
-class JobStopped(SystemExit):
-    """Passes every handler of errors on its way out, so that temporary files are removed. Of all
-    that is no `Exception` an event loop lets only a SystemExit and a KeyboardInterrupt pass."""
-
-
-class _JobCancelled(JobStopped):
-    """Whoever started the job does not want it any more."""
-
-
-def run_job(work: JobFunction) -> int:
-    """Do the work that standard input describes; 0 when done, 1 when it failed, was cancelled or is
-    being done by another process."""
-    payload = json.loads(sys.stdin.read())
-    folder, keys = Path(payload["folder"]), payload["keys"]
-    settings = msgspec.convert(payload["settings"], Settings)
-    signal.signal(signal.SIGTERM, _handle_sigterm)
-    try:
-        with (
-            FileLock(folder / LOCK_FILE, timeout=_LOCK_TIMEOUT),
-            override_data_folder(settings.data),
-        ):
-            return _run_work(work, payload["given"], settings, keys, folder)
-    except Timeout:
-        return 1
-
-
-def _run_work(
-    work: JobFunction,
-    job_args: Mapping[str, Any],
-    settings: Settings,
-    keys: Mapping[str, str],
-    folder: Path,
-) -> int:
-    job = from_json(Job, (folder / STATUS_FILE).read_bytes())
-    job = msgspec.structs.replace(job, pid=os.getpid())
-
-    def update_status(**changes: Any) -> None:
-        nonlocal job
-        job = msgspec.structs.replace(job, at=utc_timestamp(), **changes)
-        write_job_status(folder, job)
-
-    def report_progress(line: str) -> None:
-        step = _PROGRESS_STEP.match(line)
-        steps = {"done": int(step[1]), "total": int(step[2])} if step else {}
-        update_status(line=scrub_secrets(line, keys.values())[:300], **steps)
-
-    try:
-        update_status()
-        update_status(state="done", result=work(job_args, settings, keys, report_progress))
-    except _JobCancelled:
-        update_status(state="cancelled")
-    except (EvalboardError, OSError, MemoryError) as error:
-        update_status(
-            state="failed",
-            error=scrub_secrets(str(error) or type(error).__name__, keys.values())[:1000],
-        )
-    except Exception as error:
-        update_status(state="failed", error=f"the work ended unexpectedly: {type(error).__name__}")
-        raise
-    return 0 if job.state == "done" else 1
-
-
-def _handle_sigterm(number: int, frame: object) -> NoReturn:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
-    raise _JobCancelled
 
 
 # Keeping results on the Hub without anybody asking: a process of its own, never the server.

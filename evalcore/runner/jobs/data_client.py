@@ -5,15 +5,11 @@ Raises UsageError with a message for people; what changes anything asks `access`
 
 from __future__ import annotations
 
-import json
 import secrets
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 from threading import BoundedSemaphore
 from typing import Any
 
@@ -42,38 +38,35 @@ HUB_TOKEN_VARIABLE = "HF_TOKEN"
 
 
 # The door of pages and verbs to data sets: read, validate, keep, fetch, confirm.
-# What needs a benchmark happens in a process of its own (`dataset_service`, `jobs`); what changes
-# anything asks `access` first. Every function raises UsageError with a message for people.
-
-_DATASET_TIMEOUT = 170.0
 
 
 def ensure_indexes(locations: Sequence[DatasetLocation], settings: Settings) -> None:
     """Make what pages show of data sets, where it is not there yet."""
-    _call_dataset_service("index", {"sets": locations}, settings)
+    jobs.call_task("index_datasets", {"locations": locations}, settings, int)
 
 
 def load_upload_template(benchmark: str, part: str, settings: Settings) -> UploadPart | None:
     """What the cases of one part of a benchmark look like, None where no bundled case shows it."""
-    answer = _call_dataset_service("template", {"benchmark": benchmark, "part": part}, settings)
-    return None if answer is None else msgspec.convert(answer, UploadPart)
+    arguments = {"benchmark": benchmark, "part": part}
+    kind: Any = UploadPart | None
+    template: UploadPart | None = jobs.call_task("describe_template", arguments, settings, kind)
+    return template
 
 
 def validate_upload(upload: Upload, visitor: Visitor, settings: Settings) -> Validation:
     """Look at a file without keeping it, and have its expected answers run by the engines that are
     here. Raises AccessDenied too: looking costs our time."""
     policy.require_access(settings, visitor, "upload")
+    _check_size(upload)
     with _upload_folder(settings) as room:
-        payload = _build_upload_args(upload) | {"room": str(room)}
-        validation = msgspec.convert(
-            _call_dataset_service("validate", payload, settings), Validation
-        )
+        arguments = {"upload": upload, "room": room}
+        validation = jobs.call_task("validate_upload", arguments, settings, Validation)
         if not validation.ok:
             return validation
-        report = confirm_gold(DatasetLocation(upload.benchmark, str(room)), settings)
+        report = confirm_gold(DatasetLocation(upload.benchmark, room), settings)
     if report.contradicted:
-        lines: dict[str, list[int]] = _call_dataset_service(
-            "lines", _build_upload_args(upload), settings
+        lines = jobs.call_task(
+            "map_upload_lines", {"upload": upload}, settings, dict[str, list[int]]
         )
         errors = sorted(
             (_line_error(problem, lines) for problem in report.contradicted),
@@ -105,13 +98,18 @@ def save_upload(
     validation = validate_upload(upload, visitor, settings)
     if not validation.ok:
         return validation, None
-    payload = _build_upload_args(upload) | {"card": card, "visitor": visitor, "replace": replace}
     with _upload_folder(settings) as room:
-        answer = _call_dataset_service("save", payload | {"room": str(room)}, settings)
-    saved_card = msgspec.convert(answer["card"], OwnCard) if "card" in answer else None
-    return (
-        validation if saved_card else msgspec.convert(answer["validation"], Validation)
-    ), saved_card
+        arguments = {
+            "upload": upload,
+            "room": room,
+            "card": card,
+            "visitor": visitor,
+            "replace": replace,
+        }
+        again, saved_card = jobs.call_task(
+            "save_upload", arguments, settings, tuple[Validation, OwnCard | None]
+        )
+    return (validation if saved_card else again), saved_card
 
 
 def remove_dataset(benchmark: str, name: str, visitor: Visitor, settings: Settings) -> str:
@@ -128,47 +126,20 @@ def restore_dataset(
 
 def start_fetch(name: str, keys: Mapping[str, str], visitor: Visitor, settings: Settings) -> None:
     """Start to fetch an official set. Raises AccessDenied, and UsageError where it is fetched."""
-    policy.require_access(settings, visitor, "fetch")
     official = list_official_datasets().get(name)
     if official is None:
         available = ", ".join(list_official_datasets())
         raise UsageError(f"{name!r} is no official data set; known: {available}")
-    token = (
-        {HUB_TOKEN_VARIABLE: keys[HUB_TOKEN_VARIABLE]}
-        if keys.get(HUB_TOKEN_VARIABLE) and official.on_hub
-        else {}
-    )
-    jobs.start_job(settings, "fetch", name, {"name": name}, token)
-
-
-def find_fetch_job(name: str, settings: Settings) -> Job | None:
-    """The last job that fetched an official set."""
-    return jobs.find_job(settings, "fetch", name)
-
-
-def cancel_fetch(name: str, visitor: Visitor, settings: Settings) -> None:
-    """End the fetching of a set; nothing half fetched stays."""
-    policy.require_access(settings, visitor, "fetch")
-    jobs.cancel_job(settings, "fetch", name)
+    token = keys.get(HUB_TOKEN_VARIABLE) if official.on_hub else ""
+    used_keys = {HUB_TOKEN_VARIABLE: token} if token else {}
+    jobs.start_job(settings, "fetch", name, {"name": name}, visitor, used_keys)
 
 
 def start_confirm(
     key: str, location: DatasetLocation, visitor: Visitor, settings: Settings
 ) -> None:
     """Start to confirm the expected answers of a set, on real engines where it has any."""
-    policy.require_access(settings, visitor, "upload")
-    jobs.start_job(settings, "confirm", _job_name(key), msgspec.to_builtins(location), {})
-
-
-def find_confirm_job(key: str, settings: Settings) -> Job | None:
-    """The last job that confirmed a set."""
-    return jobs.find_job(settings, "confirm", _job_name(key))
-
-
-def cancel_confirm(key: str, visitor: Visitor, settings: Settings) -> None:
-    """End the confirming of a set."""
-    policy.require_access(settings, visitor, "upload")
-    jobs.cancel_job(settings, "confirm", _job_name(key))
+    jobs.start_job(settings, "confirm", key, {"location": location}, visitor)
 
 
 def is_name_taken(benchmark: str, name: str, settings: Settings) -> bool:
@@ -176,51 +147,20 @@ def is_name_taken(benchmark: str, name: str, settings: Settings) -> bool:
     return own_folder(settings, benchmark, name).exists()
 
 
-def _job_name(key: str) -> str:
-    return key.replace(":", ".")
-
-
-def _build_upload_args(upload: Upload) -> dict[str, Any]:
+def _check_size(upload: Upload) -> None:
     if len(upload.content) > MAX_FILE_BYTES:
         raise UsageError(f"the file has more than {MAX_FILE_BYTES >> 20} MB")
-    return {"upload": upload}
 
 
 @contextmanager
-def _upload_folder(settings: Settings) -> Iterator[Path]:
+def _upload_folder(settings: Settings) -> Iterator[str]:
     """A folder that a process of its own may make; what lies there goes with it, however the
     process ends."""
     room = settings.data_dir / "datasets" / "own" / f".upload.{secrets.token_hex(6)}"
     try:
-        yield room
+        yield str(room)
     finally:
         shutil.rmtree(room, ignore_errors=True)
-
-
-def _call_dataset_service(verb: str, payload: Mapping[str, Any], settings: Settings) -> Any:
-    """Ask a process of its own; one that is killed by its limits is no fault of the server."""
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "evalcore.runner.jobs.dataset_service", verb],
-            input=msgspec.json.encode({**payload, "settings": settings}),
-            capture_output=True,
-            timeout=_DATASET_TIMEOUT,
-            env=jobs.build_import_environment(),
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise UsageError("this took too long and was stopped; hand in fewer cases") from None
-    if done.returncode > 0:
-        raise UsageError((done.stderr.decode(errors="replace").splitlines() or ["no answer"])[-1])
-    if done.returncode:
-        raise UsageError(
-            "these cases could not be read within the limits of time and memory; look for cases "
-            "that are very long or nested very deep"
-        )
-    result = json.loads(done.stdout)
-    if "error" in result:
-        raise UsageError(result["error"])
-    return result["ok"]
 
 
 # The door of pages to the files of a run: reports and the bundle, each made when it is asked for.
@@ -228,8 +168,6 @@ def _call_dataset_service(verb: str, payload: Mapping[str, Any], settings: Setti
 # as it is readers without any rights who ask.
 
 BUNDLE_FORM = "bundle"
-#: How the service ends where it says a reason instead of giving a file.
-EXPORT_REFUSED = 3
 
 
 class ExportForm(Record, frozen=True):
@@ -245,7 +183,6 @@ EXPORT_FORMS: Mapping[str, ExportForm] = {
     "csv": ExportForm("csv", "text/csv"),
     BUNDLE_FORM: ExportForm("bundle.zip", "application/zip"),
 }
-_EXPORT_TIMEOUT = 120.0  # seconds
 _EXPORT_QUEUE_TIMEOUT = 30.0  # seconds that one waits for the files of others
 _EXPORT_SLOTS = BoundedSemaphore(2)
 
@@ -255,27 +192,13 @@ def export_run_file(run: str, form: str, visitor: Visitor, settings: Settings) -
     may see them. Raises UsageError with the reason where there is none to give."""
     if form not in EXPORT_FORMS:
         raise UsageError(f"{form[:40]!r} is no form of a file; known: {', '.join(EXPORT_FORMS)}")
-    payload = {"run": run, "form": form, "settings": policy.restrict_settings(settings, visitor)}
     if not _EXPORT_SLOTS.acquire(timeout=_EXPORT_QUEUE_TIMEOUT):
         raise UsageError("others are being given files just now; try again in a minute")
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "evalcore.exchange.export_service"],
-            input=msgspec.json.encode(payload),
-            capture_output=True,
-            timeout=_EXPORT_TIMEOUT,
-            env=jobs.build_environment(settings, visitor),
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise UsageError("this took too long and was stopped; use `evalcore export`") from None
+        arguments = {"run": run, "form": form}
+        return jobs.call_task("export", arguments, settings, bytes, visitor=visitor)
     finally:
         _EXPORT_SLOTS.release()
-    if done.returncode == EXPORT_REFUSED:
-        raise UsageError(done.stdout.decode(errors="replace"))
-    if done.returncode:
-        raise UsageError("the file could not be made; use `evalcore export`")
-    return done.stdout
 
 
 # The door of pages to submissions: a bundle is handed in, checked and scored apart from the page.
@@ -312,9 +235,9 @@ def submit_bundle(file: str, content: bytes, visitor: Visitor, settings: Setting
     folder.mkdir(parents=True)
     try:
         (folder / _UPLOAD_FILE).write_bytes(content)
-        job_args = {"file": str(folder / _UPLOAD_FILE)}
+        arguments, title = {"file": str(folder / _UPLOAD_FILE)}, file[:_MAX_TITLE_LENGTH]
         restricted = policy.restrict_settings(settings, visitor)
-        jobs.start_job(restricted, "import", name, job_args, {}, title=file[:_MAX_TITLE_LENGTH])
+        jobs.start_job(restricted, "import", name, arguments, visitor, title=title)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -334,7 +257,7 @@ def cancel_submission(name: str, visitor: Visitor, settings: Settings) -> None:
     job = jobs.find_job(settings, "import", name)
     if job is not None and not _is_own_submission(job, visitor, settings):
         raise AccessDenied("this was handed in by somebody else")
-    jobs.cancel_job(settings, "import", name)
+    jobs.cancel_job(settings, "import", name, visitor)
 
 
 def _is_own_submission(job: Job, visitor: Visitor, settings: Settings) -> bool:
@@ -347,10 +270,7 @@ def _check_daily_quota(submissions: Iterable[Job], visitor: Visitor, settings: S
     """Scoring takes our time: a visitor may hand in as many runs a day as he may start."""
     if policy.resolve_access_mode(settings, visitor) == "open":
         return
-    used = sum(
-        _compute_job_age(job) < _DAY and _is_own_submission(job, visitor, settings)
-        for job in submissions
-    )
+    used = sum(job.age < _DAY and _is_own_submission(job, visitor, settings) for job in submissions)
     if used >= settings.runs_per_day:
         raise AccessDenied(
             f"this board takes {settings.runs_per_day} bundles a day from each visitor; "
@@ -365,15 +285,7 @@ def _sweep_submissions(settings: Settings) -> list[Job]:
         folder = jobs.resolve_job_folder(settings, "import", job.name)
         if job.state == "running":
             continue
-        _remove_upload(folder)  # of a process that was killed
-        if number >= _MAX_ENDED_JOBS and _compute_job_age(job) > _DAY:
+        (folder / _UPLOAD_FILE).unlink(missing_ok=True)  # of a process that was killed
+        if number >= _MAX_ENDED_JOBS and job.age > _DAY:
             shutil.rmtree(folder, ignore_errors=True)
     return submissions
-
-
-def _remove_upload(folder: Path) -> None:
-    (folder / _UPLOAD_FILE).unlink(missing_ok=True)
-
-
-def _compute_job_age(job: Job) -> timedelta:
-    return datetime.now(UTC) - datetime.fromisoformat(job.started)

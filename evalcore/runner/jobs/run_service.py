@@ -1,31 +1,22 @@
-"""Heavy verbs for light callers: `python -m evalcore.runner.jobs.run_service VERB`, JSON in,
-JSON out.
-
-Pages must not import what planning, estimating or a connection test needs; they run this instead.
-Standard input holds {"request", "keys", "settings"}; standard output one JSON object, either
-{"ok": ...} or {"error": message}. Keys come by the pipe and go nowhere else.
-"""
+"""The tasks about runs: plan, estimate, test a connection; no page may import what they need."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from evalcore.access.secrets import Secrets, scrub_secrets
-from evalcore.errors import EvalboardError, TargetFailure
+from evalcore.errors import TargetFailure
 from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, Usage
 from evalcore.runner import local_models, request_policy, run_request
 from evalcore.runner.gold import INTERACTIVE_TIMEOUT, require_gold
+from evalcore.runner.jobs import TaskContext
 from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan_run
 from evalcore.runner.run_request import ConnectionReport, Estimate, RunRequest
 from evalcore.sandbox.program import SandboxSupport, detect_sandbox
-from evalcore.settings import Settings, override_data_folder
+from evalcore.settings import Settings
 from evalcore.store.headers import parse_comparison_note
 from evalcore.store.index import load_headers
 from evalcore.targets import pricing, registry
@@ -37,8 +28,9 @@ _GREEDY = ("0", "0.0")
 _WITHOUT_TOKENS = ("baseline", "control", "application")
 
 
-def make_plan(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
+def make_plan(context: TaskContext, request: RunRequest) -> str:
     """Create the run folder; returns the run id. The target's name and options are checked too."""
+    settings, secrets = context.settings, context.secrets
     request_policy.verify_request(request, settings, secrets)
     run_plan = plan_run(request, settings)
     for spec in (
@@ -56,8 +48,9 @@ def make_plan(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
     return create_folder(run_plan, settings).run_id
 
 
-def estimate_run(request: RunRequest, settings: Settings, secrets: Secrets) -> Estimate:
+def estimate_run(context: TaskContext, request: RunRequest) -> Estimate:
     """What a run would take, from its prompts and from earlier runs of the same columns."""
+    settings, secrets = context.settings, context.secrets
     request_policy.check_request(request, settings, secrets)
     run_plan = plan_run(request, settings)
     target = registry.create_target(run_plan.spec.target, settings, secrets)
@@ -119,8 +112,9 @@ def _scale_from_history(
     return None, None, "time and output tokens are unknown: this target has not run here yet"
 
 
-def test_connection(request: RunRequest, settings: Settings, secrets: Secrets) -> ConnectionReport:
+def test_connection(context: TaskContext, request: RunRequest) -> ConnectionReport:
     """One tiny request to the target; a local model is looked at without being loaded."""
+    settings, secrets = context.settings, context.secrets
     request_policy.verify_request(request, settings, secrets)
     target = registry.create_target(
         TargetSpec(key=request.target, options=request.target_options), settings, secrets
@@ -163,32 +157,6 @@ async def _test_target(target: Target, probe: GenerationRequest) -> ConnectionRe
     )
 
 
-def sandbox_ability(request: RunRequest, settings: Settings, secrets: Secrets) -> SandboxSupport:
-    """Whether programs can be run here; nothing of the request matters."""
+def probe_sandbox(context: TaskContext) -> SandboxSupport:
+    """Whether programs can be run here."""
     return detect_sandbox()
-
-
-VERBS: dict[str, Callable[[RunRequest, Settings, Secrets], Any]] = {
-    "plan": make_plan,
-    "estimate": estimate_run,
-    "test": test_connection,
-    "ability": sandbox_ability,
-}
-
-
-def main() -> int:
-    payload = json.loads(sys.stdin.read())
-    secrets = Secrets(payload.get("keys"))
-    try:
-        request = msgspec.convert(payload["request"], RunRequest)
-        settings = msgspec.convert(payload["settings"], Settings)
-        with override_data_folder(settings.data):
-            result: dict[str, Any] = {"ok": VERBS[sys.argv[1]](request, settings, secrets)}
-    except (EvalboardError, msgspec.ValidationError, OSError) as error:
-        result = {"error": scrub_secrets(str(error), payload.get("keys", {}).values())}
-    sys.stdout.buffer.write(msgspec.json.encode(result))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -11,6 +11,7 @@ import streamlit as st
 
 from evalcore.access import policy
 from evalcore.catalog import OfficialDataset, find_benchmark_text, list_official_datasets
+from evalcore.runner import jobs
 from evalcore.runner.jobs import Job, data_client
 from evalcore.runner.jobs.data_client import HUB_TOKEN_VARIABLE
 from evalcore.settings import Settings
@@ -27,7 +28,7 @@ _EVERY = timedelta(seconds=1)
 
 def draw_confirm_button(entry: DatasetEntry, settings: Settings) -> None:
     """The way to confirm a set, unless that is under way."""
-    job = data_client.find_confirm_job(entry.key, settings)
+    job = jobs.find_job(settings, "confirm", entry.key)
     denial = policy.explain_denial(settings, visitor.current_visitor(), "upload")
     if (job is None or job.state != "running") and st.button(
         tr("datasets.confirm"),
@@ -44,7 +45,7 @@ def draw_confirm_button(entry: DatasetEntry, settings: Settings) -> None:
 
 def draw_confirmation(entry: DatasetEntry, summary: DatasetSummary, settings: Settings) -> None:
     """What the last confirmation found, or its progress while it is under way."""
-    job = data_client.find_confirm_job(entry.key, settings)
+    job = jobs.find_job(settings, "confirm", entry.key)
     if job is not None and job.state == "running":
         st.fragment(_draw_confirm_progress, run_every=_EVERY)(entry, settings)
     else:
@@ -53,14 +54,14 @@ def draw_confirmation(entry: DatasetEntry, summary: DatasetSummary, settings: Se
 
 def _draw_confirm_progress(entry: DatasetEntry, settings: Settings) -> None:
     """Drawn anew each second; the whole page once it has ended."""
-    job = data_client.find_confirm_job(entry.key, settings)
+    job = jobs.find_job(settings, "confirm", entry.key)
     if job is None or job.state != "running":
         st.rerun()
     with st.container(border=True):
         widgets.draw_job_bar(job, tr("datasets.confirming", done=job.done, total=job.total or "…"))
         if st.button(tr("datasets.cancel"), key="datasets.confirm.cancel", icon=":material/stop:"):
             with widgets.show_errors():
-                data_client.cancel_confirm(entry.key, visitor.current_visitor(), settings)
+                jobs.cancel_job(settings, "confirm", entry.key, visitor.current_visitor())
 
 
 def _draw_confirm_result(job: Job | None, summary: DatasetSummary) -> None:
@@ -124,7 +125,7 @@ def draw_official_sets(settings: Settings) -> None:
 
 
 def _is_fetch_running(name: str, settings: Settings) -> bool:
-    job = data_client.find_fetch_job(name, settings)
+    job = jobs.find_job(settings, "fetch", name)
     return job is not None and job.state == "running"
 
 
@@ -139,7 +140,7 @@ def _draw_official_rows(running: tuple[str, ...], refused: bool, settings: Setti
     }
     for official in list_official_datasets().values():
         with st.container(border=True):
-            job = data_client.find_fetch_job(official.name, settings)
+            job = jobs.find_job(settings, "fetch", official.name)
             _draw_official_row(
                 official, installed.get(official.folder), job, settings, refused=refused
             )
@@ -190,7 +191,7 @@ def _draw_official_buttons(
             disabled=refused,
         ):
             _run_or_stop(
-                lambda: data_client.cancel_fetch(official.name, visitor.current_visitor(), settings)
+                lambda: jobs.cancel_job(settings, "fetch", official.name, visitor.current_visitor())
             )
         return
     if entry is not None:
