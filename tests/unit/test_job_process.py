@@ -68,6 +68,20 @@ def test_a_cancelled_job_leaves_its_event_loop(settings):
     assert jobs.find_job(settings, "confirm", "x").state == "cancelled"
 
 
+def test_a_job_can_be_cancelled_from_its_first_report_on(settings):
+    """Before that the function cleans up nothing: what it was handed would be left."""
+    pids = []
+
+    def work(context: TaskContext):
+        pids.append(jobs.find_job(settings, "confirm", "x").pid)
+        context.report_progress("at work")
+        pids.append(jobs.find_job(settings, "confirm", "x").pid)
+        return {}
+
+    assert process.run_job(TASKS["confirm"], work, prepared(settings)) == 0
+    assert pids == [0, os.getpid()]
+
+
 def test_a_job_that_is_looked_at_while_it_begins_is_done(settings):
     """Whoever looks whether a job lives holds its lock for a moment."""
     task_input = prepared(settings)

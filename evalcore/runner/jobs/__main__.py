@@ -110,6 +110,9 @@ def run_job(task: Task, function: Callable[..., Any], task_input: TaskInput) -> 
 def _work_on_job(task: Task, function: Callable[..., Any], task_input: TaskInput) -> int:
     folder, keys = Path(task_input.folder), task_input.keys.values()
     job = from_json(Job, (folder / STATUS_FILE).read_bytes())
+    # It is written with the first report: whoever may cancel by it finds the work's own cleaning up
+    # in force, which a signal before the first line of the function would pass by.
+    job = msgspec.structs.replace(job, pid=os.getpid())
     counted_at = -_BETWEEN_STEPS
 
     def update_status(**changes: Any) -> None:
@@ -130,7 +133,6 @@ def _work_on_job(task: Task, function: Callable[..., Any], task_input: TaskInput
 
     context = TaskContext(task_input.settings, Secrets(task_input.keys), report_progress)
     try:
-        update_status(pid=os.getpid())
         if task.seconds and policy.is_restricted(task_input.settings):
             signal.signal(signal.SIGALRM, _raise_timeout)
             signal.setitimer(signal.ITIMER_REAL, task.seconds)
