@@ -21,9 +21,9 @@ from evalcore.errors import EnvironmentFailure, EvalboardError
 from evalcore.records import Record
 from evalcore.sandbox.program import Bind, Program
 
-# Going through folders that an untrusted program has written, without following any link.
-# Every step is taken from an open folder, so a path can neither lead out nor be swapped on the
-# way; depth and number of what lies there cost no stack and no memory. POSIX only.
+# Going through folders that an untrusted program has written, without following any link. Every
+# step is taken from an open folder, so a path can neither lead out nor be swapped on the way; depth
+# and number of what lies there cost no stack and no memory. POSIX only.
 
 #: Folders deeper than this are not walked into; `remove_tree` goes to any depth.
 DEPTH = 64
@@ -183,11 +183,11 @@ def _open_file(folder: Path, path: PurePosixPath) -> int:
         os.close(parent)
 
 
-# Who a program is inside: never root, so that the limit on its number of processes binds.
-# Where we are root, with the right to mount and to become somebody else, the program is a user of
-# its own: a number high up that no account has. No two programs that run at the same time share
-# one, because the kernel counts processes per user. Where we are anybody else, the program is
-# ourselves under another number, in a user namespace, which has its own count.
+# Who a program is inside: never root, so that the limit on its number of processes binds. Where we
+# are root, with the right to mount and to become somebody else, the program is a user of its own: a
+# number high up that no account has. No two programs that run at the same time share one, because
+# the kernel counts processes per user. Where we are anybody else, the program is ourselves under
+# another number, in a user namespace, which has its own count.
 
 _SLOTS = 32
 #: CAP_CHOWN, CAP_SETGID, CAP_SETUID, CAP_NET_ADMIN and CAP_SYS_ADMIN by their bits.
@@ -230,10 +230,9 @@ def _is_privileged() -> bool:
     """Whether we may mount and become any user without a user namespace."""
     if os.geteuid() != 0:
         return False
-    status = Path("/proc/self/status").read_text()
-    line = next(line for line in status.splitlines() if line.startswith("CapEff:"))
-    held = int(line.split()[1], 16)
-    return all(held >> bit & 1 for bit in _NEEDED)
+    _, _, rest = Path("/proc/self/status").read_text().partition("\nCapEff:")
+    capabilities = int(rest.split()[0], 16)
+    return all(capabilities >> bit & 1 for bit in _NEEDED)
 
 
 def _choose_uid(slot: int, uid_map: str) -> int:
@@ -288,9 +287,11 @@ def build_layout(program: Program, uid: int, gid: int) -> Layout:
     for bind in program.binds:
         _check_bind(bind, taken)
     binds = (*ours, *program.binds)
-    targets = [bind.target for bind in binds] + [path for path, _ in files]
+    targets = (*(bind.target for bind in binds), *(path for path, _ in files))
+    above = (str(folder) for path in targets for folder in reversed(PurePosixPath(path).parents))
+    folders = tuple(path for path in dict.fromkeys(above) if path != "/")  # outer ones first
     links = tuple((path, str(Path(path).readlink())) for path in _SYSTEM if Path(path).is_symlink())
-    return Layout(folders=_list_parents(targets), links=links, binds=binds, files=files)
+    return Layout(folders=folders, links=links, binds=binds, files=files)
 
 
 def build_program_environment(program: Program) -> dict[str, str]:
@@ -313,8 +314,7 @@ def build_program_environment(program: Program) -> dict[str, str]:
 
 def _check_bind(bind: Bind, taken: tuple[str, ...]) -> None:
     target = PurePosixPath(bind.target)
-    clean = str(target) == bind.target and target.root == "/" and ".." not in target.parts
-    if not clean:
+    if str(target) != bind.target or target.root != "/" or ".." in target.parts:
         raise EnvironmentFailure(f"sandbox: {bind.target!r} is no clean absolute path to bind at")
     hidden = [path for path in taken if _is_under(path, (str(target).rstrip("/"),))]
     if hidden or _is_under(bind.target, _MADE):
@@ -335,11 +335,11 @@ def _list_interpreter_binds() -> tuple[Bind, ...]:
     """This interpreter's trees at their own paths and at the paths that their links lead to."""
     real = Path(sys.executable).resolve().parent.parent
     roots = [Path(sys.prefix), Path(sys.base_prefix), real]
-    sources_by_path = {
-        str(path): str(path.resolve()) for root in roots for path in (root, root.resolve())
-    }
     trees = {
-        path: source for path, source in sources_by_path.items() if not _is_under(path, _SYSTEM)
+        str(path): str(path.resolve())
+        for root in roots
+        for path in (root, root.resolve())
+        if not _is_under(str(path), _SYSTEM)
     }
     hidden = [f"{path}/{name}" for path in trees for name in _PRIVATE]
     return (
@@ -353,30 +353,18 @@ def _is_under(path: str, folders: Iterable[str]) -> bool:
 
 
 def _build_etc_files(uid: int, gid: int) -> tuple[tuple[str, str], ...]:
+    users = f"root:x:0:0:root:/:/bin/sh\nprogram:x:{uid}:{gid}:program:{HOME}:/bin/sh\n"
     return (
-        (
-            "/etc/passwd",
-            f"root:x:0:0:root:/:/bin/sh\nprogram:x:{uid}:{gid}:program:{HOME}:/bin/sh\n",
-        ),
+        ("/etc/passwd", users),
         ("/etc/group", f"root:x:0:\nprogram:x:{gid}:\n"),
         ("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
         ("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
     )
 
 
-def _list_parents(targets: Iterable[str]) -> tuple[str, ...]:
-    """Every folder above the targets, outer ones first."""
-    parents = {
-        str(parent): None for path in targets for parent in reversed(PurePosixPath(path).parents)
-    }
-    return tuple(path for path in parents if path != "/")
-
-
-# Lending folders of the host to a program that is another user, and taking them back.
-# It matters only where a program runs as a user of its own (`identity`): a writable folder
-# becomes its property while it runs and ours again afterwards, and a read-only source that only
-# we may read is shown as a copy (it is enough that its top is closed to others, as temporary
-# folders are).
+# Lending folders of the host to a program that runs as a user of its own: a writable folder becomes
+# its property while it runs and ours again afterwards, and a read-only source that only we may read
+# is shown as a copy (it is enough that its top is closed to others, as temporary folders are).
 
 
 @contextmanager
@@ -395,15 +383,11 @@ def _prepare_bind(bind: Bind, user: SandboxUser, cleanup: ExitStack) -> Bind:
     if bind.writable:
         cleanup.callback(_chown_tree, source, os.geteuid(), os.getegid())
         _chown_tree(source, user.uid, user.gid)
-    elif not _is_world_readable(source):
-        bind = msgspec.structs.replace(bind, source=str(_copy_source(source, user, cleanup)))
+    else:
+        needed = stat.S_IROTH | (stat.S_IXOTH if source.is_dir() else 0)
+        if source.stat().st_mode & needed != needed:
+            bind = msgspec.structs.replace(bind, source=str(_copy_source(source, user, cleanup)))
     return bind
-
-
-def _is_world_readable(source: Path) -> bool:
-    """Whether any user may read it, as far as its own permissions tell."""
-    needed = stat.S_IROTH | (stat.S_IXOTH if source.is_dir() else 0)
-    return source.stat().st_mode & needed == needed
 
 
 def _copy_source(source: Path, user: SandboxUser, cleanup: ExitStack) -> Path:

@@ -22,7 +22,6 @@ from evalcore.sandbox import exec_stage
 from evalcore.sandbox.filesystem import IN_MEMORY, Layout, SandboxUser, build_program_environment
 from evalcore.sandbox.program import Limits, Program
 
-# A sandbox ready to be started: its command line and the open files that it inherits.
 # What must get inside travels in anonymous sealed files instead of arguments, so that there is no
 # limit on its length and nothing to clean up.
 
@@ -46,6 +45,15 @@ class LaunchPlan(Record, frozen=True, omit_defaults=False):
 
 def build_launch_plan(program: Program, limits: Limits, user: SandboxUser) -> LaunchPlan:
     """The last step of `program`."""
+    values = {
+        "AS": limits.memory_bytes,
+        "CPU": limits.cpu_seconds,
+        "FSIZE": limits.file_bytes,
+        "NOFILE": _FILES_OPEN,
+        "CORE": 0,
+    }
+    if user.own_user or _counts_per_namespace(os.uname().release):
+        values["NPROC"] = limits.processes + _OURS
     return LaunchPlan(
         argv=program.argv,
         env=build_program_environment(program),
@@ -53,7 +61,7 @@ def build_launch_plan(program: Program, limits: Limits, user: SandboxUser) -> La
         uid=user.uid,
         gid=user.gid,
         own_user=user.own_user,
-        limits=_build_resource_limits(limits, user),
+        limits=values,
     )
 
 
@@ -68,10 +76,9 @@ class InheritedFiles:
         """An anonymous file with `content`, at its beginning, that nobody can change."""
         number = os.memfd_create("handed", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         self._register_descriptor(number)
-        view = memoryview(content)
-        while view:
-            view = view[os.write(number, view) :]
-        os.lseek(number, 0, os.SEEK_SET)
+        with open(number, "wb", closefd=False) as file:
+            file.write(content)
+            file.seek(0)
         fcntl.fcntl(number, fcntl.F_ADD_SEALS, _SEALS)
         return number
 
@@ -90,19 +97,6 @@ class InheritedFiles:
         self._open.callback(os.close, number)
 
 
-def _build_resource_limits(limits: Limits, user: SandboxUser) -> dict[str, int]:
-    values = {
-        "AS": limits.memory_bytes,
-        "CPU": limits.cpu_seconds,
-        "FSIZE": limits.file_bytes,
-        "NOFILE": _FILES_OPEN,
-        "CORE": 0,
-    }
-    if user.own_user or _counts_per_namespace(os.uname().release):
-        values["NPROC"] = limits.processes + _OURS
-    return values
-
-
 def _counts_per_namespace(release: str) -> bool:
     """Whether this kernel counts the processes of a user in each user namespace by itself (5.14).
 
@@ -114,9 +108,9 @@ def _counts_per_namespace(release: str) -> bool:
 
 # A filter on system calls: what a program of ours never needs and the kernel is better not asked.
 # Namespaces hide things; the filter keeps a program from making new ones, in which it would have
-# rights again, from what no namespace holds (kernel keys, virtual-machine sockets), and from
-# memory that no count of resident pages shows. The numbers are those of the kernel's own headers.
-# For a processor that is not in the table there is no filter, and `detect` then does not name it.
+# rights again, from what no namespace holds (kernel keys, virtual-machine sockets), and from memory
+# that no count of resident pages shows. The numbers are those of the kernel's own headers. For a
+# processor that is not in the table there is no filter, and `detect_means` then does not name it.
 
 #: Processor: its name in a filter, and the place of its numbers in `_REFUSED`.
 _PROCESSORS = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
@@ -196,34 +190,23 @@ def filter_program(machine: str = "") -> bytes:
     words = [
         _encode_instruction(_LOAD, _PROCESSOR),
         _encode_instruction(_EQUAL, name, 1, 0),
-        _encode_instruction(
-            _RETURN, _KILL
-        ),  # a program of another kind, whose numbers mean other calls
+        # a program of another kind, whose numbers mean other calls
+        _encode_instruction(_RETURN, _KILL),
         _encode_instruction(_LOAD, _NUMBER),
     ]
     if column == 0:
-        words += _refuse_when(_encode_instruction(_AT_LEAST, _X32, 0, 1), errno.ENOSYS)
+        words += _refuse_when(_AT_LEAST, _X32, errno.ENOSYS)
     for row in _REFUSED.values():
-        words += _refuse_when(_encode_instruction(_EQUAL, row[column], 0, 1), row[2])
-    words += _filter_call(
-        _CLONE[column],
-        _FIRST,
-        _refuse_when(_encode_instruction(_ANY_BIT, _NEW_NAMESPACE, 0, 1), errno.EPERM),
-    )
-    allowed = [
+        words += _refuse_when(_EQUAL, row[column], row[2])
+    new_namespace = _refuse_when(_ANY_BIT, _NEW_NAMESPACE, errno.EPERM)
+    words += _filter_call(_CLONE[column], _FIRST, new_namespace)
+    families = [
         _encode_instruction(_EQUAL, family, len(_FAMILIES) - index, 0)
         for index, family in enumerate(_FAMILIES)
     ]
-    words += _filter_call(
-        _SOCKET[column],
-        _FIRST,
-        [*allowed, _encode_instruction(_RETURN, _ERROR | errno.EAFNOSUPPORT)],
-    )
-    typing = [
-        word
-        for call in _TYPING
-        for word in _refuse_when(_encode_instruction(_EQUAL, call, 0, 1), errno.EPERM)
-    ]
+    refuse = _encode_instruction(_RETURN, _ERROR | errno.EAFNOSUPPORT)
+    words += _filter_call(_SOCKET[column], _FIRST, [*families, refuse])
+    typing = [word for call in _TYPING for word in _refuse_when(_EQUAL, call, errno.EPERM)]
     words += _filter_call(_IOCTL[column], _SECOND, typing)
     return b"".join([*words, _encode_instruction(_RETURN, _ALLOW)])
 
@@ -233,9 +216,9 @@ def _encode_instruction(code: int, value: int, then: int = 0, otherwise: int = 0
     return struct.pack("=HBBI", code, then, otherwise, value)
 
 
-def _refuse_when(test: bytes, error: int) -> list[bytes]:
-    """`test` skips nothing where it holds and one instruction otherwise."""
-    return [test, _encode_instruction(_RETURN, _ERROR | error)]
+def _refuse_when(test: int, value: int, error: int) -> list[bytes]:
+    """A test that skips nothing where it holds and one instruction otherwise."""
+    return [_encode_instruction(test, value, 0, 1), _encode_instruction(_RETURN, _ERROR | error)]
 
 
 def _filter_call(number: int, argument: int, body: list[bytes]) -> list[bytes]:
@@ -248,11 +231,10 @@ def _filter_call(number: int, argument: int, body: list[bytes]) -> list[bytes]:
     ]
 
 
-# The sandbox by bubblewrap: the command line of `bwrap` for a program.
-# Where we are root, no user namespace is made: then folders that only root may enter can be
-# bound, and `exec_stage` becomes a user without rights. Anybody else needs a user namespace.
-# Options travel in an open file, because the first process inside shows its arguments to the
-# program.
+# The sandbox by bubblewrap. Where we are root, no user namespace is made: then folders that only
+# root may enter can be bound, and `exec_stage` becomes a user without rights. Anybody else needs a
+# user namespace. Options travel in an open file, because the first process inside shows its
+# arguments to the program.
 
 _ALONE = (
     *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
@@ -260,14 +242,6 @@ _ALONE = (
     *("--cap-drop", "ALL"),
 )
 _BECOMES_USER = ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
-
-
-def find_bwrap() -> str:
-    """Where `bwrap` is; raises FileNotFoundError where it is not installed."""
-    bwrap = shutil.which("bwrap")
-    if bwrap is None:
-        raise FileNotFoundError("bwrap is not installed")
-    return bwrap
 
 
 def build_bwrap_command(
@@ -278,7 +252,13 @@ def build_bwrap_command(
     info_fd: int,
     report_fd: int,
 ) -> list[str]:
-    """The command line; `info_fd` and `report_fd` are the open pipes that `supervise` reads."""
+    """The command line; `info_fd` and `report_fd` are the open pipes that `supervise` reads.
+
+    Raises FileNotFoundError where `bwrap` is not installed.
+    """
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        raise FileNotFoundError("bwrap is not installed")
     mapped = ("--unshare-user", "--uid", str(plan.uid), "--gid", str(plan.gid))
     rights = _BECOMES_USER if plan.own_user else mapped
     calls = filter_program()
@@ -291,7 +271,7 @@ def build_bwrap_command(
     source = Path(exec_stage.__file__).read_text(encoding="utf-8")
     inner = [sys.executable, "-I", "-S", "-X", "utf8", "-c", source]
     numbers = (str(report_fd), str(inherited.add_data(to_json(plan))))
-    return [find_bwrap(), "--args", str(hidden), "--", *inner, *numbers]
+    return [bwrap, "--args", str(hidden), "--", *inner, *numbers]
 
 
 def _build_mount_options(tree: Layout, memory_bytes: int, inherited: InheritedFiles) -> list[str]:
@@ -311,8 +291,6 @@ def _build_mount_options(tree: Layout, memory_bytes: int, inherited: InheritedFi
         words += ["--bind" if bind.writable else "--ro-bind", bind.source, bind.target]
     return [*words, "--remount-ro", "/"]
 
-
-# The sandbox by our own hands, where bubblewrap is missing: the command line of its builder.
 
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "

@@ -1,5 +1,23 @@
-"""Run an untrusted program where it can reach nothing: what is asked, what is answered, and
-whether this machine can do it and by what means. The public door of the sandbox of programs.
+"""Run an untrusted program where it can reach nothing: the public door of the sandbox of programs.
+
+What holds, and by what (`detect_sandbox` measures it on this machine):
+
+- network, the host's loopback, abstract sockets: a network namespace with only its own `lo`;
+- the host's files: a root of its own: system and interpreter read-only, `binds`, memory;
+- our environment, open files, terminal: an environment, no files and a session of its own;
+- the host's processes: a process namespace of its own;
+- rights: a user without rights, no way to gain any, a filter on system calls;
+- memory, processor, processes, files: the kernel's limits per process; totals by `supervise`;
+- output: read up to a limit, then the program is ended;
+- what outlives the program, or us: it ends with the first process inside, and that with us.
+
+Not held: what processes may keep in kernel buffers (sockets, pipes), the speed of the machine while
+a program runs, and faults of the kernel itself. Of what it writes to a writable folder, files that
+it deleted while open, and folders that it closed to our own user, are not counted; there the floor
+of free disk space stands. Linux only; elsewhere a run is refused.
+
+Sizes are bytes, times are seconds of wall clock unless a name says otherwise. Paths named `target`
+and `cwd` are paths inside the sandbox; `source` is a path of the host.
 """
 
 from __future__ import annotations
@@ -15,10 +33,6 @@ import msgspec
 
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import Record
-
-# What is asked of the sandbox of programs, and what it answers.
-# Sizes are bytes, times are seconds of wall clock unless a name says otherwise. Paths named
-# `target` and `cwd` are paths inside the sandbox; `source` is a path of the host.
 
 #: The ways to build a sandbox, the preferred one first.
 Means = Literal["bubblewrap", "namespaces"]
@@ -86,9 +100,8 @@ class ProgramResult(Record, frozen=True):
     ended_by: Ending = ""
 
 
-# Why a sandbox cannot be built here, and what to do about it, in words for people.
-# A builder's complaint ("Operation not permitted") names no cause; the kernel's settings do. The
-# table is read from above: the first row that fits is the reason.
+# Why a sandbox cannot be built here. A builder's complaint ("Operation not permitted") names no
+# cause; the kernel's settings do. The first row that fits is the reason.
 
 _KERNEL_SETTINGS = Path("/proc/sys")
 
@@ -106,75 +119,48 @@ class _DiagnosisRow(NamedTuple):
     phrases: tuple[str, ...]
     setting: str
     value: str
-    reason: Diagnosis
+    problem: str
+    fix: str
 
 
 _DENIED = ("not permitted", "Permission denied", "EPERM", "No permissions", "ENOSPC", "No space")
 _DIAGNOSES = (
     _DiagnosisRow(
-        ("mount proc",),
-        "",
-        "",
-        Diagnosis(
-            "Parts of /proc are covered in this container, so the kernel allows no new /proc.",
-            "Start the container with `--security-opt systempaths=unconfined`.",
-        ),
+        *(("mount proc",), "", ""),
+        "Parts of /proc are covered in this container, so the kernel allows no new /proc.",
+        "Start the container with `--security-opt systempaths=unconfined`.",
     ),
     _DiagnosisRow(
-        _DENIED,
-        "user/max_user_namespaces",
-        "0",
-        Diagnosis(
-            "User namespaces are switched off: user.max_user_namespaces is 0.",
-            "As root: `sysctl -w user.max_user_namespaces=15000`.",
-        ),
+        *(_DENIED, "user/max_user_namespaces", "0"),
+        "User namespaces are switched off: user.max_user_namespaces is 0.",
+        "As root: `sysctl -w user.max_user_namespaces=15000`.",
     ),
     _DiagnosisRow(
-        _DENIED,
-        "kernel/unprivileged_userns_clone",
-        "0",
-        Diagnosis(
-            "User namespaces are for root only: kernel.unprivileged_userns_clone is 0.",
-            "As root: `sysctl -w kernel.unprivileged_userns_clone=1`.",
-        ),
+        *(_DENIED, "kernel/unprivileged_userns_clone", "0"),
+        "User namespaces are for root only: kernel.unprivileged_userns_clone is 0.",
+        "As root: `sysctl -w kernel.unprivileged_userns_clone=1`.",
     ),
     _DiagnosisRow(
-        _DENIED,
-        "kernel/apparmor_restrict_unprivileged_userns",
-        "1",
-        Diagnosis(
-            "AppArmor gives no rights in user namespaces to programs without a profile.",
-            "As root: `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`, or install "
-            "bubblewrap with an AppArmor profile that allows `userns`.",
-        ),
+        *(_DENIED, "kernel/apparmor_restrict_unprivileged_userns", "1"),
+        "AppArmor gives no rights in user namespaces to programs without a profile.",
+        "As root: `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`, or install "
+        "bubblewrap with an AppArmor profile that allows `userns`.",
     ),
     _DiagnosisRow(
-        ("ENOSPC", "No space"),
-        "",
-        "",
-        Diagnosis(
-            "No more user namespaces can be made: they are nested too deep or there are too many.",
-            "Raise user.max_user_namespaces, or start fewer containers inside one another.",
-        ),
+        *(("ENOSPC", "No space"), "", ""),
+        "No more user namespaces can be made: they are nested too deep or there are too many.",
+        "Raise user.max_user_namespaces, or start fewer containers inside one another.",
     ),
     _DiagnosisRow(
-        ("mount_setattr", "pivot_root", "not implemented"),
-        "",
-        "",
-        Diagnosis(
-            "This kernel, or what stands in for it, lacks calls that the sandbox is built with.",
-            "Install bubblewrap, or use Linux 5.12 or newer.",
-        ),
+        *(("mount_setattr", "pivot_root", "not implemented"), "", ""),
+        "This kernel, or what stands in for it, lacks calls that the sandbox is built with.",
+        "Install bubblewrap, or use Linux 5.12 or newer.",
     ),
     _DiagnosisRow(
-        _DENIED,
-        "",
-        "",
-        Diagnosis(
-            "This container or service forbids new namespaces.",
-            "Start the container with `--security-opt seccomp=unconfined` or with a profile that "
-            "allows `unshare`, `clone` and `mount`, or use a machine of your own.",
-        ),
+        *(_DENIED, "", ""),
+        "This container or service forbids new namespaces.",
+        "Start the container with `--security-opt seccomp=unconfined` or with a profile that "
+        "allows `unshare`, `clone` and `mount`, or use a machine of your own.",
     ),
 )
 
@@ -182,26 +168,23 @@ _DIAGNOSES = (
 def diagnose_failure(complaint: str) -> Diagnosis:
     """The reason for a builder's `complaint`, which is quoted where no row fits."""
     for row in _DIAGNOSES:
-        if any(words in complaint for words in row.phrases) and _is_set(row.setting, row.value):
-            return row.reason
+        setting = _KERNEL_SETTINGS / row.setting
+        is_set = not row.setting or (setting.is_file() and setting.read_text().strip() == row.value)
+        if is_set and any(words in complaint for words in row.phrases):
+            return Diagnosis(row.problem, row.fix)
     quoted = complaint.strip() or "no reason was given"
     return Diagnosis(f"The sandbox cannot be built: {quoted}.", "Install bubblewrap (`bwrap`).")
 
-
-def _is_set(setting: str, value: str) -> bool:
-    if not setting:
-        return True
-    path = _KERNEL_SETTINGS / setting
-    return path.is_file() and path.read_text().strip() == value
-
-
-# Whether untrusted programs can be run on this machine, by what means, and if not, why.
 
 _PROBE_LIMITS = Limits(seconds=60.0, output_bytes=1 << 16)
 #: What may be missing: the filter knows two kinds of processor, and where the kernel does not count
 #: processes the parent does.
 _SECOND_LINES = frozenset(("system_calls", "process_count"))
 _LINUX_ONLY = "Programs can be run in a sandbox on Linux only."
+_READABLE = (
+    f"See that other users may read the interpreter: `chmod -R o+rX {sys.prefix} "
+    f"{sys.base_prefix}`."
+)
 
 
 class SandboxSupport(Record, frozen=True):
@@ -225,11 +208,10 @@ def detect_sandbox() -> SandboxSupport:
             problem=_LINUX_ONLY, fix="Use Linux, a virtual machine or a container."
         )
     support = SandboxSupport()
-    for means in MEANS:
-        candidate = detect_means(means)
-        if candidate.means:
-            return candidate
-        support = candidate  # the last word is our own builder's, which is always there
+    for means in MEANS:  # the last word is our own builder's, which is always there
+        support = detect_means(means)
+        if support.means:
+            break
     return support
 
 
@@ -243,7 +225,7 @@ def detect_means(means: Means) -> SandboxSupport:
         problem, fix = diagnose_failure(broken.output)
         return SandboxSupport(problem=problem, fix=fix)
     except EnvironmentFailure as failure:
-        return SandboxSupport(problem=f"{failure}.", fix=_suggest_permissions())
+        return SandboxSupport(problem=f"{failure}.", fix=_READABLE)
     if finished.exit_code != 0:
         return _not_ready(finished)
     seen = finished.output.strip().splitlines()[-1]
@@ -265,40 +247,16 @@ def _evaluate_probe(means: Means, seen: dict[str, bool]) -> SandboxSupport:
     if failures:
         problem = f"In a sandbox by {means} this was seen not to hold: {', '.join(failures)}."
         return SandboxSupport(problem=problem, fix="Use another machine or container.")
-    return SandboxSupport(
-        means=means, enforced=tuple(name for name, holds in seen.items() if holds)
-    )
+    return SandboxSupport(means, enforced=tuple(name for name, holds in seen.items() if holds))
 
 
 def _not_ready(finished: ProgramResult) -> SandboxSupport:
     last = (finished.output.strip().splitlines() or [finished.ended_by or "no output"])[-1]
     return SandboxSupport(
         problem=f"Python does not work inside the sandbox: {last[:300]}.",
-        fix=f"Install pytest into {sys.prefix}. {_suggest_permissions()}",
+        fix=f"Install pytest into {sys.prefix}. {_READABLE}",
     )
 
-
-def _suggest_permissions() -> str:
-    return (
-        f"See that other users may read the interpreter: `chmod -R o+rX {sys.prefix} "
-        f"{sys.base_prefix}`."
-    )
-
-
-# Run an untrusted program where it can reach nothing: the public door of the sandbox of programs.
-# What holds, and by what (`detect_sandbox` measures it on this machine):
-# | danger | held by | |---|---| | network, the host's loopback, abstract sockets | a network
-# namespace with only its own `lo` | | the host's files | a root of its own: system and
-# interpreter read-only, `binds`, memory | | our environment, open files, terminal | an
-# environment, no files and a session of its own | | the host's processes | a process namespace of
-# its own | | rights | a user without rights, no way to gain any, a filter on system calls | |
-# memory, processor, processes, files | the kernel's limits per process; totals by `watch` | |
-# output | read up to a limit, then the program is ended | | what outlives the program, or us | it
-# ends with the first process inside, and that with us |
-# Not held: what processes may keep in kernel buffers (sockets, pipes), the speed of the machine
-# while a program runs, and faults of the kernel itself. Of what it writes to a writable folder,
-# files that it deleted while open, and folders that it closed to our own user, are not counted;
-# there the floor of free disk space stands (`watch`). Linux only; elsewhere a run is refused.
 
 _DEFAULT_LIMITS = Limits()
 

@@ -4,6 +4,7 @@ and see that nothing is left of it.
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -17,7 +18,6 @@ from typing import IO
 import msgspec
 
 from evalcore.errors import EnvironmentFailure
-from evalcore.records import Record
 from evalcore.sandbox import launch
 from evalcore.sandbox.exec_stage import STARTED
 from evalcore.sandbox.filesystem import (
@@ -31,10 +31,10 @@ from evalcore.sandbox.filesystem import (
 from evalcore.sandbox.launch import InheritedFiles, build_launch_plan
 from evalcore.sandbox.program import Bind, Ending, Limits, Means, Program, ProgramResult
 
-# Measuring what a running sandbox uses, from outside, by the kernel's process table.
-# The kernel's own limits hold for one process; totals (memory of all, files in memory, writable
-# folders) are held by looking here several times a second. Everything inside descends from the
-# first process inside, whatever it did to detach itself, so following children finds all of it.
+# What a running sandbox uses, seen from outside by the kernel's process table. The kernel's own
+# limits hold for one process; totals (memory of all, files in memory, writable folders) are held by
+# looking here several times a second. Everything inside descends from the first process inside,
+# whatever it did to detach itself, so following children finds all of it.
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 #: Processes of the sandbox itself that may be counted as the program's.
@@ -164,7 +164,6 @@ def _read_proc_file(path: str) -> str:
         return ""
 
 
-# Start a sandbox, read what it prints, hold it to its limits, and see that nothing is left of it.
 # The first process inside (number 1 of its own process namespace) is the handle to all: when it
 # ends, the kernel ends every other process inside, however it detached itself. It ends when the
 # program does, when we kill it, and when we die.
@@ -186,10 +185,6 @@ class SandboxBroken(EnvironmentFailure):
     def __init__(self, means: str, output: str) -> None:
         self.output = output
         super().__init__(f"sandbox ({means}) cannot be built: {output or 'no reason given'}")
-
-
-class _Info(Record, frozen=True, rename={"child": "child-pid"}):
-    child: int
 
 
 def supervise_program(means: Means, program: Program, limits: Limits) -> ProgramResult:
@@ -223,46 +218,36 @@ def _run_in_sandbox(
             words = _COMMANDS[means](
                 tree, steps, limits.memory_bytes, inherited, info_fd, report_fd
             )
-            child = _spawn_sandbox(words, program.stdin, inherited)
+            child = subprocess.Popen(
+                words,
+                stdin=inherited.add_data(program.stdin.encode("utf-8", "replace")),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd="/",
+                env={},
+                pass_fds=inherited.descriptors,
+                start_new_session=True,
+            )
             inherited.close()
             output, ending = _supervise_child(child, info, watch, limits)
             report_text = report.read().decode("utf-8", "replace")
     seconds = time.monotonic() - started
     text = output.decode("utf-8", "replace")
     if not ending:
-        _check_start(means, report_text, text)
-    code = None if ending else _exit_code(child.returncode)
+        _check_end(means, report_text, text, child.returncode)
+    code = None if ending else child.returncode
     return ProgramResult(exit_code=code, output=text, seconds=seconds, means=means, ended_by=ending)
 
 
-def _spawn_sandbox(
-    words: list[str], stdin: str, inherited: InheritedFiles
-) -> subprocess.Popen[bytes]:
-    entered = inherited.add_data(stdin.encode("utf-8", "replace"))
-    return subprocess.Popen(
-        words,
-        stdin=entered,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd="/",
-        env={},
-        pass_fds=inherited.descriptors,
-        start_new_session=True,
-    )
-
-
-def _check_start(means: Means, report: str, output: str) -> None:
-    """Tell a sandbox that was not built, and a program that did not start, from one that ran."""
+def _check_end(means: Means, report: str, output: str, status: int) -> None:
+    """Tell a sandbox that was not built, a program that did not start, and one that was ended by
+    neither itself nor us, from one that ran."""
     if not report.startswith(STARTED):
         raise SandboxBroken(means, f"{report} {output}".strip()[-_REASON:])
     if report != STARTED:
         raise EnvironmentFailure(f"sandbox: the program {report[len(STARTED) :]}")
-
-
-def _exit_code(status: int) -> int:
     if status < 0:
         raise EnvironmentFailure(f"sandbox: it was ended from outside by signal {-status}")
-    return status
 
 
 def _supervise_child(
@@ -321,7 +306,7 @@ def _read_first_pid(info: IO[bytes]) -> int:
         if not piece:
             return 0
         buffer += piece
-    return msgspec.json.decode(buffer, type=_Info).child
+    return int(json.loads(buffer)["child-pid"])
 
 
 def _kill_sandbox(child: subprocess.Popen[bytes], handle: int) -> None:

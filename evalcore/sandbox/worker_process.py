@@ -1,5 +1,22 @@
-"""A persistent child process that serves requests under limits, and is killed when it overruns:
-its messages, the inside that gives up every right, and the parent's end.
+"""A persistent child process that serves requests under limits, and is killed when it overruns.
+
+What is guaranteed, and by what:
+
+- *It ends in time*: by this module. A timer kills the whole process group; the next request starts
+  a new child. A parent that dies closes the pipe, which ends an idle child; a busy one ends by its
+  limit on processor time.
+- *It opens no file and no socket, writes nothing, starts no process, and takes no more memory than
+  it may*: by the kernel's resource limits, on platforms that have them; `enforced` lists which
+  hold. Through Python the same is refused on every platform by an audit hook (`lock_down`).
+- *It knows nothing of us*: empty environment (no more than a time zone, UTC, and a home, the
+  working directory), its own session, an empty temporary directory as working directory,
+  `python -I`, no descriptor but the two pipes, standard error to nowhere. No user or mount
+  namespace is used: files are out of reach because nothing can be opened, not because they are
+  hidden.
+- *Its answers cannot exhaust us*: one that is longer than `max_reply` is not read and the child is
+  killed.
+
+What the service refuses by its own means (an engine's locks) comes before all of this.
 """
 
 from __future__ import annotations
@@ -12,6 +29,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -43,7 +61,6 @@ class Reply(Record, frozen=True):
 
 
 def write_frame(pipe: IO[bytes], value: Any) -> None:
-    """Send one message."""
     body = to_json(value)
     pipe.write(len(body).to_bytes(_LENGTH, "big") + body)
     pipe.flush()
@@ -64,12 +81,13 @@ def read_frame(pipe: IO[bytes], limit: int | None = None) -> bytes | None:
     return body if len(body) == length else None
 
 
-# Limits that the kernel holds a process to, set by the process itself and never lifted again.
-# | limit | effect | |---|---| | NOFILE | no file, socket or pipe can be opened any more; those
-# that are open stay so | | FSIZE 0 | no file can grow, whoever opened it | | NPROC 0 | no process
-# or thread can be started (does not bind root, and is then not named) | | AS | address space:
-# what is used now plus `memory_bytes` | | CORE 0 | a crash leaves no memory image | | CPU |
-# seconds of processor time, renewed per request by `renew_cpu` |
+# Limits that the kernel holds a process to, set by the process itself and never lifted again:
+# - NOFILE: no file, socket or pipe can be opened any more; those that are open stay so;
+# - FSIZE 0: no file can grow, whoever opened it;
+# - NPROC 0: no process or thread can be started (does not bind root, and is then not named);
+# - AS: address space: what is used now plus `memory_bytes`;
+# - CORE 0: a crash leaves no memory image;
+# - CPU: seconds of processor time, renewed per request by `renew_cpu`.
 # A platform that lacks a limit (all of them on Windows, AS on macOS) is not an error: its name is
 # then missing from what `apply_limits` returns, and only the parent's clock stands.
 
@@ -86,13 +104,16 @@ def apply_limits(memory_bytes: int) -> tuple[str, ...]:
     """
     if sys.platform == "win32":
         return ()
+    pages = int(_STATM.read_text().split()[0]) if _STATM.exists() else 0  # unknown on macOS
     limits = {
-        "AS": _address_space() + memory_bytes,
+        "AS": (pages * os.sysconf("SC_PAGE_SIZE") if pages else 0) + memory_bytes,
         "FSIZE": 0,
         "CORE": 0,
         "NPROC": 0,
-        "NOFILE": _lowest_free_descriptor(),
+        # New descriptors get the lowest free number, so a limit of that number refuses all.
+        "NOFILE": os.dup(0),
     }
+    os.close(limits["NOFILE"])
     set_here = [name for name, value in limits.items() if _set_limit(name, value)]
     return tuple(name for name in set_here if name != "NPROC" or os.geteuid() != 0)
 
@@ -126,23 +147,9 @@ if sys.platform != "win32":
         return True
 
 
-def _address_space() -> int:
-    """Bytes of address space in use, 0 where the platform does not tell."""
-    if not _STATM.exists():
-        return 0
-    return int(_STATM.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def _lowest_free_descriptor() -> int:
-    """New descriptors get the lowest free number, so a limit of that number refuses all."""
-    probe = os.dup(0)
-    os.close(probe)
-    return probe
-
-
-# The interpreter's own door: after `lock_down`, Python code opens and starts nothing.
-# The audit hook sees what goes through Python, not what a C library does by itself; against that
-# stand the kernel's limits. It cannot be removed again.
+# After `lock_down` Python code opens and starts nothing. The audit hook sees what goes through
+# Python, not what a C library does by itself; against that stand the kernel's limits. It cannot be
+# removed again.
 
 #: Audit events that are refused, by their name up to the first dot.
 _MODULES = (
@@ -163,9 +170,9 @@ def lock_down() -> None:
     sys.addaudithook(_refuse_event)
 
 
-# The inside of a worker process: load a service, give up every right, then answer requests.
-# Started by `worker_process` with two pipes as standard input and output. The service is named
-# "module:factory"; `factory(options)` loads all it will ever need and returns a `Service`.
+# The inside: load a service, give up every right, then answer requests. Started with two pipes as
+# standard input and output. The service is named "module:factory"; `factory(options)` loads all it
+# will ever need and returns a `Service`.
 
 
 class Start(Record, frozen=True):
@@ -223,21 +230,6 @@ def _take_pipes() -> tuple[IO[bytes], IO[bytes]]:
     os.close(nowhere)
     return requests, replies
 
-
-# A persistent child process that serves requests under limits, and is killed when it overruns.
-# What is guaranteed, and by what:
-# - *It ends in time*: by this module. A timer kills the whole process group; the next request
-# starts a new child. A parent that dies closes the pipe, which ends an idle child; a busy one
-# ends by its limit on processor time. - *It opens no file and no socket, writes nothing, starts
-# no process, and takes no more memory than it may*: by the kernel's resource limits (`limits`),
-# on platforms that have them; `enforced` lists which hold. Through Python the same is refused on
-# every platform by an audit hook (`lockdown`). - *It knows nothing of us*: empty environment (no
-# more than a time zone, UTC, and a home, the working directory), its own session, an empty
-# temporary directory as working directory, `python -I`, no descriptor but the two pipes, standard
-# error to nowhere. No user or mount namespace is used: files are out of reach because nothing can
-# be opened, not because they are hidden. - *Its answers cannot exhaust us*: one that is longer
-# than `max_reply` is not read and the child is killed.
-# What the service refuses by its own means (an engine's locks) comes before all of this.
 
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
@@ -315,9 +307,8 @@ class WorkerProcess:
             self._folder = tempfile.TemporaryDirectory(prefix="evalcore-")
         try:
             child = self._child = _spawn_worker(self._folder.name)
-            self._hello = from_json(
-                Hello, self._exchange_message(child, self._start, _START_SECONDS)
-            )
+            answer = self._exchange_message(child, self._start, _START_SECONDS)
+            self._hello = from_json(Hello, answer)
         except (OSError, WorkerLost) as problem:
             raise EnvironmentFailure(
                 f"worker process for {self._start.service} does not start: {problem}"
@@ -359,7 +350,8 @@ class WorkerProcess:
             return
         _kill_worker(child)
         for pipe in (child.stdin, child.stdout):
-            _close_quietly(_require_pipe(pipe))
+            with suppress(OSError):  # a child that is gone takes what was still buffered with it
+                _require_pipe(pipe).close()
         child.wait()
 
 
@@ -384,10 +376,8 @@ def _kill_worker(child: subprocess.Popen[bytes]) -> None:
     if sys.platform == "win32":
         child.kill()
         return
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
 
 
 def _describe_exit(child: subprocess.Popen[bytes]) -> str:
@@ -405,11 +395,3 @@ def _require_pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     if pipe is None:
         raise EnvironmentFailure("a worker process has no pipe")
     return pipe
-
-
-def _close_quietly(pipe: IO[bytes]) -> None:
-    """Close; a child that is gone takes what was still buffered with it."""
-    try:
-        pipe.close()
-    except OSError:
-        return
