@@ -1,6 +1,5 @@
-"""How far requests may reach: addresses of the open network, one origin for a target that
-somebody else named, and the HTTP connections that hold to it.
-"""
+"""How far requests may reach: addresses of the open network, one origin for a target that somebody
+else named, and the HTTP connections that hold to it."""
 
 from __future__ import annotations
 

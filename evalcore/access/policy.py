@@ -1,6 +1,5 @@
-"""Who may do what with this installation, and how many bytes a session may upload:
-the one place that allows or refuses.
-"""
+"""Who may do what with this installation, and how many bytes a session may upload: the one place
+that allows or refuses."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Charts and links as picture files: a chart as SVG or PNG with title and source, and the
-picture that stands for a link where it is shared.
-"""
+"""Charts and links as picture files: a chart as SVG or PNG with title and source, and the picture
+that stands for a link where it is shared."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Pure functions from a frame to an Altair chart, each built once for equal arguments;
-every text on a chart is passed in, translated.
-"""
+"""Pure functions from a frame to an Altair chart, each built once for equal arguments; every text
+on a chart is passed in, translated."""
 
 from __future__ import annotations
 

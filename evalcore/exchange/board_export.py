@@ -1,6 +1,5 @@
 """The ranking of a board for others: as text for a terminal, a spreadsheet, a paper or a program,
-and as a chart in a picture file.
-"""
+and as a chart in a picture file."""
 
 from __future__ import annotations
 
@@ -47,10 +46,8 @@ class BoardSelection(Record, frozen=True):
 
 
 def render_board_listing(settings: Settings, selection: BoardSelection, format: str) -> str:
-    """The listing in a format of FORMATS.
-
-    Raises UsageError where there is no such board or order, naming those there are.
-    """
+    """The listing in a format of FORMATS. Raises UsageError where there is no such board or order,
+    naming those there are."""
     headers = stored_boards.load_run_headers(settings)
     return FORMATS[format](RankingView(settings, headers, *resolve_ranking(headers, selection)))
 
@@ -176,10 +173,8 @@ LABELS = {"name": "Target", "score": "Score", "interval": "95 % interval"}
 def render_board_chart(
     settings: Settings, selection: BoardSelection, form: str, theme: Theme = "light"
 ) -> bytes:
-    """The chart of a board in a format of `chart_files.FORMATS`.
-
-    Raises UsageError for another format, for no such board, and where nobody is ranked on it.
-    """
+    """The chart of a board in a format of `chart_files.FORMATS`. Raises UsageError for another
+    format, for no such board, and where nobody is ranked on it."""
     if form not in pictures.FORMATS:
         raise UsageError("--chart: the file's name must end with .svg or .png")
     headers = stored_boards.load_run_headers(settings)

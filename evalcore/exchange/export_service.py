@@ -1,8 +1,5 @@
-"""The task `export`: one file of a run, made for a page.
-
-What leaves here may be read by anybody who sees the board: it holds no key and no place of this
-machine.
-"""
+"""The task `export`: one file of a run, made for a page. What leaves here may be read by anybody
+who sees the board: it holds no key and no place of this machine."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Fetch GAIA's gated data set from the Hub, and export answers in the form its leaderboard takes.
-
-Whoever fetches it has promised its authors not to share it; see `TERMS`.
-"""
+Whoever fetches it has promised its authors not to share it; see `TERMS`."""
 
 from __future__ import annotations
 

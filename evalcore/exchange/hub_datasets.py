@@ -1,6 +1,5 @@
 """Data sets fetched from the Hugging Face Hub into folders that appear as a whole or not at all and
-say what is in them.
-"""
+say what is in them."""
 
 from __future__ import annotations
 
@@ -216,10 +215,8 @@ class FetchedDataset(Record, frozen=True):
 
 
 def find_fetched_dataset(folder: Path, dataset: str, part: str) -> FetchedDataset | None:
-    """What was fetched before, None for a folder that is not there or empty.
-
-    Raises UsageError for a folder that holds anything else or lacks a file.
-    """
+    """What was fetched before, None for a folder that is not there or empty. Raises UsageError for
+    a folder that holds anything else or lacks a file."""
     fetched = read_fetch_note(folder, FetchedDataset)
     if fetched is None:
         return None
@@ -231,10 +228,8 @@ def find_fetched_dataset(folder: Path, dataset: str, part: str) -> FetchedDatase
 
 
 def read_fetch_note(folder: Path, kind: type[R]) -> R | None:
-    """The note of a folder, None for one that is not there or empty.
-
-    Raises UsageError for a folder that holds something else.
-    """
+    """The note of a folder, None for one that is not there or empty. Raises UsageError for a folder
+    that holds something else."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is no folder; give another one")
     if not folder.is_dir() or not any(folder.iterdir()):
@@ -254,10 +249,8 @@ def check_files_present(folder: Path, names: Iterable[str]) -> None:
 
 @contextmanager
 def open_scratch_folder(folder: Path) -> Iterator[Path]:
-    """A place next to the folder, so that what is ready can be moved; gone afterwards.
-
-    Raises UsageError for what the disk refuses.
-    """
+    """A place next to the folder, so that what is ready can be moved; gone afterwards. Raises
+    UsageError for what the disk refuses."""
     scratch = folder.absolute().parent / f".{folder.name}.{secrets.token_hex(6)}"
     try:
         scratch.mkdir(parents=True)

@@ -147,9 +147,7 @@ def is_unexecuted(score: BenchmarkScore) -> bool:
 
 def read_run_report(folder: RunFolder, *, show_gated: bool = False) -> RunReport:
     """The report of a run that has been scored; answers to gated questions only if it is said so.
-
-    Raises UsageError where it has not, RunFolderError where a file of it cannot be read.
-    """
+    Raises UsageError where it has not, RunFolderError where a file of it cannot be read."""
     spec, summary = folder.read_spec(), folder.read_summary()
     if summary is None:
         raise UsageError(

@@ -1,6 +1,5 @@
 """A run as a file for others: reports, `.eval_results` of the Hub, result files of slm-evals, and
-the lines that official evaluations take.
-"""
+the lines that official evaluations take."""
 
 from __future__ import annotations
 

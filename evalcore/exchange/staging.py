@@ -1,6 +1,5 @@
-"""Where an import prepares its runs: all of them come into the store, or none does.
-Files that runs share are on the disk once.
-"""
+"""Where an import prepares its runs: all of them come into the store, or none does. Files that runs
+share are on the disk once."""
 
 from __future__ import annotations
 
@@ -46,10 +45,8 @@ class BlobStore:
         return self._paths[digest].read_bytes()
 
     def link(self, digest: str, path: Path) -> None:
-        """Make the file appear at `path`; a copy where the file system knows no links.
-
-        Journals of an import are never written to again, so that sharing them is safe.
-        """
+        """Make the file appear at `path`; a copy where the file system knows no links. Journals of
+        an import are never written to again, so that sharing them is safe."""
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             os.link(self._paths[digest], path)

@@ -38,9 +38,7 @@ def lookup_text(key: str, language: str) -> str | None:
 
 class Note(str):
     """The English text of the entry `note.<code>`, with `code` and `params`, the values it holds.
-
-    Values are texts, numbers or notes. Raises KeyError for an unknown code.
-    """
+    Values are texts, numbers or notes. Raises KeyError for an unknown code."""
 
     code: str
     params: dict[str, Any]

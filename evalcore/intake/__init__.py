@@ -22,10 +22,8 @@ SECONDS_LIMIT = 1e9  # 31 years
 
 
 def read_count(value: object) -> int | None:
-    """Return a whole number from 0 to `COUNT_LIMIT`, None for anything else.
-
-    A float counts where it is whole (some servers write 12.0); a boolean or a text never does.
-    """
+    """Return a whole number from 0 to `COUNT_LIMIT`, None for anything else. A float counts where
+    it is whole (some servers write 12.0); a boolean or a text never does."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if not 0 <= value <= COUNT_LIMIT or value != int(value):  # NaN fails the first comparison
@@ -51,19 +49,15 @@ def read_seconds(value: object) -> float | None:
 
 
 def add_counts(*counts: int | None) -> int | None:
-    """Add the known counts; None where none is known.
-
-    The sum stops at `COUNT_LIMIT`, so that adding never leaves the range that is readable again.
-    """
+    """Add the known counts; None where none is known. The sum stops at `COUNT_LIMIT`, so that
+    adding never leaves the range that is readable again."""
     reported = [count for count in counts if count is not None]
     return min(COUNT_LIMIT, sum(reported)) if reported else None
 
 
 def add_numbers(*numbers: float | None) -> float | None:
     """Add numbers of which each has to be known; None where one is not, or the sum is not finite.
-
-    For costs: a total with an unknown part is unknown.
-    """
+    For costs: a total with an unknown part is unknown."""
     total = 0.0
     for number in numbers:
         if number is None:

@@ -57,11 +57,8 @@ class ReplyLimits:
 
 
 class BoundedBody:
-    """The unpacked pieces of a body; iterate once, then call `release`.
-
-    `cut` ends a body that is too large or broken where it is so, instead of raising ReplyTooLarge
-    or ReplyUnreadable.
-    """
+    """The unpacked pieces of a body; iterate once, then call `release`. `cut` ends a body that is
+    too large or broken where it is so, instead of raising ReplyTooLarge or ReplyUnreadable."""
 
     _reserved = 0  # bytes, by all bodies of this process
 
@@ -115,10 +112,8 @@ class BoundedBody:
 async def read_body(
     chunks: AsyncIterable[bytes], encoding: str, limits: ReplyLimits, *, cut: bool = False
 ) -> bytes:
-    """Read a whole body, `encoding` being its Content-Encoding.
-
-    Raises ReplyTooLarge and ReplyUnreadable, unless it is to be `cut`.
-    """
+    """Read a whole body, `encoding` being its Content-Encoding. Raises ReplyTooLarge and
+    ReplyUnreadable, unless it is to be `cut`."""
     content = bytearray()
     async for piece in BoundedBody(chunks, encoding, limits, cut=cut):
         content += piece
@@ -167,10 +162,8 @@ def _detect_window_bits(head: bytes) -> int:
 
 
 def _create_unpacker(encoding: str) -> _Unpacker | None:
-    """None for what is not packed; raises ReplyUnreadable for what was never asked for.
-
-    Some servers write what is no coding (`utf-8`), which means nothing.
-    """
+    """None for what is not packed; raises ReplyUnreadable for what was never asked for. Some
+    servers write what is no coding (`utf-8`), which means nothing."""
     names = [coding.strip().lower() for coding in encoding.split(",")]
     codings = [name for name in names if name in _PACKED | _UNREAD]
     if not codings:
@@ -226,11 +219,8 @@ _RAW_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 
 
 def decode_json(content: bytes) -> Any:
-    """Decode the JSON of a reply; what is no finite number is left out.
-
-    Raises IntakeError for what is no JSON, or holds so many values that it would take 20 times its
-    size.
-    """
+    """Decode the JSON of a reply; what is no finite number is left out. Raises IntakeError for what
+    is no JSON, or holds so many values that it would take 20 times its size."""
     if sum(map(content.count, _STRUCTURE)) > VALUE_LIMIT:
         raise IntakeError(f"holds more than {VALUE_LIMIT:,} values")
     content = content.removeprefix(codecs.BOM_UTF8)

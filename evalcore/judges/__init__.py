@@ -1,7 +1,5 @@
-"""A panel of models that votes on what cannot be executed; it never sees a target.
-
-Here: the questions, votes and tallies, and how far judges agree.
-"""
+"""A panel of models that votes on what cannot be executed; it never sees a target. Here: the
+questions, votes and tallies, and how far judges agree."""
 
 from __future__ import annotations
 
@@ -189,10 +187,8 @@ class JudgeProfile(Record, frozen=True):
 
 
 class Calibration(Record, frozen=True):
-    """A judge against executed verdicts on the `n` cases that have both.
-
-    `false_pass` counts its yes to what execution failed, `false_fail` its no to what passed.
-    """
+    """A judge against executed verdicts on the `n` cases that have both. `false_pass` counts its
+    yes to what execution failed, `false_fail` its no to what passed."""
 
     judge: str
     n: int
@@ -247,10 +243,8 @@ def calibrate_judges(cases: Iterable[tuple[bool, Votes]]) -> tuple[Calibration, 
 
 
 def compute_kappa(both: Sequence[tuple[bool, bool]]) -> float | None:
-    """Cohen's kappa of two raters who say yes or no; None where it is undefined.
-
-    Source: J. Cohen, A coefficient of agreement for nominal scales, 1960.
-    """
+    """Cohen's kappa of two raters who say yes or no; None where it is undefined. Source: J. Cohen,
+    A coefficient of agreement for nominal scales, 1960."""
     n = len(both)
     if not n:
         return None
@@ -306,10 +300,8 @@ def _divide_or_none(amount: float, n: int) -> float | None:
 
 
 def is_same_model(judge: str, target: TargetSpec | str) -> bool:
-    """The same model by name, whatever the kind of target, the endpoint and the options.
-
-    Both are written KIND:MODEL, a judge perhaps with ?OPTIONS, a target perhaps with #HASH.
-    """
+    """The same model by name, whatever the kind of target, the endpoint and the options. Both are
+    written KIND:MODEL, a judge perhaps with ?OPTIONS, a target perhaps with #HASH."""
     return _extract_model_name(judge) == _extract_model_name(
         target if isinstance(target, str) else target.key
     )

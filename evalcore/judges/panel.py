@@ -1,6 +1,5 @@
 """Asking the panel: the prompts by kind of question, every judge at once, and its reply read
-strictly. Raise PROMPT_VERSION with every change of a word of the prompts.
-"""
+strictly. Raise PROMPT_VERSION with every change of a word of the prompts."""
 
 from __future__ import annotations
 

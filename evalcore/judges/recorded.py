@@ -1,6 +1,5 @@
 """Votes of judges recorded elsewhere, and SCALE's published way of counting them, kept exactly,
-quirks included.
-"""
+quirks included."""
 
 from __future__ import annotations
 
@@ -140,10 +139,8 @@ _ALLOWED = (
 
 
 def read_votes(raw: Any, by_rules: bool) -> tuple[Ballot, ...]:
-    """The ballots in a list of votes; `by_rules`: judges named rules instead of yes or no.
-
-    Raises UsageError naming the entry that cannot be read and what can.
-    """
+    """The ballots in a list of votes; `by_rules`: judges named rules instead of yes or no. Raises
+    UsageError naming the entry that cannot be read and what can."""
     if not isinstance(raw, list | tuple):
         _reject_vote("votes", raw, by_rules)
     if not any(_is_run(entry, by_rules) for entry in raw):

@@ -1,6 +1,5 @@
 """The way of a request to a target and back: cache, limits, retries, journal, and whose fault a
-failure is.
-"""
+failure is."""
 
 from __future__ import annotations
 
@@ -59,10 +58,8 @@ def compute_cache_key(request: GenerationRequest, identity: str, revision: str, 
 
 
 class CompletionCache:
-    """Completions by key; several processes may use one file.
-
-    Raises UsageError for a file that is no such cache.
-    """
+    """Completions by key; several processes may use one file. Raises UsageError for a file that is
+    no such cache."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -159,10 +156,8 @@ _CALLS_JOURNAL = "main.jsonl"
 
 @dataclass(frozen=True)
 class Channel:
-    """One model: how it is asked, once or many times at a time.
-
-    `answered` holds the last request with tools that an endpoint answered, if any.
-    """
+    """One model: how it is asked, once or many times at a time. `answered` holds the last request
+    with tools that an endpoint answered, if any."""
 
     target: Target
     spec: TargetSpec
@@ -210,9 +205,7 @@ class Channel:
         self, request: GenerationRequest, deadline: float, failures: list[Failure]
     ) -> Completion | None:
         """The answer to a request that was given up, None where it is not known to be at fault.
-
-        Only one with tools can be: what breaks a server is a call that the model wrote.
-        """
+        Only one with tools can be: what breaks a server is a call that the model wrote."""
         if not request.tools or not self.answered:
             return None
         answered_request = self.answered[-1]
@@ -311,10 +304,7 @@ class Channels:
 
     async def memoize_async(self, name: str, compute: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """What `compute` gives, found out once for the run; tried again by the next after a
-        failure.
-
-        Who waits may be cancelled without ending the search for the others.
-        """
+        failure. Who waits may be cancelled without ending the search for the others."""
         task = self._memoized.get(name)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
             task = self._memoized[name] = asyncio.ensure_future(compute())

@@ -70,11 +70,8 @@ async def detect_tool_call_mode(channel: Channel, deadline: float) -> ToolCallMo
 
 
 async def _takes_tools(channel: Channel, deadline: float) -> bool:
-    """Whether the server answers a request with tools.
-
-    One that breaks without a word of them is down, or cannot bear them: it shows whether it
-    answers without.
-    """
+    """Whether the server answers a request with tools. One that breaks without a word of them is
+    down, or cannot bear them: it shows whether it answers without."""
     answered = await _answers_tools(channel, deadline)
     if answered is None:
         await channel.generate(msgspec.structs.replace(_PROBE, tools=()), 0, deadline)

@@ -107,9 +107,7 @@ def _check_dataset(name: str, settings: Settings) -> DatasetReport:
 
 def _find_dataset_card(name: str, settings: Settings) -> BenchmarkCard:
     """The benchmark of a dataset: by its name or its folder's, else by the names of its files.
-
-    Benchmarks share names of metrics, so that the one with most of them is meant.
-    """
+    Benchmarks share names of metrics, so that the one with most of them is meant."""
     cards = catalog.benchmark_cards()
     for card in cards.values():
         if card.dataset == name:

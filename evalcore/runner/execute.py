@@ -198,10 +198,8 @@ class _Execution:
         self.tracker.message = line
 
     async def _score_journaled(self, keep_failed: bool) -> list[GenerationJob]:
-        """Score the journaled episodes that have no verdict yet; returns the jobs left to do.
-
-        An episode that ended in a failure is one of them, unless `keep_failed`.
-        """
+        """Score the journaled episodes that have no verdict yet; returns the jobs left to do. An
+        episode that ended in a failure is one of them, unless `keep_failed`."""
         missing, answered = [], []
         for job in self.jobs:
             episode = self.episodes.get(job.episode_key)
@@ -333,10 +331,8 @@ class _Execution:
 async def compute_verdict(
     benchmark: Benchmark, sample: Sample, episode: Episode, context: Context | None = None
 ) -> Verdict:
-    """The benchmark's verdict; an episode without an answer gets its outcome from the failure.
-
-    A scorer that breaks on one answer leaves that sample unmeasured and ends nothing else.
-    """
+    """The benchmark's verdict; an episode without an answer gets its outcome from the failure. A
+    scorer that breaks on one answer leaves that sample unmeasured and ends nothing else."""
     if episode.failure is not None:
         ours = episode.failure.kind == "environment"
         return Verdict(

@@ -108,10 +108,8 @@ class Flow:
         return int(self.window)
 
     async def enter(self, deadline: float, tokens: int = 0) -> float:
-        """Wait for admission; returns the time of the start, to be handed to the report.
-
-        Raises WaitTooLong where the server asked for a pause beyond `deadline`.
-        """
+        """Wait for admission; returns the time of the start, to be handed to the report. Raises
+        WaitTooLong where the server asked for a pause beyond `deadline`."""
         loop = asyncio.get_running_loop()
         while self.in_flight >= int(self.window):
             turn = loop.create_future()
@@ -254,10 +252,8 @@ async def with_retries(
     report: Callable[[Failure], Any],
     tokens: int = 0,
 ) -> Completion:
-    """Call `attempt` until it answers; raises TargetFailure when no further try is due.
-
-    `deadline` is in the event loop's time; `report` is told of every failure.
-    """
+    """Call `attempt` until it answers; raises TargetFailure when no further try is due. `deadline`
+    is in the event loop's time; `report` is told of every failure."""
     counts: dict[FailureKind, int] = {}
     tries = 0
     while True:

@@ -156,10 +156,8 @@ def create_benchmark(key: str, options: Mapping[str, Any]) -> Benchmark:
 
 
 def find_dataset(name: str, card: BenchmarkCard, settings: Settings) -> Path:
-    """A dataset by name (bundled, one's own, fetched) or by path; empty means the bundled one.
-
-    A plug-in has its own beside its implementation.
-    """
+    """A dataset by name (bundled, one's own, fetched) or by path; empty means the bundled one. A
+    plug-in has its own beside its implementation."""
     candidate = Path(settings.datasets) / (name or card.dataset)
     if name in ("", card.dataset) and not catalog.is_builtin(card.key):
         candidate = registry.data_folder(card)
@@ -277,8 +275,7 @@ def find_gold_location(
 ) -> DatasetLocation | None:
     """What engines can confirm of a data set, None where that is nothing: the bundled sets are
     confirmed by their tests; in mode `scale`, and of an official set that was fetched, what was
-    published is right by definition.
-    """
+    published is right by definition."""
     fetched = (note.parent for note in (settings.data_dir / "datasets").glob(f"*/{_FETCHED}"))
     published = (Path(settings.datasets), *fetched)
     if any(path.resolve().is_relative_to(folder.resolve()) for folder in published):
@@ -313,10 +310,8 @@ def with_column_key(spec: BenchmarkSpec) -> BenchmarkSpec:
 def _split_options(
     card: BenchmarkCard, requested: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, float], dict[str, float]]:
-    """Split `weights.METRIC` and `difficulty.N` from the rest and read the `prompt`.
-
-    A difficulty that weighs itself is left out: it makes no other column.
-    """
+    """Split `weights.METRIC` and `difficulty.N` from the rest and read the `prompt`. A difficulty
+    that weighs itself is left out: it makes no other column."""
     weights, levels = dict(card.weights), {}
     options: dict[str, Any] = {}
     for name, value in requested.items():

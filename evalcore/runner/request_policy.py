@@ -1,7 +1,5 @@
-"""What a visitor may ask for, and how much: checked before anything is read or started.
-
-In an open installation nothing is refused.
-"""
+"""What a visitor may ask for, and how much: checked before anything is read or started. In an open
+installation nothing is refused."""
 
 from __future__ import annotations
 
@@ -46,9 +44,7 @@ def check_quota(
     settings: Settings, visitor: Visitor, run_count: int = 1, *, resumed_run: str = ""
 ) -> None:
     """Raises AccessDenied where a visitor has had his share; `run_count` is how many runs he wants.
-
-    `resumed_run` is the id of a run that he has already and wants to go on with.
-    """
+    `resumed_run` is the id of a run that he has already and wants to go on with."""
     if policy.resolve_access_mode(settings, visitor) == "open":
         return
     used = compute_quota_usage(settings, visitor, excluded_run=resumed_run)

@@ -1,6 +1,5 @@
 """What a person asks for before anything is loaded: the request of a run, its judges, and the
-configuration file that holds it.
-"""
+configuration file that holds it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Own cases that people hand in: the form for each benchmark, its template, and the text as rows.
-
-Light on purpose: pages read it.
-"""
+Light on purpose: pages read it."""
 
 from __future__ import annotations
 

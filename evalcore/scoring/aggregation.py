@@ -69,10 +69,8 @@ def select_declared_verdicts(
 def reduce_epochs(
     samples: Sequence[Sample], declared_verdicts: DeclaredVerdicts, epochs: int, view: str = ""
 ) -> list[SampleScore]:
-    """One score per sample, in the order of the samples.
-
-    With a `view`, verdicts that have such a second reading count with it, the others as they are.
-    """
+    """One score per sample, in the order of the samples. With a `view`, verdicts that have such a
+    second reading count with it, the others as they are."""
     reduced = []
     for sample in samples:
         verdicts = (

@@ -46,10 +46,8 @@ WeightedStrata = Sequence[tuple[Stratum, float]]
 
 
 def compute_weighted_score(strata: WeightedStrata) -> float:
-    """100 x sum(metric points x metric weight) / sum(metric maximum x metric weight).
-
-    The published rule of SCALE. 0 where there is nothing to win.
-    """
+    """100 x sum(metric points x metric weight) / sum(metric maximum x metric weight). The published
+    rule of SCALE. 0 where there is nothing to win."""
     maximum = fsum(stratum.maximum * weight for stratum, weight in strata)
     if not maximum:
         return 0.0
@@ -91,10 +89,8 @@ class Moments(NamedTuple, Generic[T]):
 
 
 def wilson_interval(rate: float, size: float) -> Interval:
-    """The Wilson interval of a rate (0 to 1) seen in `size` samples, as 0 to 100.
-
-    `size` may be an effective, fractional one; raises ValueError unless it is positive.
-    """
+    """The Wilson interval of a rate (0 to 1) seen in `size` samples, as 0 to 100. `size` may be an
+    effective, fractional one; raises ValueError unless it is positive."""
     if not size > 0:
         raise ValueError(f"an interval needs at least one sample, not {size}")
     square = Z95 * Z95 / size
@@ -106,10 +102,8 @@ def wilson_interval(rate: float, size: float) -> Interval:
 
 
 def effective_size(strata: Sequence[Moments[T]]) -> T:
-    """How many equally weighted cases without strata determine the mean as well as these do.
-
-    Raises ValueError without a stratum.
-    """
+    """How many equally weighted cases without strata determine the mean as well as these do. Raises
+    ValueError without a stratum."""
     if not strata:
         raise ValueError("an effective size needs at least one stratum")
     whole = sum(stratum.weight for stratum in strata)

@@ -1,6 +1,5 @@
 """Values computed once and shared by all visitors: a single-flight cache, and one per snapshot of
-the headers.
-"""
+the headers."""
 
 from __future__ import annotations
 
@@ -20,9 +19,7 @@ V = TypeVar("V")
 
 class SingleFlightCache(Generic[V]):
     """The `most` values that were asked for last. They are shared: who gets one may not change it.
-
-    A computation that raises leaves nothing behind, and the next who asks tries again.
-    """
+    A computation that raises leaves nothing behind, and the next who asks tries again."""
 
     def __init__(self, maxsize: int) -> None:
         self._maxsize = maxsize

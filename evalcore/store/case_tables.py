@@ -1,7 +1,5 @@
 """Parquet caches of the journals: the cases of one run, and the points of all runs of a column.
-
-pyarrow, DuckDB, pandas and numpy are imported only by what needs them.
-"""
+pyarrow, DuckDB, pandas and numpy are imported only by what needs them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """What the data folder holds of data sets: visitors' own sets, and the index pages read of any
-set.
-"""
+set."""
 
 from __future__ import annotations
 
@@ -288,10 +287,7 @@ def install_own_dataset(
     settings: Settings, visitor: Visitor, staging_folder: Path, card: OwnCard, *, replace: bool
 ) -> OwnCard:
     """Put the folder `staging_folder` in its place, with its card; the former set goes to the
-    trash.
-
-    Raises AccessDenied, and UsageError for a name that is taken unless `replace`.
-    """
+    trash. Raises AccessDenied, and UsageError for a name that is taken unless `replace`."""
     policy.require_access(settings, visitor, "upload")
     check_card(settings, card)
     folder = own_folder(settings, card.benchmark, card.name)

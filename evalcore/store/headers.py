@@ -302,10 +302,8 @@ def sort_newest_first(headers: Iterable[RunHeader]) -> list[RunHeader]:
 
 
 def compute_source_signature(folder: str) -> str:
-    """Changes with every file that a header is made from or rests on; "" without a summary.
-
-    Raises OSError where the folder cannot be looked into.
-    """
+    """Changes with every file that a header is made from or rests on; "" without a summary. Raises
+    OSError where the folder cannot be looked into."""
     parts = []
     for name in _SOURCES:
         try:
@@ -320,10 +318,8 @@ def compute_source_signature(folder: str) -> str:
 
 
 def read_header(folder: RunFolder) -> RunHeader | None:
-    """The header of a run folder, None before it has a summary.
-
-    Raises RunFolderError when a file is broken, and as `check_folder`.
-    """
+    """The header of a run folder, None before it has a summary. Raises RunFolderError when a file
+    is broken, and as `check_folder`."""
     try:
         # before the read: at worst it is read once more
         source = compute_source_signature(str(folder.path))

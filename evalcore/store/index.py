@@ -154,10 +154,8 @@ class Index:
                 change()
 
     def _refresh_snapshot(self) -> _IndexSnapshot:
-        """The headers as the run folders have them, which the file is made to follow.
-
-        Costs a look at the file and the roots; every two seconds one at each folder too.
-        """
+        """The headers as the run folders have them, which the file is made to follow. Costs a look
+        at the file and the roots; every two seconds one at each folder too."""
         with self._looking:
             seen = (file_signature(self.path), *map(_read_root_mtime, self.roots))
             began = time.monotonic()

@@ -91,10 +91,8 @@ def read_journal(path: Path, kind: type[R], containing: bytes = b"") -> Iterator
 
 
 def read_journal_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The whole lines of a journal with their numbers, from 1; nothing without a file.
-
-    Raises RunFolderError for a file that cannot be read, is none, or has a line without an end.
-    """
+    """The whole lines of a journal with their numbers, from 1; nothing without a file. Raises
+    RunFolderError for a file that cannot be read, is none, or has a line without an end."""
     try:
         if not os.path.lexists(path):
             return

@@ -37,10 +37,8 @@ from evalcore.store import journal
 
 
 def is_locked(lock: Path) -> bool:
-    """Whether a process holds the lock: the kernel frees it however the process ends.
-
-    Asked with a shared lock, so that two who ask at once do not take each other for the holder.
-    """
+    """Whether a process holds the lock: the kernel frees it however the process ends. Asked with a
+    shared lock, so that two who ask at once do not take each other for the holder."""
     try:
         handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:  # nobody ever, or a folder that only its owner may write
@@ -404,10 +402,8 @@ PUBLISHED_FILE = "published.json"
 
 
 class Flag(Record, frozen=True):
-    """Something about a published score that a reader should know.
-
-    `kind` is a word that pages have a text for; `metric` narrows it, `detail` holds the facts.
-    """
+    """Something about a published score that a reader should know. `kind` is a word that pages have
+    a text for; `metric` narrows it, `detail` holds the facts."""
 
     kind: str
     metric: str = ""

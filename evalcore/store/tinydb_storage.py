@@ -101,9 +101,7 @@ Tables = dict[str, dict[str, Any]]
 
 def file_signature(path: Path) -> str:
     """Inode, modification time and size of a file, which a replaced file never shares; '' if none.
-
-    Raises IndexFileError where the file may not be looked at.
-    """
+    Raises IndexFileError where the file may not be looked at."""
     try:
         return _format_stat_signature(path.stat())
     except FileNotFoundError:

@@ -1,6 +1,5 @@
 """All that the Ranking page shows of a board: the ranking with the facts of its targets beside it,
-what is new on it, and its filters.
-"""
+what is new on it, and its filters."""
 
 from __future__ import annotations
 
@@ -209,10 +208,8 @@ def _find_parameter_count(run: RunHeader, settings: Settings) -> float | None:
 
 
 def find_token_price(run: RunHeader, settings: Settings) -> float | None:
-    """USD per million tokens, three of the question to one of the answer, by today's price list.
-
-    0 for programs and for what runs on this machine, None where the list does not know the model.
-    """
+    """USD per million tokens, three of the question to one of the answer, by today's price list. 0
+    for programs and for what runs on this machine, None where the list does not know the model."""
     card = find_target_kind(run.target_key)
     if card is None or card.is_free:
         return 0.0 if card else None

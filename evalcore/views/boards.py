@@ -398,11 +398,8 @@ def _build_board_rows(headers: Iterable[RunHeader], board: Board) -> list[Row]:
 def compute_floors(
     headers: Iterable[RunHeader], board: Board, benchmark: str = ""
 ) -> dict[str, float]:
-    """Scores of the complete control runs by what they answer with.
-
-    `benchmark` empty means the suite: the mean over the board's columns where the control ran in
-    all of them.
-    """
+    """Scores of the complete control runs by what they answer with. `benchmark` empty means the
+    suite: the mean over the board's columns where the control ran in all of them."""
     floor_scores = {}
     for row in list_board_rows(headers, board):
         if not is_control(row.target_key):

@@ -1,6 +1,5 @@
 """The cases of a run: pages of them, one in full with its tool calls, and what of gated ones is
-shown.
-"""
+shown."""
 
 from __future__ import annotations
 
@@ -46,10 +45,8 @@ def is_gated(sample: Sample) -> bool:
 
 
 def gated_cases(folder: RunFolder) -> frozenset[tuple[str, str, str]]:
-    """Benchmark, metric and id of every gated case of a run; other lines are not decoded.
-
-    Raises RunFolderError when the file of samples is broken.
-    """
+    """Benchmark, metric and id of every gated case of a run; other lines are not decoded. Raises
+    RunFolderError when the file of samples is broken."""
     lines = journal.read_journal(folder.path / "samples.jsonl", StoredSample, f'"{_MARK}"'.encode())
     return frozenset(
         (line.benchmark, line.sample.metric, line.sample.id)
@@ -130,10 +127,8 @@ class CasePosition(Record, frozen=True):
 
 
 class CaseView(Record, frozen=True):
-    """A case as the page shows it; `episode` and `verdict` are None while there is none.
-
-    `hidden` says that the texts of a gated case were left out (see `gated`).
-    """
+    """A case as the page shows it; `episode` and `verdict` are None while there is none. `hidden`
+    says that the texts of a gated case were left out (see `gated`)."""
 
     spec: RunSpec
     benchmark: str
@@ -309,10 +304,8 @@ class CallPair(Record, frozen=True):
 
 
 def pair_calls(body: Mapping[str, Any]) -> list[CallPair]:
-    """The calls of a `calls` section, the pair that the finding is about first.
-
-    Raises KeyError, TypeError, ValueError or AttributeError for a body of another form.
-    """
+    """The calls of a `calls` section, the pair that the finding is about first. Raises KeyError,
+    TypeError, ValueError or AttributeError for a body of another form."""
     answer, accepted = (list(body[side] or ())[:MAX_CALLS] for side in ("answer", "accepted"))
     index_pairs = _match_calls(answer, accepted, body["output"], body["expected"])
     judged = body["output"] is not None or body["expected"] is not None

@@ -245,10 +245,8 @@ def load_lineup_scores(roots: Sequence[Path], lineup: Lineup) -> pd.DataFrame:
 def compare_with_base(
     scores: pd.DataFrame, benchmark: str, sides: Sequence[ComparedRun], metric: str = ""
 ) -> BenchmarkDetail:
-    """`sides` on one benchmark (and metric), the first of them being the base.
-
-    `scores` comes from `load_lineup_scores`, `sides` from `find_comparable_runs`.
-    """
+    """`sides` on one benchmark (and metric), the first of them being the base. `scores` comes from
+    `load_lineup_scores`, `sides` from `find_comparable_runs`."""
     selected = scores[scores["benchmark"] == benchmark]
     if metric:
         selected = selected[selected["metric"] == metric]

@@ -1,7 +1,5 @@
-"""Every data set there is: bundled, fetched and own ones, with their numbers and their cases.
-
-A set has a key that a link can hold: `bundled:BENCHMARK`, `fetched:NAME`, `own:BENCHMARK:NAME`.
-"""
+"""Every data set there is: bundled, fetched and own ones, with their numbers and their cases. A set
+has a key that a link can hold: `bundled:BENCHMARK`, `fetched:NAME`, `own:BENCHMARK:NAME`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """How a score comes about: its terms, worked examples of intervals and ranks, agreement of
-judges.
-"""
+judges."""
 
 from __future__ import annotations
 
@@ -94,9 +93,7 @@ def load_run_score(
     roots: Iterable[Path], run: str, benchmark: str
 ) -> tuple[BenchmarkSpec, BenchmarkScore] | None:
     """What a run declared for a benchmark and how it scored, None where it has no such score.
-
-    Raises UsageError when there is no such run, RunFolderError when its files are broken.
-    """
+    Raises UsageError when there is no such run, RunFolderError when its files are broken."""
     folder = find_run(run, roots)
     summary = folder.read_summary()
     specs = {spec.key: spec for spec in map(mask_benchmark, folder.read_spec().benchmarks)}
@@ -107,10 +104,8 @@ def load_run_score(
 def list_first_prompts(
     roots: Sequence[Path], run: str, card: BenchmarkCard, *, show_gated: bool = False
 ) -> list[Prompt]:
-    """The question put for the first answered case of each metric of a run.
-
-    Raises UsageError when there is no such run, RunFolderError when a journal is broken.
-    """
+    """The question put for the first answered case of each metric of a run. Raises UsageError when
+    there is no such run, RunFolderError when a journal is broken."""
     folder = find_run(run, roots)
     candidates = (
         _find_first_prompt(folder, card.key, metric.key, show_gated) for metric in card.metrics
@@ -287,10 +282,8 @@ class PanelReport(Record, frozen=True):
 
 
 def build_panel_report(roots: Sequence[Path], runs: Iterable[str]) -> PanelReport | None:
-    """What the judges of these runs did, None where nothing was judged.
-
-    Raises UsageError when there is no such run, RunFolderError when its files are broken.
-    """
+    """What the judges of these runs did, None where nothing was judged. Raises UsageError when
+    there is no such run, RunFolderError when its files are broken."""
     judged = [
         (verdict, votes)
         for run in dict.fromkeys(runs)

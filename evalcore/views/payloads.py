@@ -41,9 +41,7 @@ _COUNTS = frozenset({"epoch", "difficulty", "input_tokens", "output_tokens", "at
 
 def board_data(headers: Sequence[RunHeader], board: Board) -> Data:
     """A board: key, suite, published, whole, members, orders, a list of columns, and floors.
-
-    `compute_floors` holds per order the scores (0 to 100) of the control targets.
-    """
+    `compute_floors` holds per order the scores (0 to 100) of the control targets."""
     choices = list_board_orders(board)
     return {
         "key": board.key,

@@ -188,11 +188,8 @@ def build_rank_fields(rank: RankRow | None) -> dict[str, Any]:
 def compute_row_score(
     row: Row, board: Board, by: str
 ) -> tuple[float | None, float | None, float | None]:
-    """Score and 95 % interval of what the board is ordered by.
-
-    Benchmarks of a suite share no case, so the half-widths of the mean's interval add up as the
-    root of the sum of their squares.
-    """
+    """Score and 95 % interval of what the board is ordered by. Benchmarks of a suite share no case,
+    so the half-widths of the mean's interval add up as the root of the sum of their squares."""
     if by != SUITE:
         score = row.score(by)
         return (None, None, None) if score is None else (score.score, score.low, score.high)

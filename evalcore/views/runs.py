@@ -1,6 +1,5 @@
 """Every run as it stands now, with its progress, without places of this machine for readers of a
-public board, and how it stands with results kept on the Hub.
-"""
+public board, and how it stands with results kept on the Hub."""
 
 from __future__ import annotations
 
@@ -114,9 +113,7 @@ class RunRows(list[RunRow]):
 
 def all_rows(roots: Sequence[Path]) -> RunRows:
     """Every run, newest first, those of read-only roots last; `roots` begins with the writable one.
-
-    A broken run has no time of creation, but its id begins with one.
-    """
+    A broken run has no time of creation, but its id begins with one."""
     before, begun = _resting.get(tuple(roots)), time.monotonic()
     added = tuple(map(_read_root_mtime, roots))
     if before is not None and before.added == added and begun - before.seen < _REST:
@@ -143,9 +140,7 @@ def all_rows(roots: Sequence[Path]) -> RunRows:
 
 class _Resting(NamedTuple):
     """Runs that were all at rest when they were `seen`, and when one was `added` or removed last.
-
-    Whoever looks again at once need not look into thousands of folders for it.
-    """
+    Whoever looks again at once need not look into thousands of folders for it."""
 
     rows: RunRows
     added: tuple[int, ...]
@@ -198,10 +193,8 @@ _resting: dict[tuple[Path, ...], _Resting] = {}
 
 
 def compute_run_order(row: RunRow) -> tuple[bool, str, str]:
-    """The key by which runs are sorted; no two runs share it, and a run keeps its own.
-
-    It holds fourteen digits of the second of creation, as they stand in a time and in an id.
-    """
+    """The key by which runs are sorted; no two runs share it, and a run keeps its own. It holds
+    fourteen digits of the second of creation, as they stand in a time and in an id."""
     return row.own, re.sub(r"\D", "", row.created_at or row.run_id)[:14], row.run_id
 
 
@@ -232,10 +225,8 @@ def build_entry_row(root: Path, entry: RunEntry, *, own: bool) -> RunRow | None:
 
 
 def load_run_target(roots: Sequence[Path], run: str) -> TargetSpec:
-    """The target of a run as its spec names it, to be asked again.
-
-    Raises UsageError where there is no such run, RunFolderError where it cannot be read.
-    """
+    """The target of a run as its spec names it, to be asked again. Raises UsageError where there is
+    no such run, RunFolderError where it cannot be read."""
     return find_run(run, roots).read_spec().target
 
 

@@ -1,6 +1,5 @@
 """The boards of a store as they are on disk now: run headers, cached rankings and metrics, the runs
-of a range of months, and how scores went from run to run.
-"""
+of a range of months, and how scores went from run to run."""
 
 from __future__ import annotations
 
@@ -170,9 +169,7 @@ def select_runs_between(
     headers: Sequence[RunHeader], since: str = "", until: str = ""
 ) -> Sequence[RunHeader]:
     """The runs begun from the month `since` to the month `until`, both included; empty: no limit.
-
-    Which boards there are does not depend on it: a board keeps its columns in every month.
-    """
+    Which boards there are does not depend on it: a board keeps its columns in every month."""
     if not since and not until:
         return headers
     last = until or "~"  # sorts after every digit

@@ -1,6 +1,5 @@
 """One benchmark of a run read otherwise: official groups, other rules, published claims, and why
-answers failed.
-"""
+answers failed."""
 
 from __future__ import annotations
 
@@ -59,8 +58,7 @@ def _list_group_cards(score: BenchmarkScore) -> dict[str, GroupCard]:
 
 def build_patch_measures(score: BenchmarkScore) -> pd.DataFrame:
     """How patches look without being tested: measure and value (0 to 100, None where nothing was
-    looked at). They rank nothing. Empty for a benchmark without patches.
-    """
+    looked at). They rank nothing. Empty for a benchmark without patches."""
     records = [
         {"measure": name, "value": score.groups[name]} for name in _MEASURES if name in score.groups
     ]
@@ -115,9 +113,7 @@ def _is_measured(name: str, score: BenchmarkScore) -> bool:
 
 def build_alternate_scores(views: Mapping[str, float], score: float | None) -> pd.DataFrame:
     """The same answers under other rules: view, score (0 to 100), difference to the board's score.
-
-    Empty where there are fewer than two, or nothing was measured.
-    """
+    Empty where there are fewer than two, or nothing was measured."""
     positions = {name: number for number, name in enumerate(_READINGS)}
     names = sorted(views, key=lambda name: (positions.get(name, len(positions)), name))
     return pd.DataFrame(
@@ -147,10 +143,8 @@ PUBLISHED_FLAG_COLUMNS = ["benchmark", "metric", "kind", "detail"]
 
 
 def load_published(roots: Iterable[Path], run: str) -> Published | None:
-    """What a publisher said of a run, None for a run of ours.
-
-    Raises UsageError when there is no such run, RunFolderError when its file is broken.
-    """
+    """What a publisher said of a run, None for a run of ours. Raises UsageError when there is no
+    such run, RunFolderError when its file is broken."""
     return published_file.read_published(find_run(run, roots))
 
 
@@ -199,9 +193,7 @@ WHERE benchmark = ? AND reason = 'unusable_task'
 
 def count_failure_causes(roots: Sequence[Path], run: str, benchmark: str) -> pd.DataFrame:
     """Failed cases by cause, the most frequent first: cause, count, share (0 to 1 of the failed).
-
-    Raises UsageError when there is no such run, RunFolderError when a file is broken.
-    """
+    Raises UsageError when there is no such run, RunFolderError when a file is broken."""
     return _add_share_column(_query_run_counts(roots, run, benchmark, _CAUSES))
 
 

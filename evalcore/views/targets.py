@@ -1,6 +1,5 @@
 """Targets as frames: scores by metric, leaders and extremes of a board, profile, history,
-outcomes.
-"""
+outcomes."""
 
 from __future__ import annotations
 
@@ -275,10 +274,8 @@ class Leader(Record, frozen=True):
 def find_leaders(
     rows: Sequence[Row], frame: pd.DataFrame, parts: Sequence[str]
 ) -> tuple[Leader, ...]:
-    """The leader of every part that anyone has a score in; equals go to the better ranked.
-
-    `frame` names the targets (identity, name) in the order of their ranks.
-    """
+    """The leader of every part that anyone has a score in; equals go to the better ranked. `frame`
+    names the targets (identity, name) in the order of their ranks."""
     rows_by_identity = {row.identity: row for row in rows}
     names = dict(zip(frame["identity"], frame["name"], strict=True))
     ordered = [identity for identity in names if identity in rows_by_identity]

@@ -1,6 +1,5 @@
 """How a route of the API answers: its parameters, pages of items with a cursor, ETag and 304, cache
-rules, one form for every error.
-"""
+rules, one form for every error."""
 
 from __future__ import annotations
 
@@ -183,9 +182,7 @@ def answer_resource(
     resource: Resource, pairs: QueryPairs, if_none_match: str, settings: Settings
 ) -> Response:
     """The answer to a request for a resource; `if_none_match` is its If-None-Match header.
-
-    Blocking. Every failure becomes a JSON error; what went wrong with files is logged, not told.
-    """
+    Blocking. Every failure becomes a JSON error; what went wrong with files is logged, not told."""
     try:
         params = parse_parameters(pairs, resource.parameters)
         return _build_response(resource, params, if_none_match, settings)

@@ -137,10 +137,8 @@ WARM_UP: tuple[str, ...] = (
 
 
 def build_lifespan(prepare: Prepare) -> Callable[[Any], AbstractAsyncContextManager[None]]:
-    """Warm up, take back what the last container kept, find the runs whose worker died with it.
-
-    The server answers meanwhile neither visitors nor probes: a moment later it answers them fast.
-    """
+    """Warm up, take back what the last container kept, find the runs whose worker died with it. The
+    server answers meanwhile neither visitors nor probes: a moment later it answers them fast."""
 
     @asynccontextmanager
     async def lifespan(app: Any) -> AsyncIterator[None]:
@@ -196,10 +194,8 @@ def fetch_hub_results() -> None:
 
 
 def reconcile_runs() -> list[str]:
-    """Ids of the runs found interrupted; a store that cannot be used is reported, not fatal.
-
-    The server must come up even then: its pages say what is wrong with the store.
-    """
+    """Ids of the runs found interrupted; a store that cannot be used is reported, not fatal. The
+    server must come up even then: its pages say what is wrong with the store."""
     from evalcore.runner import client
 
     try:

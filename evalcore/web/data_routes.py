@@ -1,6 +1,5 @@
 """The API's boards, rankings, runs and cases: what the pages show, as JSON. Tells no place of a
-file and no text of a gated case.
-"""
+file and no text of a gated case."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""The preview of a link: its picture, and the page with its title and words for programs that
-run no script.
-"""
+"""The preview of a link: its picture, and the page with its title and words for programs that run
+no script."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """The board that a page shows: its choice, its frames, the titles on it, and a note where there is
-nothing to show.
-"""
+nothing to show."""
 
 from __future__ import annotations
 
@@ -21,10 +20,8 @@ from pages.shared.wording import current_language, escape_markdown, to_plain_lin
 
 
 def select_board(headers: Headers, page: str, identity: str = "") -> Board | None:
-    """The board the URL names, with pickers where there is a choice; None without any score.
-
-    With an `identity` only the boards on which that target has a score.
-    """
+    """The board the URL names, with pickers where there is a choice; None without any score. With
+    an `identity` only the boards on which that target has a score."""
     suites = boards.list_suites(
         targets.list_target_runs(headers, identity) if identity else headers
     )

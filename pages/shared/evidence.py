@@ -1,6 +1,5 @@
 """The evidence of a verdict for any benchmark: badges and flags in words, and every section by its
-kind.
-"""
+kind."""
 
 from __future__ import annotations
 

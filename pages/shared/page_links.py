@@ -1,7 +1,5 @@
-"""What of a page's state lives in its URL, and the links between pages.
-
-A link is made here and nowhere else, so that the parameters of a page have one spelling.
-"""
+"""What of a page's state lives in its URL, and the links between pages. A link is made here and
+nowhere else, so that the parameters of a page have one spelling."""
 
 from __future__ import annotations
 
@@ -145,10 +143,8 @@ def set_query_param(name: str, value: str | None) -> None:
 
 
 def set_query_params(values: Mapping[str, str | None]) -> None:
-    """Write query parameters, and remove those whose value is empty.
-
-    All at once: every write is a place that Back leads to.
-    """
+    """Write query parameters, and remove those whose value is empty. All at once: every write is a
+    place that Back leads to."""
     before = st.query_params.to_dict()
     after = {name: value for name, value in (before | values).items() if value}
     if after != before:

@@ -1,6 +1,5 @@
 """The rows of a ranking: read once per state of the store, filtered by what the URL names, and said
-in a sentence.
-"""
+in a sentence."""
 
 from __future__ import annotations
 
@@ -372,9 +371,7 @@ def _load_cached_rules(
 
 def warm_up_pages(settings: Settings) -> None:
     """Load the parts of all pages, then what the Ranking page shows where nothing is asked for.
-
-    Raises what reading the store does.
-    """
+    Raises what reading the store does."""
     root = Path(__file__).parents[1]
     for path in [*root.glob("shared/*.py"), *root.glob("parts/*/*.py")]:
         import_module(".".join(["pages", *path.relative_to(root).with_suffix("").parts]))

@@ -1,6 +1,5 @@
 """What a run was made with: the local model and what it takes, and the block that tells how to
-repeat it.
-"""
+repeat it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Tables: columns and grids of any page, wrapped texts, and those of a case: its evidence, and its
-calls beside the accepted ones.
-"""
+calls beside the accepted ones."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """The visitor of this session: sign-in, what they may do, typed keys, uploads, and notes for the
-operator.
-"""
+operator."""
 
 from __future__ import annotations
 

@@ -46,10 +46,8 @@ class BfclExport(Record, frozen=True):
 
 
 def export_bfcl_run(folder: RunFolder, out: Path) -> BfclExport:
-    """Write the first epoch of a run below `out/result/<model>`.
-
-    Raises UsageError for a run without BFCL, and what `write_result_files` raises.
-    """
+    """Write the first epoch of a run below `out/result/<model>`. Raises UsageError for a run
+    without BFCL, and what `write_result_files` raises."""
     spec = folder.read_spec()
     if not any(benchmark.key == BENCHMARK for benchmark in spec.benchmarks):
         raise UsageError(f"run {folder.run_id} has no BFCL in it")

@@ -1,6 +1,5 @@
 """Fetch the official data and APIs of BFCL: from the wheel of `bfcl-eval` or from the Hub, by known
-hashes.
-"""
+hashes."""
 
 from __future__ import annotations
 
@@ -81,10 +80,8 @@ _SECONDS = 60.0
 def download_bfcl_files(
     names: Sequence[str], progress: Callable[[str], None]
 ) -> tuple[Iterator[tuple[str, bytes]], str]:
-    """The named files with their contents, and where they are from.
-
-    Raises UsageError, while iterating, without network and for a file that is not there.
-    """
+    """The named files with their contents, and where they are from. Raises UsageError, while
+    iterating, without network and for a file that is not there."""
     base = f"{os.environ.get('HF_ENDPOINT') or _HUB}".rstrip("/")
     return _download_contents(base, names, progress), f"the Hub data set {DATASET}"
 
@@ -146,10 +143,8 @@ OFFICIAL_RELEASE = BfclRelease(
 
 
 def download_wheel(folder: Path, release: BfclRelease, progress: Callable[[str], None]) -> Path:
-    """The wheel, downloaded below `folder` by pip, which knows the user's index and proxies.
-
-    Raises UsageError where there is no pip, no network or no such release.
-    """
+    """The wheel, downloaded below `folder` by pip, which knows the user's index and proxies. Raises
+    UsageError where there is no pip, no network or no such release."""
     hint = _ELSEWHERE.format(pinned=release.pip_requirement)
     if find_spec("pip") is None:
         raise UsageError(f"this Python has no pip (`python -m ensurepip` adds it); or {hint}")

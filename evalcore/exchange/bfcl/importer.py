@@ -1,7 +1,5 @@
-"""Import official result folders as runs: the answers are theirs, the verdicts are ours.
-
-What the score files beside them claim is compared with the verdicts.
-"""
+"""Import official result folders as runs: the answers are theirs, the verdicts are ours. What the
+score files beside them claim is compared with the verdicts."""
 
 from __future__ import annotations
 

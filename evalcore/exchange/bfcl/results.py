@@ -1,6 +1,5 @@
 """Official result and score files of BFCL: read a model's answers and claims, and score the answers
-here.
-"""
+here."""
 
 from __future__ import annotations
 
@@ -245,10 +244,8 @@ class RescoredResults(Record, frozen=True):
 def rescore_predictions(
     benchmark: Benchmark, samples: Sequence[Sample], results: ModelResults
 ) -> RescoredResults:
-    """Score every answer to an entry that the samples hold; raises UsageError for no such answer.
-
-    A v3 answer is taken as one to the v4 entry of the same category and number.
-    """
+    """Score every answer to an entry that the samples hold; raises UsageError for no such answer. A
+    v3 answer is taken as one to the v4 entry of the same category and number."""
     samples_by_key = {sample.key: sample for sample in samples}
     renamed: Counter[str] = Counter()
     unknown: Counter[str] = Counter()

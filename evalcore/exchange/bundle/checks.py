@@ -1,6 +1,5 @@
 """Check a bundle as far as needs no scoring: its files fit each other, and which of its cases are
-those of a data set on this machine.
-"""
+those of a data set on this machine."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """One run made of a bundle: its answers scored again here, its records and journals, and the claim
-beside what is counted here.
-"""
+beside what is counted here."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Import bundles: check them, confirm their expected answers with engines, score them again, and
-put the runs into the store.
-"""
+put the runs into the store."""
 
 from __future__ import annotations
 
@@ -60,9 +59,7 @@ class GoldCheck:
         self, benchmark: Benchmark, cases: MatchedCases, lines: Iterable[StoredSample]
     ) -> GoldReport:
         """What engines say of the cases of a benchmark; `lines` are those of the run's samples.
-
-        Raises UsageError naming line, field and case of the first contradicted answer.
-        """
+        Raises UsageError naming line, field and case of the first contradicted answer."""
         samples = _select_unconfirmed(benchmark, cases, self._settings)
         if not samples:
             return GoldReport()

@@ -1,6 +1,5 @@
 """Runs as archives in the repository, one per version, never changed; their names, digests and
-seals, and the session that holds the data folder for one exchange.
-"""
+seals, and the session that holds the data folder for one exchange."""
 
 from __future__ import annotations
 
@@ -177,10 +176,8 @@ def hash_files(files: Mapping[str, Path]) -> dict[str, str]:
 
 
 def pack_archive(out: Path, subject: str, files: Mapping[str, Path], keys: Collection[str]) -> str:
-    """Write an archive; returns the digest of what is in it, whatever changes meanwhile.
-
-    Raises UsageError for what must not go out: too much, or a file that holds one of the `keys`.
-    """
+    """Write an archive; returns the digest of what is in it, whatever changes meanwhile. Raises
+    UsageError for what must not go out: too much, or a file that holds one of the `keys`."""
     size = sum(path.stat().st_size for path in files.values())
     if size > LARGEST or len(files) > MOST_FILES:
         raise UsageError(f"takes {size >> 20} MiB in {len(files)} files, which is too much to keep")
@@ -196,10 +193,8 @@ def pack_archive(out: Path, subject: str, files: Mapping[str, Path], keys: Colle
 
 
 def unpack_archive(archive: Path, folder: Path, subject: str, digest: str) -> dict[str, Path]:
-    """Take the files of a version out into an empty folder; returns them by name.
-
-    Raises UsageError for an archive that is not what its name vouches for.
-    """
+    """Take the files of a version out into an empty folder; returns them by name. Raises UsageError
+    for an archive that is not what its name vouches for."""
     form = _OF_EXTRAS if subject == EXTRAS else _OF_A_RUN
     files = {str(path): folder / path for path in unpack_zip(archive, folder, _LIMITS)}
     for name in files:

@@ -54,10 +54,8 @@ class RepositoryHead(Record, frozen=True):
 
 
 class HubRepository:
-    """One data set repository, by the name OWNER/NAME.
-
-    Every method raises UsageError with what to do; no message holds the token.
-    """
+    """One data set repository, by the name OWNER/NAME. Every method raises UsageError with what to
+    do; no message holds the token."""
 
     def __init__(self, settings: Settings, name: str = "") -> None:
         self.name = name or settings.hub_repo

@@ -1,6 +1,5 @@
 """From case reports and process logs to samples, episodes and verdicts, written once per report;
-published verdicts stay.
-"""
+published verdicts stay."""
 
 from __future__ import annotations
 
@@ -207,10 +206,8 @@ def build_graded_cases(
 def select_case_rows(
     report: Iterable[Indicator], cases: Mapping[str, Collection[str]]
 ) -> Iterator[tuple[str, ScaleCaseRow]]:
-    """The rows of `cases` (by metric) with their metrics, from the first indicator of each.
-
-    Of a case that stands there twice only the first row is read: the second would count twice.
-    """
+    """The rows of `cases` (by metric) with their metrics, from the first indicator of each. Of a
+    case that stands there twice only the first row is read: the second would count twice."""
     pending = {metric: set(ids) for metric, ids in cases.items()}
     for indicator in report:
         metric = metric_of(indicator.indicator_name)

@@ -1,6 +1,5 @@
 """Published scores as ours, computed from a case report or taken as the claims that they are, with
-the flags that a reader should know of.
-"""
+the flags that a reader should know of."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """What SCALE publishes: its words for benchmarks and metrics, the forms of its files, and the
-folder that they lie in.
-"""
+folder that they lie in."""
 
 from __future__ import annotations
 

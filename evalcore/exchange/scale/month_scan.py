@@ -185,10 +185,8 @@ class RowIndex(Record, frozen=True):
 
 
 class IndicatorIndex(Record, frozen=True):
-    """An indicator; `stated` are its own counts of passed and failed cases.
-
-    `digest` is of its rows alone: its stated weight was sometimes changed and nothing else.
-    """
+    """An indicator; `stated` are its own counts of passed and failed cases. `digest` is of its rows
+    alone: its stated weight was sometimes changed and nothing else."""
 
     sums: IndicatorSum
     stated: tuple[int, int]

@@ -41,10 +41,8 @@ class PublishedAnswer(Record, frozen=True):
 def read_published_answers(
     data_folder: Path, capability: str, indicator: str
 ) -> Iterator[PublishedAnswer]:
-    """Every answer to one indicator, in the order of month, target and case.
-
-    Raises UsageError for a folder without reports, DatasetError for a report of another form.
-    """
+    """Every answer to one indicator, in the order of month, target and case. Raises UsageError for
+    a folder without reports, DatasetError for a report of another form."""
     root = data_folder / CASES
     if not root.is_dir():
         raise UsageError(f"{data_folder} holds no folder {CASES}; give SCALE's public/data")

@@ -1,6 +1,5 @@
 """Everything a site tells, read from the store once, and the names of its files. All of it comes
-from `evalcore.views`, so that a site says what the app and the API say.
-"""
+from `evalcore.views`, so that a site says what the app and the API say."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""`evalcore site`: a whole store as a folder of pages and data files.
-
-Equal stores give equal bytes: nothing in a page tells when it was made.
-"""
+"""`evalcore site`: a whole store as a folder of pages and data files. Equal stores give equal
+bytes: nothing in a page tells when it was made."""
 
 from __future__ import annotations
 
@@ -57,9 +55,7 @@ MARKER = "evalboard-site.json"
 
 def write_site(out: Path, files: Iterable[tuple[str, bytes]]) -> int:
     """The files by their paths within `out`, which is replaced as a whole; returns their number.
-
-    Raises UsageError where `out` holds anything that is not ours. A failure leaves it as it was.
-    """
+    Raises UsageError where `out` holds anything that is not ours. A failure leaves it as it was."""
     target = out.absolute()
     _check_site_folder(target)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -139,11 +135,8 @@ class SiteOptions(Record, frozen=True):
 
 
 def publish_site(settings: Settings, options: SiteOptions) -> int:
-    """Write the site; returns the number of its files.
-
-    Raises UsageError for a folder that is not ours or an address that is none, and EvalboardError
-    where the store cannot be read.
-    """
+    """Write the site; returns the number of its files. Raises UsageError for a folder that is not
+    ours or an address that is none, and EvalboardError where the store cannot be read."""
     base = _parse_base_url(options.base_url)
     title = to_single_line(options.title, 80)
     return write_site(options.out, build_site_files(settings, title, base))

@@ -165,9 +165,7 @@ def call_task(
     seconds: float = 0.0,
 ) -> T:
     """What the process of a task replies, as a `kind`. One with a `visitor` is bound as they are.
-
-    Raises UsageError with its problem, also where it ends without a reply or not in time.
-    """
+    Raises UsageError with its problem, also where it ends without a reply or not in time."""
     task, environment = TASKS[name], build_import_environment()
     if visitor is not None:
         environment = build_environment(settings, visitor)

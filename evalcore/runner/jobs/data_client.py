@@ -1,7 +1,5 @@
 """What pages ask of other processes about data: data sets, files of a run, submitted bundles.
-
-Raises UsageError with a message for people; what changes anything asks `access` first.
-"""
+Raises UsageError with a message for people; what changes anything asks `access` first."""
 
 from __future__ import annotations
 
@@ -90,9 +88,7 @@ def save_upload(
     upload: Upload, card: OwnCard, visitor: Visitor, settings: Settings, *, replace: bool = False
 ) -> tuple[Validation, OwnCard | None]:
     """Keep a file as a data set, if it is valid: what was found and, where it was kept, its card.
-
-    Raises AccessDenied, and UsageError for a name that is taken.
-    """
+    Raises AccessDenied, and UsageError for a name that is taken."""
     policy.require_access(settings, visitor, "upload")
     datasets.check_card(settings, card)
     validation = validate_upload(upload, visitor, settings)

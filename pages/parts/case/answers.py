@@ -1,6 +1,5 @@
 """What the target did on a case: its answer, conversation and calls of tools; and the way to the
-next case.
-"""
+next case."""
 
 from __future__ import annotations
 

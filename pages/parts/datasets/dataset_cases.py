@@ -1,7 +1,5 @@
-"""The cases of a data set: a filtered table one page at a time, and the case that is open.
-
-All of it is text from outside: cells, `st.text`, `st.code` and `st.json` only.
-"""
+"""The cases of a data set: a filtered table one page at a time, and the case that is open. All of
+it is text from outside: cells, `st.text`, `st.code` and `st.json` only."""
 
 from __future__ import annotations
 

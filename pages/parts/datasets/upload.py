@@ -1,6 +1,5 @@
 """Add own cases: the fields of a case and its templates, the file, what was found in it, keeping
-it.
-"""
+it."""
 
 from __future__ import annotations
 

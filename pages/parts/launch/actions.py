@@ -1,6 +1,5 @@
 """The end of the launch form: what the run would be, whether this host can run it, start, test,
-estimate.
-"""
+estimate."""
 
 from __future__ import annotations
 

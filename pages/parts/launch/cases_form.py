@@ -1,6 +1,5 @@
 """The part of the launch form that says what is asked: data set, benchmarks, metrics, cases,
-judges.
-"""
+judges."""
 
 from __future__ import annotations
 
@@ -59,10 +58,8 @@ def load_added_datasets(chosen: Sequence[str]) -> dict[str, DatasetEntry]:
 
 
 def select_dataset(datasets_by_name: Mapping[str, DatasetEntry]) -> str | None:
-    """None for the bundled cases, else the name of a set, or a path as it was typed.
-
-    Who does not run this installation chooses from its list instead of typing a path.
-    """
+    """None for the bundled cases, else the name of a set, or a path as it was typed. Who does not
+    run this installation chooses from its list instead of typing a path."""
     visitor_settings = visitor.load_visitor_settings()
     allowed_names = (
         request_policy.list_allowed_datasets(visitor_settings)

@@ -131,9 +131,7 @@ def draw_local_model(
     card: TargetKindCard, slot: str, first: str = ""
 ) -> tuple[str, dict[str, Any]]:
     """Draw model, adapter, precision, device and trust; returns the key and the options given.
-
-    `first` is the model to begin with, empty for none.
-    """
+    `first` is the model to begin with, empty for none."""
     machine, visitor_settings = client.local_machine(), visitor.load_visitor_settings()
     if policy.is_restricted(visitor_settings):
         reference, adapter, trust = (
@@ -336,10 +334,8 @@ def _list_model_remarks(
 
 
 def find_model_problems(target: str, options: Mapping[str, Any]) -> list[LaunchProblem]:
-    """What would stop a run on a local model; nothing for targets of other kinds.
-
-    The cause is said in the reader's language, then in the words of the loader, which name files.
-    """
+    """What would stop a run on a local model; nothing for targets of other kinds. The cause is said
+    in the reader's language, then in the words of the loader, which name files."""
     if not target.startswith(PREFIX) or target == PREFIX:
         return []
     inspection = _inspect_for_visitor(target, options)

@@ -1,6 +1,5 @@
 """The part of the launch form that names the target: kind, server, model, options, and a second
-target.
-"""
+target."""
 
 from __future__ import annotations
 
@@ -57,9 +56,7 @@ def find_application_problems(
     target: str, metrics: Mapping[str, Sequence[str]], settings: Settings
 ) -> list[LaunchProblem]:
     """What would stop a run on a service: its description, or cases that it is not made for.
-
-    `metrics` are those chosen, by benchmark. Nothing is wrong with targets of other kinds.
-    """
+    `metrics` are those chosen, by benchmark. Nothing is wrong with targets of other kinds."""
     if not target.startswith(PREFIX) or target == PREFIX:
         return []
     card = catalog.load_application(target, settings)

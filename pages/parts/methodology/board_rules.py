@@ -1,6 +1,5 @@
 """Methodology, second part: outcomes, evidence, floors, prompts and versions of a board; benchmarks
-and judges.
-"""
+and judges."""
 
 from __future__ import annotations
 

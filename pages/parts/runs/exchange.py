@@ -44,9 +44,7 @@ def draw_submit_button(settings: Settings) -> None:
 
 def draw_newest_submission(settings: Settings) -> None:
     """The newest submission on the page itself, live while it is under way, until it is put away.
-
-    It is there after the tab was closed, too: the work goes on in a process of its own.
-    """
+    It is there after the tab was closed, too: the work goes on in a process of its own."""
     if not visitor.is_action_allowed("upload"):
         return
     newest = next(

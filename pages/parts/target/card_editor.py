@@ -1,6 +1,5 @@
 """The dialog in which the card of a target is edited: its fields, and the way back after it was
-saved.
-"""
+saved."""
 
 from __future__ import annotations
 

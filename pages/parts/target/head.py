@@ -1,6 +1,5 @@
 """The head of the Target page: card, figures on the board, published scores, and the links that
-lead on.
-"""
+lead on."""
 
 from __future__ import annotations
 
