@@ -11,13 +11,25 @@ REPORT := build/tests.xml
 IMAGE := Dockerfile .dockerignore .streamlit/config.toml LICENSE app.py constraints.txt data/shipped \
 	datasets evalcore examples pages pyproject.toml
 
-.PHONY: app test lint shipped space clean
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
+	--junitxml $(REPORT)
+# How often `make test-full` repeats what `make test` repeats a few times.
+REPEATS := EVALBOARD_KILLS=50 EVALBOARD_END_KILLS=20 EVALBOARD_FUZZ=500
+
+.PHONY: app test-fast test test-full lint shipped space clean
 
 app: .venv/installed
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 
+# Three lanes of tests by their marks and folders; the README tells what each is for.
+test-fast: .venv/installed-dev
+	$(PYTEST) -m 'not full and not slow' tests/unit tests/apptest $(ARGS)
+
 test: .venv/installed-dev
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --junitxml $(REPORT) $(ARGS)
+	$(PYTEST) -m 'not full' $(ARGS)
+
+test-full: .venv/installed-dev
+	$(REPEATS) $(PYTEST) $(ARGS)
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -2,7 +2,7 @@
 
 Bounded is the peak of resident memory that the kernel counts for the process (VmHWM), which no load
 of the machine changes. What such a server sends is its own failure and no wrong answer of a model.
-EVALBOARD_FULL=1 runs every way of the server, not only one of each kind.
+`make test` runs a way of the server of each kind, `make test-full` every one.
 """
 
 from __future__ import annotations
@@ -78,7 +78,10 @@ def verdicts(folder: Path) -> list[dict[str, Any]]:
     return [one["verdict"] for one in found]
 
 
-@pytest.mark.parametrize("mode", MODES if os.environ.get("EVALBOARD_FULL") else EACH_KIND)
+@pytest.mark.parametrize(
+    "mode",
+    [pytest.param(mode, marks=() if mode in EACH_KIND else pytest.mark.full) for mode in MODES],
+)
 def test_the_memory_of_a_run_is_bounded(tmp_path: Path, mode: str) -> None:
     cases = syntax_cases(tmp_path / "cases", GOOD_REPLIES + AT_ONCE)
     data = tmp_path / "data"

@@ -1,8 +1,7 @@
 """A run survives `kill -9`: nothing lost, nothing twice, nothing journaled asked again, and what
 has ended is ranked whenever the kill came.
 
-EVALBOARD_KILLS and EVALBOARD_END_KILLS say how many kills there are; 60 and 20 are for a thorough
-check by hand.
+EVALBOARD_KILLS and EVALBOARD_END_KILLS say how many kills there are; `make test-full` sets them.
 """
 
 from __future__ import annotations
