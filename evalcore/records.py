@@ -2,8 +2,8 @@
 
 A record is encoded by `to_json` and decoded by `from_json`; fields that hold their default are left
 out of the JSON, and unknown fields are ignored, so that an old reader understands a newer journal.
-Times are ISO 8601 in UTC, durations are seconds, scores are 0 to 1 until `scoring` makes 0 to 100
-of them, token counts are integers and None means "not reported".
+Times are ISO 8601 in UTC, durations are seconds, scores are 0 to 1 (`results` has those of 0 to
+100), token counts are integers and None means "not reported".
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ FailureKind = Literal[
     "timeout",  # the wall-clock limit of the sample
     "environment",  # our side: sandbox, engine, memory
 ]
-RunState = Literal["planned", "running", "done", "incomplete", "cancelled", "interrupted", "broken"]
 _Tables = Literal["table", "table_diff", "tree_diff", "database", "plans", "calls"]
 SectionKind = _Tables | Literal["text", "code", "json", "chat", "votes", "log"]
 
@@ -76,6 +75,8 @@ def _bounded_fields(kind: type[Measured]) -> tuple[tuple[str, Callable[[object],
 
 
 R = TypeVar("R", bound=Record)
+#: Is called with one line for people whenever long work got further.
+ProgressCallback = Callable[[str], None]
 
 
 def to_json(value: Any, *, ordered: bool = True) -> bytes:
@@ -412,138 +413,6 @@ class RunSpec(Record, frozen=True):
     note: str = ""
     access: str = ""
     started_by: str = ""
-
-
-class Interval(Record, frozen=True):
-    """A 95 % interval, on the scale of the score it belongs to."""
-
-    low: float
-    high: float
-
-
-class MetricScore(Record, frozen=True):
-    """Scores are 0 to 100, None where no sample was measured. `weight` None: reported, not scored.
-    `passed`/`samples` is plain."""
-
-    metric: str
-    weight: float | None
-    samples: int
-    measured: int
-    passed: float
-    score: float | None
-    answered: float | None = None
-    interval: Interval | None = None
-    points: float = 0.0
-    maximum: float = 0.0
-
-
-class BenchmarkScore(Record, frozen=True):
-    """The score triple of one benchmark: `score` (strict), `answered`, `coverage` (0 to 1); of what
-    others published `level` 0 is a bare claim, 1 has a complete case report behind it. Scores are
-    None where nothing that counts was measured, see `measured_score`."""
-
-    benchmark: str
-    column: str
-    score: float | None
-    interval: Interval | None
-    answered: float | None
-    coverage: float
-    samples: int
-    complete: bool
-    full: bool
-    metrics: dict[str, MetricScore]
-    outcomes: dict[str, int]
-    views: dict[str, float] = {}
-    groups: dict[str, float | None] = {}
-    label: str = ""
-    level: int | None = None
-    self_judged: bool = False
-
-    def __post_init__(self) -> None:
-        """Files written before unmeasured scores were None hold 0.0 for them."""
-        if self.level == 0:
-            return
-        score = measured_score(self.score, self.answered, self.samples)
-        metrics = {
-            name: msgspec.structs.replace(metric, score=None, interval=None)
-            if metric.answered is None and not metric.measured
-            else metric
-            for name, metric in self.metrics.items()
-        }
-        msgspec.structs.force_setattr(self, "score", score)
-        msgspec.structs.force_setattr(self, "metrics", metrics)
-        if score is None:
-            msgspec.structs.force_setattr(self, "interval", None)
-
-
-def measured_score(score: float | None, answered: float | None, samples: int) -> float | None:
-    """The strict score of a benchmark: None where samples were declared and nothing that counts was
-    measured, since a failure of the provider, the judges or the environment is no 0 of the target.
-    Without a sample it stays 0, labelled "no cases"."""
-    return None if samples and answered is None else score
-
-
-class Totals(Measured, frozen=True):
-    """What a run took, summed over its episodes; `cost` in USD, None where any price is unknown;
-    `wall` is the seconds of the last worker. The panel's requests and cost are apart."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
-    latency_p50: float | None = None
-    latency_p95: float | None = None
-    requests: int = 0
-    cached: int = 0
-    wall: float = 0.0
-    judge_requests: int = 0
-    judge_cost: float | None = 0.0
-    cost_sources: tuple[CostSource, ...] = ()
-
-
-class RunSummary(Record, frozen=True):
-    """`summary.json`: the scores of a run under one scoring."""
-
-    run_id: str
-    target: TargetSpec
-    state: RunState
-    scoring: str
-    benchmarks: dict[str, BenchmarkScore]
-    totals: Totals = Totals()
-    errors: dict[str, int] = {}
-    created_at: str = ""
-    finished_at: str = ""
-    origin: str = "executed"
-    epochs: int = 1
-
-    @property
-    def is_complete(self) -> bool:
-        ended = self.state not in ("incomplete", "cancelled")
-        return ended and bool(self.benchmarks) and all(b.complete for b in self.benchmarks.values())
-
-
-class Progress(Measured, frozen=True):
-    """`progress.json`: where a run stands, rewritten twice a second while its worker lives."""
-
-    run_id: str
-    state: RunState
-    phase: str = ""
-    total: int = 0
-    generated: int = 0
-    scored: int = 0
-    outcomes: dict[str, int] = {}
-    errors: dict[str, int] = {}
-    in_flight: int = 0
-    limit: int = 0
-    requests: int = 0
-    refused: int = 0
-    rate: float = 0.0
-    eta: float | None = None
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = None
-    started_at: str = ""
-    at: str = ""
-    message: str = ""
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")

@@ -20,16 +20,8 @@ from pathlib import Path
 import msgspec
 from tinydb import TinyDB, where
 
-from evalcore.records import (
-    BenchmarkScore,
-    BenchmarkSpec,
-    Interval,
-    MetricScore,
-    RunSpec,
-    RunSummary,
-    TargetSpec,
-    to_json,
-)
+from evalcore.records import BenchmarkSpec, RunSpec, TargetSpec, to_json
+from evalcore.results import BenchmarkScore, Interval, MetricScore, RunSummary
 from evalcore.store.headers import RunHeader, build_run_header, scan_run_folders
 from evalcore.store.index import RUNS, Index
 

@@ -19,7 +19,7 @@ from evalcore import catalog
 from evalcore import settings as configuration
 from evalcore.access.policy import OPERATOR
 from evalcore.access.secrets import Secrets
-from evalcore.records import RunSummary
+from evalcore.results import RunSummary
 from evalcore.runner.execute import execute_run
 from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.run_request import RunRequest

@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from evalcore.access.secrets import redact_keys, scrub_secrets
-from evalcore.records import BenchmarkSpec, Record, RunSpec, RunSummary, Sample, TargetSpec, Verdict
+from evalcore.records import BenchmarkSpec, Record, RunSpec, Sample, TargetSpec, Verdict
+from evalcore.results import RunSummary
 from evalcore.settings import ROOT, Settings
 
 _NAMES_A_KEY = re.compile(r"KEY|TOKEN|SECRET|PASSW")

@@ -17,7 +17,6 @@ from evalcore.catalog import BenchmarkCard
 from evalcore.errors import EnvironmentFailure, MissingDependency, UsageError
 from evalcore.records import (
     MEASURED,
-    BenchmarkScore,
     Completion,
     Episode,
     GenerationRequest,
@@ -28,6 +27,7 @@ from evalcore.records import (
     Usage,
     Verdict,
 )
+from evalcore.results import BenchmarkScore
 
 
 class DatasetSource(Record, frozen=True):

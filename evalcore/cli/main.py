@@ -21,7 +21,7 @@ from evalcore.plain_text import format_count
 from evalcore.settings import override_data_folder
 
 if TYPE_CHECKING:
-    from evalcore.records import RunSummary
+    from evalcore.results import RunSummary
     from evalcore.runner.run_request import RunRequest
     from evalcore.runner.summary import Tracker
     from evalcore.settings import Settings

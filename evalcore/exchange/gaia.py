@@ -13,7 +13,6 @@ from evalcore.catalog import CommandResult
 from evalcore.errors import UsageError
 from evalcore.exchange.hub_datasets import (
     FetchedDataset,
-    ProgressCallback,
     download_hub_files,
     find_fetched_dataset,
     install_folder,
@@ -21,7 +20,7 @@ from evalcore.exchange.hub_datasets import (
 )
 from evalcore.exchange.reports import iter_sample_episodes, write_json_lines
 from evalcore.plain_text import format_count
-from evalcore.records import Episode, Message, Record
+from evalcore.records import Episode, Message, ProgressCallback, Record
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
 

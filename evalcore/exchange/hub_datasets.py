@@ -17,14 +17,13 @@ import msgspec
 
 from evalcore.access.secrets import scrub_secrets
 from evalcore.errors import UsageError
-from evalcore.records import R, Record, from_json, to_json
+from evalcore.records import ProgressCallback, R, Record, from_json, to_json
 
 # Files of data sets on the Hugging Face Hub, fetched through the Hub's own library.
 # It finds the token that the user gave it (HF_TOKEN, or its login) and the mirror in HF_ENDPOINT.
 # A name from the server becomes a path only where it stays in its folder, and what the Hub says
 # of a file's size and hash has to be true of what comes.
 
-ProgressCallback = Callable[[str], None]
 
 HUB = "https://huggingface.co"
 _COMMIT = re.compile(r"[0-9a-f]{40}")

@@ -16,19 +16,16 @@ import msgspec
 from evalcore.benchmarks.base import Benchmark
 from evalcore.exchange.staging import BlobStore
 from evalcore.records import (
-    BenchmarkScore,
     BenchmarkSpec,
     Episode,
     Record,
     RunSpec,
-    RunState,
-    RunSummary,
     Sample,
-    Totals,
     Verdict,
     content_hash,
     to_json,
 )
+from evalcore.results import BenchmarkScore, RunState, RunSummary, Totals
 from evalcore.runner.execute import compute_verdict
 from evalcore.store.headers import build_run_header
 from evalcore.store.run_folder import (

@@ -13,16 +13,8 @@ import msgspec
 from evalcore import catalog
 from evalcore.errors import UsageError
 from evalcore.plain_text import format_count
-from evalcore.records import (
-    MEASURED,
-    BenchmarkScore,
-    BenchmarkSpec,
-    Episode,
-    Record,
-    RunSpec,
-    RunSummary,
-    Verdict,
-)
+from evalcore.records import MEASURED, BenchmarkSpec, Episode, Record, RunSpec, Verdict
+from evalcore.results import BenchmarkScore, RunSummary
 from evalcore.store.cases import generation_key
 from evalcore.store.run_folder import RunFolder, StoredSample
 

@@ -15,7 +15,8 @@ from evalcore.exchange.report_data import (
     is_unexecuted,
 )
 from evalcore.plain_text import DASH
-from evalcore.records import MEASURED, Interval, Record
+from evalcore.records import MEASURED, Record
+from evalcore.results import Interval
 
 #: Stands where a number would, for what was not executed.
 _NOT_EXECUTED = "n/e"

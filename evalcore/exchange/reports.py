@@ -19,7 +19,8 @@ from evalcore.exchange import report_data, report_tables
 from evalcore.exchange.report_data import ERRORS, BenchmarkReport, ReportCase, RunReport
 from evalcore.exchange.report_tables import build_report_tables
 from evalcore.plain_text import format_csv
-from evalcore.records import BenchmarkScore, Episode, Record, RunSpec, Sample
+from evalcore.records import Episode, Record, RunSpec, Sample
+from evalcore.results import BenchmarkScore
 from evalcore.runner.summary import latest_episodes
 from evalcore.store.run_folder import RunFolder, write_atomic
 

@@ -16,7 +16,6 @@ from evalcore.catalog import CommandResult
 from evalcore.errors import DatasetError, UsageError
 from evalcore.exchange.hub_datasets import (
     FetchedDataset,
-    ProgressCallback,
     download_hub_files,
     find_fetched_dataset,
     install_folder,
@@ -24,7 +23,7 @@ from evalcore.exchange.hub_datasets import (
 )
 from evalcore.exchange.reports import SampleEpisode, iter_sample_episodes, write_json_lines
 from evalcore.plain_text import format_count
-from evalcore.records import Episode, Record, Sample
+from evalcore.records import Episode, ProgressCallback, Record, Sample
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
 

@@ -22,6 +22,7 @@ from evalcore.records import (
     Completion,
     Failure,
     GenerationRequest,
+    ProgressCallback,
     RunSpec,
     TargetSpec,
     Usage,
@@ -258,7 +259,7 @@ class Channels:
         self,
         role: str,
         spec: TargetSpec,
-        on_progress: Callable[[str], None],
+        on_progress: ProgressCallback,
         report: Callable[[Failure], None],
     ) -> Channel:
         """Load or connect; raises UsageError where that cannot be done."""

@@ -24,7 +24,8 @@ from evalcore.access.policy import OPERATOR, AccessDenied, Visitor
 from evalcore.access.secrets import Secrets
 from evalcore.catalog import call_reference, find_target_kind
 from evalcore.errors import EvalboardError, UsageError
-from evalcore.records import Progress, Record, TargetSpec, utc_now
+from evalcore.records import Record, TargetSpec, utc_now
+from evalcore.results import Progress
 from evalcore.runner import jobs, local_models, request_policy, run_request
 from evalcore.runner.run_request import ConnectionReport, Estimate, RunRequest
 from evalcore.settings import Settings

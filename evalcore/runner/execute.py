@@ -38,12 +38,12 @@ from evalcore.records import (
     Failure,
     Record,
     RunSpec,
-    RunSummary,
     Sample,
     TargetSpec,
     Verdict,
     utc_now,
 )
+from evalcore.results import RunSummary
 from evalcore.runner import run_request
 from evalcore.runner import summary as summaries
 from evalcore.runner.channels import TARGET, Channel, Channels

@@ -13,9 +13,8 @@ from pathlib import Path
 import msgspec
 
 from evalcore.errors import DatasetError, EvalboardError, UsageError
-from evalcore.records import Record, Sample, content_hash, from_json, to_json
+from evalcore.records import ProgressCallback, Record, Sample, content_hash, from_json, to_json
 from evalcore.runner import jobs
-from evalcore.runner.jobs import ProgressCallback
 from evalcore.runner.uploads import DatasetLocation
 from evalcore.settings import Settings
 from evalcore.store.run_folder import write_atomic

@@ -18,23 +18,19 @@ from evalcore.errors import UsageError
 from evalcore.intake import add_counts, add_numbers, read_cost, read_count
 from evalcore.judges import is_same_model
 from evalcore.records import (
-    BenchmarkScore,
     BenchmarkSpec,
     Episode,
     Failure,
-    Progress,
     Record,
     RunSpec,
-    RunState,
-    RunSummary,
     Sample,
-    Totals,
     Usage,
     Verdict,
     add_usage,
     content_hash,
     utc_now,
 )
+from evalcore.results import BenchmarkScore, Progress, RunState, RunSummary, Totals
 from evalcore.runner.limits import Flow
 from evalcore.runner.plan import create_benchmark, panel_parts, with_column_key
 from evalcore.runner.run_request import list_judge_specs

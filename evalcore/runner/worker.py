@@ -29,7 +29,8 @@ from evalcore.errors import (
     RunRemoved,
     UsageError,
 )
-from evalcore.records import Progress, RunSummary, utc_now
+from evalcore.records import utc_now
+from evalcore.results import Progress, RunSummary
 from evalcore.runner import jobs
 from evalcore.runner.execute import execute_run
 from evalcore.runner.summary import Tracker

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import UsageError
-from evalcore.records import MEASURED, BenchmarkScore, MetricScore, Sample, Verdict
+from evalcore.records import MEASURED, Sample, Verdict
+from evalcore.results import BenchmarkScore, MetricScore
 from evalcore.scoring.intervals import (
     Stratum,
     WeightedStrata,

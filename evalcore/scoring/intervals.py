@@ -9,7 +9,8 @@ from functools import cached_property
 from math import comb, fsum, sqrt
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
-from evalcore.records import Interval, Record, content_hash
+from evalcore.records import Record, content_hash
+from evalcore.results import Interval
 
 if TYPE_CHECKING:
     import numpy as np

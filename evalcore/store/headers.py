@@ -27,20 +27,15 @@ from evalcore.access.redaction import (
 )
 from evalcore.catalog import is_builtin
 from evalcore.errors import EvalboardError, IndexFileError, RunFolderError
-from evalcore.records import (
+from evalcore.records import BenchmarkSpec, Record, RunSpec, content_hash, from_json, to_json
+from evalcore.results import (
     BenchmarkScore,
-    BenchmarkSpec,
     Interval,
     MetricScore,
-    Record,
-    RunSpec,
     RunState,
     RunSummary,
     Totals,
-    content_hash,
-    from_json,
     measured_score,
-    to_json,
 )
 from evalcore.store.journal import SAMPLES
 from evalcore.store.run_folder import RunFolder, describe_os_error, is_file, is_run_id

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 import msgspec
 
-from evalcore.closing import Closing
 from evalcore.errors import RunFolderError
 from evalcore.records import Record, from_json, to_json
 
@@ -24,7 +24,7 @@ SAMPLES = "samples.jsonl"
 LONGEST = 256 << 20  # bytes of a line
 
 
-class Journal(Closing):
+class Journal(AbstractContextManager["Journal"]):
     """A writer of one file by one process; `append` returns once the line is with the system."""
 
     def __init__(self, path: Path) -> None:
@@ -46,6 +46,9 @@ class Journal(Closing):
 
     def close(self) -> None:
         self._file.close()
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 def repair_journal(path: Path) -> int:

@@ -18,19 +18,8 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from evalcore.errors import RunFolderError, UsageError
-from evalcore.records import (
-    Call,
-    Episode,
-    Progress,
-    Record,
-    RunSpec,
-    RunState,
-    RunSummary,
-    Sample,
-    Verdict,
-    from_json,
-    to_json,
-)
+from evalcore.records import Call, Episode, Record, RunSpec, Sample, Verdict, from_json, to_json
+from evalcore.results import Progress, RunState, RunSummary
 from evalcore.store import journal
 
 # Whether a process holds a lock, asked from outside.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
@@ -35,6 +35,7 @@ from evalcore.records import (
     Failure,
     FailureKind,
     GenerationRequest,
+    ProgressCallback,
     Record,
     TargetSpec,
     content_hash,
@@ -259,7 +260,7 @@ class Application:
     def __repr__(self) -> str:
         return f"Application({self.key!r})"
 
-    async def open(self, progress: Callable[[str], None]) -> None:
+    async def open(self, progress: ProgressCallback) -> None:
         """Settle address and headers; nothing is sent. Raises UsageError naming what is missing."""
         description = self.description
         needed = description.key_variables

@@ -4,12 +4,11 @@ and the floors of a benchmark.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 from evalcore.catalog import CONTROL_KIND, CONTROLS, COSMETIC_CONTROLS
 from evalcore.errors import EnvironmentFailure, UsageError
-from evalcore.records import Completion, GenerationRequest, Record, TargetSpec
+from evalcore.records import Completion, GenerationRequest, ProgressCallback, Record, TargetSpec
 
 TargetKind = Literal["endpoint", "local", "application", "baseline", "control"]
 
@@ -36,7 +35,7 @@ class Target(Protocol):
     key: str
     info: TargetInfo
 
-    async def open(self, progress: Callable[[str], None]) -> None:
+    async def open(self, progress: ProgressCallback) -> None:
         """Load or connect; `progress` takes a line for people. Raises UsageError with a remedy."""
 
     async def generate(self, request: GenerationRequest) -> Completion:
@@ -69,7 +68,7 @@ class Control:
             kind="control", title=f"Control: {self.kind}", start_in_flight=64, tools=True
         )
 
-    async def open(self, progress: Callable[[str], None]) -> None:
+    async def open(self, progress: ProgressCallback) -> None:
         """Nothing to open."""
 
     async def generate(self, request: GenerationRequest) -> Completion:

@@ -13,11 +13,17 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Callable
 
 from evalcore.catalog import benchmark_cards, call_reference
 from evalcore.errors import TargetFailure, UsageError
-from evalcore.records import Completion, Failure, GenerationRequest, Record, TargetSpec
+from evalcore.records import (
+    Completion,
+    Failure,
+    GenerationRequest,
+    ProgressCallback,
+    Record,
+    TargetSpec,
+)
 from evalcore.sqlkit.engines import Engine, registry
 from evalcore.targets.base import TargetInfo
 
@@ -66,7 +72,7 @@ class Baseline:
             kind="baseline", title=VARIANTS[name].title, max_in_flight=4, start_in_flight=4
         )
 
-    async def open(self, progress: Callable[[str], None]) -> None:
+    async def open(self, progress: ProgressCallback) -> None:
         """Engines start when they are first needed."""
 
     async def generate(self, request: GenerationRequest) -> Completion:

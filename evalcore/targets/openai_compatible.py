@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
@@ -25,6 +24,7 @@ from evalcore.records import (
     Completion,
     Failure,
     GenerationRequest,
+    ProgressCallback,
     Record,
     Sampling,
     TargetSpec,
@@ -172,7 +172,7 @@ class OpenAICompatible:
     def __repr__(self) -> str:
         return f"OpenAICompatible({self.key!r})"
 
-    async def open(self, progress: Callable[[str], None]) -> None:
+    async def open(self, progress: ProgressCallback) -> None:
         """Make the client; nothing is sent. Raises UsageError naming the variable of a key that
         is missing or cannot be one."""
         key = self._read_key()

@@ -10,7 +10,8 @@ import msgspec
 import pandas as pd
 
 from evalcore.catalog import benchmark_cards
-from evalcore.records import BenchmarkScore, Interval, Record
+from evalcore.records import Record
+from evalcore.results import BenchmarkScore, Interval
 from evalcore.scoring.intervals import PairedResult, compare_paired
 from evalcore.store.headers import parse_comparison_note
 from evalcore.store.run_folder import RunFolder, find_run

@@ -14,7 +14,8 @@ import msgspec
 
 from evalcore.errors import UsageError
 from evalcore.plain_text import DASH, align_columns, format_csv
-from evalcore.records import Interval, Record
+from evalcore.records import Record
+from evalcore.results import Interval
 from evalcore.views import comparison, comparison_runs
 from evalcore.views.comparison import (
     BenchmarkDetail,

@@ -13,7 +13,8 @@ import msgspec
 from evalcore.access.redaction import mask_benchmark, mask_label, mask_target, redact_paths
 from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError, UsageError
-from evalcore.records import BenchmarkScore, BenchmarkSpec, Record, Totals
+from evalcore.records import BenchmarkSpec, Record
+from evalcore.results import BenchmarkScore, Totals
 from evalcore.settings import Settings
 from evalcore.store import case_tables
 from evalcore.store.cache import memoize_on_snapshot

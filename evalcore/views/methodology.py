@@ -16,15 +16,8 @@ from evalcore.catalog import BenchmarkCard, benchmark_cards
 from evalcore.errors import EvalboardError
 from evalcore.intake import add_counts, add_numbers, read_cost, read_count
 from evalcore.judges import Calibration, JudgeProfile, PairAgreement, SplitRate, Vote, VoteWord
-from evalcore.records import (
-    MEASURED,
-    BenchmarkScore,
-    BenchmarkSpec,
-    Interval,
-    Message,
-    Record,
-    Verdict,
-)
+from evalcore.records import MEASURED, BenchmarkSpec, Message, Record, Verdict
+from evalcore.results import BenchmarkScore, Interval
 from evalcore.scoring.intervals import Z95, PairedResult, compare_paired, wilson_interval
 from evalcore.scoring.ranks import FEWEST_DIFFERING
 from evalcore.store.cases import load_run_case

@@ -17,7 +17,8 @@ import pandas as pd
 from evalcore.access.redaction import mask_target, with_masked_target
 from evalcore.access.redaction import redact_paths as redact_paths
 from evalcore.errors import EvalboardError, RunFolderError
-from evalcore.records import Progress, Record, RunSpec, RunState, RunSummary, TargetSpec
+from evalcore.records import Record, RunSpec, TargetSpec
+from evalcore.results import Progress, RunState, RunSummary
 from evalcore.scoring.aggregation import MISSING
 from evalcore.settings import Settings
 from evalcore.store import hub_state

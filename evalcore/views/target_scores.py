@@ -10,7 +10,7 @@ import msgspec
 import pandas as pd
 
 from evalcore.catalog import GroupCard, benchmark_cards
-from evalcore.records import BenchmarkScore
+from evalcore.results import BenchmarkScore
 from evalcore.store import case_tables
 from evalcore.store import run_folder as published_file
 from evalcore.store.run_folder import Published, find_run

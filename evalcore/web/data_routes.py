@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from evalcore.catalog import suite_cards
 from evalcore.errors import UsageError
-from evalcore.records import RunState
+from evalcore.results import RunState
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder, find_run
 from evalcore.views import boards, payloads, runs, stored_boards

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from evalcore.access import login, policy
 from evalcore.access.login import PasscodeGate
-from evalcore.records import Progress
+from evalcore.results import Progress
 from evalcore.runner import client
 from pages.shared import visitor as visitor_module
 from tests.apptest.conftest import LOCALES, ROOT, words

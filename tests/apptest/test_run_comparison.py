@@ -6,7 +6,8 @@ import pytest
 from filelock import FileLock
 
 from evalcore import settings as configuration
-from evalcore.records import Progress, TargetSpec
+from evalcore.records import TargetSpec
+from evalcore.results import Progress
 from evalcore.store.index import record_run
 from tests.apptest.conftest import words
 from tests.support.pair_runs import FIRST, SECOND, pair_of_runs

@@ -7,7 +7,7 @@ import pytest
 from filelock import FileLock
 
 from evalcore.errors import UsageError
-from evalcore.records import Progress
+from evalcore.results import Progress
 from evalcore.runner import client, jobs
 from tests.apptest.conftest import words
 from tests.support.page_stores import CORRUPT, RUN, corrupt_run, evidence_run

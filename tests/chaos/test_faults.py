@@ -17,7 +17,8 @@ import pytest
 from evalcore import settings as configuration
 from evalcore.access.secrets import Secrets
 from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
-from evalcore.records import FailureKind, RunSummary, Verdict
+from evalcore.records import FailureKind, Verdict
+from evalcore.results import RunSummary
 from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.run_request import RunRequest
 from evalcore.runner.worker import work_on_run

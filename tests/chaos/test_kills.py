@@ -18,7 +18,7 @@ import pytest
 from filelock import FileLock
 
 from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
-from evalcore.records import RunSummary
+from evalcore.results import RunSummary
 from evalcore.store.index import Index, load_headers
 from evalcore.store.repair import repair_runs
 from evalcore.store.run_folder import RunFolder

@@ -17,7 +17,8 @@ import pytest
 
 from evalcore import settings as configuration
 from evalcore.access.secrets import Secrets
-from evalcore.records import RunSummary, TargetSpec, Verdict, to_json
+from evalcore.records import TargetSpec, Verdict, to_json
+from evalcore.results import RunSummary
 from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.run_request import RunRequest
 from evalcore.runner.worker import work_on_run

@@ -7,7 +7,8 @@ from typing import Any
 
 from evalcore import settings as configuration
 from evalcore.access.secrets import Secrets
-from evalcore.records import RunSummary, Verdict
+from evalcore.records import Verdict
+from evalcore.results import RunSummary
 from evalcore.runner.execute import execute_run
 from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.run_request import RunRequest

@@ -16,13 +16,13 @@ from evalcore.records import (
     Episode,
     Message,
     RunSpec,
-    RunSummary,
     Sample,
     Section,
     TargetSpec,
     ToolCall,
     Verdict,
 )
+from evalcore.results import RunSummary
 from evalcore.settings import Settings
 from evalcore.store.index import record_run
 from evalcore.store.journal import Journal

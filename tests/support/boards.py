@@ -17,14 +17,13 @@ from evalcore.records import (
     Message,
     Record,
     RunSpec,
-    RunSummary,
     Sample,
     TargetSpec,
-    Totals,
     Usage,
     Verdict,
     content_hash,
 )
+from evalcore.results import RunSummary, Totals
 from evalcore.scoring.aggregation import score_benchmark
 from evalcore.settings import Settings
 from evalcore.store.index import record_run

@@ -16,13 +16,13 @@ from evalcore.records import (
     Episode,
     Failure,
     Message,
-    Progress,
     Sample,
     Section,
     ToolCall,
     Usage,
     Verdict,
 )
+from evalcore.results import Progress
 from evalcore.settings import Settings
 from evalcore.store.index import record_run
 from evalcore.store.journal import Journal

@@ -4,7 +4,7 @@ import pytest
 
 from evalcore.benchmarks.sql_understanding.card import CARD
 from evalcore.catalog import BenchmarkCard, MetricCard, SuiteCard
-from evalcore.records import Totals
+from evalcore.results import Totals
 from evalcore.store.headers import HeaderScore, RunHeader
 from evalcore.views import boards
 

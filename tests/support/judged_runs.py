@@ -3,17 +3,8 @@
 from __future__ import annotations
 
 from evalcore.benchmarks.dialect_conversion.card import CARD
-from evalcore.records import (
-    BenchmarkSpec,
-    Outcome,
-    RunSpec,
-    RunSummary,
-    Sample,
-    Section,
-    TargetSpec,
-    Totals,
-    Verdict,
-)
+from evalcore.records import BenchmarkSpec, Outcome, RunSpec, Sample, Section, TargetSpec, Verdict
+from evalcore.results import RunSummary, Totals
 from evalcore.scoring.aggregation import score_benchmark
 from evalcore.settings import Settings
 from evalcore.store.index import record_run

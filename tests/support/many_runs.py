@@ -16,21 +16,19 @@ import msgspec
 
 from evalcore.catalog import BenchmarkCard, benchmark_cards
 from evalcore.records import (
-    BenchmarkScore,
     BenchmarkSpec,
     Episode,
     Message,
     Record,
     RunSpec,
-    RunSummary,
     Sample,
     TargetSpec,
-    Totals,
     Usage,
     Verdict,
     content_hash,
     to_json,
 )
+from evalcore.results import BenchmarkScore, RunSummary, Totals
 from evalcore.scoring.aggregation import score_benchmark
 from evalcore.settings import Settings
 from evalcore.store import case_tables

@@ -12,12 +12,11 @@ from evalcore.records import (
     Failure,
     Record,
     RunSpec,
-    RunSummary,
     Sample,
     TargetSpec,
-    Totals,
     Verdict,
 )
+from evalcore.results import RunSummary, Totals
 from evalcore.scoring.aggregation import score_benchmark
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredVerdict

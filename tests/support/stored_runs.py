@@ -6,20 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from evalcore.records import (
-    BenchmarkScore,
-    BenchmarkSpec,
-    Episode,
-    Interval,
-    MetricScore,
-    RunSpec,
-    RunSummary,
-    Sample,
-    TargetSpec,
-    Totals,
-    Usage,
-    Verdict,
-)
+from evalcore.records import BenchmarkSpec, Episode, RunSpec, Sample, TargetSpec, Usage, Verdict
+from evalcore.results import BenchmarkScore, Interval, MetricScore, RunSummary, Totals
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredVerdict
 

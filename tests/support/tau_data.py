@@ -14,7 +14,8 @@ from evalcore.benchmarks.tau_bench.benchmark import TauBench
 from evalcore.benchmarks.tau_bench.card import CARD
 from evalcore.benchmarks.tau_bench.environment import Domain
 from evalcore.benchmarks.tau_bench.environment.loaders import DOMAINS
-from evalcore.records import Completion, GenerationRequest, RunSummary, Sample, ToolCall, Usage
+from evalcore.records import Completion, GenerationRequest, Sample, ToolCall, Usage
+from evalcore.results import RunSummary
 from evalcore.runner.execute import execute_run
 from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.run_request import RunRequest

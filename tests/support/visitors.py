@@ -11,7 +11,7 @@ import pytest
 
 from evalcore.access import login, policy
 from evalcore.access.policy import ANYBODY, Visitor
-from evalcore.records import Progress
+from evalcore.results import Progress
 from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder

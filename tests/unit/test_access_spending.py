@@ -11,7 +11,8 @@ import pytest
 from evalcore.access import policy
 from evalcore.access.policy import OPERATOR, AccessDenied
 from evalcore.errors import TargetFailure, UsageError
-from evalcore.records import Completion, GenerationRequest, Message, Progress, TargetSpec, Usage
+from evalcore.records import Completion, GenerationRequest, Message, TargetSpec, Usage
+from evalcore.results import Progress
 from evalcore.runner import client, request_policy
 from evalcore.runner.limits import RunBudget, estimate_usage
 from evalcore.runner.run_request import RunRequest

@@ -9,7 +9,8 @@ import pytest
 from evalcore import settings as configuration
 from evalcore.access.secrets import Secrets
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN
-from evalcore.records import RunSummary, Verdict
+from evalcore.records import Verdict
+from evalcore.results import RunSummary
 from evalcore.runner.execute import execute_run
 from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.run_request import RunRequest

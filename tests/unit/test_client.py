@@ -13,7 +13,7 @@ import pytest
 from evalcore import settings as configuration
 from evalcore.access.policy import OPERATOR
 from evalcore.errors import UsageError
-from evalcore.records import Progress, RunState
+from evalcore.results import Progress, RunState
 from evalcore.runner import client
 from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings

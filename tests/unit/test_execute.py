@@ -14,7 +14,8 @@ from evalcore import settings as configuration
 from evalcore.access.secrets import Secrets
 from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
 from evalcore.errors import EnvironmentFailure, RunBusy, RunFolderError, TargetFailure, UsageError
-from evalcore.records import Completion, Failure, GenerationRequest, RunSummary, TargetSpec, Usage
+from evalcore.records import Completion, Failure, GenerationRequest, TargetSpec, Usage
+from evalcore.results import RunSummary
 from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.run_request import RunRequest
 from evalcore.runner.worker import work_on_run

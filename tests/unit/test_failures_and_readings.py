@@ -7,7 +7,7 @@ import pytest
 
 from evalcore.charts import plots
 from evalcore.errors import UsageError
-from evalcore.records import BenchmarkScore
+from evalcore.results import BenchmarkScore
 from evalcore.views import target_scores
 from evalcore.views.cases import CaseFilter, case_page
 from evalcore.views.methodology import load_run_score

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from evalcore.errors import IndexFileError
-from evalcore.records import Interval, TargetSpec, from_json, to_json
+from evalcore.records import TargetSpec, from_json, to_json
+from evalcore.results import Interval
 from evalcore.store.headers import LIMIT, RunHeader, build_run_header
 from tests.support import stored_runs
 from tests.support.stored_runs import BENCHMARK

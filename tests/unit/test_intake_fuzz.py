@@ -36,21 +36,18 @@ from evalcore.intake import COUNT_LIMIT, add_counts, read_cost, read_count, read
 from evalcore.intake.files import ArchiveLimits, read_document, unpack_zip
 from evalcore.intake.json_text import DEPTH_LIMIT, is_deeper, parse_json, read_rows
 from evalcore.records import (
-    BenchmarkScore,
     Call,
     Completion,
     Episode,
-    Progress,
     RunSpec,
-    RunSummary,
     Sample,
     TargetSpec,
-    Totals,
     Usage,
     Verdict,
     from_json,
     to_json,
 )
+from evalcore.results import BenchmarkScore, Progress, RunSummary, Totals
 from evalcore.runner import predictions, run_request
 from evalcore.runner.uploads import read_upload as read_upload
 from evalcore.settings import Settings

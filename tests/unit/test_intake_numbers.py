@@ -20,15 +20,13 @@ from evalcore.records import (
     Completion,
     Episode,
     Failure,
-    Progress,
-    RunSummary,
-    Totals,
     Usage,
     Verdict,
     add_usage,
     from_json,
     to_json,
 )
+from evalcore.results import Progress, RunSummary, Totals
 from evalcore.runner.summary import compute_totals
 from evalcore.settings import Settings
 from evalcore.store.index import load_headers, open_index, record_run

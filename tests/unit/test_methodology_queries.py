@@ -4,7 +4,7 @@ import pytest
 
 from evalcore.benchmarks.sql_understanding.card import CARD
 from evalcore.errors import UsageError
-from evalcore.records import BenchmarkScore, MetricScore
+from evalcore.results import BenchmarkScore, MetricScore
 from evalcore.views import methodology
 from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
 

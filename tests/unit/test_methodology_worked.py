@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from evalcore.judges import PairAgreement
-from evalcore.records import BenchmarkScore, MetricScore
+from evalcore.results import BenchmarkScore, MetricScore
 from evalcore.views import boards, methodology, stored_boards
 from evalcore.views.methodology import load_run_score
 from evalcore.views.ranking import STATUSES

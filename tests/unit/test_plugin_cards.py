@@ -12,7 +12,7 @@ import pytest
 from evalcore import catalog
 from evalcore.cli.main import main
 from evalcore.errors import UsageError
-from evalcore.records import BenchmarkScore
+from evalcore.results import BenchmarkScore
 from evalcore.runner import client, jobs
 from evalcore.runner.jobs import data_client
 from evalcore.runner.uploads import find_upload_form

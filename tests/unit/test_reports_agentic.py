@@ -11,15 +11,8 @@ import pytest
 from evalcore.benchmarks.swe_bench import verdict as swe_verdict
 from evalcore.exchange import report_data, reports
 from evalcore.exchange.reports import render_report
-from evalcore.records import (
-    BenchmarkSpec,
-    Episode,
-    RunSpec,
-    RunSummary,
-    Sample,
-    TargetSpec,
-    Verdict,
-)
+from evalcore.records import BenchmarkSpec, Episode, RunSpec, Sample, TargetSpec, Verdict
+from evalcore.results import RunSummary
 from evalcore.runner.plan import create_benchmark
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredVerdict

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from evalcore.errors import RunFolderError, UsageError
-from evalcore.records import Progress
+from evalcore.results import Progress
 from evalcore.store.run_folder import (
     RunFolder,
     find_run,

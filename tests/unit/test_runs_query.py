@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from filelock import FileLock
 
-from evalcore.records import Progress
+from evalcore.results import Progress
 from evalcore.store.run_folder import RunFolder
 from evalcore.views import runs
 from tests.support.page_stores import CORRUPT, RUN, corrupt_run, evidence_run

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from evalcore.benchmarks.base import Benchmark
 from evalcore.catalog import BenchmarkCard, MetricCard
 from evalcore.errors import UsageError
-from evalcore.records import BenchmarkScore, Outcome, Sample, Verdict, from_json, to_json
+from evalcore.records import Outcome, Sample, Verdict, from_json, to_json
+from evalcore.results import BenchmarkScore
 from evalcore.scoring.aggregation import score_benchmark
 from evalcore.scoring.intervals import Stratum
 

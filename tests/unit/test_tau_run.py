@@ -12,7 +12,8 @@ import pytest
 
 from evalcore import settings as configuration
 from evalcore.access.secrets import Secrets
-from evalcore.records import Episode, RunSummary
+from evalcore.records import Episode
+from evalcore.results import RunSummary
 from evalcore.runner.execute import execute_run
 from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.run_request import RunRequest

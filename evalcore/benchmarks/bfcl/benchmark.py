@@ -40,7 +40,6 @@ from evalcore.benchmarks.bfcl.score import (
 from evalcore.benchmarks.bfcl.score import classify_abstention as abstention
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import (
-    BenchmarkScore,
     Completion,
     Episode,
     GenerationRequest,
@@ -50,6 +49,7 @@ from evalcore.records import (
     ToolCall,
     Verdict,
 )
+from evalcore.results import BenchmarkScore
 from evalcore.settings import ROOT
 
 #: Ends of an answer that say that there is none, with a note.

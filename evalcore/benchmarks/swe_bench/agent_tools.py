@@ -13,13 +13,13 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from evalcore.benchmarks.agents import Tool
 from evalcore.benchmarks.swe_bench import Task
 from evalcore.benchmarks.swe_bench.checkout import ACTIVATE, Interpreter, checkout_task, run_git
-from evalcore.closing import Closing
 from evalcore.records import Completion, Message, ToolCall
 from evalcore.sandbox.filesystem import remove_tree
 from evalcore.sandbox.program import Bind, Limits, Program, run_program
@@ -74,7 +74,7 @@ TOOLS = (
 )
 
 
-class AgentWorkspace(Closing):
+class AgentWorkspace(AbstractContextManager["AgentWorkspace"]):
     """The checkout of one episode; a context manager. Raises EnvironmentFailure where there is no
     repository or no sandbox."""
 
@@ -90,6 +90,9 @@ class AgentWorkspace(Closing):
     def close(self) -> None:
         """Remove the checkout; safe to call twice."""
         remove_tree(self._home)
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """What a tool says; a text that begins with `Error: ` for whatever does not fit."""

@@ -35,7 +35,8 @@ from evalcore.benchmarks.swe_bench.verdict import (
     split_unusable,
 )
 from evalcore.errors import UsageError
-from evalcore.records import BenchmarkScore, Completion, Episode, Message, Sample, Verdict
+from evalcore.records import Completion, Episode, Message, Sample, Verdict
+from evalcore.results import BenchmarkScore
 from evalcore.sandbox.filesystem import read_inside
 from evalcore.sandbox.program import detect_sandbox
 

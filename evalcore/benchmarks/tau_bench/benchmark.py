@@ -33,7 +33,6 @@ from evalcore.benchmarks.tau_bench.user_simulators import (
 )
 from evalcore.errors import UsageError
 from evalcore.records import (
-    BenchmarkScore,
     Completion,
     Episode,
     GenerationRequest,
@@ -42,6 +41,7 @@ from evalcore.records import (
     ToolCall,
     Verdict,
 )
+from evalcore.results import BenchmarkScore
 
 _WAITS = "Is there anything else?"
 

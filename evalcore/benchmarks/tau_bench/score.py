@@ -34,7 +34,8 @@ from evalcore.benchmarks.tau_bench.environment import (
     compute_reward,
 )
 from evalcore.errors import UsageError
-from evalcore.records import MEASURED, Episode, Interval, Record, Sample, Section, Verdict
+from evalcore.records import MEASURED, Episode, Record, Sample, Section, Verdict
+from evalcore.results import Interval
 from evalcore.scoring.intervals import compute_moments, effective_size, wilson_interval
 
 

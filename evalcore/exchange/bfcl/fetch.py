@@ -11,7 +11,7 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,13 +31,12 @@ from evalcore.benchmarks.bfcl.multi_turn.simulators import (
 from evalcore.catalog import CommandResult
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.exchange.hub_datasets import (
-    ProgressCallback,
     check_files_present,
     install_folder,
     open_scratch_folder,
     read_fetch_note,
 )
-from evalcore.records import Record
+from evalcore.records import ProgressCallback, Record
 from evalcore.settings import Settings
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ _SECONDS = 60.0
 
 
 def download_bfcl_files(
-    names: Sequence[str], progress: Callable[[str], None]
+    names: Sequence[str], progress: ProgressCallback
 ) -> tuple[Iterator[tuple[str, bytes]], str]:
     """The named files with their contents, and where they are from. Raises UsageError, while
     iterating, without network and for a file that is not there."""
@@ -87,7 +86,7 @@ def download_bfcl_files(
 
 
 def _download_contents(
-    base: str, names: Sequence[str], progress: Callable[[str], None]
+    base: str, names: Sequence[str], progress: ProgressCallback
 ) -> Iterator[tuple[str, bytes]]:
     import httpx2
 
@@ -142,7 +141,7 @@ OFFICIAL_RELEASE = BfclRelease(
 )
 
 
-def download_wheel(folder: Path, release: BfclRelease, progress: Callable[[str], None]) -> Path:
+def download_wheel(folder: Path, release: BfclRelease, progress: ProgressCallback) -> Path:
     """The wheel, downloaded below `folder` by pip, which knows the user's index and proxies. Raises
     UsageError where there is no pip, no network or no such release."""
     hint = _ELSEWHERE.format(pinned=release.pip_requirement)

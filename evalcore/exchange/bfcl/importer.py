@@ -4,7 +4,7 @@ score files beside them claim is compared with the verdicts."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -42,14 +42,8 @@ from evalcore.exchange.staging import (
     open_import_stage,
 )
 from evalcore.intake import add_counts
-from evalcore.records import (
-    BenchmarkScore,
-    BenchmarkSpec,
-    Record,
-    RunSpec,
-    TargetSpec,
-    Totals,
-)
+from evalcore.records import BenchmarkSpec, ProgressCallback, Record, RunSpec, TargetSpec
+from evalcore.results import BenchmarkScore, Totals
 from evalcore.runner.plan import create_benchmark, dataset_hash, find_dataset, with_column_key
 from evalcore.runner.summary import describe_column
 from evalcore.settings import Settings
@@ -248,7 +242,7 @@ class BfclImportSource(Record, frozen=True):
 
 
 def import_bfcl_results(
-    source: BfclImportSource, settings: Settings, progress: Callable[[str], None] = print
+    source: BfclImportSource, settings: Settings, progress: ProgressCallback = print
 ) -> ImportResult:
     """Import every model of a folder, scored on the entries of the data set.
 
@@ -348,7 +342,7 @@ def _resolve_results_date(folder: Path, files: Sequence[Path], requested_date: s
 
 
 def run_bfcl_import(
-    settings: Settings, path: Path, flags: Mapping[str, str], progress: Callable[[str], None]
+    settings: Settings, path: Path, flags: Mapping[str, str], progress: ProgressCallback
 ) -> CommandResult:
     """`evalcore import bfcl`; see `CommandCard`."""
     mode = msgspec.convert(flags["mode"] or None, Mode | None)

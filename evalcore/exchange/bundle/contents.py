@@ -13,7 +13,8 @@ import msgspec
 from evalcore.errors import IndexFileError, IntakeError, UsageError
 from evalcore.intake.files import ArchiveLimits, unpack_zip
 from evalcore.intake.json_text import check_depth, parse_json
-from evalcore.records import Record, RunSpec, RunSummary, from_json
+from evalcore.records import Record, RunSpec, from_json
+from evalcore.results import RunSummary
 from evalcore.store.run_folder import StoredEpisode, StoredSample, StoredVerdict
 
 # `spec.json`, `summary.json`, and `card.json` where there is one, are as in a run folder;

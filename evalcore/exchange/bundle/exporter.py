@@ -28,7 +28,8 @@ from evalcore.catalog import runs_models_here
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle import contents
 from evalcore.exchange.bundle.contents import BundleManifest
-from evalcore.records import Episode, Record, RunSpec, RunSummary, Verdict, to_json
+from evalcore.records import Episode, Record, RunSpec, Verdict, to_json
+from evalcore.results import RunSummary
 from evalcore.runner.plan import create_benchmark
 from evalcore.runner.summary import latest_episodes, latest_verdicts
 from evalcore.settings import Settings

@@ -23,7 +23,6 @@ from evalcore.exchange.imported_run import (
 from evalcore.exchange.staging import BlobStore
 from evalcore.records import (
     MEASURED,
-    BenchmarkScore,
     BenchmarkSpec,
     Episode,
     Record,
@@ -32,6 +31,7 @@ from evalcore.records import (
     Verdict,
     content_hash,
 )
+from evalcore.results import BenchmarkScore
 from evalcore.runner.plan import with_column_key
 from evalcore.runner.summary import compute_totals, describe_column
 from evalcore.store.run_folder import Flag, Published, PublishedScore

@@ -21,7 +21,7 @@ from evalcore.exchange.bundle.imported_run import (
     rescore_bundle,
 )
 from evalcore.exchange.staging import ImportOutcome, open_import_stage
-from evalcore.records import Record, Sample
+from evalcore.records import ProgressCallback, Record, Sample
 from evalcore.runner.gold import (
     IMPORT_TIMEOUT,
     GoldProblem,
@@ -49,7 +49,7 @@ class GoldCheck:
     """The checks of one import, which share their time: `seconds` for all of them."""
 
     def __init__(
-        self, settings: Settings, progress: Callable[[str], None], seconds: float = IMPORT_TIMEOUT
+        self, settings: Settings, progress: ProgressCallback, seconds: float = IMPORT_TIMEOUT
     ) -> None:
         self._settings, self._progress = settings, progress
         self._seconds = seconds
@@ -194,7 +194,7 @@ def import_bundle(
     bundle: Path,
     settings: Settings,
     dataset: str = "",
-    progress: Callable[[str], None] = print,
+    progress: ProgressCallback = print,
     scored: Callable[[int, int], None] = lambda done, total: None,
     gold: GoldCheck | None = None,
 ) -> ImportedBundle:
@@ -255,7 +255,7 @@ def _score_benchmarks(
     contents: BundleContents,
     benchmarks: Mapping[str, Benchmark],
     cases: Mapping[str, MatchedCases],
-    progress: Callable[[str], None],
+    progress: ProgressCallback,
     scored: Callable[[int, int], None],
 ) -> list[ScoredBenchmark]:
     parts, total = [], len(contents.verdicts)

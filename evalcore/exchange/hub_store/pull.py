@@ -14,7 +14,7 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from evalcore.exchange.hub_store.archives import (
     open_sync_session,
 )
 from evalcore.exchange.hub_store.repository import HubRepository, HubUnreachable, RepositoryHead
-from evalcore.records import Record, utc_now
+from evalcore.records import ProgressCallback, Record, utc_now
 from evalcore.settings import Settings
 from evalcore.store import headers
 from evalcore.store.index import record_run
@@ -87,7 +87,6 @@ def _merge_cards(theirs: Path, target: Path) -> bool:
     return True
 
 
-ProgressCallback = Callable[[str], None]
 _SCRATCH = ".hub-scratch-"
 _FORMER = ".old"  # ends the name of a run that is being renewed
 _SCRATCH_PATH = re.compile(rf"\S*/{re.escape(_SCRATCH)}[0-9a-f]+/")

@@ -7,7 +7,7 @@ loses nothing, and whoever else commits meanwhile makes us look again.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evalcore.access.redaction import build_redactor
@@ -25,13 +25,12 @@ from evalcore.exchange.hub_store.archives import (
 )
 from evalcore.exchange.hub_store.pull import pull_results
 from evalcore.exchange.hub_store.repository import HubRepository, RepositoryChanged, RepositoryHead
-from evalcore.records import Record, utc_now
+from evalcore.records import ProgressCallback, Record, utc_now
 from evalcore.settings import Settings
 from evalcore.store import hub_state, run_folder
 from evalcore.store.run_folder import RunFolder
 from evalcore.views.cases import gated_cases
 
-ProgressCallback = Callable[[str], None]
 _ENDED = ("done", "incomplete", "cancelled")
 _AT_ONCE, _BYTES_AT_ONCE = 20, 256 << 20
 _LOOKS = 5

@@ -25,16 +25,8 @@ from evalcore.exchange.scale.forms import (
 )
 from evalcore.exchange.scale.month_scan import MonthScan
 from evalcore.exchange.staging import BlobStore
-from evalcore.records import (
-    BenchmarkScore,
-    Episode,
-    Message,
-    Record,
-    Sample,
-    Section,
-    Verdict,
-    content_hash,
-)
+from evalcore.records import Episode, Message, Record, Sample, Section, Verdict, content_hash
+from evalcore.results import BenchmarkScore
 from evalcore.runner.plan import dataset_hash
 from evalcore.scoring.aggregation import score_benchmark
 

@@ -33,7 +33,8 @@ from evalcore.exchange.scale.month_scan import (
     recompute_claim,
     select_first_parts,
 )
-from evalcore.records import BenchmarkScore, BenchmarkSpec, MetricScore, Record
+from evalcore.records import BenchmarkSpec, Record
+from evalcore.results import BenchmarkScore, MetricScore
 from evalcore.store.run_folder import Flag, PublishedScore
 
 # What is peculiar about a published score: carried over, outdated, inconsistent, incomplete.

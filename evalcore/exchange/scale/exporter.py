@@ -40,7 +40,8 @@ from evalcore.exchange.scale.forms import (
     log_path,
 )
 from evalcore.exchange.scale.month_scan import compute_capability_score, sum_indicator
-from evalcore.records import MEASURED, BenchmarkScore, Record, RunSpec, Sample
+from evalcore.records import MEASURED, Record, RunSpec, Sample
+from evalcore.results import BenchmarkScore
 from evalcore.store import run_folder as published_file
 from evalcore.store.run_folder import RunFolder, write_atomic
 

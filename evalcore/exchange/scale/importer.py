@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from evalcore.exchange.scale.month_scan import (
     scan_months,
 )
 from evalcore.exchange.staging import ImportedScore, ImportResult, ImportStage, open_import_stage
-from evalcore.records import RunSpec, TargetSpec
+from evalcore.records import ProgressCallback, RunSpec, TargetSpec
 from evalcore.settings import Settings
 
 PREFIX = "scale"  # of the keys of its targets and of run ids
@@ -34,7 +34,7 @@ _NAME_LENGTH = 50
 
 
 def import_scale_tree(
-    root: Path, settings: Settings, month: str = "", progress: Callable[[str], None] = print
+    root: Path, settings: Settings, month: str = "", progress: ProgressCallback = print
 ) -> ImportResult:
     """Import all months, or one; raises UsageError and DatasetError for what is no such folder, and
     then nothing is imported."""

@@ -28,7 +28,7 @@ from evalcore.access import login, policy
 from evalcore.access.policy import AccessAction, Visitor
 from evalcore.access.secrets import Secrets, scrub_secrets
 from evalcore.errors import UsageError
-from evalcore.records import Record, from_json, to_json, utc_now
+from evalcore.records import ProgressCallback, Record, from_json, to_json, utc_now
 from evalcore.settings import ROOT, Settings
 from evalcore.store.hub_state import TOKEN, is_hub_sync_enabled
 from evalcore.store.run_folder import is_locked
@@ -121,9 +121,6 @@ class TaskReply(Record, frozen=True):
 
     ok: Any = None
     error: str = ""
-
-
-ProgressCallback = Callable[[str], None]
 
 
 def ignore_progress(line: str) -> None:

@@ -8,11 +8,11 @@ of the process stand behind it and do not trust it.
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import msgspec
 from sqlglot import Token, TokenType
@@ -21,7 +21,6 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
 
 from evalcore.catalog import engine_cards
-from evalcore.closing import Closing
 from evalcore.records import Record
 from evalcore.sqlkit.engines import Execution, Stage
 
@@ -259,7 +258,7 @@ def _iter_called_functions(statement: Statement, dialect: str) -> Iterator[str]:
             yield from inner.calls
 
 
-class GuardedEngine(Closing):
+class GuardedEngine(ABC):
     """The half that all engines share: nothing reaches the database before it was looked through.
 
     Refused SQL that the engine's own parser cannot read either is a syntax error, not forbidden.
@@ -270,6 +269,16 @@ class GuardedEngine(Closing):
     @abstractmethod
     def check_parse(self, text: str) -> Execution:
         """What the engine's own parser says of a text; nothing is run."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release what the engine holds; safe to call twice."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def check_syntax(self, sql: str) -> Execution:
         if inspect_script(sql, self.name).statements == 0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ import msgspec
 
 from evalcore import settings
 from evalcore.catalog import EngineCard, engine_cards, import_reference
-from evalcore.closing import Closing
 from evalcore.errors import EnvironmentFailure, EvalboardError, MissingDependency, UsageError
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
 from evalcore.sqlkit.dialects import TITLES, register_plugin_dialects
@@ -257,7 +257,7 @@ def probe_engines() -> dict[str, str]:
     return status_by_engine
 
 
-class EnginePool(Closing):
+class EnginePool(AbstractContextManager["EnginePool"]):
     """Engines opened at their first use and closed together; usable from several threads."""
 
     def __init__(self) -> None:
@@ -280,3 +280,6 @@ class EnginePool(Closing):
             for engine in self._engines.values():
                 engine.close()
             self._engines.clear()
+
+    def __exit__(self, *error: object) -> None:
+        self.close()

@@ -7,14 +7,13 @@ import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from itertools import count
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from evalcore.closing import Closing
 from evalcore.records import Record
 from evalcore.sqlkit.engines import Execution, Limits, Stage, Status, Work
 from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, GuardedEngine, split_script
@@ -213,7 +212,7 @@ class DatabasePool:
 _GRACE, _AGAIN, _CANCELS = 0.1, 0.1, 4
 
 
-class StatementWatchdog(Closing):
+class StatementWatchdog(AbstractContextManager["StatementWatchdog"]):
     """Cancels the statement of a slot after `seconds`, and cuts its connection if that is ignored.
 
     The server's own clock might be changed by a statement. `fired` tells that this one did; the
@@ -230,6 +229,9 @@ class StatementWatchdog(Closing):
     def close(self) -> None:
         self._done.set()
         self._thread.join()
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def _cancel_overdue(self) -> None:
         if self._done.wait(self._seconds + _GRACE):

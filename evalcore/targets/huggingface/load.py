@@ -7,13 +7,12 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evalcore.errors import MissingDependency, UsageError
-from evalcore.records import Record
+from evalcore.records import ProgressCallback, Record
 from evalcore.targets.huggingface import machine
 from evalcore.targets.huggingface.machine import check_loadable
 from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError, classify_load_error
@@ -343,7 +342,7 @@ class LoadedModel:
 
 
 def load_checkpoint(
-    model_ref: ModelRef, options: HuggingFaceOptions, progress: Callable[[str], None]
+    model_ref: ModelRef, options: HuggingFaceOptions, progress: ProgressCallback
 ) -> LoadedModel:
     """Load a model and check how it can be asked; `progress` takes lines for people. Raises
     LoadError with the kind of the problem, MissingDependency without the extra `local`, UsageError
@@ -401,7 +400,7 @@ def collect_end_ids(model: Any, tokenizer: Any) -> frozenset[int]:
     return frozenset(token_id for token_id in candidates if isinstance(token_id, int))
 
 
-def _fetch_adapter(options: HuggingFaceOptions, progress: Callable[[str], None]) -> Path | None:
+def _fetch_adapter(options: HuggingFaceOptions, progress: ProgressCallback) -> Path | None:
     if not options.adapter:
         return None
     folder = fetch_model(locate_model(options.adapter, config=CONFIG), options, progress)

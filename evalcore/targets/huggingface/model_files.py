@@ -8,14 +8,13 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from evalcore.access.secrets import scrub_secrets
 from evalcore.errors import UsageError
-from evalcore.records import Record
+from evalcore.records import ProgressCallback, Record
 from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError
 
 # What a model's folder says of itself, read from its JSON and the headers of its weights. No tensor
@@ -356,7 +355,7 @@ _MODEL_FILES = ("*.json", "*.safetensors", "*.jinja", "*.txt", "*.model")
 
 
 def fetch_model(
-    model_ref: ModelRef, options: HuggingFaceOptions, progress: Callable[[str], None]
+    model_ref: ModelRef, options: HuggingFaceOptions, progress: ProgressCallback
 ) -> Path:
     """The folder of a place, downloaded where it must be. Raises LoadError: offline_missing where
     nothing may or can be downloaded, path_missing where the Hub has no such model or revision, or

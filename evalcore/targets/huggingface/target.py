@@ -27,6 +27,7 @@ from evalcore.records import (
     Completion,
     Failure,
     GenerationRequest,
+    ProgressCallback,
     Record,
     TargetSpec,
     content_hash,
@@ -108,7 +109,7 @@ class ModelProcess:
         """Of the process that runs now."""
         return self._process.pid if self._process else None
 
-    async def open(self, progress: Callable[[str], None]) -> dict[str, Any]:
+    async def open(self, progress: ProgressCallback) -> dict[str, Any]:
         """Start it and wait until the model is loaded: its report. Raises LoadError or UsageError
         with what the process said; a process that dies while it loads is not started again."""
         try:
@@ -163,7 +164,7 @@ class ModelProcess:
         self._answered = 0
         self._write_message(self._start)
 
-    async def _wait_until_loaded(self, progress: Callable[[str], None]) -> dict[str, Any]:
+    async def _wait_until_loaded(self, progress: ProgressCallback) -> dict[str, Any]:
         while True:
             event = await self._read_next_event()
             if isinstance(event, LoadingEvent):
@@ -318,7 +319,7 @@ class HuggingFace:
         self.key, self.model_ref = spec.key, model_ref
         self._options, self._secrets = options, secrets
         self._process: ModelProcess | None = None
-        self._on_progress: Callable[[str], None] = lambda line: None
+        self._on_progress: ProgressCallback = lambda line: None
         width = _EXACT_WIDTH if options.batch_size == 1 else _compute_request_width(options)
         # a folder's own
         name = model_ref.path.name if model_ref.path and not model_ref.revision else ""
@@ -336,7 +337,7 @@ class HuggingFace:
     def __repr__(self) -> str:
         return f"HuggingFace({self.key!r})"
 
-    async def open(self, progress: Callable[[str], None]) -> None:
+    async def open(self, progress: ProgressCallback) -> None:
         """Load the model; raises LoadError (a UsageError) with a remedy. `progress` is told of the
         speed, too, about once a second while the model works."""
         await self.close()

@@ -10,7 +10,7 @@ import streamlit as st
 
 from evalcore.charts.comparisons import assign_series_styles, build_heatmap, build_radar_chart
 from evalcore.plain_text import DASH
-from evalcore.records import Interval
+from evalcore.results import Interval
 from evalcore.views import comparison_runs
 from evalcore.views.comparison import (
     BenchmarkDetail,

@@ -13,7 +13,7 @@ from evalcore.catalog import find_benchmark_text
 from evalcore.charts import plots
 from evalcore.charts.comparisons import SERIES, build_radar_chart
 from evalcore.charts.plots import mark_immutable
-from evalcore.records import BenchmarkScore
+from evalcore.results import BenchmarkScore
 from evalcore.settings import Settings
 from evalcore.views import methodology, target_scores, targets
 from evalcore.views.boards import Board, Row

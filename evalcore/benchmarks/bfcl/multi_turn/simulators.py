@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib.metadata import distributions
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +24,6 @@ from evalcore.benchmarks.bfcl.multi_turn.service import (
     Setting,
 )
 from evalcore.benchmarks.call_decoding.call import replace_surrogates
-from evalcore.closing import Closing
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
@@ -200,7 +200,7 @@ class Overrun(Exception):
         super().__init__(message)
 
 
-class Simulators(Closing):
+class Simulators(AbstractContextManager["Simulators"]):
     """The APIs of a dataset; close it when done. Usable from several threads.
 
     `missing` says of other classes why they cannot be had, `folder` is where modules are looked
@@ -259,6 +259,9 @@ class Simulators(Closing):
     def close(self) -> None:
         """End the process; safe to call twice."""
         self._worker.close()
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def _find_entry_apis(self, entry: BfclEntry) -> list[Api]:
         names = list_involved_classes(entry)

@@ -7,6 +7,7 @@ with Desk(files) as desk:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,6 @@ from evalcore.benchmarks.gaia.tools import (
 )
 from evalcore.benchmarks.gaia.tools import local_tools as file_tools
 from evalcore.benchmarks.gaia.tools.local_tools import cut_middle
-from evalcore.closing import Closing
 from evalcore.errors import UsageError
 
 #: The longest result of a tool, in characters.
@@ -42,7 +42,7 @@ FINAL = text_tool(
 )
 
 
-class Toolset(Closing):
+class Toolset(AbstractContextManager["Toolset"]):
     """The tools of mode `local`, and of mode `web` where a `browser` is given. Raises UsageError
     for two files of one name. Usable from several threads."""
 
@@ -98,6 +98,9 @@ class Toolset(Closing):
 
     def close(self) -> None:
         """Nothing of the episode is left behind; the process of the readers serves the others."""
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def _read_attachment(self, arguments: dict[str, str]) -> str:
         return file_tools.read_file(
