@@ -17,8 +17,9 @@ ROOT = Path(__file__).parents[2]
 #: As uvicorn, but the files of a session end a second after its connection.
 _IMPATIENT = """
 import sys, uvicorn
-from evalcore.access.policy import policy
-policy.GRACE = 1.0
+from evalcore.access import policy
+from evalcore.web import middleware
+policy.GRACE = middleware.GRACE = 1.0
 uvicorn.run("app:app", host="localhost", port=int(sys.argv[1]))
 """
 #: The ways of starting the app, up to the number of the port.
