@@ -90,16 +90,11 @@ def find_balanced_spans(text: str) -> tuple[list[str], str]:
             while opened:
                 opener, start = opened.pop()
                 if opener == _CLOSED_BY[sign]:
-                    _add_outer_span(spans, start, at)
+                    while spans and spans[-1][0] > start:
+                        spans.pop()
+                    spans.append((start, at))
                     break
     return [text[start:end] for start, end in spans], _close_open_span(text, opened)
-
-
-def _add_outer_span(spans: list[tuple[int, int]], start: int, end: int) -> None:
-    """Enter a stretch in place of those within it."""
-    while spans and spans[-1][0] > start:
-        spans.pop()
-    spans.append((start, end))
 
 
 def _close_open_span(text: str, opened: list[tuple[str, int]]) -> str:

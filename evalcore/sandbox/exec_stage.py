@@ -24,7 +24,11 @@ def exec_program(plan: dict[str, Any], report_fd: int) -> NoReturn:
     """Become the program of `plan`; never returns."""
     try:
         _close_all_except(report_fd)
-        _set_resource_limits(plan["limits"])
+        for name, value in plan["limits"].items():
+            number = getattr(resource, f"RLIMIT_{name}")
+            _, hard = resource.getrlimit(number)
+            value = value if hard < 0 else min(value, hard)
+            resource.setrlimit(number, (value, value))
         if plan["own_user"]:
             os.setgroups([])
             os.setresgid(plan["gid"], plan["gid"], plan["gid"])
@@ -55,15 +59,6 @@ def _reset_process_state() -> None:
     os.umask(0o022)
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - as above
         file.write("1000")
-
-
-def _set_resource_limits(limits: dict[str, int]) -> None:
-    """Soft and hard, so that the program cannot lift them; a lower one that holds stays."""
-    for name, value in limits.items():
-        number = getattr(resource, f"RLIMIT_{name}")
-        _, hard = resource.getrlimit(number)
-        value = value if hard < 0 else min(value, hard)
-        resource.setrlimit(number, (value, value))
 
 
 def main() -> NoReturn:

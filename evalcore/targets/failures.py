@@ -225,12 +225,13 @@ def parse_retry_after(
     """Seconds that the server asks to wait, from the most to the least exact statement; None if
     it says nothing. `now` is the Unix time."""
     now = time.time() if now is None else now
+    match = _WAIT_HINT.search(body)
     candidates = (
         _parse_seconds(headers.get("retry-after-ms"), 0.001),
         _parse_seconds(headers.get("retry-after")),
         _seconds_until_date(headers.get("retry-after"), now),
         _parse_ratelimit_reset(headers, now),
-        _parse_wait_hint(body),
+        _parse_seconds(match[1].rstrip("."), _UNITS[match[2] or "s"]) if match else None,
     )
     return next((seconds for seconds in candidates if seconds is not None), None)
 
@@ -282,11 +283,6 @@ def _parse_reset_seconds(text: str, now: float) -> float | None:
     if parts and "".join(a + b for a, b in parts) == text.strip():
         return sum(float(amount) * _UNITS[unit] for amount, unit in parts)
     return _seconds_until_date(text, now)
-
-
-def _parse_wait_hint(body: str) -> float | None:
-    match = _WAIT_HINT.search(body)
-    return _parse_seconds(match[1].rstrip("."), _UNITS[match[2] or "s"]) if match else None
 
 
 def _decode_error_body(body: str) -> Any:

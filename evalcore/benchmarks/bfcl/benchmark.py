@@ -46,7 +46,6 @@ from evalcore.records import (
     Message,
     Sample,
     Section,
-    ToolCall,
     Verdict,
 )
 from evalcore.results import BenchmarkScore
@@ -257,7 +256,7 @@ class Bfcl(Benchmark):
                 sample, [[turn] for turn in conversations.ground_truth(entry)]
             )
         answer = self.control(sample, "reference", ())
-        calls = [_call_to_dict(call) for call in answer.tool_calls]
+        calls = [{"name": call.name, "arguments": call.arguments} for call in answer.tool_calls]
         return self.episode_from_answer(sample, calls or answer.text, {"mode": answers.NATIVE})
 
     def is_decided(self, sample: Sample, verdict: Verdict) -> bool:
@@ -314,7 +313,3 @@ def _find_failure_reason(episode: Episode, scored: ViewResult) -> str:
     if episode.termination in _ENDED:
         return _ENDED[episode.termination]
     return no_answer_reason(episode) if scored.group == "decode" else "wrong_answer"
-
-
-def _call_to_dict(call: ToolCall) -> dict[str, Any]:
-    return {"name": call.name, "arguments": call.arguments}

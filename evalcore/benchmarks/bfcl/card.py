@@ -18,7 +18,6 @@ from evalcore.catalog import (
     OptionCard,
     UploadForm,
 )
-from evalcore.records import EvidenceKind
 
 _CALL = {
     "en": "The call has to name the function and give every argument an accepted value.",
@@ -65,10 +64,6 @@ _CATEGORIES: tuple[tuple[str, float | None, str, str, dict[str, str]], ...] = (
 )
 
 
-def _select_evidence_kind(category: str) -> EvidenceKind:
-    return "executed" if category in MULTI_TURN else "checked"
-
-
 #: The official groups that tables list, in their order.
 _LISTED_GROUPS = (
     *("overall", "single_turn", "non_live", "live", "hallucination"),
@@ -98,7 +93,7 @@ CARD = BenchmarkCard(
         MetricCard(
             key=category,
             weight=points,
-            evidence=_select_evidence_kind(category),
+            evidence="executed" if category in MULTI_TURN else "checked",
             title={"en": english, "zh": chinese},
             about=about,
         )

@@ -152,7 +152,12 @@ class Gaia(Benchmark):
     def __init__(self, options: Mapping[str, Any]) -> None:
         """Raises UsageError for a level or a limit that is none."""
         super().__init__(options)
-        self._levels = self.options["levels"] = _parse_levels(options["levels"])
+        # The levels as numbers, however they were written; they are part of the column.
+        names = [str(level).strip() for level in options["levels"]]
+        wrong = [name for name in names if name not in ("1", "2", "3")]
+        if wrong or not names:
+            raise UsageError(f"option gaia.levels: give some of 1, 2, 3, not {', '.join(names)!r}")
+        self._levels = self.options["levels"] = sorted({int(name) for name in names})
         self._mode = str(options["tool_mode"])
         if not 1 <= options["max_steps"] <= _MAX_STEPS:
             raise UsageError(f"option gaia.max_steps: give 1 to {_MAX_STEPS}")
@@ -266,15 +271,6 @@ def _iter_derivation_issues(sample: Sample) -> Iterator[DatasetIssue]:
     if not question_scorer(results[-1].strip(), str(sample.reference["answer"])).right:
         problem = f"the derivation does not bring the answer but {results[-1][:80]!r}"
         yield DatasetIssue(sample.key, problem, "derivation")
-
-
-def _parse_levels(levels: Sequence[Any]) -> list[int]:
-    """The levels as numbers, however they were written; they are part of the column."""
-    names = [str(level).strip() for level in levels]
-    wrong = [name for name in names if name not in ("1", "2", "3")]
-    if wrong or not names:
-        raise UsageError(f"option gaia.levels: give some of 1, 2, 3, not {', '.join(names)!r}")
-    return sorted({int(name) for name in names})
 
 
 def _strip_images(message: Message) -> Message:

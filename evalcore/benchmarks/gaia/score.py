@@ -166,7 +166,10 @@ def build_gaia_verdict(sample: Sample, episode: Episode, *, bare: bool) -> Verdi
         )
     extracted = extract_answer(episode.answer)
     if bare and extracted.how == "fallback":
-        extracted = _accept_whole_reply(episode.answer, extracted)
+        # In the bare form a reply of one line is the answer as it was asked for.
+        whole = unwrap_answer(episode.answer)
+        if whole == extracted.answer:
+            extracted = ExtractedAnswer(whole, "final_answer")
     if extracted.how != "none":
         return _build_scored_verdict(sample, episode, extracted, extracted.answer)
     reason = _BUDGET.get(episode.termination) or no_answer_reason(episode)
@@ -177,12 +180,6 @@ def build_gaia_verdict(sample: Sample, episode: Episode, *, bare: bool) -> Verdi
     )
 
 
-def _accept_whole_reply(text: str, extracted: ExtractedAnswer) -> ExtractedAnswer:
-    """In the bare form a reply of one line is the answer as it was asked for."""
-    whole = unwrap_answer(text)
-    return ExtractedAnswer(whole, "final_answer") if whole == extracted.answer else extracted
-
-
 def _build_scored_verdict(
     sample: Sample, episode: Episode, extracted: ExtractedAnswer, answer: Any
 ) -> Verdict:
@@ -190,6 +187,11 @@ def _build_scored_verdict(
     scored = question_scorer(answer, truth)
     score = float(scored.right)
     truncated = not scored.right and episode.finish_reason == "length"
+    body = {
+        "columns": ["answer", "expected", "found_by", "compared_as"],
+        "rows": [[extracted.answer, truth, extracted.how, scored.branch]],
+    }
+    steps = sample.reference.get("derivation")
     return _assemble_verdict(
         sample,
         episode,
@@ -204,8 +206,8 @@ def _build_scored_verdict(
             "comparison": scored.branch,
         },
         evidence=(
-            _build_comparison_section(extracted, scored, truth),
-            *_build_derivation_sections(sample),
+            Section(kind="table", title="answer_compared", body=body),
+            *((Section(kind="json", title="derivation", body=steps),) if steps else ()),
         ),
     )
 
@@ -226,18 +228,3 @@ def _collect_verdict_facts(sample: Sample, episode: Episode) -> dict[str, Any]:
         facts["tool_calls"] = len(episode.state["calls"])
     searched = ("provider", "date")
     return facts | {name: episode.state[name] for name in searched if name in episode.state}
-
-
-def _build_comparison_section(
-    extracted: ExtractedAnswer, scored: ScoredAnswer, truth: str
-) -> Section:
-    body = {
-        "columns": ["answer", "expected", "found_by", "compared_as"],
-        "rows": [[extracted.answer, truth, extracted.how, scored.branch]],
-    }
-    return Section(kind="table", title="answer_compared", body=body)
-
-
-def _build_derivation_sections(sample: Sample) -> tuple[Section, ...]:
-    steps = sample.reference.get("derivation")
-    return (Section(kind="json", title="derivation", body=steps),) if steps else ()

@@ -349,7 +349,9 @@ _STEPS = 3
 def needs_single_rows(model: Any) -> bool:
     """Whether the model answers as the library does only one prompt at a time. Raises LoadError
     unknown_architecture where it does not even then."""
-    texts = _build_probe_texts(model)
+    dice = random.Random(0)  # noqa: S311 - no secret
+    top = min(model.config.get_text_config().vocab_size, 1000)
+    texts = [tuple(dice.randrange(1, top) for _ in range(length)) for length in _LENGTHS]
     if not all(_agrees_with_library(model, [text], exact=True) for text in texts):
         raise LoadError(
             "unknown_architecture",
@@ -411,13 +413,6 @@ def _engine_logits(
         return None
     steps = [logits for logits in engine.logits if len(logits) == len(jobs)][-_STEPS:]
     return list(torch.stack(steps, 1))
-
-
-def _build_probe_texts(model: Any) -> list[tuple[int, ...]]:
-    """Token ids of two texts of different lengths, the same each time."""
-    dice = random.Random(0)  # noqa: S311 - no secret
-    top = min(model.config.get_text_config().vocab_size, 1000)
-    return [tuple(dice.randrange(1, top) for _ in range(length)) for length in _LENGTHS]
 
 
 def _library_logits(model: Any, text: tuple[int, ...]) -> torch.Tensor:

@@ -154,7 +154,9 @@ class Scheduler:
         if not is_out_of_memory(error):
             return [LostJob(name, message) for name in jobs]
         error.__traceback__ = None  # its frames hold the tensors of the step that failed
-        _free_memory()
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
         if len(jobs) <= 1:
             return [
                 LostJob(name, f"not enough memory for this one prompt: {message}") for name in jobs
@@ -190,12 +192,6 @@ def bytes_per_token(model: Any) -> int:
     size = getattr(config, "head_dim", None) or config.hidden_size // heads
     width = int(torch.empty((), dtype=model.dtype).element_size())
     return max(1, 2 * int(config.num_hidden_layers) * int(key_value_heads) * int(size) * width)
-
-
-def _free_memory() -> None:
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
 
 
 _GATHER_SECONDS = 0.02  # seconds that the first request waits for others

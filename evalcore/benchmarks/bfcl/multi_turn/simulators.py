@@ -105,7 +105,8 @@ def find_installation() -> Installation | None:
         return None
     if not _holds_apis(folder):
         raise EnvironmentFailure(f"{VARIABLE}={named} holds no bfcl_eval/; or {INSTALL}")
-    return Installation(str(folder), _read_package_version(folder))
+    matches = distributions(path=[str(folder)], name="bfcl_eval")
+    return Installation(str(folder), next((distribution.version for distribution in matches), ""))
 
 
 def fetched_folder(settings: Settings) -> Path:
@@ -172,11 +173,6 @@ def _find_fetched_package() -> Path | None:
 
 def _holds_apis(folder: Path) -> bool:
     return (folder / Path(*_OFFICIAL_PACKAGE.split("."))).is_dir()
-
-
-def _read_package_version(folder: Path) -> str:
-    matches = distributions(path=[str(folder)], name="bfcl_eval")
-    return next((distribution.version for distribution in matches), "")
 
 
 # The simulated APIs as the rest of the project uses them: asked in a process that may be killed.

@@ -106,10 +106,11 @@ def add_stock(
                 "renewals": row // 2 % 3 if lent else 0,
             },
         )
+        house = 1 + row // 100
         members.setdefault(
             f"M{number}",
             {
-                "name": _build_member_name(row),
+                "name": f"{_NAMES[row % 10]} of {house} {_PLACES[row // 10 % 10]} Lane",
                 "card_expires": (last + timedelta(days=30 + row)).isoformat(),
                 "fees_cents": row * 13 % 400,
             },
@@ -120,11 +121,6 @@ def _build_title(row: int) -> str:
     first, rest = row % 9, row // 9
     second, rest = rest % 8, rest // 8
     return f"{_FIRST[first]} {_SECOND[second]} {_THIRD[rest % 6]}{_FOURTH[rest // 6 % 3]}"
-
-
-def _build_member_name(row: int) -> str:
-    house = 1 + row // 100
-    return f"{_NAMES[row % 10]} of {house} {_PLACES[row // 10 % 10]} Lane"
 
 
 # The desk of a lending library: titles, copies, members, loans, holds and fees.
