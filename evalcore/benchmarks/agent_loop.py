@@ -185,10 +185,8 @@ class Tools(Record, frozen=True):
 async def run_agent(
     benchmark: Benchmark, sample: Sample, context: Context, tools: Tools, max_steps: int
 ) -> AgentResult:
-    """The target's work on a sample. Tools are sent, or else told in the first message.
-
-    Raises TargetFailure, and whatever the tools raise.
-    """
+    """The target's work on a sample. Tools are sent, or else told in the first message. Raises
+    TargetFailure, and whatever the tools raise."""
     style = agents.choose_style(await context.resolve_tool_call_mode(), "json")
     first, *rest = benchmark.messages(sample)
     first_content = first.content + agents.describe_tools(tools.offered, style, alone=True)

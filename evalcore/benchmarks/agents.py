@@ -44,10 +44,7 @@ class AgentCall(Record, frozen=True):
 
 class AgentTurn(Record, frozen=True):
     """`calls`, else what is `user_message` to the user, else a `problem`: a call that nobody can
-    read.
-
-    Words beside calls are for nobody, as in tau-bench.
-    """
+    read. Words beside calls are for nobody, as in tau-bench."""
 
     user_message: str = ""
     calls: tuple[AgentCall, ...] = ()
@@ -70,11 +67,9 @@ _MAX_DEPTH = 64
 
 
 def find_balanced_spans(text: str) -> tuple[list[str], str]:
-    """The outermost balanced stretches in order, and the last unbalanced one, closed; or "".
-
-    What stands in double quotes within braces is skipped. A brace that nothing closes hides
-    nothing after it.
-    """
+    """The outermost balanced stretches in order, and the last unbalanced one, closed; or "". What
+    stands in double quotes within braces is skipped. A brace that nothing closes hides nothing
+    after it."""
     spans: list[tuple[int, int]] = []
     opened: list[tuple[str, int]] = []
     at, strings = 0, True

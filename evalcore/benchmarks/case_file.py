@@ -107,13 +107,10 @@ def load_case_samples(
     files: Mapping[str, Sequence[str]],
     parse_line: Callable[[CaseLine, str], Iterable[Sample]],
 ) -> list[Sample]:
-    """The samples of a folder, or of one file, in the order of `files`.
-
-    `files` maps the stem of a file to the metrics its lines feed; `parse_line(line, stem)` makes
-    the samples of a line, where a line's field `metric` overrides the name of its file. Raises
-    DatasetError, also for a case that stands there twice. A line's `weight` is that of each of its
-    samples.
-    """
+    """The samples of a folder, or of one file, in the order of `files`. `files` maps the stem of a
+    file to the metrics its lines feed; `parse_line(line, stem)` makes the samples of a line, where
+    a line's field `metric` overrides the name of its file. Raises DatasetError, also for a case
+    that stands there twice. A line's `weight` is that of each of its samples."""
     samples: dict[str, Sample] = {}
     for path in _find_case_files(source, files):
         for number, row in read_rows(path):

@@ -38,9 +38,7 @@ class Unreadable(EvalboardError):
 
 class FolderEntry(NamedTuple):
     """`name` in the open folder `parent`; `facts` are of the entry itself, not of a link's end.
-
-    `is_deepest` marks a folder that was not walked into for its depth.
-    """
+    `is_deepest` marks a folder that was not walked into for its depth."""
 
     parent: int
     name: str
@@ -49,10 +47,8 @@ class FolderEntry(NamedTuple):
 
 
 def walk_entries(top: Path) -> Iterator[FolderEntry]:
-    """`top` itself and all below it, a folder before its content.
-
-    What is gone by the time we come to it and what may not be entered is passed over.
-    """
+    """`top` itself and all below it, a folder before its content. What is gone by the time we come
+    to it and what may not be entered is passed over."""
     top = top.resolve()
     parent = os.open(top.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -66,9 +62,7 @@ def walk_entries(top: Path) -> Iterator[FolderEntry]:
 
 def measure_usage(top: Path, max_entries: int) -> tuple[int, int]:
     """Bytes on disk and number of entries of `top`; counting ends beyond `max_entries` entries.
-
-    Folders too deep to be walked into count as more than `max_entries`: much can hide in them.
-    """
+    Folders too deep to be walked into count as more than `max_entries`: much can hide in them."""
     total = count = 0
     for entry in walk_entries(top):
         total += entry.facts.st_blocks * _BLOCK
@@ -79,10 +73,8 @@ def measure_usage(top: Path, max_entries: int) -> tuple[int, int]:
 
 
 def read_inside(folder: Path, name: str, limit: int) -> bytes:
-    """The file `name` (a relative path) of `folder`, at most `limit` bytes.
-
-    Raises Unreadable where it is missing, longer, no plain file, or reached through a link.
-    """
+    """The file `name` (a relative path) of `folder`, at most `limit` bytes. Raises Unreadable where
+    it is missing, longer, no plain file, or reached through a link."""
     path = PurePosixPath(name)
     if path.is_absolute() or not path.parts or ".." in path.parts or "\0" in name:
         raise Unreadable(f"{name!r} is no path inside a folder")
@@ -100,11 +92,9 @@ def read_inside(folder: Path, name: str, limit: int) -> bytes:
 
 
 def remove_tree(folder: Path) -> None:
-    """Delete `folder` with all it holds, whatever the permissions; nothing where it is missing.
-
-    A folder found inside is emptied of folders by moving them up to the top, so depth does not
-    matter. No program may be running in it. Raises OSError where something cannot be deleted.
-    """
+    """Delete `folder` with all it holds, whatever the permissions; nothing where it is missing. A
+    folder found inside is emptied of folders by moving them up to the top, so depth does not
+    matter. No program may be running in it. Raises OSError where something cannot be deleted."""
     if not folder.is_dir() or folder.is_symlink():
         folder.unlink(missing_ok=True)
         return
@@ -276,11 +266,8 @@ class Layout(Record, frozen=True):
 
 
 def build_layout(program: Program, uid: int, gid: int) -> Layout:
-    """The tree for a program that runs as `uid` and `gid`.
-
-    Raises EnvironmentFailure for a bind whose source is missing or whose target is no clean
-    absolute path.
-    """
+    """The tree for a program that runs as `uid` and `gid`. Raises EnvironmentFailure for a bind
+    whose source is missing or whose target is no clean absolute path."""
     files = _build_etc_files(uid, gid)
     ours = (*_list_system_binds(), *_list_interpreter_binds())
     taken = (*_MADE, *(bind.target for bind in ours), *(path for path, _ in files))
@@ -295,11 +282,8 @@ def build_layout(program: Program, uid: int, gid: int) -> Layout:
 
 
 def build_program_environment(program: Program) -> dict[str, str]:
-    """The whole environment of the program.
-
-    Numeric libraries are kept to one thread: they start one per processor, and on a large machine
-    that alone is over the limit on processes.
-    """
+    """The whole environment of the program. Numeric libraries are kept to one thread: they start
+    one per processor, and on a large machine that alone is over the limit on processes."""
     own = {
         "PATH": f"{Path(sys.prefix) / 'bin'}:{Path(sys.base_prefix) / 'bin'}:{_SYSTEM_PATH}",
         "HOME": HOME,
@@ -409,11 +393,9 @@ def _chown_tree(source: Path, uid: int, gid: int) -> None:
 
 
 def _break_hard_links(source: Path) -> None:
-    """Make files that have a second name into files of their own.
-
-    A hard link may lead out of the folder (a local `git clone` makes them), and what is written to
-    it would be written there too.
-    """
+    """Make files that have a second name into files of their own. A hard link may lead out of the
+    folder (a local `git clone` makes them), and what is written to it would be written there
+    too."""
     for entry in walk_entries(source):
         if not stat.S_ISREG(entry.facts.st_mode) or entry.facts.st_nlink < 2:
             continue

@@ -99,9 +99,7 @@ class InheritedFiles:
 
 def _counts_per_namespace(release: str) -> bool:
     """Whether this kernel counts the processes of a user in each user namespace by itself (5.14).
-
-    Before that it would count whatever else our user runs, and a program could start nothing.
-    """
+    Before that it would count whatever else our user runs, and a program could start nothing."""
     numbers = re.match(r"(\d+)\.(\d+)", release)
     return numbers is not None and tuple(map(int, numbers.groups())) >= (5, 14)
 
@@ -252,10 +250,8 @@ def build_bwrap_command(
     info_fd: int,
     report_fd: int,
 ) -> list[str]:
-    """The command line; `info_fd` and `report_fd` are the open pipes that `supervise` reads.
-
-    Raises FileNotFoundError where `bwrap` is not installed.
-    """
+    """The command line; `info_fd` and `report_fd` are the open pipes that `supervise` reads. Raises
+    FileNotFoundError where `bwrap` is not installed."""
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         raise FileNotFoundError("bwrap is not installed")

@@ -43,10 +43,8 @@ Ending = Literal["", "time", "output", "memory", "processes", "disk"]
 
 
 class Bind(Record, frozen=True):
-    """A folder or file of the host, shown inside at an absolute path.
-
-    A writable one belongs to one run at a time: while it lasts the program owns what is in it.
-    """
+    """A folder or file of the host, shown inside at an absolute path. A writable one belongs to one
+    run at a time: while it lasts the program owns what is in it."""
 
     source: str
     target: str
@@ -54,11 +52,8 @@ class Bind(Record, frozen=True):
 
 
 class Program(Record, frozen=True):
-    """A command to run. `binds` come on top of the system and of this interpreter.
-
-    `env` is added to the environment of `layout.build_program_environment`, and nothing is taken
-    from ours.
-    """
+    """A command to run. `binds` come on top of the system and of this interpreter. `env` is added
+    to the environment of `layout.build_program_environment`, and nothing is taken from ours."""
 
     argv: tuple[str, ...]
     binds: tuple[Bind, ...] = ()
@@ -68,13 +63,10 @@ class Program(Record, frozen=True):
 
 
 class Limits(Record, frozen=True):
-    """What a program may use.
-
-    `cpu_seconds` and `file_bytes` (size of a file) hold for each process; `memory_bytes` is the
-    address space of each process and also the resident total of all, files in memory included;
-    `processes` counts threads too; `output_bytes` are kept and the program is ended beyond;
-    `disk_bytes` is the growth of all writable folders together.
-    """
+    """What a program may use. `cpu_seconds` and `file_bytes` (size of a file) hold for each
+    process; `memory_bytes` is the address space of each process and also the resident total of all,
+    files in memory included; `processes` counts threads too; `output_bytes` are kept and the
+    program is ended beyond; `disk_bytes` is the growth of all writable folders together."""
 
     seconds: float = 60.0
     cpu_seconds: int = 60
@@ -86,12 +78,10 @@ class Limits(Record, frozen=True):
 
 
 class ProgramResult(Record, frozen=True):
-    """How a program ended.
-
-    `exit_code` is None where we killed it, and 128 + n where signal n ended it, as a shell has it
-    (so 152 is the limit of processor time). `output` is standard output and error, merged in order,
-    UTF-8 with replacement. `ended_by` names the limit of ours that ended it.
-    """
+    """How a program ended. `exit_code` is None where we killed it, and 128 + n where signal n ended
+    it, as a shell has it (so 152 is the limit of processor time). `output` is standard output and
+    error, merged in order, UTF-8 with replacement. `ended_by` names the limit of ours that ended
+    it."""
 
     exit_code: int | None
     output: str
@@ -189,10 +179,8 @@ _READABLE = (
 
 class SandboxSupport(Record, frozen=True):
     """`means` is "" where programs cannot be run; then `problem` and `fix` are a sentence each.
-
     `enforced` names what was seen to hold from inside (the names are those of
-    `probe.probe_protections`).
-    """
+    `probe.probe_protections`)."""
 
     means: Means | Literal[""] = ""
     problem: str = ""
@@ -264,11 +252,9 @@ _DEFAULT_LIMITS = Limits()
 def run_program(
     program: Program, limits: Limits = _DEFAULT_LIMITS, *, means: Means | None = None
 ) -> ProgramResult:
-    """Run `program` to its end, by the best means of this machine or by `means`.
-
-    Synchronous, and safe from several threads. Raises EnvironmentFailure where no sandbox can be
-    had, or the program cannot be started at all.
-    """
+    """Run `program` to its end, by the best means of this machine or by `means`. Synchronous, and
+    safe from several threads. Raises EnvironmentFailure where no sandbox can be had, or the program
+    cannot be started at all."""
     if means is None:
         support = detect_sandbox()
         if not support.means:

@@ -141,9 +141,8 @@ def _read_proportional_bytes(process: int) -> int:
 
 def _measure_memory_files(first: int, size: int) -> int:
     """Bytes of the folders in memory, seen through the first process: none can alter its mounts.
-
-    While the sandbox is put together these paths lead elsewhere; the folders are known by `size`.
-    """
+    While the sandbox is put together these paths lead elsewhere; the folders are known by
+    `size`."""
     total = 0
     for path in IN_MEMORY:
         try:
@@ -188,10 +187,8 @@ class SandboxBroken(EnvironmentFailure):
 
 
 def supervise_program(means: Means, program: Program, limits: Limits) -> ProgramResult:
-    """Run `program` to its end.
-
-    Raises SandboxBroken, and EnvironmentFailure where the program itself cannot be started.
-    """
+    """Run `program` to its end. Raises SandboxBroken, and EnvironmentFailure where the program
+    itself cannot be started."""
     try:
         "".join(program.argv).encode()  # the plan, written as JSON, would mend what is no text
         with acquire_sandbox_user() as user, chowned_binds(program.binds, user) as binds:
@@ -311,9 +308,7 @@ def _read_first_pid(info: IO[bytes]) -> int:
 
 def _kill_sandbox(child: subprocess.Popen[bytes], handle: int) -> None:
     """Kill what still runs and wait until nothing does; `handle` is of the first process inside.
-
-    Killed from the inside out, so that each is reaped by who started it.
-    """
+    Killed from the inside out, so that each is reaped by who started it."""
     if handle >= 0:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(handle, signal.SIGKILL)

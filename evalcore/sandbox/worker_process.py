@@ -67,10 +67,8 @@ def write_frame(pipe: IO[bytes], value: Any) -> None:
 
 
 def read_frame(pipe: IO[bytes], limit: int | None = None) -> bytes | None:
-    """The JSON of the next message, None at the end of the pipe or where it breaks off.
-
-    Raises ValueError for a message longer than `limit` bytes, of which nothing is read.
-    """
+    """The JSON of the next message, None at the end of the pipe or where it breaks off. Raises
+    ValueError for a message longer than `limit` bytes, of which nothing is read."""
     head = pipe.read(_LENGTH)
     if len(head) < _LENGTH:
         return None
@@ -98,10 +96,8 @@ _STATM = Path("/proc/self/statm")
 
 
 def apply_limits(memory_bytes: int) -> tuple[str, ...]:
-    """Limit this process for good; call it when all files and modules it needs are loaded.
-
-    Returns the names of the limits that now hold, from the table of this module.
-    """
+    """Limit this process for good; call it when all files and modules it needs are loaded. Returns
+    the names of the limits that now hold, from the table of this module."""
     if sys.platform == "win32":
         return ()
     pages = int(_STATM.read_text().split()[0]) if _STATM.exists() else 0  # unknown on macOS
@@ -119,10 +115,8 @@ def apply_limits(memory_bytes: int) -> tuple[str, ...]:
 
 
 def renew_cpu(seconds: float) -> None:
-    """Give this process `seconds` of processor time from now; then the kernel ends it.
-
-    It is what stops a native loop whose parent has died, so that nobody is left to kill it.
-    """
+    """Give this process `seconds` of processor time from now; then the kernel ends it. It is what
+    stops a native loop whose parent has died, so that nobody is left to kill it."""
     if sys.platform == "win32":
         return
     usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -250,11 +244,9 @@ class WorkerLost(Exception):
 
 
 class WorkerProcess:
-    """One child at a time, started when first needed; usable from several threads.
-
-    `service` is "module:factory" as `main` loads it. `seconds` is the wall-clock
-    limit of a request, `memory_bytes` what the child may take beyond its size after loading.
-    """
+    """One child at a time, started when first needed; usable from several threads. `service` is
+    "module:factory" as `main` loads it. `seconds` is the wall-clock limit of a request,
+    `memory_bytes` what the child may take beyond its size after loading."""
 
     def __init__(
         self,

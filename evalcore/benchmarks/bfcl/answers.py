@@ -35,10 +35,8 @@ def episode_from_prediction(sample: Sample, key: str, prediction: Any, mode: str
 
 
 def extract_call_answer(episode: Episode) -> tuple[Any, str]:
-    """The answer to a single-turn entry and its mode, empty for text in upstream's own way.
-
-    Native calls stand in the last message, or as JSON in the answer where there are no messages.
-    """
+    """The answer to a single-turn entry and its mode, empty for text in upstream's own way. Native
+    calls stand in the last message, or as JSON in the answer where there are no messages."""
     mode = str(episode.state.get("mode", ""))
     if not episode.messages:
         return (
@@ -93,22 +91,18 @@ _Choice = Literal["given", "omitted"]
 
 
 def reference_answer(entry: BfclEntry, mode: str) -> str | tuple[ToolCall, ...]:
-    """An answer in the mode `fc` or `prompt_<language>` that the official check accepts.
-
-    The first of a few spellings that passes; where none does (flagged entries, Java maps in prompt
-    mode, which upstream's decoder drops), the plainest one.
-    """
+    """An answer in the mode `fc` or `prompt_<language>` that the official check accepts. The first
+    of a few spellings that passes; where none does (flagged entries, Java maps in prompt mode,
+    which upstream's decoder drops), the plainest one."""
     answers = list(_spell_answers(entry, mode))
     right = (a for a in answers if score_official(decode_answer(entry, a, mode)).valid)
     return next(right, answers[0])
 
 
 def reference_calls(entry: BfclEntry, optional: _Choice = "given") -> list[Call]:
-    """The calls of the ground truth with the first accepted value of each argument.
-
-    Arguments that may be left out are given or omitted. Relevance entries have no ground truth:
-    their first function is called without arguments. Irrelevance entries have no calls.
-    """
+    """The calls of the ground truth with the first accepted value of each argument. Arguments that
+    may be left out are given or omitted. Relevance entries have no ground truth: their first
+    function is called without arguments. Irrelevance entries have no calls."""
     if entry.category in DECODE_ONLY:
         needs_call = "irrelevance" not in entry.category and entry.functions
         return [{str(entry.functions[0].get("name")): {}}] if needs_call else []

@@ -38,10 +38,8 @@ def answer_by_keywords(request: GenerationRequest, baseline: Baseline) -> str:
 
 def build_keyword_call(sample_input: Mapping[str, Any], messages: Sequence[Message]) -> str:
     """The call in upstream's notation, `[name(argument=value)]`; empty where no function fits.
-
     `sample_input` is the input of a BFCL sample; the question is the last message, and a message of
-    tool results is answered by nothing.
-    """
+    tool results is answered by nothing."""
     question = messages[-1].content if messages else ""
     if question.startswith("[{'role': 'tool'"):
         return ""

@@ -260,9 +260,8 @@ class Bfcl(Benchmark):
         return self.episode_from_answer(sample, calls or answer.text, {"mode": answers.NATIVE})
 
     def is_decided(self, sample: Sample, verdict: Verdict) -> bool:
-        """Flagged entries were published with an answer that no right one can be; they are named.
-
-        A limit of the simulators says nothing of an entry."""
+        """Flagged entries were published with an answer that no right one can be; they are named. A
+        limit of the simulators says nothing of an entry."""
         limited = verdict.details.get("error_type") in conversations.OVERRUNS
         return super().is_decided(sample, verdict) and not limited and "flagged" not in sample.meta
 

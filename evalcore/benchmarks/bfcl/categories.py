@@ -138,9 +138,7 @@ SINGLE_TURN_WEIGHTS: MappingProxyType[str, int] = MappingProxyType(
 
 def group_scores(tallies: Mapping[str, Tally]) -> dict[str, GroupScore]:
     """The score of every group, of `single_turn` and of `overall`, from what was measured.
-
-    `tallies` is by v4 category; one without samples is missing.
-    """
+    `tallies` is by v4 category; one without samples is missing."""
     scores = {name: _score_group(name, tallies) for name in GROUPS}
     scores["single_turn"] = _compute_weighted_score(SINGLE_TURN_WEIGHTS, scores)
     scores["overall"] = _compute_weighted_score(OVERALL_WEIGHTS, scores)
@@ -187,10 +185,8 @@ _POOLED = GROUPS["live"].members
 def compute_entry_weights(
     samples: Sequence[Sample], points: Mapping[str, float]
 ) -> dict[str, float]:
-    """The weight of an entry by category, from the points of each category.
-
-    Where a category has no entries its points are left out: what is missing is not 0.
-    """
+    """The weight of an entry by category, from the points of each category. Where a category has no
+    entries its points are left out: what is missing is not 0."""
     counts = Counter(sample.metric for sample in samples)
     weights = {name: points[name] / counts[name] for name in points if counts[name]}
     pooled = [name for name in _POOLED if name in weights]

@@ -99,10 +99,8 @@ _ABOUT = ("difficulty_level", "note", "counterexamples", "variants")
 def load_bfcl_samples(
     source: DatasetSource, categories: Sequence[str], exclude_flagged: bool
 ) -> list[Sample]:
-    """The samples of an official or bundled folder or file, of some categories (none: all).
-
-    Raises DatasetError naming file, line and field.
-    """
+    """The samples of an official or bundled folder or file, of some categories (none: all). Raises
+    DatasetError naming file, line and field."""
     selected = source.metrics or tuple(categories)
     if source.folder.is_dir():
         entries = load_folder(source.folder, selected)

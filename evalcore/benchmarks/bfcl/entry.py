@@ -28,12 +28,10 @@ _OWN_FIELDS = {"id", "question", "function", "ground_truth"}
 
 
 class BfclEntry(Record, frozen=True):
-    """One case. `question` is a list of turns, each a list of {role, content}.
-
-    `functions` are the descriptions as the file has them; `ground_truth` is None where the
-    category asks only whether there is a call. `extra` holds the line's other fields, `source` is
-    file:line, "" where unknown.
-    """
+    """One case. `question` is a list of turns, each a list of {role, content}. `functions` are the
+    descriptions as the file has them; `ground_truth` is None where the category asks only whether
+    there is a call. `extra` holds the line's other fields, `source` is file:line, "" where
+    unknown."""
 
     id: str
     category: str
@@ -45,11 +43,9 @@ class BfclEntry(Record, frozen=True):
 
 
 def load_folder(folder: Path, categories: tuple[str, ...] = ()) -> list[BfclEntry]:
-    """All entries of a folder, ordered by category; `categories` (v3 or v4 names) filters.
-
-    Files of other categories (agentic, format sensitivity) are passed over. Raises DatasetError
-    for a folder without a file of the wanted categories, and what `load_file` raises.
-    """
+    """All entries of a folder, ordered by category; `categories` (v3 or v4 names) filters. Files of
+    other categories (agentic, format sensitivity) are passed over. Raises DatasetError for a folder
+    without a file of the wanted categories, and what `load_file` raises."""
     selected = [to_v4_category(name) for name in categories] or [*SINGLE_TURN, *MULTI_TURN]
     files = question_files(folder)
     missing = [name for name in selected if name not in files] if categories else []
@@ -76,12 +72,10 @@ def file_category(path: Path) -> str | None:
 
 
 def load_file(path: Path) -> list[BfclEntry]:
-    """The entries of one file of questions, joined with the answers beside it.
-
-    The category is the file's, else the line's field `category`, else what its id begins with.
-    Raises DatasetError naming the file, line and field: a line that is no entry, an id that is
-    there twice, an answer that is missing.
-    """
+    """The entries of one file of questions, joined with the answers beside it. The category is the
+    file's, else the line's field `category`, else what its id begins with. Raises DatasetError
+    naming the file, line and field: a line that is no entry, an id that is there twice, an answer
+    that is missing."""
     category = file_category(path)
     category = category if category in _CATEGORIES else None
     answers = _load_answers(path.parent / "possible_answer" / path.name)

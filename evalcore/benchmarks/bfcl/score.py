@@ -96,11 +96,9 @@ def is_infrastructure_error(answer: Any) -> bool:
 
 
 def classify_abstention(reading: DecodedAnswer) -> AbstentionKind:
-    """What the answer did: `call` if either decoding reads one, `malformed` if one was tried.
-
-    An explicit empty list is an abstention; `empty` is no text and no tool calls, or text that is
-    nothing but reasoning. A function's name in a sentence is no call.
-    """
+    """What the answer did: `call` if either decoding reads one, `malformed` if one was tried. An
+    explicit empty list is an abstention; `empty` is no text and no tool calls, or text that is
+    nothing but reasoning. A function's name in a sentence is no call."""
     for calls in (reading.official_calls, reading.tolerant_calls):
         if isinstance(calls, list) and calls:
             return "call"
@@ -163,9 +161,7 @@ class ViewResult(Record, frozen=True):
 
 def resolve_answer_mode(category: str, answer: Any, mode: str = "") -> str:
     """The mode itself, or that of an answer without one: text as upstream asks for it, else `fc`.
-
-    Raises UsageError for an unknown mode.
-    """
+    Raises UsageError for an unknown mode."""
     if mode and mode not in MODES:
         raise UsageError(f"unknown mode {mode!r}; one of {', '.join(sorted(MODES))}")
     return mode or (
@@ -186,11 +182,9 @@ def score_official(reading: DecodedAnswer) -> ViewResult:
 
 
 def score_tolerant(reading: DecodedAnswer) -> ViewResult:
-    """The official rules on what the answer meant; valid wherever official is.
-
-    Where no function fits, only an abstention or an empty answer is right; upstream also counts a
-    call that it cannot read.
-    """
+    """The official rules on what the answer meant; valid wherever official is. Where no function
+    fits, only an abstention or an empty answer is right; upstream also counts a call that it cannot
+    read."""
     entry = reading.entry
     if "irrelevance" in entry.category:
         return _score_abstention(reading, ("abstained", "empty"))

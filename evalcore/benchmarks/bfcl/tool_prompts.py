@@ -62,10 +62,8 @@ def build_call_messages(
     category: str,
     mode: ToolCallMode,
 ) -> list[Message]:
-    """The messages with the functions described in a system message; as they are if `native`.
-
-    A system message that is there already follows the description.
-    """
+    """The messages with the functions described in a system message; as they are if `native`. A
+    system message that is there already follows the description."""
     if mode == "native":
         return list(messages)
     available_functions = [

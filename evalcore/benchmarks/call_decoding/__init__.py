@@ -80,10 +80,8 @@ def prompt_mode(language: str) -> str:
 
 
 def decode_calls(answer: Any, mode: str) -> list[Call]:
-    """The calls of an answer, exactly as upstream decodes them.
-
-    Raises DecodeError where upstream reads no calls, UsageError for an unknown mode.
-    """
+    """The calls of an answer, exactly as upstream decodes them. Raises DecodeError where upstream
+    reads no calls, UsageError for an unknown mode."""
     reader = MODES.get(mode)
     if reader is None:
         raise UsageError(f"unknown mode {mode!r}; one of {', '.join(sorted(MODES))}")
@@ -104,11 +102,9 @@ _MISTRAL = "[TOOL_CALLS]"
 def tolerant_calls(
     answer: Any, functions: Sequence[dict[str, Any]], language: Language = "python"
 ) -> list[Call]:
-    """The calls of an answer: text, or native tool calls in any shape.
-
-    `functions` are the offered ones: their names and the order of their parameters help reading.
-    Raises DecodeError where no call can be read. An explicit empty list is no error.
-    """
+    """The calls of an answer: text, or native tool calls in any shape. `functions` are the offered
+    ones: their names and the order of their parameters help reading. Raises DecodeError where no
+    call can be read. An explicit empty list is no error."""
     signatures = build_signatures(functions)
     if isinstance(answer, list | tuple):
         calls = [_decode_native_call(item, signatures) for item in answer]

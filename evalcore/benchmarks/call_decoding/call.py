@@ -32,11 +32,8 @@ PARSING_ERRORS = (
 
 
 class DecodeError(Exception):
-    """An answer that holds no calls in the expected form.
-
-    `kind` is upstream's second half of the error type: the text does not parse, or it parses to
-    something else than calls.
-    """
+    """An answer that holds no calls in the expected form. `kind` is upstream's second half of the
+    error type: the text does not parse, or it parses to something else than calls."""
 
     def __init__(
         self, kind: Literal["decoder_failed", "decoder_wrong_output_format"], message: str
@@ -81,10 +78,8 @@ def require_answer_text(answer: Any) -> str:
 
 
 def require_calls(decoded: Any) -> list[Call]:
-    """The decoded value if it is a list of calls, each a mapping of one name to a mapping.
-
-    Raises DecodeError (`decoder_wrong_output_format`) otherwise. An empty list is in the format.
-    """
+    """The decoded value if it is a list of calls, each a mapping of one name to a mapping. Raises
+    DecodeError (`decoder_wrong_output_format`) otherwise. An empty list is in the format."""
     if type(decoded) is list and all(
         type(item) is dict and len(item) == 1 and type(next(iter(item.values()))) is dict
         for item in decoded
@@ -94,11 +89,9 @@ def require_calls(decoded: Any) -> list[Call]:
 
 
 def to_plain_value(value: Any, depth: int = 50) -> Any:
-    """Decoded calls as JSON can hold them, for journals and pages; never raises.
-
-    Tuples become lists; keys become text; numbers that JSON or its readers cannot hold, and all
-    other kinds of value, become their notation.
-    """
+    """Decoded calls as JSON can hold them, for journals and pages; never raises. Tuples become
+    lists; keys become text; numbers that JSON or its readers cannot hold, and all other kinds of
+    value, become their notation."""
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int) and abs(value) < 2**63:

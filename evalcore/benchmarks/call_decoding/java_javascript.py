@@ -24,10 +24,8 @@ from evalcore.benchmarks.call_decoding.call import (
 
 
 def parse_syntax_tree(source: str, language: Literal["java", "javascript"]) -> Any:
-    """The root node of the source. Raises DecodeError where the source has a syntax error.
-
-    A token that the grammar could supply itself (a missing semicolon) is no error.
-    """
+    """The root node of the source. Raises DecodeError where the source has a syntax error. A token
+    that the grammar could supply itself (a missing semicolon) is no error."""
     try:
         encoded = source.encode()
     except UnicodeEncodeError as error:
@@ -68,11 +66,9 @@ _QUOTED = ("string_literal", "character_literal")
 
 
 def java_calls(text: str, *, whole: bool = False) -> Any:
-    """The first call of bracketed Java text, or what upstream returns where there is none.
-
-    `whole` keeps every value's source as it stands, anonymous classes included.
-    Raises DecodeError for a syntax error and for an argument given twice.
-    """
+    """The first call of bracketed Java text, or what upstream returns where there is none. `whole`
+    keeps every value's source as it stands, anonymous classes included. Raises DecodeError for a
+    syntax error and for an argument given twice."""
     source = text[1:-1]
     try:
         root = parse_syntax_tree(source, "java")

@@ -21,9 +21,7 @@ from evalcore.records import ToolCall
 
 def name_and_arguments(item: Any) -> tuple[str, Any]:
     """The two parts of a ToolCall, `{"name", "arguments"}`, or official files' `{name: arguments}`.
-
-    Raises DecodeError for anything else.
-    """
+    Raises DecodeError for anything else."""
     if isinstance(item, ToolCall):
         return item.name, item.arguments
     if isinstance(item, dict) and item:
@@ -37,10 +35,8 @@ def name_and_arguments(item: Any) -> tuple[str, Any]:
 
 
 def native_calls(answer: Any) -> Any:
-    """The tool calls of an answer. No calls and no text is an empty list; text is no call.
-
-    Raises DecodeError for text, for None and for arguments that are no JSON text.
-    """
+    """The tool calls of an answer. No calls and no text is an empty list; text is no call. Raises
+    DecodeError for text, for None and for arguments that are no JSON text."""
     if answer == "":
         return []
     if not isinstance(answer, list | tuple):
@@ -59,9 +55,7 @@ def native_calls(answer: Any) -> Any:
 
 def name_arguments_calls(answer: Any) -> Any:
     """The calls of the reply that slm-evals asks for: `{"name", "arguments"}`, or a list of them.
-
-    Raises DecodeError for other text and for objects without the two keys.
-    """
+    Raises DecodeError for other text and for objects without the two keys."""
     try:
         decoded = json.loads(require_answer_text(answer))
         items = decoded if isinstance(decoded, list) else [decoded]
@@ -79,10 +73,8 @@ _LIST_END = re.compile(r"\}\s*\]")
 
 def json_calls(text: str) -> Any:
     """The calls of `[{"function": name, "parameters": {...}}]`, wherever in the text it stands.
-
     Text that is no JSON gives no calls. Raises DecodeError for JSON that is no list, and for an
-    object without the two keys.
-    """
+    object without the two keys."""
     try:
         items = json.loads(_extract_list_text(text))
         return [{item["function"]: item["parameters"]} for item in items if isinstance(item, dict)]
@@ -103,10 +95,8 @@ def _extract_list_text(text: str) -> str:
 
 
 def verbose_xml_calls(text: str) -> Any:
-    """The calls of `<param name= value= type=/>` elements within <functions>.
-
-    Raises DecodeError where there is no such element or a value does not fit its type.
-    """
+    """The calls of `<param name= value= type=/>` elements within <functions>. Raises DecodeError
+    where there is no such element or a value does not fit its type."""
     return _xml_calls(text, _verbose_arguments)
 
 
@@ -196,10 +186,8 @@ def calls_among_prose(text: str, function_names: Collection[str]) -> list[Call]:
 
 
 def named_objects(text: str) -> str:
-    """Mistral's `name{...}` and `name[ARGS]{...}`, one after another, as JSON with both keys.
-
-    What does not follow the pattern ends the search.
-    """
+    """Mistral's `name{...}` and `name[ARGS]{...}`, one after another, as JSON with both keys. What
+    does not follow the pattern ends the search."""
     objects, at = [], 0
     while name := _NAMED_OBJECT.match(text, at):
         try:

@@ -30,11 +30,9 @@ _MAX_FORMATTED = 1_000
 
 
 def fold_constants(node: ast.expr) -> Any:
-    """The value of an expression of literals and operators.
-
-    Raises DecodeError for any other expression and for a result that would be too large, and what
-    the operators raise (TypeError, ArithmeticError, ValueError) for operands that do not fit.
-    """
+    """The value of an expression of literals and operators. Raises DecodeError for any other
+    expression and for a result that would be too large, and what the operators raise (TypeError,
+    ArithmeticError, ValueError) for operands that do not fit."""
     return evaluate_tree(node, _apply_operator, _fold_container)
 
 
@@ -85,10 +83,8 @@ def _refuse_formats(left: str | bytes, right: Any) -> None:
 
 
 def add_brackets(answer: Any) -> str:
-    """The answer within square brackets, without backticks, blanks and line ends around it.
-
-    A missing bracket on either side is added; nothing else is forgiven.
-    """
+    """The answer within square brackets, without backticks, blanks and line ends around it. A
+    missing bracket on either side is added; nothing else is forgiven."""
     text = require_answer_text(answer).strip("`\n ")
     text = text if text.startswith("[") else "[" + text
     return text if text.endswith("]") else text + "]"
@@ -104,10 +100,8 @@ def extract_tagged_text(text: str) -> str:
 
 
 def python_calls(text: str) -> list[Call]:
-    """The calls of bracketed text in Python syntax.
-
-    Raises DecodeError for what is no call or no list, tuple or set of calls.
-    """
+    """The calls of bracketed text in Python syntax. Raises DecodeError for what is no call or no
+    list, tuple or set of calls."""
     try:
         body = ast.parse(text.strip().strip("'"), SOURCE, mode="eval").body
         nodes = [body] if isinstance(body, ast.Call) else getattr(body, "elts", None)
@@ -175,10 +169,8 @@ FunctionSignatures = Mapping[str, Sequence[str]]
 
 
 def calls_in_python(text: str, signatures: FunctionSignatures) -> list[Call] | None:
-    """The calls of text that is nothing but calls, in a list, line by line or assigned.
-
-    None if it is something else, or if a call is not readable.
-    """
+    """The calls of text that is nothing but calls, in a list, line by line or assigned. None if it
+    is something else, or if a call is not readable."""
     text = text.strip().strip("`\"' \n")
     for attempt in (text, text + "]", "[" + text, text.translate(_QUOTES)):
         try:
@@ -265,10 +257,8 @@ def _parse_call_arguments(
 
 
 def value_of(node: ast.expr | None) -> Any:
-    """The value that the author of an expression meant; a nested call is its source text.
-
-    Raises DecodeError or ValueError where there is none.
-    """
+    """The value that the author of an expression meant; a nested call is its source text. Raises
+    DecodeError or ValueError where there is none."""
     match node:
         case None:
             raise ValueError("unpacking in a mapping")

@@ -15,10 +15,8 @@ EvalType = Literal["pass_and_fail", "fail_only"]
 
 class Task(Record, frozen=True):
     """A row of the data set in either form; fields of the 5.x form are "" where a row is older.
-
     `repository` is a git bundle or a checkout that holds `base_commit`, or "" where none is at
-    hand. `text` is the whole prompt of the data sets that come with one.
-    """
+    hand. `text` is the whole prompt of the data sets that come with one."""
 
     instance_id: str
     repo: str

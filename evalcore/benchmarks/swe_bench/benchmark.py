@@ -141,11 +141,9 @@ class SweBench(Benchmark):
         weights: Mapping[str, float],
         **score_fields: Any,
     ) -> BenchmarkScore:
-        """The score over the tasks that are usable here, and the measures beside it.
-
-        A task that is not usable counts neither for nor against; what is left is then not the full
-        set, so that it stands on no full board.
-        """
+        """The score over the tasks that are usable here, and the measures beside it. A task that is
+        not usable counts neither for nor against; what is left is then not the full set, so that it
+        stands on no full board."""
         usable, unusable = split_unusable(samples, verdicts)
         if unusable:
             label = f"{score_fields.get('label', '')} · {len(unusable)} unusable"

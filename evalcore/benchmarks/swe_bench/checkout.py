@@ -53,9 +53,7 @@ _CONFIGURATION = """\
 
 def run_git(*arguments: str | Path, folder: Path) -> str:
     """What git prints when it is run in a folder; the name of a file that is no UTF-8 is escaped.
-
-    Raises EnvironmentFailure where git is missing, fails or takes longer than SECONDS.
-    """
+    Raises EnvironmentFailure where git is missing, fails or takes longer than SECONDS."""
     try:
         process = subprocess.run(
             ["git", *map(str, arguments)],
@@ -115,9 +113,7 @@ _config_folders: list[tempfile.TemporaryDirectory[str]] = []
 
 def checkout_task(task: Task, tree: Path) -> Path:
     """Make the work tree of a task in the folder `tree`, which must not exist yet; returns it.
-
-    Raises EnvironmentFailure where the repository is missing, broken or without the base commit.
-    """
+    Raises EnvironmentFailure where the repository is missing, broken or without the base commit."""
     if not task.repository:
         raise EnvironmentFailure(
             f"no repository of {task.repo} is at hand for {task.instance_id}; "
@@ -162,10 +158,8 @@ class TreeChanges(Record, frozen=True):
 
 
 def find_tree_changes(tree: Path, base: str) -> TreeChanges:
-    """How a work tree differs from the commit `base`.
-
-    Files count that git would ignore, since Python does not, and those of a nested repository.
-    """
+    """How a work tree differs from the commit `base`. Files count that git would ignore, since
+    Python does not, and those of a nested repository."""
     options = ("--name-only", "-z", "--no-renames", "--no-ext-diff")
     changed = run_git("diff", *options, base, folder=tree)
     tracked = _list_tracked_files(tree, base)
@@ -270,10 +264,8 @@ class Interpreter(Record, frozen=True):
 
 
 def find_task_python(task: Task, folder: Path) -> Path | None:
-    """The Python of a folder of environments that fits a task, None where there is none.
-
-    Looked for are `<instance_id>` and `<owner>__<name>-<version>`, in this order.
-    """
+    """The Python of a folder of environments that fits a task, None where there is none. Looked for
+    are `<instance_id>` and `<owner>__<name>-<version>`, in this order."""
     for name in (task.instance_id, f"{task.repo.replace('/', '__')}-{task.version}"):
         python = folder / name / "bin" / "python"
         if "/" not in name and python.exists():
@@ -283,10 +275,8 @@ def find_task_python(task: Task, folder: Path) -> Path | None:
 
 @cache
 def inspect_interpreter(python: Path | None = None) -> Interpreter:
-    """What is known of an interpreter, of the running one for None.
-
-    Raises EnvironmentFailure where it cannot be started.
-    """
+    """What is known of an interpreter, of the running one for None. Raises EnvironmentFailure where
+    it cannot be started."""
     if python is None:
         prefix, base, version = sys.prefix, sys.base_prefix, sys.version.split()[0]
     else:
@@ -311,11 +301,9 @@ def _query_prefixes(executable: str) -> tuple[str, str, str]:
 
 @cache
 def check_interpreter(python: Interpreter, module: str) -> None:
-    """Make sure, once, that the interpreter starts inside and has a module ("" for none).
-
-    A missing interpreter ends a script with status 127, which grades like failed tests: so it is
-    found here. Raises EnvironmentFailure.
-    """
+    """Make sure, once, that the interpreter starts inside and has a module ("" for none). A missing
+    interpreter ends a script with status 127, which grades like failed tests: so it is found here.
+    Raises EnvironmentFailure."""
     code = f"import {module}" if module else "pass"
     with tempfile.TemporaryDirectory(prefix="evalcore-swe-") as folder:
         binds = (*python.binds, python.write_activate_shim(Path(folder)))

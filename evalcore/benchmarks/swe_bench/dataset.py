@@ -46,10 +46,8 @@ _REFERENCE = (
 
 
 def load_swe_samples(source: DatasetSource, repositories: str = "") -> list[Sample]:
-    """The samples of a file or of all files of a folder, in their order.
-
-    Raises DatasetError naming file, line and field, also for a task that stands there twice.
-    """
+    """The samples of a file or of all files of a folder, in their order. Raises DatasetError naming
+    file, line and field, also for a task that stands there twice."""
     if repositories and not Path(repositories).is_dir():
         raise UsageError(f"setting swe_repositories: {repositories} is no folder")
     samples: dict[str, Sample] = {}
@@ -85,10 +83,8 @@ def _iter_task_rows(source_path: Path) -> Iterator[CaseLine]:
 
 
 def read_table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a Parquet file or of JSON lines with their numbers, from 1.
-
-    Raises DatasetError for a file that cannot be read.
-    """
+    """The rows of a Parquet file or of JSON lines with their numbers, from 1. Raises DatasetError
+    for a file that cannot be read."""
     if path.suffix != ".parquet":
         yield from read_rows(path)
         return
@@ -199,10 +195,8 @@ def _relative_to_root(path: Path) -> str:
 
 
 def filter_difficulties(samples: Sequence[Sample], difficulties: Sequence[str]) -> list[Sample]:
-    """Those of the named difficulties, written as upstream or as metrics; all without names.
-
-    Raises UsageError for a name that is none.
-    """
+    """Those of the named difficulties, written as upstream or as metrics; all without names. Raises
+    UsageError for a name that is none."""
     if not difficulties:
         return list(samples)
     metrics = (*METRICS.values(), UNRATED)

@@ -39,9 +39,7 @@ _OLD_NAMES, _NEW_NAMES = ("rename from ", "copy from "), ("rename to ", "copy to
 
 class Hunk(Record, frozen=True):
     """One `@@` block. Line numbers count from 1; each of `lines` keeps its first character.
-
-    `complete` is False where the text holds fewer or more lines than the header says.
-    """
+    `complete` is False where the text holds fewer or more lines than the header says."""
 
     old_start: int
     old_count: int
@@ -60,12 +58,10 @@ class Hunk(Record, frozen=True):
 
 
 class FileDiff(Record, frozen=True):
-    """What a patch says about one file.
-
-    `old_path` is "" where the file is new, `new_path` where it is deleted; both are without `a/`
-    and `b/`. `header_paths` holds every path of the headers, which may contradict each other.
-    `mode` is the new file mode, as "100755", where one is given.
-    """
+    """What a patch says about one file. `old_path` is "" where the file is new, `new_path` where it
+    is deleted; both are without `a/` and `b/`. `header_paths` holds every path of the headers,
+    which may contradict each other. `mode` is the new file mode, as "100755", where one is
+    given."""
 
     old_path: str = ""
     new_path: str = ""
@@ -93,10 +89,8 @@ class FileDiff(Record, frozen=True):
 
 
 def parse_diff(patch: str) -> tuple[FileDiff, ...]:
-    """The files of a patch in their order; a file that comes twice is there twice.
-
-    Lines are those of git: ended by a newline, and by no other separator of Unicode.
-    """
+    """The files of a patch in their order; a file that comes twice is there twice. Lines are those
+    of git: ended by a newline, and by no other separator of Unicode."""
     lines = patch.removesuffix("\n").split("\n")
     bounds = pairwise([*_find_file_starts(lines), len(lines)])
     files = (_parse_file_diff(lines, first, end) for first, end in bounds)
@@ -193,10 +187,8 @@ class _FileHeader:
 
 
 def _split_git_paths(text: str) -> tuple[str, str]:
-    """Both paths of a `diff --git` line, which are not set apart where a name holds blanks.
-
-    Two equal names are halves of the text; else the last ` b/` begins the second one.
-    """
+    """Both paths of a `diff --git` line, which are not set apart where a name holds blanks. Two
+    equal names are halves of the text; else the last ` b/` begins the second one."""
     if text.startswith('"'):
         close = _find_quote_end(text)
         return text[:close], text[close:].lstrip(" ")

@@ -64,12 +64,10 @@ class TaskUsability(Record, frozen=True):
 def check_usability(
     task: Task, cache: Path | None = None, *, python: Path | None = None, limits: Limits = LIMITS
 ) -> TaskUsability:
-    """Run the reference patch and no patch, or know the result from before.
-
-    Results are kept in memory and, if they are good, in the folder `cache`, by the content of the
-    task and of the interpreter; a bad one may be this machine's fault and is asked again by the
-    next process. Safe from several threads and processes. Raises EnvironmentFailure.
-    """
+    """Run the reference patch and no patch, or know the result from before. Results are kept in
+    memory and, if they are good, in the folder `cache`, by the content of the task and of the
+    interpreter; a bad one may be this machine's fault and is asked again by the next process. Safe
+    from several threads and processes. Raises EnvironmentFailure."""
     fields = msgspec.to_builtins(task)
     content = {name: value for name, value in fields.items() if name not in _UNRELATED}
     key = content_hash([RULE, content, inspect_interpreter(python).contents], 32)
@@ -179,11 +177,9 @@ REFUSING = frozenset({"needs_machinery", "no_summary", "control_ended", "passes_
 
 
 class HardenedResult(Record, frozen=True):
-    """The result of the second look, by FLAGS.
-
-    `removed` are the files that were put back; `clean` is the execution without them, None where
-    there were none; `control` the one with inverted tests, `forged` the tests that passed in it.
-    """
+    """The result of the second look, by FLAGS. `removed` are the files that were put back; `clean`
+    is the execution without them, None where there were none; `control` the one with inverted
+    tests, `forged` the tests that passed in it."""
 
     resolved: bool
     flags: tuple[str, ...] = ()
@@ -203,11 +199,9 @@ def check_hardened(
     limits: Limits = LIMITS,
 ) -> HardenedResult:
     """Look again at a patch with its official execution; nothing runs where that did not resolve.
-
     `usability` is what the reference patch showed about the task. The runs get twice the time of
     the official one, so that a busy machine ends none that it let through. Raises
-    EnvironmentFailure.
-    """
+    EnvironmentFailure."""
     flags = ["machinery"] if official.machinery else []
     flags += ["suspicious_lines"] if find_suspicious_lines(patch) else []
     if not is_resolved(official):

@@ -135,11 +135,9 @@ _READING = frozenset({".gitattributes", ".gitmodules", "pyvenv.cfg"})
 
 
 def find_infrastructure_changes(changes: TreeChanges) -> tuple[str, ...]:
-    """Those of the changed paths that can decide how tests run and what they report.
-
-    A new module that has the name of one of Python or pytest counts, since it is imported instead;
-    a name that the base commit has already is the repository's own.
-    """
+    """Those of the changed paths that can decide how tests run and what they report. A new module
+    that has the name of one of Python or pytest counts, since it is imported instead; a name that
+    the base commit has already is the repository's own."""
     base_modules = {_find_import_name(path) for path in changes.base}
     shadows = {_find_import_name(path) for path in changes.created} & (_NAMES - base_modules)
     return tuple(
@@ -183,11 +181,9 @@ _cpu_slots = threading.BoundedSemaphore(os.cpu_count() or 1)
 
 
 class Variation(Record, frozen=True):
-    """How an execution differs from the official one, to see what its result rests on.
-
-    `without` are paths brought back to the base commit after the patch was applied. With a seed in
-    `inverted` the tests of the task are made so that they must fail.
-    """
+    """How an execution differs from the official one, to see what its result rests on. `without`
+    are paths brought back to the base commit after the patch was applied. With a seed in `inverted`
+    the tests of the task are made so that they must fail."""
 
     without: tuple[str, ...] = ()
     inverted: str = ""
@@ -205,10 +201,8 @@ def execute_patch(
     variation: Variation = OFFICIAL,
 ) -> Execution:
     """Apply a patch to a task's repository and run its tests; "" runs them on the base commit.
-
     `python` is an interpreter with what the task needs, None the running one. Safe from several
-    threads. Raises EnvironmentFailure where repository, interpreter or sandbox cannot be had.
-    """
+    threads. Raises EnvironmentFailure where repository, interpreter or sandbox cannot be had."""
     started = time.monotonic()
     interpreter, script = inspect_interpreter(python), build_task_script(task)
     check_interpreter(interpreter, "pytest" if "pytest" in script.text else "")

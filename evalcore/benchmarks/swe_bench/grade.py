@@ -147,11 +147,8 @@ def grade_log(
 
 
 def read_log(log: str, log_parser: str, spec: Mapping[str, Any] = _NO_SPEC) -> ParsedLog:
-    """The states in a log with markers.
-
-    `spec` is asked for `instance_id` and `version` by the parsers of projects with several forms
-    of logs.
-    """
+    """The states in a log with markers. `spec` is asked for `instance_id` and `version` by the
+    parsers of projects with several forms of logs."""
     log, parse = _plain_newlines(log), select_log_parser(log_parser, spec)
     unreadable = ParsedLog({}, is_gradable=False)
     if any(mark in log for mark in BROKEN) or START not in log or END not in log:
@@ -245,11 +242,9 @@ _RULES: dict[str, tuple[Rule, Rule]] = {
 
 
 def _find_test_state(test: str, states: StatusMap) -> str | None:
-    """The state of a test; None where the log has none for it.
-
-    Ids in the published data can be cut within their bracket. Such an id stands for the tests
-    that begin with it, as long as these agree on passing.
-    """
+    """The state of a test; None where the log has none for it. Ids in the published data can be cut
+    within their bracket. Such an id stands for the tests that begin with it, as long as these agree
+    on passing."""
     if test in states or test.count("[") <= test.count("]"):
         return states.get(test)
     matching = [state for name, state in states.items() if name.startswith(test)]

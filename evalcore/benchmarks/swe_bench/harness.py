@@ -41,10 +41,8 @@ _SIGNS = ("Error creating container", " not found for ", "Error")
 
 class HarnessResult(Record, frozen=True):
     """The outcome of one instance. `reason` explains every outcome but `is_resolved_by_harness`.
-
     `report` is the harness's own; `agrees` says whether our grading of the same log comes to the
-    same (None where there was nothing to compare). `log` is what the tests printed.
-    """
+    same (None where there was nothing to compare). `log` is what the tests printed."""
 
     instance_id: str
     outcome: HarnessOutcome
@@ -91,11 +89,9 @@ def read_harness_result(task: Task, folder: Path) -> HarnessResult:
 
 
 def _explain_missing_report(log: str) -> tuple[HarnessOutcome, str]:
-    """Why there is no report, by the harness's log of the instance.
-
-    That log quotes the patch, which can put words of the first two kinds into it: they make its own
-    failure of what would else be ours, and never the other way round.
-    """
+    """Why there is no report, by the harness's log of the instance. That log quotes the patch,
+    which can put words of the first two kinds into it: they make its own failure of what would else
+    be ours, and never the other way round."""
     if _APPLY_FAILED in log:
         return "apply_failed", "the patch does not apply"
     if _TIMED_OUT in log:
@@ -155,11 +151,9 @@ def run_harness(
     cancelled: Callable[[], bool] = lambda: False,
 ) -> dict[str, HarnessResult]:
     """The result of every task, by instance id; a task without a patch is `empty_patch` unasked.
-
     `predictions` are patches by instance id. `seconds` are for the tests of one instance. A run
     that is cancelled is killed, and what it did not come to is an environment_error; its containers
-    are removed. Raises EnvironmentFailure where the harness is not installed.
-    """
+    are removed. Raises EnvironmentFailure where the harness is not installed."""
     folder.mkdir(parents=True, exist_ok=True)
     submitted = [task for task in tasks if predictions.get(task.instance_id, "").strip()]
     text = "".join(_format_prediction(task, predictions[task.instance_id]) for task in submitted)
@@ -225,10 +219,7 @@ def _wait_for_harness(
     cancelled: Callable[[], bool],
 ) -> str:
     """Wait for the harness, telling how many reports there are; returns its last line where it
-    failed, else "".
-
-    Whatever happens, nothing of its process group is left.
-    """
+    failed, else "". Whatever happens, nothing of its process group is left."""
     output = folder / "harness.log"
     with output.open("wb") as log:
         child = subprocess.Popen(

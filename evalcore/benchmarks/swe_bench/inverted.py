@@ -29,10 +29,8 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def invert_tests(source: str, seed: str) -> str:
-    """The source of a test file with its tests inverted; comments and layout are lost.
-
-    Raises SyntaxError where the source is no Python.
-    """
+    """The source of a test file with its tests inverted; comments and layout are lost. Raises
+    SyntaxError where the source is no Python."""
     tree = ast.parse(source)
     _TestInverter(random.Random(seed)).visit(tree)  # noqa: S311 - not for keys
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"

@@ -67,12 +67,10 @@ ChangedLine = tuple[str, str, str]
 
 
 class Measures(Record, frozen=True):
-    """The funnel of one patch; shares are 0 to 1.
-
-    `applied` is how the official chain applied the patch: "" for not at all, None: not tried.
-    Precision, recall and F1 look at source files: test infrastructure counts only where the gold
-    patch touches it too, so that a patch which adds a test of its own loses nothing.
-    """
+    """The funnel of one patch; shares are 0 to 1. `applied` is how the official chain applied the
+    patch: "" for not at all, None: not tried. Precision, recall and F1 look at source files: test
+    infrastructure counts only where the gold patch touches it too, so that a patch which adds a
+    test of its own loses nothing."""
 
     files: int
     file_precision: float

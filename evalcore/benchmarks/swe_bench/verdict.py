@@ -268,9 +268,7 @@ def compute_group_means(
     samples: Sequence[Sample], verdicts: Sequence[Verdict]
 ) -> dict[str, float | None]:
     """Means in percent over the samples and their epochs; None where nothing was looked at.
-
-    `applies_rate` is known of executed patches only.
-    """
+    `applies_rate` is known of executed patches only."""
     sample_keys = {(sample.metric, sample.id) for sample in samples}
     measured = [
         verdict

@@ -42,11 +42,9 @@ def call_problem(
     underscores: bool,
 ) -> Finding | None:
     """The first thing wrong with a call, in upstream's order; None if it is accepted.
-
-    `underscores`: the function was offered with `_` in place of `.` in its name.
-    Raises what a schema or a value outside the dialect makes the rules raise (KeyError, TypeError,
-    AttributeError, ValueError, OverflowError).
-    """
+    `underscores`: the function was offered with `_` in place of `.` in its name. Raises what a
+    schema or a value outside the dialect makes the rules raise (KeyError, TypeError,
+    AttributeError, ValueError, OverflowError)."""
     name = function["name"]
     name = name.replace(".", "_") if underscores else name
     if name not in call:
@@ -113,12 +111,10 @@ def check_calls(
     language: Language = "python",
     underscores: bool = False,
 ) -> Finding | None:
-    """The official finding about an answer's calls; None if they are accepted.
-
-    `answers` is the ground truth: one mapping {name: {parameter: accepted values}} a call, with
-    `""` among the values where the parameter may be left out. Never raises for what a model wrote:
-    where upstream's checker crashes, the error type is `checker_failed:` and the exception's name.
-    """
+    """The official finding about an answer's calls; None if they are accepted. `answers` is the
+    ground truth: one mapping {name: {parameter: accepted values}} a call, with `""` among the
+    values where the parameter may be left out. Never raises for what a model wrote: where
+    upstream's checker crashes, the error type is `checker_failed:` and the exception's name."""
     rule = _check_parallel_calls if "parallel" in category else _check_single_call
     try:
         return rule(category, functions, calls, answers, language, underscores)

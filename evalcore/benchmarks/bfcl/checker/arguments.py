@@ -17,12 +17,10 @@ Step = str | int
 
 
 class Finding(Record, frozen=True):
-    """The first mismatch of an answer, with upstream's error type.
-
-    `path` leads from the argument's name into its value, empty where no argument is at fault.
-    `output` and `expected` are the indices of the call among the answer's and the reference's.
-    `cause` is the error type of the nearest call, where `error_type` only says that none matched.
-    """
+    """The first mismatch of an answer, with upstream's error type. `path` leads from the argument's
+    name into its value, empty where no argument is at fault. `output` and `expected` are the
+    indices of the call among the answer's and the reference's. `cause` is the error type of the
+    nearest call, where `error_type` only says that none matched."""
 
     error_type: str
     message: str
@@ -73,11 +71,9 @@ _BY_TYPE = {name: group for group, names in _ERROR_TYPES.items() for name in nam
 
 
 def classify_call_error(error_type: str, cause: str = "") -> Group | None:
-    """The group of an error type; None for a valid answer.
-
-    Where no call of a parallel answer matched, the group is that of the nearest call. Types
-    outside upstream's list (its own crashes on such an answer) are of the group `checker`.
-    """
+    """The group of an error type; None for a valid answer. Where no call of a parallel answer
+    matched, the group is that of the nearest call. Types outside upstream's list (its own crashes
+    on such an answer) are of the group `checker`."""
     if not error_type:
         return None
     return _BY_TYPE.get(cause) or _BY_TYPE.get(error_type, "checker")
@@ -127,10 +123,8 @@ def expected_type(schema: dict[str, Any], language: Language) -> ExpectedType:
 
 
 def convert_value(value: Any, expected: ExpectedType, language: Language) -> Any:
-    """The value after the conversions that a language grants.
-
-    Python: an integer for a float, a tuple for a tuple's list. Java and JavaScript: source text.
-    """
+    """The value after the conversions that a language grants. Python: an integer for a float, a
+    tuple for a tuple's list. Java and JavaScript: source text."""
     if language != "python":
         return _CONVERT[language](value, expected.name, expected.element_name)
     if expected.name == "tuple" and type(value) is tuple:
@@ -153,12 +147,10 @@ def _first_type(answers: Any) -> type | None:
 def type_problem(
     parameter: str, value: Any, answers: Any, expected: ExpectedType
 ) -> tuple[Finding | None, bool]:
-    """What is wrong with a value's type, and whether it counts as a variable.
-
-    A value of another type than the schema's passes, as a "variable", if it has the type of the
-    first accepted answer but the mark of an optional parameter. Elements of a list must fit, one
-    level deep, for one accepted answer.
-    """
+    """What is wrong with a value's type, and whether it counts as a variable. A value of another
+    type than the schema's passes, as a "variable", if it has the type of the first accepted answer
+    but the mark of an optional parameter. Elements of a list must fit, one level deep, for one
+    accepted answer."""
     answered, kind = _first_type(answers), type(value)
     nested: tuple[Step, ...] = ()
     if kind is expected.kind:
@@ -251,10 +243,8 @@ def _count_leading_matches(items: list[Any], accepted: list[Any]) -> int:
 
 
 def dict_problem(parameter: str, value: dict[Any, Any], answers: list[Any]) -> Finding | None:
-    """Dictionaries whose keys are known and whose values are accepted; the last answer's problem.
-
-    A missing key is reported before a wrong value, as upstream does. Types are not compared.
-    """
+    """Dictionaries whose keys are known and whose values are accepted; the last answer's problem. A
+    missing key is reported before a wrong value, as upstream does. Types are not compared."""
     message = f"no dictionary is accepted for {parameter}"
     finding: Finding | None = Finding("dict_checker:unclear", message, (parameter,))
     for answer in answers:

@@ -49,10 +49,8 @@ def match_calls(
     language: Language = "python",
     fuzzy: bool = False,
 ) -> CallMatch:
-    """The best assignment of calls to reference calls; valid where `finding` is None.
-
-    The share of several calls is their mean, missing and surplus calls counting 0.
-    """
+    """The best assignment of calls to reference calls; valid where `finding` is None. The share of
+    several calls is their mean, missing and surplus calls counting 0."""
     if not calls or not answers:
         right = calls == answers
         return CallMatch(

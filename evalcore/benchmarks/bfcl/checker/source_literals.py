@@ -32,9 +32,7 @@ _BLANK = re.compile(r"\s*")
 
 def java_value(text: str, kind: str, nested: str | None = None) -> Any:
     """The value of a Java literal for a parameter of type `kind` with elements of type `nested`.
-
-    Raises KeyError for a type without a conversion, ValueError for a number of too many digits.
-    """
+    Raises KeyError for a type without a conversion, ValueError for a number of too many digits."""
     return _JAVA_CONVERSIONS[kind](text, nested) if len(text) <= LONGEST else text
 
 
@@ -214,11 +212,9 @@ def _parse_nested_lists(code: str) -> list[list[Any]] | None:
 
 
 def _table_end(code: str, opening: re.Pattern[str], closing: str) -> int:
-    """Where a list of lists that begins with `opening` ends, or 0.
-
-    A row runs from its bracket to a closing one on the same line that is followed by the end of
-    the list, or by a comma and another such row. Found from the right, in linear time.
-    """
+    """Where a list of lists that begins with `opening` ends, or 0. A row runs from its bracket to a
+    closing one on the same line that is followed by the end of the list, or by a comma and another
+    such row. Found from the right, in linear time."""
     start = opening.match(code)
     if start is None:
         return 0

@@ -169,10 +169,8 @@ async def run_conversation(
 def split_tools_by_turn(
     entry: BfclEntry, documents: Sequence[dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], dict[int, list[dict[str, Any]]]]:
-    """The documents offered from the first turn on, and those handed over later, by turn.
-
-    Raises DatasetError for a `missed_function` that is not {turn: [names]}.
-    """
+    """The documents offered from the first turn on, and those handed over later, by turn. Raises
+    DatasetError for a `missed_function` that is not {turn: [names]}."""
     tools = list(documents)
     tools_by_turn: dict[int, list[dict[str, Any]]] = {}
     for turn, names in _load_missed_functions(entry).items():
@@ -236,10 +234,8 @@ def check_prediction(entry: BfclEntry, prediction: Any, simulators: Simulators) 
 
 def examine_prediction(entry: BfclEntry, prediction: Any, simulators: Simulators) -> Examination:
     """Upstream's verdict on a prediction: a list of turns, each a list of steps (`calls.steps`).
-
     Raises nothing for what a model wrote; EnvironmentFailure where the APIs cannot be run,
-    DatasetError for an entry that is none.
-    """
+    DatasetError for an entry that is none."""
     truth = ground_truth(entry)
     outcome = _find_turn_mismatch(truth, prediction)
     if outcome is None:
@@ -296,9 +292,7 @@ async def run_entry_conversation(
     entry: BfclEntry, opening: Sequence[Message], mode: str, ask: Ask, simulators: Simulators
 ) -> Conversation:
     """The conversation that the messages of `opening` begin, answers read in a mode of `MODES`.
-
-    Raises what `ask` raises, and EnvironmentFailure where the APIs cannot be run.
-    """
+    Raises what `ask` raises, and EnvironmentFailure where the APIs cannot be run."""
     simulators.list_documents(entry)  # says what is missing before anything is asked
     first = msgspec.to_builtins(list(opening))
     begun = msgspec.structs.replace(entry, question=[first, *entry.question[1:]])

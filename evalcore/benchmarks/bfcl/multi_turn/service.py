@@ -37,10 +37,8 @@ Tools = Mapping[str, Callable[..., Any]]
 
 def calls_to_text(calls: Sequence[Call], *, native: bool) -> list[str]:
     """One text for every call. `native`: as upstream writes tool calls, else as it writes calls
-    decoded from text, where a mapping of mappings stands for a nested call.
-
-    Raises DecodeError where upstream does not get a text either: it then skips the whole answer.
-    """
+    decoded from text, where a mapping of mappings stands for a nested call. Raises DecodeError
+    where upstream does not get a text either: it then skips the whole answer."""
     write, comma = (repr, ",") if native else (_format_nested_value, ", ")
     try:
         return [
@@ -53,21 +51,17 @@ def calls_to_text(calls: Sequence[Call], *, native: bool) -> list[str]:
 
 
 def list_call_steps(turn: Any) -> list[list[str]]:
-    """The steps of a turn that hold calls, each a list of texts.
-
-    A step is a list of texts or decoded (native) calls; what is none, is empty or does not decode
-    is skipped, as upstream does.
-    """
+    """The steps of a turn that hold calls, each a list of texts. A step is a list of texts or
+    decoded (native) calls; what is none, is empty or does not decode is skipped, as upstream
+    does."""
     text_steps = [_step_to_text(step) for step in turn] if isinstance(turn, list | tuple) else []
     return [step for step in text_steps if step and step != [""]]
 
 
 def evaluate_call(text: str, tools: Tools) -> Any:
-    """What the call returns. Raises whatever a wrong text or the tool itself raises.
-
-    The function is looked up first, then arguments are evaluated from left to right, as Python
-    does: what nested calls have changed by then stays changed.
-    """
+    """What the call returns. Raises whatever a wrong text or the tool itself raises. The function
+    is looked up first, then arguments are evaluated from left to right, as Python does: what nested
+    calls have changed by then stays changed."""
     if len(text) > LONGEST:
         raise ValueError(f"a call is longer than {LONGEST} characters")
     body = ast.parse(text.lstrip(" \t"), "<string>", mode="eval").body
@@ -371,11 +365,9 @@ FAILED_CALL = "Error during execution: "
 
 
 class Setting(Record, frozen=True):
-    """What an entry plays in: classes and their tools, in order, and the scenarios by class.
-
-    Both are sent as lists and as JSON text: messages sort the keys of objects, but the official
-    APIs take the first key of some.
-    """
+    """What an entry plays in: classes and their tools, in order, and the scenarios by class. Both
+    are sent as lists and as JSON text: messages sort the keys of objects, but the official APIs
+    take the first key of some."""
 
     tools: list[tuple[str, list[str]]]
     scenarios: str = "{}"

@@ -91,10 +91,8 @@ class Installation(Record, frozen=True):
 
 
 def find_installation() -> Installation | None:
-    """The official package or the part of it that was fetched, if there is one.
-
-    Raises EnvironmentFailure where EVALBOARD_BFCL_EVAL names a folder without it.
-    """
+    """The official package or the part of it that was fetched, if there is one. Raises
+    EnvironmentFailure where EVALBOARD_BFCL_EVAL names a folder without it."""
     named = os.environ.get(VARIABLE, "")
     folder = (
         Path(named).expanduser().resolve()
@@ -118,10 +116,8 @@ def load_documents(
     name: str, folders: Sequence[Path], official: Installation | None
 ) -> tuple[dict[str, Any], ...]:
     """The documents of a class's tools, from the first folder that has them or the official
-    package; none where nothing has.
-
-    Raises DatasetError for a class that nobody knows, and what `read_documents` raises.
-    """
+    package; none where nothing has. Raises DatasetError for a class that nobody knows, and what
+    `read_documents` raises."""
     if name not in _STEMS:
         raise DatasetError("a multi-turn entry", None, "involved_classes", f"unknown: {name!r}")
     if official is not None:
@@ -132,11 +128,8 @@ def load_documents(
 
 
 def find_api(name: str, folders: Sequence[Path], official: Installation | None) -> Api:
-    """The API of a class with its documents.
-
-    Raises EnvironmentFailure where the class is official and not installed or has no documents,
-    and what `load_documents` raises.
-    """
+    """The API of a class with its documents. Raises EnvironmentFailure where the class is official
+    and not installed or has no documents, and what `load_documents` raises."""
     documents = load_documents(name, folders, official)
     if name in OFFICIAL_APIS and official is None:
         raise EnvironmentFailure(f"{name} is simulated by the official package: {INSTALL}")
@@ -197,11 +190,9 @@ class Overrun(Exception):
 
 
 class Simulators(AbstractContextManager["Simulators"]):
-    """The APIs of a dataset; close it when done. Usable from several threads.
-
-    `missing` says of other classes why they cannot be had, `folder` is where modules are looked
-    for first, `seconds` the limit of one request.
-    """
+    """The APIs of a dataset; close it when done. Usable from several threads. `missing` says of
+    other classes why they cannot be had, `folder` is where modules are looked for first, `seconds`
+    the limit of one request."""
 
     def __init__(
         self,
@@ -229,10 +220,8 @@ class Simulators(AbstractContextManager["Simulators"]):
 
     def execute(self, entry: BfclEntry, done: Sequence[str], calls: Sequence[str]) -> list[str]:
         """The results of calls made after others, of one conversation, as the model is told them.
-
         Raises Overrun; EnvironmentFailure where the APIs cannot be run; DatasetError for an entry
-        whose classes or scenarios are none.
-        """
+        whose classes or scenarios are none."""
         request = Execute(
             self._build_setting(entry), _clean_call_texts(calls), _clean_call_texts(done)
         )
@@ -304,12 +293,10 @@ class Simulators(AbstractContextManager["Simulators"]):
 
 
 def open_simulators(folders: Sequence[Path], seconds: float = _SECONDS) -> Simulators:
-    """All APIs that there are, ours and the official ones; `folders` are those of datasets.
-
-    No process is started before the first request, and what is missing is an EnvironmentFailure
-    only of the entries that need it. Raises EnvironmentFailure where EVALBOARD_BFCL_EVAL names a
-    folder without the package.
-    """
+    """All APIs that there are, ours and the official ones; `folders` are those of datasets. No
+    process is started before the first request, and what is missing is an EnvironmentFailure only
+    of the entries that need it. Raises EnvironmentFailure where EVALBOARD_BFCL_EVAL names a folder
+    without the package."""
     official = find_installation()
     apis: dict[str, Api] = {}
     missing: dict[str, str] = {}

@@ -87,11 +87,9 @@ READINGS = 672  # a week, every quarter of an hour
 def add_batches(
     zones: dict[str, Zone], crops: dict[str, Crop], batches: dict[str, Batch], today: str
 ) -> None:
-    """Add BATCHES batches of one tray, spread over every crop and zone that suits it.
-
-    The zones grow by as many trays, so that the free room stays what it was. All were sown in the
-    last days and none is ready.
-    """
+    """Add BATCHES batches of one tray, spread over every crop and zone that suits it. The zones
+    grow by as many trays, so that the free room stays what it was. All were sown in the last days
+    and none is ready."""
     pairs = [
         (crop, zone_id)
         for crop, sheet in sorted(crops.items())
@@ -113,11 +111,9 @@ def add_batches(
 
 
 def add_readings(zones: dict[str, Zone], logs: dict[str, list[Reading]], today: str) -> None:
-    """Put the READINGS of the week before `today` around those that a log has already.
-
-    A reading of the scenario replaces the one of the same time (`YYYY-MM-DD HH:MM`). The others
-    stay within 3 degrees and 4 percent of what the zone shows.
-    """
+    """Put the READINGS of the week before `today` around those that a log has already. A reading of
+    the scenario replaces the one of the same time (`YYYY-MM-DD HH:MM`). The others stay within 3
+    degrees and 4 percent of what the zone shows."""
     start = datetime.fromisoformat(f"{today}T00:00") - timedelta(minutes=15 * READINGS)
     for zone_index, (zone_id, zone) in enumerate(sorted(zones.items())):
         rows = {}
@@ -155,9 +151,7 @@ class Greenhouse:
 
     def _load_scenario(self, scenario: dict[str, object], long_context: bool = False) -> None:
         """Set the whole state; `long_context` adds many batches and a week of readings per zone.
-
-        Raises ValueError for what is no scenario.
-        """
+        Raises ValueError for what is no scenario."""
         state = parse_scenario(scenario, GreenhouseScenario)
         self.today = state.today
         self.tank_litres = state.tank_litres

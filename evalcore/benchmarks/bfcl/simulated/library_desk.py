@@ -77,11 +77,9 @@ _PLACES = ("Alder", "Birch", "Cedar", "Elm", "Hazel", "Larch", "Maple", "Rowan",
 def add_stock(
     titles: dict[str, Title], copies: dict[str, Copy], members: dict[str, Member], newest_due: str
 ) -> None:
-    """Add ROWS titles with a copy each and as many members, under ids from 5000 on.
-
-    Every second copy is lent and 1 to LONGEST_DELAY_DAYS days late, `newest_due` being one day
-    late. Rows that are there already stay as they are.
-    """
+    """Add ROWS titles with a copy each and as many members, under ids from 5000 on. Every second
+    copy is lent and 1 to LONGEST_DELAY_DAYS days late, `newest_due` being one day late. Rows that
+    are there already stay as they are."""
     last = date.fromisoformat(newest_due)
     for row in range(ROWS):
         number = 5000 + row
@@ -138,9 +136,7 @@ class LibraryDesk:
 
     def _load_scenario(self, scenario: dict[str, object], long_context: bool = False) -> None:
         """Set the whole state; `long_context` adds hundreds of titles, members and late loans.
-
-        Raises ValueError for what is no scenario.
-        """
+        Raises ValueError for what is no scenario."""
         state = parse_scenario(scenario, LibraryScenario)
         self.today = state.today
         self.loan_days = state.loan_days

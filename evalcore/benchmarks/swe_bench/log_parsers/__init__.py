@@ -109,11 +109,9 @@ _NO_ROW: Mapping[str, Any] = MappingProxyType({})
 
 
 def select_log_parser(name: str, row: Mapping[str, Any] = _NO_ROW) -> Parser:
-    """The parser of that name for the task of that row (columns `instance_id` and `version`).
-
-    A parser raises UnreadableLog for a log that is not in its form. Raises UsageError for a parser
-    that is not known here, and for a row that does not say which form its log has.
-    """
+    """The parser of that name for the task of that row (columns `instance_id` and `version`). A
+    parser raises UnreadableLog for a log that is not in its form. Raises UsageError for a parser
+    that is not known here, and for a row that does not say which form its log has."""
     select_by_row = PARSERS_BY_ROW.get(name)
     log_parser = select_by_row(row) if select_by_row else PARSERS.get(name)
     if log_parser is None:

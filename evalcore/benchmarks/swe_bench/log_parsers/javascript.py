@@ -226,10 +226,8 @@ _TITLE_REST = re.compile(r'(.*)",\n')
 
 
 def parse_calypso(log: str) -> StatusMap:
-    """Jest's tree behind each run of its command, up to its summary or its first failure.
-
-    Raises UnreadableLog for a line with a mark that is no test's, on which upstream fails.
-    """
+    """Jest's tree behind each run of its command, up to its summary or its first failure. Raises
+    UnreadableLog for a line with a mark that is no test's, on which upstream fails."""
     states: StatusMap = {}
     suites, names = SuiteStack(), NameJoiner()
     for output in log.split(_JEST)[1:]:

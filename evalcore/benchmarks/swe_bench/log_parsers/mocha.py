@@ -195,11 +195,9 @@ def _parse_test_mark(text: str) -> tuple[str, str]:
 
 
 def parse_eslint(log: str) -> StatusMap:
-    """`  1) suite test` and, on the same or a later line, the error; only failures are named.
-
-    A name begins right behind its number. The first blanks end it if the error is on their line,
-    and else the line before the error's.
-    """
+    """` 1) suite test` and, on the same or a later line, the error; only failures are named. A name
+    begins right behind its number. The first blanks end it if the error is on their line, and else
+    the line before the error's."""
     states: StatusMap = {}
     at = 0
     while head := _FAILURE.search(log, at):
@@ -271,10 +269,8 @@ def _iter_numbered_texts(log: str) -> Iterator[str]:
 
 
 def _without_json(log: str) -> Iterator[str]:
-    """The lines outside of objects and lists: such a block ends at a bracket without indentation.
-
-    A list that an object holds, or an object in a list, has to end by itself as well.
-    """
+    """The lines outside of objects and lists: such a block ends at a bracket without indentation. A
+    list that an object holds, or an object in a list, has to end by itself as well."""
     inside = dict.fromkeys("}]", False)
     for line in log.split("\n"):
         text = line.rstrip()

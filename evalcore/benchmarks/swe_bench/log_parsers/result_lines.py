@@ -27,12 +27,10 @@ Parser = Callable[[str], StatusMap]
 
 
 class UnreadableLog(EvalboardError):
-    """The log is not in its runner's form, so that nothing can be said of any test.
-
-    That is not the same as a log without tests: where only failures are named, a test that is
-    absent has passed, and a patch that spoils the log must not pass by it. Upstream fails on most
-    of these logs, and so has no report for them.
-    """
+    """The log is not in its runner's form, so that nothing can be said of any test. That is not the
+    same as a log without tests: where only failures are named, a test that is absent has passed,
+    and a patch that spoils the log must not pass by it. Upstream fails on most of these logs, and
+    so has no report for them."""
 
 
 # Full names of tests, with a bound on what a log can make of them: a suite's name stands once in a
@@ -90,11 +88,9 @@ class PrefixMatch(Record, frozen=True):
 def iter_prefix_matches(
     log: str, head: re.Pattern[str], tail: re.Pattern[str]
 ) -> Iterator[PrefixMatch]:
-    """The results in order; none overlaps another.
-
-    `tail` is matched right behind `head`. It must begin with `.*` and say how that line ends: where
-    it does not fit behind one head, it fits behind no later one on the same line.
-    """
+    """The results in order; none overlaps another. `tail` is matched right behind `head`. It must
+    begin with `.*` and say how that line ends: where it does not fit behind one head, it fits
+    behind no later one on the same line."""
     at, failed = 0, -1
     while begin := head.search(log, at):
         at = begin.start() + 1  # the end of one head can be the start of another

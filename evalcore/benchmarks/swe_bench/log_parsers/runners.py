@@ -79,10 +79,8 @@ def _counts_skipped(words: list[str]) -> bool:
 
 
 def _shorten_path_option(test: str) -> str:
-    """An id whose bracket holds an absolute path, with the last part of that path only.
-
-    The bracket reaches from the first `[` to the last `]`, and what follows it is dropped.
-    """
+    """An id whose bracket holds an absolute path, with the last part of that path only. The bracket
+    reaches from the first `[` to the last `]`, and what follows it is dropped."""
     first, last = test.find("["), test.rfind("]")
     if first < 0 or last < first:
         return test
@@ -301,9 +299,7 @@ _DEEPEST = 64
 
 def parse_doctest(log: str) -> StatusMap:
     """`test case > part` and whether all checks in the part hold; for the first report in a log.
-
-    Raises UnreadableLog for a report that is cut or is no XML.
-    """
+    Raises UnreadableLog for a report that is cut or is no XML."""
     from xml.parsers import expat
 
     start = log.find(_START)

@@ -75,10 +75,8 @@ def extract_patch_text(reply: str) -> PatchText:
 
 
 def _strip_reasoning(text: str) -> str:
-    """What follows the last end of reasoning; nothing where the reasoning never ends.
-
-    An end that stands in a line of a diff is code of the repository.
-    """
+    """What follows the last end of reasoning; nothing where the reasoning never ends. An end that
+    stands in a line of a diff is code of the repository."""
     end, at = -1, 0
     for line in text.split("\n"):
         if "</" in line and _REASONED.match(line):
@@ -163,10 +161,8 @@ class RepairedPatch(Record, frozen=True):
 
 
 def repair_patch(text: str, tree: Tree, cut: bool = False) -> RepairedPatch:
-    """The patch that a reply means; `cut`: the reply ended at a limit of its length.
-
-    Raises EnvironmentFailure where Python source cannot be checked.
-    """
+    """The patch that a reply means; `cut`: the reply ended at a limit of its length. Raises
+    EnvironmentFailure where Python source cannot be checked."""
     try:
         return _repair_reply(text, tree, cut)
     except PatchRefused as refused:
@@ -275,10 +271,8 @@ def _select_last_block(parsed: ParsedPatch) -> ParsedPatch | None:
 
 
 def _may_be_reversed(parsed: ParsedPatch, tree: Tree) -> bool:
-    """Whether no file of a diff fits forwards and one hunk says for sure which way is meant.
-
-    A hunk that only adds what is there already says nothing: it may be done, and not reversed.
-    """
+    """Whether no file of a diff fits forwards and one hunk says for sure which way is meant. A hunk
+    that only adds what is there already says nothing: it may be done, and not reversed."""
     hunks = [(file, hunk) for file in parsed.files for hunk in file.hunks]
     if parsed.format != "unified" or len(hunks) > _MAX_REVERSED_HUNKS:
         return False

@@ -55,10 +55,8 @@ def clean_file_name(name: str) -> str:
 
 
 def find_existing_file(name: str, tree: Tree, *, exactly: bool = False) -> str:
-    """The file that a name means; `exactly`: no leading folders may be left out or added.
-
-    Raises PatchRefused: "file", "which_file" or "path".
-    """
+    """The file that a name means; `exactly`: no leading folders may be left out or added. Raises
+    PatchRefused: "file", "which_file" or "path"."""
     bare = _strip_name_prefix(name)
     paths = set(tree.paths())
     parts = bare.strip("/").split("/")
@@ -85,10 +83,8 @@ def resolve_new_path(name: str, tree: Tree) -> str:
 
 
 def find_file_with_hunks(hunks: Sequence[ParsedHunk], tree: Tree) -> str:
-    """The only file that holds the old lines of all hunks, in any white space at line ends.
-
-    Raises Refused: "unnamed" where there is none or too few lines to tell, "which_file", "large".
-    """
+    """The only file that holds the old lines of all hunks, in any white space at line ends. Raises
+    Refused: "unnamed" where there is none or too few lines to tell, "which_file", "large"."""
     options = [next(iter_hunk_readings(hunk), None) for hunk in hunks]
     taken = [option for option in options if option is not None]
     old = [line.strip() for option in taken for line in option.old_lines if line.strip()]
@@ -113,9 +109,7 @@ def find_file_with_hunks(hunks: Sequence[ParsedHunk], tree: Tree) -> str:
 
 def _strip_name_prefix(name: str) -> str:
     """The name without its prefix, a leading "./" and the folder that the repository lies in.
-
-    Raises PatchRefused for names that no file of a repository has.
-    """
+    Raises PatchRefused for names that no file of a repository has."""
     parts = PurePosixPath(name).parts
     outside = ".." in parts or any(part.casefold() == ".git" for part in parts)
     if not parts or name == NULL or outside or _CONTROL.search(name) or "\\" in name:

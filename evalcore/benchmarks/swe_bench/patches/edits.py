@@ -114,10 +114,8 @@ class LinePair(NamedTuple):
 
 
 def adjust_indentation(added: Iterable[str], pairs: Iterable[LinePair]) -> list[str]:
-    """The added lines as the file would have them.
-
-    Raises Refused ("indent") where the pairs do not say how a line is indented.
-    """
+    """The added lines as the file would have them. Raises Refused ("indent") where the pairs do not
+    say how a line is indented."""
     informative = [pair for pair in pairs if pair.written.strip() and pair.have.strip()]
     plain = _build_typography_table(informative)
     if _is_as_written(informative):
@@ -129,11 +127,9 @@ def adjust_indentation(added: Iterable[str], pairs: Iterable[LinePair]) -> list[
 
 
 def _is_as_written(pairs: Sequence[LinePair]) -> bool:
-    """Whether added lines are indented as they are written.
-
-    They bear a mark like the removed lines, so these tell. Context that has lost its mark, a
-    blank, has a blank too little; added lines have not.
-    """
+    """Whether added lines are indented as they are written. They bear a mark like the removed
+    lines, so these tell. Context that has lost its mark, a blank, has a blank too little; added
+    lines have not."""
     removed = [pair for pair in pairs if pair.mark == "-"]
     if all(_find_indent(pair.written) == _find_indent(pair.have) for pair in removed or pairs):
         return True
@@ -259,10 +255,8 @@ def _iter_adjusted_lines(position: HunkPosition, source: SourceFile) -> Iterator
 
 
 def _adjust_last_line(runs: list[Edit], position: HunkPosition, source: SourceFile) -> list[Edit]:
-    """The edits with the line end of the file's last line as the hunk says.
-
-    A hunk that ends the file and says nothing leaves an unchanged last line as it is.
-    """
+    """The edits with the line end of the file's last line as the hunk says. A hunk that ends the
+    file and says nothing leaves an unchanged last line as it is."""
     if not runs:
         return runs
     last = runs[-1]

@@ -230,10 +230,8 @@ _FORMATS: tuple[tuple[re.Pattern[str], Callable[[str], ParsedPatch]], ...] = (
 
 
 def parse_any_format(text: str) -> ParsedPatch:
-    """The patch in a text, read in the format that comes last in it, as an answer does.
-
-    Raises Refused: "none" where there is no patch, and what the readers raise.
-    """
+    """The patch in a text, read in the format that comes last in it, as an answer does. Raises
+    Refused: "none" where there is no patch, and what the readers raise."""
     last = -1
     reader: Callable[[str], ParsedPatch] = parsed_patch.parse_unified
     for pattern, candidate in _FORMATS:

@@ -208,10 +208,8 @@ class HunkPosition(Record, frozen=True):
 
 
 def find_hunk_position(hunk: ParsedHunk, source: SourceFile, after: int = 0) -> HunkPosition:
-    """The place of a hunk; `after` is the line behind the hunk before it.
-
-    Raises PatchRefused: "nowhere" or "ambiguous".
-    """
+    """The place of a hunk; `after` is the line behind the hunk before it. Raises PatchRefused:
+    "nowhere" or "ambiguous"."""
     tried = list(iter_hunk_readings(hunk))
     for number, form in enumerate(LINE_FORMS):
         for reading in tried:
@@ -296,10 +294,8 @@ def _check_header_line(hunk: ParsedHunk, reading: HunkReading, at: int, source: 
 def _find_near_positions(
     reading: HunkReading, source: SourceFile
 ) -> list[tuple[int, tuple[int, ...]]]:
-    """Places at which all removed lines and nearly all context lines fit, with the wrong ones.
-
-    If at most n lines are wrong, one of n + 1 parts of the block is right: those are searched.
-    """
+    """Places at which all removed lines and nearly all context lines fit, with the wrong ones. If
+    at most n lines are wrong, one of n + 1 parts of the block is right: those are searched."""
     old = reading.old_lines
     allowed = min(_MOST_WRONG, len(old) // 3)
     if not allowed or len(old) > _LONGEST:
@@ -337,10 +333,8 @@ def _is_similar_line(written: str, have: str) -> bool:
 
 
 def _is_anchored(lines: Sequence[HunkLine], wrong: Sequence[int], *, blanks: bool) -> bool:
-    """Whether each wrong line is fixed by right ones: on both sides, or towards the change.
-
-    A blank line is right almost anywhere; it fixes others only if `blanks`.
-    """
+    """Whether each wrong line is fixed by right ones: on both sides, or towards the change. A blank
+    line is right almost anywhere; it fixes others only if `blanks`."""
     marks: list[str] = []  # of all lines, "?" for an old one that fixes nothing
     position: list[int] = []  # of each old line among the marks
     for line in lines:

@@ -123,10 +123,8 @@ class _CommandResult(Record, frozen=True):
 
 
 def apply_official(checkout: Path, patch: str) -> ApplyResult:
-    """Apply `patch` to a clean work tree with the official chain.
-
-    Raises EnvironmentFailure where git or patch is missing or the folder is no work tree.
-    """
+    """Apply `patch` to a clean work tree with the official chain. Raises EnvironmentFailure where
+    git or patch is missing or the folder is no work tree."""
     if not (checkout / ".git").exists():
         raise EnvironmentFailure(f"no work tree of git: {checkout}")
     if len(patch) > MAX_PATCH_CHARS:

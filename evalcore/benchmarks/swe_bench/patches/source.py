@@ -241,10 +241,8 @@ def service(options: Mapping[str, Any]) -> _Compiler:
 
 
 def compiles_as_python(source: str) -> bool:
-    """Whether `source` compiles as a module with the running version of Python.
-
-    Raises EnvironmentFailure where the child cannot be started.
-    """
+    """Whether `source` compiles as a module with the running version of Python. Raises
+    EnvironmentFailure where the child cannot be started."""
     try:
         source.encode()  # what asks the child would mend half of a surrogate pair
         reply = _WORKER.request({"source": source})
