@@ -31,6 +31,22 @@ class OptionCard(Record, frozen=True):
     about: dict[str, str] = {}
 
 
+def build_option(
+    name: str,
+    english: str = "",
+    chinese: str = "",
+    *,
+    default: Any = None,
+    kind: Any = None,
+    choices: tuple[str, ...] = (),
+) -> OptionCard:
+    """An option with its text in both languages, of the type of its default or of `kind`."""
+    if not kind:
+        kind = "str" if default is None or isinstance(default, str) else type(default).__name__
+    about = {"en": english, "zh": chinese} if english else {}
+    return OptionCard(name, kind, default, choices, about)
+
+
 #: The kind of target that answers as a benchmark says: a yardstick that takes no rank.
 CONTROL_KIND = "control"
 #: What the controls of every benchmark answer with.

@@ -36,6 +36,7 @@ from evalcore.cards import OptionCard as OptionCard
 from evalcore.cards import SuiteCard as SuiteCard
 from evalcore.cards import TargetKindCard as TargetKindCard
 from evalcore.cards import UploadForm as UploadForm
+from evalcore.cards import build_option as build_option
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.plain_text import to_single_line
 from evalcore.plugins import SkippedPlugin, UnusablePlugin

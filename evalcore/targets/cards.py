@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from evalcore.catalog import CONTROL_KIND, CONTROLS, COSMETIC_CONTROLS, OptionCard, TargetKindCard
+from evalcore.catalog import (
+    CONTROL_KIND,
+    CONTROLS,
+    COSMETIC_CONTROLS,
+    OptionCard,
+    TargetKindCard,
+    build_option,
+)
 
 SAMPLING: tuple[OptionCard, ...] = (
-    OptionCard(name="temperature", type="float", about={"en": "0 is greedy", "zh": "0 为贪心解码"}),
-    OptionCard(name="top_p", type="float"),
-    OptionCard(
-        name="max_tokens", type="int", about={"en": "limit of one answer", "zh": "单次回答上限"}
-    ),
-    OptionCard(name="seed", type="int"),
-    OptionCard(
-        name="reasoning_effort",
+    build_option("temperature", "0 is greedy", "0 为贪心解码", kind="float"),
+    build_option("top_p", kind="float"),
+    build_option("max_tokens", "limit of one answer", "单次回答上限", kind="int"),
+    build_option("seed", kind="int"),
+    build_option(
+        "reasoning_effort",
+        "for reasoning models",
+        "用于推理模型",
         choices=("none", "minimal", "low", "medium", "high", "xhigh", "max"),
-        about={"en": "for reasoning models", "zh": "用于推理模型"},
     ),
 )
 
@@ -35,32 +41,18 @@ CARDS: tuple[TargetKindCard, ...] = (
             "zh": "任何支持 chat completions 的服务：云厂商、vLLM、Ollama、llama.cpp 等。",
         },
         options=(
-            OptionCard(
-                name="base_url", about={"en": "wins over the endpoint's", "zh": "优先于预设地址"}
-            ),
-            OptionCard(
-                name="api_key_env",
-                about={"en": "variable that holds the key", "zh": "存放密钥的环境变量"},
-            ),
+            build_option("base_url", "wins over the endpoint's", "优先于预设地址"),
+            build_option("api_key_env", "variable that holds the key", "存放密钥的环境变量"),
             *SAMPLING,
-            OptionCard(name="stop", type="list", about={"en": "ends an answer", "zh": "停止序列"}),
-            OptionCard(
-                name="timeout",
-                type="float",
-                about={"en": "seconds for one request", "zh": "单次请求的秒数上限"},
-            ),
-            OptionCard(
-                name="asking",
+            build_option("stop", "ends an answer", "停止序列", kind="list"),
+            build_option("timeout", "seconds for one request", "单次请求的秒数上限", kind="float"),
+            build_option(
+                "asking",
+                "how tools are offered: by the server's own means, or in the prompt",
+                "请求工具调用的方式：服务端 tools 接口，或写入提示词",
                 choices=("auto", "native", "prompt", "json"),
-                about={
-                    "en": "how tools are offered: by the server's own means, or in the prompt",
-                    "zh": "请求工具调用的方式：服务端 tools 接口，或写入提示词",
-                },
             ),
-            OptionCard(
-                name="extra_body",
-                about={"en": "JSON merged into each request", "zh": "并入每个请求的 JSON"},
-            ),
+            build_option("extra_body", "JSON merged into each request", "并入每个请求的 JSON"),
         ),
         examples=("openai:gpt-5.5", "openai:deepseek/deepseek-chat", "openai:ollama/qwen3:4b"),
     ),
@@ -79,91 +71,58 @@ CARDS: tuple[TargetKindCard, ...] = (
             "zh": "本机或 Hugging Face Hub 上的模型权重，批量推理；需安装可选依赖 `local`。",
         },
         options=(
-            OptionCard(
-                name="device",
-                default="auto",
-                about={"en": "auto, cpu, cuda or cuda:N", "zh": "auto、cpu、cuda 或 cuda:N"},
+            build_option(
+                "device", "auto, cpu, cuda or cuda:N", "auto、cpu、cuda 或 cuda:N", default="auto"
             ),
-            OptionCard(
-                name="dtype",
+            build_option(
+                "dtype",
+                "auto: as stored; int8 and int4 quantise while loading",
+                "auto 为权重自身精度；int8、int4 在加载时量化",
                 default="auto",
                 choices=("auto", "float32", "float16", "bfloat16", "int8", "int4"),
-                about={
-                    "en": "auto: as stored; int8 and int4 quantise while loading",
-                    "zh": "auto 为权重自身精度；int8、int4 在加载时量化",
-                },
             ),
-            OptionCard(
-                name="adapter",
-                about={
-                    "en": "a LoRA adapter: folder or Hub id",
-                    "zh": "LoRA 适配器：目录或 Hub id",
-                },
+            build_option(
+                "adapter", "a LoRA adapter: folder or Hub id", "LoRA 适配器：目录或 Hub id"
             ),
-            OptionCard(
-                name="revision", about={"en": "branch, tag or commit", "zh": "分支、标签或提交"}
+            build_option("revision", "branch, tag or commit", "分支、标签或提交"),
+            build_option(
+                "attn_implementation", "as transformers names it", "transformers 中的注意力实现名称"
             ),
-            OptionCard(
-                name="attn_implementation",
-                about={"en": "as transformers names it", "zh": "transformers 中的注意力实现名称"},
-            ),
-            OptionCard(
-                name="batch_size",
-                type="int",
+            build_option(
+                "batch_size",
+                "0: as many as fit; 1: exact mode, one prompt at a time",
+                "0 为自动；1 为精确模式，逐条推理",
                 default=0,
-                about={
-                    "en": "0: as many as fit; 1: exact mode, one prompt at a time",
-                    "zh": "0 为自动；1 为精确模式，逐条推理",
-                },
             ),
-            OptionCard(
-                name="batch_tokens",
-                type="int",
+            build_option(
+                "batch_tokens",
+                "places of a batch; 0: by device",
+                "每批的 token 上限；0 为自动",
                 default=0,
-                about={
-                    "en": "places of a batch; 0: by device",
-                    "zh": "每批的 token 上限；0 为自动",
-                },
             ),
-            OptionCard(
-                name="context",
-                type="int",
-                default=0,
-                about={"en": "tokens; 0: the model's own", "zh": "上下文长度；0 为模型自身"},
+            build_option(
+                "context", "tokens; 0: the model's own", "上下文长度；0 为模型自身", default=0
             ),
-            OptionCard(
-                name="threads",
-                type="int",
-                default=0,
-                about={"en": "0: the physical cores", "zh": "0 为物理核心数"},
-            ),
+            build_option("threads", "0: the physical cores", "0 为物理核心数", default=0),
             *(card for card in SAMPLING if card.name != "reasoning_effort"),
-            OptionCard(name="stop", type="list", about={"en": "ends an answer", "zh": "停止序列"}),
-            OptionCard(
-                name="asking",
+            build_option("stop", "ends an answer", "停止序列", kind="list"),
+            build_option(
+                "asking",
+                "how tools are offered: by the chat template, or in the prompt",
+                "请求工具调用的方式：对话模板，或写入提示词",
                 choices=("auto", "native", "prompt", "json"),
-                about={
-                    "en": "how tools are offered: by the chat template, or in the prompt",
-                    "zh": "请求工具调用的方式：对话模板，或写入提示词",
-                },
             ),
-            OptionCard(
-                name="trust_remote_code",
-                type="bool",
+            build_option(
+                "trust_remote_code",
+                "lets code beside the weights run on this machine",
+                "允许运行权重附带的代码",
                 default=False,
-                about={
-                    "en": "lets code beside the weights run on this machine",
-                    "zh": "允许运行权重附带的代码",
-                },
             ),
-            OptionCard(
-                name="allow_pickle",
-                type="bool",
+            build_option(
+                "allow_pickle",
+                "reads weights that can hold code",
+                "允许读取可能含代码的 pickle 权重",
                 default=False,
-                about={
-                    "en": "reads weights that can hold code",
-                    "zh": "允许读取可能含代码的 pickle 权重",
-                },
             ),
         ),
         examples=("hf:Qwen/Qwen3-0.6B", "hf:/models/my-checkpoint"),
@@ -215,11 +174,7 @@ CARDS: tuple[TargetKindCard, ...] = (
             "and key come from the environment.",
             "zh": "通过 HTTP 接口提供服务的产品，按描述文件调用；地址与密钥取自环境变量。",
         },
-        options=(
-            OptionCard(
-                name="base_url", about={"en": "wins over the description's", "zh": "优先于描述文件"}
-            ),
-        ),
+        options=(build_option("base_url", "wins over the description's", "优先于描述文件"),),
         examples=("app:sqlflash", "app:sqlshift"),
     ),
 )

@@ -15,8 +15,8 @@ from evalcore.catalog import (
     GroupCard,
     MetricCard,
     OfficialDataset,
-    OptionCard,
     UploadForm,
+    build_option,
 )
 
 _CALL = {
@@ -148,30 +148,22 @@ CARD = BenchmarkCard(
         path_about="the folder result/, around or in it",
     ),
     options=(
-        OptionCard(
-            name="categories",
-            type="list",
-            default=[],
-            about={"en": "v4 or v3 names; none: all", "zh": "v4 或 v3 名称；留空为全部"},
+        build_option(
+            "categories", "v4 or v3 names; none: all", "v4 或 v3 名称；留空为全部", default=[]
         ),
-        OptionCard(
-            name="strict",
+        build_option(
+            "strict",
+            "slm-evals' rules instead of the official ones: true wants every argument "
+            "exactly, false compares with good will",
+            "以 slm-evals 规则代替官方规则：true 要求参数完全一致，false 宽松比较",
             default="",
             choices=("", "true", "false"),
-            about={
-                "en": "slm-evals' rules instead of the official ones: true wants every argument "
-                "exactly, false compares with good will",
-                "zh": "以 slm-evals 规则代替官方规则：true 要求参数完全一致，false 宽松比较",
-            },
         ),
-        OptionCard(
-            name="exclude_flagged",
-            type="bool",
+        build_option(
+            "exclude_flagged",
+            "leave out official entries that a right answer cannot pass: another board",
+            "排除正确答案也无法通过的官方题目：另成一榜",
             default=False,
-            about={
-                "en": "leave out official entries that a right answer cannot pass: another board",
-                "zh": "排除正确答案也无法通过的官方题目：另成一榜",
-            },
         ),
     ),
 )

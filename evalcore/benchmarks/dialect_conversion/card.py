@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalcore.catalog import BenchmarkCard, MetricCard, OptionCard
+from evalcore.catalog import BenchmarkCard, MetricCard, build_option
 
 CARD = BenchmarkCard(
     key="dialect_conversion",
@@ -71,15 +71,13 @@ CARD = BenchmarkCard(
         ),
     ),
     options=(
-        OptionCard(
-            name="mode",
+        build_option(
+            "mode",
+            "verified: engines decide, judges only the rest; scale: judges alone, by "
+            "the published rule",
+            "verified：由引擎裁决，其余才交评审；scale：按公布规则仅由评审裁决",
             default="verified",
             choices=("verified", "scale"),
-            about={
-                "en": "verified: engines decide, judges only the rest; scale: judges alone, by "
-                "the published rule",
-                "zh": "verified：由引擎裁决，其余才交评审；scale：按公布规则仅由评审裁决",
-            },
         ),
     ),
 )

@@ -8,8 +8,8 @@ from evalcore.catalog import (
     FlagCard,
     MetricCard,
     OfficialDataset,
-    OptionCard,
     UploadForm,
+    build_option,
 )
 
 MODES = ("describe", "none", "local", "web")
@@ -83,61 +83,43 @@ CARD = BenchmarkCard(
         about="answers as the leaderboard takes them",
     ),
     options=(
-        OptionCard(
-            name="split",
+        build_option(
+            "split",
+            "test has hidden answers: it is answered for export and never scored",
+            "test 的答案不公开：只作答导出，不计分",
             default="validation",
             choices=("validation", "test"),
-            about={
-                "en": "test has hidden answers: it is answered for export and never scored",
-                "zh": "test 的答案不公开：只作答导出，不计分",
-            },
         ),
-        OptionCard(
-            name="levels", type="list", default=[1, 2], about={"en": "1 to 3", "zh": "1 至 3"}
-        ),
-        OptionCard(
-            name="tool_mode",
+        build_option("levels", "1 to 3", "1 至 3", default=[1, 2]),
+        build_option(
+            "tool_mode",
+            "describe and none: one answer, nothing executed; local: tools over the "
+            "files, no network; web: local and search",
+            "describe 与 none：只答一次，不执行；local：对文件使用工具，不联网；"
+            "web：在 local 之上加搜索",
             default="describe",
             choices=MODES,
-            about={
-                "en": "describe and none: one answer, nothing executed; local: tools over the "
-                "files, no network; web: local and search",
-                "zh": "describe 与 none：只答一次，不执行；local：对文件使用工具，不联网；"
-                "web：在 local 之上加搜索",
-            },
         ),
-        OptionCard(
-            name="provider",
+        build_option(
+            "provider",
+            "the search service of mode web; none: the first that has a key",
+            "web 模式的搜索服务；留空为首个已有密钥者",
             default="",
             choices=("", "tavily", "serper", "brave"),
-            about={
-                "en": "the search service of mode web; none: the first that has a key",
-                "zh": "web 模式的搜索服务；留空为首个已有密钥者",
-            },
         ),
-        OptionCard(
-            name="prompt_style",
+        build_option(
+            "prompt_style",
+            "official asks for FINAL ANSWER; bare for nothing but the answer",
+            "official 要求 FINAL ANSWER；bare 只要求答案本身",
             default="official",
             choices=STYLES,
-            about={
-                "en": "official asks for FINAL ANSWER; bare for nothing but the answer",
-                "zh": "official 要求 FINAL ANSWER；bare 只要求答案本身",
-            },
         ),
-        OptionCard(
-            name="images",
-            type="bool",
+        build_option(
+            "images",
+            "send images to the model; only for models that take them",
+            "把图像发给模型；仅用于支持图像的模型",
             default=False,
-            about={
-                "en": "send images to the model; only for models that take them",
-                "zh": "把图像发给模型；仅用于支持图像的模型",
-            },
         ),
-        OptionCard(
-            name="max_steps",
-            type="int",
-            default=20,
-            about={"en": "answers of an agent at most", "zh": "智能体最多回答次数"},
-        ),
+        build_option("max_steps", "answers of an agent at most", "智能体最多回答次数", default=20),
     ),
 )

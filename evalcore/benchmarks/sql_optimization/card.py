@@ -7,8 +7,8 @@ from evalcore.catalog import (
     COSMETIC_CONTROLS,
     BenchmarkCard,
     MetricCard,
-    OptionCard,
     UploadForm,
+    build_option,
 )
 
 CARD = BenchmarkCard(
@@ -81,15 +81,13 @@ CARD = BenchmarkCard(
         ),
     ),
     options=(
-        OptionCard(
-            name="mode",
+        build_option(
+            "mode",
+            "verified: engines decide, judges only the rest; scale: judges alone, by "
+            "the published rule",
+            "verified：由引擎裁决，其余才交评审；scale：按公布规则仅由评审裁决",
             default="verified",
             choices=("verified", "scale"),
-            about={
-                "en": "verified: engines decide, judges only the rest; scale: judges alone, by "
-                "the published rule",
-                "zh": "verified：由引擎裁决，其余才交评审；scale：按公布规则仅由评审裁决",
-            },
         ),
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalcore.catalog import BenchmarkCard, MetricCard, OptionCard
+from evalcore.catalog import BenchmarkCard, MetricCard, build_option
 
 CARD = BenchmarkCard(
     key="sql_understanding",
@@ -68,14 +68,12 @@ CARD = BenchmarkCard(
         ),
     ),
     options=(
-        OptionCard(
-            name="mode",
+        build_option(
+            "mode",
+            "verified: tables as multisets, tolerant numbers; scale: the published rule",
+            "verified：按多重集比较并容忍数值误差；scale：按公布的原规则",
             default="verified",
             choices=("verified", "scale"),
-            about={
-                "en": "verified: tables as multisets, tolerant numbers; scale: the published rule",
-                "zh": "verified：按多重集比较并容忍数值误差；scale：按公布的原规则",
-            },
         ),
     ),
 )

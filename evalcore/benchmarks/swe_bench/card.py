@@ -9,8 +9,8 @@ from evalcore.catalog import (
     FlagCard,
     MetricCard,
     OfficialDataset,
-    OptionCard,
     UploadForm,
+    build_option,
 )
 
 _DIFFICULTIES = (
@@ -110,53 +110,37 @@ CARD = BenchmarkCard(
         ),
     ),
     options=(
-        OptionCard(
-            name="full_eval",
-            type="bool",
+        build_option(
+            "full_eval",
+            "run the official harness with Docker (swebench 5): slow and heavy, for "
+            "final validation, and without the stricter second look; else tests run in a "
+            "sandbox here",
+            "用官方工具和 Docker（swebench 5）：慢而重，用于最终验证，不含更严格的复查；"
+            "否则在本机沙箱中运行测试",
             default=False,
-            about={
-                "en": "run the official harness with Docker (swebench 5): slow and heavy, for "
-                "final validation, and without the stricter second look; else tests run in a "
-                "sandbox here",
-                "zh": "用官方工具和 Docker（swebench 5）：慢而重，用于最终验证，不含更严格的复查；"
-                "否则在本机沙箱中运行测试",
-            },
         ),
-        OptionCard(
-            name="context_lines",
-            type="int",
+        build_option(
+            "context_lines",
+            "lines of code shown around the places to be changed; 0: whole files",
+            "在待改处前后各显示的代码行数；0 为整个文件",
             default=80,
-            about={
-                "en": "lines of code shown around the places to be changed; 0: whole files",
-                "zh": "在待改处前后各显示的代码行数；0 为整个文件",
-            },
         ),
-        OptionCard(
-            name="prompt_style",
+        build_option(
+            "prompt_style",
+            "files: the places to be changed are given; issue_only: no code; text: the "
+            "prompt of the data set; agent: tools over a checkout; auto: files where "
+            "repositories are at hand",
+            "files：给出待改位置；issue_only：不给代码；text：数据集自带提示词；"
+            "agent：在检出的代码上使用工具；auto：有仓库时用 files",
             default="auto",
             choices=STYLES,
-            about={
-                "en": "files: the places to be changed are given; issue_only: no code; text: the "
-                "prompt of the data set; agent: tools over a checkout; auto: files where "
-                "repositories are at hand",
-                "zh": "files：给出待改位置；issue_only：不给代码；text：数据集自带提示词；"
-                "agent：在检出的代码上使用工具；auto：有仓库时用 files",
-            },
         ),
-        OptionCard(
-            name="difficulties",
-            type="list",
+        build_option(
+            "difficulties",
+            "only these, such as under_15_min,up_to_1_hour; none: all",
+            "只用这些难度，如 under_15_min,up_to_1_hour；留空为全部",
             default=[],
-            about={
-                "en": "only these, such as under_15_min,up_to_1_hour; none: all",
-                "zh": "只用这些难度，如 under_15_min,up_to_1_hour；留空为全部",
-            },
         ),
-        OptionCard(
-            name="max_steps",
-            type="int",
-            default=30,
-            about={"en": "answers of an agent at most", "zh": "智能体最多回答次数"},
-        ),
+        build_option("max_steps", "answers of an agent at most", "智能体最多回答次数", default=30),
     ),
 )

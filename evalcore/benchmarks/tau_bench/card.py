@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from evalcore.catalog import BenchmarkCard, MetricCard, OptionCard, UploadForm
+from evalcore.catalog import BenchmarkCard, MetricCard, UploadForm, build_option
 
 _ABOUT = {
     "en": "Serve a user by the policy, through tools; the database has to end as it should, and "
     "all that was asked has to be said.",
     "zh": "按照政策、通过工具为用户办事；数据库最终状态须正确，且须说出所问的信息。",
 }
-
-
-def _build_limit_option(name: str, default: float, english: str, chinese: str) -> OptionCard:
-    kind = "int" if isinstance(default, int) else "float"
-    return OptionCard(
-        name=name,
-        type=kind,  # type: ignore[arg-type]
-        default=default,
-        about={"en": english, "zh": chinese},
-    )
 
 
 CARD = BenchmarkCard(
@@ -62,75 +52,77 @@ CARD = BenchmarkCard(
         ),
     ),
     options=(
-        OptionCard(
-            name="domain",
+        build_option(
+            "domain",
+            "which domain; slm-evals asks retail by default",
+            "哪个领域；slm-evals 默认 retail",
             default="both",
             choices=("both", "retail", "airline"),
-            about={
-                "en": "which domain; slm-evals asks retail by default",
-                "zh": "哪个领域；slm-evals 默认 retail",
-            },
         ),
-        OptionCard(
-            name="split",
+        build_option(
+            "split",
+            "tasks of one split, such as test; none: all that the user can play",
+            "只用一个划分，如 test；留空为用户可扮演的全部任务",
             default="",
-            about={
-                "en": "tasks of one split, such as test; none: all that the user can play",
-                "zh": "只用一个划分，如 test；留空为用户可扮演的全部任务",
-            },
         ),
-        OptionCard(
-            name="use_llm_user",
-            type="bool",
+        build_option(
+            "use_llm_user",
+            "a model plays the user, also of tasks in free prose",
+            "由模型扮演用户，可用于自由文本的任务",
             default=False,
-            about={
-                "en": "a model plays the user, also of tasks in free prose",
-                "zh": "由模型扮演用户，可用于自由文本的任务",
-            },
         ),
-        OptionCard(
-            name="user_model",
+        build_option(
+            "user_model",
+            "the target that plays the user, such as openai:MODEL?temperature=0",
+            "扮演用户的目标，如 openai:MODEL?temperature=0",
             default="",
-            about={
-                "en": "the target that plays the user, such as openai:MODEL?temperature=0",
-                "zh": "扮演用户的目标，如 openai:MODEL?temperature=0",
-            },
         ),
-        OptionCard(
-            name="style",
+        build_option(
+            "style",
+            "how calls are written where the target is asked by prompt",
+            "以提示词方式提问时的调用写法",
             default="json",
             choices=("json", "react"),
-            about={
-                "en": "how calls are written where the target is asked by prompt",
-                "zh": "以提示词方式提问时的调用写法",
-            },
         ),
-        OptionCard(
-            name="outputs",
+        build_option(
+            "outputs",
+            "what has to be said: numbers as numbers, or substring as in tau-bench",
+            "应说出的信息：按数值比较，或如 tau-bench 按子串比较",
             default="numbers",
             choices=("numbers", "substring"),
-            about={
-                "en": "what has to be said: numbers as numbers, or substring as in tau-bench",
-                "zh": "应说出的信息：按数值比较，或如 tau-bench 按子串比较",
-            },
         ),
-        _build_limit_option(
-            "max_turns", 30, "answers of the agent; slm-evals: 15", "最多回答数；slm-evals 为 15"
+        build_option(
+            "max_turns",
+            "answers of the agent; slm-evals: 15",
+            "最多回答数；slm-evals 为 15",
+            default=30,
         ),
-        _build_limit_option(
-            "max_tool_errors", 10, "errors of tools; 0: no limit", "工具错误上限；0 为不限"
+        build_option(
+            "max_tool_errors", "errors of tools; 0: no limit", "工具错误上限；0 为不限", default=10
         ),
-        _build_limit_option(
-            "max_parse_errors", 5, "calls that cannot be read; 0: no limit", "无法解析的调用上限"
+        build_option(
+            "max_parse_errors",
+            "calls that cannot be read; 0: no limit",
+            "无法解析的调用上限",
+            default=5,
         ),
-        _build_limit_option(
-            "max_tokens", 0, "tokens read and written; 0: no limit", "读写 token 上限；0 为不限"
+        build_option(
+            "max_tokens",
+            "tokens read and written; 0: no limit",
+            "读写 token 上限；0 为不限",
+            default=0,
         ),
-        _build_limit_option(
-            "max_seconds", 0.0, "seconds of the target; 0: no limit", "目标用时上限；0 为不限"
+        build_option(
+            "max_seconds",
+            "seconds of the target; 0: no limit",
+            "目标用时上限；0 为不限",
+            default=0.0,
         ),
-        _build_limit_option(
-            "max_cost", 0.0, "USD for the target; 0: no limit", "目标费用上限（美元）；0 为不限"
+        build_option(
+            "max_cost",
+            "USD for the target; 0: no limit",
+            "目标费用上限（美元）；0 为不限",
+            default=0.0,
         ),
     ),
 )
