@@ -17,10 +17,7 @@ from evalcore import plugins
 from evalcore.access import policy
 from evalcore.access.egress import EgressPolicy, Origin, parse_origin
 from evalcore.access.secrets import Secrets, scrub_secrets
-from evalcore.catalog import (
-    call_reference,
-    target_kinds,
-)
+from evalcore.catalog import call_reference, target_kinds
 from evalcore.errors import UsageError
 from evalcore.records import Record, TargetSpec
 from evalcore.settings import Endpoint, Settings
@@ -56,9 +53,7 @@ PRESETS: dict[str, Endpoint] = {
         title="Gemini",
     ),
     "anthropic": Endpoint(
-        base_url="https://api.anthropic.com/v1",
-        api_key_env="ANTHROPIC_API_KEY",
-        title="Anthropic",
+        base_url="https://api.anthropic.com/v1", api_key_env="ANTHROPIC_API_KEY", title="Anthropic"
     ),
     "vllm": Endpoint(
         base_url="http://127.0.0.1:8000/v1", api_key_env="VLLM_API_KEY", local=True, title="vLLM"

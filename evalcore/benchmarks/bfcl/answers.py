@@ -7,11 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from evalcore.benchmarks.answer_scoring import Language
-from evalcore.benchmarks.bfcl.categories import (
-    DECODE_ONLY,
-    MULTI_TURN,
-    find_category_language,
-)
+from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, MULTI_TURN, find_category_language
 from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.benchmarks.bfcl.multi_turn.service import calls_to_text
 from evalcore.benchmarks.bfcl.score import decode_answer, resolve_answer_mode, score_official

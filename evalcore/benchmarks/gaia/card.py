@@ -79,8 +79,7 @@ CARD = BenchmarkCard(
         ),
     ),
     exporter=CommandCard(
-        run="evalcore.exchange.gaia:run_gaia_export",
-        about="answers as the leaderboard takes them",
+        run="evalcore.exchange.gaia:run_gaia_export", about="answers as the leaderboard takes them"
     ),
     options=(
         build_option(

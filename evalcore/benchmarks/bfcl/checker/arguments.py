@@ -56,10 +56,7 @@ _ERROR_TYPES: dict[Group, tuple[str, ...]] = {
     "list": ("value_error:list/tuple", "value_error:list_dict_count", "list_dict_checker:unclear"),
     "dict": ("value_error:dict_key", "value_error:dict_value", "dict_checker:unclear"),
     "state": ("multi_turn:instance_state_mismatch",),
-    "response": (
-        "multi_turn:execution_response_mismatch",
-        "multi_turn:empty_turn_model_response",
-    ),
+    "response": ("multi_turn:execution_response_mismatch", "multi_turn:empty_turn_model_response"),
     "ended": (
         "multi_turn:force_terminated",
         "multi_turn:inference_error",

@@ -17,12 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from evalcore.benchmarks.bfcl.entry import BfclEntry
-from evalcore.benchmarks.bfcl.multi_turn.service import (
-    Execute,
-    Replay,
-    ReplayOutcome,
-    Setting,
-)
+from evalcore.benchmarks.bfcl.multi_turn.service import Execute, Replay, ReplayOutcome, Setting
 from evalcore.benchmarks.call_decoding.call import replace_surrogates
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.intake.json_text import read_rows

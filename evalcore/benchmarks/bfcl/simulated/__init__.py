@@ -6,6 +6,8 @@ no clock, no network, no running numbers.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -24,6 +26,8 @@ Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 Answer = dict[str, Any]
 _Scenario = TypeVar("_Scenario")
+_Api = TypeVar("_Api")
+_Row = TypeVar("_Row")
 
 
 def check_text(name: str, value: object) -> str:
@@ -72,5 +76,31 @@ def parse_scenario(data: object, kind: type[_Scenario]) -> _Scenario:
         raise ValueError(f"no scenario of this API: {error}") from None
 
 
-def build_error_answer(reason: str) -> Answer:
-    return {"error": reason}
+class ToolRefusal(Exception):
+    """What a tool cannot do in the present state: its answer is `{"error": why}`."""
+
+
+def answer_refusals(api: type[_Api]) -> type[_Api]:
+    """Let every public method of an API answer a ToolRefusal."""
+    for name, method in list(vars(api).items()):
+        if not name.startswith("_"):
+            setattr(api, name, _answer_refusal(method))
+    return api
+
+
+def _answer_refusal(method: Callable[..., Answer]) -> Callable[..., Answer]:
+    @wraps(method)
+    def run(*arguments: Any, **named: Any) -> Answer:
+        try:
+            return method(*arguments, **named)
+        except ToolRefusal as refusal:
+            return {"error": str(refusal)}
+
+    return run
+
+
+def find_row(rows: Mapping[str, _Row], kind: str, key: str) -> _Row:
+    """The row of an id. Raises ToolRefusal where there is none."""
+    if key not in rows:
+        raise ToolRefusal(f"no {kind} '{key}'")
+    return rows[key]

@@ -10,11 +10,13 @@ from evalcore.benchmarks.bfcl.simulated import (
     Count,
     Day,
     Days,
-    build_error_answer,
+    ToolRefusal,
+    answer_refusals,
     check_folded_text,
     check_integer,
     check_number,
     check_text,
+    find_row,
     parse_scenario,
 )
 from evalcore.records import Record
@@ -143,6 +145,7 @@ def _build_reading(at: str, zone: Zone, wave: int) -> Reading:
 VENTS_WHILE_HEATING = 30
 
 
+@answer_refusals
 class Greenhouse:
     """Tools for a gardener. A tool that cannot do its work answers {"error": why}."""
 
@@ -173,9 +176,7 @@ class Greenhouse:
 
     def read_zone(self, zone_id: str) -> Answer:
         zone_id = check_text("zone_id", zone_id)
-        zone = self.zones.get(zone_id)
-        if zone is None:
-            return build_error_answer(f"no zone '{zone_id}'")
+        zone = find_row(self.zones, "zone", zone_id)
         return {
             **zone,
             "free_trays": self._count_free_trays(zone_id),
@@ -185,14 +186,13 @@ class Greenhouse:
 
     def sensor_log(self, zone_id: str) -> Answer:
         zone_id = check_text("zone_id", zone_id)
-        if zone_id not in self.zones:
-            return build_error_answer(f"no zone '{zone_id}'")
+        find_row(self.zones, "zone", zone_id)
         return {"readings": [dict(reading) for reading in self.logs.get(zone_id, [])]}
 
     def crop_sheet(self, crop: str) -> Answer:
         name = check_folded_text("crop", crop)
         if name not in self.crops:
-            return build_error_answer(f"no crop '{name}'; known: {', '.join(sorted(self.crops))}")
+            raise ToolRefusal(f"no crop '{name}'; known: {', '.join(sorted(self.crops))}")
         return {"crop": name, **self.crops[name]}
 
     def find_batches(self, crop: str) -> Answer:
@@ -202,20 +202,18 @@ class Greenhouse:
             for key, batch in sorted(self.batches.items())
             if batch["crop"] == name
         ]
-        return {"batches": rows} if rows else build_error_answer(f"no batch of '{name}'")
+        if not rows:
+            raise ToolRefusal(f"no batch of '{name}'")
+        return {"batches": rows}
 
     def set_climate(self, zone_id: str, celsius: float) -> Answer:
         zone_id, celsius = check_text("zone_id", zone_id), check_number("celsius", celsius, 2, 40)
-        zone = self.zones.get(zone_id)
-        if zone is None:
-            return build_error_answer(f"no zone '{zone_id}'")
+        zone = find_row(self.zones, "zone", zone_id)
         for key, batch in sorted(self.batches.items()):
-            if batch["zone_id"] == zone_id and (
-                problem := self._find_climate_problem(batch["crop"], celsius)
-            ):
-                return build_error_answer(f"batch {key}: {problem}")
+            if batch["zone_id"] == zone_id:
+                self._check_climate(batch["crop"], celsius, f"batch {key}: ")
         if celsius > zone["measured_celsius"] and zone["vents_percent"] > VENTS_WHILE_HEATING:
-            return build_error_answer(
+            raise ToolRefusal(
                 f"{celsius} needs heating: close the vents of zone {zone_id} "
                 f"to {VENTS_WHILE_HEATING} percent or less first"
             )
@@ -224,30 +222,24 @@ class Greenhouse:
 
     def set_vents(self, zone_id: str, percent: int) -> Answer:
         zone_id, percent = check_text("zone_id", zone_id), check_integer("percent", percent, 0, 100)
-        zone = self.zones.get(zone_id)
-        if zone is None:
-            return build_error_answer(f"no zone '{zone_id}'")
+        zone = find_row(self.zones, "zone", zone_id)
         heating = zone["target_celsius"] > zone["measured_celsius"]
         if heating and percent > VENTS_WHILE_HEATING:
-            return build_error_answer(
+            raise ToolRefusal(
                 f"zone {zone_id} is heating: its vents open {VENTS_WHILE_HEATING} percent at most"
             )
         zone["vents_percent"] = percent
         return {"zone_id": zone_id, "vents_percent": percent}
 
     def water(self, zone_id: str, litres: float) -> Answer:
-        zone_id, litres = (
-            check_text("zone_id", zone_id),
-            check_number("litres", litres, 0.1, 10_000),
-        )
-        zone = self.zones.get(zone_id)
-        if zone is None:
-            return build_error_answer(f"no zone '{zone_id}'")
+        zone_id = check_text("zone_id", zone_id)
+        litres = check_number("litres", litres, 0.1, 10_000)
+        zone = find_row(self.zones, "zone", zone_id)
         if litres > self.tank_litres:
-            return build_error_answer(f"the tank holds only {self.tank_litres} litres")
+            raise ToolRefusal(f"the tank holds only {self.tank_litres} litres")
         moisture = round(zone["moisture_percent"] + litres * 10 / zone["capacity_trays"], 1)
         if moisture > 100:
-            return build_error_answer(f"{litres} litres would flood zone {zone_id}")
+            raise ToolRefusal(f"{litres} litres would flood zone {zone_id}")
         self.tank_litres = round(self.tank_litres - litres, 1)
         zone["moisture_percent"] = moisture
         return {"zone_id": zone_id, "moisture_percent": moisture}
@@ -256,20 +248,17 @@ class Greenhouse:
         room = round(self.tank_capacity - self.tank_litres, 1)
         added = room if litres is None else check_number("litres", litres, 0.1, 10_000)
         if added > room:
-            return build_error_answer(f"the tank has room for only {room} litres")
+            raise ToolRefusal(f"the tank has room for only {room} litres")
         self.tank_litres = round(self.tank_litres + added, 1)
         return {"added_litres": added, "tank_litres": self.tank_litres}
 
     def plan_watering(self, zone_id: str, litres: float, every_days: int = 1) -> Answer:
-        zone_id, litres = (
-            check_text("zone_id", zone_id),
-            check_number("litres", litres, 0.1, 10_000),
-        )
+        zone_id = check_text("zone_id", zone_id)
+        litres = check_number("litres", litres, 0.1, 10_000)
         every_days = check_integer("every_days", every_days, 1, 30)
-        if zone_id not in self.zones:
-            return build_error_answer(f"no zone '{zone_id}'")
+        find_row(self.zones, "zone", zone_id)
         if litres > self.tank_capacity:
-            return build_error_answer(f"{litres} litres are more than the tank can hold")
+            raise ToolRefusal(f"{litres} litres are more than the tank can hold")
         self.plans[zone_id] = {"litres": litres, "every_days": every_days}
         next_day = (date.fromisoformat(self.today) + timedelta(days=every_days)).isoformat()
         return {"zone_id": zone_id, "next_watering": next_day}
@@ -277,22 +266,18 @@ class Greenhouse:
     def set_alarm(self, zone_id: str, low: float, high: float) -> Answer:
         zone_id = check_text("zone_id", zone_id)
         low, high = check_number("low", low, -20, 60), check_number("high", high, -20, 60)
-        if zone_id not in self.zones:
-            return build_error_answer(f"no zone '{zone_id}'")
+        find_row(self.zones, "zone", zone_id)
         if low >= high:
-            return build_error_answer("low has to be below high")
+            raise ToolRefusal("low has to be below high")
         self.alarms[zone_id] = {"low": low, "high": high}
         return {"zone_id": zone_id, "low": low, "high": high}
 
     def move_batch(self, batch_id: str, zone_id: str) -> Answer:
         batch_id, zone_id = check_text("batch_id", batch_id), check_text("zone_id", zone_id)
-        batch = self.batches.get(batch_id)
-        if batch is None:
-            return build_error_answer(f"no batch '{batch_id}'")
+        batch = find_row(self.batches, "batch", batch_id)
         if batch["zone_id"] == zone_id:
-            return build_error_answer(f"batch {batch_id} is in zone {zone_id} already")
-        if problem := self._find_space_problem(batch["crop"], batch["trays"], zone_id):
-            return build_error_answer(problem)
+            raise ToolRefusal(f"batch {batch_id} is in zone {zone_id} already")
+        self._check_space(batch["crop"], batch["trays"], zone_id)
         batch["zone_id"] = zone_id
         return {"batch_id": batch_id, "zone_id": zone_id}
 
@@ -300,12 +285,11 @@ class Greenhouse:
         name, zone_id = check_folded_text("crop", crop), check_text("zone_id", zone_id)
         trays = check_integer("trays", trays, 1, 1000)
         if name not in self.crops:
-            return build_error_answer(f"no crop '{name}'; known: {', '.join(sorted(self.crops))}")
-        if problem := self._find_space_problem(name, trays, zone_id):
-            return build_error_answer(problem)
+            raise ToolRefusal(f"no crop '{name}'; known: {', '.join(sorted(self.crops))}")
+        self._check_space(name, trays, zone_id)
         batch_id = f"{name}-{zone_id}-{self.today[5:].replace('-', '')}"
         if batch_id in self.batches:
-            return build_error_answer(f"{name} was sown in zone {zone_id} today already")
+            raise ToolRefusal(f"{name} was sown in zone {zone_id} today already")
         days = timedelta(days=self.crops[name]["days_to_harvest"])
         ready = (date.fromisoformat(self.today) + days).isoformat()
         self.batches[batch_id] = {
@@ -319,11 +303,9 @@ class Greenhouse:
 
     def harvest(self, batch_id: str) -> Answer:
         batch_id = check_text("batch_id", batch_id)
-        batch = self.batches.get(batch_id)
-        if batch is None:
-            return build_error_answer(f"no batch '{batch_id}'")
+        batch = find_row(self.batches, "batch", batch_id)
         if batch["ready"] > self.today:
-            return build_error_answer(f"batch {batch_id} is ready on {batch['ready']}")
+            raise ToolRefusal(f"batch {batch_id} is ready on {batch['ready']}")
         crop = batch["crop"]
         grams = batch["trays"] * self.crops[crop]["grams_per_tray"]
         self.stock_grams[crop] = self.stock_grams.get(crop, 0) + grams
@@ -334,17 +316,16 @@ class Greenhouse:
         used = sum(batch["trays"] for batch in self.batches.values() if batch["zone_id"] == zone_id)
         return self.zones[zone_id]["capacity_trays"] - used
 
-    def _find_climate_problem(self, crop: str, celsius: float) -> str:
-        """Why a crop cannot stand a temperature, or an empty text."""
-        sheet = self.crops[crop]
-        low, high = sheet["min_celsius"], sheet["max_celsius"]
-        return "" if low <= celsius <= high else f"{crop} needs {low} to {high} degrees"
+    def _check_climate(self, crop: str, celsius: float, whose: str = "") -> None:
+        """Refuse a temperature that a crop cannot stand."""
+        low, high = self.crops[crop]["min_celsius"], self.crops[crop]["max_celsius"]
+        if not low <= celsius <= high:
+            raise ToolRefusal(f"{whose}{crop} needs {low} to {high} degrees")
 
-    def _find_space_problem(self, crop: str, trays: int, zone_id: str) -> str:
-        """Why trays of a crop cannot stand in a zone, or an empty text."""
-        if zone_id not in self.zones:
-            return f"no zone '{zone_id}'"
+    def _check_space(self, crop: str, trays: int, zone_id: str) -> None:
+        """Refuse a zone in which trays of a crop cannot stand."""
+        zone = find_row(self.zones, "zone", zone_id)
         free = self._count_free_trays(zone_id)
         if trays > free:
-            return f"zone {zone_id} has room for only {free} trays"
-        return self._find_climate_problem(crop, self.zones[zone_id]["target_celsius"])
+            raise ToolRefusal(f"zone {zone_id} has room for only {free} trays")
+        self._check_climate(crop, zone["target_celsius"])

@@ -10,10 +10,12 @@ from evalcore.benchmarks.bfcl.simulated import (
     Day,
     DayOrEmpty,
     Days,
-    build_error_answer,
+    ToolRefusal,
+    answer_refusals,
     check_folded_text,
     check_integer,
     check_text,
+    find_row,
     fold_text,
     parse_scenario,
 )
@@ -128,6 +130,7 @@ def _build_title(row: int) -> str:
 MAX_RENEWALS = 2
 
 
+@answer_refusals
 class LibraryDesk:
     """Tools for a librarian. A tool that cannot do its work answers {"error": why}."""
 
@@ -157,11 +160,9 @@ class LibraryDesk:
             for key, record in sorted(self.titles.items())
             if fold_text(record["title"]) == folded_title
         ]
-        return (
-            {"matches": matches}
-            if matches
-            else build_error_answer(f"no title is called '{title.strip()}'")
-        )
+        if not matches:
+            raise ToolRefusal(f"no title is called '{title.strip()}'")
+        return {"matches": matches}
 
     def list_subject(self, subject: str) -> Answer:
         folded_subject = check_folded_text("subject", subject)
@@ -170,14 +171,13 @@ class LibraryDesk:
             for key, record in sorted(self.titles.items())
             if fold_text(record["subject"]) == folded_subject
         ]
-        return (
-            {"titles": titles} if titles else build_error_answer(f"no subject '{subject.strip()}'")
-        )
+        if not titles:
+            raise ToolRefusal(f"no subject '{subject.strip()}'")
+        return {"titles": titles}
 
     def list_copies(self, title_id: str) -> Answer:
         title_id = check_text("title_id", title_id)
-        if title_id not in self.titles:
-            return build_error_answer(f"no title '{title_id}'")
+        find_row(self.titles, "title", title_id)
         rows = [
             {"copy_id": key, "shelf": copy["shelf"], "status": copy["status"], "due": copy["due"]}
             for key, copy in sorted(self.copies.items())
@@ -192,17 +192,13 @@ class LibraryDesk:
             for key, member in sorted(self.members.items())
             if fold_text(member["name"]) == folded_name
         ]
-        return (
-            {"matches": matches}
-            if matches
-            else build_error_answer(f"no member is called '{name.strip()}'")
-        )
+        if not matches:
+            raise ToolRefusal(f"no member is called '{name.strip()}'")
+        return {"matches": matches}
 
     def member_account(self, member_id: str) -> Answer:
         member_id = check_text("member_id", member_id)
-        member = self.members.get(member_id)
-        if member is None:
-            return build_error_answer(f"no member '{member_id}'")
+        member = find_row(self.members, "member", member_id)
         return {
             **member,
             "loans": self._list_loans(member_id),
@@ -211,28 +207,22 @@ class LibraryDesk:
 
     def lend(self, copy_id: str, member_id: str) -> Answer:
         copy_id, member_id = check_text("copy_id", copy_id), check_text("member_id", member_id)
-        copy, member = self.copies.get(copy_id), self.members.get(member_id)
-        if copy is None:
-            return build_error_answer(f"no copy '{copy_id}'")
-        if member is None:
-            return build_error_answer(f"no member '{member_id}'")
+        copy = find_row(self.copies, "copy", copy_id)
+        find_row(self.members, "member", member_id)
         if copy["status"] == "lent":
-            return build_error_answer(f"copy {copy_id} is lent until {copy['due']}")
+            raise ToolRefusal(f"copy {copy_id} is lent until {copy['due']}")
         if copy["status"] == "kept" and copy["member_id"] != member_id:
-            return build_error_answer(f"copy {copy_id} is kept for member {copy['member_id']}")
-        if problem := self._find_borrowing_problem(member_id, member):
-            return build_error_answer(problem)
+            raise ToolRefusal(f"copy {copy_id} is kept for member {copy['member_id']}")
+        self._check_borrower(member_id)
         due = self._shift_today(self.loan_days)
         copy.update({"status": "lent", "member_id": member_id, "due": due, "renewals": 0})
         return {"copy_id": copy_id, "due": due}
 
     def take_back(self, copy_id: str) -> Answer:
         copy_id = check_text("copy_id", copy_id)
-        copy = self.copies.get(copy_id)
-        if copy is None:
-            return build_error_answer(f"no copy '{copy_id}'")
+        copy = find_row(self.copies, "copy", copy_id)
         if copy["status"] != "lent":
-            return build_error_answer(f"copy {copy_id} is not lent")
+            raise ToolRefusal(f"copy {copy_id} is not lent")
         late = self._days_late(copy)
         fee = late * self.late_fee_cents
         if copy["member_id"] in self.members:
@@ -245,37 +235,31 @@ class LibraryDesk:
 
     def renew(self, copy_id: str) -> Answer:
         copy_id = check_text("copy_id", copy_id)
-        copy = self.copies.get(copy_id)
-        if copy is None:
-            return build_error_answer(f"no copy '{copy_id}'")
+        copy = find_row(self.copies, "copy", copy_id)
         if copy["status"] != "lent":
-            return build_error_answer(f"copy {copy_id} is not lent")
+            raise ToolRefusal(f"copy {copy_id} is not lent")
         if late := self._days_late(copy):
-            return build_error_answer(f"copy {copy_id} is {late} days late and has to come back")
+            raise ToolRefusal(f"copy {copy_id} is {late} days late and has to come back")
         if copy["renewals"] >= MAX_RENEWALS:
-            return build_error_answer(
-                f"copy {copy_id} has been renewed {MAX_RENEWALS} times already"
-            )
+            raise ToolRefusal(f"copy {copy_id} has been renewed {MAX_RENEWALS} times already")
         if self.holds.get(copy["title_id"]):
-            return build_error_answer(f"members wait for title {copy['title_id']}")
+            raise ToolRefusal(f"members wait for title {copy['title_id']}")
         copy["due"] = self._shift_today(self.loan_days)
         copy["renewals"] += 1
         return {"copy_id": copy_id, "due": copy["due"]}
 
     def place_hold(self, title_id: str, member_id: str) -> Answer:
         title_id, member_id = check_text("title_id", title_id), check_text("member_id", member_id)
-        if title_id not in self.titles:
-            return build_error_answer(f"no title '{title_id}'")
-        if member_id not in self.members:
-            return build_error_answer(f"no member '{member_id}'")
+        find_row(self.titles, "title", title_id)
+        find_row(self.members, "member", member_id)
         copies = {key: copy for key, copy in self.copies.items() if copy["title_id"] == title_id}
         free = sorted(key for key, copy in copies.items() if copy["status"] == "on shelf")
         if free:
-            return build_error_answer(f"copy {free[0]} is on the shelf; lend it instead")
+            raise ToolRefusal(f"copy {free[0]} is on the shelf; lend it instead")
         queue = self.holds.get(title_id, [])
         holders = {copy["member_id"] for copy in copies.values()}
         if member_id in queue or member_id in holders:
-            return build_error_answer(f"member {member_id} has or awaits title {title_id} already")
+            raise ToolRefusal(f"member {member_id} has or awaits title {title_id} already")
         self.holds[title_id] = [*queue, member_id]
         return {"title_id": title_id, "position": len(queue) + 1}
 
@@ -283,38 +267,30 @@ class LibraryDesk:
         title_id, member_id = check_text("title_id", title_id), check_text("member_id", member_id)
         queue = self.holds.get(title_id, [])
         if member_id not in queue:
-            return build_error_answer(f"member {member_id} does not wait for title {title_id}")
+            raise ToolRefusal(f"member {member_id} does not wait for title {title_id}")
         queue.remove(member_id)
         return {"title_id": title_id, "waiting": len(queue)}
 
     def pay_fees(self, member_id: str, cents: int) -> Answer:
-        member_id, cents = (
-            check_text("member_id", member_id),
-            check_integer("cents", cents, 1, 1_000_000),
-        )
-        member = self.members.get(member_id)
-        if member is None:
-            return build_error_answer(f"no member '{member_id}'")
+        member_id = check_text("member_id", member_id)
+        cents = check_integer("cents", cents, 1, 1_000_000)
+        member = find_row(self.members, "member", member_id)
         if cents > member["fees_cents"]:
-            return build_error_answer(f"member {member_id} owes only {member['fees_cents']} cents")
+            raise ToolRefusal(f"member {member_id} owes only {member['fees_cents']} cents")
         member["fees_cents"] -= cents
         return {"member_id": member_id, "fees_cents": member["fees_cents"]}
 
     def extend_card(self, member_id: str, days: int = 365) -> Answer:
         member_id, days = check_text("member_id", member_id), check_integer("days", days, 1, 730)
-        member = self.members.get(member_id)
-        if member is None:
-            return build_error_answer(f"no member '{member_id}'")
+        member = find_row(self.members, "member", member_id)
         member["card_expires"] = self._shift_today(days)
         return {"member_id": member_id, "card_expires": member["card_expires"]}
 
     def move_copy(self, copy_id: str, shelf: str) -> Answer:
         copy_id, shelf = check_text("copy_id", copy_id), check_text("shelf", shelf).upper()
-        copy = self.copies.get(copy_id)
-        if copy is None:
-            return build_error_answer(f"no copy '{copy_id}'")
+        copy = find_row(self.copies, "copy", copy_id)
         if copy["status"] != "on shelf":
-            return build_error_answer(f"copy {copy_id} is not on its shelf")
+            raise ToolRefusal(f"copy {copy_id} is not on its shelf")
         copy["shelf"] = shelf
         return {"copy_id": copy_id, "shelf": shelf}
 
@@ -341,18 +317,18 @@ class LibraryDesk:
         late = date.fromisoformat(self.today) - date.fromisoformat(copy["due"])
         return max(0, late.days)
 
-    def _find_borrowing_problem(self, member_id: str, member: Member) -> str:
-        """Why a member may not borrow, or an empty text."""
+    def _check_borrower(self, member_id: str) -> None:
+        """Refuse a member who may not borrow."""
+        member = self.members[member_id]
         if member["card_expires"] < self.today:
-            return f"the card of member {member_id} expired on {member['card_expires']}"
+            raise ToolRefusal(f"the card of member {member_id} expired on {member['card_expires']}")
         if member["fees_cents"] > self.fee_limit_cents:
-            return (
+            raise ToolRefusal(
                 f"member {member_id} owes {member['fees_cents']} cents, "
                 f"more than the limit of {self.fee_limit_cents}"
             )
         if len(self._list_loans(member_id)) >= self.loan_limit:
-            return f"member {member_id} has {self.loan_limit} loans, the most allowed"
-        return ""
+            raise ToolRefusal(f"member {member_id} has {self.loan_limit} loans, the most allowed")
 
     def _list_loans(self, member_id: str) -> list[Answer]:
         return [

@@ -1,9 +1,9 @@
 """The airline domain: the tools over flights, reservations and users.
 
-Upstream's oddities are kept: an unknown reservation is answered by `user not found`, the second
-leg of a connection that arrives a day later shows the first day's seats and prices, seats are not
-counted down, a change of cabin is paid for and not written, and a reservation can be cancelled
-twice.
+Upstream's rules hold to the letter, also where they are odd: an unknown reservation is answered by
+`user not found`, the second leg of a connection that arrives a day later shows the first day's
+seats and prices, seats are not counted down, a change of cabin is paid for and not written, and a
+reservation can be cancelled twice. Whether a change is allowed at all is the policy's matter.
 """
 
 from __future__ import annotations
@@ -11,20 +11,17 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from evalcore.benchmarks.agents import Schema
 from evalcore.benchmarks.tau_bench.environment.database import Database, Entity, clone_json
 from evalcore.benchmarks.tau_bench.environment.tools import (
     GENERAL_TOOLS,
     ToolError,
     build_tool,
+    get_user_details,
     object_list_schema,
     require_entity,
     text_schema,
 )
-
-# The tools of the airline domain that change reservations and users. They hold to upstream's rules
-# to the letter, also where those are odd: seats are not counted down, a change of cabin is paid for
-# and not written, nothing keeps a reservation from being cancelled twice. Whether a change is
-# allowed at all is the policy's matter.
 
 #: Ids of the reservations and certificates that can be made in one conversation.
 NEW_RESERVATIONS = ("HATHAT", "HATHAU", "HATHAV")
@@ -260,10 +257,6 @@ AIRPORTS = {
 }
 
 
-def get_user_details(database: Database, user_id: str) -> str:
-    return json.dumps(require_entity(database, "users", user_id, "user"))
-
-
 def get_reservation_details(database: Database, reservation_id: str) -> str:
     return json.dumps(require_entity(database, "reservations", reservation_id, "user"))
 
@@ -320,12 +313,7 @@ def _on_day(flight: Entity, date: str) -> dict[str, Any]:
     return {**plain, **flight["dates"][date]}
 
 
-_USER = text_schema("The id of the user, such as 'given_family_0000'.")
-_RESERVATION = text_schema("The id of the reservation, six letters and digits such as 'ABC123'.")
-_FROM = text_schema("Where the trip starts, as the three letters of the airport, such as 'SFO'.")
-_TO = text_schema("Where the trip goes to, as the three letters of the airport, such as 'JFK'.")
 _DAY = text_schema("The day of the flight, such as '2024-05-01'.")
-_CABIN = text_schema("The cabin of all flights.", "basic_economy", "economy", "business")
 _METHOD = text_schema(
     "The id of a payment method in the user's profile, such as 'gift_card_0000000'."
 )
@@ -333,106 +321,96 @@ _FLIGHT = {
     "flight_number": text_schema("The number of the flight, such as 'HAT001'."),
     "date": _DAY,
 }
-_PASSENGERS = object_list_schema(
-    "All passengers.",
-    {
-        "first_name": text_schema("The first name."),
-        "last_name": text_schema("The last name."),
-        "dob": text_schema("The date of birth, such as '1990-01-01'."),
+_PASSENGER = {
+    "first_name": text_schema("The first name."),
+    "last_name": text_schema("The last name."),
+    "dob": text_schema("The date of birth, such as '1990-01-01'."),
+}
+_PAYMENT = {
+    "payment_id": _METHOD,
+    "amount": {"type": "number", "description": "The amount in dollars."},
+}
+_SCHEMAS: dict[str, Schema] = {
+    "user_id": text_schema("The id of the user, such as 'given_family_0000'."),
+    "reservation_id": text_schema(
+        "The id of the reservation, six letters and digits such as 'ABC123'."
+    ),
+    "origin": text_schema(
+        "Where the trip starts, as the three letters of the airport, such as 'SFO'."
+    ),
+    "destination": text_schema(
+        "Where the trip goes to, as the three letters of the airport, such as 'JFK'."
+    ),
+    "date": _DAY,
+    "flight_type": text_schema("Whether the trip goes back.", "one_way", "round_trip"),
+    "cabin": text_schema("The cabin of all flights.", "basic_economy", "economy", "business"),
+    "flights": object_list_schema("All flights of the trip, in order.", _FLIGHT),
+    "passengers": object_list_schema("All passengers.", _PASSENGER),
+    "payment_methods": object_list_schema("What is paid with which payment method.", _PAYMENT),
+    "payment_id": _METHOD,
+    "total_baggages": {"type": "integer", "description": "How many checked bags there are in all."},
+    "nonfree_baggages": {
+        "type": "integer",
+        "description": "How many of the checked bags are not free.",
     },
+    "insurance": text_schema("Whether the trip is insured.", "yes", "no"),
+    "amount": {"type": "number", "description": "The worth of it in dollars."},
+}
+_CHANGED_FLIGHTS = object_list_schema(
+    "All flights of the changed reservation, in order, also those that stay.", _FLIGHT
 )
-_TOTAL = {"type": "integer", "description": "How many checked bags there are in all."}
-_NONFREE = {"type": "integer", "description": "How many of the checked bags are not free."}
 
 TOOLS = (
     build_tool(
         book_reservation,
         "Book a trip for a user. The payments have to add up to the total price.",
-        {
-            "user_id": _USER,
-            "origin": _FROM,
-            "destination": _TO,
-            "flight_type": text_schema("Whether the trip goes back.", "one_way", "round_trip"),
-            "cabin": _CABIN,
-            "flights": object_list_schema("All flights of the trip, in order.", _FLIGHT),
-            "passengers": _PASSENGERS,
-            "payment_methods": object_list_schema(
-                "What is paid with which payment method.",
-                {
-                    "payment_id": _METHOD,
-                    "amount": {"type": "number", "description": "The amount in dollars."},
-                },
-            ),
-            "total_baggages": _TOTAL,
-            "nonfree_baggages": _NONFREE,
-            "insurance": text_schema("Whether the trip is insured.", "yes", "no"),
-        },
+        _SCHEMAS,
         writes=True,
     ),
-    build_tool(
-        cancel_reservation,
-        "Cancel a whole reservation.",
-        {"reservation_id": _RESERVATION},
-        writes=True,
-    ),
+    build_tool(cancel_reservation, "Cancel a whole reservation.", _SCHEMAS, writes=True),
     build_tool(
         get_reservation_details,
         "All about a reservation: its flights, passengers, bags and payments.",
-        {"reservation_id": _RESERVATION},
+        _SCHEMAS,
     ),
     build_tool(
         get_user_details,
         "All about a user: payment methods, membership and reservations.",
-        {"user_id": _USER},
+        _SCHEMAS,
     ),
-    build_tool(list_all_airports, "All airports and their cities.", {}),
+    build_tool(list_all_airports, "All airports and their cities.", _SCHEMAS),
     build_tool(
         search_direct_flight,
         "Find flights between two airports on a day, without a stop.",
-        {"origin": _FROM, "destination": _TO, "date": _DAY},
+        _SCHEMAS,
     ),
     build_tool(
         search_onestop_flight,
         "Find connections between two airports on a day, with one stop.",
-        {"origin": _FROM, "destination": _TO, "date": _DAY},
+        _SCHEMAS,
     ),
     build_tool(
         send_certificate,
         "Give a user a travel certificate. Use it only where the policy allows it.",
-        {
-            "user_id": _USER,
-            "amount": {"type": "number", "description": "The worth of it in dollars."},
-        },
+        _SCHEMAS,
         writes=True,
     ),
     build_tool(
         update_reservation_baggages,
         "Change how many bags a reservation has.",
-        {
-            "reservation_id": _RESERVATION,
-            "total_baggages": _TOTAL,
-            "nonfree_baggages": _NONFREE,
-            "payment_id": _METHOD,
-        },
+        _SCHEMAS,
         writes=True,
     ),
     build_tool(
         update_reservation_flights,
         "Change the flights or the cabin of a reservation.",
-        {
-            "reservation_id": _RESERVATION,
-            "cabin": _CABIN,
-            "flights": object_list_schema(
-                "All flights of the changed reservation, in order, also those that stay.", _FLIGHT
-            ),
-            "payment_id": _METHOD,
-        },
+        {**_SCHEMAS, "flights": _CHANGED_FLIGHTS},
         writes=True,
     ),
     build_tool(
         update_reservation_passengers,
         "Change who flies; the number of passengers stays.",
-        {"reservation_id": _RESERVATION, "passengers": _PASSENGERS},
+        _SCHEMAS,
         writes=True,
     ),
     *GENERAL_TOOLS,

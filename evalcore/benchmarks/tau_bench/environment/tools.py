@@ -8,7 +8,9 @@ them.
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Callable, Mapping
+from inspect import signature
 from math import isfinite
 from typing import Any
 
@@ -47,17 +49,20 @@ class Domain(Record, frozen=True):
 def build_tool(
     function: Callable[..., str],
     description: str,
-    properties: Mapping[str, Schema],
+    schemas: Mapping[str, Schema],
     *,
     writes: bool = False,
     terminates: bool = False,
 ) -> Tool:
-    """The tool of a function `(database, **arguments)` of the same name; it needs all arguments."""
+    """The tool of a function `(database, ...)` of the same name; it needs all arguments, whose
+    schemas are in `schemas` by name."""
 
     def run(database: Database, arguments: Mapping[str, Any]) -> str:
         return function(database, **arguments)
 
-    parameters = {"type": "object", "properties": dict(properties), "required": list(properties)}
+    _, *names = signature(function).parameters
+    properties = {name: schemas[name] for name in names}
+    parameters = {"type": "object", "properties": properties, "required": names}
     return Tool(function.__name__, description, parameters, run, writes, terminates)
 
 
@@ -238,6 +243,10 @@ def calculate(database: Database, expression: str) -> str:
     return evaluate_arithmetic(expression)
 
 
+def get_user_details(database: Database, user_id: str) -> str:
+    return json.dumps(require_entity(database, "users", user_id, "user"))
+
+
 def think(database: Database, thought: str) -> str:
     return ""
 
@@ -246,26 +255,28 @@ def transfer_to_human_agents(database: Database, summary: str) -> str:
     return "Transfer successful"
 
 
+_SCHEMAS = {
+    "expression": text_schema("Numbers, + - * /, brackets and spaces, such as '2 * (3 + 4.5)'."),
+    "thought": text_schema("The thought."),
+    "summary": text_schema("What the user wants and what was done so far."),
+}
+
 GENERAL_TOOLS = (
     build_tool(
         calculate,
         "Work out an expression of numbers, for example a total or a difference of prices.",
-        {
-            "expression": text_schema(
-                "Numbers, + - * /, brackets and spaces, such as '2 * (3 + 4.5)'."
-            )
-        },
+        _SCHEMAS,
     ),
     build_tool(
         think,
         "Note a thought. It changes nothing and gives nothing; use it to plan or to check rules.",
-        {"thought": text_schema("The thought.")},
+        _SCHEMAS,
     ),
     build_tool(
         transfer_to_human_agents,
         "Hand the user over to a person, with a summary. This ends the conversation. Use it only "
         "for a request that none of the tools can handle under the policy.",
-        {"summary": text_schema("What the user wants and what was done so far.")},
+        _SCHEMAS,
         terminates=True,
     ),
 )
