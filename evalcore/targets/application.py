@@ -199,13 +199,8 @@ class ApplicationOptions(Record, frozen=True, forbid_unknown_fields=True):
 
 def create_application(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Application:
     """The target of a spec, not yet opened; raises UsageError for a bad description or option."""
-    return Application(
-        spec,
-        load_description(spec.key, settings),
-        read_application_options(spec),
-        settings,
-        secrets,
-    )
+    description, options = load_description(spec.key, settings), read_application_options(spec)
+    return Application(spec, description, options, settings, secrets)
 
 
 def read_application_options(spec: TargetSpec) -> ApplicationOptions:
@@ -221,10 +216,15 @@ def read_application_options(spec: TargetSpec) -> ApplicationOptions:
 def missing_variables(spec: TargetSpec, settings: Settings, secrets: Secrets) -> tuple[str, ...]:
     """The environment variables that a service needs and nobody has set."""
     description = load_description(spec.key, settings)
-    needed = description.key_variables
-    if not read_application_options(spec).base_url:
-        needed = (*description.address_variables, *needed)
+    needed = _list_needed_variables(description, read_application_options(spec))
     return tuple(name for name in needed if not secrets.has_key(name))
+
+
+def _list_needed_variables(
+    description: Description, options: ApplicationOptions
+) -> tuple[str, ...]:
+    addresses = () if options.base_url else description.address_variables
+    return (*addresses, *description.key_variables)
 
 
 class Application:
@@ -263,9 +263,7 @@ class Application:
     async def open(self, progress: ProgressCallback) -> None:
         """Settle address and headers; nothing is sent. Raises UsageError naming what is missing."""
         description = self.description
-        needed = description.key_variables
-        if not self._options.base_url:
-            needed = (*description.address_variables, *needed)
+        needed = _list_needed_variables(description, self._options)
         variable_values = {name: (self._secrets.get(name) or "").strip() for name in needed}
         missing = [name for name, value in variable_values.items() if not value]
         if missing:
@@ -329,9 +327,8 @@ class Application:
         branch = self._select_branch(sample_input)
         try:
             template_values = values.build_template_values(sample_input, branch)
-            reply = await self._send_checked(
-                branch, self._build_submit_request(branch.submit, template_values)
-            )
+            submit = self._build_request(branch.submit, template_values)
+            reply = await self._send_checked(branch, submit)
             if branch.poll is not None:
                 template_values |= {
                     name: values.find_value(reply, path) for name, path in branch.take.items()
@@ -356,9 +353,7 @@ class Application:
     def build_example_input(self) -> dict[str, Any]:
         """An input for a first try, of the kind that the first branch takes."""
         branch = self.description.branches[0]
-        words = {
-            field: next(iter(translations), "") for field, translations in branch.rename.items()
-        }
+        words = {field: next(iter(words), "") for field, words in branch.rename.items()}
         return {
             "benchmark": branch.benchmark,
             "metric": next(iter(branch.metrics), ""),
@@ -371,10 +366,7 @@ class Application:
         }
 
     def _select_branch(self, sample_input: Mapping[str, Any]) -> Branch:
-        benchmark, metric = (
-            str(sample_input.get("benchmark", "")),
-            str(sample_input.get("metric", "")),
-        )
+        benchmark, metric = (str(sample_input.get(name, "")) for name in ("benchmark", "metric"))
         branch = self.description.find_branch(benchmark, metric)
         if branch is None:
             raise self._build_target_failure(
@@ -382,31 +374,23 @@ class Application:
             )
         return branch
 
-    def _build_submit_request(
-        self, submit: Submit, template_values: Mapping[str, Any]
+    def _build_request(
+        self, step: Submit | Poll, template_values: Mapping[str, Any]
     ) -> ServiceRequest:
-        return ServiceRequest(
-            method=submit.method,
-            url=self._address + values.fill_address(submit.url, template_values),
-            form={
-                name: values.fill_text(text, template_values) for name, text in submit.form.items()
-            },
-            json=values.fill_template(submit.json, template_values),
-            query={
-                name: values.fill_text(text, template_values) for name, text in submit.query.items()
-            },
-            timeout=submit.timeout,
-        )
+        """The request that hands a case over, or that asks for the state of its task."""
 
-    def _build_poll_request(self, poll: Poll, template_values: Mapping[str, Any]) -> ServiceRequest:
-        """The request that asks for the state of a task."""
+        def fill(texts: Mapping[str, str]) -> dict[str, str]:
+            return {name: values.fill_text(text, template_values) for name, text in texts.items()}
+
+        # The timeout of a poll is that of all polls together.
+        form, timeout = (step.form, step.timeout) if isinstance(step, Submit) else ({}, 0.0)
         return ServiceRequest(
-            method=poll.method,
-            url=self._address + values.fill_address(poll.url, template_values),
-            json=values.fill_template(poll.json, template_values),
-            query={
-                name: values.fill_text(text, template_values) for name, text in poll.query.items()
-            },
+            method=step.method,
+            url=self._address + values.fill_address(step.url, template_values),
+            form=fill(form),
+            json=values.fill_template(step.json, template_values),
+            query=fill(step.query),
+            timeout=timeout,
         )
 
     async def _send_checked(self, branch: Branch, outgoing: ServiceRequest) -> Any:
@@ -422,18 +406,15 @@ class Application:
         self, branch: Branch, poll: Poll, template_values: Mapping[str, Any]
     ) -> Any:
         """The reply of the finished task; a poll that is lost on the way is made up by the next."""
-        poll_request, patience = (
-            self._build_poll_request(poll, template_values),
-            min(poll.timeout, self.poll_limit),
-        )
+        poll_request = self._build_request(poll, template_values)
+        patience = min(poll.timeout, self.poll_limit)
         until, lost = time.monotonic() + patience, 0
         while True:
             pause = poll.interval
             left = max(until - time.monotonic(), _MIN_POLL_TIMEOUT)
             try:
-                poll_request = msgspec.structs.replace(
-                    poll_request, timeout=min(self._timeout, left)
-                )
+                timeout = min(self._timeout, left)
+                poll_request = msgspec.structs.replace(poll_request, timeout=timeout)
                 reply = await self._send_checked(branch, poll_request)
             except TargetFailure as error:
                 lost += 1
@@ -460,9 +441,8 @@ class Application:
         )
 
     def _build_target_failure(self, kind: FailureKind, message: str) -> TargetFailure:
-        return TargetFailure(
-            failures.sanitize_failure(Failure(kind=kind, message=message), self._keys)
-        )
+        failure = Failure(kind=kind, message=message)
+        return TargetFailure(failures.sanitize_failure(failure, self._keys))
 
 
 # What the card of the kind names: how far a service may reach, and which variables it needs.

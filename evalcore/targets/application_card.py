@@ -135,11 +135,9 @@ def user_description_folder(settings: Settings) -> Path:
 
 def list_description_files(settings: Settings) -> dict[str, Path]:
     """The files of the descriptions that have a name; one's own goes before one that came along."""
-    files = [
-        path for folder in (BUILTIN, user_description_folder(settings)) for path in folder.glob("*")
-    ]
-    files_by_name = {path.stem: path for path in files if path.suffix in _SUFFIXES}
-    return dict(sorted(files_by_name.items()))
+    folders = (BUILTIN, user_description_folder(settings))
+    files = [path for folder in folders for path in folder.glob("*") if path.suffix in _SUFFIXES]
+    return dict(sorted({path.stem: path for path in files}.items()))
 
 
 def load_description(key: str, settings: Settings) -> Description:

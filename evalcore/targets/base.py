@@ -4,13 +4,17 @@ and the floors of a benchmark.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol, TypeVar
+
+import msgspec
 
 from evalcore.catalog import CONTROL_KIND, CONTROLS, COSMETIC_CONTROLS
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.records import Completion, GenerationRequest, ProgressCallback, Record, TargetSpec
 
 TargetKind = Literal["endpoint", "local", "application", "baseline", "control"]
+_JSON_OPTIONS = ("stop", "extra_body")
 
 
 class TargetInfo(Record, frozen=True):
@@ -27,6 +31,33 @@ class TargetInfo(Record, frozen=True):
     cacheable: bool = False
     tools: bool | None = False
     card: dict[str, Any] = {}
+
+
+_Options = TypeVar("_Options", bound=Record)
+
+
+def convert_options(key: str, values: Mapping[str, Any], kind: type[_Options]) -> _Options:
+    """The options of a target as a record: numbers may come as text, `stop` and `extra_body` as
+    JSON. Raises UsageError naming the one that is wrong, without its value."""
+    names = kind.__struct_fields__
+    for name in values:
+        if name not in names:
+            raise UsageError(f"{key}: unknown option {name!r}; known: {', '.join(names)}")
+    parsed = {name: _parse_json_option(values[name]) for name in _JSON_OPTIONS if name in values}
+    if isinstance(values.get("stop"), str) and not isinstance(parsed["stop"], list):
+        parsed["stop"] = [values["stop"]]  # a text that is no list is one stop string
+    try:
+        return msgspec.convert({**values, **parsed}, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{key}: option not understood: {error}") from None
+
+
+def _parse_json_option(value: Any) -> Any:
+    """A list or object typed as JSON on a command line; all else as it is."""
+    try:
+        return msgspec.json.decode(value) if isinstance(value, str) else value
+    except msgspec.DecodeError:
+        return value
 
 
 class Target(Protocol):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -130,7 +130,7 @@ def build_request_body(
     """The body of POST /chat/completions."""
     reasoning = dialect.send_reasoning and bool(request.tools)
     messages = [_build_chat_message(message, reasoning) for message in request.messages]
-    tools = {"tools": [_wrap_tool(tool) for tool in request.tools]} if request.tools else {}
+    tools = {"tools": wrap_tools(request.tools)} if request.tools else {}
     return {**parameters, "messages": messages, **tools}
 
 
@@ -161,9 +161,11 @@ def _build_message_content(message: Message) -> str | list[dict[str, Any]]:
     return [{"type": "text", "text": message.content}, *images]
 
 
-def _wrap_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A tool in the field's form; a bare function description is wrapped."""
-    return tool if "function" in tool else {"type": "function", "function": tool}
+def wrap_tools(tools: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Tools in the field's form; a bare function description is wrapped."""
+    return [
+        tool if "function" in tool else {"type": "function", "function": tool} for tool in tools
+    ]
 
 
 def find_refused_parameter(status: int | None, text: str, sent: Mapping[str, Any]) -> str | None:

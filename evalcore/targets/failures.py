@@ -17,6 +17,7 @@ import msgspec
 from evalcore.access.secrets import scrub_secrets
 from evalcore.errors import IntakeError
 from evalcore.intake.http import decode_json
+from evalcore.plain_text import to_single_line
 from evalcore.records import Failure, FailureKind, Record
 
 # Why a request yielded no completion: pure functions from what happened to a `Failure`. Three
@@ -76,9 +77,7 @@ _DURATION = re.compile(r"([0-9.]+)(ms|s|m|h|d)")
 
 def sanitize_failure(failure: Failure, keys: Iterable[str | None]) -> Failure:
     """The failure with a message that holds no key, in one line of at most 500 characters."""
-    text = " ".join(scrub_secrets(failure.message, keys).split())
-    if len(text) > _MAX_MESSAGE_CHARS:
-        text = text[: _MAX_MESSAGE_CHARS - 1] + "…"
+    text = to_single_line(scrub_secrets(failure.message, keys), _MAX_MESSAGE_CHARS)
     return msgspec.structs.replace(failure, message=text)
 
 

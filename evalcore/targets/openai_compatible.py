@@ -32,7 +32,7 @@ from evalcore.records import (
 )
 from evalcore.settings import Settings
 from evalcore.targets import chat_completions, failures, registry
-from evalcore.targets.base import TargetInfo
+from evalcore.targets.base import TargetInfo, convert_options
 from evalcore.targets.chat_completions import (
     TOKEN_FIELDS,
     Dialect,
@@ -96,18 +96,7 @@ def create_openai_target(
 
 def read_openai_options(spec: TargetSpec) -> OpenAIOptions:
     """The options of a spec, converted; raises UsageError that never repeats a value."""
-    values = dict(spec.options)
-    names = OpenAIOptions.__struct_fields__
-    for name in values:
-        if name not in names:
-            raise UsageError(f"{spec.key}: unknown option {name!r}; known: {', '.join(names)}")
-    for name, wrap in (("stop", True), ("extra_body", False)):
-        if isinstance(values.get(name), str):
-            values[name] = _parse_json_option(values[name], wrap)
-    try:
-        options = msgspec.convert(values, OpenAIOptions, strict=False)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{spec.key}: option not understood: {error}") from None
+    options = convert_options(spec.key, spec.options, OpenAIOptions)
     if options.timeout is not None and not options.timeout > 0:
         raise UsageError(f"{spec.key}: option timeout must be more than 0 seconds")
     return options
@@ -118,15 +107,6 @@ def _check_no_keys(spec: TargetSpec, key: str | None) -> None:
     written = json.dumps(spec.options, ensure_ascii=False, default=str)
     if scrub_secrets(written, [key]) != written:
         raise UsageError(f"{spec.key}: no option may hold a key; name a variable by api_key_env")
-
-
-def _parse_json_option(text: str, wrap: bool) -> Any:
-    """A list or object typed as JSON on a command line; `wrap` takes other text as one item."""
-    try:
-        decoded = msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        decoded = text
-    return [text] if wrap and not isinstance(decoded, list) else decoded
 
 
 class OpenAICompatible:
@@ -175,23 +155,15 @@ class OpenAICompatible:
     async def open(self, progress: ProgressCallback) -> None:
         """Make the client; nothing is sent. Raises UsageError naming the variable of a key that
         is missing or cannot be one."""
+        address, variable = self.route.endpoint.base_url, self.route.endpoint.api_key_env
         key = self._read_key()
         if key is None and not self.route.key_optional:
-            raise UsageError(
-                f"{self.key} needs a key: set the environment variable "
-                f"{self.route.endpoint.api_key_env}"
-            )
+            raise UsageError(f"{self.key} needs a key: set the environment variable {variable}")
         if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
-            raise UsageError(
-                f"the variable {self.route.endpoint.api_key_env} holds characters that no key has"
-            )
-        progress(f"requests go to {self.route.endpoint.base_url}")
+            raise UsageError(f"the variable {variable} holds characters that no key has")
+        progress(f"requests go to {address}")
         self._client = _build_sdk_client(
-            self.route.endpoint.base_url,
-            key or _NO_KEY,
-            self._timeout,
-            self._egress,
-            self._reply_limits,
+            address, key or _NO_KEY, self._timeout, self._egress, self._reply_limits
         )
 
     async def generate(self, request: GenerationRequest) -> Completion:
@@ -295,17 +267,12 @@ class OpenAICompatible:
         than what was sent."""
         field = next((name for name in TOKEN_FIELDS if name in sent), self._dialect.limit_field())
         limit = find_token_limit(sent)
-        if (
-            not length.max_tokens
-            or field is None
-            or (limit is not None and length.max_tokens >= limit)
-        ):
+        most = length.max_tokens
+        if not most or field is None or (limit is not None and most >= limit):
             return {}
         if length.lasting:
-            self._learn_dialect(
-                msgspec.structs.replace(self._dialect, most_tokens=length.max_tokens)
-            )
-        return {field: length.max_tokens}
+            self._learn_dialect(msgspec.structs.replace(self._dialect, most_tokens=most))
+        return {field: most}
 
     def _drop_parameter(self, name: str) -> bool:
         """Remember that the server refuses a parameter; False where it cannot be left out."""

@@ -70,6 +70,7 @@ PRESETS: dict[str, Endpoint] = {
         base_url="http://127.0.0.1:8000/v1", local=True, title="transformers serve"
     ),
 }
+_PORTS = {"http": 80, "https": 443}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEY_IN_QUERY = re.compile(r"(?i)(^|[&;])[^=&;]*(key|token|secret|sig|password|auth)[^=&;]*=")
 
@@ -131,9 +132,7 @@ def resolve_route(
     )
     optional = not api_key_env and (endpoint.local or here or not inherited)
     same = not moved or endpoint.local
-    return ModelRoute(
-        name=name if same else address, endpoint=endpoint, model=model, key_optional=optional
-    )
+    return ModelRoute(name if same else address, endpoint, model, optional)
 
 
 def check_address(address: str) -> None:
@@ -171,7 +170,7 @@ def same_host(address: str, other: str) -> bool:
 
 def _host_and_port(address: str) -> str:
     parts = urlsplit(address)
-    return f"{parts.hostname}:{parts.port or {'http': 80, 'https': 443}.get(parts.scheme)}"
+    return f"{parts.hostname}:{parts.port or _PORTS.get(parts.scheme)}"
 
 
 # Which targets somebody may name who does not run this installation. Everything here is asked where
@@ -180,7 +179,6 @@ def _host_and_port(address: str) -> str:
 # is refused. What is allowed is a list in the settings, and an empty list allows nothing; baselines
 # and controls reach nobody and need no list.
 
-_PORTS = {"http": 80, "https": 443}
 _OFF_VALUES = (None, False, 0, "", "0", "false", "False", "no", "off")
 #: Options that would let code of the model's files run.
 _CODE_OPTIONS = ("trust_remote_code", "allow_pickle")
@@ -314,9 +312,8 @@ def create_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Tar
     prefix = spec.key.partition(":")[0]
     card = target_kinds().get(prefix)
     if card is not None and card.implementation:
-        target: Target = call_reference(
-            card.implementation, f"{prefix}: targets", spec, settings, secrets
-        )
+        what = f"{prefix}: targets"
+        target: Target = call_reference(card.implementation, what, spec, settings, secrets)
         return target
     loaded: Factory | None = plugins.load_factory(plugins.FACTORIES, prefix)
     if loaded is not None:

@@ -103,11 +103,9 @@ def select_overgrown_rows(running: Sequence[WaitingPrompt], budget: BatchBudget)
 def _select_first_prompt(waiting: Sequence[WaitingPrompt]) -> WaitingPrompt:
     """Who must be in the batch: the one passed over too often, else the longest."""
     oldest = max(waiting, key=lambda prompt: prompt.passed)
-    return (
-        oldest
-        if oldest.passed >= _MAX_PASSED_BATCHES
-        else max(waiting, key=lambda prompt: prompt.reserved_length)
-    )
+    if oldest.passed >= _MAX_PASSED_BATCHES:
+        return oldest
+    return max(waiting, key=lambda prompt: prompt.reserved_length)
 
 
 def _select_companions(
@@ -123,7 +121,5 @@ def _sort_by_length_distance(
     candidates: list[WaitingPrompt], first: WaitingPrompt
 ) -> list[WaitingPrompt]:
     rest = [prompt for prompt in candidates if prompt is not first]
-    return [
-        first,
-        *sorted(rest, key=lambda prompt: abs(prompt.reserved_length - first.reserved_length)),
-    ]
+    rest.sort(key=lambda prompt: abs(prompt.reserved_length - first.reserved_length))
+    return [first, *rest]

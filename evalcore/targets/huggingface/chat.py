@@ -10,7 +10,7 @@ from typing import Any
 
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.records import Completion, GenerationRequest, Message, Record, ToolCall, Usage
-from evalcore.targets.chat_completions import split_thought
+from evalcore.targets.chat_completions import split_thought, wrap_tools
 from evalcore.targets.huggingface.load import LoadedModel
 from evalcore.targets.huggingface.tool_calls import read_tool_calls
 
@@ -44,13 +44,15 @@ def _build_turn(message: Message, names: Mapping[str, str]) -> Turn:
     if message.reasoning:
         turn["reasoning_content"] = message.reasoning
     if message.tool_calls:
-        turn["tool_calls"] = [_build_turn_call(call) for call in message.tool_calls]
+        functions = [
+            {"name": call.name, "arguments": _parse_turn_arguments(call.arguments)}
+            for call in message.tool_calls
+        ]
+        turn["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": function}
+            for call, function in zip(message.tool_calls, functions, strict=True)
+        ]
     return turn
-
-
-def _build_turn_call(call: ToolCall) -> Turn:
-    function = {"name": call.name, "arguments": _parse_turn_arguments(call.arguments)}
-    return {"id": call.id, "type": "function", "function": function}
 
 
 def _parse_turn_arguments(text: str) -> Any:
@@ -60,13 +62,6 @@ def _parse_turn_arguments(text: str) -> Any:
     except (ValueError, RecursionError):
         return text
     return arguments if isinstance(arguments, dict) else text
-
-
-def wrap_tools(tools: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Tools in the form of templates; a bare description is wrapped."""
-    return [
-        tool if "function" in tool else {"type": "function", "function": tool} for tool in tools
-    ]
 
 
 def iter_turn_variants(turns: Sequence[Turn]) -> Iterator[list[Turn]]:

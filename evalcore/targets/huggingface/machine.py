@@ -125,9 +125,9 @@ def _read_meminfo() -> int | None:
 def _cgroup_free() -> int | None:
     """What a container's limit leaves; pages of files count as free, for they can be dropped."""
     limit, used = _read_cgroup_number("memory.max"), _read_cgroup_number("memory.current")
-    return (
-        None if limit is None or used is None else max(0, limit - used + _read_cached_file_bytes())
-    )
+    if limit is None or used is None:
+        return None
+    return max(0, limit - used + _read_cached_file_bytes())
 
 
 def _read_cached_file_bytes() -> int:
@@ -149,9 +149,7 @@ def count_threads(requested: int = 0) -> int:
     """Threads for the arithmetic: as wanted, else OMP_NUM_THREADS, else the physical cores that
     this process may use, within a container's quota."""
     omp_threads = os.environ.get("OMP_NUM_THREADS", "")
-    return requested or (
-        int(omp_threads) if omp_threads.isdigit() and int(omp_threads) else _count_cores()
-    )
+    return requested or (int(omp_threads) if omp_threads.isdigit() else 0) or _count_cores()
 
 
 def _count_cores() -> int:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from evalcore.errors import UsageError
+from evalcore.plain_text import to_single_line
 from evalcore.records import (
     Completion,
     FailureKind,
@@ -18,6 +19,7 @@ from evalcore.records import (
     Sampling,
     TargetSpec,
 )
+from evalcore.targets.base import convert_options
 
 Dtype = Literal["auto", "float32", "float16", "bfloat16", "int8", "int4"]
 _DEVICE = re.compile(r"auto|cpu|cuda(:\d{1,3})?")
@@ -68,32 +70,14 @@ class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
 def read_huggingface_options(spec: TargetSpec) -> HuggingFaceOptions:
     """The options of a spec, converted; raises UsageError naming the one that is wrong."""
     values = dict(spec.options)
-    names = HuggingFaceOptions.__struct_fields__
-    for name in values:
-        if name not in names:
-            raise UsageError(f"{spec.key}: unknown option {name!r}; known: {', '.join(names)}")
-    if isinstance(values.get("stop"), str):
-        values["stop"] = _parse_stop_option(values["stop"])
     if isinstance(values.get("dtype"), str):
         plain = values["dtype"].removeprefix("torch.")
         values["dtype"] = _DTYPES.get(plain, plain)
-    try:
-        options = msgspec.convert(values, HuggingFaceOptions, strict=False)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{spec.key}: option not understood: {error}") from None
+    options = convert_options(spec.key, values, HuggingFaceOptions)
     problem = _find_option_problem(options)
     if problem:
         raise UsageError(f"{spec.key}: option {problem}")
     return options
-
-
-def _parse_stop_option(text: str) -> Any:
-    """A list typed as JSON on a command line; other text is one stop string."""
-    try:
-        decoded = msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        decoded = text
-    return decoded if isinstance(decoded, list) else [text]
 
 
 def _find_option_problem(options: HuggingFaceOptions) -> str:
@@ -286,10 +270,5 @@ def classify_load_error(error: BaseException, stage: LoadErrorKind, what: str) -
     message = f"{type(error).__name__}: {error}"
     for words, kind, remedy in _CAUSES:
         if re.search(words, message, re.IGNORECASE | re.DOTALL):
-            return LoadError(kind, f"{what}: {remedy} ({_shorten_message(message)})")
-    return LoadError(stage, f"{what}: {_shorten_message(message)}")
-
-
-def _shorten_message(message: str) -> str:
-    line = " ".join(message.split())
-    return line if len(line) <= 300 else f"{line[:299]}…"
+            return LoadError(kind, f"{what}: {remedy} ({to_single_line(message, 300)})")
+    return LoadError(stage, f"{what}: {to_single_line(message, 300)}")

@@ -104,26 +104,23 @@ class Scheduler:
                 finished.extend(self.engine.step())
         except Exception as error:
             finished_ids = {output.id for output in finished}
-            finished.extend(
-                self._put_back([job for job in chosen if job.id not in finished_ids], error)
-            )
+            unfinished = [job for job in chosen if job.id not in finished_ids]
+            finished.extend(self._put_back(unfinished, error))
         self._steps += 1
         if self._steps % _CHECK_INTERVAL == 0:
-            for job in self.engine.withdraw_jobs(
-                select_overgrown_rows(self._list_running_prompts(), self.budget)
-            ):
+            overgrown = select_overgrown_rows(self._list_running_prompts(), self.budget)
+            for job in self.engine.withdraw_jobs(overgrown):
                 self.add_job(job)
         return finished
 
     def _list_running_prompts(self) -> list[WaitingPrompt]:
-        rows = self.engine.rows
         return [
             WaitingPrompt(
                 id=row.job.id,
                 length=len(row.job.ids) + len(row.new_ids),
                 max_new=row.job.max_new - len(row.new_ids),
             )
-            for row in rows
+            for row in self.engine.rows
         ]
 
     def _take_joining_jobs(self) -> list[DecodeJob]:
@@ -158,9 +155,8 @@ class Scheduler:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         if len(jobs) <= 1:
-            return [
-                LostJob(name, f"not enough memory for this one prompt: {message}") for name in jobs
-            ]
+            message = f"not enough memory for this one prompt: {message}"
+            return [LostJob(name, message) for name in jobs]
         fresh = [
             WaitingPrompt(job.id, len(job.ids) + len(job.begun), max_new=job.max_new)
             for job in chosen
@@ -296,9 +292,8 @@ class ModelService:
         except Exception as problem:  # what a model wrote must not end the process
             self._send_failure(item.id, "environment", f"{type(problem).__name__}: {problem}"[:500])
             return
-        self._send(
-            AnswerEvent(item.id, self._add_request_facts(begun, _replace_surrogate_halves(done)))
-        )
+        done = self._add_request_facts(begun, _replace_surrogate_halves(done))
+        self._send(AnswerEvent(item.id, done))
 
     def _add_request_facts(self, begun: _OpenRequest, done: Completion) -> Completion:
         sampling = begun.request.sampling
@@ -376,8 +371,6 @@ def build_service(
     rows = 1 if loaded.single_rows else options.batch_size
     budget = default_budget(loaded.model, rows, options.batch_tokens)
     for _ in range(start.halved):
-        budget = msgspec.structs.replace(
-            budget.halve_tokens(budget.tokens), rows=budget.rows // 2 or 1
-        )
+        budget = BatchBudget(tokens=max(1, budget.tokens // 2), rows=budget.rows // 2 or 1)
     engine = GenerationEngine(loaded, exact=rows == 1)
     return ModelService(loaded, Scheduler(engine, budget), inbox, send)

@@ -240,9 +240,9 @@ class ModelProcess:
             return None
         try:
             length = int.from_bytes(await pipe.readexactly(4), "big")
-            return (
-                read_event(await pipe.readexactly(length)) if length <= _MAX_MESSAGE_BYTES else None
-            )
+            if length > _MAX_MESSAGE_BYTES:
+                return None
+            return read_event(await pipe.readexactly(length))
         except (asyncio.IncompleteReadError, OSError, msgspec.DecodeError):
             return None
 
@@ -288,9 +288,9 @@ class ModelProcess:
 def _build_worker_environment(keys: Mapping[str, str]) -> dict[str, str]:
     """This environment without the keys of other services, and with the project importable."""
     inherited = {
-        n: v
-        for n, v in os.environ.items()
-        if n in _INHERITED_VARIABLES or not _KEY_VARIABLE.search(n)
+        name: value
+        for name, value in os.environ.items()
+        if name in _INHERITED_VARIABLES or not _KEY_VARIABLE.search(name)
     }
     root = str(Path(evalcore.__file__).resolve().parent.parent)
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
@@ -321,11 +321,10 @@ class HuggingFace:
         self._process: ModelProcess | None = None
         self._on_progress: ProgressCallback = lambda line: None
         width = _EXACT_WIDTH if options.batch_size == 1 else _compute_request_width(options)
-        # a folder's own
-        name = model_ref.path.name if model_ref.path and not model_ref.revision else ""
+        folder_name = model_ref.path.name if model_ref.path and not model_ref.revision else ""
         self.info = TargetInfo(
             kind="local",
-            title=name or model_ref.reference,
+            title=folder_name or model_ref.reference,
             max_in_flight=width,
             start_in_flight=width,
             revision=compute_revision(model_ref, options),
@@ -382,26 +381,16 @@ class HuggingFace:
 def compute_revision(model_ref: ModelRef, options: HuggingFaceOptions) -> str:
     """Changes when the files of the model or of its adapter do, by their sizes and times."""
     folders = [model_ref.path] if model_ref.path else []
-    if options.adapter:
-        folders += (
-            [adapter_folder] if (adapter_folder := _find_adapter_folder(options.adapter)) else []
-        )
-    files = [fact for folder in folders for fact in _list_file_facts(folder)]
+    adapter = Path(options.adapter).expanduser()
+    if options.adapter and adapter.is_dir():
+        folders.append(adapter)
+    files = [
+        [file.name, file.stat().st_size, file.stat().st_mtime_ns]
+        for folder in folders
+        for file in sorted(folder.iterdir())
+        if file.is_file()
+    ]
     return content_hash([model_ref.reference, model_ref.revision, options.adapter, files])
-
-
-def _find_adapter_folder(reference: str) -> Path | None:
-    folder = Path(reference).expanduser()
-    return folder if folder.is_dir() else None
-
-
-def _list_file_facts(folder: Path) -> list[list[Any]]:
-    facts = []
-    for file in sorted(folder.iterdir()):
-        if file.is_file():
-            about = file.stat()
-            facts.append([file.name, about.st_size, about.st_mtime_ns])
-    return facts
 
 
 def _compute_request_width(options: HuggingFaceOptions) -> int:

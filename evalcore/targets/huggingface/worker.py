@@ -53,11 +53,8 @@ def start_service(
         send(RefusedEvent(problem.kind if isinstance(problem, LoadError) else "", str(problem)))
         return None
     except Exception as problem:  # the library raises what it likes
-        send(
-            RefusedEvent(
-                "", f"the model cannot be loaded: {type(problem).__name__}: {problem}"[:500]
-            )
-        )
+        message = f"the model cannot be loaded: {type(problem).__name__}: {problem}"
+        send(RefusedEvent("", message[:500]))
         return None
     from evalcore.targets.huggingface.service import build_service  # needs torch, which load found
 
