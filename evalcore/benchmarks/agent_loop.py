@@ -38,7 +38,6 @@ T = TypeVar("T")
 
 
 async def run_in_thread(work: Callable[[], T]) -> T:
-    """What the work returns or raises, done in a thread."""
     return await asyncio.get_running_loop().run_in_executor(_open_thread_pool(), work)
 
 
@@ -89,7 +88,6 @@ class AgentLoop:
         self._unreadable = 0
 
     async def run(self, opening: Sequence[Message], max_steps: int) -> AgentResult:
-        """The whole of it, at most so many answers of the agent."""
         self._append_messages(*opening)
         reason = last_text = ""
         for step in range(max_steps):

@@ -217,7 +217,6 @@ def _extract_content(arguments: dict[str, object]) -> str:
 
 
 def _parse_user_message(text: str) -> AgentTurn:
-    """The words for the user, without the thought before them."""
     if not _THOUGHT.match(text):
         return AgentTurn(user_message=replace_surrogates(text))
     label = _SPOKEN.search(text)
@@ -279,7 +278,6 @@ def describe_tools(offered: Sequence[Tool], style: Style, *, alone: bool = False
 
 
 def build_tool_schemas(offered: Sequence[Tool]) -> tuple[dict[str, Any], ...]:
-    """The tools as a server takes them."""
     return tuple({"type": "function", "function": _tool_to_dict(tool)} for tool in offered)
 
 

@@ -148,7 +148,6 @@ class Benchmark(ABC):
         return sample.key
 
     def messages(self, sample: Sample) -> tuple[Message, ...]:
-        """The prompt in the user's template, if any."""
         return self.apply_prompt_template(self.build_prompt(sample))
 
     def apply_prompt_template(self, prompt: list[Message]) -> tuple[Message, ...]:
@@ -233,7 +232,6 @@ class Benchmark(ABC):
         )
 
     def reference_episode(self, sample: Sample) -> Episode:
-        """The episode of `control:reference`."""
         return self.episode_from_answer(sample, self.control(sample, "reference", ()).text)
 
     def compute_point_weights(

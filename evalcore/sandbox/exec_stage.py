@@ -21,7 +21,6 @@ _FAILED = "cannot be started: "
 
 
 def exec_program(plan: dict[str, Any], report_fd: int) -> NoReturn:
-    """Become the program of `plan`; never returns."""
     try:
         _close_all_except(report_fd)
         for name, value in plan["limits"].items():
@@ -62,7 +61,6 @@ def _reset_process_state() -> None:
 
 
 def main() -> NoReturn:
-    """Entry where this source is run by itself."""
     report_fd, plan_fd = int(sys.argv[1]), int(sys.argv[2])
     with os.fdopen(plan_fd, "rb") as file:
         exec_program(json.load(file), report_fd)

@@ -44,7 +44,6 @@ class LaunchPlan(Record, frozen=True, omit_defaults=False):
 
 
 def build_launch_plan(program: Program, limits: Limits, user: SandboxUser) -> LaunchPlan:
-    """The last step of `program`."""
     values = {
         "AS": limits.memory_bytes,
         "CPU": limits.cpu_seconds,

@@ -22,7 +22,6 @@ _TRIES = 8
 
 
 def probe_protections(hidden: str, port: int) -> dict[str, bool]:
-    """Each protection by name."""
     status = Path("/proc/self/status").read_text()
     facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     return {

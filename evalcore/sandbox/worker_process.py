@@ -188,7 +188,6 @@ class Service(Protocol):
 
 
 def main() -> None:
-    """Serve until the parent closes the pipe."""
     requests, replies = _take_pipes()
     first = read_frame(requests)
     if first is None:
@@ -336,7 +335,6 @@ class WorkerProcess:
         raise WorkerLost(f"the process was lost: {cause}", timed_out=False)
 
     def _end_child(self) -> None:
-        """Kill and reap the child."""
         child, self._child = self._child, None
         if child is None:
             return

@@ -464,6 +464,5 @@ def list_missing_keys(spec: TargetSpec, settings: Settings) -> tuple[str, ...]:
 
 
 def list_key_variables(spec: TargetSpec, settings: Settings) -> tuple[str, ...]:
-    """The variables that the description of a service names."""
     described = values.load_description(spec.key, settings)
     return (*described.address_variables, *described.key_variables)

@@ -114,7 +114,6 @@ class Description(Record, frozen=True, forbid_unknown_fields=True):
     timeout: float = 0.0
 
     def find_branch(self, benchmark: str, metric: str) -> Branch | None:
-        """The first branch for a case."""
         return next((b for b in self.branches if b.covers_metric(benchmark, metric)), None)
 
     @property
@@ -123,13 +122,11 @@ class Description(Record, frozen=True, forbid_unknown_fields=True):
 
     @property
     def key_variables(self) -> tuple[str, ...]:
-        """The environment variables that the headers need."""
         names = [name for text in self.headers.values() for name in _VARIABLE.findall(text)]
         return tuple(dict.fromkeys(names))
 
 
 def user_description_folder(settings: Settings) -> Path:
-    """Where descriptions of one's own have a name."""
     return settings.data_dir / "applications"
 
 
@@ -173,7 +170,6 @@ def build_application_card(key: str, settings: Settings) -> ApplicationCard:
 
 
 def build_application_cards(settings: Settings) -> dict[str, ApplicationCard]:
-    """The cards of all services that have a name, by target key."""
     return {
         f"app:{name}": build_application_card(f"app:{name}", settings)
         for name in list_description_files(settings)

@@ -127,7 +127,6 @@ def derive_epoch_seed(seed: int, epoch: int) -> int:
 def build_request_body(
     request: GenerationRequest, parameters: Mapping[str, Any], dialect: Dialect
 ) -> dict[str, Any]:
-    """The body of POST /chat/completions."""
     reasoning = dialect.send_reasoning and bool(request.tools)
     messages = [_build_chat_message(message, reasoning) for message in request.messages]
     tools = {"tools": wrap_tools(request.tools)} if request.tools else {}

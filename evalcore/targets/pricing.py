@@ -31,7 +31,6 @@ class Quote(NamedTuple):
 
 
 def compute_cost(model: str, endpoint: str, usage: Usage, settings: Settings) -> float | None:
-    """USD for one answer, see `quote_cost`."""
     return quote_cost(model, endpoint, usage, settings).amount
 
 

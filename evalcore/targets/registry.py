@@ -155,7 +155,6 @@ def _holds_key(address: str, arguments: str) -> bool:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address means this machine."""
     host = urlsplit(address).hostname or ""
     try:
         return ip_address(host).is_loopback
@@ -164,7 +163,6 @@ def is_loopback(address: str) -> bool:
 
 
 def same_host(address: str, other: str) -> bool:
-    """Whether two addresses mean the same host and port."""
     return _host_and_port(address) == _host_and_port(other)
 
 

@@ -62,7 +62,6 @@ def _count_shared_words(function: Mapping[str, Any], question: str) -> int:
 
 
 def _extract_words(text: str) -> set[str]:
-    """The words of a text, without common ones and without the s of the plural."""
     return {word.rstrip("s") for word in _WORD.findall(text.lower())} - _STOP_WORDS
 
 

@@ -77,7 +77,6 @@ class Bfcl(Benchmark):
 
     @property
     def ranked_view(self) -> str:
-        """The view that decides."""
         return _RANKED[self.options["strict"]]
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
@@ -86,7 +85,6 @@ class Bfcl(Benchmark):
         return dataset.load_bfcl_samples(source, metric_keys, self.options["exclude_flagged"])
 
     def build_prompt(self, sample: Sample, mode: ToolCallMode = "prompt") -> list[Message]:
-        """The messages of the first turn."""
         turns = sample.input["question"]
         user_messages = msgspec.convert(turns[0] if turns else [], list[Message])
         available_functions = conversations.list_initial_functions(dataset.sample_to_entry(sample))

@@ -80,7 +80,6 @@ FLAGGED: MappingProxyType[str, Flag] = MappingProxyType(
 
 
 def list_flagged_ids(defect: Defect) -> frozenset[str]:
-    """The ids of the entries with one defect."""
     return frozenset(sample_id for sample_id, flag in FLAGGED.items() if flag.defect == defect)
 
 
@@ -116,7 +115,6 @@ def load_bfcl_samples(
 
 
 def sample_to_entry(sample: Sample) -> BfclEntry:
-    """The entry that a sample was made of."""
     reference = sample.reference
     extra = {name: reference[name] for name in _HIDDEN if name in reference}
     if "scenario" in reference:

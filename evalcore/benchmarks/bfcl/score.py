@@ -47,7 +47,6 @@ class DecodedAnswer:
 
     @cached_property
     def official_calls(self) -> list[Call] | DecodeError:
-        """The calls as upstream decodes them."""
         try:
             return decode_calls(self.answer, self.mode)
         except DecodeError as error:
@@ -55,7 +54,6 @@ class DecodedAnswer:
 
     @cached_property
     def tolerant_calls(self) -> list[Call] | DecodeError:
-        """The calls that were meant."""
         entry = self.entry
         try:
             return tolerant_calls(
@@ -219,7 +217,6 @@ VIEWS: MappingProxyType[str, Callable[[DecodedAnswer], ViewResult]] = MappingPro
 
 
 def score_all_views(reading: DecodedAnswer) -> dict[str, ViewResult]:
-    """All four views of one answer."""
     return {name: view(reading) for name, view in VIEWS.items()}
 
 

@@ -54,7 +54,6 @@ def parse_literal(text: str) -> Any:
 
 
 def to_decode_error(message: object) -> DecodeError:
-    """The error of an answer that does not parse."""
     return DecodeError("decoder_failed", str(message)[:300])
 
 

@@ -39,7 +39,6 @@ from evalcore.sandbox.program import detect_sandbox
 
 
 def reference_step(sample: Sample, transcript: Sequence[Message], *, tools: bool) -> Completion:
-    """What it does next."""
     steps = sample.reference.get("derivation", ()) if tools else ()
     call_index = sum(len(message.tool_calls) for message in transcript)
     if call_index < len(steps):

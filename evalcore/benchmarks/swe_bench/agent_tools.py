@@ -193,7 +193,6 @@ class AgentWorkspace(AbstractContextManager["AgentWorkspace"]):
 
 
 def _find_call_problem(name: str, arguments: Mapping[str, Any]) -> str:
-    """What is wrong with a call; "" for nothing."""
     schema = next((tool.parameters for tool in TOOLS if tool.name == name), None)
     if schema is None or name == SUBMIT:
         return f"there is no tool {name}; there are: {', '.join(tool.name for tool in TOOLS)}"

@@ -71,7 +71,6 @@ class Script(Record, frozen=True):
         return "\n".join(self.lines) + "\n"
 
     def before_tests(self, command: str) -> Script:
-        """The script with a command put in front of the start marker."""
         at = next((n for n, line in enumerate(self.lines) if START in line), len(self.lines))
         return replace(self, lines=(*self.lines[:at], command, *self.lines[at:]))
 
@@ -282,5 +281,4 @@ def _build_test_program(tree: Path, python: Interpreter, script: Script, seed: s
 
 
 def _replace_surrogates(text: str) -> str:
-    """Text for a record: names of files need not be UTF-8."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -192,7 +192,6 @@ def _format_prediction(task: Task, patch: str) -> str:
 
 
 def _format_task_row(task: Task) -> str:
-    """A task in the columns of version 5."""
     row = {name: getattr(task, name) for name in _COLUMNS}
     row["FAIL_TO_PASS"] = json.dumps(task.fail_to_pass)
     row["PASS_TO_PASS"] = json.dumps(task.pass_to_pass)

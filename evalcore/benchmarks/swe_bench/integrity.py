@@ -22,7 +22,6 @@ _ALSO = ("builtins", "math", "operator")
 
 
 def tampered() -> bool:
-    """Whether anything is found that should not be."""
     return any(_is_foreign(value) for value in _iter_machinery_values()) or not all(
         _raises_error(check) for check in _CHECKS
     )

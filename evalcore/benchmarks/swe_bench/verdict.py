@@ -58,7 +58,6 @@ def _build_log_section(title: str, log: str) -> Section:
 
 
 def _build_results_section(evaluation: PatchEvaluation) -> Section:
-    """The readings of the same answer beside each other, each with what it ran."""
     rows = [
         [name, _format_yes_no(is_resolved(run)), run.applied or "no", run.log_sha256[:16]]
         for name, run in (("official", evaluation.execution), ("repaired", evaluation.rerun))
@@ -100,7 +99,6 @@ def _build_measures_section(measures: Measures) -> Section:
 
 
 def _shorten_section_text(text: str, limit: int) -> str:
-    """Beginning and end of a long text."""
     if len(text) <= limit:
         return text
     half = limit // 2
@@ -153,7 +151,6 @@ def build_swe_verdict(
 
 
 def _build_execution_fields(evaluation: PatchEvaluation, run: Execution) -> dict[str, Any]:
-    """The verdict on runs of ours."""
 
     def holds(run: Execution | None, look: HardenedResult | None) -> bool:
         return run is not None and is_resolved(run) and look is not None and look.resolved

@@ -214,7 +214,6 @@ class TauBench(Benchmark):
 async def _generate_with_price(
     context: Context, role: str, request: GenerationRequest
 ) -> tuple[Completion, float | None]:
-    """The answer and its price."""
     answer = await context.generate(request, role)
     return answer, context.price(role, answer.usage)
 

@@ -118,7 +118,6 @@ class ConversationResult(Record, frozen=True):
 
 
 def is_tool_error(observation: str) -> bool:
-    """Whether what a tool answered is an error."""
     return observation.startswith(_ERRORS)
 
 

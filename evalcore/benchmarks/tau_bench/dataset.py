@@ -57,7 +57,6 @@ def load_tau_samples(source: DatasetSource, domain: str, split: str) -> list[Sam
 
 
 def to_task(sample: Sample) -> Task:
-    """The task that a sample was made of."""
     reference = sample.reference
     slots = reference.get("slots")
     return Task(

@@ -139,7 +139,6 @@ def to_slots(scenario: Scenario) -> dict[str, object]:
 
 
 def can_answer_slot(scenario: Scenario, goal: Goal, slot: Slot) -> bool:
-    """Whether the user can answer for this slot."""
     if slot in goal.hidden:
         return False
     if slot in IDENTITY:
@@ -216,7 +215,6 @@ class UserState(Record, frozen=True):
 
     @property
     def current(self) -> int | None:
-        """The index of the goal that the user is at."""
         return next((at for at, each in enumerate(self.progress) if each == OPEN), None)
 
 

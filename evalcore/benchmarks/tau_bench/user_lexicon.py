@@ -343,7 +343,6 @@ _WHAT: Mapping[Slot, str] = {
 
 
 def format_line(key: str, seed: int, *, noun: str = "order") -> str:
-    """One of the wordings of a line."""
     return _pick_wording(_LINES[key], seed, key).format(noun=noun)
 
 

@@ -90,7 +90,6 @@ class RuleUser:
 
 
 def build_opening_state(scenario: Scenario, seed: int) -> UserState:
-    """The state of a scenario before the agent's first message."""
     goals = scenario.goals
     first = user_lexicon.format_goal(scenario, goals[0], seed) if goals else ""
     message = f"{user_lexicon.format_line('hello', seed)} {first}".strip()
@@ -264,7 +263,6 @@ def _restate_goal(
 
 
 def _phrase_goal(state: UserState, goal_index: int, seed: int) -> str:
-    """What goal `goal_index` is about, in words."""
     goal = state.goals[goal_index]
     again = any(
         each.kind == goal.kind and each.order != goal.order for each in state.goals[:goal_index]

@@ -56,7 +56,6 @@ class BatchBudget(Record, frozen=True):
 
 
 def count_batch_tokens(rows: Sequence[WaitingPrompt]) -> int:
-    """Places that a batch of these takes."""
     return len(rows) * max((row.reserved_length for row in rows), default=0)
 
 

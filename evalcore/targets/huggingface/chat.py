@@ -112,7 +112,6 @@ def _merge_system_turn(turns: Sequence[Turn]) -> list[Turn]:
 
 
 def _merge_neighbouring_turns(turns: Sequence[Turn]) -> list[Turn]:
-    """Neighbouring turns of one side as one."""
     merged: list[Turn] = []
     for turn in turns:
         last = merged[-1] if merged else None
@@ -125,7 +124,6 @@ def _merge_neighbouring_turns(turns: Sequence[Turn]) -> list[Turn]:
 
 
 def format_turn_lines(turns: Sequence[Turn]) -> str:
-    """Plain turns as lines, up to the place where the model answers."""
     texts = [f"{_WORDS[turn['role']]}: {turn['content']}" for turn in turns]
     return "\n".join([*texts, "Assistant:"])
 

@@ -163,7 +163,6 @@ class GenerationEngine:
             return [_build_resumed_job(row) for row in withdrawn]
 
     def forget_prefixes(self) -> None:
-        """Free the kept beginnings."""
         self._prefixes.clear()
 
     def _reset_batch(self) -> None:
@@ -324,7 +323,6 @@ def _all_start_with(texts: list[tuple[int, ...]], prefix: tuple[int, ...]) -> bo
 
 
 def _stack_masks(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """Masks of both, aligned on the right."""
     columns = max(left.shape[1], right.shape[1])
     pad = torch.nn.functional.pad
     return torch.cat([pad(mask, (columns - mask.shape[1], 0)) for mask in (left, right)])

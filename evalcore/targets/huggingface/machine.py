@@ -165,7 +165,6 @@ def _count_cores() -> int:
 
 
 def _read_thread_siblings(number: int) -> str:
-    """The hyperthreads of a core, the same text for each of them."""
     path = Path(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list")
     return path.read_text(encoding="ascii").strip()
 

@@ -81,7 +81,6 @@ def read_huggingface_options(spec: TargetSpec) -> HuggingFaceOptions:
 
 
 def _find_option_problem(options: HuggingFaceOptions) -> str:
-    """What is wrong with the values, empty if nothing is."""
     if not _DEVICE.fullmatch(options.device):
         return f"device is auto, cpu, cuda or cuda:N, not {options.device!r}"
     for name in ("batch_size", "batch_tokens", "threads", "context"):
@@ -175,12 +174,10 @@ _event_decoder: msgspec.json.Decoder[WorkerEvent] = msgspec.json.Decoder(WorkerE
 
 
 def read_order(frame: bytes) -> WorkerOrder:
-    """A message of the parent; raises msgspec.DecodeError."""
     return _order_decoder.decode(frame)
 
 
 def read_event(frame: bytes) -> WorkerEvent:
-    """A message of the process; raises msgspec.DecodeError."""
     return _event_decoder.decode(frame)
 
 

@@ -230,7 +230,6 @@ def _has_template(folder: Path) -> bool:
 
 
 def _first_whole_number(config: dict[str, Any], *names: str) -> int:
-    """The first of the fields that holds a positive whole number, else 0."""
     for name in names:
         value = config.get(name)
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:

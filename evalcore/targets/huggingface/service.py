@@ -88,12 +88,10 @@ class Scheduler:
         self._waiting[job.id] = (WaitingPrompt(job.id, length, hash_prefix(job.ids), left), job)
 
     def drop_job(self, job_id: str) -> None:
-        """Forget a job, wherever it is."""
         if self._waiting.pop(job_id, None) is None:
             self.engine.withdraw_jobs([job_id])
 
     def advance_jobs(self) -> list[DecodeOutput | LostJob]:
-        """One step; what is finished or lost by it."""
         finished: list[DecodeOutput | LostJob] = []
         chosen: list[DecodeJob] = []
         try:
@@ -221,7 +219,6 @@ class ModelService:
         self._last_stats_time, self._tokens = time.monotonic(), 0
 
     def run(self) -> None:
-        """For ever; the end of the pipe ends the process."""
         while True:
             self.serve_step()
 

@@ -106,7 +106,6 @@ class ModelProcess:
 
     @property
     def pid(self) -> int | None:
-        """Of the process that runs now."""
         return self._process.pid if self._process else None
 
     async def open(self, progress: ProgressCallback) -> dict[str, Any]:

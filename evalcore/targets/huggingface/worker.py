@@ -64,7 +64,6 @@ def start_service(
 
 
 def main() -> None:
-    """Serve until the parent closes the pipe or dies."""
     _die_with_parent()
     orders, news = _take_pipes()
     first = read_frame(orders)

@@ -215,7 +215,6 @@ def build_rejection(error_type: str, path: tuple[Step, ...], value: Any, accepte
 
 
 def string_problem(parameter: str, value: str, answers: list[Any]) -> Finding | None:
-    """Strings equal after normalisation."""
     normalized = normalize_string(value)
     if any(type(answer) is str and normalize_string(answer) == normalized for answer in answers):
         return None

@@ -228,7 +228,6 @@ class Examination(Record, frozen=True):
 
 
 def check_prediction(entry: BfclEntry, prediction: Any, simulators: Simulators) -> ViewResult:
-    """The verdict alone; see `examine_prediction`."""
     return examine_prediction(entry, prediction, simulators).scored
 
 
@@ -280,7 +279,6 @@ _DONE = "Done."
 
 
 def list_initial_functions(entry: BfclEntry) -> list[dict[str, Any]]:
-    """The functions that are offered with the first message."""
     return (
         split_tools_by_turn(entry, entry.functions)[0]
         if entry.category in MULTI_TURN
@@ -339,6 +337,5 @@ def _turns_begun(transcript: Sequence[Message]) -> int:
 
 
 def _parse_truth_call(text: str, entry: BfclEntry) -> tuple[str, dict[str, Any]]:
-    """A call of the ground truth with all its arguments by name."""
     [call] = calls_in_python(text, build_signatures(entry.functions)) or [{text: {}}]
     return next(iter(call.items()))

@@ -329,7 +329,6 @@ def _to_evidence_value(value: Any) -> Any:
 
 
 def _simplify_value(value: Any, depth: int = 6) -> Any:
-    """The value as JSON, small enough to be shown."""
     parts = _list_children(value)
     if not parts and not isinstance(value, dict | list | tuple):
         simple = to_plain_value(value)

@@ -74,7 +74,6 @@ class Api(Record, frozen=True):
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The names that may be called: the documented ones."""
         return tuple(document["name"] for document in self.documents)
 
 

@@ -100,7 +100,6 @@ def _answer_refusal(method: Callable[..., Answer]) -> Callable[..., Answer]:
 
 
 def find_row(rows: Mapping[str, _Row], kind: str, key: str) -> _Row:
-    """The row of an id. Raises ToolRefusal where there is none."""
     if key not in rows:
         raise ToolRefusal(f"no {kind} '{key}'")
     return rows[key]

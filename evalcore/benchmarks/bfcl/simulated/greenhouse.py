@@ -317,13 +317,11 @@ class Greenhouse:
         return self.zones[zone_id]["capacity_trays"] - used
 
     def _check_climate(self, crop: str, celsius: float, whose: str = "") -> None:
-        """Refuse a temperature that a crop cannot stand."""
         low, high = self.crops[crop]["min_celsius"], self.crops[crop]["max_celsius"]
         if not low <= celsius <= high:
             raise ToolRefusal(f"{whose}{crop} needs {low} to {high} degrees")
 
     def _check_space(self, crop: str, trays: int, zone_id: str) -> None:
-        """Refuse a zone in which trays of a crop cannot stand."""
         zone = find_row(self.zones, "zone", zone_id)
         free = self._count_free_trays(zone_id)
         if trays > free:

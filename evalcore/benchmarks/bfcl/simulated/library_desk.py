@@ -318,7 +318,6 @@ class LibraryDesk:
         return max(0, late.days)
 
     def _check_borrower(self, member_id: str) -> None:
-        """Refuse a member who may not borrow."""
         member = self.members[member_id]
         if member["card_expires"] < self.today:
             raise ToolRefusal(f"the card of member {member_id} expired on {member['card_expires']}")

@@ -225,7 +225,6 @@ def _format_cell(cell: Any, values: Any, theme: Sequence[str]) -> str:
 
 
 def _format_formula(value: Any) -> str:
-    """The text of a plain formula, of an array formula, or the range of a data table."""
     return str(getattr(value, "text", None) or getattr(value, "ref", None) or value)
 
 
@@ -344,7 +343,6 @@ _DEEPEST = 10  # groups within groups
 
 
 def read_pptx(content: bytes, request: ReadRequest) -> str:
-    """The slides of `request.pages`."""
     from pptx import Presentation
 
     slides = list(Presentation(check_office_file(content)).slides)

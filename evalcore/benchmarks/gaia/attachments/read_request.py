@@ -158,7 +158,6 @@ def cut_by_pages(
 
 
 def _format_span(numbers: range) -> str:
-    """1-3 for several, 1 for one."""
     first, last = numbers.start, numbers.stop - 1
     return str(first) if last <= first else f"{first}-{last}"
 

@@ -97,7 +97,6 @@ def read_csv(content: bytes, request: ReadRequest) -> str:
 
 
 def read_json(content: bytes, request: ReadRequest) -> str:
-    """A JSON document."""
     text = _require_text(content)
     lines = split_lines(text)
     try:
@@ -265,7 +264,6 @@ class _PageParser(HTMLParser):
         self.line.append(_BLANKS.sub(" ", data))
 
     def finish_lines(self) -> list[str]:
-        """All lines that hold a text."""
         self._end_line()
         return self.lines
 

@@ -124,7 +124,6 @@ def _iter_json_strings(value: Any, depth: int) -> Iterator[str]:
 
 
 def _split_tag_lines(text: str) -> str:
-    """The text with each tag around a patch on a line of its own."""
     opened = _OPENED.search(text)
     if not opened:
         return text

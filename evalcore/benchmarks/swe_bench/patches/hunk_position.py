@@ -53,7 +53,6 @@ class HunkReading(Record, frozen=True):
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Lines of the old and of the new side."""
         old, new = (sum(line.mark != mark for line in self.lines) for mark in "+-")
         return old, new
 
@@ -327,7 +326,6 @@ def _find_wrong_lines(
 
 
 def _is_similar_line(written: str, have: str) -> bool:
-    """Whether a line says the same in other words."""
     pair = written.strip()[:_COMPARED], have.strip()[:_COMPARED]
     return SequenceMatcher(None, *pair, autojunk=False).ratio() >= _ALIKE
 

@@ -192,7 +192,6 @@ class Database:
                 yield entity, value
 
     def edit(self, table: str, entity: str) -> Entity:
-        """An entity to change. Raises KeyError where there is none."""
         key = (table, entity)
         if key not in self._own:
             self._own[key] = clone_json(self._base.tables[table][entity])

@@ -67,7 +67,6 @@ def build_tool(
 
 
 def text_schema(description: str, *choices: str) -> Schema:
-    """The schema of a text, or of one of some texts."""
     schema: Schema = {"type": "string", "description": description}
     return {**schema, "enum": list(choices)} if choices else schema
 
