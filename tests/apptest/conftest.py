@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.testing.v1 import AppTest, app_test
 
 ROOT = Path(__file__).parents[2]
 LOCALES = {"en": "en-US", "zh": "zh-CN"}
@@ -20,6 +21,26 @@ def packages_are_searched_once() -> Iterator[None]:
     found = manifest_scanner.scan_component_manifests()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", lambda: found)
+        yield
+
+
+class ServedPages(PagesManager):
+    """Pages as `app.py` has them served: the whole app runs, and draws its frame around them.
+
+    AppTest would take the folder `pages/` for Streamlit's older kind of app, where a page that was
+    switched to runs alone.
+    """
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        PagesManager.uses_pages_directory = False
+        super().__init__(*arguments, **options)
+
+
+@pytest.fixture
+def framed() -> Iterator[None]:
+    """Every page of AppTest is drawn by `app.py`, as visitors get it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(app_test, "PagesManager", ServedPages)
         yield
 
 

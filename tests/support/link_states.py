@@ -1,4 +1,5 @@
-"""States of all pages: path and query of a link, and what the widgets of the page then hold.
+"""States of all pages: path and query of a link, and what the widgets of the page then hold; ways
+by hand into others; links to what is not here.
 
 The store is that of `linked_store`. No query holds a default, which an address leaves out.
 """
@@ -9,17 +10,24 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from tests.support.page_widgets import (
+    Act,
     Check,
     box,
     chips,
+    choose,
+    fill,
     folded,
     heading,
     numbered,
+    press,
+    press_key,
     pressed,
     says,
     segment,
     switched,
     tagged,
+    take_segment,
+    turn_page,
     typed,
 )
 
@@ -38,8 +46,12 @@ class State(NamedTuple):
 
     def address(self, url: str, board: str) -> str:
         """The link on a server with a second board of this key."""
-        asked = {name: board if value == BOARD else value for name, value in self.query.items()}
-        return f"{url}/{self.path}" + (f"?{urlencode(asked)}" if asked else "")
+        query = urlencode(self.query_for(board))
+        return f"{url}/{self.path}" + (f"?{query}" if query else "")
+
+    def query_for(self, board: str) -> dict[str, str]:
+        """The query on such a server."""
+        return {name: board if value == BOARD else value for name, value in self.query.items()}
 
     def bare(self, url: str, board: str) -> str:
         """The same for a host that passes no path."""
@@ -220,3 +232,106 @@ STATES = {
     "runs": RUNS,
     "datasets": DATASETS,
 }
+
+
+class Way(NamedTuple):
+    """Where a person begins, what they do, each with what the address then ends with, and what
+    the widgets hold in the end; then the page they leave for and come back from."""
+
+    start: State
+    acts: tuple[tuple[Act, str], ...]
+    holds: tuple[Check, ...]
+    elsewhere: str = "methodology"
+
+
+WAYS = {
+    "ranking": Way(
+        _ranking({}),
+        (
+            (fill("o"), "?q=o"),
+            (choose("Sort by", "Name"), "?q=o&sort=name"),
+            (take_segment("Latency"), "?q=o&sort=name&vs=latency"),
+        ),
+        (typed("o"), box("Sort by", "Name"), segment("Latency")),
+    ),
+    "metrics": Way(
+        State("metrics", {}, ()),
+        (
+            (choose("Metric", "Plan reading"), "?metric=explain_detection"),
+            (fill("weak"), "?metric=explain_detection&q=weak"),
+        ),
+        (box("Metric", "Plan reading"), typed("weak")),
+    ),
+    "target": Way(
+        _target({}),
+        (
+            (turn_page(), "&p=2"),
+            (choose("Difficulty", "2"), "&difficulty=2"),
+            (fill("answer to"), "&difficulty=2&q=answer+to"),
+        ),
+        (chips("Difficulty", "2"), typed("answer to")),
+    ),
+    "case": Way(
+        _case({}),
+        (
+            (choose("Step through", "Passed"), "&outcome=passed"),
+            (press_key("Alt+n"), "&id=5&outcome=passed"),
+        ),
+        (box("Step through", "Passed"),),
+    ),
+    "compare": Way(
+        _compare({}),
+        (
+            (choose("Measured against", "B · openai:weak"), "&base=weak"),
+            (choose("Metric", "Plan reading"), "&base=weak&metric=explain_detection"),
+        ),
+        (box("Measured against", "B · openai:weak"), box("Metric", "Plan reading")),
+    ),
+    "methodology": Way(
+        State("methodology", {}, ()),
+        (
+            (choose("Worked for", "openai:weak"), "?key=openai%3Aweak"),
+            (take_segment("Plan reading"), "&prompt=sql_understanding%2Fexplain_detection"),
+        ),
+        (box("Worked for", "openai:weak"), segment("Plan reading")),
+        elsewhere="metrics",
+    ),
+    "launch": Way(
+        State("datasets", {"set": "bundled:gaia"}, ()),
+        ((press("Evaluate on it"), "/launch?benchmark=gaia"),),
+        (chips("Benchmarks", "GAIA"),),
+    ),
+    "runs": Way(
+        State("runs", {"run": "weak"}, ()),
+        (
+            (
+                choose("Compare with another run", "openai:strong · strong"),
+                "?run=weak&with=strong",
+            ),
+        ),
+        (box("Compare with another run", "openai:strong · strong"), heading("openai:weak")),
+    ),
+    "datasets": Way(
+        _set({}),
+        (
+            (turn_page(), "&p=2"),
+            (choose("Metric", "Plan reading"), "&metric=explain_detection"),
+            (fill("select", "Search in cases"), "&metric=explain_detection&q=select"),
+        ),
+        (box("Metric", "Plan reading"), typed("select", "Search in cases")),
+    ),
+}
+
+#: Links that ask for what is not here, each with the query that is left of it.
+NOT_HERE = (
+    (State("metrics", {"metric": "nosuch"}, ()), {}),
+    (State("methodology", {"key": "nosuch"}, ()), {}),
+    (_ranking({"kind": "nosuch,hf"}), {"kind": "hf"}),
+    (State("launch", {"benchmark": "nosuch"}, ()), {}),
+    (
+        State("launch", {"benchmark": "gaia", "dataset": "nosuch"}, ()),
+        {"benchmark": "gaia"},
+    ),
+    (State("runs", {"run": "weak", "with": "nosuch"}, ()), {"run": "weak"}),
+    (_set({"case": "nosuch"}), {"set": _SET}),
+)
