@@ -12,6 +12,8 @@ from tests.support import bfcl_runs
 from tests.support.bfcl_runs import NATIVE, RUN, TURNS, make_run
 from tests.support.pages import chart_rows, open_page, store, table, words
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["store"]  # a fixture
 
 LANGUAGES = ("en", "zh")

@@ -13,6 +13,8 @@ from evalcore.settings import ROOT, Settings
 from evalcore.views import datasets
 from tests.support.pages import open_page, store, table, words
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["store"]  # a fixture
 
 LANGUAGES = {"en": "Datasets", "zh": "数据集"}

@@ -18,6 +18,8 @@ from tests.support.boards import settings_in
 from tests.support.many_runs import HOSTILE, make_store, name_of
 from tests.support.pages import open_page, table, words
 
+pytestmark = pytest.mark.slow
+
 TARGETS = 1_000
 #: Files that one rerun may open: sources and catalogues are kept, a chosen run's own files are not.
 FEW = 60

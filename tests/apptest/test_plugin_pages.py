@@ -17,6 +17,8 @@ from tests.support.api import client
 from tests.support.pages import open_page, table, words
 from tests.support.plugins import plugin_path, write_benchmark, write_broken
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["plugin_path"]
 LANGUAGES = {"healthy": "en", "broken": "en", "absent": "zh"}
 TARGETS = ("control:reference", "control:null")

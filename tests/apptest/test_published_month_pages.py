@@ -6,12 +6,14 @@ from evalcore.store.run_folder import find_run
 from evalcore.views import boards, stored_boards
 from evalcore.views.ranking import list_board_orders
 from tests.support.pages import open_page, words
-from tests.support.scale_months import MONTHS, months, months_store
+from tests.support.scale_months import EACH_MONTH, months, months_store
+
+pytestmark = pytest.mark.slow
 
 __all__ = ["months", "months_store"]  # fixtures
 
 
-@pytest.fixture(params=MONTHS)
+@pytest.fixture(params=EACH_MONTH)
 def board(request, months):
     known = boards.list_boards(stored_boards.load_run_headers(months), "sql")
     return boards.find_board(known, f"scale-{request.param}")

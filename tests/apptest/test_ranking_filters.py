@@ -12,6 +12,8 @@ from tests.support.boards import BENCHMARK, Plan, make_run
 from tests.support.page_stores import CANARY
 from tests.support.pages import chart_rows, folded, open_page, store, table, unfolded, words
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["store"]  # a fixture
 
 LANGUAGES = ("en", "zh")

@@ -11,6 +11,8 @@ from tests.support.judged_runs import make_judged_run
 from tests.support.page_stores import CANARY, METRIC, RUN, corrupt_run, evidence_run
 from tests.support.pages import open_page, store, words
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["store"]  # a fixture
 
 LANGUAGES = ("en", "zh")

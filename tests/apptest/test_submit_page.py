@@ -13,6 +13,8 @@ from evalcore.runner.jobs import data_client
 from tests.support.bundles import bundled, finished
 from tests.support.pages import open_page, store, table, words
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["store"]  # a fixture
 
 LANGUAGES = ("en", "zh")

@@ -13,6 +13,8 @@ from tests.support import agentic_runs
 from tests.support.agentic_runs import SWE_CASES, SWE_RUN, TARGET
 from tests.support.pages import open_page, store, table, words
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["store"]  # a fixture
 
 LANGUAGES = ("en", "zh")

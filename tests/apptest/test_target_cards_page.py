@@ -12,6 +12,8 @@ from evalcore.target_cards import FILE, TargetCard, load_cards, save_card
 from tests.support.boards import Plan, make_run
 from tests.support.pages import open_page, store, table, words
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["store"]  # a fixture
 
 KEY = "openai:a"

@@ -13,6 +13,8 @@ from tests.support import tau_data, tau_server
 from tests.support.page_stores import CANARY
 from tests.support.pages import open_page, store, words
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["store"]  # a fixture
 
 LANGUAGES = ("en", "zh")

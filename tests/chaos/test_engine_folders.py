@@ -20,6 +20,16 @@ SETUP = ["CREATE TABLE t (a INT)", "INSERT INTO t VALUES (7)"]
 MARKS = ("keeper.sock", "server.sock", "server.pid", ".s.PGSQL.5432", ".s.PGSQL.5432.lock")
 #: The folder's name below the data folder: a long path has its server in the temporary directory.
 FOLDERS = {"in the folder": "engine", "in a substitute": "engine" * 20}
+#: Either server in one of the folders for `make test`, in both for `make test-full`.
+RUNNING = [
+    pytest.param(
+        (name, folder),
+        id=f"{name}-{folder}",
+        marks=() if (name == "mysql") is (folder == "in the folder") else pytest.mark.full,
+    )
+    for name in SERVERS
+    for folder in FOLDERS
+]
 
 
 class Running:
@@ -92,19 +102,20 @@ def root() -> Iterator[Path]:
         yield root
 
 
-@pytest.fixture(params=SERVERS)
-def name(request: pytest.FixtureRequest, root: Path) -> str:
+def skip_without(name: str, root: Path) -> None:
+    """Skip the test where the server cannot be started or its processes cannot be counted."""
     if not Path("/proc/self/cmdline").exists():
         pytest.skip("this test counts processes by /proc; run it on Linux")
-    server_engine(request.param, Limits(), root / "probe").close()
-    return str(request.param)
+    server_engine(name, Limits(), root / "probe").close()
 
 
-@pytest.fixture(params=FOLDERS)
-def running(name: str, request: pytest.FixtureRequest, root: Path) -> Iterator[Running]:
-    folder = root / "engines" / FOLDERS[request.param]
+@pytest.fixture(params=RUNNING)
+def running(request: pytest.FixtureRequest, root: Path) -> Iterator[Running]:
+    name, kind = request.param
+    skip_without(name, root)
+    folder = root / "engines" / FOLDERS[kind]
     started = Running(name, root, folder)
-    assert (started.place == folder) is (request.param == "in the folder")
+    assert (started.place == folder) is (kind == "in the folder")
     yield started
     started.engine.close()
     assert soon(lambda: not started.keepers)
@@ -152,7 +163,9 @@ def test_a_folder_of_the_same_name_is_another_one(running: Running) -> None:
     assert running.engine.execute(SETUP, "SELECT a FROM t").status == "ok"
 
 
+@pytest.mark.parametrize("name", SERVERS)
 def test_a_folder_that_goes_while_its_server_starts_leaves_none(name: str, root: Path) -> None:
+    skip_without(name, root)
     clients = Clients(name, root / "engines" / "engine")
     place = clients.place
     client = clients.start()

@@ -23,7 +23,7 @@ from evalcore.sqlkit.engines.local_server import (
 from evalcore.sqlkit.engines.registry import open_engine
 from tests.support.engines import SERVERS, server_engine
 
-SOON = 10.0
+SOON = 60.0
 CLIENT = """
 import sys, pathlib
 from evalcore.sqlkit.engines.registry import open_engine

@@ -41,7 +41,7 @@ def everything_written(*places: Path) -> bytes:
     )
 
 
-@pytest.mark.parametrize("key", [PLAIN, LIKELY])
+@pytest.mark.parametrize("key", [PLAIN, pytest.param(LIKELY, marks=pytest.mark.full)])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_file_of_a_run_holds_the_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, key: str

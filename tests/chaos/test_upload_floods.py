@@ -124,7 +124,7 @@ def test_a_page_of_another_origin_opens_no_session(tmp_path, monkeypatch):
                 AppSession(served.url, origin=origin)
         log = (tmp_path / "server.log").read_text()
         assert "external IP" not in log, "it asks no foreign server either"
-        with urllib.request.urlopen(f"{served.url}/_stcore/host-config", timeout=10) as answer:
+        with urllib.request.urlopen(f"{served.url}/_stcore/host-config", timeout=60) as answer:
             assert json.load(answer)["allowedOrigins"] == []
 
 

@@ -18,7 +18,7 @@ class AppSession:
 
     def __init__(self, url: str, *, origin: str = "", headers: dict[str, str] | None = None):
         self.url, self.host = url, urlsplit(url).netloc
-        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=20) as answer:
+        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=60) as answer:
             cookie = answer.headers["set-cookie"].partition(";")[0]
         self.cookie, self.token = cookie, cookie.partition("=")[2]
         self.socket = connect(

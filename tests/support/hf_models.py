@@ -5,6 +5,7 @@ Needs the extra `local`: a test calls `local_libraries()` first, which skips alo
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 from pathlib import Path
@@ -38,9 +39,8 @@ CONTEXT = 512
 def local_libraries() -> None:
     """Skip the test, saying what to install, where torch and its companions are absent."""
     for name in ("torch", "transformers", "bitsandbytes", "peft"):
-        pytest.importorskip(
-            name, reason=f"needs {name}: pip install -e '.[local]'", exc_type=ImportError
-        )
+        if importlib.util.find_spec(name) is None:  # importing it takes seconds
+            pytest.skip(f"needs {name}: pip install -e '.[local]'", allow_module_level=True)
 
 
 def write_safetensors(file: Path, tensors: dict[str, tuple[str, list[int]]]) -> None:

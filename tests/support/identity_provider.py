@@ -217,4 +217,4 @@ def provide(redirect_uri: str) -> Iterator[Provider]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(60)

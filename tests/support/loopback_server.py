@@ -298,7 +298,7 @@ class Server:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def get(self, path: str) -> dict[str, Any]:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as reply:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=60) as reply:
             found: dict[str, Any] = json.load(reply)
         return found
 

@@ -28,7 +28,7 @@ PROGRAMS = {
     "uvicorn": ("-m", "uvicorn", "app:app", "--host", "localhost", "--port"),
     "impatient": ("-c", _IMPATIENT),
 }
-START_UP = 60.0  # seconds
+START_UP = 120.0  # seconds
 
 
 class Served(NamedTuple):
@@ -79,7 +79,7 @@ def _wait(url: str, process: subprocess.Popen, log: Path) -> None:
         if process.poll() is not None:
             break
         try:
-            with urllib.request.urlopen(f"{url}/api/v1/health", timeout=2):
+            with urllib.request.urlopen(f"{url}/api/v1/health", timeout=START_UP):
                 return
         except OSError:
             time.sleep(0.2)

@@ -65,7 +65,7 @@ def _wait(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
     until = time.monotonic() + _START
     while time.monotonic() < until and process.poll() is None:
         try:
-            with urllib.request.urlopen(address, timeout=5):
+            with urllib.request.urlopen(address, timeout=_START):
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)

@@ -255,6 +255,7 @@ def test_an_address_leaves_out_what_is_empty():
     assert answers.build_address("/p", {}) == "/p"
 
 
+@pytest.mark.slow
 def test_the_real_server_answers_under_its_own_pages(tmp_path):
     """Any other unknown path gives the shell of the app; below `/api/` it must not."""
     with serve(tmp_path) as served, httpx2.Client(base_url=served.url) as asked:

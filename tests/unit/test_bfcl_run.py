@@ -17,6 +17,8 @@ from evalcore.runner.run_request import RunRequest
 from evalcore.store.run_folder import RunFolder
 from tests.support.tool_server import serve
 
+pytestmark = pytest.mark.slow
+
 
 def run(tmp_path: Path, target: str, **request: object) -> tuple[RunSummary, RunFolder]:
     settings = configuration.load_settings(tmp_path / "data")

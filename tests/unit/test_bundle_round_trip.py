@@ -26,6 +26,8 @@ from tests.support import agentic_runs
 from tests.support.bundles import bundled, changed, edit, edit_lines, files_of, finished
 from tests.support.cases import syntax_cases
 
+pytestmark = pytest.mark.slow
+
 SQL = "sql_understanding"
 
 

@@ -1,9 +1,9 @@
 """The bundled cases of `sql_optimization`: controls score what they deserve, engine by engine.
 
 `control:reference` gives the authored answers, which must score 100 in every metric; `control:noop`
-returns the statement and `control:null` nothing, which must score 0. All cases of the embedded
-engines are run, and every fifth of a server's, which take longer: that all references and variants
-pass, and counterexamples fail, on every engine is what `evalcore datasets check` proves.
+returns the statement and `control:null` nothing, which must score 0. `make test` runs some cases of
+each engine, `make test-full` all: that all references and variants pass, and counterexamples fail,
+on every engine is what `evalcore datasets check` proves.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from evalcore.settings import ROOT
 from evalcore.sqlkit.engines import Limits
 from tests.support.engines import SERVERS, server_engine
 
+pytestmark = pytest.mark.slow
+
 FOLDER = ROOT / "datasets" / "sql_optimization"
 ENGINES = ("sqlite", "duckdb", *SERVERS)
-#: One case in so many is run on a server.
-THINNED = 5
+#: One case in so many is run.
+THINNED = 6
+each_step = pytest.mark.parametrize("step", [THINNED, pytest.param(1, marks=pytest.mark.full)])
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +43,13 @@ def samples(benchmark: SqlOptimization) -> list[Sample]:
     return benchmark.load_dataset(DatasetSource(path=str(FOLDER)))
 
 
-def of_engine(samples: list[Sample], name: str) -> list[Sample]:
-    """The samples that an engine decides, some of a server's; skips where the engine is absent."""
-    found = [sample for sample in samples if sample.reference["engine"] == name]
-    if name not in SERVERS:
-        return found
-    server_engine(name, Limits()).close()
-    cases = sorted({sample.id.split("/")[0] for sample in found})[::THINNED]
-    return [sample for sample in found if sample.id.split("/")[0] in cases]
+def of_engine(samples: list[Sample], name: str, step: int) -> list[Sample]:
+    """The samples of every `step`th case of an engine; skips where the engine is absent."""
+    if name in SERVERS:
+        server_engine(name, Limits()).close()
+    own = [sample for sample in samples if sample.reference["engine"] == name]
+    cases = sorted({sample.id.split("/")[0] for sample in own})[::step]
+    return [sample for sample in own if sample.id.split("/")[0] in cases]
 
 
 def judged(benchmark: SqlOptimization, samples: list[Sample], kind: str) -> list[Verdict]:
@@ -67,6 +69,7 @@ def judged(benchmark: SqlOptimization, samples: list[Sample], kind: str) -> list
     return asyncio.run(all_of_them())
 
 
+@each_step
 @pytest.mark.parametrize("name", ENGINES)
 @pytest.mark.parametrize(
     ("kind", "outcome", "score"),
@@ -86,8 +89,9 @@ def test_controls_score_what_they_deserve(
     kind: str,
     outcome: str,
     score: float,
+    step: int,
 ) -> None:
-    asked = of_engine(samples, name)
+    asked = of_engine(samples, name, step)
     verdicts = judged(benchmark, asked, kind)
     wrong = {s.key: v.note for s, v in zip(asked, verdicts, strict=True) if v.outcome != outcome}
     assert not wrong
@@ -104,12 +108,13 @@ def test_sizes_and_spread(samples: list[Sample]) -> None:
     assert {s.difficulty for s in samples} == {1, 2, 3}
 
 
+@each_step
 def test_the_reference_of_an_index_case_reads_less_than_no_index(
-    benchmark: SqlOptimization, samples: list[Sample]
+    benchmark: SqlOptimization, samples: list[Sample], step: int
 ) -> None:
-    asked = [s for s in of_engine(samples, "sqlite") if s.metric == "index_advice"]
+    asked = [s for s in of_engine(samples, "sqlite", step) if s.metric == "index_advice"]
     verdicts = judged(benchmark, asked, "reference")
     counted = [v.details for v in verdicts if "work_after" in v.details]
-    assert len(counted) >= 10
+    assert len(counted) >= 10 // step
     for facts in counted:
         assert facts["work_after"] <= 0.8 * facts["work_before"]

@@ -58,6 +58,7 @@ def test_controls_score_what_they_deserve(
     assert {metric.score for metric in score.metrics.values()} == {floor}
 
 
+@pytest.mark.full
 def test_the_check_on_real_engines_finds_nothing() -> None:
     report = dataset_check.check_datasets(["sql_understanding"], configuration.load_settings())
     assert report.as_data()[0]["findings"] == []

@@ -55,6 +55,7 @@ def slow_standings(rows, board, by, cases):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [False, True])
 def test_ranks_are_those_of_the_plain_rule(settings, board, kept):
     shutil.rmtree(settings.data_dir / case_points.FOLDER, ignore_errors=True)

@@ -149,6 +149,7 @@ def test_hostile_predictions_become_strict_json(
     assert [line["outcome"] for line in read] == ["failed"] * 4
 
 
+@pytest.mark.slow
 def test_thousands_of_predictions_take_seconds(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

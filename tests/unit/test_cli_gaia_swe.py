@@ -20,6 +20,8 @@ from evalcore.store.run_folder import find_run
 from tests.support.hub_server import NOT_GRANTED, TOKEN, Hub, serving
 from tests.support.shared_data import shared_data
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = b'{"task_id": "q-1", "Question": "6 x 7?", "Level": 1, "Final answer": "42"}\n'
 TASK_ROW = b'{"instance_id": "o__r-1", "repo": "o/r"}\n'
 

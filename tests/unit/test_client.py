@@ -22,6 +22,8 @@ from evalcore.store.run_folder import RunFolder
 from tests.support.cases import syntax_cases
 from tests.support.loopback_server import Options, serve
 
+pytestmark = pytest.mark.slow
+
 BENCHMARK = "sql_understanding"
 KEY = "sk-loopback-secret-0123456789"
 
@@ -40,7 +42,7 @@ def request_of(tmp_path: Path) -> Callable[..., RunRequest]:
     return build
 
 
-def wait_for(folder: RunFolder, *states: RunState, seconds: float = 30) -> RunState:
+def wait_for(folder: RunFolder, *states: RunState, seconds: float = 60) -> RunState:
     until = time.monotonic() + seconds
     while (state := folder.current_state()) not in states:
         if time.monotonic() > until:
@@ -89,7 +91,7 @@ def test_cancel_and_resume(settings: Settings, request_of: Callable) -> None:
         with pytest.raises(UsageError, match="is not running"):
             client.cancel_run(run_id, settings, visitor=OPERATOR)
         client.resume_run(run_id, {"OPENAI_API_KEY": KEY}, settings, visitor=OPERATOR)
-        assert wait_for(folder, "done", seconds=60) == "done"
+        assert wait_for(folder, "done") == "done"
     assert folder.read_summary().benchmarks[BENCHMARK].coverage == 1
     written = b"".join(p.read_bytes() for p in Path(settings.data).rglob("*") if p.is_file())
     assert KEY.encode() not in written
@@ -110,7 +112,7 @@ def test_a_worker_outlives_its_launcher_and_a_lost_one_is_taken_up_again(
         os.kill(worker, signal.SIGKILL)
         assert wait_for(folder, "interrupted") == "interrupted"
         assert client.reconcile_runs(settings) == [run_id]
-        assert wait_for(folder, "done", seconds=60) == "done"
+        assert wait_for(folder, "done") == "done"
         assert client.reconcile_runs(settings) == []
 
 

@@ -20,6 +20,8 @@ from tests.support.cases import syntax_cases
 from tests.support.model_folders import model_folder, settled_machine
 from tests.unit.test_client import wait_for
 
+pytestmark = pytest.mark.slow
+
 REFERENCE, NULL = TargetSpec("control:reference"), TargetSpec("control:null")
 
 

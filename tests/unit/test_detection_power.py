@@ -11,6 +11,8 @@ from perf import false_different, kill_rate
 from perf.kill_rate import Tried
 from perf.questions import DATASETS, Asked, asked
 
+pytestmark = pytest.mark.slow
+
 #: Cases with joins, NULLs, groups, windows, limits, dates and texts, quick to decide.
 CASES = {
     "sqlite": ("le-126", "le-129", "le-146", "se-107", "se-108", "rw-003", "rw-007", "rw-017"),

@@ -211,6 +211,7 @@ def test_the_bundled_set_is_what_its_card_says(bundled: list[Sample]) -> None:
         assert len(sample.meta["counterexamples"]) >= 3
 
 
+@pytest.mark.full
 def test_controls_on_one_case_of_each_target(
     benchmark: DialectConversion, bundled: list[Sample]
 ) -> None:

@@ -209,6 +209,7 @@ def files_of(folder: Path) -> dict[str, int]:
     }
 
 
+@pytest.mark.slow
 def test_its_command_serves_a_user_who_can_write_only_to_data_and_home(container):
     place, given = container
     before = files_of(place / "app")
@@ -231,7 +232,7 @@ def test_its_command_serves_a_user_who_can_write_only_to_data_and_home(container
             assert answer.status == 200  # though nothing can be cached beside the shipped runs
     finally:
         server.terminate()
-        server.wait(20)
+        server.wait(60)
         log.close()
     assert files_of(place / "app") == before
     assert len(list((place / "data" / "runs").iterdir())) == 1
@@ -262,7 +263,7 @@ def answer_of(address: str, server: subprocess.Popen[bytes], log: Path) -> bytes
     while time.monotonic() < end:
         assert server.poll() is None, log.read_text(encoding="utf-8")
         try:
-            with urllib.request.urlopen(address, timeout=20) as answer:
+            with urllib.request.urlopen(address, timeout=60) as answer:
                 return answer.read()
         except OSError:  # not yet, or not in time
             time.sleep(0.2)

@@ -217,6 +217,7 @@ def list_cheap_commands() -> list[Command]:
     ]
 
 
+@pytest.mark.slow
 def test_the_cheap_commands_of_the_readme_work(tmp_path):
     """They run in their order on a data folder of their own, as a reader would type them."""
     command_line = Path(sys.executable).with_name("evalcore")

@@ -282,7 +282,7 @@ def test_threads_share_an_engine(engine: Engine) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert found == {number: number for number in range(10)}
 
 

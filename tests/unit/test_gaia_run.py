@@ -43,6 +43,7 @@ def asked(tmp_path, script, *rows, native=True, **options):
     return summary, folder, agentic.verdicts(folder, summary)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["local", "describe", "none"])
 def test_the_reference_scores_100_and_null_and_noop_nothing(tmp_path, mode):
     options = {"levels": "1,2,3", "tool_mode": mode}

@@ -23,6 +23,8 @@ from evalcore.settings import Settings
 from evalcore.store import datasets
 from evalcore.store.headers import create_comparison_sides, format_comparison_note
 
+pytestmark = pytest.mark.slow
+
 KEY, PART = "sql_understanding", "execution_accuracy"
 RIGHT: dict[str, Any] = {
     "case_id": "right",

@@ -31,6 +31,8 @@ from evalcore.store import datasets
 from tests.support.bundles import bundled, changed, edit, finished
 from tests.support.shared_data import shared_data
 
+pytestmark = pytest.mark.slow
+
 DATA = ROOT / "datasets"
 Edit = Callable[[dict[str, Any]], None]
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.support import golden, golden_outputs
 
+pytestmark = pytest.mark.slow
+
 ELSEWHERE = {"TZ": "Pacific/Auckland", "LANG": "zh_CN.UTF-8", "LC_ALL": "C", "PYTHONHASHSEED": "11"}
 
 

@@ -10,6 +10,8 @@ import pytest
 from evalcore.records import Sampling
 from tests.support import hf_loaded, hf_models
 
+pytestmark = pytest.mark.slow
+
 hf_models.local_libraries()
 
 import torch  # noqa: E402 - only where it is installed

@@ -13,9 +13,11 @@ from evalcore.targets.huggingface.target import HuggingFace
 from tests.support.hf_runs import Done, evaluate
 from tests.support.tiny_models import TinyModel, tiny
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["tiny"]
 
-DTYPES = ("float32", "bfloat16", "int8", "int4")
+FULL = pytest.mark.full
 BOTH = ("--benchmarks", "sql_understanding", "bfcl")
 #: Bytes a parameter takes at most, the tables that are not quantised and the scales included.
 BYTES = {"float32": 4.1, "bfloat16": 2.1, "int8": 1.7, "int4": 1.3}
@@ -55,7 +57,9 @@ def on_classes(tiny: TinyModel, data: Path, **options: object) -> Done:
     return evaluate(data, *words, "--dataset", str(tiny.cases / "lora"), options=options)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "dtype", ["float32", *(pytest.param(name, marks=FULL) for name in ("bfloat16", "int8", "int4"))]
+)
 def test_it_answers_what_it_was_not_taught_in_every_dtype(tiny, tmp_path, cards, dtype) -> None:
     done = held_out(tiny, tmp_path / "data", dtype=dtype, device="cpu", max_tokens=64)
 
@@ -65,9 +69,21 @@ def test_it_answers_what_it_was_not_taught_in_every_dtype(tiny, tmp_path, cards,
     assert (cards[0]["dtype"], cards[0]["device"]) == (dtype, "cpu")
     assert 0 < cards[0]["memory_bytes"] <= BYTES[dtype] * cards[0]["parameters"]
     assert cards[0]["parameters"] < 1_000_000
+    if dtype == "float32":  # others may miss a call
+        check_that_tools_were_called(done)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+def check_that_tools_were_called(done: Done) -> None:
+    assert {verdict.details["mode"] for verdict in done.verdicts("bfcl")} == {"fc"}
+    answers = [c.completion for (key, _), c in done.calls().items() if key.startswith("bfcl/")]
+    assert len(answers) == 120
+    assert all(answer.tool_calls and not answer.text for answer in answers)
+    assert {answer.finish_reason for answer in answers} == {"tool_calls"}
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bfloat16", "int8", *(pytest.param(name, marks=FULL) for name in ("float32", "int4"))]
+)
 def test_the_bundled_benchmarks_run_in_every_dtype(tiny, tmp_path, cards, dtype) -> None:
     words = ("--target", f"hf:{tiny.base}", *BOTH, "--max-samples", "17")
     options = {"dtype": dtype, "max_tokens": 48}
@@ -80,16 +96,6 @@ def test_the_bundled_benchmarks_run_in_every_dtype(tiny, tmp_path, cards, dtype)
         assert sum(outcomes.values()) == 17
         assert set(outcomes) <= {"passed", "failed"}, "each sample is measured"
     assert {verdict.metric for verdict in done.verdicts("bfcl")} >= {"multiple", "multi_turn_base"}
-
-
-def test_calls_are_asked_for_with_the_tools_of_the_template(tiny, tmp_path) -> None:
-    done = held_out(tiny, tmp_path / "data", dtype="float32", max_tokens=64)
-
-    assert {verdict.details["mode"] for verdict in done.verdicts("bfcl")} == {"fc"}
-    answers = [c.completion for (key, _), c in done.calls().items() if key.startswith("bfcl/")]
-    assert len(answers) == 120
-    assert all(answer.tool_calls and not answer.text for answer in answers)
-    assert {answer.finish_reason for answer in answers} == {"tool_calls"}
 
 
 def test_base_and_adapter_are_told_apart(tiny, tmp_path, cards) -> None:

@@ -50,6 +50,8 @@ from tests.support.boards import Plan, make_run
 from tests.support.bundles import files_of
 from tests.support.server import serve
 
+pytestmark = pytest.mark.slow
+
 PLACE = "secretplace"  # a word that no markup escapes
 BENCHMARKS = ("sql_understanding", "dialect_conversion")
 LOCAL = ("hf", "app", "openai")

@@ -22,6 +22,8 @@ from evalcore.web import application
 from tests.support.hub_repository import REPO, TOKEN, Store, serving
 from tests.support.stored_runs import finish
 
+pytestmark = pytest.mark.slow
+
 RUN = "20260101-100000-aaaaaa"
 PATIENCE = 60.0
 

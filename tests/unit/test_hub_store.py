@@ -27,6 +27,8 @@ from tests.support.bundles import finished
 from tests.support.hub_repository import REPO, TOKEN, Store, serving
 from tests.support.stored_runs import BENCHMARK, finish, plan, spec_of
 
+pytestmark = pytest.mark.slow
+
 FIRST, SECOND = "20260101-100000-aaaaaa", "20260102-100000-bbbbbb"
 
 

@@ -24,6 +24,8 @@ from tests.support.bundles import finished
 from tests.support.hub_repository import REPO, TOKEN, Store, serving
 from tests.support.stored_runs import finish
 
+pytestmark = pytest.mark.slow
+
 RUN = "20260101-100000-aaaaaa"
 SUBJECT = subject_of(RUN)
 KEY = TOKEN.encode()

@@ -28,6 +28,8 @@ from evalcore.store.index import open_index
 from tests.support.bundles import bundled, changed, edit, edit_lines, finished
 from tests.support.hub_repository import REPO, TOKEN, Store, serving
 
+pytestmark = pytest.mark.slow
+
 KEY, PART = "sql_understanding", "execution_accuracy"
 RIGHT: dict[str, Any] = {
     "case_id": "right",

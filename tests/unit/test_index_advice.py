@@ -159,6 +159,7 @@ def test_a_sentence_stays_open_where_nothing_helps_or_can_be_counted() -> None:
 # The metric, on engines
 
 
+@pytest.mark.full  # `evalcore datasets check` confirms them too
 def test_every_sqlite_case_keeps_its_word(
     benchmark: SqlOptimization, bundled: dict[str, Sample]
 ) -> None:
@@ -174,6 +175,7 @@ def test_every_sqlite_case_keeps_its_word(
                 assert verdict.outcome == outcome, (sample.id, answer, verdict.note)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", SERVERS)
 @pytest.mark.parametrize("id_", ["ix-017", "ix-027", "ix-035", "ix-044"])
 def test_server_cases_keep_their_word(

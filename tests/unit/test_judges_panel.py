@@ -50,8 +50,15 @@ async def test_one_fails_one_is_injected_and_one_is_slow():
 
 
 async def test_judges_are_asked_at_the_same_time():
-    asker = Scripted({name: [0.1, YES] for name in "abcdefgh"})
-    async with asyncio.timeout(0.5):
+    everybody = asyncio.Barrier(8)
+
+    class Waiting(Scripted):
+        async def generate(self, *request, **more):
+            await everybody.wait()  # for ever, if they are asked one by one
+            return await super().generate(*request, **more)
+
+    asker = Waiting({name: [YES] for name in "abcdefgh"})
+    async with asyncio.timeout(60):
         assert (await panel.ask_panel(asker, question())).yes == 8
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from tests.support.page_stores import METRIC, RUN, evidence_run
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 HEAVY = ("torch", "transformers", "datasets", "bitsandbytes", "openai")
 PAGES = (

@@ -1,7 +1,8 @@
 """No assertion on elapsed time stays in the tests: on a busy machine it fails for no reason.
 
 What is to be fast is measured by a script in perf/; what is to be bounded is counted here, and what
-may hang runs under `tests.support.hangs.stop_hang`.
+may hang runs under `tests.support.hangs.stop_hang`. What is waited for gets a minute: only a test
+that fails waits so long.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ CLOCKS = frozenset(
 ) | {"timeit", "now", "utcnow"}
 #: Where results of the code under test say how long something took.
 DURATIONS = frozenset({"seconds", "elapsed"})
+#: The shortest time after which a test may give up waiting, in seconds.
+PATIENCE = 30
+#: Calls that wait, and which of their arguments says how long, where it is not named `timeout`.
+WAITS = {"wait_for": 1, "timeout": 0, "join": 0, "wait": 9, "communicate": 9, "urlopen": 9}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -59,6 +64,41 @@ def timer_functions(tree: ast.AST) -> frozenset[str]:
             frozenset(),
         )
     )
+
+
+def impatient_waits(source: str) -> list[int]:
+    """List the lines that give up waiting sooner than PATIENCE, with a number of their own."""
+    tree = ast.parse(source)
+    expected = {
+        id(node) for block in ast.walk(tree) if _expects_timeout(block) for node in ast.walk(block)
+    }
+    return sorted(
+        node.lineno
+        for node in ast.walk(tree)
+        if id(node) not in expected
+        if isinstance(limit := _time_limit(node), ast.Constant)
+        if isinstance(limit.value, int | float) and limit.value < PATIENCE
+    )
+
+
+def _expects_timeout(node: ast.AST) -> bool:
+    return isinstance(node, ast.With | ast.AsyncWith) and any(
+        "TimeoutError" in ast.unparse(item.context_expr) for item in node.items
+    )
+
+
+def _time_limit(node: ast.AST) -> ast.expr | None:
+    """The time after which a call gives up waiting, or that a deadline adds to the clock."""
+    if isinstance(node, ast.Call) and _name(node.func) in WAITS:
+        limits = [keyword.value for keyword in node.keywords if keyword.arg == "timeout"]
+        if isinstance(node.func, ast.Attribute):
+            limits += node.args[WAITS[_name(node.func)] :]
+        return limits[0] if limits else None
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
+        deadline = node.value
+        if isinstance(deadline.op, ast.Add) and _reads_clock(deadline.left, set()):
+            return None if "process_time" in ast.unparse(deadline.left) else deadline.right
+    return None
 
 
 def _functions(tree: ast.AST, timers: frozenset[str] = frozenset()) -> Iterator[Function]:
@@ -206,6 +246,29 @@ def test_what_is_an_assertion_on_time(body, count):
     assert len(timed_assertions(f"def test():\n{body}\n", frozenset({"timed"}))) == count
 
 
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ("await asyncio.wait_for(task, 5)", 1),
+        ("await asyncio.wait_for(task, timeout=5)", 1),
+        ("await asyncio.wait_for(task, 60)", 0),
+        ("async with asyncio.timeout(0.5): pass", 1),
+        ("until = time.monotonic() + 10", 1),
+        ("until = time.monotonic() + 60", 0),
+        ("until = time.monotonic() + PATIENCE", 0),
+        ("thread.join(10)", 1),
+        ("', '.join(words)", 0),
+        ("urlopen(address, timeout=5)", 1),
+        ("pull(store, timeout=5)", 0),
+        ("until = time.process_time() + 0.3", 0),
+        ("with pytest.raises(TimeoutError): await asyncio.wait_for(task, 0.1)", 0),
+        ("with pytest.raises(KeyError): await asyncio.wait_for(task, 0.1)", 1),
+    ],
+)
+def test_what_is_waited_for_too_short(line, count):
+    assert len(impatient_waits(f"async def test():\n    {line}\n")) == count
+
+
 def test_a_function_that_measures_is_a_timer():
     source = "def f(run):\n    start = time.time()\n    run()\n    return time.time() - start\n"
     assert timer_functions(ast.parse(source)) == {"f"}
@@ -221,3 +284,12 @@ def test_no_assertion_on_elapsed_time():
         if (lines := timed_assertions(source, timers))
     }
     assert not lines, "count the work instead, or measure it in perf/"
+
+
+def test_nothing_is_waited_for_too_short():
+    lines = {
+        path.relative_to(TESTS).as_posix(): lines
+        for path in sorted(TESTS.rglob("*.py"))
+        if (lines := impatient_waits(path.read_text("utf-8")))
+    }
+    assert not lines, "a busy machine needs longer; wait a minute"

@@ -42,7 +42,7 @@ async def opened(server):
     """A function that makes an open target; all are closed afterwards."""
     made = []
 
-    async def make(options=None, key="openai:loopback-1", settings=None, timeout=5.0):
+    async def make(options=None, key="openai:loopback-1", settings=None, timeout=60.0):
         values = {"base_url": server.base_url, "api_key_env": "TEST_KEY", **(options or {})}
         settings = settings or Settings(request_timeout=timeout)
         target = create_openai_target(
@@ -267,7 +267,7 @@ async def test_odd_usage_is_unknown_and_no_error(opened, usage):
     ],
 )
 async def test_each_fault_has_its_kind_and_the_target_goes_on(opened, fault, kind, status):
-    target = await opened(timeout=0.4 if fault == "stall" else 5.0)
+    target = await opened(timeout=0.4 if fault == "stall" else 60.0)
     failure = await failure_of(target, ask(f"!fault {fault}"))
     assert (failure.kind, failure.status) == (kind, status)
     assert failure.message
@@ -643,7 +643,7 @@ async def test_a_limit_that_is_refused_without_a_number_is_named_and_no_overflow
 
 
 async def test_a_packed_reply_is_read_and_one_beyond_the_limit_is_a_failure(opened):
-    limits = Settings(request_timeout=5.0, max_reply_bytes=1_000_000)
+    limits = Settings(request_timeout=60.0, max_reply_bytes=1_000_000)
     target = await opened(settings=limits)
     assert (await target.generate(ask("!packed gzip 900000"))).text == "x" * 900_000
     for packing in ("gzip", "none"):

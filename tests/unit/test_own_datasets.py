@@ -18,6 +18,8 @@ from evalcore.settings import Settings
 from evalcore.store.datasets import check_card, install_own_dataset, load_own_cards
 from evalcore.views import datasets
 
+pytestmark = pytest.mark.slow
+
 KEY = "sql_understanding"
 LINE = (
     '{"case_id": "%s", "difficulty_level": "2", "dialect": "sqlite", '

@@ -135,6 +135,7 @@ HUGE: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HUGE)
 @pytest.mark.parametrize("tokens", [2_500, 10_000])
 def test_huge_statements_are_read_soon_or_left_open(name: str, tokens: int) -> None:
@@ -170,6 +171,7 @@ def bundled() -> Iterator[tuple[dict[str, Any], str, str]]:
             yield case, rule["check"], parse_server(case["db_type"]).dialect
 
 
+@pytest.mark.slow
 def test_every_bundled_rule_is_told_in_every_right_answer_and_not_in_the_statement() -> None:
     seen = set()
     for case, check, dialect in bundled():

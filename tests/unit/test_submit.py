@@ -17,6 +17,8 @@ from evalcore.settings import Settings
 from evalcore.store.index import load_headers
 from tests.support.bundles import bundled, changed, edit, edit_lines, finished, pack
 
+pytestmark = pytest.mark.slow
+
 SQL = "sql_understanding"
 SECONDS = 60.0
 PROVED = Visitor(proved=True)

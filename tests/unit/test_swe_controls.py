@@ -18,6 +18,8 @@ from evalcore.benchmarks.swe_bench.grade import is_resolved
 from evalcore.records import from_json
 from tests.support.swe_tasks import RIGHT, make_task, patch_of
 
+pytestmark = pytest.mark.slow
+
 CORE = "wordbox/core.py"
 
 

@@ -32,6 +32,8 @@ from evalcore.sandbox.program import Limits, Program, ProgramResult
 from tests.support.shared_data import shared_data
 from tests.support.swe_tasks import F2P, FILES, RIGHT, example_task, git, make_task, patch_of
 
+pytestmark = pytest.mark.slow
+
 CORE = "wordbox/core.py"
 
 

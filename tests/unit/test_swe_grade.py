@@ -273,5 +273,5 @@ def test_importing_is_light():
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     modules = set(done.stdout.split())
-    assert modules.isdisjoint({"numpy", "pandas", "duckdb", "sqlglot", "streamlit", "datasets"})
-    assert len(modules) < 150
+    heavy = {"numpy", "pandas", "duckdb", "sqlglot", "streamlit", "datasets", "openai", "httpx"}
+    assert modules.isdisjoint(heavy | {"torch", "transformers", "asyncio", "evalcore.catalog"})

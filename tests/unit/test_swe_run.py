@@ -13,6 +13,8 @@ from evalcore.errors import UsageError
 from evalcore.settings import ROOT
 from tests.support import agentic, tau_server
 
+pytestmark = pytest.mark.slow
+
 BUNDLED = ROOT / "datasets" / "swe_bench"
 ROWS = [json.loads(line) for line in (BUNDLED / "tasks.jsonl").read_text("utf-8").splitlines()]
 SMALL = next(row for row in ROWS if row["instance_id"] == "evalboard__wrapkit-11")
@@ -42,10 +44,11 @@ def write_one(tmp_path, row):
     return folder
 
 
-def test_the_reference_resolves_all_by_real_runs_and_doing_nothing_none(tmp_path):
-    best, made = agentic.run(tmp_path / "a", "swe_bench", "control:reference")
+@pytest.mark.parametrize("tasks", [3, pytest.param(len(ROWS), marks=pytest.mark.full)])
+def test_the_reference_resolves_all_by_real_runs_and_doing_nothing_none(tmp_path, tasks):
+    best, made = agentic.run(tmp_path / "a", "swe_bench", "control:reference", max_samples=tasks)
     score = best.benchmarks["swe_bench"]
-    assert (best.state, score.score, score.samples) == ("done", 100, 20)
+    assert (best.state, score.score, score.samples) == ("done", 100, tasks)
     assert score.views == {"official": 100, "hardened": 100, "repaired": 100}
     assert score.groups["applies_rate"] == 100
     for verdict in agentic.verdicts(made, best).values():
@@ -53,7 +56,7 @@ def test_the_reference_resolves_all_by_real_runs_and_doing_nothing_none(tmp_path
         assert (verdict.details["runner"], verdict.details["exit_code"]) == ("local", 0)
     assert made.read_spec().benchmarks[0].options["prompt_style"] == "files"
     for idle in ("null", "noop"):
-        worst, _ = agentic.run(tmp_path / idle, "swe_bench", f"control:{idle}")
+        worst, _ = agentic.run(tmp_path / idle, "swe_bench", f"control:{idle}", max_samples=tasks)
         assert (worst.state, worst.benchmarks["swe_bench"].score) == ("done", 0)
 
 

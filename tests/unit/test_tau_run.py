@@ -23,6 +23,8 @@ from tests.support import tau_data, tau_server
 from tests.support.shared_data import shared_data
 from tests.support.tau_data import CANCEL, IDLE, PLAYABLE
 
+pytestmark = pytest.mark.slow
+
 LOOK = {"name": "get_order_details", "kwargs": {"order_id": "#W1"}}
 SCRIPT = (LOOK, "What is your order number?", "And the reason?", CANCEL, "Done. Anything else?")
 

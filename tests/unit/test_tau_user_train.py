@@ -17,6 +17,8 @@ from tests.support import tau_agents
 from tests.support.shared_data import shared_data
 from tests.support.tau_agents import play
 
+pytestmark = pytest.mark.slow
+
 POOR = (
     tau_agents.lazy,
     tau_agents.chatty,

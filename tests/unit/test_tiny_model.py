@@ -24,6 +24,8 @@ from tools.tiny_models.tasks import (
     build_statement_rows,
 )
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["tiny"]
 
 
