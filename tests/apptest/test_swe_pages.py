@@ -273,7 +273,7 @@ class TestLaunch:
         ("language", "said"), [("en", "User namespaces are switched off"), ("zh", "命名空间已关闭")]
     )
     def test_why_not_and_what_helps_is_said(self, monkeypatch, language, said):
-        found = SandboxAbility(problem=_DIAGNOSES[1].reason.problem, fix=_DIAGNOSES[1].reason.fix)
+        found = SandboxAbility(problem=_DIAGNOSES[1].problem, fix=_DIAGNOSES[1].fix)
         app = self.form(monkeypatch, found, language)
         text = "".join(one.value for one in app.main.warning).replace("\\", "")
         assert said in text

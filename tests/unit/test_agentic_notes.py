@@ -61,7 +61,7 @@ SENTENCES = [
     f"{swe_verdict._UNUSABLE_NOTE} its tests pass without a patch",
     "The official harness has no result: the harness left no report; the harness ended with: x",
     *PROBLEMS.values(),
-    *(f"{row.reason.problem} {row.reason.fix}" for row in program._DIAGNOSES),
+    *(f"{row.problem} {row.fix}" for row in program._DIAGNOSES),
     " ".join(program.diagnose_failure("an unheard-of complaint")),
     f"{program._LINUX_ONLY} Use Linux, a virtual machine or a container.",
     f"{OPEN.problem} {OPEN.fix}",
