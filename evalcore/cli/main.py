@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +84,22 @@ def _build_parser() -> argparse.ArgumentParser:
     _add_index(verbs)
     _add_doctor(verbs)
     plugin_templates.add_new_verb(verbs, _add_common_flags)
+    _add_completion(verbs)
     return parser
+
+
+def _add_completion(verbs: Any) -> None:
+    about = "print what makes a shell complete verbs and flags of evalcore"
+    sub = verbs.add_parser("completion", help=about, description=about)
+    sub.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    sub.set_defaults(verb=_print_completion)
+
+
+def _print_completion(args: argparse.Namespace) -> int:
+    import shtab
+
+    print(shtab.complete(_build_parser(), args.shell))
+    return DONE
 
 
 def _add_common_flags(
@@ -296,10 +312,9 @@ def _execute_run(
     folder = run_folder.find_run(run_id, [settings.runs_dir])
     if not folder.has_live_worker():  # a cancel left by a worker that was killed before it saw it
         folder.cancel_path.unlink(missing_ok=True)
-    watch = None if args.json or not sys.stderr.isatty() else _print_run_progress
-    summary = work_on_run(folder, settings, Secrets(), generate=generate, on_tick=watch)
-    if watch:
-        print(file=sys.stderr)  # ends the line of the progress
+    is_watched = not args.json and sys.stderr.isatty()
+    with _draw_run_progress(run_id) if is_watched else nullcontext() as watch:
+        summary = work_on_run(folder, settings, Secrets(), generate=generate, on_tick=watch)
     if slm_evals_path is not None:
         from evalcore.exchange import reports
 
@@ -308,10 +323,44 @@ def _execute_run(
     return DONE if summary.is_complete else INCOMPLETE
 
 
-def _print_run_progress(tracker: Tracker) -> None:
+@contextmanager
+def _draw_run_progress(run_id: str) -> Iterator[Callable[[Tracker], None]]:
+    """Draw a bar on standard error for as long as the block lasts; yields what moves it on."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     from evalcore.exchange.report_data import format_progress
 
-    print(format_progress(tracker.outcomes, tracker.total), end="", file=sys.stderr, flush=True)
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[counts]}", markup=False),
+        console=Console(stderr=True),
+        auto_refresh=False,  # the worker ticks twice a second; no thread of the bar's own
+    )
+    with bar:
+        task = bar.add_task(run_id, total=None, counts="")
+
+        def move_bar(tracker: Tracker) -> None:
+            bar.update(
+                task,
+                total=tracker.total,
+                completed=tracker.outcomes.total(),
+                counts=format_progress(tracker.outcomes, bar.tasks[task].speed, tracker.cost),
+                refresh=True,
+            )
+
+        yield move_bar
 
 
 def _print_summary(summary: RunSummary, as_json: bool) -> None:

@@ -244,10 +244,12 @@ def _score_to_dict(score: BenchmarkScore) -> dict[str, Any]:
     }
 
 
-def format_progress(outcomes: Mapping[str, int], total: int) -> str:
-    """A line that a terminal draws over the last: cases done, and how many of each outcome."""
-    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in outcomes.items())
-    return f"\r{sum(outcomes.values())}/{total} cases" + (f": {counts}" if counts else "")
+def format_progress(outcomes: Mapping[str, int], rate: float | None, cost: float | None) -> str:
+    """What a bar says after its times: cases of each outcome, cases per second, and USD so far."""
+    parts = [f"{count} {name.replace('_', ' ')}" for name, count in outcomes.items()]
+    parts += [f"{rate:.1f}/s"] if rate else []
+    parts += [f"${cost:.2f}"] if cost else []
+    return ", ".join(parts)
 
 
 def format_run_summary(summary: RunSummary) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
+from typing import Any
 
 from evalcore.access.redaction import mask_target
 from evalcore.benchmarks.swe_bench.dataset import read_table_rows, to_swe_task
@@ -109,7 +110,7 @@ def _write_task_rows(out: Path, paths: list[Path]) -> int:
     count = 0
     with out.open("w", encoding="utf-8") as lines:
         for path in paths:
-            for number, row in read_table_rows(path):
+            for number, row in _iter_hub_rows(path):
                 if not isinstance(row.get("instance_id"), str):
                     raise DatasetError(path.name, number, "instance_id", "is missing or no text")
                 lines.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
@@ -117,6 +118,30 @@ def _write_task_rows(out: Path, paths: list[Path]) -> int:
     if not count:
         raise UsageError(f"{paths[0].name} holds no rows")
     return count
+
+
+def _iter_hub_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a fetched file with their numbers, from 1. Parquet is read by the Hub's own
+    library, which knows its types of columns; none is decoded, since that would open the files
+    and addresses that a column names."""
+    if path.suffix != ".parquet":
+        yield from read_table_rows(path)
+        return
+    from datasets.exceptions import DatasetsError
+
+    from datasets import load_dataset
+
+    try:
+        rows = load_dataset(
+            "parquet",
+            data_files=str(path),
+            split="train",
+            streaming=True,
+            cache_dir=str(path.parent / "cache"),
+        )
+        yield from enumerate(rows.decode(False), 1)
+    except (OSError, ValueError, DatasetsError) as error:
+        raise DatasetError(path, None, "", f"cannot be read as Parquet: {error}") from None
 
 
 # Our patches as predictions, with the columns instance_id, model_name_or_path and model_patch. The

@@ -30,7 +30,8 @@ def parquet_of(rows) -> bytes:
     from pyarrow import parquet
 
     out = io.BytesIO()
-    parquet.write_table(pyarrow.Table.from_pylist(rows), out)
+    table = rows if isinstance(rows, pyarrow.Table) else pyarrow.Table.from_pylist(rows)
+    parquet.write_table(table, out)
     return out.getvalue()
 
 
@@ -88,6 +89,20 @@ def test_the_rows_of_a_split_become_one_file(tmp_path, stand):
     assert again.already
     with pytest.raises(UsageError, match="holds test of"):
         fetch_swe_bench(tmp_path / "data", "lite", silent)
+
+
+def test_a_column_that_names_files_opens_none(tmp_path, stand):
+    """A column of pictures may name any file or address; its values come as they are stored."""
+    import pyarrow
+
+    types = {"info": {"features": {"instance_id": {"dtype": "string", "_type": "Value"}}}}
+    types["info"]["features"]["picture"] = {"_type": "Image"}
+    picture = {"bytes": None, "path": str(tmp_path / "own.png")}
+    table = pyarrow.Table.from_pylist([{"instance_id": "a", "picture": picture}])
+    metadata = {"huggingface": json.dumps(types)}
+    stand({"test.parquet": parquet_of(table.replace_schema_metadata(metadata))})
+    fetch_swe_bench(tmp_path / "data", progress=silent)
+    assert lines(tmp_path / "data") == [{"instance_id": "a", "picture": picture}]
 
 
 def test_short_names_and_json_lines(tmp_path, stand):

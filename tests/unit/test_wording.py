@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
@@ -83,6 +84,25 @@ def test_a_count_agrees_with_its_noun():
 
 
 def test_progress_is_words_and_not_a_dict():
-    line = format_progress(Counter(passed=3, target_error=1), 10)
-    assert line == "\r4/10 cases: 3 passed, 1 target error"
-    assert format_progress(Counter(), 10) == "\r0/10 cases"
+    line = format_progress(Counter(passed=3, target_error=1), 2.04, 0.127)
+    assert line == "3 passed, 1 target error, 2.0/s, $0.13"
+    assert format_progress(Counter(), None, None) == ""
+
+
+def test_a_run_in_a_terminal_draws_a_bar(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    outcomes = Counter(passed=3, target_error=1)
+    with main._draw_run_progress("run-[red]1") as move_bar:
+        move_bar(SimpleNamespace(total=10, outcomes=outcomes, cost=None))
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    for text in ("run-[red]1", "4/10", "3 passed, 1 target error"):
+        assert text in printed.err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_shell_completes_verbs_and_flags(capsys, shell):
+    assert main.main(["completion", shell]) == 0
+    printed = capsys.readouterr().out
+    assert "--max-samples" in printed
+    assert "rescore" in printed
