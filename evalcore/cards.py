@@ -22,13 +22,22 @@ class MetricCard(Record, frozen=True):
 
 
 class OptionCard(Record, frozen=True):
-    """An option of a benchmark or target, settable by `--option KEY.name=value` and in Launch."""
+    """An option of a benchmark or target, settable by `--option KEY.name=value` and in Launch.
+
+    `label` is what Launch calls it (default: its name). For a target, `shown` puts its field beside
+    the target's name, not among the folded ones. A `secret` option of a target is a key: its name
+    is the environment variable that holds it, Launch hides what is typed, and it is no option of
+    a run. Without a `default` a run needs it.
+    """
 
     name: str
     type: Literal["str", "int", "float", "bool", "list"] = "str"
     default: Any = None
     choices: tuple[str, ...] = ()
     about: dict[str, str] = {}
+    label: dict[str, str] = {}
+    shown: bool = False
+    secret: bool = False
 
 
 def build_option(
@@ -158,7 +167,8 @@ class BenchmarkCard(Record, frozen=True):
     are resolved, or not, by being executed. `cases_are_data`: no case names a program to be run, so
     that cases of others can be scored here. `agent_options` are the values of options under which
     the target works with programs; `executes_unless` is the option that leaves it to others to run
-    programs for a verdict. `fetched_option` is set to the part of a fetched data set.
+    programs for a verdict. `fetched_option` is set to the part of a fetched data set, and
+    `key_variables` name the environment variables with the keys that options need.
 
     `texts` are further words for pages, by name: `options_about`, `form`, `official`, `spread`,
     `published_about`, `view_about.VIEW`, `remark.OPTION.VALUE`, and for each of `rules`
@@ -192,6 +202,7 @@ class BenchmarkCard(Record, frozen=True):
     agent_options: dict[str, tuple[str, ...]] = {}
     executes_unless: str = ""
     fetched_option: str = ""
+    key_variables: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     texts: dict[str, dict[str, str]] = {}
 
@@ -238,7 +249,9 @@ class TargetKindCard(Record, frozen=True):
     million tokens, and `named_targets` (settings) gives targets to choose from in place of the
     `examples`. `can_judge`: it is a model that can give an opinion or play a user; `is_free`: it
     costs nothing to ask; `runs_models_here`: what follows its prefix is a model that is loaded on
-    this machine.
+    this machine. `chooser` is how Launch asks for what follows the prefix: by a name among the
+    examples, by a named server and its model, by a described service, or by a model of this
+    machine.
     """
 
     prefix: str
@@ -259,6 +272,12 @@ class TargetKindCard(Record, frozen=True):
     can_judge: bool = True
     is_free: bool = False
     runs_models_here: bool = False
+    chooser: Literal["name", "server", "service", "local_model"] = "name"
+
+    @property
+    def secrets(self) -> tuple[OptionCard, ...]:
+        """The options that hold keys."""
+        return tuple(option for option in self.options if option.secret)
 
 
 class EngineCard(Record, frozen=True):

@@ -43,6 +43,7 @@ from evalcore.plugins import SkippedPlugin, UnusablePlugin
 from evalcore.settings import Endpoint, Settings
 
 _TITLE = 80  # characters of a plug-in's title
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,63}")
 #: What a benchmark cannot be called: a board is ranked by it, or its ranking has such a column.
 RESERVED = frozenset(
     """suite identity target_key kind status rank rank_low rank_high group leader score low high
@@ -171,6 +172,12 @@ def find_target_kind(target: str) -> TargetKindCard | None:
     return target_kinds().get(target.partition(":")[0])
 
 
+def find_chooser(target: str) -> str:
+    """How Launch asks for targets of a key's kind (`TargetKindCard.chooser`), "" for no kind."""
+    card = find_target_kind(target)
+    return card.chooser if card else ""
+
+
 def runs_models_here(target: str) -> bool:
     """Whether a target is a model that is loaded on this machine."""
     card = find_target_kind(target)
@@ -296,6 +303,12 @@ def _check_suite(card: SuiteCard) -> str:
 def _check_target_kind(card: TargetKindCard) -> str:
     plugins.check_key("the kind of target", card.prefix)
     plugins.check_unique("the option", (option.name for option in card.options))
+    for option in card.secrets:
+        if not _VARIABLE.fullmatch(option.name):
+            raise UnusablePlugin(
+                f"its secret option {option.name!r} is no name of an environment variable",
+                "name it like MY_API_KEY",
+            )
     return card.prefix
 
 

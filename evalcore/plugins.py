@@ -80,6 +80,15 @@ def load_plugins(
     return usable, skipped
 
 
+def list_installed_plugins() -> list[tuple[str, str, str]]:
+    """The entry points of all groups, usable or not: what they add, name, distribution."""
+    return [
+        (group.rpartition(".")[2].replace("_", " "), point.name, _describe_distribution(point))
+        for group in (BENCHMARKS, SUITES, TARGETS, FACTORIES, ENGINES)
+        for point in _list_entry_points(group)
+    ]
+
+
 def load_factory(group: str, name: str) -> Any | None:
     """The callable of the first entry point of that name, None without one. Raises UsageError,
     naming the distribution, where it cannot be used."""

@@ -32,7 +32,8 @@ _TABLES = ("endpoints", "prices", "suites")
 class Endpoint(Record, frozen=True):
     """A named OpenAI-compatible server. Limits are the provider's, None where unknown.
     `token_field` is how it calls the limit of an answer, `local` that it asks no key and no money,
-    `send_reasoning` that it wants the reasoning of past turns back when tools are used."""
+    `send_reasoning` that it wants the reasoning of past turns back when tools are used. `start` is
+    the command that starts a server of this machine, for `evalcore doctor`."""
 
     base_url: str
     api_key_env: str = ""
@@ -43,6 +44,7 @@ class Endpoint(Record, frozen=True):
     local: bool = False
     send_reasoning: bool = False
     title: str = ""
+    start: str = ""
 
 
 class Price(Record, frozen=True):

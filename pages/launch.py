@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import streamlit as st
 
+from evalcore import catalog
 from evalcore.errors import EvalboardError
 from evalcore.runner import client
 from evalcore.runner.run_request import RunRequest
@@ -15,7 +17,7 @@ from pages.parts.launch import actions, cases_form, preflight, target_form
 from pages.parts.launch.preflight import LaunchProblem, find_request_problems, find_target_problems
 from pages.parts.launch.target_form import ChosenTarget
 from pages.shared import visitor
-from pages.shared.wording import tr
+from pages.shared.wording import localize, tr
 
 
 def draw_launch_page() -> None:
@@ -57,7 +59,7 @@ def draw_launch_page() -> None:
     with side, st.container(border=True):
         wrong = find_request_problems(
             request,
-            visitor.list_missing_keys(asked),
+            _list_needed_keys(asked),
             cases.metrics,
             Path(current.datasets),
             own_dataset=cases.dataset is not None,
@@ -75,9 +77,20 @@ def _ask_keys(target: ChosenTarget, asked: Sequence[str], current: Settings) -> 
         needed = client.missing_keys(target.key, target.options, current)
     except EvalboardError:
         return []  # what is wrong with the target is said beside the form
-    names = [name for name in needed if name not in asked]
-    visitor.ask_for_keys(names)
+    card = catalog.find_target_kind(target.key)
+    labels = {option.name: localize(option.label) for option in card.secrets} if card else {}
+    unset = (name for name in labels if not os.environ.get(name))
+    names = [name for name in dict.fromkeys([*needed, *unset]) if name not in asked]
+    visitor.ask_for_keys(names, labels)
     return names
+
+
+def _list_needed_keys(names: Sequence[str]) -> list[str]:
+    """Those of the keys asked for that nobody has typed, and without which no run is started."""
+    kinds = catalog.target_kinds().values()
+    secrets = (option for card in kinds for option in card.secrets)
+    optional = {option.name for option in secrets if option.default is not None}
+    return visitor.list_missing_keys([name for name in names if name not in optional])
 
 
 def _target_problems(

@@ -1,4 +1,5 @@
-"""What this installation has and lacks: packages, engines, sandbox, GPU, servers, keys, plug-ins.
+"""What this installation has and lacks: packages, programs, data, engines, sandbox, GPU, servers,
+keys, plug-ins.
 
 `evalcore doctor` prints it, each gap with the command that closes it. Only the names of keys are
 read into the report, and nothing outside this machine is asked.
@@ -13,12 +14,13 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
+from importlib.util import find_spec
 from typing import Literal
 from urllib.parse import urlsplit
 
 from packaging.requirements import Requirement
 
-from evalcore import catalog
+from evalcore import catalog, plugins
 from evalcore.access.egress import is_this_machine
 from evalcore.access.secrets import scrub_secrets
 from evalcore.records import Record
@@ -29,6 +31,8 @@ from evalcore.settings import Settings
 Status = Literal["ok", "missing", "absent", "broken"]
 _SECONDS_TO_CONNECT = 0.5
 _EXTRAS = ("local", "postgres", "mysql", "auth")
+#: Programs that parts of the package call, with what for.
+_PROGRAMS = {"git": "tasks on repositories, and the commit that a run records"}
 _GIB = 1 << 30
 
 
@@ -48,12 +52,14 @@ def examine_installation(settings: Settings) -> list[Check]:
     a line of the report, never an exception."""
     groups: dict[str, Callable[[Settings], Iterator[Check]]] = {
         "python": _check_packages,
+        "program": _check_programs,
         "data": _check_data_folder,
         "engine": _check_engines,
         "sandbox": _check_sandbox,
         "gpu": _check_gpu,
         "server": _check_servers,
         "key": _check_keys,
+        "dataset": _check_official_datasets,
         "plugin": _check_plugins,
     }
     report: list[Check] = []
@@ -107,6 +113,15 @@ def _list_unmet_requirements(extra: str) -> Iterator[str]:
                 yield f"{requirement.name}{requirement.specifier} (here {installed})"
 
 
+def _check_programs(settings: Settings) -> Iterator[Check]:
+    for name, purpose in _PROGRAMS.items():
+        path = shutil.which(name)
+        if path:
+            yield Check("program", name, "ok", path)
+        else:
+            yield Check("program", name, "absent", f"for {purpose}", f"apt-get install {name}")
+
+
 def _check_data_folder(settings: Settings) -> Iterator[Check]:
     folder = settings.data_dir
     existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
@@ -147,8 +162,16 @@ def _check_gpu(settings: Settings) -> Iterator[Check]:
     for number, gpu in enumerate(devices):
         detail = f"{gpu.free / _GIB:.0f} GiB free; {', '.join(list_dtypes(f'cuda:{number}'))}"
         yield Check("gpu", gpu.name, "ok", detail)
-    if not devices:
-        yield Check("gpu", "gpu", "absent", "no CUDA device; local models run on the processor")
+    if devices:
+        return
+    if shutil.which("nvidia-smi") is None:
+        detail, remedy = "no CUDA device; local models run on the processor", ""
+    elif find_spec("torch") is None:
+        detail, remedy = "a driver, and no PyTorch to use it", "pip install 'evalboard[local]'"
+    else:
+        detail = "a driver, and a PyTorch that sees no device of it"
+        remedy = "pip install --force-reinstall torch, in its build for your CUDA"
+    yield Check("gpu", "gpu", "absent", detail, remedy)
 
 
 def _check_servers(settings: Settings) -> Iterator[Check]:
@@ -163,22 +186,61 @@ def _check_servers(settings: Settings) -> Iterator[Check]:
             with socket.create_connection((address.hostname, port), _SECONDS_TO_CONNECT):
                 yield Check("server", name, "ok", f"something answers at {where}")
         except OSError:
-            yield Check("server", name, "absent", f"nothing answers at {where}")
+            yield Check("server", name, "absent", f"nothing answers at {where}", endpoint.start)
 
 
 def _check_keys(settings: Settings) -> Iterator[Check]:
-    for name, endpoint in sorted(catalog.load_endpoints(settings).items()):
-        variable = endpoint.api_key_env
-        if not variable:
-            continue
+    purposes: dict[str, list[str]] = {}
+    for variable, purpose in _iter_key_purposes(settings):
+        purposes.setdefault(variable, []).append(purpose)
+    for variable, uses in sorted(purposes.items()):
+        detail = f"for {', '.join(dict.fromkeys(uses))}"
         if os.environ.get(variable):
-            yield Check("key", variable, "ok", f"set, for openai:{name}/…")
+            yield Check("key", variable, "ok", f"set, {detail}")
         else:
-            yield Check("key", variable, "absent", f"not set, for openai:{name}/…")
+            remedy = f"export {variable}=..."
+            yield Check("key", variable, "absent", f"not set, {detail}", remedy)
+
+
+def _iter_key_purposes(settings: Settings) -> Iterator[tuple[str, str]]:
+    """The environment variables that hold keys, each with what wants it."""
+    from evalcore.runner.jobs.data_client import HUB_TOKEN_VARIABLE
+
+    yield HUB_TOKEN_VARIABLE, "gated models and data sets, evalcore hub"
+    kinds = catalog.target_kinds()
+    servers = next(prefix for prefix, card in kinds.items() if card.chooser == "server")
+    for name, endpoint in catalog.load_endpoints(settings).items():
+        if endpoint.api_key_env:
+            yield endpoint.api_key_env, f"{servers}:{name}/..."
+    for key, application in catalog.load_applications(settings).items():
+        yield from ((variable, key) for variable in application.variables)
+    for prefix, card in kinds.items():
+        yield from ((secret.name, f"{prefix}:...") for secret in card.secrets)
+    for benchmark in catalog.benchmark_cards().values():
+        yield from ((variable, benchmark.key) for variable in benchmark.key_variables)
+
+
+def _check_official_datasets(settings: Settings) -> Iterator[Check]:
+    for name, official in catalog.list_official_datasets().items():
+        folder = settings.data_dir / "datasets" / official.folder
+        if folder.is_dir():
+            yield Check("dataset", name, "ok", str(folder))
+            continue
+        fetcher = catalog.benchmark_card(official.benchmark).fetcher
+        flag = fetcher.flags[0] if fetcher and fetcher.flags else None
+        part = f" --{flag.name} {official.part}" if flag and official.part != flag.default else ""
+        detail = f"gated, terms: {official.page}" if official.gated else "not fetched"
+        remedy = f"evalcore datasets fetch {official.benchmark}{part}"
+        yield Check("dataset", name, "absent", detail, remedy)
 
 
 def _check_plugins(settings: Settings) -> Iterator[Check]:
-    for skipped in catalog.list_skipped_plugins():
+    skipped_plugins = catalog.list_skipped_plugins()
+    unusable = {(plugin.name, plugin.distribution) for plugin in skipped_plugins}
+    for group, name, distribution in plugins.list_installed_plugins():
+        if (name, distribution) not in unusable:
+            yield Check("plugin", name, "ok", f"{group}, from {distribution}")
+    for skipped in skipped_plugins:
         yield Check("plugin", skipped.name, "broken", skipped.why, skipped.remedy)
 
 

@@ -82,6 +82,7 @@ def build_plugin_values(kind: str, name: str) -> dict[str, str]:
         "PROJECT": module.replace("_", "-"),
         "CLASS": "".join(word.capitalize() for word in words),
         "TITLE": " ".join(words).capitalize(),
+        "VARIABLE": name.upper(),
     }
 
 

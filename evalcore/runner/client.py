@@ -235,12 +235,15 @@ def missing_keys(target: str, options: Mapping[str, Any], settings: Settings) ->
     """The environment variables that a target needs and that are not set; a visitor's own variable
     counts as none, so that they type the key themselves."""
     card = find_target_kind(target)
-    if card is None or not card.missing_keys:
+    if card is None:
         return ()
-    missing: tuple[str, ...] = call_reference(
-        card.missing_keys, card.prefix, TargetSpec(target, dict(options)), settings
-    )
-    return missing
+    needed = [option.name for option in card.secrets if option.default is None]
+    missing = [name for name in needed if not os.environ.get(name)]
+    if card.missing_keys:
+        missing += call_reference(
+            card.missing_keys, card.prefix, TargetSpec(target, dict(options)), settings
+        )
+    return tuple(dict.fromkeys(missing))
 
 
 def check_judges(judges: Sequence[str]) -> None:

@@ -27,6 +27,7 @@ SAMPLING: tuple[OptionCard, ...] = (
 CARDS: tuple[TargetKindCard, ...] = (
     TargetKindCard(
         prefix="openai",
+        chooser="server",
         egress="evalcore.targets.registry:find_endpoint_egress",
         missing_keys="evalcore.targets.registry:list_missing_endpoint_keys",
         key_variables="evalcore.targets.registry:list_endpoint_keys",
@@ -58,6 +59,7 @@ CARDS: tuple[TargetKindCard, ...] = (
     ),
     TargetKindCard(
         prefix="hf",
+        chooser="local_model",
         is_free=True,
         runs_models_here=True,
         implementation="evalcore.targets.huggingface.target:create_huggingface_target",
@@ -159,6 +161,7 @@ CARDS: tuple[TargetKindCard, ...] = (
     ),
     TargetKindCard(
         prefix="app",
+        chooser="service",
         can_judge=False,
         egress="evalcore.targets.application:find_service_egress",
         missing_keys="evalcore.targets.application:list_missing_keys",

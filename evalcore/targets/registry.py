@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from ipaddress import ip_address
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ from evalcore import plugins
 from evalcore.access import policy
 from evalcore.access.egress import EgressPolicy, Origin, parse_origin
 from evalcore.access.secrets import Secrets, scrub_secrets
-from evalcore.catalog import call_reference, target_kinds
+from evalcore.catalog import TargetKindCard, call_reference, target_kinds
 from evalcore.errors import UsageError
 from evalcore.records import Record, TargetSpec
 from evalcore.settings import Endpoint, Settings
@@ -56,18 +56,30 @@ PRESETS: dict[str, Endpoint] = {
         base_url="https://api.anthropic.com/v1", api_key_env="ANTHROPIC_API_KEY", title="Anthropic"
     ),
     "vllm": Endpoint(
-        base_url="http://127.0.0.1:8000/v1", api_key_env="VLLM_API_KEY", local=True, title="vLLM"
+        base_url="http://127.0.0.1:8000/v1",
+        api_key_env="VLLM_API_KEY",
+        local=True,
+        title="vLLM",
+        start="vllm serve MODEL",
     ),
-    "ollama": Endpoint(base_url="http://127.0.0.1:11434/v1", local=True, title="Ollama"),
+    "ollama": Endpoint(
+        base_url="http://127.0.0.1:11434/v1", local=True, title="Ollama", start="ollama serve"
+    ),
     "llamacpp": Endpoint(
         base_url="http://127.0.0.1:8080/v1",
         api_key_env="LLAMA_API_KEY",
         local=True,
         title="llama.cpp",
+        start="llama-server -m MODEL.gguf",
     ),
-    "lmstudio": Endpoint(base_url="http://127.0.0.1:1234/v1", local=True, title="LM Studio"),
+    "lmstudio": Endpoint(
+        base_url="http://127.0.0.1:1234/v1", local=True, title="LM Studio", start="lms server start"
+    ),
     "transformers": Endpoint(
-        base_url="http://127.0.0.1:8000/v1", local=True, title="transformers serve"
+        base_url="http://127.0.0.1:8000/v1",
+        local=True,
+        title="transformers serve",
+        start="transformers serve",
     ),
 }
 _PORTS = {"http": 80, "https": 443}
@@ -194,6 +206,16 @@ def check_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None
         call_reference(card.check, card.prefix, spec, settings, secrets)
 
 
+def check_no_secret_options(card: TargetKindCard | None, options: Mapping[str, object]) -> None:
+    """Raises UsageError for a key that was given as an option, which would be written down."""
+    for secret in card.secrets if card else ():
+        if secret.name in options:
+            raise UsageError(
+                f"{secret.name} holds a key and is no option; set it in the environment, or type "
+                "it on the page Launch"
+            )
+
+
 def resolve_egress(
     spec: TargetSpec, address: str, settings: Settings, *, operator_address: bool = False
 ) -> EgressPolicy | None:
@@ -309,6 +331,7 @@ def create_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Tar
     check_target(spec, settings, secrets)
     prefix = spec.key.partition(":")[0]
     card = target_kinds().get(prefix)
+    check_no_secret_options(card, spec.options)
     if card is not None and card.implementation:
         what = f"{prefix}: targets"
         target: Target = call_reference(card.implementation, what, spec, settings, secrets)

@@ -153,7 +153,7 @@ def _list_target_kinds(settings: Settings) -> list[Row]:
             "kind": card.prefix,
             "form": card.form,
             "title": card.title["en"],
-            "options": [option.name for option in card.options],
+            "options": [option.name for option in card.options if not option.secret],
             "examples": _list_target_examples(card, settings),
             "for_example": ", ".join(_list_target_examples(card, settings)),
         }

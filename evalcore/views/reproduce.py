@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -296,17 +296,18 @@ def _list_key_variables(spec: RunSpec, settings: Settings) -> tuple[str, ...]:
     variables: list[str] = []
     for key, options in models:
         try:
-            variables += _find_key_variables(key, options, settings)
+            variables += _iter_key_variables(key, options, settings)
         except UsageError:  # an endpoint or a description that is not here any more
             continue
     return tuple(dict.fromkeys(variables))
 
 
-def _find_key_variables(key: str, options: dict[str, Any], settings: Settings) -> Iterable[str]:
+def _iter_key_variables(key: str, options: dict[str, Any], settings: Settings) -> Iterator[str]:
     card = find_target_kind(key)
-    if card is None or not card.key_variables:
-        return ()
-    variables: Iterable[str] = call_reference(
-        card.key_variables, card.prefix, TargetSpec(key, options), settings
-    )
-    return variables
+    if card is None:
+        return
+    yield from (option.name for option in card.secrets)
+    if card.key_variables:
+        yield from call_reference(
+            card.key_variables, card.prefix, TargetSpec(key, options), settings
+        )

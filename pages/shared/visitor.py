@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -210,16 +211,18 @@ def _get_session_id() -> str:
 # never written, put into a URL or shown again.
 
 _PREFIX = "typed_key."
+NO_LABELS: Mapping[str, str] = MappingProxyType({})
 _ADDRESS = ("_URL", "_HOST")  # how the names of variables end that hold an address
 
 
-def ask_for_keys(names: Sequence[str]) -> None:
+def ask_for_keys(names: Sequence[str], labels: Mapping[str, str] = NO_LABELS) -> None:
     """A field for each environment variable that a target needs and nobody has set; what is typed
-    is hidden, save for an address."""
+    is hidden, save for an address. `labels` are what to call some instead of by their names."""
     for name in names:
         is_address = name.upper().endswith(_ADDRESS)
         st.text_input(
-            tr(
+            escape_markdown(labels.get(name, ""))
+            or tr(
                 "common.address_label" if is_address else "common.key_label",
                 name=escape_markdown(name),
             ),

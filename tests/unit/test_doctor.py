@@ -11,12 +11,16 @@ import pytest
 
 from evalcore import catalog, plugins
 from evalcore.cli import doctor
+from evalcore.cli import main as main_module
 from evalcore.cli.doctor import Check
 from evalcore.cli.main import main
 from evalcore.sandbox import program
 from evalcore.settings import Endpoint, Settings
 from evalcore.sqlkit.engines import registry
 from evalcore.targets.huggingface import machine
+from tests.support.plugins import plugin_path, write, write_broken
+
+__all__ = ["plugin_path"]
 
 KEY = "sk-doctor-0123456789abcdefghijklmnop"
 
@@ -116,6 +120,84 @@ def test_keys_are_named_and_never_shown(
     assert checks["GEMINI_API_KEY"]["status"] == "absent"
     assert checks["engine"]["status"] == "broken"
     assert "RuntimeError" in checks["engine"]["detail"]
+
+
+def test_every_gap_that_a_command_closes_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    for name in ("HF_TOKEN", "TAVILY_API_KEY", "SQLFLASH_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    report = doctor.examine_installation(Settings(data=str(tmp_path)))
+    silent = [
+        check.name
+        for check in report
+        if check.status != "ok" and not check.remedy and check.group not in ("gpu", "engine")
+    ]
+    assert silent == []
+    checks = {check.name: check for check in report}
+    assert checks["git"].remedy == "apt-get install git"
+    assert checks["ollama"].remedy == "ollama serve"
+    assert checks["HF_TOKEN"].remedy == "export HF_TOKEN=..."
+    assert checks["TAVILY_API_KEY"].detail == "not set, for gaia"
+
+
+def test_official_data_sets_are_there_or_come_with_their_command(tmp_path: Path) -> None:
+    [first, *others] = catalog.list_official_datasets().values()
+    (tmp_path / "datasets" / first.folder).mkdir(parents=True)
+    checks = by_name(Settings(data=str(tmp_path)))
+    assert checks[first.name].status == "ok"
+    parser = main_module._build_parser()
+    for official in others:
+        words = checks[official.name].remedy.split()
+        parser.parse_args(words[1:])
+        assert words[:4] == ["evalcore", "datasets", "fetch", official.benchmark]
+        default = catalog.benchmark_card(official.benchmark).fetcher.flags[0].default
+        assert (words[5:] or [default]) == [official.part]
+        assert ("gated" in checks[official.name].detail) == official.gated
+
+
+@pytest.mark.parametrize(
+    ("programs", "packages", "remedy"),
+    [
+        ((), (), ""),
+        (("nvidia-smi",), (), "pip install 'evalboard[local]'"),
+        (("nvidia-smi",), ("torch",), "pip install --force-reinstall torch"),
+    ],
+)
+def test_a_gpu_that_cannot_be_used_says_what_it_lacks(
+    monkeypatch: pytest.MonkeyPatch, programs: tuple[str, ...], packages: tuple[str, ...], remedy
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: name if name in programs else None)
+    monkeypatch.setattr(doctor, "find_spec", lambda name: name if name in packages else None)
+    [check] = doctor._check_gpu(Settings())
+    assert check.status == "absent"
+    assert check.remedy.startswith(remedy)
+    assert bool(check.remedy) == bool(remedy)
+
+
+def test_plugins_that_work_are_listed_and_their_keys_asked_for(
+    tmp_path: Path, plugin_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = """
+        from evalcore.catalog import OptionCard, TargetKindCard
+        CARD = TargetKindCard(
+            prefix="odd", form="odd:x", title={}, about={},
+            options=(OptionCard(name="ODD_KEY", secret=True),),
+        )
+    """
+    write(plugin_path, "odd_kind", source, {"evalcore.targets": {"odd": "odd_kind:CARD"}})
+    write_broken(plugin_path, ("broken_target",))
+    catalog.clear_plugin_cache()
+    monkeypatch.setenv("ODD_KEY", KEY)
+    report = doctor.examine_installation(Settings(data=str(tmp_path)))
+    plugin_checks = {check.name: check for check in report if check.group == "plugin"}
+    assert plugin_checks["odd"].status == "ok"
+    assert "odd_kind" in plugin_checks["odd"].detail
+    assert sorted(check.status for check in plugin_checks.values()) == ["broken", "ok"]
+    [key] = [check for check in report if check.name == "ODD_KEY"]
+    assert (key.status, key.detail) == ("ok", "set, for odd:...")
+    assert KEY not in doctor.format_report(report)
 
 
 def test_a_plugin_that_is_left_out_is_named_with_its_remedy(

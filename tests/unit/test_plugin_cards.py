@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from evalcore import catalog
+from evalcore.access.secrets import Secrets
 from evalcore.cli.main import main
 from evalcore.errors import UsageError
 from evalcore.results import BenchmarkScore
@@ -109,9 +110,8 @@ def test_its_official_set_is_fetched_by_a_job(settings, plugin_path):
     assert "sums-hard" in catalog.list_official_datasets()
     from evalcore.exchange.fetch_job import fetch_official_dataset
 
-    done = fetch_official_dataset(
-        {"name": "sums-hard"}, settings, {data_client.HUB_TOKEN_VARIABLE: "t"}, lambda line: None
-    )
+    keys = Secrets({data_client.HUB_TOKEN_VARIABLE: "t"})
+    done = fetch_official_dataset(jobs.TaskContext(settings, keys), "sums-hard")
     assert done == {"files": 1, "token": "t"}
     assert (settings.data_dir / "datasets" / "sums-hard" / "sum.jsonl").is_file()
     assert jobs.find_job(settings, "fetch", "sums-hard") is None

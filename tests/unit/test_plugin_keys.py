@@ -29,7 +29,6 @@ TARGET_MODULES = {
     "hf": (
         "evalcore/targets/huggingface/",
         "evalcore/runner/local_models.py",
-        "pages/parts/launch/preflight.py",
     ),
     "app": ("evalcore/targets/application",),
     "baseline": ("evalcore/targets/baseline.py",),
@@ -44,7 +43,6 @@ TARGETS_ALLOWED = {
     "evalcore/benchmarks/tau_bench/card.py": _EXAMPLE,
     "evalcore/cards.py": "CONTROL_KIND, the one place that names the yardstick",
     "evalcore/cli/boards.py": _EXAMPLE,
-    "evalcore/cli/doctor.py": "named servers, which are those of `openai:`",
     "evalcore/cli/main.py": _EXAMPLE,
     "evalcore/runner/jobs/run_service.py": _KIND_OF_INFO,
     "evalcore/runner/plan.py": "the package `openai`, whose version a run records",
@@ -57,8 +55,6 @@ TARGETS_ALLOWED = {
     "evalcore/views/board_table.py": _STATUS,
     "evalcore/views/ranking.py": _STATUS,
     "evalcore/web/badge.py": _STATUS,
-    "pages/parts/launch/preflight.py": "a server without a model, the same problem for two kinds",
-    "pages/parts/launch/target_form.py": "draws a form of its own for three kinds; others have one",
 }
 _DIALECT = "a SQL dialect, which has the name of its engine"
 _PACKAGE = "the package `duckdb`, whose version is recorded"

@@ -56,6 +56,7 @@ CARD = BenchmarkCard(
     cases_are_data=True,
     agent_options={"tool_mode": ("local", "web")},
     fetched_option="split",
+    key_variables=("TAVILY_API_KEY", "SERPER_API_KEY", "BRAVE_API_KEY"),
     rules=("weights", "number", "list", "string", "extraction", "modes", "hidden"),
     official_datasets=tuple(
         OfficialDataset(

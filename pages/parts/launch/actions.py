@@ -11,14 +11,13 @@ import streamlit as st
 
 from evalcore import settings
 from evalcore.access import policy
-from evalcore.catalog import benchmark_cards, find_benchmark_text
+from evalcore.catalog import benchmark_cards, find_benchmark_text, runs_models_here
 from evalcore.errors import EvalboardError
 from evalcore.records import Record, TargetSpec
 from evalcore.runner import client
 from evalcore.runner.client import SandboxAbility
 from evalcore.runner.run_request import ConnectionReport, Estimate, RunRequest
 from evalcore.settings import Settings
-from pages.parts.launch import preflight
 from pages.parts.launch.preflight import LaunchProblem
 from pages.parts.launch.target_form import ChosenTarget
 from pages.shared import display_names, page_links, visitor, wording
@@ -184,7 +183,7 @@ def _draw_request_summary(request: RunRequest, second: ChosenTarget | None) -> N
     if second:
         st.caption(tr("launch.versus"))
         _draw_target_name(second.key, second.options)
-        both_local = all(key.startswith(preflight.PREFIX) for key in (request.target, second.key))
+        both_local = all(runs_models_here(key) for key in (request.target, second.key))
         st.caption(tr("launch.in_turn" if both_local else "launch.at_once"))
     max_samples = request.max_samples
     st.caption(

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
+from evalcore import catalog
 from evalcore.access import policy
 from evalcore.access.policy import Visitor
 from evalcore.catalog import TargetKindCard
@@ -70,10 +71,10 @@ def find_request_problems(
 
 def find_target_problems(target: str, options: Mapping[str, Any]) -> list[LaunchProblem]:
     """What is wrong with the name and the address of a target."""
-    prefix, _, name = target.partition(":")
+    name, chooser = target.partition(":")[2], catalog.find_chooser(target)
     problems = []
-    if not name.strip() or (name.endswith("/") and prefix != "hf"):
-        noun = "model" if prefix in ("openai", "hf") else "target"
+    if not name.strip() or (name.endswith("/") and chooser != "local_model"):
+        noun = "model" if chooser in ("server", "local_model") else "target"
         problems.append(LaunchProblem(key=f"launch.problem.{noun}"))
     if "base_url" in options and not _is_http_url(str(options["base_url"])):
         # not repeated: a key may stand in it
@@ -121,7 +122,6 @@ def _find_case_problems(
 # The part of the launch form that names a model of this machine, and what is known of it before
 # it is loaded. Nothing heavy: only JSON and headers of weights are read, by the runner's client.
 
-PREFIX = "hf:"
 #: Options with a widget of their own.
 OWN_FIELDS = ("device", "dtype", "adapter", "batch_size", "trust_remote_code", "allow_pickle")
 _TIGHT = 0.85  # of the free memory: more than that leaves little for long prompts
@@ -135,12 +135,12 @@ def draw_local_model(
     machine, visitor_settings = client.local_machine(), visitor.load_visitor_settings()
     if policy.is_restricted(visitor_settings):
         reference, adapter, trust = (
-            _select_allowed_model(visitor_settings.allow_models, slot),
+            _select_allowed_model(card, visitor_settings.allow_models, slot),
             "",
             {},
         )
     else:
-        reference = _select_local_model(card, machine.models, slot, first.removeprefix(PREFIX))
+        reference = _select_local_model(card, machine.models, slot, first)
         adapter, trust = _draw_adapter_field(slot), _draw_trust_toggles(slot)
     columns = st.columns(3)
     with columns[0]:
@@ -158,17 +158,17 @@ def draw_local_model(
         )
     option_values: dict[str, Any] = {"adapter": adapter, "batch_size": batch, **trust}
     option_values |= {"dtype": dtype, "device": device}
-    return f"{PREFIX}{reference}", {
+    return f"{card.prefix}:{reference}", {
         name: value for name, value in option_values.items() if value not in ("", 0, False, "auto")
     }
 
 
-def _select_allowed_model(models: Sequence[str], slot: str) -> str:
+def _select_allowed_model(card: TargetKindCard, models: Sequence[str], slot: str) -> str:
     """A model of those that this board allows."""
     chosen = st.selectbox(
         tr("launch.local.model"),
         models,
-        key=f"{slot}.target.hf.listed",
+        key=f"{slot}.target.{card.prefix}.listed",
         help=tr("access.listed_models"),
         persist_state="session",
     )
@@ -189,7 +189,7 @@ def _select_local_model(
     card: TargetKindCard, cached: Mapping[str, int], slot: str, first: str
 ) -> str:
     """A model of the local cache, or a folder or id that is typed."""
-    name = f"{slot}.target.hf"
+    name = f"{slot}.target.{card.prefix}"
     previous = str(st.session_state.get(name) or "")  # what was typed stays among the choices
     choices = list(dict.fromkeys(filter(None, [first, previous.strip(), *cached])))
 
@@ -214,7 +214,7 @@ def _select_local_model(
     )
     if not cached and not typed:
         st.caption(tr("launch.local.no_cache"))
-    return str(typed or "").strip().removeprefix(PREFIX)
+    return str(typed or "").strip().removeprefix(f"{card.prefix}:")
 
 
 def _select_local_option(name: str, values: tuple[str, ...], slot: str) -> str:
@@ -261,7 +261,7 @@ def _load_cached_inspection(
 
 def draw_model_facts(target: str, options: Mapping[str, Any]) -> None:
     """What the folder says of the model and whether it fits; a problem is said beside the form."""
-    if target == PREFIX:
+    if target.endswith(":"):
         return
     inspection = _inspect_for_visitor(target, options)
     if inspection.where == "download":
@@ -336,7 +336,7 @@ def _list_model_remarks(
 def find_model_problems(target: str, options: Mapping[str, Any]) -> list[LaunchProblem]:
     """What would stop a run on a local model; nothing for targets of other kinds. The cause is said
     in the reader's language, then in the words of the loader, which name files."""
-    if not target.startswith(PREFIX) or target == PREFIX:
+    if catalog.find_chooser(target) != "local_model" or target.endswith(":"):
         return []
     inspection = _inspect_for_visitor(target, options)
     if not inspection.problem:

@@ -4,6 +4,7 @@ target."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -19,18 +20,16 @@ from pages.shared.wording import escape_markdown, localize, to_plain_line, tr
 
 # The part of the launch form that names an HTTP service, and what is wrong with the choice.
 
-PREFIX = "app:"
-
 
 def draw_application_choice(kind: TargetKindCard, settings: Settings, slot: str = "launch") -> str:
     """Draw the choice of a described service; returns its target key."""
-    name = f"{slot}.target.app"
+    name, prefix = f"{slot}.target.{kind.prefix}", f"{kind.prefix}:"
     applications, is_restricted = (
         catalog.load_applications(settings),
         policy.is_restricted(settings),
     )
     if is_restricted:
-        allowed_keys = (f"{PREFIX}{name}" for name in settings.allow_applications)
+        allowed_keys = (f"{prefix}{name}" for name in settings.allow_applications)
         applications = {key: applications[key] for key in allowed_keys if key in applications}
 
     def format_application(key: str) -> str:
@@ -46,10 +45,10 @@ def draw_application_choice(kind: TargetKindCard, settings: Settings, slot: str 
         help=tr("launch.application_help", form=kind.form),
         persist_state="session",
     )
-    key = _normalize_application_key(str(typed or ""))
-    if key in applications or (key != PREFIX and not is_restricted):
+    key = prefix + str(typed or "").strip().removeprefix(prefix)
+    if key in applications or (key != prefix and not is_restricted):
         _draw_application_facts(catalog.load_application(key, settings))
-    return key if key in applications or not is_restricted else PREFIX
+    return key if key in applications or not is_restricted else prefix
 
 
 def find_application_problems(
@@ -57,7 +56,7 @@ def find_application_problems(
 ) -> list[LaunchProblem]:
     """What would stop a run on a service: its description, or cases that it is not made for.
     `metrics` are those chosen, by benchmark. Nothing is wrong with targets of other kinds."""
-    if not target.startswith(PREFIX) or target == PREFIX:
+    if catalog.find_chooser(target) != "service" or target.endswith(":"):
         return []
     card = catalog.load_application(target, settings)
     if card.problem:
@@ -73,11 +72,6 @@ def find_application_problems(
             values = {"title": card.title, "benchmark": title, "metrics": ", ".join(names)}
             problems.append(LaunchProblem(key="launch.problem.unanswered", values=values))
     return problems
-
-
-def _normalize_application_key(typed: str) -> str:
-    typed = typed.strip()
-    return typed if typed.startswith(PREFIX) else f"{PREFIX}{typed}"
 
 
 def _draw_application_facts(card: ApplicationCard) -> None:
@@ -119,25 +113,21 @@ def _list_default_parts(default: Any) -> list[str] | None:
 
 def _draw_option_widget(option: OptionCard, key: str) -> Any:
     """The widget that fits the type; an empty one means "leave it to the default"."""
-    about = localize(option.about) or None
+    about, label = localize(option.about) or None, localize(option.label) or option.name
     shared: dict[str, Any] = {"help": about, "key": key, "persist_state": "session"}
     unset = tr("common.default")
     if option.choices:
         choices = [choice for choice in option.choices if choice]  # empty: the default
         index = choices.index(option.default) if option.default in choices else None
-        return st.selectbox(option.name, choices, index=index, placeholder=unset, **shared)
+        return st.selectbox(label, choices, index=index, placeholder=unset, **shared)
     if option.type == "bool":
-        return st.toggle(option.name, value=bool(option.default), **shared)
+        return st.toggle(label, value=bool(option.default), **shared)
     if option.type == "int":
-        return st.number_input(
-            option.name, value=option.default, step=1, placeholder=unset, **shared
-        )
+        return st.number_input(label, value=option.default, step=1, placeholder=unset, **shared)
     if option.type == "float":
-        return st.number_input(
-            option.name, value=option.default, step=0.1, placeholder=unset, **shared
-        )
+        return st.number_input(label, value=option.default, step=0.1, placeholder=unset, **shared)
     default = ", ".join(_list_default_parts(option.default) or ()) or option.default or ""
-    text = st.text_input(option.name, value=default, placeholder=unset, **shared)
+    text = st.text_input(label, value=default, placeholder=unset, **shared)
     if option.type == "list":
         return [part.strip() for part in text.split(",") if part.strip()]
     return text.strip()
@@ -146,7 +136,15 @@ def _draw_option_widget(option: OptionCard, key: str) -> Any:
 # The part of the launch form that names the target: kind, server, model, key, sampling.
 
 CUSTOM = "custom"
-_OWN_FIELDS = ("base_url", "api_key_env")
+#: Options with a widget of their own, by how the kind is chosen.
+_OWN_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "name": (),
+        "server": ("base_url", "api_key_env"),
+        "service": ("base_url",),
+        "local_model": preflight.OWN_FIELDS,
+    }
+)
 
 
 class ChosenTarget(NamedTuple):
@@ -159,14 +157,15 @@ class ChosenTarget(NamedTuple):
 def draw_target_choice(
     settings: Settings, slot: str = "launch", initial: ChosenTarget | None = None
 ) -> ChosenTarget:
-    """Draw the section; the baseline is chosen at first, because it runs at once anywhere.
+    """Draw the section; at first a kind is chosen that runs at once anywhere: the baseline.
 
     `slot` begins the names of the widgets, so that a form may hold two targets; the second begins
     `initial` the first, of which it is a variant more often than not.
     """
     kinds = catalog.target_kinds()
     offered_kinds = _list_offered_kinds(list(kinds), settings)
-    default_kind = initial.key.partition(":")[0] if initial else "baseline"
+    anywhere = next(prefix for prefix, card in kinds.items() if card.reaches_nobody)
+    default_kind = initial.key.partition(":")[0] if initial else anywhere
     kind = st.segmented_control(
         tr("launch.kind"),
         offered_kinds,
@@ -180,13 +179,14 @@ def draw_target_choice(
     )
     card = kinds[str(kind)]
     st.caption(localize(card.about))
-    if card.prefix == "app":
+    if card.chooser == "service":
         key = draw_application_choice(card, settings, slot)
         return ChosenTarget(key, _draw_more_options(card, slot))
-    if card.prefix == "openai":
+    if card.chooser == "server":
         return _draw_endpoint_choice(card, settings, slot)
-    if card.prefix == "hf":
-        first = initial.key if initial and initial.key.startswith(preflight.PREFIX) else ""
+    if card.chooser == "local_model":
+        prefix, _, model = initial.key.partition(":") if initial else ("", "", "")
+        first = model if prefix == card.prefix else ""
         key, option_values = preflight.draw_local_model(card, slot, first)
         option_values |= _draw_more_options(card, slot)
         preflight.draw_model_facts(key, option_values)
@@ -281,7 +281,7 @@ def _draw_endpoint_choice(card: TargetKindCard, settings: Settings, slot: str) -
         ).strip()
         option_values |= {"api_key_env": variable} if variable else {}
     return ChosenTarget(
-        _build_endpoint_key(server, model, endpoints),
+        _build_endpoint_key(card.prefix, server, model, endpoints),
         option_values | _draw_more_options(card, slot),
     )
 
@@ -306,21 +306,26 @@ def _draw_address_field(
     ).strip()
 
 
-def _build_endpoint_key(server: str, model: str, endpoints: Collection[str]) -> str:
-    """The endpoint is named wherever the model's own name could be taken for one."""
+def _build_endpoint_key(prefix: str, server: str, model: str, endpoints: Collection[str]) -> str:
+    """The endpoint is named wherever the model's own name could be taken for one: by the first,
+    which is meant where none is named."""
     if server not in endpoints:
-        server = "openai" if model.partition("/")[0] in endpoints else ""
-    return f"openai:{server}/{model}" if server else f"openai:{model}"
+        server = next(iter(endpoints)) if model.partition("/")[0] in endpoints else ""
+    return f"{prefix}:{server}/{model}" if server else f"{prefix}:{model}"
 
 
 def _draw_more_options(card: TargetKindCard, slot: str) -> dict[str, Any]:
-    """The other options of the kind, folded away."""
-    own_fields = (*_OWN_FIELDS, *(preflight.OWN_FIELDS if card.prefix == "hf" else ()))
-    others = [option for option in card.options if option.name not in own_fields]
-    if not others:
-        return {}
-    with st.expander(tr("launch.sampling"), icon=":material/tune:"):
-        return draw_option_widgets(others, f"{slot}.option.{card.prefix}")
+    """The fields of the kind's own card: those to be shown, then the others, folded away."""
+    name = f"{slot}.option.{card.prefix}"
+    own_fields = _OWN_FIELDS[card.chooser]
+    options = [o for o in card.options if not o.secret and o.name not in own_fields]
+    shown = [option for option in options if option.shown]
+    folded = [option for option in options if not option.shown]
+    values = draw_option_widgets(shown, name) if shown else {}
+    if folded:
+        with st.expander(tr("launch.sampling"), icon=":material/tune:"):
+            values |= draw_option_widgets(folded, name)
+    return values
 
 
 # The part of the launch form that names a second target, to be run on the same cases.
