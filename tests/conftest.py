@@ -14,19 +14,15 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # workers share the folder of the o
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="evalboard-cache-")
     atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
-#: Files that take longest: they begin first, so that none is waited for at the end. Of those that
-#: need the tiny model one is here, which trains it while the others have something else to do.
+#: Files that take a minute or more: they begin first, so that none is waited for at the end.
 _LONG = frozenset(
     {
-        "test_application_runs.py",
         "test_bundled_optimization.py",
-        "test_golden_outputs.py",
         "test_hf_run.py",
-        "test_keys.py",
         "test_kills.py",
-        "test_published_months.py",
         "test_scale_verify.py",
         "test_swe_run.py",
+        "test_tiny_model.py",
     }
 )
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalcore.errors import EnvironmentFailure, MissingDependency
-from evalcore.settings import load_settings
 from evalcore.sqlkit.engines import Engine, Execution, Limits
-from evalcore.sqlkit.engines.local_server import ServerLease, acquire_server_lease
 from evalcore.sqlkit.engines.registry import open_engine
 
 SERVERS = ("postgres", "mysql")
@@ -30,16 +27,7 @@ def server_engine(name: str, limits: Limits, folder: Path | None = None) -> Engi
         assert engine.version
     except (EnvironmentFailure, MissingDependency) as problem:
         pytest.skip(f"engine absent: {problem}")
-    config = load_settings()
-    if folder is None and not getattr(config, f"{name}_dsn"):
-        _keep_server(config.data_dir / "engines" / name)
     return engine
-
-
-@cache
-def _keep_server(folder: Path) -> ServerLease:
-    """Claim a server as long as this process lives, since it takes seconds to start again."""
-    return acquire_server_lease(folder, folder.name)
 
 
 def rows(execution: Execution) -> tuple[tuple[Any, ...], ...]:

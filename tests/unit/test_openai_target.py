@@ -83,7 +83,7 @@ async def test_a_plain_answer(opened, server):
     assert done.finish_reason == "stop"
     assert done.model == "loopback-1"
     assert done.usage == Usage(input_tokens=4, output_tokens=7, reasoning_tokens=3, cached_tokens=2)
-    assert done.latency > 0
+    assert 0 < done.latency < 5
     assert done.sent == {"model": "loopback-1"}
     assert server.get("/last")["body"] == {
         "model": "loopback-1",
