@@ -14,7 +14,7 @@ from typing import Any, Literal, ParamSpec
 import altair as alt
 import pandas as pd
 
-from evalcore.store.cache import SingleFlightCache
+from evalcore.single_flight import SingleFlightCache
 
 # Building a chart and checking it against its schema costs more than all else on a page, and most
 # reruns of a page draw the same ones. A chart is shared by all sessions: nobody may change one.

@@ -15,7 +15,7 @@ import msgspec
 
 from evalcore.errors import RunFolderError, UsageError
 from evalcore.records import Record
-from evalcore.store.cache import SingleFlightCache
+from evalcore.single_flight import SingleFlightCache
 from evalcore.store.cases import COLUMNS, Row, build_sample_rows, select_scoring
 from evalcore.store.run_folder import RunFolder, write_atomic
 

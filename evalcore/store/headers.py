@@ -6,13 +6,13 @@ import logging
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from sys import intern
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -37,6 +37,7 @@ from evalcore.results import (
     Totals,
     measured_score,
 )
+from evalcore.single_flight import SingleFlightCache
 from evalcore.store.journal import SAMPLES
 from evalcore.store.run_folder import RunFolder, describe_os_error, is_file, is_run_id
 
@@ -435,3 +436,28 @@ class ShippedRuns:
         return "|".join(
             f"{name}={header.source}" for name, header in sorted(self.headers().items())
         )
+
+
+# The headers of a store as they were at one moment, with room for what is worked out from them.
+# A page asks a dozen questions about the same headers, and all visitors ask them until the store
+# changes. What `memoize_on_snapshot` holds lives exactly as long as the headers it was made from.
+
+_SNAPSHOT_CACHE_SIZE = 256
+V = TypeVar("V")
+
+
+class HeaderSnapshot(list[RunHeader]):
+    """Every finished run, newest first. It is shared, and read only."""
+
+    def __init__(self, headers: Iterable[RunHeader] = ()) -> None:
+        super().__init__(headers)
+        self.cache: SingleFlightCache[Any] = SingleFlightCache(_SNAPSHOT_CACHE_SIZE)
+
+
+def memoize_on_snapshot(headers: Iterable[RunHeader], key: Hashable, compute: Callable[[], V]) -> V:
+    """What `compute` says of the headers, from the snapshot where they are one; key names the
+    question. The answer is shared: hand out copies of what could be changed."""
+    if isinstance(headers, HeaderSnapshot):
+        value: V = headers.cache.get(key, compute)
+        return value
+    return compute()

@@ -29,9 +29,9 @@ from filelock import FileLock, Timeout
 from evalcore.errors import IndexFileError, RunFolderError
 from evalcore.records import from_json
 from evalcore.settings import Settings
-from evalcore.store.cache import HeaderSnapshot
 from evalcore.store.headers import (
     FolderComparison,
+    HeaderSnapshot,
     IndexChanges,
     RunHeader,
     ShippedRuns,

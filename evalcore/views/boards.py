@@ -25,8 +25,7 @@ from evalcore.catalog import (
     suite_cards,
 )
 from evalcore.records import EvidenceKind, Record, content_hash
-from evalcore.store.cache import memoize_on_snapshot
-from evalcore.store.headers import HeaderScore, RunHeader
+from evalcore.store.headers import HeaderScore, RunHeader, memoize_on_snapshot
 
 DEFAULT = "default"
 _BUNDLE_PREFIX = "bundle-"

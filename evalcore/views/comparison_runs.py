@@ -17,8 +17,7 @@ from evalcore.records import BenchmarkSpec, Record
 from evalcore.results import BenchmarkScore, Totals
 from evalcore.settings import Settings
 from evalcore.store import case_tables
-from evalcore.store.cache import memoize_on_snapshot
-from evalcore.store.headers import RunHeader
+from evalcore.store.headers import RunHeader, memoize_on_snapshot
 from evalcore.store.run_folder import RunFolder, find_run
 from evalcore.views.boards import Board, Column, is_control
 

@@ -21,8 +21,8 @@ from evalcore.records import Record, RunSpec, TargetSpec
 from evalcore.results import Progress, RunState, RunSummary
 from evalcore.scoring.aggregation import MISSING
 from evalcore.settings import Settings
+from evalcore.single_flight import SingleFlightCache
 from evalcore.store import hub_state
-from evalcore.store.cache import SingleFlightCache
 from evalcore.store.headers import check_folder
 from evalcore.store.run_folder import RunEntry, RunFolder, find_run, is_being_written, list_entries
 from evalcore.views.cases import CaseView

@@ -11,8 +11,8 @@ import pandas as pd
 
 from evalcore.records import to_json
 from evalcore.settings import Settings
-from evalcore.store.cache import HeaderSnapshot, SingleFlightCache, memoize_on_snapshot
-from evalcore.store.headers import RunHeader
+from evalcore.single_flight import SingleFlightCache
+from evalcore.store.headers import HeaderSnapshot, RunHeader, memoize_on_snapshot
 from evalcore.store.index import headers_signature, load_headers
 from evalcore.views import case_points
 from evalcore.views.boards import Board, Row, list_board_rows, list_boards, list_suites

@@ -9,8 +9,7 @@ import pandas as pd
 
 from evalcore.catalog import CONTROL_KIND, FLOOR_CONTROLS
 from evalcore.records import Outcome, Record
-from evalcore.store.cache import memoize_on_snapshot
-from evalcore.store.headers import HeaderScore, RunHeader
+from evalcore.store.headers import HeaderScore, RunHeader, memoize_on_snapshot
 from evalcore.views.boards import Board, Row, is_control, list_board_rows
 
 # The metrics of a board as frames: one target's metrics, or one metric across targets.

@@ -18,7 +18,7 @@ from evalcore.charts.pictures import SocialCard, build_social_card, render_card_
 from evalcore.i18n import DEFAULT, LANGUAGES, t
 from evalcore.plain_text import to_single_line
 from evalcore.settings import Settings
-from evalcore.store.cache import SingleFlightCache
+from evalcore.single_flight import SingleFlightCache
 from evalcore.target_cards import cards_signature
 from evalcore.views import board_titles, boards, stored_boards
 from evalcore.views.board_table import RankingView

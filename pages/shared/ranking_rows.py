@@ -14,6 +14,7 @@ import streamlit as st
 
 from evalcore.charts.plots import mark_immutable
 from evalcore.settings import Settings
+from evalcore.single_flight import SingleFlightCache
 from evalcore.target_cards import cards_signature, colour_of
 from evalcore.views import board_titles, boards, comparison_runs, stored_boards
 from evalcore.views.board_table import (
@@ -280,48 +281,55 @@ class RankingRows(NamedTuple):
     groups: list[list[str]]
 
 
+_tables: SingleFlightCache[BoardTable] = SingleFlightCache(_MAX_CACHED_BOARDS)
+_choices: SingleFlightCache[dict[str, list[str]]] = SingleFlightCache(_MAX_CACHED_BOARDS)
+_rows: SingleFlightCache[RankingRows] = SingleFlightCache(_MAX_CACHED_SEARCHES)
+_histories: SingleFlightCache[pd.DataFrame] = SingleFlightCache(_MAX_CACHED_BOARDS)
+_rule_differences: SingleFlightCache[tuple[ColumnDifference, ...]] = SingleFlightCache(
+    _MAX_CACHED_BOARDS
+)
+
+
 def load_filter_choices(view: RankingView) -> dict[str, list[str]]:
     """What rows can be filtered by, and the values of it that there are."""
-    return _load_cached_choices(view.cache_key, view)
+    return _choices.get(
+        view.cache_key, lambda: list_filter_options(load_board_table(view).frame, view.board)
+    )
 
 
 def load_ranking_rows(view: RankingView, board_filter: BoardFilter, sort: str) -> RankingRows:
     """What a visitor asks for of a table."""
-    return _load_cached_rows(view.cache_key, repr(board_filter), sort, view, board_filter)
+    key = (view.cache_key, repr(board_filter), sort)
+    return _rows.get(key, lambda: _select_ranking_rows(view, board_filter, sort))
 
 
 def load_board_table(view: RankingView) -> BoardTable:
     """The rows with all that is known of them."""
-    return _load_cached_table(view.cache_key, view)
+    return _tables.get(
+        view.cache_key,
+        lambda: board_table(view.settings, view.board, view.order, view.since, view.until),
+    )
 
 
 def load_score_history(view: RankingView, names: Mapping[str, str]) -> pd.DataFrame:
     """The scores of some targets, given as identity to name, from run to run; `series` is the
     name."""
-    return _load_cached_history(view.cache_key, tuple(names), view, names)
+    return _histories.get((view.cache_key, tuple(names)), lambda: _build_score_history(view, names))
 
 
 def load_rule_differences(view: RankingView, base: Board) -> tuple[ColumnDifference, ...]:
     """What sets the board apart from another one."""
-    return _load_cached_rules(view.version, base.key, view.board.suite, view.board.key, base, view)
+    key = (view.version, base.key, view.board.suite, view.board.key)
+    headers = stored_boards.load_run_headers(view.settings)
+    return _rule_differences.get(
+        key,
+        lambda: comparison_runs.find_column_differences(view.settings, headers, base, view.board),
+    )
 
 
-@st.cache_resource(max_entries=_MAX_CACHED_BOARDS, show_spinner=False)
-def _load_cached_table(key: str, _view: RankingView) -> BoardTable:
-    return board_table(_view.settings, _view.board, _view.order, _view.since, _view.until)
-
-
-@st.cache_resource(max_entries=_MAX_CACHED_BOARDS, show_spinner=False)
-def _load_cached_choices(key: str, _view: RankingView) -> dict[str, list[str]]:
-    return list_filter_options(load_board_table(_view).frame, _view.board)
-
-
-@st.cache_resource(max_entries=_MAX_CACHED_SEARCHES, show_spinner=False)
-def _load_cached_rows(
-    key: str, filter_key: str, sort: str, _view: RankingView, _board_filter: BoardFilter
-) -> RankingRows:
-    frame = load_board_table(_view).frame
-    matching = sort_board_rows(filter_board_rows(frame, _view.board, _board_filter), sort)
+def _select_ranking_rows(view: RankingView, board_filter: BoardFilter, sort: str) -> RankingRows:
+    frame = load_board_table(view).frame
+    matching = sort_board_rows(filter_board_rows(frame, view.board, board_filter), sort)
     first = matching["status"] == "ranked"
     ranked = matching[first]
     everyone = frame[frame["status"] == "ranked"]
@@ -346,23 +354,12 @@ def _build_chart_data(ranked: pd.DataFrame) -> RankingChartData:
     )
 
 
-@st.cache_resource(max_entries=_MAX_CACHED_BOARDS, show_spinner=False)
-def _load_cached_history(
-    key: str, identities: tuple[str, ...], _view: RankingView, _names: Mapping[str, str]
-) -> pd.DataFrame:
+def _build_score_history(view: RankingView, names: Mapping[str, str]) -> pd.DataFrame:
     headers = select_runs_between(
-        stored_boards.load_run_headers(_view.settings), _view.since, _view.until
+        stored_boards.load_run_headers(view.settings), view.since, view.until
     )
-    scores = build_score_trend(headers, _view.board, _view.order, identities)
-    return mark_immutable(scores.assign(series=scores["identity"].map(dict(_names))))
-
-
-@st.cache_resource(max_entries=_MAX_CACHED_BOARDS, show_spinner=False)
-def _load_cached_rules(
-    version: str, base: str, suite: str, board: str, _base: Board, _view: RankingView
-) -> tuple[ColumnDifference, ...]:
-    headers = stored_boards.load_run_headers(_view.settings)
-    return comparison_runs.find_column_differences(_view.settings, headers, _base, _view.board)
+    scores = build_score_trend(headers, view.board, view.order, tuple(names))
+    return mark_immutable(scores.assign(series=scores["identity"].map(dict(names))))
 
 
 # What the first visitor would otherwise wait for: the code of all pages, the rows of the boards

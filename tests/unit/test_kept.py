@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from evalcore.store.cache import HeaderSnapshot, SingleFlightCache, memoize_on_snapshot
+from evalcore.single_flight import SingleFlightCache
+from evalcore.store.headers import HeaderSnapshot, memoize_on_snapshot
 from tests.support.headers import header
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from evalcore.charts import plots
 from evalcore.charts.plots import CachedChart, cache_chart
-from evalcore.store.cache import SingleFlightCache
+from evalcore.single_flight import SingleFlightCache
 
 LABELS = {"name": "Target", "score": "Score", "interval": "Interval"}
 

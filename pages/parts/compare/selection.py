@@ -11,6 +11,7 @@ import streamlit as st
 
 from evalcore.catalog import suite_cards
 from evalcore.settings import Settings
+from evalcore.single_flight import SingleFlightCache
 from evalcore.views import comparison_report, comparison_runs
 from evalcore.views.comparison import (
     BenchmarkDetail,
@@ -128,22 +129,25 @@ def _read_requested_runs() -> list[str]:
 # What the Compare page reads, kept ready as long as the folders of the runs stay as they are.
 # All sessions share what is kept: nobody may change it.
 
-_MAX_CACHED_COMPARISONS = 32
+_lineups: SingleFlightCache[Lineup] = SingleFlightCache(32)
+_details: SingleFlightCache[BenchmarkDetail] = SingleFlightCache(32)
 
 
 def load_comparison(settings: Settings, runs: Sequence[str]) -> Lineup:
     """The runs that take part, and those that cannot."""
-    return _load_cached_comparison(
-        settings, tuple(runs), comparison_runs.compute_lineup_signature(settings.run_roots, runs)
-    )
+    key = (tuple(runs), comparison_runs.compute_lineup_signature(settings.run_roots, runs))
+    return _lineups.get(key, lambda: comparison_runs.load_lineup(settings.run_roots, tuple(runs)))
 
 
 def load_comparison_detail(
     settings: Settings, runs: Sequence[str], base: str, benchmark: str, metric: str
 ) -> BenchmarkDetail:
     """A benchmark on which the base can be measured against someone."""
-    key = comparison_runs.compute_lineup_signature(settings.run_roots, runs)
-    return _load_cached_detail(settings, tuple(runs), base, benchmark, metric, key)
+    signature = comparison_runs.compute_lineup_signature(settings.run_roots, runs)
+    return _details.get(
+        (tuple(runs), base, benchmark, metric, signature),
+        lambda: _compare_benchmark(settings, runs, base, benchmark, metric),
+    )
 
 
 def build_comparison_file(
@@ -156,25 +160,14 @@ def build_comparison_file(
     )
 
 
-@st.cache_resource(max_entries=_MAX_CACHED_COMPARISONS, show_spinner=False)
-def _load_cached_comparison(_settings: Settings, runs: tuple[str, ...], signature: str) -> Lineup:
-    return comparison_runs.load_lineup(_settings.run_roots, runs)
-
-
-@st.cache_resource(max_entries=_MAX_CACHED_COMPARISONS, show_spinner=False)
-def _load_cached_detail(
-    _settings: Settings,
-    runs: tuple[str, ...],
-    base: str,
-    benchmark: str,
-    metric: str,
-    signature: str,
+def _compare_benchmark(
+    settings: Settings, runs: Sequence[str], base: str, benchmark: str, metric: str
 ) -> BenchmarkDetail:
-    comparison: Lineup = _load_cached_comparison(_settings, runs, signature)
+    comparison = load_comparison(settings, runs)
     sides: list[ComparedRun] = find_comparable_runs(comparison, comparison.find_compared_run(base))[
         benchmark
     ]
-    scores = load_lineup_scores(_settings.run_roots, comparison)
+    scores = load_lineup_scores(settings.run_roots, comparison)
     return compare_with_base(scores, benchmark, sides, metric)
 
 

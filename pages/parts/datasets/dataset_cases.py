@@ -13,6 +13,7 @@ import streamlit as st
 from evalcore.plain_text import DASH
 from evalcore.records import Sample, content_hash
 from evalcore.settings import Settings
+from evalcore.single_flight import SingleFlightCache
 from evalcore.views import datasets
 from evalcore.views.datasets import DatasetEntry
 from pages.shared import case_sections, evidence, page_links, tables, url_state
@@ -24,6 +25,7 @@ PER_PAGE, _PAGER = 25, "p"  # cases of a page, and the name of its number in the
 _CLICK = "datasets.case.click"
 _SQL = frozenset({"reference", "data", "calls"})
 _GIST = 160
+_case_frames: SingleFlightCache[pd.DataFrame] = SingleFlightCache(16)
 _NARROW_ROWS = 12  # rows beside an open case, above it on a phone
 
 
@@ -51,14 +53,9 @@ def draw_dataset_cases(entry: DatasetEntry, settings: Settings) -> None:
 
 
 def _load_case_frame(settings: Settings, entry: DatasetEntry) -> pd.DataFrame:
-    return _load_cached_cases(
-        settings, entry, f"{settings.data}&{datasets.compute_dataset_version(entry)}"
-    )
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _load_cached_cases(_settings: Settings, _entry: DatasetEntry, version: str) -> pd.DataFrame:
-    return datasets.load_dataset_cases(_settings, _entry)
+    key = (settings.data, datasets.compute_dataset_version(entry))
+    frame = _case_frames.get(key, lambda: datasets.load_dataset_cases(settings, entry))
+    return frame.copy(deep=False)
 
 
 def _select_dataset_cases(entry: DatasetEntry, frame: pd.DataFrame) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from evalcore.runner.jobs import data_client
 from evalcore.runner.jobs.data_client import OwnCard, Upload, UploadPart, Validation
 from evalcore.runner.uploads import MAX_CASES, MAX_FILE_BYTES, find_upload_form, guess_part
 from evalcore.settings import Settings
+from evalcore.single_flight import SingleFlightCache
 from pages.shared import display_names as words
 from pages.shared import page_links, url_state, visitor, widgets
 from pages.shared.wording import (
@@ -38,12 +39,18 @@ def case_part_title(benchmark: str, part: str) -> str:
     return translated or words.metric_title(benchmark, part)
 
 
+_templates: SingleFlightCache[UploadPart | None] = SingleFlightCache(64)
+
+
 def draw_case_form(benchmark: str, part: str, settings: Settings) -> None:
     """The fields as a table, and a template in each form with the first bundled cases."""
     st.subheader(tr("datasets.form"), anchor=False)
     try:
         with st.spinner(tr("datasets.form_reading")):
-            form = _load_case_template(benchmark, part, settings.datasets, settings)
+            form = _templates.get(
+                (benchmark, part, settings.datasets),
+                lambda: data_client.load_upload_template(benchmark, part, settings),
+            )
     except EvalboardError as error:
         st.error(escape_markdown(error, 400), icon=":material/error:")
         return
@@ -70,13 +77,6 @@ def draw_case_form(benchmark: str, part: str, settings: Settings) -> None:
     _draw_form_fields(form)
     with st.expander(tr("datasets.example"), icon=":material/data_object:"):
         st.code(form.jsonl.partition("\n")[0], language="json", wrap_lines=True)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _load_case_template(
-    benchmark: str, part: str, folder: str, _settings: Settings
-) -> UploadPart | None:
-    return data_client.load_upload_template(benchmark, part, _settings)
 
 
 def _draw_form_fields(form: UploadPart) -> None:

@@ -12,6 +12,7 @@ from evalcore.catalog import FLOOR_CONTROLS
 from evalcore.charts import plots
 from evalcore.charts.comparisons import build_stacked_bars
 from evalcore.settings import Settings
+from evalcore.single_flight import SingleFlightCache
 from evalcore.target_cards import colour_of
 from evalcore.views import board_titles, metric_board, stored_boards
 from evalcore.views.boards import Board
@@ -35,9 +36,6 @@ from pages.shared.wording import current_language, escape_markdown, to_plain_lin
 
 # What the Metrics page reads: made once per state of the store, shared by all visitors, and never
 # changed by any of them.
-
-_MAX_CACHED_METRICS = 16
-_MAX_CACHED_SEARCHES = 8  # of what is asked for in as many ways as there are visitors
 
 
 class BoardMetric(NamedTuple):
@@ -66,13 +64,21 @@ class MetricRows(NamedTuple):
     rows: pd.DataFrame
 
 
+_metrics: SingleFlightCache[MetricOverview] = SingleFlightCache(16)
+#: Fewer, for they are asked for in as many ways as there are visitors.
+_searches: SingleFlightCache[MetricRows] = SingleFlightCache(8)
+
+
 def load_metric(settings: Settings, part: BoardMetric) -> MetricOverview:
-    return _load_cached_metric(_build_metric_key(settings, part), settings, part)
+    return _metrics.get(
+        _build_metric_key(settings, part), lambda: _build_metric_overview(settings, part)
+    )
 
 
 def search_metric(settings: Settings, part: BoardMetric, text: str) -> MetricRows:
     """What a visitor searches for in a metric."""
-    return _search_cached_metric(_build_metric_key(settings, part), text, settings, part)
+    key = (_build_metric_key(settings, part), text)
+    return _searches.get(key, lambda: _select_metric_rows(settings, part, text))
 
 
 def _build_metric_key(settings: Settings, part: BoardMetric) -> str:
@@ -81,19 +87,15 @@ def _build_metric_key(settings: Settings, part: BoardMetric) -> str:
     return "&".join([ranking_rows.compute_store_version(settings), *own])
 
 
-@st.cache_resource(max_entries=_MAX_CACHED_METRICS, show_spinner=False)
-def _load_cached_metric(key: str, _settings: Settings, _part: BoardMetric) -> MetricOverview:
-    view = stored_boards.load_cached_metric(_settings, *_part)
+def _build_metric_overview(settings: Settings, part: BoardMetric) -> MetricOverview:
+    view = stored_boards.load_cached_metric(settings, *part)
     standing = display_names.join_target_names(view.standing)
-    lines = metric_board.find_control_lines(stored_boards.load_run_headers(_settings), *_part)
+    lines = metric_board.find_control_lines(stored_boards.load_run_headers(settings), *part)
     return MetricOverview(view, standing, ranking_rows.group_tied_names(standing), lines)
 
 
-@st.cache_resource(max_entries=_MAX_CACHED_SEARCHES, show_spinner=False)
-def _search_cached_metric(
-    key: str, text: str, _settings: Settings, _part: BoardMetric
-) -> MetricRows:
-    rows = filter_ranking(load_metric(_settings, _part).standing, text)
+def _select_metric_rows(settings: Settings, part: BoardMetric, text: str) -> MetricRows:
+    rows = filter_ranking(load_metric(settings, part).standing, text)
     first = rows["status"] == "ranked"
     return MetricRows(rows[first], rows[~first], rows)
 

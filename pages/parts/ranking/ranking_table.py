@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from evalcore.single_flight import SingleFlightCache
 from evalcore.views.boards import Board
 from evalcore.views.ranking import RANK_ORDER, is_ascending, list_sort_keys
 from pages.shared import board_view as shared
@@ -105,7 +106,7 @@ def ranking_column_title(name: str) -> str:
 
 _NAME_LENGTH = 60
 _TALLEST = 20  # rows before the table scrolls
-_MAX_CACHED_DISPLAYS = 32
+_displays: SingleFlightCache[pd.DataFrame] = SingleFlightCache(32)
 _NAME = 184  # pixels of a name and the logo before it
 _NARROW = {"width": 76, "alignment": "center"}
 
@@ -127,12 +128,10 @@ def draw_unranked_table(frame: pd.DataFrame, shown: pd.DataFrame, columns: Seque
 def build_display_frame(key: str, frame: pd.DataFrame) -> pd.DataFrame:
     """Every column of every row as it is shown, under the index of `frame`; the frame of one `key`
     is always the same."""
-    return _build_cached_display(key, current_language(), frame)
+    return _displays.get((key, current_language()), lambda: _format_columns(frame))
 
 
-@st.cache_resource(max_entries=_MAX_CACHED_DISPLAYS, show_spinner=False)
-def _build_cached_display(key: str, language: str, _frame: pd.DataFrame) -> pd.DataFrame:
-    frame = _frame
+def _format_columns(frame: pd.DataFrame) -> pd.DataFrame:
     whole = frame["measured"] + frame["errors"]
     titles = {kind: kind_title(kind) for kind in set(frame["kind"])}
     self_judged_label = tr("ranking.self_judged")

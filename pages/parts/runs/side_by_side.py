@@ -16,6 +16,7 @@ import streamlit as st
 from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.settings import Settings
+from evalcore.single_flight import SingleFlightCache
 from evalcore.views import comparison
 from evalcore.views.comparison import PairedScores, RunPair
 from evalcore.views.runs import RunRow, RunRows
@@ -28,6 +29,8 @@ _LISTED = 1_000  # runs to choose from, the newest; all of them would be sent to
 _CASES = 200  # shown; more than that nobody reads in a row
 _OPEN = "runs.comparison.open"
 _ALPHA = 0.05  # of p
+#: By the state of the two folders: the page may be drawn every second.
+_comparisons: SingleFlightCache[tuple[pd.DataFrame, list[PairedScores]]] = SingleFlightCache(16)
 
 
 class _Partner(NamedTuple):
@@ -132,7 +135,9 @@ def _draw_pair_result(pair: RunPair, settings: Settings) -> None:
     first, second = pair.first.run_id, pair.second.run_id
     try:
         key = comparison.compute_pair_signature(settings.run_roots, first, second)
-        cases, results = _compute_comparison(settings, first, second, key)
+        cases, results = _comparisons.get(
+            (first, second, key), lambda: _compare_pair(settings, first, second)
+        )
     except EvalboardError as error:
         st.warning(
             tr("runs.comparison_broken", reason=escape_markdown(error, 400)),
@@ -151,12 +156,10 @@ def _draw_pair_result(pair: RunPair, settings: Settings) -> None:
     _draw_differing_table(comparison.find_differing_cases(cases), pair)
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
-def _compute_comparison(
-    _settings: Settings, first: str, second: str, signature: str
+def _compare_pair(
+    settings: Settings, first: str, second: str
 ) -> tuple[pd.DataFrame, list[PairedScores]]:
-    """Once for each state of the two folders: the page may be drawn every second."""
-    cases = comparison.load_common_cases(_settings.run_roots, first, second)
+    cases = comparison.load_common_cases(settings.run_roots, first, second)
     return cases, comparison.compare_benchmarks(cases)
 
 
