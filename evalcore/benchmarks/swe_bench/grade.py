@@ -74,13 +74,9 @@ _EXIT_CODE = re.compile(rf"{re.escape(EXIT_CODE)}:\s*(-?\d{{1,18}})")
 #: of a phrase are taken from the first digit of a number, so that digits are read once.
 _COUNTED = r"(?<!\d)[^\D1-9]*[1-9]\d*"
 _RAN = re.compile(
-    r"Executed [1-9]\d* of \d+"
-    r"|TOTAL: [1-9]\d* (?:SUCCESS|FAILED)"
+    r"Executed [1-9]\d* of \d+|TOTAL: [1-9]\d* (?:SUCCESS|FAILED)"
     rf"|{_COUNTED} (?:passing|specs?, \d+ failures?)"
-    r"|Tests:\s+[1-9]"
-    r"|Test Suites:\s+(?:\d+ \w+, )*[1-9]\d* total"
-    r"|^# tests [1-9]"
-    r"|': ok$",
+    r"|Tests:\s+[1-9]|Test Suites:\s+(?:\d+ \w+, )*[1-9]\d* total|^# tests [1-9]|': ok$",
     re.MULTILINE,
 )
 _GOOD = frozenset({PASSED, XFAIL})

@@ -136,8 +136,7 @@ DAY = datetime(2026, 1, 1, tzinfo=UTC)
 _CLOCK = "strftime_now"
 _FORMATS = re.compile(_CLOCK + r"\(\s*(?:\"([^\"]{1,100})\"|'([^']{1,100})')")
 _MACRO = (
-    "{%- macro strftime_now(format) -%}"
-    "{{ evaluation_day.get(format, evaluation_day.default) }}"
+    "{%- macro strftime_now(format) -%}{{ evaluation_day.get(format, evaluation_day.default) }}"
     "{%- endmacro -%}"
 )
 
