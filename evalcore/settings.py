@@ -117,6 +117,12 @@ class Settings(Record, frozen=True):
         return (self.runs_dir, Path(self.shipped) / "runs")
 
 
+def relative_to_root(path: Path) -> str:
+    """A path as it is recorded: relative to this installation where it is inside of it."""
+    path = path.resolve()
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+
+
 def load_settings(data: str | Path | None = None) -> Settings:
     """Settings for this process; `data` (a --data flag) wins over everything."""
     values: dict[str, Any] = dict(_read_settings_file(os.environ.get("EVALBOARD_CONFIG", "")))

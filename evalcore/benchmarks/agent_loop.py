@@ -25,9 +25,9 @@ from evalcore.benchmarks.agents import (
     assign_call_ids,
     parse_turn,
     repair_call_arguments,
-    replace_surrogates,
 )
 from evalcore.benchmarks.base import Benchmark, Context
+from evalcore.benchmarks.call_decoding.call import replace_surrogates
 from evalcore.records import Completion, GenerationRequest, Message, Record, Sample
 
 # Work that runs programs, beside the event loop: so many pieces at a time as there are

@@ -14,7 +14,12 @@ import msgspec
 
 from evalcore.benchmarks.base import ToolCallMode
 from evalcore.benchmarks.call_decoding import strip_hidden_text, tolerant_calls
-from evalcore.benchmarks.call_decoding.call import Call, DecodeError, to_plain_value
+from evalcore.benchmarks.call_decoding.call import (
+    Call,
+    DecodeError,
+    replace_surrogates,
+    to_plain_value,
+)
 from evalcore.benchmarks.call_decoding.json_and_xml import calls_in_json, parse_arguments
 from evalcore.records import Completion, Record, ToolCall
 
@@ -49,11 +54,6 @@ class AgentTurn(Record, frozen=True):
     user_message: str = ""
     calls: tuple[AgentCall, ...] = ()
     problem: str = ""
-
-
-def replace_surrogates(text: str) -> str:
-    """The text in characters that a file can hold: halves of surrogate pairs are replaced."""
-    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 # The stretches of a text that stand in balanced braces or brackets, found in one pass.

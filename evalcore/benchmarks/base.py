@@ -109,6 +109,11 @@ class Context(Protocol):
         ...
 
 
+#: Problems of a dataset, and the engines (with versions) that confirmed its answers.
+ValidationResult = tuple[list[DatasetIssue], dict[str, str]]
+NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
+
+
 class Benchmark(ABC):
     """One column of a board.
 
@@ -212,10 +217,7 @@ class Benchmark(ABC):
         """The next turn of a control target, of a kind that the card lists."""
 
     def episode_from_answer(
-        self,
-        sample: Sample,
-        prediction: Any,
-        extra_fields: Mapping[str, Any] = MappingProxyType({}),
+        self, sample: Sample, prediction: Any, extra_fields: Mapping[str, Any] = NO_FIELDS
     ) -> Episode:
         """The episode of an answer that somebody already has: text, or what was parsed of it.
 
@@ -244,9 +246,7 @@ class Benchmark(ABC):
         """Free what was opened to score; safe to call twice. Nothing to do by default."""
         return
 
-    def validate_dataset(
-        self, samples: Sequence[Sample]
-    ) -> tuple[list[DatasetIssue], dict[str, str]]:
+    def validate_dataset(self, samples: Sequence[Sample]) -> ValidationResult:
         """Problems of a dataset, and the engines (with versions) that confirmed its answers.
 
         Every benchmark demands that the reference and its variants pass and that every
@@ -272,9 +272,7 @@ class Benchmark(ABC):
         reference_issues, engines = self.validate_references(samples)
         return issues + reference_issues, engines
 
-    def validate_references(
-        self, samples: Sequence[Sample]
-    ) -> tuple[list[DatasetIssue], dict[str, str]]:
+    def validate_references(self, samples: Sequence[Sample]) -> ValidationResult:
         """Confirm references by something other than the scorer; nothing to do by default."""
         return [], {}
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from evalcore.benchmarks.answer_scoring import ScoringResult, build_no_answer_verdict, to_verdict
-from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue
+from evalcore.benchmarks.base import Benchmark, Context, ValidationResult
 from evalcore.errors import EnvironmentFailure, MissingDependency
 from evalcore.judges import CAST, Question, Tally, Vote, panel, recorded
 from evalcore.judges.panel import PROMPT_VERSION
@@ -168,9 +168,7 @@ class ExecutedBenchmark(Benchmark):
         except (MissingDependency, EnvironmentFailure) as error:
             return Equivalence(status="undecided", cause="no_engine", message=str(error))
 
-    def validate_references(
-        self, samples: Sequence[Sample]
-    ) -> tuple[list[DatasetIssue], dict[str, str]]:
+    def validate_references(self, samples: Sequence[Sample]) -> ValidationResult:
         """Execution confirmed everything; the engines are those that decided."""
         return [], self.engines.collect_versions()
 

@@ -9,7 +9,15 @@ from typing import Any, Literal
 import msgspec
 
 from evalcore.benchmarks.answer_scoring import NOTES, no_answer_reason
-from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource, ToolCallMode
+from evalcore.benchmarks.base import (
+    NO_FIELDS,
+    Benchmark,
+    Context,
+    DatasetIssue,
+    DatasetSource,
+    ToolCallMode,
+    ValidationResult,
+)
 from evalcore.benchmarks.bfcl import answers, dataset, tool_prompts
 from evalcore.benchmarks.bfcl.answers import reference_answer
 from evalcore.benchmarks.bfcl.card import CARD
@@ -237,10 +245,7 @@ class Bfcl(Benchmark):
         return Completion(tool_calls=answer, finish_reason="tool_calls")
 
     def episode_from_answer(
-        self,
-        sample: Sample,
-        prediction: Any,
-        extra_fields: Mapping[str, Any] = MappingProxyType({}),
+        self, sample: Sample, prediction: Any, extra_fields: Mapping[str, Any] = NO_FIELDS
     ) -> Episode:
         mode = str(extra_fields.get("mode", ""))
         return answers.episode_from_prediction(
@@ -263,9 +268,7 @@ class Bfcl(Benchmark):
         limited = verdict.details.get("error_type") in conversations.OVERRUNS
         return super().is_decided(sample, verdict) and not limited and "flagged" not in sample.meta
 
-    def validate_references(
-        self, samples: Sequence[Sample]
-    ) -> tuple[list[DatasetIssue], dict[str, str]]:
+    def validate_references(self, samples: Sequence[Sample]) -> ValidationResult:
         """Make the calls of every conversation: each has to run."""
         issues = (self._failing_call(sample) for sample in samples if sample.metric in MULTI_TURN)
         return [finding for finding in issues if finding], {}

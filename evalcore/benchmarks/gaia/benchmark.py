@@ -10,13 +10,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 import msgspec
 
 from evalcore.benchmarks.agent_loop import AgentResult, Tools, run_agent
-from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource
+from evalcore.benchmarks.base import (
+    NO_FIELDS,
+    Benchmark,
+    Context,
+    DatasetIssue,
+    DatasetSource,
+    ValidationResult,
+)
 from evalcore.benchmarks.gaia import dataset
 from evalcore.benchmarks.gaia.attachments import read_attachment_text, to_data_url
 from evalcore.benchmarks.gaia.card import CARD
@@ -223,10 +229,7 @@ class Gaia(Benchmark):
         return reference_step(sample, transcript, tools=self._mode in WITH_TOOLS)
 
     def episode_from_answer(
-        self,
-        sample: Sample,
-        prediction: Any,
-        extra_fields: Mapping[str, Any] = MappingProxyType({}),
+        self, sample: Sample, prediction: Any, extra_fields: Mapping[str, Any] = NO_FIELDS
     ) -> Episode:
         """A text goes through extraction; the value of {"answer": ...} is scored as it stands."""
         key = self.generation_key(sample)
@@ -237,17 +240,13 @@ class Gaia(Benchmark):
     def reference_episode(self, sample: Sample) -> Episode:
         return self.episode_from_answer(sample, {"answer": sample.reference["answer"]})
 
-    def validate_dataset(
-        self, samples: Sequence[Sample]
-    ) -> tuple[list[DatasetIssue], dict[str, str]]:
+    def validate_dataset(self, samples: Sequence[Sample]) -> ValidationResult:
         """As every benchmark does; a hidden answer claims nothing, and the rows of a scoring set
         are what somebody wants answers compared with, whatever it is."""
         asked = [s for s in samples if "question" in s.input and not s.meta.get("hidden")]
         return super().validate_dataset(asked)
 
-    def validate_references(
-        self, samples: Sequence[Sample]
-    ) -> tuple[list[DatasetIssue], dict[str, str]]:
+    def validate_references(self, samples: Sequence[Sample]) -> ValidationResult:
         """Take the steps of every derivation: the last one has to bring the answer."""
         findings = [finding for sample in samples for finding in _iter_derivation_issues(sample)]
         return findings, {"tools": detect_sandbox().means} if detect_sandbox().means else {}

@@ -18,7 +18,7 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Record, Sample
-from evalcore.settings import ROOT
+from evalcore.settings import ROOT, relative_to_root
 
 # Finding and reading the rows of GAIA: Parquet or JSON lines, in the layouts they come in. The Hub
 # has `2023/<split>/metadata.parquet` and one such file a level; earlier copies have JSON lines
@@ -191,7 +191,7 @@ def _build_question_sample(line: _DatasetLine) -> Sample:
     if path := _find_row_file(line):
         question_fields["file_name"] = path.name
         reference["files"] = {path.name: _hash_attachment(path) or _raise_unreadable(line, path)}
-        meta["folder"] = _relative_to_root(line.base)
+        meta["folder"] = relative_to_root(line.base)
         meta["file"] = path.relative_to(line.base.resolve()).as_posix()
     if line.row.get("derivation"):
         reference["derivation"] = _parse_derivation(line)
@@ -333,11 +333,6 @@ def _resolve_inside(base: Path, relative: str) -> Path | None:
         return None
     root, path = base.resolve(), (base / relative).resolve()
     return path if path.is_relative_to(root) and path.is_file() else None
-
-
-def _relative_to_root(folder: Path) -> str:
-    resolved = folder.resolve()
-    return str(resolved.relative_to(ROOT) if resolved.is_relative_to(ROOT) else resolved)
 
 
 def _raise_unreadable(line: _DatasetLine, path: Path) -> NoReturn:

@@ -13,8 +13,8 @@ import string
 from collections.abc import Callable
 from typing import Any, Literal
 
-from evalcore.benchmarks.agents import replace_surrogates
 from evalcore.benchmarks.answer_scoring import NOTES, no_answer_reason
+from evalcore.benchmarks.call_decoding.call import replace_surrogates
 from evalcore.benchmarks.gaia.extraction import (
     ExtractedAnswer,
     extract_answer,

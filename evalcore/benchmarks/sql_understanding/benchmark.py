@@ -12,7 +12,12 @@ from typing import Any
 
 from evalcore.benchmarks import case_file
 from evalcore.benchmarks.answer_scoring import ScoringResult, build_no_answer_verdict, to_verdict
-from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource
+from evalcore.benchmarks.base import (
+    Benchmark,
+    Context,
+    DatasetSource,
+    ValidationResult,
+)
 from evalcore.benchmarks.case_file import CaseLine
 from evalcore.benchmarks.sql_understanding import answers
 from evalcore.benchmarks.sql_understanding.answers import Extraction, extract_json_answer
@@ -296,9 +301,7 @@ class SqlUnderstanding(Benchmark):
         }
         return Completion(text=texts[kind])
 
-    def validate_references(
-        self, samples: Sequence[Sample]
-    ) -> tuple[list[DatasetIssue], dict[str, str]]:
+    def validate_references(self, samples: Sequence[Sample]) -> ValidationResult:
         from evalcore.benchmarks.sql_understanding import reference_validation
 
         return reference_validation.validate_expected_answers(samples)

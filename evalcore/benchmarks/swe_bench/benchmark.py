@@ -6,15 +6,21 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from evalcore import settings
 from evalcore.benchmarks.agent_loop import Tools, run_agent, run_in_thread
-from evalcore.benchmarks.agents import replace_surrogates
-from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource
+from evalcore.benchmarks.base import (
+    NO_FIELDS,
+    Benchmark,
+    Context,
+    DatasetIssue,
+    DatasetSource,
+    ValidationResult,
+)
+from evalcore.benchmarks.call_decoding.call import replace_surrogates
 from evalcore.benchmarks.swe_bench import Task, agent_tools, dataset, prompts
 from evalcore.benchmarks.swe_bench.card import CARD
 from evalcore.benchmarks.swe_bench.checkout import (
@@ -163,10 +169,7 @@ class SweBench(Benchmark):
         return Completion(text=f"```diff\n{sample.reference['patch']}```\n")
 
     def episode_from_answer(
-        self,
-        sample: Sample,
-        prediction: Any,
-        extra_fields: Mapping[str, Any] = MappingProxyType({}),
+        self, sample: Sample, prediction: Any, extra_fields: Mapping[str, Any] = NO_FIELDS
     ) -> Episode:
         """A text goes through extraction; {"model_patch": ...} is taken as it stands."""
         if isinstance(prediction, dict) and "model_patch" in prediction:
@@ -179,9 +182,7 @@ class SweBench(Benchmark):
     def reference_episode(self, sample: Sample) -> Episode:
         return self.episode_from_answer(sample, {"model_patch": sample.reference["patch"]})
 
-    def validate_dataset(
-        self, samples: Sequence[Sample]
-    ) -> tuple[list[DatasetIssue], dict[str, str]]:
+    def validate_dataset(self, samples: Sequence[Sample]) -> ValidationResult:
         """As every benchmark does, by our own runs: the true patch has to apply and to resolve the
         task, and no patch must not. The official harness is asked in a run only."""
         if not self.options["full_eval"]:

@@ -22,7 +22,7 @@ from evalcore.benchmarks.swe_bench import Task
 from evalcore.errors import DatasetError, UsageError
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Sample
-from evalcore.settings import ROOT
+from evalcore.settings import ROOT, relative_to_root
 
 #: Metrics by the words of the column `difficulty` of Verified; UNRATED is for rows without it.
 METRICS = {
@@ -177,7 +177,7 @@ def _find_repository(line: CaseLine, identity: str, repo: str, folder: str) -> s
         if not bundle_path.is_file():
             problem = f"{bundle_name!r} is missing; it should lie beside {line.path.name}"
             line.raise_field_error("bundle", problem)
-        return _relative_to_root(bundle_path)
+        return relative_to_root(bundle_path)
     if not folder:
         return ""
     for name in (identity, repo.replace("/", "__")):
@@ -185,13 +185,8 @@ def _find_repository(line: CaseLine, identity: str, repo: str, folder: str) -> s
             line.raise_field_error("repo", f"{repo[:80]!r} must be owner/name")
         for candidate in (Path(folder) / f"{name}.bundle", Path(folder) / name):
             if candidate.exists():
-                return _relative_to_root(candidate)
+                return relative_to_root(candidate)
     return ""
-
-
-def _relative_to_root(path: Path) -> str:
-    path = path.resolve()
-    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 def filter_difficulties(samples: Sequence[Sample], difficulties: Sequence[str]) -> list[Sample]:

@@ -14,7 +14,14 @@ import msgspec
 
 from evalcore.benchmarks import agents
 from evalcore.benchmarks.agents import Style
-from evalcore.benchmarks.base import Benchmark, Context, DatasetIssue, DatasetSource, user_role
+from evalcore.benchmarks.base import (
+    NO_FIELDS,
+    Benchmark,
+    Context,
+    DatasetSource,
+    ValidationResult,
+    user_role,
+)
 from evalcore.benchmarks.tau_bench import dataset, score
 from evalcore.benchmarks.tau_bench.card import CARD
 from evalcore.benchmarks.tau_bench.conversation import (
@@ -186,10 +193,7 @@ class TauBench(Benchmark):
         )
 
     def episode_from_answer(
-        self,
-        sample: Sample,
-        prediction: Any,
-        extra_fields: Mapping[str, Any] = MappingProxyType({}),
+        self, sample: Sample, prediction: Any, extra_fields: Mapping[str, Any] = NO_FIELDS
     ) -> Episode:
         state = score.to_episode_state(prediction)
         says = state["says"]
@@ -201,9 +205,7 @@ class TauBench(Benchmark):
         task, domain = dataset.to_task(sample), dataset.load_sample_domain(sample)
         return self.episode_from_answer(sample, reference_prediction(domain, task))
 
-    def validate_references(
-        self, samples: Sequence[Sample]
-    ) -> tuple[list[DatasetIssue], dict[str, str]]:
+    def validate_references(self, samples: Sequence[Sample]) -> ValidationResult:
         """Replay the ground truth: all of its calls have to run."""
         return [finding for sample in samples for finding in confirm_actions(sample)], {}
 

@@ -22,8 +22,8 @@ from evalcore.benchmarks.agents import (
     assign_call_ids,
     parse_turn,
     repair_call_arguments,
-    replace_surrogates,
 )
+from evalcore.benchmarks.call_decoding.call import replace_surrogates
 from evalcore.benchmarks.tau_bench.environment import Domain, Environment
 from evalcore.benchmarks.tau_bench.user_simulators import UserSimulator
 from evalcore.errors import UsageError

@@ -27,7 +27,7 @@ from evalcore.benchmarks.tau_bench.environment.loaders import DOMAINS
 from evalcore.benchmarks.tau_bench.environment.reward import NOTHING_TO_DO, TAU2_OFFLINE, faults
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.records import Sample, content_hash
-from evalcore.settings import ROOT
+from evalcore.settings import ROOT, relative_to_root
 
 # A sample names its data by hash: the database enters what a column is, and a folder that was
 # changed since is never used.
@@ -124,10 +124,9 @@ def _load_domain_samples(folder: Path, name: str, split: str, *, others: bool) -
     if split:
         chosen = (split,) if split in available_splits or not others else ()
     domain_hash = _cache_domain(domain)
-    resolved = folder.resolve()
-    inside = resolved.relative_to(ROOT) if resolved.is_relative_to(ROOT) else resolved
+    inside = relative_to_root(folder)
     return [
-        _build_tau_sample(task, domain_hash, str(inside))
+        _build_tau_sample(task, domain_hash, inside)
         for split_name in chosen
         for task in load_tasks(folder, domain, split_name)
     ]

@@ -10,13 +10,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from evalcore.benchmarks.tau_bench.user_goals import (
-    Goal,
-    Item,
-    Scenario,
-    Slot,
-    can_answer_slot,
-)
+from evalcore.benchmarks.tau_bench.user_goals import Goal, Item, Scenario, Slot, can_answer_slot
 
 # Patterns are matched against one lower-cased sentence; none nests quantifiers, so that hostile
 # text costs linear time.
