@@ -30,9 +30,8 @@ from evalcore.benchmarks.base import Benchmark, Context
 from evalcore.benchmarks.call_decoding.call import replace_surrogates
 from evalcore.records import Completion, GenerationRequest, Message, Record, Sample
 
-# Work that runs programs, beside the event loop: so many pieces at a time as there are
-# processors.
-# More at once would only take the time of one another, and the clock that limits each runs on.
+# Programs run beside the event loop, one to a processor: more at once would only take the time of
+# one another, and the clock that limits each runs on.
 
 T = TypeVar("T")
 
@@ -46,11 +45,9 @@ def _open_thread_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="beside")
 
 
-# An agent that works alone: it calls tools until it answers, submits, or reaches a limit.
-# Whatever it writes is read and kept; only failures of the target or of our own side raise. All
-# that is sent follows from the answers before, so that a loop that is begun again after a kill
-# repeats the very same requests and finds them answered in the journal, as long as its tools
-# answer the same.
+# Whatever an agent writes is read and kept; only failures of the target or of our own side raise.
+# All that is sent follows from the answers before: a loop that is begun again after a kill repeats
+# the very same requests, as long as its tools answer the same.
 
 OVERFLOW = "context_overflow"
 MAX_STEPS, MAX_PARSE_ERRORS = "max_steps", "max_parse_errors"

@@ -228,9 +228,8 @@ def _parse_user_message(text: str) -> AgentTurn:
     )
 
 
-# How an agent is asked: the tools natively, or described in the prompt.
-# Styles: `native` (the server's own tool calls), `json` (a call is one JSON object), `react` (a
-# thought before every action, words to the user being an action too).
+# How an agent is asked: `native` (the server's own tool calls), or by prompt: `json` (a call is one
+# JSON object), `react` (a thought before every action, words to the user being an action too).
 
 Style = Literal["native", "json", "react"]
 #: What may be chosen where tools are described in the prompt.

@@ -183,11 +183,10 @@ def _host_and_port(address: str) -> str:
     return f"{parts.hostname}:{parts.port or _PORTS.get(parts.scheme)}"
 
 
-# Which targets somebody may name who does not run this installation. Everything here is asked where
-# a target is created, whoever wants it: the page that plans a run, the test of a connection, the
-# worker, for the target as for judges and models that play a user. In an open installation nothing
-# is refused. What is allowed is a list in the settings, and an empty list allows nothing; baselines
-# and controls reach nobody and need no list.
+# Which targets somebody may name who does not run this installation, asked wherever a target is
+# created: by the page that plans a run, the test of a connection and the worker, for targets,
+# judges and models that play a user. In an open installation nothing is refused. What is allowed is
+# a list in the settings, and an empty list allows nothing; baselines and controls reach nobody.
 
 _OFF_VALUES = (None, False, 0, "", "0", "false", "False", "no", "off")
 #: Options that would let code of the model's files run.

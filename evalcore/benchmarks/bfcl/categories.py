@@ -74,9 +74,8 @@ def category_from_id(sample_id: str) -> str | None:
     return to_v4_category(max(fitting, key=len)) if fitting else None
 
 
-# From categories to the numbers of the v4 leaderboard: its groups, weights and overall score.
-# A group is scored only if every category of it was measured; what is missing is missing and is
-# named, never counted as 0. Relevance and format sensitivity are shown upstream, not counted.
+# The v4 leaderboard. A group is scored only if every category of it was measured; what is missing
+# is named, never counted as 0. Relevance and format sensitivity are shown upstream, not counted.
 
 _Mean = Literal["plain", "by_count"]
 
@@ -174,10 +173,9 @@ def _compute_weighted_score(
 
 
 # What one entry of a category weighs, so that the score of a run is the official v4 mean.
-# Officially categories are averaged in groups: plainly, but for the live ones, which are pooled
-# by their number of entries. A sum over entries gives the same number if each of a category
-# weighs the category's points over its number, and each live one the points of all live over
-# theirs.
+# Officially categories are averaged in groups: plainly, but for the live ones, which are pooled by
+# their number of entries. A sum over entries gives the same number if each of a category weighs the
+# category's points over its number, and each live one the points of all live over theirs.
 
 _POOLED = GROUPS["live"].members
 

@@ -120,12 +120,11 @@ def _is_attempted_call(text: str, entry: BfclEntry) -> bool:
     return called.search(text) is not None
 
 
-# Scoring one answer to one entry, in four views that share one dataset and one vocabulary.
-# - official: decoded and checked exactly as upstream, quirks and error types included; -
-# tolerant: read with good will (`decode.tolerant`), then checked by the same official rules; the
-# difference to official is what the format cost; - strict, fuzzy: slm-evals' two meanings,
-# decided correctly (`checker.matching`).
-# Errors of infrastructure are no answers; `irrelevance.is_infrastructure_error` keeps them out.
+# The views of an answer. Errors of infrastructure are none: `is_infrastructure_error`.
+# - official: decoded and checked exactly as upstream, quirks and error types included;
+# - tolerant: read with good will, then checked by the same rules; the difference is what the format
+#   cost;
+# - strict, fuzzy: slm-evals' two meanings, decided correctly (`checker.matching`).
 
 _CALLED = "irrelevance_error:decoder_success"
 _NOT_CALLED = "relevance_error:decoder_failed"

@@ -27,11 +27,10 @@ from evalcore.sqlkit.dialects import TITLES
 from evalcore.sqlkit.result_tables import to_json_cell
 from evalcore.sqlkit.syntax import has_order_by
 
-# Reading the cases of `sql_understanding`: SCALE's files unchanged, and our own superset.
-# SCALE fields (actiontech/sql-llm-benchmark, datasets of 2026): case_id, difficulty_level
-# "1".."3", create_table_statements, insert_statements, sql, expected, and dialect in the plan
-# cases only; its cases are MySQL. Ours add dialect, order_matters, provenance and counterexamples
-# to every case.
+# Reading the cases of `sql_understanding`: SCALE's files unchanged, and our own superset. SCALE
+# fields (actiontech/sql-llm-benchmark, datasets of 2026): case_id, difficulty_level "1".."3",
+# create_table_statements, insert_statements, sql, expected, and dialect in the plan cases only; its
+# cases are MySQL. Ours add dialect, order_matters, provenance and counterexamples to every case.
 
 METRICS = (
     "execution_accuracy",

@@ -94,9 +94,8 @@ def add_answer_usage(spent: BudgetUsage, answer: Completion, cost: float | None)
     )
 
 
-# The conversation of one episode: agent, tools and user in turn, until one of its ends. Everything
-# that is sent follows from the answers before, so that a conversation that is begun again after a
-# kill repeats the very same requests and finds them answered in the journal.
+# Everything that is sent follows from the answers before, so that a conversation that is begun
+# again after a kill repeats the very same requests and finds them answered in the journal.
 
 #: The agent's answer to the messages so far, and its price in USD where known.
 Ask = Callable[[Sequence[Message]], Awaitable[tuple[Completion, float | None]]]

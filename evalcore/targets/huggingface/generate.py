@@ -21,12 +21,11 @@ from evalcore.targets.huggingface.batches import MIN_SHARED_TOKENS
 from evalcore.targets.huggingface.messages import LoadError
 from evalcore.targets.huggingface.tensors import TokenSampler, build_token_sampler, pick_tokens
 
-# Rows of tokens that a model continues side by side: they join, step together, and leave. Rows join
-# a running batch at any step and leave it when they are finished. A beginning that rows share is
-# computed once, kept, and copied to them. Rows are padded on the left; mask and positions make each
-# row blind to the padding, so that in float32 it gets the tokens it would get alone. In narrower
-# types a near tie can fall either way, depending on the shape of the batch: one row at a time
-# (`GenerationEngine(exact=True)`) is the form that does not depend on company.
+# Rows join a running batch at any step and leave it when they are finished. A beginning that rows
+# share is computed once, kept, and copied to them. Rows are padded on the left; mask and positions
+# make each row blind to the padding, so that in float32 it gets the tokens it would get alone. In
+# narrower types a near tie can fall either way: one row at a time (`GenerationEngine(exact=True)`)
+# does not depend on the shape of the batch.
 
 _MAX_PREFIXES = 4  # shared beginnings that are kept
 _STOP_TOKENS = 8  # tokens looked at beyond the length of a stop string, for tokens of no text

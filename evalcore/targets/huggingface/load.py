@@ -299,7 +299,6 @@ def _build_mismatch_error(folder: Path, reason: str) -> LoadError:
     )
 
 
-# A model and its tokenizer in memory, checked so that nothing is silently random, empty or cut.
 # Runs in the worker process; torch is imported by `load_checkpoint` itself, after all that can be
 # told without.
 

@@ -45,8 +45,7 @@ from evalcore.targets.huggingface.messages import (
     WorkerOrder,
 )
 
-# Keeps the batch of a model full: who joins, who is put back, and what to do without memory. Each
-# `turn` admits what is due, moves every row by one token and gives what is finished. Where the
+# Each step admits what is due, moves every row by one token and gives what is finished. Where the
 # memory does not suffice, the budget is halved for good and the rows wait again, with the tokens
 # that they have; only a row that does not fit by itself is lost.
 

@@ -28,11 +28,10 @@ from evalcore.records import Completion, Episode, Message, Record, ToolCall, is_
 
 # A live multi-turn conversation: a target is asked, its calls run, their results told to it.
 # Upstream's rules. A turn begins with the user's messages and goes on, step by step, until an
-# answer holds no calls that decode; the 21st step with calls in a turn ends the whole
-# conversation. Tools of `missed_function` are handed over in their turn. `excluded_function` has
-# no effect.
-# What differs: a native answer whose calls do not decode ends the turn as upstream, but each of
-# its calls is answered by an error first, since servers refuse a history with unanswered calls.
+# answer holds no calls that decode; the 21st step with calls in a turn ends the whole conversation.
+# Tools of `missed_function` are handed over in their turn. `excluded_function` has no effect. What
+# differs: a native answer whose calls do not decode ends the turn as upstream, but each of its
+# calls is answered by an error first, since servers refuse a history with unanswered calls.
 
 MAX_TURN_STEPS = 20
 STEP_LIMIT = "step_limit"

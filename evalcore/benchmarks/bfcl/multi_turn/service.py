@@ -28,9 +28,8 @@ from evalcore.benchmarks.call_decoding.call import (
 )
 from evalcore.records import Record, to_json
 
-# Calls as text, `name(argument=value)`: made of decoded calls as upstream does, and run safely.
-# Upstream hands such a text to `eval`. Here it is parsed, its values may only be literals and
-# calls of tools, and a name is looked up among the tools alone.
+# Calls as text, `name(argument=value)`, which upstream hands to `eval`. Here it is parsed, its
+# values may only be literals and calls of tools, and a name is looked up among the tools alone.
 
 Tools = Mapping[str, Callable[..., Any]]
 
@@ -147,12 +146,11 @@ def _evaluate_key(node: ast.expr | None, tools: Tools) -> Any:
     return _evaluate_value(node, tools)
 
 
-# The rules of multi-turn entries: equal states after each turn, no expected result missing.
-# Turn by turn the model's calls run on one set of APIs and the ground truth's on a twin. Where
-# the ground truth of a turn is not empty, the model has to have called something, every public
-# attribute has to be equal, and the turn's expected results have to be among all of the model's
-# so far, in any order. Calls in a turn whose ground truth is empty are run and not judged, as
-# upstream does.
+# The rules of multi-turn entries: equal states after each turn, no expected result missing. Turn by
+# turn the model's calls run on one set of APIs and the ground truth's on a twin. Where the ground
+# truth of a turn is not empty, the model has to have called something, every public attribute has
+# to be equal, and the turn's expected results have to be among all of the model's so far, in any
+# order. Calls in a turn whose ground truth is empty are run and not judged, as upstream does.
 
 EMPTY_TURN = "multi_turn:empty_turn_model_response"
 STATE = "multi_turn:instance_state_mismatch"
@@ -354,10 +352,9 @@ def _shorten_text(text: str) -> str:
     return replace_surrogates(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…")
 
 
-# The inside of the worker process that simulated APIs run in.
-# It keeps nothing between requests: every one makes fresh instances of the APIs from the entry's
-# scenario, so that nothing a model did can reach another sample. A request holds the `Setting`
-# and either the sides of a comparison (`prediction`, `truth`) or calls to run after those `done`
+# The worker keeps nothing between requests: each makes fresh instances of the APIs from the entry's
+# scenario, so that nothing a model did can reach another sample. A request holds the `Setting` and
+# either the sides of a comparison (`prediction`, `truth`) or calls to run after those `done`
 # before.
 
 FAILED_CALL = "Error during execution: "

@@ -162,10 +162,9 @@ def _holds_apis(folder: Path) -> bool:
     return (folder / Path(*_OFFICIAL_PACKAGE.split("."))).is_dir()
 
 
-# The simulated APIs as the rest of the project uses them: asked in a process that may be killed.
-# One worker serves every entry, one request at a time; a request holds all it depends on. A live
-# conversation sends the calls that it made before along with the new ones, so that it goes on
-# unharmed when a call of another one has hung and the process was replaced.
+# One worker serves every entry, one request at a time. A live conversation sends the calls that it
+# made before along with the new ones, so that it goes on unharmed when a call of another one has
+# hung and the process was replaced.
 
 _SERVICE = "evalcore.benchmarks.bfcl.multi_turn.service:open_service"
 _SECONDS = 10.0

@@ -137,9 +137,8 @@ def _build_reading(at: str, zone: Zone, wave: int) -> Reading:
     }
 
 
-# The controller of a greenhouse: zones with a climate, water, batches of plants, a harvest store.
-# Temperatures are in degrees Celsius, water in litres, moisture in percent, weights in grams,
-# days are ISO dates counted from the scenario's `today`, which never changes.
+# Temperatures are in degrees Celsius, water in litres, moisture in percent, weights in grams; days
+# are ISO dates counted from the scenario's `today`, which never changes.
 
 #: While the heating runs, the vents may be open this far at most.
 VENTS_WHILE_HEATING = 30

@@ -123,9 +123,7 @@ def _build_title(row: int) -> str:
     return f"{_FIRST[first]} {_SECOND[second]} {_THIRD[rest % 6]}{_FOURTH[rest // 6 % 3]}"
 
 
-# The desk of a lending library: titles, copies, members, loans, holds and fees.
-# Days are ISO dates, money is in cents. A due date is counted from the scenario's `today`, which
-# never changes.
+# Days are ISO dates counted from the scenario's `today`, which never changes; money is in cents.
 
 MAX_RENEWALS = 2
 

@@ -109,9 +109,8 @@ def parse_karma(log: str) -> StatusMap:
     return states
 
 
-# bpmn-js and OpenLayers, which name the failures only.
-# Rules: swebench 5.0.2, `parse_log_bpmn_js` and `parse_log_openlayers`. A blank between two words
-# can be a newline.
+# bpmn-js and OpenLayers, which name the failures only. Rules: swebench 5.0.2, `parse_log_bpmn_js`
+# and `parse_log_openlayers`. A blank between two words can be a newline.
 
 _FAILED = re.compile(r"(.*)FAILED\n")
 _FAILED_APART = re.compile(r"(.*)\sFAILED\n")

@@ -74,11 +74,10 @@ def _iter_fenced_bodies(text: str) -> Iterator[tuple[str, str]]:
 # and their loop in swebench 5.0.2. The commands are tried in order, with `git checkout -- . ; git
 # clean -fd` before each but the first; the first that ends with status 0 has applied the patch,
 # whether it changed anything or not. If none does, a patch that could be taken back counts as
-# already applied.
-# The patch is hostile. git takes no path out of the tree, none in `.git` and none behind a link.
-# GNU patch takes `.git` (a hook or a filter there would be run by the next git command), so git's
-# folder is elsewhere while it runs, and a tree in which it leaves a `.git` is put back; and it
-# runs `ed` on ed scripts, so that text which could be one never reaches it.
+# already applied. The patch is hostile. git takes no path out of the tree, none in `.git` and none
+# behind a link. GNU patch takes `.git` (a hook or a filter there would be run by the next git
+# command), so git's folder is elsewhere while it runs, and a tree in which it leaves a `.git` is
+# put back; and it runs `ed` on ed scripts, so that text which could be one never reaches it.
 
 ApplyMethod = Literal["apply", "3way", "reject", "fuzz", "already", ""]
 
