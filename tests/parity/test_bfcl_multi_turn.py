@@ -13,7 +13,7 @@ import pytest
 
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN
 from evalcore.benchmarks.bfcl.entry import BfclEntry, load_folder
-from evalcore.benchmarks.bfcl.multi_turn.conversations import check_prediction, run_conversation
+from evalcore.benchmarks.bfcl.multi_turn.conversations import run_conversation
 from evalcore.benchmarks.bfcl.multi_turn.service import calls_to_text
 from evalcore.benchmarks.bfcl.multi_turn.simulators import (
     OFFICIAL_APIS,
@@ -23,7 +23,12 @@ from evalcore.benchmarks.bfcl.multi_turn.simulators import (
 )
 from evalcore.benchmarks.call_decoding import Call, DecodeError, decode_calls
 from evalcore.records import Completion
-from tests.support.bfcl_multi_turn import ask_official, official_environment, official_folder
+from tests.support.bfcl_multi_turn import (
+    ask_official,
+    check_prediction,
+    official_environment,
+    official_folder,
+)
 from tests.support.shared_data import shared_data
 
 Prediction = list[list[Any]]

@@ -12,12 +12,13 @@ import pytest
 from evalcore import settings as configuration
 from evalcore.benchmarks.bfcl.answers import reference_answer
 from evalcore.benchmarks.bfcl.categories import SINGLE_TURN, find_category_language
-from evalcore.benchmarks.bfcl.dataset import FLAGGED, list_flagged_ids
+from evalcore.benchmarks.bfcl.dataset import FLAGGED
 from evalcore.benchmarks.bfcl.entry import BfclEntry, load_folder
 from evalcore.benchmarks.bfcl.score import decode_answer, score_official, score_tolerant
 from evalcore.benchmarks.call_decoding import MODES, DecodeError, decode_calls
 from evalcore.benchmarks.call_decoding.call import to_plain_value
 from evalcore.runner.predictions import ScoreRequest, score_file
+from tests.support.bfcl import list_flagged_ids
 from tests.support.shared_data import shared_data
 
 #: A line of predictions, and where the recorded rows have it.

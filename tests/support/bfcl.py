@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from evalcore.benchmarks.bfcl.dataset import FLAGGED, Defect
 from evalcore.benchmarks.bfcl.entry import BfclEntry
 
 
@@ -32,3 +33,7 @@ def weather(category: str = "simple_python") -> BfclEntry:
         {"weather.now": {"city": ["Oslo", "Oslo, Norway"], "days": [3], "units": ["", "metric"]}}
     ]
     return entry(category, [offered], None if "relevance" in category else truth)
+
+
+def list_flagged_ids(defect: Defect) -> frozenset[str]:
+    return frozenset(sample_id for sample_id, flag in FLAGGED.items() if flag.defect == defect)

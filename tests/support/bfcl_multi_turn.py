@@ -13,7 +13,9 @@ import pytest
 from filelock import FileLock
 
 from evalcore.benchmarks.bfcl.entry import BfclEntry
+from evalcore.benchmarks.bfcl.multi_turn.conversations import examine_prediction
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Api, Simulators
+from evalcore.benchmarks.bfcl.score import ViewResult
 from tests.support.bfcl import function
 from tests.support.shared_data import ROOT
 
@@ -206,3 +208,7 @@ requests = json.loads(pathlib.Path("requests.json").read_text(encoding="utf-8"))
 answers = [answer(number, request) for number, request in enumerate(requests)]
 pathlib.Path("answers.json").write_text(json.dumps(answers), encoding="utf-8")
 """
+
+
+def check_prediction(entry: BfclEntry, prediction: Any, simulators: Simulators) -> ViewResult:
+    return examine_prediction(entry, prediction, simulators).scored

@@ -14,6 +14,7 @@ from evalcore.benchmarks.tau_bench.benchmark import TauBench
 from evalcore.benchmarks.tau_bench.card import CARD
 from evalcore.benchmarks.tau_bench.environment import Domain
 from evalcore.benchmarks.tau_bench.environment.loaders import DOMAINS
+from evalcore.benchmarks.tau_bench.user_goals import IDENTITY, Goal, Scenario, Slot
 from evalcore.records import Completion, GenerationRequest, Sample, ToolCall, Usage
 from evalcore.results import RunSummary
 from evalcore.runner.execute import execute_run
@@ -164,3 +165,19 @@ def calls(*actions: Mapping[str, Any], **more: Any) -> Completion:
         ToolCall(f"c{at}", one["name"], json.dumps(one["kwargs"])) for at, one in enumerate(actions)
     )
     return Completion(tool_calls=made, finish_reason="tool_calls", **more)
+
+
+def list_slot_values(scenario: Scenario, goal: Goal, slot: Slot) -> tuple[str, ...]:
+    """The texts that answer a slot, none of which may be said before it was asked for."""
+    if slot in IDENTITY:
+        return (scenario.identity[slot],) if slot in scenario.identity else ()
+    if slot == "items":
+        return tuple(item.product for item in goal.items)
+    if slot == "options":
+        return tuple(text for item in goal.items for text in (item.change or {}).values())
+    if slot == "address":
+        return tuple(text for text in goal.address.values() if text)
+    if slot in ("order", "payment", "reason"):
+        text = getattr(goal, slot)
+        return (text,) if text else ()
+    return (goal.details[slot],) if slot in goal.details else ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from evalcore.benchmarks.bfcl.categories import (
-    AGENTIC,
     GROUPS,
     MULTI_TURN,
     OVERALL_WEIGHTS,
@@ -13,8 +12,13 @@ from evalcore.benchmarks.bfcl.categories import (
     Tally,
     group_scores,
 )
-from evalcore.benchmarks.bfcl.dataset import FLAGGED, list_flagged_ids
+from evalcore.benchmarks.bfcl.dataset import FLAGGED
+from tests.support.bfcl import list_flagged_ids
 
+AGENTIC = (
+    *("web_search_base", "web_search_no_snippet"),
+    *("memory_kv", "memory_vector", "memory_rec_sum"),
+)
 ALL = (*SINGLE_TURN, *MULTI_TURN, *AGENTIC)
 
 

@@ -11,14 +11,13 @@ from evalcore.benchmarks.bfcl.multi_turn.conversations import (
     MAX_TURN_STEPS,
     NEW_FUNCTIONS_MESSAGE,
     NOT_RUN,
-    check_prediction,
     run_conversation,
 )
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators
 from evalcore.benchmarks.call_decoding import decode_calls
 from evalcore.errors import DatasetError, TargetFailure
 from evalcore.records import Completion, Failure, ToolCall, from_json, to_json
-from tests.support.bfcl_multi_turn import shelf_entry, shelf_simulators
+from tests.support.bfcl_multi_turn import check_prediction, shelf_entry, shelf_simulators
 
 PUT = "put(box='b', item=1)"
 

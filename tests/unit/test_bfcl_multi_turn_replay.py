@@ -6,16 +6,21 @@ from collections.abc import Iterator
 
 import pytest
 
+from evalcore.benchmarks.bfcl.checker.arguments import classify_call_error
 from evalcore.benchmarks.bfcl.multi_turn.conversations import (
-    ERROR_TYPES,
-    check_prediction,
     examine_prediction,
 )
 from evalcore.benchmarks.bfcl.multi_turn.service import find_first_difference, missing_results
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Simulators
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.records import from_json, to_json
-from tests.support.bfcl_multi_turn import Shelf, shelf_apis, shelf_entry, shelf_simulators
+from tests.support.bfcl_multi_turn import (
+    Shelf,
+    check_prediction,
+    shelf_apis,
+    shelf_entry,
+    shelf_simulators,
+)
 
 PUT, LOOK, COUNT = "put(box='b', item=1)", "look(box='a')", "count()"
 EMPTY, STATE = "multi_turn:empty_turn_model_response", "multi_turn:instance_state_mismatch"
@@ -61,7 +66,7 @@ def test_verdicts(simulators, truth, prediction, error_type):
     assert scored.error_type == error_type
     assert (scored.valid, scored.score) == (not error_type, float(not error_type))
     assert bool(scored.message) == bool(error_type)
-    assert error_type in ("", *ERROR_TYPES)
+    assert classify_call_error(error_type) in (None, "state", "response", "ended")
 
 
 def test_a_differing_state_is_narrowed_down(simulators):

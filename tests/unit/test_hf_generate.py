@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -19,8 +20,9 @@ import torch  # noqa: E402 - only where it is installed
 from evalcore.targets.huggingface.batches import BatchBudget  # noqa: E402
 from evalcore.targets.huggingface.generate import (  # noqa: E402
     DecodeJob,
+    DecodeOutput,
     GenerationEngine,
-    generate_batch,
+    GenerativeModel,
 )
 from evalcore.targets.huggingface.service import (  # noqa: E402
     LostJob,
@@ -30,6 +32,25 @@ from evalcore.targets.huggingface.service import (  # noqa: E402
 )
 
 PREFIX = hf_loaded.tokens(90, 99)
+
+
+def generate_batch(
+    loaded: GenerativeModel,
+    jobs: Sequence[DecodeJob],
+    on_output: Callable[[DecodeOutput], None] | None = None,
+) -> list[DecodeOutput]:
+    """All jobs as one batch, to their ends; outputs in the order of the jobs. `on_output` is told
+    of each as soon as it is finished."""
+    engine = GenerationEngine(loaded)
+    outputs_by_id = {}
+    fresh = engine.admit_jobs(jobs)
+    while fresh or engine.rows:
+        for output in fresh:
+            outputs_by_id[output.id] = output
+            if on_output:
+                on_output(output)
+        fresh = engine.step() if engine.rows else []
+    return [outputs_by_id[job.id] for job in jobs]
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,11 @@ from evalcore.benchmarks.tau_bench.environment.reward import (
     TRUTH_ERRS,
     replay_ground_truth,
 )
-from evalcore.benchmarks.tau_bench.user_goals import SLOTS, list_slot_values
+from evalcore.benchmarks.tau_bench.user_goals import SLOTS
 from evalcore.benchmarks.tau_bench.user_simulators import RuleUser, from_slots
 from evalcore.settings import ROOT
 from tests.support import tau_agents, tau_airline_agents
+from tests.support.tau_data import list_slot_values
 from tests.support.tau_episodes import play
 from tools.tau_tasks.generate import SPLIT, generate_data_files, main
 from tools.tau_tasks.retail_fixtures import HYGIENE

@@ -4,7 +4,7 @@ wrong value of it that the user is to confirm."""
 import random
 from types import SimpleNamespace
 
-from evalcore.benchmarks.tau_bench.user_goals import IDENTITY, SLOTS, WRITE_TOOLS, list_slot_values
+from evalcore.benchmarks.tau_bench.user_goals import IDENTITY, SLOTS, WRITE_TOOLS
 from evalcore.benchmarks.tau_bench.user_simulators import (
     Goal,
     Item,
@@ -12,6 +12,7 @@ from evalcore.benchmarks.tau_bench.user_simulators import (
     Scenario,
     build_opening_state,
 )
+from tests.support.tau_data import list_slot_values
 
 TURNS = 10_000
 USER = RuleUser()

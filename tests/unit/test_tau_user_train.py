@@ -8,7 +8,6 @@ import pytest
 from evalcore.benchmarks.tau_bench.environment import compute_reward, load_domain, load_tasks
 from evalcore.benchmarks.tau_bench.user_goals import (
     WRITE_TOOLS,
-    list_slot_values,
     parse_train_instruction,
 )
 from evalcore.benchmarks.tau_bench.user_simulators import RuleUser, from_slots, to_slots
@@ -16,6 +15,7 @@ from evalcore.errors import UsageError
 from tests.support import tau_agents
 from tests.support.shared_data import shared_data
 from tests.support.tau_agents import play
+from tests.support.tau_data import list_slot_values
 
 pytestmark = pytest.mark.slow
 

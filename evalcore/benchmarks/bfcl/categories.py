@@ -40,13 +40,6 @@ MULTI_TURN = (
     "multi_turn_miss_param",
     "multi_turn_long_context",
 )
-AGENTIC = (
-    "web_search_base",
-    "web_search_no_snippet",
-    "memory_kv",
-    "memory_vector",
-    "memory_rec_sum",
-)
 
 #: Categories that ask whether there is a call at all; they have no answer file.
 DECODE_ONLY = ("irrelevance", "live_irrelevance", "live_relevance")

@@ -79,10 +79,6 @@ FLAGGED: MappingProxyType[str, Flag] = MappingProxyType(
 )
 
 
-def list_flagged_ids(defect: Defect) -> frozenset[str]:
-    return frozenset(sample_id for sample_id, flag in FLAGGED.items() if flag.defect == defect)
-
-
 # Entries as samples and back, with what keeps the order of their keys as JSON text.
 # The order in which a schema lists its parameters is part of the prompt, that of a ground truth
 # decides which error comes first, and that of a scenario what its files are; journals sort keys.

@@ -52,10 +52,6 @@ class Hunk(Record, frozen=True):
     def added_lines(self) -> tuple[str, ...]:
         return tuple(line[1:] for line in self.lines if line.startswith("+"))
 
-    @property
-    def removed_lines(self) -> tuple[str, ...]:
-        return tuple(line[1:] for line in self.lines if line.startswith("-"))
-
 
 class FileDiff(Record, frozen=True):
     """What a patch says about one file. `old_path` is "" where the file is new, `new_path` where it

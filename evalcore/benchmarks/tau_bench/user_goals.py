@@ -150,22 +150,6 @@ def can_answer_slot(scenario: Scenario, goal: Goal, slot: Slot) -> bool:
     return slot in goal.details
 
 
-def list_slot_values(scenario: Scenario, goal: Goal, slot: Slot) -> tuple[str, ...]:
-    """The texts that answer a slot, none of which may be said before it was asked for."""
-    if slot in IDENTITY:
-        return (scenario.identity[slot],) if slot in scenario.identity else ()
-    if slot == "items":
-        return tuple(item.product for item in goal.items)
-    if slot == "options":
-        return tuple(text for item in goal.items for text in (item.change or {}).values())
-    if slot == "address":
-        return tuple(text for text in goal.address.values() if text)
-    if slot in ("order", "payment", "reason"):
-        text = getattr(goal, slot)
-        return (text,) if text else ()
-    return (goal.details[slot],) if slot in goal.details else ()
-
-
 Progress = Literal["open", "written", "answered", "refused", "given_up"]
 OPEN: Progress = "open"
 

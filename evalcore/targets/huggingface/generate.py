@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 import random
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -72,25 +72,6 @@ class BatchRow:
     job: DecodeJob
     new_ids: list[int]
     sampler: TokenSampler | None
-
-
-def generate_batch(
-    loaded: GenerativeModel,
-    jobs: Sequence[DecodeJob],
-    on_output: Callable[[DecodeOutput], None] | None = None,
-) -> list[DecodeOutput]:
-    """All jobs as one batch, to their ends; outputs in the order of the jobs. `on_output` is told
-    of each as soon as it is finished."""
-    engine = GenerationEngine(loaded)
-    outputs_by_id = {}
-    fresh = engine.admit_jobs(jobs)
-    while fresh or engine.rows:
-        for output in fresh:
-            outputs_by_id[output.id] = output
-            if on_output:
-                on_output(output)
-        fresh = engine.step() if engine.rows else []
-    return [outputs_by_id[job.id] for job in jobs]
 
 
 class GenerationEngine:

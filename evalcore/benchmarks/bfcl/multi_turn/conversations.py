@@ -207,15 +207,6 @@ TERMINATED = "multi_turn:force_terminated"
 
 #: Two error types of ours, for calls that overran their limits.
 OVERRUNS = ("execution_timeout", "execution_lost")
-#: Every error type: upstream's five, then ours.
-ERROR_TYPES = (
-    INFERENCE,
-    TERMINATED,
-    "multi_turn:empty_turn_model_response",
-    "multi_turn:instance_state_mismatch",
-    "multi_turn:execution_response_mismatch",
-    *OVERRUNS,
-)
 
 
 class Examination(Record, frozen=True):
@@ -224,10 +215,6 @@ class Examination(Record, frozen=True):
 
     scored: ViewResult
     outcome: ReplayOutcome
-
-
-def check_prediction(entry: BfclEntry, prediction: Any, simulators: Simulators) -> ViewResult:
-    return examine_prediction(entry, prediction, simulators).scored
 
 
 def examine_prediction(entry: BfclEntry, prediction: Any, simulators: Simulators) -> Examination:

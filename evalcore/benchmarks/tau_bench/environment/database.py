@@ -217,10 +217,6 @@ class Database:
         """tau-bench's hash of the whole database: sha256 in hex of its canonical text."""
         return self._base.hash(self._changed_texts())
 
-    def has_same_state(self, other: Database) -> bool:
-        """Whether both, over one base, are in the same state: as equal hashes say, but faster."""
-        return self._changed_texts() == other._changed_texts()
-
     def first_difference(self, other: Database) -> DatabaseDifference | None:
         """Where this database first departs from `other`, the expected one; None if nowhere."""
         mine, theirs = self._changed_texts(), other._changed_texts()
