@@ -89,9 +89,8 @@ class CaseLine(Record, frozen=True):
             return None
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not 0 <= value <= MAX_CASE_WEIGHT:
-            self.raise_field_error(
-                "weight", f"{value!r} must be a number from 0 to {MAX_CASE_WEIGHT:g}"
-            )
+            problem = f"{value!r} must be a number from 0 to {MAX_CASE_WEIGHT:g}"
+            self.raise_field_error("weight", problem)
         return float(value)
 
     def parse_dialect(self, field: str, default: str = "") -> str:
@@ -117,10 +116,8 @@ def load_case_samples(
             line = CaseLine(path, number, row)
             stem = str(row.get("metric", path.stem))
             if stem not in files:
-                names = ", ".join(files)
-                line.raise_field_error(
-                    "metric", f"{stem!r} is none of: {names} (name the file after one)"
-                )
+                problem = f"{stem!r} is none of: {', '.join(files)} (name the file after one)"
+                line.raise_field_error("metric", problem)
             weight = line.parse_weight()
             for sample in parse_line(line, stem):
                 if weight is not None:

@@ -34,14 +34,12 @@ def extract_call_answer(episode: Episode) -> tuple[Any, str]:
     """The answer to a single-turn entry and its mode, empty for text in upstream's own way. Native
     calls stand in the last message, or as JSON in the answer where there are no messages."""
     mode = str(episode.state.get("mode", ""))
-    if not episode.messages:
-        return (
-            parse_json_or(episode.answer, episode.answer) if mode == NATIVE else episode.answer
-        ), mode
-    calls = episode.messages[-1].tool_calls
-    if mode != NATIVE or not calls:
+    if mode != NATIVE:
         return episode.answer, mode
-    return native_call_rows(calls), mode
+    if not episode.messages:
+        return parse_json_or(episode.answer, episode.answer), mode
+    calls = episode.messages[-1].tool_calls
+    return native_call_rows(calls) if calls else episode.answer, mode
 
 
 def native_call_rows(calls: Iterable[ToolCall]) -> list[dict[str, Any]]:

@@ -8,6 +8,8 @@ answers inline, as `ground_truth`.
 from __future__ import annotations
 
 import re
+from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from evalcore.benchmarks.bfcl.categories import (
     category_from_id,
     to_v4_category,
 )
+from evalcore.benchmarks.case_file import CaseLine
 from evalcore.errors import DatasetError
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
@@ -80,10 +83,10 @@ def load_file(path: Path) -> list[BfclEntry]:
     category = category if category in _CATEGORIES else None
     answers = _load_answers(path.parent / "possible_answer" / path.name)
     entries: dict[str, BfclEntry] = {}
-    for line, row in read_rows(path):
-        entry = _build_entry(path, line, row, category, answers)
+    for line in starmap(partial(CaseLine, path), read_rows(path)):
+        entry = _build_entry(line, category, answers)
         if entry.id in entries:
-            raise DatasetError(path, line, "id", f"{entry.id!r} is there twice")
+            line.raise_field_error("id", f"{entry.id!r} is there twice")
         entries[entry.id] = entry
     return list(entries.values())
 
@@ -99,36 +102,30 @@ def _load_answers(path: Path) -> dict[str, Any]:
     return answers
 
 
-def _build_entry(
-    path: Path, line: int, row: dict[str, Any], category: str | None, answers: dict[str, Any]
-) -> BfclEntry:
+def _build_entry(line: CaseLine, category: str | None, answers: dict[str, Any]) -> BfclEntry:
+    row = line.row
     sample_id = row.get("id")
     if not isinstance(sample_id, str) or not sample_id:
-        raise DatasetError(path, line, "id", "must be a text")
-    category = category or to_v4_category(
-        str(row.get("category") or category_from_id(sample_id) or "")
-    )
+        line.raise_field_error("id", "must be a text")
+    name = str(row.get("category") or category_from_id(sample_id) or "")
+    category = category or to_v4_category(name)
     if category not in _CATEGORIES:
-        raise DatasetError(path, line, "category", f"unknown: {category or sample_id!r}")
+        line.raise_field_error("category", f"unknown: {category or sample_id!r}")
     question, functions = row.get("question"), row.get("function", [])
     functions = [functions] if isinstance(functions, dict) else functions
     truth = row.get("ground_truth", answers.get(sample_id))
-    _require_field(isinstance(question, list), path, line, "question", "must be a list of turns")
-    _require_field(_all_mappings(functions), path, line, "function", "must be a list of objects")
+    if not isinstance(question, list):
+        line.raise_field_error("question", "must be a list of turns")
+    if not _all_mappings(functions):
+        line.raise_field_error("function", "must be a list of objects")
     if category in DECODE_ONLY:
         truth = None
-    else:
-        _require_field(
-            isinstance(truth, list) and bool(truth), path, line, "ground_truth", "is missing"
-        )
-        if category in SINGLE_TURN:
-            fits = _all_mappings(truth) and all(map(_is_answer, truth or []))
-            _require_field(
-                fits, path, line, "ground_truth", "must hold {name: {parameter: [values]}}"
-            )
+    elif not isinstance(truth, list) or not truth:
+        line.raise_field_error("ground_truth", "is missing")
+    elif category in SINGLE_TURN and not (_all_mappings(truth) and all(map(_is_answer, truth))):
+        line.raise_field_error("ground_truth", "must hold {name: {parameter: [values]}}")
     extra = {key: value for key, value in row.items() if key not in _OWN_FIELDS}
-    source = f"{path.name}:{line}"
-    return BfclEntry(sample_id, category, question or [], functions, truth, extra, source)
+    return BfclEntry(sample_id, category, question, functions, truth, extra, line.source)
 
 
 def _all_mappings(value: Any) -> bool:
@@ -138,8 +135,3 @@ def _all_mappings(value: Any) -> bool:
 def _is_answer(call: dict[str, Any]) -> bool:
     values = list(call.values())
     return len(values) == 1 and isinstance(values[0], dict)
-
-
-def _require_field(fits: bool, path: Path, line: int, field: str, problem: str) -> None:
-    if not fits:
-        raise DatasetError(path, line, field, problem)

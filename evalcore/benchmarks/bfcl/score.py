@@ -65,11 +65,8 @@ class DecodedAnswer:
     @property
     def intended_calls(self) -> list[Call] | DecodeError:
         """The calls of either decoding, the tolerant one first."""
-        return (
-            self.official_calls
-            if isinstance(self.tolerant_calls, DecodeError)
-            else self.tolerant_calls
-        )
+        undecoded = isinstance(self.tolerant_calls, DecodeError)
+        return self.official_calls if undecoded else self.tolerant_calls
 
 
 # What an answer did where no function fits: upstream counts all but a readable call as right.
@@ -161,9 +158,9 @@ def resolve_answer_mode(category: str, answer: Any, mode: str = "") -> str:
     Raises UsageError for an unknown mode."""
     if mode and mode not in MODES:
         raise UsageError(f"unknown mode {mode!r}; one of {', '.join(sorted(MODES))}")
-    return mode or (
-        prompt_mode(find_category_language(category)) if isinstance(answer, str) else "fc"
-    )
+    if mode or not isinstance(answer, str):
+        return mode or "fc"
+    return prompt_mode(find_category_language(category))
 
 
 def decode_answer(entry: BfclEntry, answer: Any, mode: str = "") -> DecodedAnswer:
@@ -236,17 +233,8 @@ def _score_calls(entry: BfclEntry, calls: list[Call], *, underscores: bool) -> V
 def _build_view_result(finding: Finding | None, calls: list[Call], score: float) -> ViewResult:
     if finding is None:
         return ViewResult(True, calls=tuple(calls), score=1.0)
-    return ViewResult(
-        False,
-        finding.error_type,
-        finding.message,
-        tuple(calls),
-        finding.path,
-        finding.output,
-        finding.expected,
-        finding.cause,
-        score,
-    )
+    where = (finding.path, finding.output, finding.expected, finding.cause)
+    return ViewResult(False, finding.error_type, finding.message, tuple(calls), *where, score)
 
 
 def _score_undecoded(entry: BfclEntry, error: DecodeError) -> ViewResult:
@@ -260,9 +248,8 @@ def _score_relevance(entry: BfclEntry, calls: list[Call] | None, reason: str = "
     decoded_calls = None if calls is None else tuple(calls)
     if "irrelevance" in entry.category:
         if calls:
-            return ViewResult(
-                False, _CALLED, "a function was called although none fits", decoded_calls
-            )
+            message = "a function was called although none fits"
+            return ViewResult(False, _CALLED, message, decoded_calls)
     elif not calls:
         return ViewResult(False, _NOT_CALLED, reason or "no function was called", decoded_calls)
     return ViewResult(True, calls=decoded_calls, score=1.0)
@@ -285,13 +272,10 @@ def _score_matching(reading: DecodedAnswer, *, fuzzy: bool) -> ViewResult:
         return _score_undecoded(entry, calls)
     if entry.category in DECODE_ONLY:
         signatures = build_signatures(entry.functions)
-        return _score_relevance(
-            entry, calls if any(name in signatures for c in calls for name in c) else None
-        )
-    tongue = find_category_language(entry.category)
-    call_match = match_calls(
-        entry.functions, calls, entry.ground_truth or [], language=tongue, fuzzy=fuzzy
-    )
+        offered = any(name in signatures for call in calls for name in call)
+        return _score_relevance(entry, calls if offered else None)
+    language, truth = find_category_language(entry.category), entry.ground_truth or []
+    call_match = match_calls(entry.functions, calls, truth, language=language, fuzzy=fuzzy)
     share = call_match.share if fuzzy else float(call_match.finding is None)
     return _build_view_result(call_match.finding, calls, share)
 

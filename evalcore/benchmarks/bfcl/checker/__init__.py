@@ -89,6 +89,7 @@ def _argument_problem(
     return build_rejection("value_error:others", (parameter,), value, answers)
 
 
+_Problem = Finding | None
 _PARALLEL = "parallel_function_checker_no_order"
 
 #: Where upstream's own checker would crash, because a schema, a reference or a value is outside
@@ -115,14 +116,24 @@ def check_calls(
     ground truth: one mapping {name: {parameter: accepted values}} a call, with `""` among the
     values where the parameter may be left out. Never raises for what a model wrote: where
     upstream's checker crashes, the error type is `checker_failed:` and the exception's name."""
-    rule = _check_parallel_calls if "parallel" in category else _check_single_call
+
+    def find_problem(function: dict[str, Any], call: Call, answer: dict[str, Any]) -> _Problem:
+        return call_problem(function, call, answer, language, underscores)
+
     try:
-        return rule(category, functions, calls, answers, language, underscores)
+        if "parallel" in category:
+            return _check_parallel_calls(functions, calls, answers, find_problem)
+        several = "multiple" in category
+        if len(calls) != (len(answers) if several else 1):
+            rule = "multiple_function_checker" if several else _PREFIX
+            return build_count_finding(rule, calls, answers)
+        name = next(iter(answers[0]))
+        function = _find_function(functions, name) if several else functions[0]
+        return find_problem(function, calls[0], answers[0])
     except _CRASHES as error:
         kind = type(error).__name__
-        return Finding(
-            f"checker_failed:{kind}", f"the official check stops with {kind}: {error}"[:300]
-        )
+        message = f"the official check stops with {kind}: {error}"
+        return Finding(f"checker_failed:{kind}", message[:300])
 
 
 def measure_progress(finding: Finding) -> int:
@@ -131,30 +142,11 @@ def measure_progress(finding: Finding) -> int:
     return kinds[0] if kinds else len(_STAGES)
 
 
-def _check_single_call(
-    category: str,
-    functions: list[dict[str, Any]],
-    calls: list[Call],
-    answers: list[dict[str, Any]],
-    language: Language,
-    underscores: bool,
-) -> Finding | None:
-    several = "multiple" in category
-    if len(calls) != (len(answers) if several else 1):
-        rule = "multiple_function_checker" if several else _PREFIX
-        return build_count_finding(rule, calls, answers)
-    name = next(iter(answers[0]))
-    function = _find_function(functions, name) if several else functions[0]
-    return call_problem(function, calls[0], answers[0], language, underscores)
-
-
 def _check_parallel_calls(
-    category: str,
     functions: list[dict[str, Any]],
     calls: list[Call],
     answers: list[dict[str, Any]],
-    language: Language,
-    underscores: bool,
+    find_problem: Callable[[dict[str, Any], Call, dict[str, Any]], _Problem],
 ) -> Finding | None:
     """Each reference call in turn takes the first call not yet taken that fits it: greedy."""
     if len(calls) != len(answers):
@@ -164,7 +156,7 @@ def _check_parallel_calls(
         function = _find_function(functions, next(iter(answer)))
         nearest: tuple[int, Finding] | None = None
         for position in remaining:
-            finding = call_problem(function, calls[position], answer, language, underscores)
+            finding = find_problem(function, calls[position], answer)
             if finding is None:
                 remaining.remove(position)
                 break

@@ -88,18 +88,14 @@ class _ConversationRun:
         if self._read is None:
             self._tools = [*self._tools, *documents]
             return Message("user", NEW_FUNCTIONS_MESSAGE)
-        return Message(
-            "user", f"{json.dumps(documents, ensure_ascii=False)}\n{NEW_FUNCTIONS_MESSAGE}"
-        )
+        described = json.dumps(documents, ensure_ascii=False)
+        return Message("user", f"{described}\n{NEW_FUNCTIONS_MESSAGE}")
 
     async def _run_step(self) -> bool:
         """One answer; whether it held calls, which have then been run."""
         answer = await self._ask(tuple(self.messages), tuple(self._tools))
         self.requests += 1
-        if answer.finish_reason == OVERFLOW:
-            self.termination = OVERFLOW
-            return False
-        if is_withheld(answer):
+        if answer.finish_reason == OVERFLOW or is_withheld(answer):
             self.termination = answer.finish_reason
             return False
         native = self._read is None
@@ -265,11 +261,9 @@ _DONE = "Done."
 
 
 def list_initial_functions(entry: BfclEntry) -> list[dict[str, Any]]:
-    return (
-        split_tools_by_turn(entry, entry.functions)[0]
-        if entry.category in MULTI_TURN
-        else entry.functions
-    )
+    if entry.category in MULTI_TURN:
+        return split_tools_by_turn(entry, entry.functions)[0]
+    return entry.functions
 
 
 async def run_entry_conversation(
@@ -302,17 +296,13 @@ def reference_step(entry: BfclEntry, transcript: Sequence[Message]) -> Completio
     """What the reference says next: all calls of a turn at once, then that it is done."""
     truth = ground_truth(entry)
     turn = min(_turns_begun(transcript), len(truth)) - 1
-    calls = (
-        []
-        if transcript[-1].role == "tool"
-        else [_parse_truth_call(text, entry) for text in truth[turn]]
-    )
+    done = transcript[-1].role == "tool"
+    calls = [] if done else [_parse_truth_call(text, entry) for text in truth[turn]]
     if not calls:
         return Completion(text=_DONE)
-    numbered = enumerate(calls, len(transcript))
     made = tuple(
         ToolCall(f"call_{number}", name, json.dumps(arguments, ensure_ascii=False))
-        for number, (name, arguments) in numbered
+        for number, (name, arguments) in enumerate(calls, len(transcript))
     )
     return Completion(tool_calls=made, finish_reason="tool_calls")
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -90,11 +90,8 @@ def _format_nested_value(value: Any) -> str:
             raise LookupError("an empty mapping")
         texts = (f"{key}={_format_nested_value(item)}" for key, item in arguments.items())
         return f"{name}({', '.join(texts)})"
-    return (
-        "{"
-        + ", ".join(f"'{key}': {_format_nested_value(item)}" for key, item in value.items())
-        + "}"
-    )
+    pairs = (f"'{key}': {_format_nested_value(item)}" for key, item in value.items())
+    return "{" + ", ".join(pairs) + "}"
 
 
 def _evaluate_call_node(node: ast.Call, tools: Tools) -> Any:
@@ -103,9 +100,8 @@ def _evaluate_call_node(node: ast.Call, tools: Tools) -> Any:
         raise SyntaxError("arguments that are unpacked or repeated")
     tool = _find_tool(node.func, tools)
     positional = [_evaluate_value(item, tools) for item in node.args]
-    return tool(
-        *positional, **{str(word.arg): _evaluate_value(word.value, tools) for word in node.keywords}
-    )
+    named = {str(word.arg): _evaluate_value(word.value, tools) for word in node.keywords}
+    return tool(*positional, **named)
 
 
 def _find_tool(node: ast.expr, tools: Tools) -> Callable[..., Any]:
@@ -192,20 +188,11 @@ class ReplayOutcome(Record, frozen=True):
     turns: tuple[TurnCalls, ...] = ()
 
 
-class Runner(Protocol):
-    """The APIs of one side, by class name, and a way to run the text of a call on them."""
-
-    @property
-    def instances(self) -> Mapping[str, object]: ...
-
-    def run(self, text: str) -> str: ...
-
-
 def check_turns(
     truth: Sequence[Sequence[str]],
     prediction: Sequence[Sequence[Sequence[str]]],
-    model: Runner,
-    twin: Runner,
+    model: Instances,
+    twin: Instances,
 ) -> ReplayOutcome:
     """The verdict on a prediction with as many turns as the truth; `calls.steps` made its steps."""
     results: list[str] = []
@@ -245,14 +232,9 @@ def find_first_difference(
                 continue
             other = getattr(actual[api], name, _ABSENT)
             if _is_different(other, value):
-                path, actual_value, expected_value = _narrow_difference(other, value)
-                return StateDifference(
-                    api,
-                    name,
-                    path,
-                    _to_evidence_value(expected_value),
-                    _to_evidence_value(actual_value),
-                )
+                path, ours, theirs = _narrow_difference(other, value)
+                values = _to_evidence_value(theirs), _to_evidence_value(ours)
+                return StateDifference(api, name, path, *values)
     return None
 
 
@@ -261,8 +243,8 @@ def _check_turn(
     called: bool,
     expected: Sequence[tuple[str, str]],
     results: Sequence[str],
-    model: Runner,
-    twin: Runner,
+    model: Instances,
+    twin: Instances,
 ) -> ReplayOutcome | None:
     if not called:
         return ReplayOutcome(EMPTY_TURN, f"nothing was called in turn {number + 1}")
@@ -274,9 +256,8 @@ def _check_turn(
     missing = missing_results([result for _, result in expected], results)
     if missing:
         message = f"up to turn {number + 1} no call gave {len(missing)} of the expected results"
-        return ReplayOutcome(
-            RESPONSE, message, missing=tuple(map(_shorten_text, missing[:_MAX_SHOWN]))
-        )
+        shown = tuple(map(_shorten_text, missing[:_MAX_SHOWN]))
+        return ReplayOutcome(RESPONSE, message, missing=shown)
     return None
 
 
@@ -292,14 +273,12 @@ def _narrow_difference(actual: Any, expected: Any) -> tuple[tuple[str, ...], Any
     path: list[str] = []
     while len(path) < _MAX_PATH_LENGTH:
         ours, theirs = _list_children(actual), _list_children(expected)
-        key = next(
-            (
-                key
-                for key in [*theirs, *ours]
-                if key not in ours or key not in theirs or _is_different(ours[key], theirs[key])
-            ),
-            None,
+        differing = (
+            key
+            for key in [*theirs, *ours]
+            if key not in ours or key not in theirs or _is_different(ours[key], theirs[key])
         )
+        key = next(differing, None)
         if type(actual) is not type(expected) or key is None:
             break
         path.append(_shorten_text(str(to_plain_value(key))))
@@ -319,11 +298,8 @@ def _list_children(value: Any) -> Mapping[Any, Any]:
 
 def _to_evidence_value(value: Any) -> Any:
     simple = _simplify_value(value)
-    return (
-        simple
-        if len(to_json(simple)) <= _MAX_EVIDENCE_BYTES
-        else shorten_repr(value, _LONGEST_SHOWN)
-    )
+    fits = len(to_json(simple)) <= _MAX_EVIDENCE_BYTES
+    return simple if fits else shorten_repr(value, _LONGEST_SHOWN)
 
 
 def _simplify_value(value: Any, depth: int = 6) -> Any:
