@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,6 +15,7 @@ from evalcore.records import Record, Sample
 from evalcore.sqlkit.dialects import dialect_name
 
 MAX_CASE_WEIGHT = 1_000_000.0  # of a case
+_BATCH = 64  # rows of a Parquet file in memory at once
 
 
 class CaseLine(Record, frozen=True):
@@ -31,10 +32,10 @@ class CaseLine(Record, frozen=True):
     def source(self) -> str:
         return f"{self.path.name}:{self.number}"
 
-    def parse_case_id(self) -> str:
-        value = self.row.get("case_id")
+    def parse_case_id(self, field: str = "case_id") -> str:
+        value = self.row.get(field)
         if not isinstance(value, str | int) or isinstance(value, bool) or not str(value).strip():
-            self.raise_field_error("case_id", "is missing or no text")
+            self.raise_field_error(field, "is missing or no text")
         return str(value)
 
     def parse_text(self, field: str) -> str:
@@ -99,6 +100,26 @@ class CaseLine(Record, frozen=True):
             return dialect_name(str(self.row.get(field, default)))
         except UsageError as error:
             self.raise_field_error(field, str(error))
+
+
+def read_table_rows(path: Path, limit: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a Parquet file or of JSON lines with their numbers, from 1. Raises DatasetError
+    for a file that cannot be read, and for Parquet of more than `limit` bytes once unpacked."""
+    if path.suffix != ".parquet":
+        yield from read_rows(path)
+        return
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+            if limit and sum(group.total_byte_size for group in groups) > limit:
+                raise DatasetError(path, None, "", f"has more than {limit >> 20} MB of rows")
+            batches = file.iter_batches(batch_size=_BATCH)
+            yield from enumerate((row for batch in batches for row in batch.to_pylist()), 1)
+    except (OSError, ValueError, pyarrow.ArrowException) as error:
+        raise DatasetError(path, None, "", f"cannot be read as Parquet: {error}") from None
 
 
 def load_case_samples(

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from evalcore.access.redaction import mask_target
-from evalcore.benchmarks.swe_bench.dataset import read_table_rows, to_swe_task
+from evalcore.benchmarks.case_file import read_table_rows
+from evalcore.benchmarks.swe_bench.dataset import to_swe_task
 from evalcore.benchmarks.swe_bench.evaluate_patch import extract_answer, repair_answer
 from evalcore.catalog import CommandResult
 from evalcore.errors import DatasetError, UsageError

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from evalcore.benchmarks.gaia.benchmark import (
-    MODES,
     OFFICIAL,
-    STYLES,
     PromptFile,
     build_gaia_messages,
 )
+from evalcore.benchmarks.gaia.card import MODES, STYLES
 
 QUESTION = "How many rows has it?"
 SHEET = PromptFile("a.csv", "csv", "x,y\n1,2")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -54,11 +54,6 @@ def reference_step(sample: Sample, transcript: Sequence[Message], *, tools: bool
         return Completion(tool_calls=(call,), finish_reason="tool_calls")
     return Completion(text=f"FINAL ANSWER: {sample.reference['answer']}")
 
-
-Mode = Literal["none", "describe", "local", "web"]
-Style = Literal["official", "bare"]
-MODES: tuple[Mode, ...] = ("none", "describe", "local", "web")
-STYLES: tuple[Style, ...] = ("official", "bare")
 
 #: The system message of GAIA's authors, as they publish it.
 OFFICIAL = (
@@ -120,7 +115,7 @@ class PromptFile(Record, frozen=True):
 def build_gaia_messages(
     question: str, mode: str, style: str, files: Sequence[PromptFile]
 ) -> list[Message]:
-    """The system message and the question with its files, for one of `MODES` and `STYLES`."""
+    """The system message and the question with its files, for a mode and style of the card."""
     system = "\n\n".join(filter(None, [_STYLE_TEXTS[style], _MODE_TEXTS[mode]]))
     user_text = "\n\n".join([question, *(_format_prompt_file(file, mode) for file in files)])
     return [Message("system", system), Message("user", user_text)]

@@ -15,9 +15,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
 from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.case_file import CaseLine, read_table_rows
 from evalcore.errors import DatasetError, EnvironmentFailure
-from evalcore.intake.json_text import read_rows
-from evalcore.records import Record, Sample
+from evalcore.records import Sample
 from evalcore.settings import ROOT, relative_to_root
 
 # Finding and reading the rows of GAIA: Parquet or JSON lines, in the layouts they come in. The Hub
@@ -38,8 +38,7 @@ def iter_gaia_rows(source: Path, split: str) -> Iterator[Row]:
     """File, number (from 1) and content of each row of a file, or of one split of a folder. Raises
     DatasetError where there is none or one cannot be read."""
     for path in _find_row_files(source, split):
-        read = _read_parquet_rows if path.suffix == ".parquet" else read_rows
-        for number, row in read(path):
+        for number, row in read_table_rows(path, _LIMIT):
             yield path, number, row
 
 
@@ -70,28 +69,10 @@ def _find_file_by_name(folder: Path, split: str) -> list[Path]:
             return [folder / name]
     paths = [path for path in sorted(folder.glob("*.jsonl")) if path.stem not in SPLITS]
     if len(paths) != 1:
-        problem = (
-            f"holds no split {split!r}: neither {YEAR}/{split}/{_SPLIT_FILES[0]} nor "
-            f"{split}.jsonl; "
-            "name another split or folder"
-        )
+        expected = f"neither {YEAR}/{split}/{_SPLIT_FILES[0]} nor {split}.jsonl"
+        problem = f"holds no split {split!r}: {expected}; name another split or folder"
         raise DatasetError(folder, None, "", problem)
     return paths
-
-
-def _read_parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            groups = range(file.metadata.num_row_groups)
-            if sum(file.metadata.row_group(at).total_byte_size for at in groups) > _LIMIT:
-                raise DatasetError(path, None, "", f"has more than {_LIMIT >> 20} MB of rows")
-            table = file.read().to_pylist()
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise DatasetError(path, None, "", f"cannot be read as Parquet: {error}") from None
-    yield from enumerate(table, 1)
 
 
 UNLEVELLED = "unlevelled"
@@ -106,17 +87,11 @@ _WEB = re.compile(
 _NUMBER = re.compile(r"\s*(\d{1,4})\b")
 
 
-class _DatasetLine(Record, frozen=True):
+class _DatasetLine(CaseLine, frozen=True):
     """One row and where it is from; `base` is the folder that its file must be in."""
 
-    path: Path
-    number: int
-    row: dict[str, Any]
     base: Path
     split: str
-
-    def raise_error(self, field: str, problem: str) -> NoReturn:
-        raise DatasetError(self.path, self.number, field, problem)
 
     @property
     def source(self) -> str:
@@ -126,6 +101,10 @@ class _DatasetLine(Record, frozen=True):
     def is_scoring(self) -> bool:
         """Whether it is a row of a scoring set: an id and its reference, nothing to ask."""
         return "reference" in self.row and "Question" not in self.row
+
+    @property
+    def id_field(self) -> str:
+        return "id" if self.is_scoring else "task_id"
 
 
 def load_gaia_samples(source: DatasetSource, split: str, levels: Sequence[int]) -> list[Sample]:
@@ -139,7 +118,7 @@ def load_gaia_samples(source: DatasetSource, split: str, levels: Sequence[int]) 
         line = _DatasetLine(path, number, row, base, split)
         sample = _build_scoring_sample(line) if line.is_scoring else _build_question_sample(line)
         if sample.id in samples:
-            line.raise_error(_id_field(line), f"{sample.id!r} stands here twice")
+            line.raise_field_error(line.id_field, f"{sample.id!r} stands here twice")
         samples[sample.id] = sample
     chosen = [sample for sample in samples.values() if sample.metric in metrics]
     if not chosen:
@@ -173,7 +152,7 @@ def _build_scoring_sample(line: _DatasetLine) -> Sample:
     level = line.row.get("Level", line.row.get("level"))
     return Sample(
         metric=_parse_level_metric(line, level),
-        id=_parse_task_id(line),
+        id=line.parse_case_id(line.id_field),
         input={},
         reference={"answer": _parse_reference_answer(line)},
         meta={"source": line.source},
@@ -183,7 +162,7 @@ def _build_scoring_sample(line: _DatasetLine) -> Sample:
 def _build_question_sample(line: _DatasetLine) -> Sample:
     level = line.row.get("Level")
     metric, answer = _parse_level_metric(line, level), _parse_reference_answer(line)
-    question_fields: dict[str, Any] = {"question": _parse_question(line)}
+    question_fields: dict[str, Any] = {"question": line.parse_text("Question")}
     reference: dict[str, Any] = {"answer": answer}
     meta: dict[str, Any] = {}
     if metric != UNLEVELLED:
@@ -197,7 +176,7 @@ def _build_question_sample(line: _DatasetLine) -> Sample:
         reference["derivation"] = _parse_derivation(line)
     return Sample(
         metric=metric,
-        id=_parse_task_id(line),
+        id=line.parse_case_id(line.id_field),
         input=question_fields,
         reference=reference,
         meta=meta | _build_sample_meta(line),
@@ -211,37 +190,18 @@ def _build_sample_meta(line: _DatasetLine) -> dict[str, Any]:
     steps = _NUMBER.match(str(annotator_notes.get("Number of steps", "")))
     wrong = line.row.get("wrong") or []
     if not isinstance(wrong, list):
-        line.raise_error("wrong", "must be a list of texts")
+        line.raise_field_error("wrong", "must be a list of texts")
     meta = {
         "tools": tools,
         "needs_web": bool(_WEB.search(tools)),
         "steps": int(steps[1]) if steps else 0,
-        "gated": bool(_UUID.fullmatch(_parse_task_id(line))),
+        "gated": bool(_UUID.fullmatch(line.parse_case_id(line.id_field))),
         "hidden": line.split == SPLITS[1] or _parse_reference_answer(line).strip() in _HIDDEN,
         "topic": str(line.row.get("topic") or ""),
         "counterexamples": [str(text) for text in wrong],
         "source": line.source,
     }
     return {name: value for name, value in meta.items() if value}
-
-
-def _id_field(line: _DatasetLine) -> str:
-    return "id" if line.is_scoring else "task_id"
-
-
-def _parse_task_id(line: _DatasetLine) -> str:
-    field = _id_field(line)
-    value = line.row.get(field)
-    if not isinstance(value, str | int) or isinstance(value, bool) or not str(value).strip():
-        line.raise_error(field, "is missing or no text")
-    return str(value)
-
-
-def _parse_question(line: _DatasetLine) -> str:
-    value = line.row.get("Question")
-    if not isinstance(value, str) or not value.strip():
-        line.raise_error("Question", "is missing or no text")
-    return value
 
 
 def _parse_reference_answer(line: _DatasetLine) -> str:
@@ -251,7 +211,7 @@ def _parse_reference_answer(line: _DatasetLine) -> str:
     if value is None:
         return ""
     if not isinstance(value, str | int | float) or isinstance(value, bool):
-        line.raise_error(field, "is missing or no text")
+        line.raise_field_error(field, "is missing or no text")
     return str(value)
 
 
@@ -261,7 +221,7 @@ def _parse_level_metric(line: _DatasetLine, level: Any) -> str:
         return UNLEVELLED
     level_texts = {"1", "2", "3", "1.0", "2.0", "3.0"}
     if isinstance(level, bool) or str(level).strip() not in level_texts:
-        line.raise_error("Level", f"{str(level)[:40]!r} is not 1, 2 or 3")
+        line.raise_field_error("Level", f"{str(level)[:40]!r} is not 1, 2 or 3")
     return f"level_{str(level).strip()[0]}"
 
 
@@ -272,9 +232,9 @@ def _parse_annotations(line: _DatasetLine) -> Mapping[str, Any]:
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
-            line.raise_error(_ANNOTATED, "is not JSON")
+            line.raise_field_error(_ANNOTATED, "is not JSON")
     if value and not isinstance(value, dict):
-        line.raise_error(_ANNOTATED, "is not an object")
+        line.raise_field_error(_ANNOTATED, "is not an object")
     return value or {}
 
 
@@ -287,7 +247,7 @@ def _parse_derivation(line: _DatasetLine) -> list[dict[str, Any]]:
         for step in steps
     )
     if not fits:
-        line.raise_error("derivation", 'must be a list of {"tool", "arguments"}')
+        line.raise_field_error("derivation", 'must be a list of {"tool", "arguments"}')
     return [{"tool": step["tool"], "arguments": step["arguments"]} for step in steps]
 
 
@@ -297,7 +257,9 @@ def _find_row_file(line: _DatasetLine) -> Path | None:
     for field in ("file_path", "file_name"):
         value = line.row.get(field) or ""
         if not isinstance(value, str) or (value and not _is_safe_path(value)):
-            line.raise_error(field, f"{str(value)[:80]!r} is no path within the folder of the data")
+            line.raise_field_error(
+                field, f"{str(value)[:80]!r} is no path within the folder of the data"
+            )
         names[field] = value
     if names["file_path"]:
         paths.append(line.base / names["file_path"])
@@ -309,14 +271,12 @@ def _find_row_file(line: _DatasetLine) -> Path | None:
             relative = path.relative_to(line.base).as_posix()
             resolved = _resolve_inside(line.base, relative)
             if resolved is None:
-                line.raise_error(
-                    "file_name", f"{relative} is a link that leaves the folder of the data"
-                )
+                problem = f"{relative} is a link that leaves the folder of the data"
+                line.raise_field_error("file_name", problem)
             return resolved
     if paths:
-        line.raise_error(
-            "file_name", f"there is no file {name or names['file_path']} beside the rows"
-        )
+        problem = f"there is no file {name or names['file_path']} beside the rows"
+        line.raise_field_error("file_name", problem)
     return None
 
 
@@ -336,7 +296,7 @@ def _resolve_inside(base: Path, relative: str) -> Path | None:
 
 
 def _raise_unreadable(line: _DatasetLine, path: Path) -> NoReturn:
-    line.raise_error("file_name", f"{path} cannot be read; check its permissions")
+    line.raise_field_error("file_name", f"{path} cannot be read; check its permissions")
 
 
 def _hash_attachment(path: Path) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from evalcore.benchmarks.answer_scoring import strip_reasoning
@@ -94,14 +95,6 @@ def _is_enclosed(pair: tuple[str, str], text: str) -> bool:
     return depth == 0
 
 
-def _find_final_answer(text: str) -> str:
-    return _find_labelled_answer(text, final=True)
-
-
-def _find_plain_answer(text: str) -> str:
-    return _find_labelled_answer(text, final=False)
-
-
 def _find_labelled_answer(text: str, *, final: bool) -> str:
     """What follows the last label on its line, or else the next line that is not empty."""
     last = opened = None
@@ -155,8 +148,8 @@ def _find_last_line(text: str) -> str:
 
 
 _RULES: tuple[tuple[How, Callable[[str], str]], ...] = (
-    ("final_answer", _find_final_answer),
-    ("answer", _find_plain_answer),
+    ("final_answer", partial(_find_labelled_answer, final=True)),
+    ("answer", partial(_find_labelled_answer, final=False)),
     ("boxed", _find_boxed_answer),
     ("fallback", _find_last_line),
 )

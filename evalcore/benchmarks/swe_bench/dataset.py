@@ -12,15 +12,13 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.case_file import CaseLine
+from evalcore.benchmarks.case_file import CaseLine, read_table_rows
 from evalcore.benchmarks.swe_bench import Task
 from evalcore.errors import DatasetError, UsageError
-from evalcore.intake.json_text import read_rows
 from evalcore.records import Sample
 from evalcore.settings import ROOT, relative_to_root
 
@@ -33,7 +31,6 @@ METRICS = {
 }
 UNRATED = "unrated"
 _FILES = ("*.jsonl", "*.parquet")
-_BATCH = 64  # rows in memory at once
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _EVAL_TYPES = ("pass_and_fail", "fail_only")
@@ -80,23 +77,6 @@ def _iter_task_rows(source_path: Path) -> Iterator[CaseLine]:
     for path in paths or [source_path]:
         for number, row in read_table_rows(path):
             yield CaseLine(path, number, row)
-
-
-def read_table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a Parquet file or of JSON lines with their numbers, from 1. Raises DatasetError
-    for a file that cannot be read."""
-    if path.suffix != ".parquet":
-        yield from read_rows(path)
-        return
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            batches = file.iter_batches(batch_size=_BATCH)
-            yield from enumerate((row for batch in batches for row in batch.to_pylist()), 1)
-    except (OSError, pyarrow.ArrowException) as error:
-        raise DatasetError(path, None, "", f"cannot be read as Parquet: {error}") from None
 
 
 def _parse_task(line: CaseLine, repositories: str) -> Task:

@@ -56,15 +56,13 @@ class _ReaderReply(Record, frozen=True):
 def read_content(content: bytes, request: ReadRequest, member: str = "") -> str:
     """The text of a file, or of a member of the archive that it is. Raises Unreadable with a
     message for the model, EnvironmentFailure where no process starts."""
-    fields = msgspec.to_builtins(request)
-    return _request_reader(
-        {**fields, "op": "read", "member": member, "content": _encode_base64(content)}
-    ).text
+    fields = {**msgspec.to_builtins(request), "op": "read", "member": member}
+    return _request_reader(fields, content).text
 
 
 def list_archive_members(content: bytes) -> tuple[tuple[str, int], ...]:
     """Path and bytes of each member of an archive. Raises what `read_content` raises."""
-    return _request_reader({"op": "members", "content": _encode_base64(content)}).members
+    return _request_reader({"op": "members"}, content).members
 
 
 def close_readers() -> None:
@@ -96,19 +94,18 @@ def read_attachment_bytes(path: Path) -> bytes:
         ) from error
 
 
-def _encode_base64(content: bytes) -> str:
-    return base64.b64encode(content).decode("ascii")
-
-
-def _request_reader(request: Mapping[str, Any], *, retry: bool = True) -> _ReaderReply:
+def _request_reader(
+    fields: Mapping[str, Any], content: bytes, *, retry: bool = True
+) -> _ReaderReply:
     _worker.hello()  # so that starting a process does not count as the time of reading
     try:
-        reply = _worker.request(request)
+        encoded = base64.b64encode(content).decode("ascii")
+        reply = _worker.request({**fields, "content": encoded})
     except WorkerLost as lost:
         if lost.timed_out:
             raise Unreadable(f"reading the file took more than {SECONDS:g} seconds") from None
         if retry:
-            return _request_reader(request, retry=False)
+            return _request_reader(fields, content, retry=False)
         raise Unreadable(f"the file broke its reader ({lost})") from None
     if reply.fault == "memory":
         _worker.restart()
@@ -116,7 +113,7 @@ def _request_reader(request: Mapping[str, Any], *, retry: bool = True) -> _Reade
     if reply.fault:
         _worker.restart()
         if retry:
-            return _request_reader(request, retry=False)
+            return _request_reader(fields, content, retry=False)
         raise Unreadable(f"the file cannot be read ({reply.message[:200]})")
     answer = msgspec.json.decode(reply.result, type=_ReaderReply)
     if answer.error:

@@ -51,6 +51,9 @@ from evalcore.benchmarks.gaia.attachments.text_formats import (
 # libraries load late, so that nothing is missing behind the lock.
 
 
+_PICTURE_FORMS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
+
+
 def build_sample_files() -> dict[str, bytes]:
     """Contents by name."""
     text = b"a,b\n1,2\n"
@@ -60,10 +63,7 @@ def build_sample_files() -> dict[str, bytes]:
         "a.docx": _build_docx(),
         "a.pptx": _build_pptx(),
         "a.pdf": _build_pdf(),
-        **{
-            f"a.{name.lower()}": _build_picture(name)
-            for name in ("PNG", "JPEG", "GIF", "WEBP", "BMP")
-        },
+        **{f"a.{form.lower()}": _build_picture(form) for form in _PICTURE_FORMS},
         "a.sqlite": _build_sqlite(),
         "a.zip": _build_zip(text),
         "a.csv": text,
@@ -73,6 +73,12 @@ def build_sample_files() -> dict[str, bytes]:
         "a.txt": "plain \u00e9".encode(),
         "a.bin": b"\x00\x01",
     }
+
+
+def _save_to_bytes(save: Callable[[BytesIO], object]) -> bytes:
+    buffer = BytesIO()
+    save(buffer)
+    return buffer.getvalue()
 
 
 def _build_xlsx() -> bytes:
@@ -90,9 +96,7 @@ def _build_xlsx() -> bytes:
     sheet["A1"].comment = Comment("a", "b")
     sheet["A1"].hyperlink = "https://example.org/"
     sheet.merge_cells("A2:B2")
-    buffer = BytesIO()
-    book.save(buffer)
-    return buffer.getvalue()
+    return _save_to_bytes(book.save)
 
 
 def _build_docx() -> bytes:
@@ -103,9 +107,7 @@ def _build_docx() -> bytes:
     document.add_table(1, 2).cell(0, 0).text = "b"
     document.sections[0].header.paragraphs[0].text = "c"
     document.add_picture(BytesIO(_build_picture("PNG")))
-    buffer = BytesIO()
-    document.save(buffer)
-    return buffer.getvalue()
+    return _save_to_bytes(document.save)
 
 
 def _build_pptx() -> bytes:
@@ -117,9 +119,7 @@ def _build_pptx() -> bytes:
     slide.shapes.add_table(1, 1, 0, 0, 9, 9).table.cell(0, 0).text = "b"
     slide.shapes.add_picture(BytesIO(_build_picture("PNG")), 0, 0)
     slide.notes_slide.notes_text_frame.text = "c"
-    buffer = BytesIO()
-    presentation.save(buffer)
-    return buffer.getvalue()
+    return _save_to_bytes(presentation.save)
 
 
 def _build_pdf() -> bytes:
@@ -227,11 +227,8 @@ class Readers:
         try:
             content = base64.b64decode(request.get("content", ""))
             if request.get("op") == "members":
-                return {
-                    "members": [
-                        [sanitize_text(name), size] for name, size in list_zip_members(content)
-                    ]
-                }
+                members = list_zip_members(content)
+                return {"members": [[sanitize_text(name), size] for name, size in members]}
             read_request = msgspec.convert(dict(request), ReadRequest)
             name = read_request.name
             if request.get("member"):
@@ -244,6 +241,5 @@ class Readers:
             return {"error": sanitize_text(str(error))}
         except Exception as error:  # what a library raises for a broken or hostile file
             description = f"{type(error).__name__}: {error}"[:_LONGEST_ERROR]
-            return {
-                "error": sanitize_text(f"the file is broken or of another kind ({description})")
-            }
+            problem = f"the file is broken or of another kind ({description})"
+            return {"error": sanitize_text(problem)}

@@ -1,7 +1,7 @@
-"""The desk of one episode: the tools over a question's files, called by name.
+"""The tools of one episode over a question's files, called by name.
 
-with Desk(files) as desk:
-    text = desk.call("read_file", {"path": "prices.xlsx"})
+with Toolset(files) as toolset:
+    text = toolset.call("read_file", {"path": "prices.xlsx"})
 """
 
 from __future__ import annotations
@@ -62,21 +62,16 @@ class Toolset(AbstractContextManager["Toolset"]):
             (file_tools.READ, self._read_attachment),
             (
                 local_tools.CALCULATOR_TOOL,
-                lambda arguments: local_tools.evaluate_expression(arguments["expression"]),
+                lambda a: local_tools.evaluate_expression(a["expression"]),
             ),
             (local_tools.PYTHON_TOOL, self._run_python_tool),
         ]
         if browser is not None:
             handlers += [
-                (web_tools.SEARCH, lambda arguments: browser.search(arguments["query"])),
-                (
-                    web_tools.VISIT,
-                    lambda arguments: browser.visit(
-                        arguments["url"], self._build_read_request(arguments)
-                    ),
-                ),
+                (web_tools.SEARCH, lambda a: browser.search(a["query"])),
+                (web_tools.VISIT, lambda a: browser.visit(a["url"], self._build_read_request(a))),
             ]
-        handlers.append((FINAL, lambda arguments: arguments["answer"]))
+        handlers.append((FINAL, lambda a: a["answer"]))
         self._handlers = {tool.name: (tool, act) for tool, act in handlers}
         self.tools: tuple[Tool, ...] = tuple(tool for tool, _ in handlers)
 
@@ -103,9 +98,8 @@ class Toolset(AbstractContextManager["Toolset"]):
         self.close()
 
     def _read_attachment(self, arguments: dict[str, str]) -> str:
-        return file_tools.read_file(
-            self._files, arguments["path"], self._build_read_request(arguments)
-        )
+        request = self._build_read_request(arguments)
+        return file_tools.read_file(self._files, arguments["path"], request)
 
     def _build_read_request(self, arguments: dict[str, str]) -> ReadRequest:
         parts = {name: arguments.get(name, "") for name in ("sheet", "range", "pages")}
