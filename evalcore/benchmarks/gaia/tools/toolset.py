@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from evalcore.benchmarks.gaia.tools import (
     web_tools,
 )
 from evalcore.benchmarks.gaia.tools import local_tools as file_tools
-from evalcore.benchmarks.gaia.tools.local_tools import cut_middle
+from evalcore.benchmarks.gaia.tools.local_tools import cut_middle, evaluate_expression
 from evalcore.errors import UsageError
 
 #: The longest result of a tool, in characters.
@@ -62,16 +63,16 @@ class Toolset(AbstractContextManager["Toolset"]):
             (file_tools.READ, self._read_attachment),
             (
                 local_tools.CALCULATOR_TOOL,
-                lambda a: local_tools.evaluate_expression(a["expression"]),
+                lambda arguments: evaluate_expression(arguments["expression"]),
             ),
             (local_tools.PYTHON_TOOL, self._run_python_tool),
         ]
         if browser is not None:
             handlers += [
-                (web_tools.SEARCH, lambda a: browser.search(a["query"])),
-                (web_tools.VISIT, lambda a: browser.visit(a["url"], self._build_read_request(a))),
+                (web_tools.SEARCH, lambda arguments: browser.search(arguments["query"])),
+                (web_tools.VISIT, partial(self._visit_page, browser)),
             ]
-        handlers.append((FINAL, lambda a: a["answer"]))
+        handlers.append((FINAL, lambda arguments: arguments["answer"]))
         self._handlers = {tool.name: (tool, act) for tool, act in handlers}
         self.tools: tuple[Tool, ...] = tuple(tool for tool, _ in handlers)
 
@@ -100,6 +101,9 @@ class Toolset(AbstractContextManager["Toolset"]):
     def _read_attachment(self, arguments: dict[str, str]) -> str:
         request = self._build_read_request(arguments)
         return file_tools.read_file(self._files, arguments["path"], request)
+
+    def _visit_page(self, browser: web_tools.Browser, arguments: dict[str, str]) -> str:
+        return browser.visit(arguments["url"], self._build_read_request(arguments))
 
     def _build_read_request(self, arguments: dict[str, str]) -> ReadRequest:
         parts = {name: arguments.get(name, "") for name in ("sheet", "range", "pages")}
