@@ -24,7 +24,6 @@ from evalcore.benchmarks.agents import (
     Tool,
     assign_call_ids,
     parse_turn,
-    repair_call_arguments,
 )
 from evalcore.benchmarks.base import Benchmark, Context
 from evalcore.benchmarks.call_decoding.call import replace_surrogates
@@ -108,16 +107,9 @@ class AgentLoop:
 
     def _append_answer(self, answer: Completion, read_as: Sequence[AgentCall], step: int) -> None:
         calls = assign_call_ids(answer.tool_calls, step) if self._style == "native" else ()
-        written = Message(
-            "assistant",
-            replace_surrogates(answer.text),
-            replace_surrogates(answer.reasoning),
-            calls,
-        )
+        written, sent = agents.build_answer_messages(answer, calls, read_as)
         self._messages.append(written)
-        self._sent.append(
-            msgspec.structs.replace(written, tool_calls=repair_call_arguments(calls, read_as))
-        )
+        self._sent.append(sent)
 
     async def _execute_calls(
         self, calls: Sequence[AgentCall], problem: str

@@ -21,7 +21,7 @@ from evalcore.benchmarks.call_decoding.call import (
     to_plain_value,
 )
 from evalcore.benchmarks.call_decoding.json_and_xml import calls_in_json, parse_arguments
-from evalcore.records import Completion, Record, ToolCall
+from evalcore.records import Completion, Message, Record, ToolCall
 
 # A tool as an agent sees it.
 
@@ -309,6 +309,17 @@ def repair_call_arguments(
         call if _is_object(call.arguments) else _with_arguments(call, called)
         for call, called in zip(calls, read_as, strict=True)
     )
+
+
+def build_answer_messages(
+    answer: Completion, calls: Sequence[ToolCall], read_as: Sequence[AgentCall]
+) -> tuple[Message, Message]:
+    """The answer with its native `calls` as it is recorded, and as the agent gets it back, with
+    arguments that a server can read."""
+    text, reasoning = replace_surrogates(answer.text), replace_surrogates(answer.reasoning)
+    written = Message("assistant", text, reasoning, tuple(calls))
+    repaired = repair_call_arguments(calls, read_as)
+    return written, msgspec.structs.replace(written, tool_calls=repaired)
 
 
 def _is_object(text: str) -> bool:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalcore.benchmarks.tau_bench.environment import Domain, Environment
-from evalcore.benchmarks.tau_bench.user_goals import TaskLike
 from evalcore.benchmarks.tau_bench.user_simulators import RuleUser, UserState
 
 #: Messages of an agent in one episode, as tau-bench limits them.
@@ -41,7 +40,7 @@ class Played(NamedTuple):
         return [text for who, text in self.lines if who == "agent"]
 
 
-def play(domain: Domain, task: TaskLike, make: MakeAgent, seed: int) -> Played:
+def play(domain: Domain, task: Task, make: MakeAgent, seed: int) -> Played:
     """An episode of the rule user with a scripted agent, in a fresh environment."""
     environment, user = Environment(domain), RuleUser()
     state = user.open(task, seed)

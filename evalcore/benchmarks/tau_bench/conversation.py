@@ -20,8 +20,8 @@ from evalcore.benchmarks.agents import (
     AgentTurn,
     Style,
     assign_call_ids,
+    build_answer_messages,
     parse_turn,
-    repair_call_arguments,
 )
 from evalcore.benchmarks.call_decoding.call import replace_surrogates
 from evalcore.benchmarks.tau_bench.environment import Domain, Environment
@@ -61,36 +61,28 @@ def parse_budgets(options: Mapping[str, Any]) -> Budgets:
     return Budgets(**limits)
 
 
-class BudgetUsage(Record, frozen=True):
-    """What an episode took so far, in the units of `Budgets`. All of it comes from the answers
-    themselves, so that an episode that is resumed adds up to the same."""
-
-    max_turns: int = 0
-    max_tool_errors: int = 0
-    max_parse_errors: int = 0
-    max_tokens: int = 0
-    max_seconds: float = 0.0
-    max_cost: float = 0.0
-
-    def find_exceeded_limit(self, budgets: Budgets) -> str:
-        """The name of the first limit that is reached, else empty."""
-        for name in Budgets.__struct_fields__:
-            limit = getattr(budgets, name)
-            if limit and getattr(self, name) >= limit:
-                return str(name)
-        return ""
+#: What an episode took so far is counted in the fields of `Budgets`. All of it comes from the
+#: answers themselves, so that an episode that is resumed adds up to the same.
+_NOTHING_SPENT = Budgets(0, 0, 0)
 
 
-def add_answer_usage(spent: BudgetUsage, answer: Completion, cost: float | None) -> BudgetUsage:
-    """With one more answer of the agent."""
+def find_exceeded_limit(spent: Budgets, budgets: Budgets) -> str:
+    """The name of the first limit that is reached, else empty."""
+    for name in Budgets.__struct_fields__:
+        limit = getattr(budgets, name)
+        if limit and getattr(spent, name) >= limit:
+            return str(name)
+    return ""
+
+
+def add_answer_usage(spent: Budgets, answer: Completion, cost: float | None) -> Budgets:
     usage = answer.usage
-    return BudgetUsage(
-        spent.max_turns + 1,
-        spent.max_tool_errors,
-        spent.max_parse_errors,
-        spent.max_tokens + (usage.input_tokens or 0) + (usage.output_tokens or 0),
-        spent.max_seconds + answer.latency,
-        spent.max_cost + (cost or 0.0),
+    return msgspec.structs.replace(
+        spent,
+        max_turns=spent.max_turns + 1,
+        max_tokens=spent.max_tokens + (usage.input_tokens or 0) + (usage.output_tokens or 0),
+        max_seconds=spent.max_seconds + answer.latency,
+        max_cost=spent.max_cost + (cost or 0.0),
     )
 
 
@@ -111,7 +103,7 @@ class ConversationResult(Record, frozen=True):
     actions: tuple[dict[str, str], ...]
     says: tuple[str, ...]
     ended: str
-    spent: BudgetUsage
+    spent: Budgets
     finish_reason: str
     user: dict[str, Any]
 
@@ -132,7 +124,7 @@ class Conversation:
         self._sent: list[Message] = []
         self._actions: list[dict[str, str]] = []
         self._says: list[str] = []
-        self._spent = BudgetUsage()
+        self._spent = _NOTHING_SPENT
         self._finish_reason = ""
 
     async def play(self, opening: Sequence[Message]) -> ConversationResult:
@@ -157,21 +149,11 @@ class Conversation:
         self._spent = add_answer_usage(self._spent, answer, cost)
         self._finish_reason = answer.finish_reason
         turn = parse_turn(answer, self._style, self._environment.domain.tools)
-        calls = (
-            assign_call_ids(answer.tool_calls, self._spent.max_turns)
-            if self._style == "native"
-            else ()
-        )
-        written = Message(
-            "assistant",
-            replace_surrogates(answer.text),
-            replace_surrogates(answer.reasoning),
-            calls,
-        )
+        native = self._style == "native"
+        calls = assign_call_ids(answer.tool_calls, self._spent.max_turns) if native else ()
+        written, sent = build_answer_messages(answer, calls, turn.calls)
         self._messages.append(written)
-        self._sent.append(
-            msgspec.structs.replace(written, tool_calls=repair_call_arguments(calls, turn.calls))
-        )
+        self._sent.append(sent)
         if answer.finish_reason == OVERFLOW:
             return OVERFLOW
         if is_withheld(answer):
@@ -183,7 +165,7 @@ class Conversation:
             ended = ""
         else:
             ended = await self._send_to_user(turn)
-        return ended or self._spent.find_exceeded_limit(self._budgets)
+        return ended or find_exceeded_limit(self._spent, self._budgets)
 
     async def _send_to_user(self, turn: AgentTurn) -> str:
         self._says.append(turn.user_message)

@@ -116,11 +116,9 @@ def _load_domain_samples(folder: Path, name: str, split: str, *, others: bool) -
     """A domain's samples; with `others` it need not have the split."""
     domain = load_domain(folder, name)
     available_splits = list_splits(folder, name)
-    chosen = (
-        (_ALL_TASKS_SPLIT,)
-        if domain.label == TAU2_OFFLINE and _ALL_TASKS_SPLIT in available_splits
-        else available_splits
-    )
+    chosen = available_splits
+    if domain.label == TAU2_OFFLINE and _ALL_TASKS_SPLIT in available_splits:
+        chosen = (_ALL_TASKS_SPLIT,)
     if split:
         chosen = (split,) if split in available_splits or not others else ()
     domain_hash = _cache_domain(domain)
@@ -171,31 +169,10 @@ def _cache_domain(domain: Domain) -> str:
 #: Tasks of tau-bench's retail that upstream published with a refused write, by
 #: `_hash_task_content`: the official reward follows that ground truth, so they are not refused.
 _PUBLISHED_FAULTY_TASKS = frozenset(
-    [
-        "6e5937abd963",
-        "b0aade9084ce",
-        "e65491cf62e6",
-        "8e8793fd4831",
-        "46b3e56e466d",
-        "7e9dc1168ea4",
-        "081b3d91a556",
-        "146faa9421f8",
-        "196c81513fd6",
-        "1fd3941fd0d6",
-        "b820489ae857",
-        "99caa50f1af7",
-        "e0715e430b0f",
-        "979b09a23a44",
-        "f61829a0ba45",
-        "1a26df35a458",
-        "c2e26e9493b5",
-        "c9c0ef8a2419",
-        "0915f5b52835",
-        "b641b7f8f1c7",
-        "dcfe47142bc6",
-        "f8cbd31c4d0d",
-        "272e3d7bcb16",
-    ]
+    """6e5937abd963 b0aade9084ce e65491cf62e6 8e8793fd4831 46b3e56e466d 7e9dc1168ea4
+    081b3d91a556 146faa9421f8 196c81513fd6 1fd3941fd0d6 b820489ae857 99caa50f1af7
+    e0715e430b0f 979b09a23a44 f61829a0ba45 1a26df35a458 c2e26e9493b5 c9c0ef8a2419
+    0915f5b52835 b641b7f8f1c7 dcfe47142bc6 f8cbd31c4d0d 272e3d7bcb16""".split()  # noqa: SIM905
 )
 
 

@@ -9,52 +9,26 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol, get_args
+from typing import Literal, get_args
 
 import msgspec
+from msgspec.structs import replace
 
+from evalcore.benchmarks.tau_bench.environment import Write
 from evalcore.errors import UsageError
 from evalcore.records import Record
 
-# A scenario is the `slots` object of a task; `from_slots` reads it.
-
-Kind = Literal[
-    "cancel",
-    "return",
-    "exchange",
-    "modify_items",
-    "modify_address",
-    "modify_payment",
-    "profile_address",
-    "book",
-    "change_flights",
-    "change_baggage",
-    "change_passengers",
-    "compensation",
-    "question",
-]
+_RetailKind = Literal["cancel", "return", "exchange", "modify_items", "modify_address"]
+_PaymentKind = Literal["modify_payment", "profile_address"]
+_TravelKind = Literal["book", "change_flights", "change_baggage", "change_passengers"]
+Kind = Literal[_RetailKind, _PaymentKind, _TravelKind, "compensation", "question"]
+_IdentitySlot = Literal["name", "email", "zip", "user_id"]
+_OrderSlot = Literal["order", "items", "options", "payment", "address", "reason"]
+_TravelSlot = Literal["route", "date", "flight", "cabin", "passengers", "baggage", "insurance"]
 #: Slots a user may be asked for, in the order in which several are answered.
-Slot = Literal[
-    "name",
-    "email",
-    "zip",
-    "user_id",
-    "order",
-    "items",
-    "options",
-    "payment",
-    "address",
-    "reason",
-    "route",
-    "date",
-    "flight",
-    "cabin",
-    "passengers",
-    "baggage",
-    "insurance",
-]
+Slot = Literal[_IdentitySlot, _OrderSlot, _TravelSlot]
 SLOTS: tuple[Slot, ...] = get_args(Slot)
-IDENTITY: frozenset[Slot] = frozenset({"name", "email", "zip", "user_id"})
+IDENTITY: frozenset[Slot] = frozenset(get_args(_IdentitySlot))
 
 #: The write tools that fulfil a kind of goal.
 WRITE_TOOLS: Mapping[Kind, tuple[str, ...]] = {
@@ -154,26 +128,6 @@ Progress = Literal["open", "written", "answered", "refused", "given_up"]
 OPEN: Progress = "open"
 
 
-class TaskLike(Protocol):
-    """What the user needs of a task: `slots` is a scenario, None for the TRAIN template."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def instruction(self) -> str: ...
-    @property
-    def slots(self) -> Mapping[str, Any] | None: ...
-
-
-class WriteLike(Protocol):
-    """One successful write of the environment's log."""
-
-    @property
-    def tool(self) -> str: ...
-    @property
-    def kwargs(self) -> Mapping[str, Any]: ...
-
-
 class UserState(Record, frozen=True):
     """Where the user stands. `last_message` is the last line; `progress` goes goal by goal. `idle`
     counts turns in a row that brought nothing, `refusals` those of the present goal, `unrecognised`
@@ -202,17 +156,7 @@ class UserState(Record, frozen=True):
         return next((at for at, each in enumerate(self.progress) if each == OPEN), None)
 
 
-class User(Protocol):
-    """Who plays the user. `reply` returns the user's text, the new state and whether it is over;
-    `writes` is the whole log of the episode so far."""
-
-    def open(self, task: TaskLike, seed: int) -> UserState: ...
-    def reply(
-        self, state: UserState, agent_text: str, writes: Sequence[WriteLike]
-    ) -> tuple[str, UserState, bool]: ...
-
-
-def note_writes(state: UserState, writes: Sequence[WriteLike]) -> UserState:
+def note_writes(state: UserState, writes: Sequence[Write]) -> UserState:
     """Marks the goals that new writes of the log concern, each write one goal at most."""
     progress = list(state.progress)
     for write in writes[state.writes :]:
@@ -220,10 +164,10 @@ def note_writes(state: UserState, writes: Sequence[WriteLike]) -> UserState:
             if progress[goal_index] == OPEN and is_write_for_goal(write, goal):
                 progress[goal_index] = "written"
                 break
-    return replace_state(state, progress=tuple(progress), writes=max(state.writes, len(writes)))
+    return replace(state, progress=tuple(progress), writes=max(state.writes, len(writes)))
 
 
-def is_write_for_goal(write: WriteLike, goal: Goal) -> bool:
+def is_write_for_goal(write: Write, goal: Goal) -> bool:
     """Whether a write is of the goal's kind and to its order; whether it is right is not asked."""
     if write.tool not in WRITE_TOOLS[goal.kind]:
         return False
@@ -237,11 +181,7 @@ def slot_key(goal_index: int, slot: Slot) -> str:
 
 def set_goal_progress(state: UserState, goal_index: int, value: Progress) -> UserState:
     progress = (*state.progress[:goal_index], value, *state.progress[goal_index + 1 :])
-    return replace_state(state, progress=progress)
-
-
-def replace_state(state: UserState, **changes: Any) -> UserState:
-    return msgspec.structs.replace(state, **changes)
+    return replace(state, progress=progress)
 
 
 # An instruction is "Your name is N and your (zip code|email) is V. You are ADJECTIVES." and then
@@ -285,9 +225,8 @@ def _parse_goal(text: str, position: int) -> tuple[Goal, int]:
     if match := _PAYMENT.match(text, position):
         return Goal("modify_payment", match[1], payment=match[2]), match.end()
     if match := _ADDRESS.match(text, position):
-        address = {
-            key: value for key, value in _parse_options(match[2]).items() if key != "order_id"
-        }
+        address = _parse_options(match[2])
+        address.pop("order_id", None)
         return Goal("modify_address", match[1], address=address), match.end()
     if match := _RETURN.match(text, position):
         items, end = _parse_items(_RETURNED, text, match.end())
@@ -308,9 +247,8 @@ def _parse_items(
         parts = match.groupdict()
         change = parts.get("change")
         options = _parse_options(parts["options"] or "{}")
-        items.append(
-            Item(parts["product"], options, None if change is None else _parse_options(change))
-        )
+        changed = None if change is None else _parse_options(change)
+        items.append(Item(parts["product"], options, changed))
         position = match.end()
     if not items:
         raise UsageError(f"no item is named at {text[position : position + 60]!r}")

@@ -8,6 +8,8 @@ import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from evalcore.benchmarks.tau_bench import user_lexicon
 from evalcore.benchmarks.tau_bench.agent_intent import (
     AgentIntent,
@@ -24,15 +26,11 @@ from evalcore.benchmarks.tau_bench.user_goals import (
     Item,
     Scenario,
     Slot,
-    TaskLike,
-    User,
     UserState,
-    WriteLike,
     can_answer_slot,
     from_slots,
     note_writes,
     parse_train_instruction,
-    replace_state,
     set_goal_progress,
     slot_key,
     to_slots,
@@ -57,7 +55,7 @@ _ASKED_AGAIN = 2
 class RuleUser:
     """The default user; it holds no state of its own."""
 
-    def open(self, task: TaskLike, seed: int) -> UserState:
+    def open(self, task: Task, seed: int) -> UserState:
         """The state with the opening line in `said`. The seed only selects wordings. Raises
         UsageError where the task has no usable slots and is not of the TRAIN template."""
         scenario = (
@@ -68,24 +66,23 @@ class RuleUser:
         return build_opening_state(scenario, zlib.crc32(f"{task.id}/{seed}".encode()))
 
     def reply(
-        self, state: UserState, agent_text: str, writes: Sequence[WriteLike]
+        self, state: UserState, agent_text: str, writes: Sequence[Write]
     ) -> tuple[str, UserState, bool]:
         """The answer to one message of the agent; nothing that it says can raise."""
         if state.done:
             return "", state, True
-        state = replace_state(state, turns=state.turns + 1)
+        state = replace(state, turns=state.turns + 1)
         before = state.current
         state = note_writes(state, writes)
         goal_index = state.current
         if goal_index is None or goal_index != before:
             text, state = _advance_goal(state)
         else:
-            text, state = _answer_agent(
-                state, goal_index, parse_agent_intent(agent_text), agent_text
-            )
+            agent_intent = parse_agent_intent(agent_text)
+            text, state = _answer_agent(state, goal_index, agent_intent, agent_text)
         if state.idle >= PATIENCE and not state.done:
             text, state = _end_conversation(state, "give_up", "given_up")
-        state = replace_state(state, last_message=text)
+        state = replace(state, last_message=text)
         return text, state, state.done
 
 
@@ -99,7 +96,7 @@ def build_opening_state(scenario: Scenario, seed: int) -> UserState:
 def _advance_goal(state: UserState, line: str = "next") -> tuple[str, UserState]:
     """The line after a goal was left behind: the next wish, or goodbye."""
     goal_index = state.current
-    state = replace_state(state, idle=0, refusals=0)
+    state = replace(state, idle=0, refusals=0)
     if goal_index is None:
         return _end_conversation(state, "bye", "satisfied")
     wish = _phrase_goal(state, goal_index, state.seed + goal_index)
@@ -109,10 +106,9 @@ def _advance_goal(state: UserState, line: str = "next") -> tuple[str, UserState]
 def _end_conversation(state: UserState, line: str, ending: str) -> tuple[str, UserState]:
     if ending == "given_up":
         left = tuple("given_up" if each == "open" else each for each in state.progress)
-        state = replace_state(state, progress=left)
-    return f"{user_lexicon.format_line(line, state.seed)} {user_lexicon.STOP}", replace_state(
-        state, ending=ending
-    )
+        state = replace(state, progress=left)
+    text = f"{user_lexicon.format_line(line, state.seed)} {STOP}"
+    return text, replace(state, ending=ending)
 
 
 def _answer_agent(
@@ -135,18 +131,12 @@ def _answer_agent(
         return _advance_goal(set_goal_progress(state, goal_index, "answered"))
     if agent_intent.confirm and (comparison.wrong_verb or comparison.wrong):
         return _correct_agent(state, goal_index, asks, comparison)
+    yes = user_lexicon.format_line("yes", _turn_seed(state))
     if asks:
-        yes = agent_intent.confirm and bool(comparison.named)
-        return _reveal_slots(
-            state,
-            goal_index,
-            user_lexicon.format_line("yes", _turn_seed(state)) if yes else "",
-            asks,
-        )
+        agrees = agent_intent.confirm and bool(comparison.named)
+        return _reveal_slots(state, goal_index, yes if agrees else "", asks)
     if agent_intent.confirm and not (agent_intent.more and not comparison.named):
-        return user_lexicon.format_line("yes", _turn_seed(state)), replace_state(
-            state, idle=state.idle + 1
-        )
+        return yes, replace(state, idle=state.idle + 1)
     return _restate_goal(state, goal_index, agent_intent)
 
 
@@ -190,15 +180,10 @@ def _reveal_slots(
         user_lexicon.format_slot_answer(state.scenario, goal, slot, _turn_seed(state))
         for slot in slots
     ]
-    new = {
-        slot_key(goal_index, slot) for slot in slots if can_answer_slot(state.scenario, goal, slot)
-    }
-    fresh = new - set(state.revealed_slots)
-    state = replace_state(
-        state,
-        revealed_slots=(*state.revealed_slots, *sorted(fresh)),
-        idle=0 if fresh else state.idle + 1,
-    )
+    answerable = [slot for slot in slots if can_answer_slot(state.scenario, goal, slot)]
+    fresh = {slot_key(goal_index, slot) for slot in answerable} - set(state.revealed_slots)
+    revealed = (*state.revealed_slots, *sorted(fresh))
+    state = replace(state, revealed_slots=revealed, idle=0 if fresh else state.idle + 1)
     return " ".join([line for line in (first, *lines) if line]), state
 
 
@@ -218,7 +203,7 @@ def _handle_refusal(state: UserState, goal_index: int) -> tuple[str, UserState]:
     if state.goals[goal_index].fallback is None and state.refusals < INSISTS:
         wish = _phrase_goal(state, goal_index, state.seed + state.refusals)
         line = user_lexicon.format_line("insist", state.seed + state.refusals)
-        return f"{line} {wish}", replace_state(state, refusals=state.refusals + 1)
+        return f"{line} {wish}", replace(state, refusals=state.refusals + 1)
     return _drop_goal(state, goal_index, "instead")
 
 
@@ -230,7 +215,7 @@ def _drop_goal(state: UserState, goal_index: int, line: str) -> tuple[str, UserS
         goals = (*state.goals[: goal_index + 1], fallback, *state.goals[goal_index + 1 :])
         progress = (*state.progress[: goal_index + 1], OPEN, *state.progress[goal_index + 1 :])
         revealed_slots = tuple(_shift_slot_key(key, goal_index) for key in state.revealed_slots)
-        state = replace_state(state, goals=goals, progress=progress, revealed_slots=revealed_slots)
+        state = replace(state, goals=goals, progress=progress, revealed_slots=revealed_slots)
     return _advance_goal(state, line)
 
 
@@ -245,21 +230,16 @@ def _restate_goal(
     """The wish again, without values; a message that is not understood first gets a menu."""
     wish = _phrase_goal(state, goal_index, state.seed + goal_index)
     lost = state.unrecognised + (not agent_intent.is_recognised)
-    state = replace_state(state, idle=state.idle + 1, unrecognised=lost)
+    state = replace(state, idle=state.idle + 1, unrecognised=lost)
+    key = "still"
     if not agent_intent.is_recognised:
         key = "menu" if agent_intent.question or lost % 2 else "still"
-    else:
-        key = (
-            "not_yet"
-            if agent_intent.claims
-            else "go_on"
-            if agent_intent.waits or agent_intent.filler
-            else "still"
-        )
-    return (
-        f"{user_lexicon.format_line(key, _turn_seed(state), noun=state.scenario.noun)} {wish}",
-        state,
-    )
+    elif agent_intent.claims:
+        key = "not_yet"
+    elif agent_intent.waits or agent_intent.filler:
+        key = "go_on"
+    line = user_lexicon.format_line(key, _turn_seed(state), noun=state.scenario.noun)
+    return f"{line} {wish}", state
 
 
 def _phrase_goal(state: UserState, goal_index: int, seed: int) -> str:
@@ -386,4 +366,4 @@ class LLMUserSimulator:
         return message
 
 
-__all__ = ["Goal", "Item", "Scenario", "User", "UserState", "from_slots", "to_slots"]
+__all__ = ["Goal", "Item", "Scenario", "UserState", "from_slots", "to_slots"]

@@ -14,26 +14,10 @@ from msgspec.structs import replace
 
 from evalcore.records import Record
 
-RefusalKind = Literal[
-    "empty",
-    "none",
-    "cut",
-    "short",
-    "large",
-    "path",
-    "file",
-    "which_file",
-    "unnamed",
-    "exists",
-    "kind",
-    "nowhere",
-    "ambiguous",
-    "overlap",
-    "indent",
-    "elided",
-    "python",
-    "same",
-]
+_OfReply = Literal["empty", "none", "cut", "short", "large"]
+_OfFile = Literal["path", "file", "which_file", "unnamed", "exists", "kind"]
+_OfHunk = Literal["nowhere", "ambiguous", "overlap", "indent"]
+RefusalKind = Literal[_OfReply, _OfFile, _OfHunk, "elided", "python", "same"]
 
 PROBLEMS = MappingProxyType[RefusalKind, str](
     {
