@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalcore.benchmarks.tau_bench.environment import Domain, Environment
+from evalcore.benchmarks.tau_bench.environment import Domain, Environment, Task
 from evalcore.benchmarks.tau_bench.user_simulators import RuleUser, UserState
 
 #: Messages of an agent in one episode, as tau-bench limits them.
