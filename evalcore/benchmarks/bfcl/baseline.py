@@ -21,11 +21,8 @@ _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\d)")
 _QUOTED = re.compile(r"[\"'`“‘]([^\"'`”’]{1,80})[\"'`”’]")
 _NAME = re.compile(r"(?<![.?!] )(?<!^)\b[A-Z][\w-]*(?: [A-Z][\w-]*)*")
 _STOP_WORDS = frozenset(
-    re.split(
-        r"\s+",
-        "the and for are was with from that this what which who how many much can could would "
-        "please you your have has its into about any all get find give tell need want will should",
-    )
+    """the and for are was with from that this what which who how many much can could would please
+    you your have has its into about any all get find give tell need want will should""".split()  # noqa: SIM905
 )
 #: Fewer common words than this, and no function is called.
 _MIN_SHARED_WORDS = 1
@@ -49,11 +46,9 @@ def build_keyword_call(sample_input: Mapping[str, Any], messages: Sequence[Messa
     )
     if function is None or _count_shared_words(function, question) < _MIN_SHARED_WORDS:
         return ""
-    pairs = (
-        f"{name}={value}"
-        for name, value in _match_arguments(function, question, sample_input["metric"])
-    )
-    return f"[{function['name']}({', '.join(pairs)})]"
+    arguments = _match_arguments(function, question, sample_input["metric"])
+    pairs = ", ".join(f"{name}={value}" for name, value in arguments)
+    return f"[{function['name']}({pairs})]"
 
 
 def _count_shared_words(function: Mapping[str, Any], question: str) -> int:
@@ -79,10 +74,8 @@ def _match_arguments(
         elif name in required:
             kind = str(schema.get("type")).lower()
             value = _VALUES.get(kind, _take_text)(numbers, texts)
-            yield (
-                name,
-                value.capitalize() if kind == "boolean" and "java" not in category else value,
-            )
+            is_python = kind == "boolean" and "java" not in category
+            yield name, value.capitalize() if is_python else value
 
 
 def _is_mentioned_in(choice: Any, question: str) -> bool:

@@ -14,24 +14,13 @@ from typing import Literal
 from evalcore.benchmarks.answer_scoring import Language
 from evalcore.records import Record, Sample
 
-# The categories of BFCL v4: their names, languages, groups and the names they had in v3.
-
 NON_LIVE = (
-    "simple_python",
-    "simple_java",
-    "simple_javascript",
-    "multiple",
-    "parallel",
-    "parallel_multiple",
-    "irrelevance",
+    *("simple_python", "simple_java", "simple_javascript"),
+    *("multiple", "parallel", "parallel_multiple", "irrelevance"),
 )
 LIVE = (
-    "live_simple",
-    "live_multiple",
-    "live_parallel",
-    "live_parallel_multiple",
-    "live_irrelevance",
-    "live_relevance",
+    *("live_simple", "live_multiple", "live_parallel", "live_parallel_multiple"),
+    *("live_irrelevance", "live_relevance"),
 )
 SINGLE_TURN = NON_LIVE + LIVE
 MULTI_TURN = (
@@ -99,18 +88,9 @@ GROUPS: MappingProxyType[str, Group] = MappingProxyType(
     {
         "simple": Group(("simple_python", "simple_java", "simple_javascript")),
         "non_live": Group(("simple", "multiple", "parallel", "parallel_multiple")),
-        "live": Group(
-            ("live_simple", "live_multiple", "live_parallel", "live_parallel_multiple"), "by_count"
-        ),
+        "live": Group(tuple(name for name in LIVE if name not in DECODE_ONLY), "by_count"),
         "hallucination": Group(("irrelevance", "live_irrelevance")),
-        "multi_turn": Group(
-            (
-                "multi_turn_base",
-                "multi_turn_miss_func",
-                "multi_turn_miss_param",
-                "multi_turn_long_context",
-            )
-        ),
+        "multi_turn": Group(MULTI_TURN),
         "web_search": Group(("web_search_base", "web_search_no_snippet")),
         "memory": Group(("memory_kv", "memory_vector", "memory_rec_sum")),
         "agentic": Group(("web_search", "memory")),

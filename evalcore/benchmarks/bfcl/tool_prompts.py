@@ -51,9 +51,9 @@ def select_decode_mode(mode: ToolCallMode, category: str) -> str:
     """The mode of `decode.MODES` in which an answer is read."""
     if mode == "native":
         return "fc"
-    return (
-        "prompt_name_arguments" if mode == "json" else prompt_mode(find_category_language(category))
-    )
+    if mode == "json":
+        return "prompt_name_arguments"
+    return prompt_mode(find_category_language(category))
 
 
 def build_call_messages(
@@ -66,9 +66,8 @@ def build_call_messages(
     system message that is there already follows the description."""
     if mode == "native":
         return list(messages)
-    available_functions = [
-        add_language_hint(function, find_category_language(category)) for function in functions
-    ]
+    language = find_category_language(category)
+    available_functions = [add_language_hint(function, language) for function in functions]
     listed = json.dumps(available_functions, ensure_ascii=False, indent=1)
     instruction = _PROMPT if mode == "prompt" else _JSON
     text = f"{instruction}\n\nThe functions, described in JSON:\n{listed}"

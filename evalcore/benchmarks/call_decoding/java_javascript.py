@@ -63,6 +63,7 @@ def _holds_syntax_error(root: Any) -> bool:
 
 _VERBATIM_NODES = ("identifier", "class_literal", "type_identifier", "method_invocation")
 _QUOTED = ("string_literal", "character_literal")
+_JAVA_POSITIONAL = ("identifier", "class_literal")
 
 
 def java_calls(text: str, *, whole: bool = False) -> Any:
@@ -79,19 +80,16 @@ def java_calls(text: str, *, whole: bool = False) -> Any:
 
 def _find_first_java_call(node: Any, source: str | None) -> Any:
     if node.type != "method_invocation":
-        return next(
-            (call for part in node.children if (call := _find_first_java_call(part, source))), None
-        )
+        calls = (_find_first_java_call(part, source) for part in node.children)
+        return next(filter(None, calls), None)
     name = _get_text(node.child_by_field_name("name"), source)
     owner = node.child_by_field_name("object")
     arguments = node.child_by_field_name("arguments")
     if arguments is None:
         return None
     name = f"{_get_text(owner, source)}.{name}" if owner else name
-    read_value = partial(_extract_java_value, source=source)
-    return [
-        {name: _parse_arguments(arguments, ("identifier", "class_literal"), read_value, source)}
-    ]
+    read_value, positional = partial(_extract_java_value, source=source), _JAVA_POSITIONAL
+    return [{name: _parse_arguments(arguments, positional, read_value, source)}]
 
 
 def javascript_calls(text: str) -> Any:

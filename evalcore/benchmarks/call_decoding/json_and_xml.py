@@ -149,10 +149,9 @@ def _convert_typed_value(raw: str, item: Any) -> Any:
     return _CONVERSIONS.get(item.attrib.get("type", "string"), str)(raw)
 
 
-# Calls written in JSON, in any of the styles that models are trained on.
-# Styles: `{"name", "arguments"}` with the synonyms of both keys, OpenAI's `{"function": {...}}`
-# and `{"tool_calls": [...]}`, `{"<function name>": {...}}`, lists of them, one after another, and
-# the same with Python's quotes and constants.
+# The styles of JSON that models are trained on: `{"name", "arguments"}` with the synonyms of both
+# keys, OpenAI's `{"function": {...}}` and `{"tool_calls": [...]}`, `{"<function name>": {...}}`,
+# lists of them, one after another, and the same with Python's quotes and constants.
 
 _NAMES = ("name", "function", "function_name", "tool", "tool_name", "action")
 _ARGUMENTS = ("arguments", "parameters", "args", "params", "input", "kwargs", "action_input")

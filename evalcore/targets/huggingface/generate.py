@@ -152,22 +152,16 @@ class GenerationEngine:
         self._next = self._next.new_zeros(0)
 
     def _build_cache(self) -> Cache:
-        return (
-            caches.build_empty_cache()
-            if self._attention_only
-            else DynamicCache(config=self._config)
-        )
+        if self._attention_only:
+            return caches.build_empty_cache()
+        return DynamicCache(config=self._config)
 
     def _advance_rows(self, logits: torch.Tensor, start: int) -> list[DecodeOutput]:
         """Give the rows from `start` on their next token and let the finished ones go."""
         stepped = self.rows[start:]
-        outputs = []
-        for row, token in zip(
-            stepped, pick_tokens(logits, [r.sampler for r in stepped]), strict=True
-        ):
-            output = self._append_token(row, token)
-            if output is not None:
-                outputs.append(output)
+        tokens = pick_tokens(logits, [row.sampler for row in stepped])
+        appended = map(self._append_token, stepped, tokens)
+        outputs = [output for output in appended if output is not None]
         if outputs:
             done = {output.id for output in outputs}
             self._select_rows([n for n, row in enumerate(self.rows) if row.job.id not in done])

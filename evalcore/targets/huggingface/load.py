@@ -38,18 +38,16 @@ def load_auto_config(folder: Path, options: HuggingFaceOptions, metadata: ModelM
             str(folder), trust_remote_code=options.trust_remote_code, local_files_only=True
         )
     except Exception as error:  # of many kinds; the words tell
-        load_error = classify_load_error(
-            error, "no_config", f"config.json of {folder} cannot be used"
-        )
-        if load_error.kind == "unknown_architecture":
-            raise LoadError(
-                load_error.kind,
-                f"transformers {transformers.__version__} does not know the architecture "
-                f"{metadata.model_type or metadata.architecture or '(none named)'!r} of "
-                f"{folder}; a "
-                "newer release may",
-            ) from None
-        raise load_error from None
+        what = f"config.json of {folder} cannot be used"
+        load_error = classify_load_error(error, "no_config", what)
+        if load_error.kind != "unknown_architecture":
+            raise load_error from None
+        named = metadata.model_type or metadata.architecture or "(none named)"
+        raise LoadError(
+            load_error.kind,
+            f"transformers {transformers.__version__} does not know the architecture {named!r} of "
+            f"{folder}; a newer release may",
+        ) from None
 
 
 def load_model_weights(
@@ -74,13 +72,11 @@ def load_model_weights(
     if device != "cpu" or quantisation is not None or metadata.quantised:
         arguments["device_map"] = {"": device}
     try:
-        model, loading_info = _select_model_class(config, options).from_pretrained(
-            str(folder), **arguments
-        )
+        model_class = _select_model_class(config, options)
+        model, loading_info = model_class.from_pretrained(str(folder), **arguments)
     except Exception as error:  # of many kinds; the words tell
-        raise classify_load_error(
-            error, "unknown_architecture", f"{folder} cannot be loaded"
-        ) from None
+        what = f"{folder} cannot be loaded"
+        raise classify_load_error(error, "unknown_architecture", what) from None
     return model, _check_loaded(loading_info, folder)
 
 
@@ -247,9 +243,8 @@ def check_adapter(folder: Path, options: HuggingFaceOptions) -> None:
             f"{folder} has no readable {CONFIG}; give the folder that PEFT's save_pretrained wrote",
         ) from None
     if str(config.get("peft_type")) in _PROMPT_ADAPTERS:
-        raise LoadError(
-            "adapter_mismatch", f"adapters of kind {config['peft_type']} are not supported"
-        )
+        problem = f"adapters of kind {config['peft_type']} are not supported"
+        raise LoadError("adapter_mismatch", problem)
     if (folder / _WEIGHTS_FILE).is_file():
         read_header(folder / _WEIGHTS_FILE)
     elif not (folder / "adapter_model.bin").is_file():
@@ -285,9 +280,8 @@ def apply_adapter(model: Any, folder: Path, merge: bool) -> Any:
         raise load_error from None
     unmatched = [*load_result.missing_keys, *load_result.unexpected_keys]
     if unmatched:
-        raise _build_mismatch_error(
-            folder, f"{len(unmatched)} tensors do not fit, the first is {unmatched[0]}"
-        )
+        reason = f"{len(unmatched)} tensors do not fit, the first is {unmatched[0]}"
+        raise _build_mismatch_error(folder, reason)
     return wrapped.merge_and_unload() if merge else wrapped
 
 
@@ -355,9 +349,8 @@ def load_checkpoint(
     _prepare_torch(threads)
     device = machine.resolve_device(options.device)
     config = load_auto_config(folder, options, metadata)
-    tokenizer = load_tokenizer(
-        _tokenizer_folder(folder, adapter_folder), config, options.trust_remote_code
-    )
+    tokenizer_folder = _tokenizer_folder(folder, adapter_folder)
+    tokenizer = load_tokenizer(tokenizer_folder, config, options.trust_remote_code)
     context = _resolve_context(config, tokenizer, options)
     progress(f"loading {metadata.architecture or folder.name} on {device}")
     model, notes = load_model_weights(folder, config, options, metadata, device)

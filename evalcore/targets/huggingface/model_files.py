@@ -201,23 +201,18 @@ def _count_parameters(folder: Path, files: tuple[str, ...], *, packed: bool) -> 
             dtypes[str(entry.get("dtype"))] += size
             outside = "embed" in name or "lm_head" in name or "wte" in name
             linear += size if len(shape) == 2 and not outside else 0
-    most_common = dtypes.most_common(1)
-    return _ParameterCount(
-        parameters, linear, _DTYPES.get(most_common[0][0], "") if most_common else ""
-    )
+    dtype = max(dtypes, key=lambda name: dtypes[name], default="")
+    return _ParameterCount(parameters, linear, _DTYPES.get(dtype, ""))
 
 
 def _read_quantisation(config: dict[str, Any]) -> str:
     quantisation = config.get("quantization_config")
     if not isinstance(quantisation, dict):
         return ""
-    if quantisation.get("load_in_4bit"):
-        return "int4"
-    return (
-        "int8"
-        if quantisation.get("load_in_8bit")
-        else str(quantisation.get("quant_method") or "unknown")
-    )
+    for name, field in (("int4", "load_in_4bit"), ("int8", "load_in_8bit")):
+        if quantisation.get(field):
+            return name
+    return str(quantisation.get("quant_method") or "unknown")
 
 
 def _has_template(folder: Path) -> bool:
@@ -386,9 +381,8 @@ def _build_fetch_error(model_ref: ModelRef, error: Exception) -> LoadError:
     names = {base.__name__ for base in type(error).__mro__}
     name = model_ref.reference
     if "RevisionNotFoundError" in names:
-        return LoadError(
-            "path_missing", f"{name} has no revision {model_ref.revision!r} on the Hub"
-        )
+        problem = f"{name} has no revision {model_ref.revision!r} on the Hub"
+        return LoadError("path_missing", problem)
     if "GatedRepoError" in names:
         return LoadError(
             "path_missing",
@@ -402,7 +396,6 @@ def _build_fetch_error(model_ref: ModelRef, error: Exception) -> LoadError:
         )
     return LoadError(
         "offline_missing",
-        f"{name} cannot be downloaded "
-        f"({scrub_secrets(str(error))[:200] or type(error).__name__}); try "
-        "again when the Hub can be reached, or give the folder of a model",
+        f"{name} cannot be downloaded ({scrub_secrets(str(error))[:200] or type(error).__name__}); "
+        "try again when the Hub can be reached, or give the folder of a model",
     )

@@ -207,17 +207,15 @@ class Simulators(AbstractContextManager["Simulators"]):
 
     def list_documents(self, entry: BfclEntry) -> list[dict[str, Any]]:
         """The documents of all tools of an entry, class by class. Raises what `execute` raises."""
-        return [
-            dict(document) for api in self._find_entry_apis(entry) for document in api.documents
-        ]
+        apis = self._find_entry_apis(entry)
+        return [dict(document) for api in apis for document in api.documents]
 
     def execute(self, entry: BfclEntry, done: Sequence[str], calls: Sequence[str]) -> list[str]:
         """The results of calls made after others, of one conversation, as the model is told them.
         Raises Overrun; EnvironmentFailure where the APIs cannot be run; DatasetError for an entry
         whose classes or scenarios are none."""
-        request = Execute(
-            self._build_setting(entry), _clean_call_texts(calls), _clean_call_texts(done)
-        )
+        setting = self._build_setting(entry)
+        request = Execute(setting, _clean_call_texts(calls), _clean_call_texts(done))
         return msgspec.json.decode(self._send_request(entry, request), type=list[str])
 
     def replay(
