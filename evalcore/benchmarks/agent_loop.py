@@ -158,9 +158,6 @@ class AgentLoop:
         return AgentResult(messages, calls, finish_reason=reason, **fields)
 
 
-# A sample worked on by an agent alone: the benchmark's prompt, tools, and the target's answers.
-
-
 class Tools(Record, frozen=True):
     """What an agent has: the tools, what a call of one brings, and the name of the final one."""
 

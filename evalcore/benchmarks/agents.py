@@ -23,8 +23,6 @@ from evalcore.benchmarks.call_decoding.call import (
 from evalcore.benchmarks.call_decoding.json_and_xml import calls_in_json, parse_arguments
 from evalcore.records import Completion, Message, Record, ToolCall
 
-# A tool as an agent sees it.
-
 Schema = dict[str, Any]
 
 
@@ -34,9 +32,6 @@ class Tool(Record, frozen=True):
     name: str
     description: str
     parameters: Schema
-
-
-# One turn of an agent: words to the user, or calls of tools.
 
 
 class AgentCall(Record, frozen=True):
@@ -55,8 +50,6 @@ class AgentTurn(Record, frozen=True):
     calls: tuple[AgentCall, ...] = ()
     problem: str = ""
 
-
-# The stretches of a text that stand in balanced braces or brackets, found in one pass.
 
 _MARK = re.compile(r'[{}\[\]"]')
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -102,8 +95,6 @@ def _close_open_span(text: str, opened: list[tuple[str, int]]) -> str:
     closing = "".join(_CLOSES[sign] for sign, offset in reversed(opened) if offset >= start)
     return text[start:].rstrip(" \t\r\n`") + closing
 
-
-# Answers with the server's own tool calls.
 
 _MAX_ARGUMENTS_LENGTH = 200_000
 
@@ -284,9 +275,6 @@ def _tool_to_dict(tool: Tool) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
 
 
-# Native calls as they can be sent back to a server in the next request.
-
-
 def assign_call_ids(calls: Sequence[ToolCall], step: int) -> tuple[ToolCall, ...]:
     """The calls with ids that are there and differ, the same each time that it is played."""
     ids = [call.id for call in calls]
@@ -332,8 +320,6 @@ def _is_object(text: str) -> bool:
 def _with_arguments(call: ToolCall, called: AgentCall) -> ToolCall:
     return msgspec.structs.replace(call, arguments=json.dumps(called.kwargs))
 
-
-# Agents: what they are told of tools, what their answers mean, and the loop of one alone.
 
 UNREADABLE = "the server could not read the call that the model wrote"
 

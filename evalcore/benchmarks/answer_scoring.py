@@ -74,9 +74,6 @@ def extract_code_blocks(text: str) -> list[str]:
     return [_LANGUAGE.sub("", block, count=1).strip() for block in inside]
 
 
-# From what was found out about an answer to the verdict that is journaled.
-
-
 class ScoringResult(Record, frozen=True):
     """What is known of an answer. `views` are scores under other readings."""
 

@@ -33,8 +33,6 @@ from evalcore.benchmarks.call_decoding.call import to_plain_value
 from evalcore.errors import UsageError
 from evalcore.records import Record, Section
 
-# An answer to an entry, decoded at most once in each way, for all views that look at it.
-
 
 @dataclass(frozen=True)
 class DecodedAnswer:
@@ -278,9 +276,6 @@ def _score_matching(reading: DecodedAnswer, *, fuzzy: bool) -> ViewResult:
     call_match = match_calls(entry.functions, calls, truth, language=language, fuzzy=fuzzy)
     share = call_match.share if fuzzy else float(call_match.finding is None)
     return _build_view_result(call_match.finding, calls, share)
-
-
-# What a verdict on function calls rests on, as sections for the Case page.
 
 
 def build_call_sections(entry: BfclEntry, scored: ViewResult) -> tuple[Section, ...]:

@@ -8,8 +8,6 @@ from typing import Literal
 
 from evalcore.records import Record
 
-# One task of SWE-bench, as all parts of the benchmark see it.
-
 EvalType = Literal["pass_and_fail", "fail_only"]
 
 

@@ -86,9 +86,6 @@ def add_answer_usage(spent: Budgets, answer: Completion, cost: float | None) -> 
     )
 
 
-# Everything that is sent follows from the answers before, so that a conversation that is begun
-# again after a kill repeats the very same requests and finds them answered in the journal.
-
 #: The agent's answer to the messages so far, and its price in USD where known.
 Ask = Callable[[Sequence[Message]], Awaitable[tuple[Completion, float | None]]]
 

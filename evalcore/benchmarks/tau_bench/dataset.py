@@ -29,9 +29,6 @@ from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.records import Sample, content_hash
 from evalcore.settings import ROOT, relative_to_root
 
-# A sample names its data by hash: the database enters what a column is, and a folder that was
-# changed since is never used.
-
 BOTH = "both"
 #: tau2's split of all tasks: its other splits are parts of it.
 _ALL_TASKS_SPLIT = "base"

@@ -196,8 +196,6 @@ def _convert_turn_messages(entry: BfclEntry, turn: Any) -> list[Message]:
         raise DatasetError(entry.id, None, "question", str(error)) from None
 
 
-# A whole prediction of a multi-turn entry against its ground truth: verdict and evidence.
-
 INFERENCE = "multi_turn:inference_error"
 TERMINATED = "multi_turn:force_terminated"
 
@@ -254,8 +252,6 @@ def _replay_turns(
     except Overrun as overrun:
         return ReplayOutcome(overrun.kind, str(overrun))
 
-
-# Conversations as the benchmark needs them: one as an episode, and the steps of the reference.
 
 _DONE = "Done."
 

@@ -27,9 +27,6 @@ from evalcore.errors import EnvironmentFailure
 from evalcore.records import Record
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
 
-# The way to the readers: one locked process for all episodes, started when first needed. Requests
-# queue up at the process, which serves one at a time; any thread may ask.
-
 #: The largest attachment that is read, in bytes.
 MAX_ATTACHMENT_BYTES = 25_000_000
 SECONDS = 30.0
