@@ -47,7 +47,7 @@ def native_call_rows(calls: Iterable[ToolCall]) -> list[dict[str, Any]]:
 
 
 def extract_call_turns(episode: Episode) -> Any:
-    """The calls of a multi-turn entry by turn and step, as `replay.examine` takes them."""
+    """The calls of a multi-turn entry by turn and step, as `examine_prediction` takes them."""
     turns = episode.state.get("turns")
     if turns is None:
         turns = parse_json_or(episode.answer, episode.answer)

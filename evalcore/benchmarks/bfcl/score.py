@@ -130,7 +130,7 @@ class ViewResult(Record, frozen=True):
     type of the nearest call where no call of a parallel answer matched.
 
     `calls` are the decoded calls, None where nothing decoded; they hold what Python literals can
-    (`decode.call.plain` makes JSON of them). `argument` leads to the first mismatch: the argument's
+    (`to_plain_value` makes JSON of them). `argument` leads to the first mismatch: the argument's
     name, then keys and indices; `output` and `expected` are the indices of the calls it is between.
     `score` is 0 or 1, in the fuzzy view the share of right arguments.
     """
@@ -147,7 +147,7 @@ class ViewResult(Record, frozen=True):
 
     @property
     def group(self) -> Group | None:
-        """The group of the error, one of `checker.groups.GROUPS`; None if valid."""
+        """The group of the error, one of `GROUPS`; None if valid."""
         return classify_call_error(self.error_type, self.cause)
 
 

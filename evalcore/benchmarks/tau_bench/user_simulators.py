@@ -254,9 +254,6 @@ def _turn_seed(state: UserState) -> int:
     return state.seed + state.turns
 
 
-# Who speaks for the user of an episode: the rules, or a model that is told the instruction. Both
-# are asked in turn and know when they are done; `told` is what the transcript keeps of them.
-
 #: The answer of the model that plays the user, and its price in USD where known.
 AskUser = Callable[[GenerationRequest], Awaitable[tuple[Completion, float | None]]]
 

@@ -224,7 +224,7 @@ class PromptTooLong(EvalboardError):
 
 def encode_prompt(loaded: LoadedModel, request: GenerationRequest) -> Prompt:
     """The prompt of a request, as the model was trained to be asked (`turns` has the fallbacks).
-    Raises TooLong where the context leaves no token for an answer, UsageError where the chat
+    Raises PromptTooLong where the context leaves no token for an answer, UsageError where the chat
     template refuses the conversation in every form, and for images."""
     if any(message.images for message in request.messages):
         raise UsageError("a local model is asked in text only; ask without images")

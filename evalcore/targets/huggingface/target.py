@@ -83,9 +83,9 @@ class _PendingRequest:
 
 
 class ModelProcess:
-    """One model in a process of its own. `told` is given each `StatsEvent`; `keys` are variables
-    for the process beside those of this environment; `module` is the one that is run, `WORKER` if
-    empty."""
+    """One model in a process of its own. `on_stats` is given each `StatsEvent`; `keys` are
+    variables for the process beside those of this environment; `module` is the one that is run,
+    `WORKER` if empty."""
 
     def __init__(
         self,

@@ -44,10 +44,10 @@ Read = Callable[[str], list[Call]]
 
 
 class Conversation(Record, frozen=True):
-    """What happened. `prediction` holds the calls as text, by turn and step, as `replay.examine`
-    takes them, `results` what each was answered, alike. `termination` is empty, `step_limit`,
-    `context_overflow`, `content_filter`, or the kind of the `Overrun` that a call ended it by;
-    later turns are then missing."""
+    """What happened. `prediction` holds the calls as text, by turn and step, as
+    `examine_prediction` takes them, `results` what each was answered, alike. `termination` is
+    empty, `step_limit`, `context_overflow`, `content_filter`, or the kind of the `Overrun` that a
+    call ended it by; later turns are then missing."""
 
     messages: tuple[Message, ...] = ()
     prediction: tuple[tuple[tuple[str, ...], ...], ...] = ()
@@ -212,9 +212,9 @@ class Examination(Record, frozen=True):
 
 
 def examine_prediction(entry: BfclEntry, prediction: Any, simulators: Simulators) -> Examination:
-    """Upstream's verdict on a prediction: a list of turns, each a list of steps (`calls.steps`).
-    Raises nothing for what a model wrote; EnvironmentFailure where the APIs cannot be run,
-    DatasetError for an entry that is none."""
+    """Upstream's verdict on a prediction: a list of turns, each a list of steps
+    (`list_call_steps`). Raises nothing for what a model wrote; EnvironmentFailure where the APIs
+    cannot be run, DatasetError for an entry that is none."""
     truth = ground_truth(entry)
     outcome = _find_turn_mismatch(truth, prediction)
     if outcome is None:

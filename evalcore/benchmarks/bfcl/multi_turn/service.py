@@ -194,7 +194,8 @@ def check_turns(
     model: Instances,
     twin: Instances,
 ) -> ReplayOutcome:
-    """The verdict on a prediction with as many turns as the truth; `calls.steps` made its steps."""
+    """The verdict on a prediction with as many turns as the truth; `list_call_steps` made its
+    steps."""
     results: list[str] = []
     turns: list[TurnCalls] = []
     for number, (truth_calls, steps) in enumerate(zip(truth, prediction, strict=True)):

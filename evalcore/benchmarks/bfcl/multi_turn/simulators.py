@@ -224,7 +224,7 @@ class Simulators(AbstractContextManager["Simulators"]):
         truth: Sequence[Sequence[str]],
         prediction: Sequence[Sequence[Sequence[str]]],
     ) -> ReplayOutcome:
-        """Both sides run and compared (`checkers.check_turns`). Raises what `execute` raises."""
+        """Both sides run and compared (`check_turns`). Raises what `execute` raises."""
         request = Replay(
             self._build_setting(entry),
             [_clean_call_texts(turn) for turn in truth],

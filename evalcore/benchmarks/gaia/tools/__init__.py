@@ -32,8 +32,8 @@ def text_tool(
 
 def validate_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, str]:
     """The arguments as texts; null stands for an optional one that is not given. A number is taken
-    for its text, as in `"pages": 3`. Raises Refusal naming the argument that is missing, unknown or
-    of another type."""
+    for its text, as in `"pages": 3`. Raises ToolError naming the argument that is missing, unknown
+    or of another type."""
     properties, needed = tool.parameters["properties"], tool.parameters["required"]
     values = {name: value for name, value in arguments.items() if value is not None}
     for name in values:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def checked_addresses(
     host: str, port: int, allowed: Callable[[Address], bool], resolve: Resolve
 ) -> list[str]:
-    """The addresses to connect to for a host. Raises Refusal unless all of them are allowed."""
+    """The addresses to connect to for a host. Raises ToolError unless all of them are allowed."""
     try:
         return egress.resolve_public_addresses(host, port, resolve, allowed)
     except NotPublic as error:
@@ -70,7 +70,7 @@ def send_http_request(
 ) -> HttpReply:
     """Send a request and read its reply; no redirect is followed. With `allowed` the connection
     goes to an address of the host that was checked and no proxy is used. Synchronous; call it in a
-    thread that runs no event loop. Raises Unreachable, and Refusal for an address that is none or
+    thread that runs no event loop. Raises Unreachable, and ToolError for an address that is none or
     not allowed."""
     return asyncio.run(_send_with_timeout(outgoing, allowed, resolve, seconds, max_bytes))
 

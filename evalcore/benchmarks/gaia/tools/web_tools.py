@@ -110,7 +110,7 @@ def select_provider(secrets: Secrets, provider_name: str = "") -> SearchProvider
 def run_web_search(
     provider: SearchProvider, key: str, query: str, *, pause: Callable[[float], None] = time.sleep
 ) -> str:
-    """The results as text, naming the service and the day (UTC). Raises Refusal for a query that
+    """The results as text, naming the service and the day (UTC). Raises ToolError for a query that
     the service does not take, EnvironmentFailure where it gives no results after three attempts. No
     message holds the key."""
     query = " ".join(query.split())
@@ -206,9 +206,9 @@ def visit_page(
     allowed: Callable[[Address], bool] = is_public,
     resolve: Resolve = resolve_host,
 ) -> str:
-    """The text of a page, below the address where it was found in the end. Raises Refusal for what
-    cannot be visited or read, EnvironmentFailure where the process of the readers does not start.
-    `allowed` and `resolve` are for tests."""
+    """The text of a page, below the address where it was found in the end. Raises ToolError for
+    what cannot be visited or read, EnvironmentFailure where the process of the readers does not
+    start. `allowed` and `resolve` are for tests."""
     url, reply = _follow_redirects(url.strip(), allowed, resolve)
     if reply.status >= 400:
         raise ToolError(f"{url[:200]} answers with status {reply.status}")
@@ -292,9 +292,9 @@ class Browser:
         self.provider = self._provider.name
 
     def search(self, query: str) -> str:
-        """Results as text. Raises Refusal and EnvironmentFailure."""
+        """Results as text. Raises ToolError and EnvironmentFailure."""
         return run_web_search(self._provider, self._key, query)
 
     def visit(self, url: str, request: ReadRequest) -> str:
-        """The text of a page. Raises Refusal and EnvironmentFailure."""
+        """The text of a page. Raises ToolError and EnvironmentFailure."""
         return visit_page(url, request, allowed=self._allowed)

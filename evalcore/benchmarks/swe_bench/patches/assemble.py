@@ -84,7 +84,7 @@ def resolve_new_path(name: str, tree: Tree) -> str:
 
 def find_file_with_hunks(hunks: Sequence[ParsedHunk], tree: Tree) -> str:
     """The only file that holds the old lines of all hunks, in any white space at line ends. Raises
-    Refused: "unnamed" where there is none or too few lines to tell, "which_file", "large"."""
+    PatchRefused: "unnamed" where there is none or too few lines to tell, "which_file", "large"."""
     options = [next(iter_hunk_readings(hunk), None) for hunk in hunks]
     taken = [option for option in options if option is not None]
     old = [line.strip() for option in taken for line in option.old_lines if line.strip()]
@@ -371,7 +371,7 @@ def _position_reversed_hunk(hunk: ParsedHunk, file_edits: _FileEdits) -> HunkPos
 
 
 def _refuse_elision(added: Iterable[str], before: Sequence[str]) -> None:
-    """Raises Refused where an added line stands for text that was left out."""
+    """Raises PatchRefused where an added line stands for text that was left out."""
     elided = [line.rstrip("\r\n") for line in added if _ELISION.match(line)]
     if elided and not set(elided) <= set(before):
         raise PatchRefused("elided")

@@ -114,8 +114,8 @@ class LinePair(NamedTuple):
 
 
 def adjust_indentation(added: Iterable[str], pairs: Iterable[LinePair]) -> list[str]:
-    """The added lines as the file would have them. Raises Refused ("indent") where the pairs do not
-    say how a line is indented."""
+    """The added lines as the file would have them. Raises PatchRefused ("indent") where the pairs
+    do not say how a line is indented."""
     informative = [pair for pair in pairs if pair.written.strip() and pair.have.strip()]
     plain = _build_typography_table(informative)
     if _is_as_written(informative):
@@ -218,7 +218,7 @@ def build_hunk_edits(position: HunkPosition, source: SourceFile) -> list[Edit]:
 
 
 def merge_edits(edits: Iterable[Edit]) -> list[Edit]:
-    """The edits of a file in order, equal ones once. Raises Refused where two overlap."""
+    """The edits of a file in order, equal ones once. Raises PatchRefused where two overlap."""
     ordered = sorted({(fields.at, fields.removed, fields.added) for fields in edits})
     result = [Edit(*fields) for fields in ordered]
     for first, second in pairwise(result):

@@ -78,7 +78,7 @@ _LINES_ABOVE = 4
 
 
 def parse_search_replace(text: str) -> ParsedPatch:
-    """The blocks of a reply, each a hunk of its own. Raises Refused where one does not end."""
+    """The blocks of a reply, each a hunk of its own. Raises PatchRefused where one does not end."""
     lines = split_patch_lines(text)
     files: list[ParsedFile] = []
     at = passed = 0
@@ -173,7 +173,7 @@ class _Section:
 
 
 def parse_v4a(text: str) -> ParsedPatch:
-    """The files of a patch. Raises Refused for text that ends within it."""
+    """The files of a patch. Raises PatchRefused for text that ends within it."""
     lines = split_patch_lines(text)
     sections: list[_Section] = []
     at, block = 0, 0
@@ -231,7 +231,7 @@ _FORMATS: tuple[tuple[re.Pattern[str], Callable[[str], ParsedPatch]], ...] = (
 
 def parse_any_format(text: str) -> ParsedPatch:
     """The patch in a text, read in the format that comes last in it, as an answer does. Raises
-    Refused: "none" where there is no patch, and what the readers raise."""
+    PatchRefused: "none" where there is no patch, and what the readers raise."""
     last = -1
     reader: Callable[[str], ParsedPatch] = parsed_patch.parse_unified
     for pattern, candidate in _FORMATS:

@@ -237,7 +237,7 @@ def find_exact_positions(reading: HunkReading, source: SourceFile) -> list[int]:
 def _choose_position(
     positions: Sequence[int], hunk: ParsedHunk, source: SourceFile, after: int
 ) -> int:
-    """One of several places. Raises Refused where none is better than the others."""
+    """One of several places. Raises PatchRefused where none is better than the others."""
     if len(positions) == 1:
         return positions[0]
     named = hunk.start - 1
@@ -284,7 +284,8 @@ def _indent_depth(text: str) -> int:
 
 
 def _check_header_line(hunk: ParsedHunk, reading: HunkReading, at: int, source: SourceFile) -> None:
-    """Raises Refused where the hunk nearly fits at another line, the one that its header names."""
+    """Raises PatchRefused where the hunk nearly fits at another line, the one that its header
+    names."""
     named = hunk.start - 1
     if named >= 0 and named != at and _find_wrong_lines(reading, named, source) is not None:
         raise PatchRefused("ambiguous")

@@ -158,7 +158,7 @@ class _Section:
 
 
 def parse_unified(text: str) -> ParsedPatch:
-    """The files of a diff. Raises Refused where a part is of a kind that is not repaired."""
+    """The files of a diff. Raises PatchRefused where a part is of a kind that is not repaired."""
     lines = split_patch_lines(text)
     sections, alone = [_Section(0)], True
     at = hunks = 0

@@ -204,7 +204,8 @@ def _find_surplus_item(order: Entity, item_ids: Sequence[str]) -> str | None:
 def _price_difference(
     database: Database, order: Entity, item_ids: Sequence[str], new_item_ids: Sequence[str]
 ) -> Any:
-    """What the new items cost more than the old ones. Raises Refused where one is not to be had."""
+    """What the new items cost more than the old ones. Raises ToolError where one is not to be
+    had."""
     surplus = _find_surplus_item(order, item_ids)
     if surplus is not None:
         raise ToolError(f"{surplus} not found")

@@ -27,7 +27,7 @@ class ToolError(Exception):
 
 class Tool(BaseTool, frozen=True):
     """A tool as an agent sees it, and what it does. `run` takes the database and arguments whose
-    names fit the schema; it raises Refused, or anything else where their values do not fit.
+    names fit the schema; it raises ToolError, or anything else where their values do not fit.
     `terminates` ends the conversation, whatever `run` says."""
 
     run: Callable[[Database, Mapping[str, Any]], str]
@@ -82,7 +82,7 @@ def object_list_schema(description: str, properties: Mapping[str, Schema]) -> Sc
 
 
 def require_entity(database: Database, table: str, entity: str, what: str) -> Entity:
-    """An entity to read. Raises Refused where there is none."""
+    """An entity to read. Raises ToolError where there is none."""
     value = database.get(table, entity)
     if value is None:
         raise ToolError(f"{what} not found")
