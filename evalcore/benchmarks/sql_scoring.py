@@ -233,10 +233,8 @@ _PUBLISHED: dict[Outcome, str] = {
 async def score_by_panel(
     context: Context | None, question: Question, *, published: bool = False
 ) -> ScoringResult:
-    """What the panel says; not executed where there is none to ask.
-
-    `published` counts the votes by SCALE's rule instead of ours: a tie passes, one vote suffices.
-    """
+    """What the panel says; not executed where there is none to ask. `published` counts the votes by
+    SCALE's rule instead of ours: a tie passes, one vote suffices."""
     if context is None or not context.judges:
         return ScoringResult(
             outcome="not_executed", evidence_kind="judged", reason="no_panel", note=_NO_PANEL
@@ -257,9 +255,7 @@ async def score_by_panel(
 
 def score_recorded_votes(votes: Sequence[Any], by_rules: bool, rule_id: str = "") -> ScoringResult:
     """What recorded votes amount to by SCALE's published rule; see `judges.recorded` for the forms.
-
-    Raises UsageError naming a vote that cannot be read.
-    """
+    Raises UsageError naming a vote that cannot be read."""
     ballots = recorded.read_votes(votes, by_rules)
     cast = [ballot for ballot in ballots if ballot.is_cast]
     yes_votes = [ballot.supports_rule(rule_id) for ballot in cast]

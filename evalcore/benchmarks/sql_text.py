@@ -175,10 +175,8 @@ def looks_like_prose(text: str) -> bool:
 
 
 class StatementParser:
-    """Says of texts whether they are statements of one dialect, until it has read too much.
-
-    sqlglot reads some 50,000 characters a second; the budget bounds what one answer may cost.
-    """
+    """Says of texts whether they are statements of one dialect, until it has read too much. sqlglot
+    reads some 50,000 characters a second; the budget bounds what one answer may cost."""
 
     def __init__(self, dialect: str, budget: int = 100_000) -> None:
         self.dialect, self.budget = dialect, budget

@@ -49,10 +49,8 @@ SCALE_DIALECT = "mysql"
 
 
 def load_understanding_samples(source: DatasetSource, mode: str) -> list[Sample]:
-    """The samples of a folder of `<metric>.jsonl` files, or of one such file.
-
-    Raises DatasetError naming file, line and field.
-    """
+    """The samples of a folder of `<metric>.jsonl` files, or of one such file. Raises DatasetError
+    naming file, line and field."""
 
     def parse_line(line: CaseLine, metric: str) -> Iterator[Sample]:
         yield _build_understanding_sample(line, metric, mode)
