@@ -133,7 +133,7 @@ class CommandCard(Record, frozen=True):
     flags: tuple[FlagCard, ...] = ()
     output: Literal["file", "folder"] = "file"
     publisher: str = ""
-    path_about: str = "the file or folder to take in"
+    path_about: str = "file or folder to import"
 
 
 class CommandResult(NamedTuple):

@@ -92,7 +92,7 @@ def call_reference(reference: str, owner: str, *arguments: Any) -> Any:
             raise
         raise UsageError(
             f"the plug-in of {owner} failed: {type(error).__name__}: {error}; "
-            "mend, upgrade or uninstall it"
+            "fix, upgrade or uninstall it"
         ) from error
 
 
@@ -210,8 +210,8 @@ def find_membership_problems(own: Mapping[str, Sequence[str]]) -> list[str]:
             if member not in suite_benchmarks:
                 available = ", ".join(suite_benchmarks) or "none"
                 problems.append(
-                    f"setting suites.{suite} names {member!r}, which is no installed benchmark of "
-                    f"that suite; its benchmarks: {available}"
+                    f"setting suites.{suite} names {member!r}, which is not an installed "
+                    f"benchmark of that suite; its benchmarks: {available}"
                 )
     return problems
 
@@ -244,7 +244,7 @@ def _check_benchmark(card: BenchmarkCard) -> str:
     plugins.check_key("the benchmark", card.key)
     plugins.check_key("the suite", card.suite)
     if card.key in RESERVED:
-        raise UnusablePlugin(f"the key {card.key!r} is a word of the board's own", "rename it")
+        raise UnusablePlugin(f"the key {card.key!r} is reserved", "rename it")
     module, colon, name = card.implementation.partition(":")
     if not (module and colon and name):
         raise UnusablePlugin(
@@ -262,19 +262,17 @@ def _check_benchmark(card: BenchmarkCard) -> str:
             plugins.check_unique("the flag", (flag.name for flag in command.flags))
     if card.official_datasets and not (card.fetcher and card.fetcher.flags):
         raise UnusablePlugin(
-            "it names official data sets and no fetcher with a flag for their part", "add it"
+            "it declares official datasets but no fetcher with a flag for their part", "add it"
         )
     for official in card.official_datasets:
-        plugins.check_key("the official data set", official.name)
+        plugins.check_key("the official dataset", official.name)
         plugins.check_key("the folder", official.folder)
         if official.benchmark != card.key:
             raise UnusablePlugin(
-                f"its data set {official.name!r} is of {official.benchmark!r}", "mend it"
+                f"its dataset {official.name!r} is of {official.benchmark!r}", "fix it"
             )
     if not any(card.weights.values()):
-        raise UnusablePlugin(
-            "none of its metrics has a weight", "give at least one a weight above 0"
-        )
+        raise UnusablePlugin("no metric has a weight", "give at least one a weight above 0")
     return card.key
 
 
@@ -322,11 +320,13 @@ def _check_engine(card: EngineCard) -> str:
             f"its backend is {card.backend!r}", 'name the function that opens it as "module:name"'
         )
     if not card.statements.split():
-        raise UnusablePlugin("it runs no statements", "name the first words of those that it runs")
+        raise UnusablePlugin(
+            "it runs no statements", "name the first words of the statements it runs"
+        )
     try:
         re.compile(card.refused_functions)
     except re.error as error:
-        raise UnusablePlugin(f"refused_functions is no pattern: {error}", "mend it") from error
+        raise UnusablePlugin(f"refused_functions is not a pattern: {error}", "fix it") from error
     return card.name
 
 

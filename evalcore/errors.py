@@ -75,6 +75,6 @@ class CannotWrite(EnvironmentFailure):
 
     def __init__(self, path: Path, error: OSError) -> None:
         super().__init__(
-            f"{path}: {error.strerror or error}; nothing more is asked, and what is journaled is "
-            "safe: make room or mend the folder, then resume the run"
+            f"{path}: {error.strerror or error}; no more requests are sent, and recorded answers "
+            "are safe: free space or repair the folder, then resume the run"
         )

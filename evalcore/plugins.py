@@ -101,7 +101,7 @@ def load_factory(group: str, name: str) -> Any | None:
         factory = _import_plugin(point)
         if not callable(factory):
             raise UnusablePlugin(
-                f"its object is a {_get_type_name(factory)}, not a function", "mend the plug-in"
+                f"its object is a {_get_type_name(factory)}, not a function", "fix the plug-in"
             )
     except UnusablePlugin as error:
         raise UsageError(str(_build_skipped_plugin(point, error))) from None
@@ -128,9 +128,7 @@ def check_unique(what: str, keys: Iterable[str]) -> None:
     for key in keys:
         check_key(what, key)
         if key in seen:
-            raise UnusablePlugin(
-                f"{what} {key!r} stands there twice", "remove or rename the second"
-            )
+            raise UnusablePlugin(f"{what} {key!r} is listed twice", "remove or rename the second")
         seen.add(key)
 
 
@@ -178,11 +176,11 @@ def _import_plugin(point: EntryPoint) -> Any:
         thread.start()
         thread.join(IMPORT_SECONDS)
     if failure:
-        raise UnusablePlugin(_format_error_line(failure[0]), "mend, upgrade or uninstall it")
+        raise UnusablePlugin(_format_error_line(failure[0]), "fix, upgrade or uninstall it")
     if not outcome:
         raise UnusablePlugin(
             f"its import takes more than {IMPORT_SECONDS:g} seconds",
-            "let the entry point name a light module that holds the card alone",
+            "let the entry point name a light module that contains only the card",
         )
     return outcome[0]
 

@@ -120,9 +120,9 @@ def find_card_problems(card: TargetCard) -> dict[str, str]:
     if card.released and not _DATE.fullmatch(card.released):
         problems["released"] = "a date as 2026, 2026-11 or 2026-11-20"
     if card.site and not _web_address(card.site):
-        problems.setdefault("site", "an address that begins with https://")
+        problems.setdefault("site", "an address that starts with https://")
     if card.logo and not card.logo.startswith(_LOGO):
-        problems.setdefault("logo", "a picture that was read by this app")
+        problems.setdefault("logo", "an image that this app has processed")
     return problems
 
 
@@ -134,11 +134,11 @@ def encode_logo(content: bytes) -> str:
     try:
         with Image.open(BytesIO(content), formats=("PNG", "JPEG", "WEBP", "GIF")) as picture:
             if max(picture.size) > _LOGO_LARGEST:  # a small file may hold a picture of gigabytes
-                raise UsageError(f"logo: at most {_LOGO_LARGEST} pixels a side")
+                raise UsageError(f"logo: at most {_LOGO_LARGEST} pixels per side")
             picture.thumbnail((LOGO_PIXELS, LOGO_PIXELS))
             small, out = picture.convert("RGBA"), BytesIO()
     except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError):
-        raise UsageError("logo: not a PNG, JPEG, WebP or GIF picture") from None
+        raise UsageError("logo: not a PNG, JPEG, WebP or GIF image") from None
     small.save(out, "PNG", optimize=True)
     return _LOGO + b64encode(out.getvalue()).decode()
 
@@ -179,7 +179,7 @@ def _load_card_file(path: Path, version: str) -> dict[str, TargetCard]:
         return cards
     except (msgspec.MsgspecError, UsageError) as error:
         raise IndexFileError(
-            f"{path}: a card is broken ({error}); mend the file or move it aside"
+            f"{path}: a card is broken ({error}); fix the file or move it away"
         ) from None
 
 

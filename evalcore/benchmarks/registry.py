@@ -36,14 +36,16 @@ def plugin_faults(key: str) -> Iterator[None]:
             raise
         raise UsageError(
             f"the plug-in of benchmark {key} failed: {type(error).__name__}: {error}; "
-            "mend, upgrade or uninstall it"
+            "fix, upgrade or uninstall it"
         ) from error
 
 
 def data_folder(card: BenchmarkCard) -> Path:
     """Where a plug-in's own cases are: the folder that its card names, beside the module."""
     if not card.dataset:
-        raise UsageError(f"benchmark {card.key} brings no data set; name one with --dataset PATH")
+        raise UsageError(
+            f"benchmark {card.key} has no dataset of its own; name one with --dataset PATH"
+        )
     with plugin_faults(card.key):
         module = import_module(card.implementation.partition(":")[0])
         return Path(str(module.__file__)).parent / card.dataset

@@ -116,7 +116,7 @@ def _list_table_rows(table: ResultTable | None) -> list[list[Any]]:
 # What benchmarks share whose answers are SQL that engines execute.
 
 _NO_ENGINE = "no engine here runs this dialect"
-_NO_PRODUCT = "{title} has {feature}, which its stand-in lacks; give a real server in {engine}_dsn"
+_NO_PRODUCT = "{title} has {feature}, which its substitute lacks; set a real server in {engine}_dsn"
 
 
 class ExecutedBenchmark(Benchmark):

@@ -22,27 +22,39 @@ _DONE = 0
 
 
 def add_board_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
-    """Add the verb; `add_common` adds the flags that every verb has and sets its function."""
-    about = "print the ranking of a board, as the app shows it"
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "print the ranking of a board as shown in the app"
     sub = verbs.add_parser("board", help=about, description=about)
     sub.add_argument(
-        "--format", choices=BOARD_FORMATS, help="default: text; --json is the same as json"
-    )
-    sub.add_argument("--suite", default="", metavar="S", help="default: the first with scores")
-    sub.add_argument(
-        "--board", default="", metavar="KEY", help="of a further board (default: the suite's own)"
+        "--format", choices=BOARD_FORMATS, help="output format (default: text); --json means json"
     )
     sub.add_argument(
-        "--by", default="", metavar="BENCHMARK", help="what to rank by (default: the suite's mean)"
+        "--suite", default="", metavar="S", help="suite to show (default: the first with scores)"
     )
-    sub.add_argument("--out", type=Path, metavar="FILE", help="default: standard output")
+    sub.add_argument(
+        "--board",
+        default="",
+        metavar="KEY",
+        help="key of another board (default: the suite's own board)",
+    )
+    sub.add_argument(
+        "--by",
+        default="",
+        metavar="BENCHMARK",
+        help="benchmark to rank by (default: the suite's mean)",
+    )
+    sub.add_argument(
+        "--out", type=Path, metavar="FILE", help="file to write (default: standard output)"
+    )
     sub.add_argument(
         "--chart",
         type=Path,
         metavar="FILE.svg|FILE.png",
-        help="write the chart of scores and intervals instead of the table",
+        help="write a chart of scores and intervals instead of the table",
     )
-    sub.add_argument("--theme", choices=("light", "dark"), default="light", help="of the chart")
+    sub.add_argument(
+        "--theme", choices=("light", "dark"), default="light", help="chart theme (default: light)"
+    )
     add_common(sub, _print_board)
 
 
@@ -51,7 +63,7 @@ def _print_board(args: argparse.Namespace) -> int:
     from evalcore.exchange import board_export
 
     if args.json and args.format not in (None, "json"):
-        raise UsageError(f"--json and --format {args.format} contradict each other; drop one")
+        raise UsageError(f"--json and --format {args.format} contradict each other; use one")
     chosen = board_export.BoardSelection(args.suite, args.board, args.by)
     if args.chart is not None:
         return _write_board_chart(args, chosen)
@@ -68,7 +80,7 @@ def _write_board_chart(args: argparse.Namespace, chosen: BoardSelection) -> int:
     from evalcore.exchange import board_export
 
     if args.format or args.out or args.json:
-        raise UsageError("--chart is a file of its own; drop --format, --json and --out")
+        raise UsageError("--chart writes its own file; drop --format, --json and --out")
     picture = board_export.render_board_chart(
         settings.load_settings(args.data), chosen, args.chart.suffix[1:].lower(), args.theme
     )
@@ -90,16 +102,22 @@ CASES = 20  # shown per benchmark unless asked otherwise
 def add_compare_verb(
     verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
 ) -> None:
-    """Add the verb; `add_common` adds the flags that every verb has and sets its function."""
-    about = "compare 2 to 8 runs: scores, wins and losses against a base run, cases that differ"
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "compare 2 to 8 runs: scores, wins and losses against a base run, differing cases"
     sub = verbs.add_parser("compare", help=about, description=about)
-    sub.add_argument("runs", nargs="+", metavar="RUN")
-    sub.add_argument("--base", default="", metavar="RUN", help="one of them (default: the first)")
-    sub.add_argument("--benchmark", default="", metavar="B", help="only this one")
-    sub.add_argument("--metric", default="", metavar="M", help="only the cases of this metric")
-    sub.add_argument("--format", choices=COMPARISON_FORMATS, default="text")
+    sub.add_argument("runs", nargs="+", metavar="RUN", help="ids of the runs")
+    about = "run to compare against (default: the first)"
+    sub.add_argument("--base", default="", metavar="RUN", help=about)
+    sub.add_argument("--benchmark", default="", metavar="B", help="only this benchmark")
+    sub.add_argument("--metric", default="", metavar="M", help="only cases of this metric")
+    about = "output format (default: text)"
+    sub.add_argument("--format", choices=COMPARISON_FORMATS, default="text", help=about)
     sub.add_argument(
-        "--cases", type=int, default=CASES, metavar="N", help="cases that differ to be listed"
+        "--cases",
+        type=int,
+        default=CASES,
+        metavar="N",
+        help=f"list at most N differing cases per benchmark (default: {CASES})",
     )
     add_common(sub, _compare_runs)
 
@@ -110,7 +128,7 @@ def _compare_runs(args: argparse.Namespace) -> int:
     from evalcore.views import comparison_report, comparison_runs
 
     if args.cases < 0:
-        raise UsageError(f"--cases {args.cases} cannot be negative")
+        raise UsageError(f"--cases {args.cases}: must not be negative")
     roots = settings.load_settings(args.data).run_roots
     comparison = comparison_runs.load_lineup(
         roots, comparison_runs.validate_compared_runs(args.runs)
@@ -128,22 +146,31 @@ def _compare_runs(args: argparse.Namespace) -> int:
     return _DONE
 
 
-_TEXTS = ("name", "organization", "released", "licence", "site")
+_TEXTS = {
+    "name": "display name",
+    "organization": "organization that made the target",
+    "released": "release date, as 2026, 2026-11 or 2026-11-20",
+    "licence": "license",
+    "site": "website, an https:// address",
+}
 _WEIGHTS = {"open": True, "closed": False, "unknown": None}
 
 
 def add_card_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
-    """Add the verb; `add_common` adds the flags that every verb has and sets its function."""
-    about = "show the card of a target, or set fields of it; an empty value clears a field"
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "show the card of a target, or set its fields; an empty value clears a field"
     sub = verbs.add_parser("card", help=about, description=about)
-    sub.add_argument("key", metavar="KEY", help="of the target, for example openai:MODEL")
-    for name in _TEXTS:
-        sub.add_argument(f"--{name}", metavar="TEXT")
-    sub.add_argument("--type", help="chat, thinking, application, baseline or local")
-    sub.add_argument("--parameters", metavar="BILLIONS", help="empty: unknown")
-    sub.add_argument("--weights", choices=tuple(_WEIGHTS))
-    sub.add_argument("--logo", metavar="FILE", help="a PNG, JPEG, WebP or GIF picture; empty: none")
-    sub.add_argument("--remove", action="store_true", help="take back what was set here")
+    sub.add_argument("key", metavar="KEY", help="key of the target, for example openai:MODEL")
+    for name, text_about in _TEXTS.items():
+        sub.add_argument(f"--{name}", metavar="TEXT", help=text_about)
+    sub.add_argument(
+        "--type", help="kind of target: chat, thinking, application, baseline or local"
+    )
+    sub.add_argument("--parameters", metavar="BILLIONS", help="parameters, in billions")
+    about = "whether the weights can be downloaded"
+    sub.add_argument("--weights", choices=tuple(_WEIGHTS), help=about)
+    sub.add_argument("--logo", metavar="FILE", help="a PNG, JPEG, WebP or GIF image")
+    sub.add_argument("--remove", action="store_true", help="delete what was set here")
     add_common(sub, _show_or_set_card)
 
 
@@ -159,7 +186,7 @@ def _show_or_set_card(args: argparse.Namespace) -> int:
     current, changes = settings.load_settings(args.data), _collect_card_changes(args)
     name = mask_target(args.key)
     if args.remove and changes:
-        raise UsageError("--remove takes the whole card back; drop the other flags")
+        raise UsageError("--remove deletes the whole card; drop the other flags")
     shown = load_cards(current).get(name, NO_CARD)
     if args.remove:
         save_card(current, OPERATOR, args.key, NO_CARD)
@@ -171,7 +198,7 @@ def _show_or_set_card(args: argparse.Namespace) -> int:
 
 
 def _collect_card_changes(args: argparse.Namespace) -> dict[str, Any]:
-    """The fields that were given, as the card has them."""
+    """Collect the fields set by flags, in the form that the card has them."""
     flag_values = {name: getattr(args, name) for name in (*_TEXTS, "type")}
     changes: dict[str, Any] = {
         name: value for name, value in flag_values.items() if value is not None
@@ -192,14 +219,14 @@ def _check_card_type(name: str) -> None:
 
     if name not in get_args(TargetType):
         allowed = ", ".join(filter(None, get_args(TargetType)))
-        raise UsageError(f"--type {name}: one of {allowed}, or empty")
+        raise UsageError(f"--type {name}: must be one of {allowed}, or empty")
 
 
 def _parse_billions(text: str) -> float | None:
     try:
         return float(text) if text else None
     except ValueError:
-        raise UsageError(f"--parameters {text}: a number of billions above 0") from None
+        raise UsageError(f"--parameters {text}: must be a number above 0, in billions") from None
 
 
 def _load_logo(path: str) -> str:
@@ -215,7 +242,7 @@ def _load_logo(path: str) -> str:
 
 
 def _format_card(key: str, card: TargetCard) -> str:
-    """The card, a field a line; what is not known is a dash, a logo is not printed."""
+    """Format the card, one field per line: a dash if unknown; the logo is not printed."""
     weights = next(word for word, value in _WEIGHTS.items() if value is card.open_weights)
     fields: dict[str, Any] = {name: getattr(card, name) for name in (*_TEXTS, "type")}
     size = "" if card.parameters is None else f"{card.parameters:g} billion"
@@ -225,22 +252,24 @@ def _format_card(key: str, card: TargetCard) -> str:
 
 
 def add_site_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
-    """Add the verb; `add_common` adds the flags that every verb has and sets its function."""
-    about = "write a leaderboard as static pages, for any web host or to open without one"
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "write a leaderboard as static pages, for a web host or to open locally"
     sub = verbs.add_parser("site", help=about, description=about)
     sub.add_argument(
         "--out",
         type=Path,
         required=True,
         metavar="DIR",
-        help="an empty or new folder, or one that this verb wrote: it is replaced as a whole",
+        help="new or empty folder, or one written by this command, which is replaced entirely",
     )
-    sub.add_argument("--title", default="Evalboard", metavar="T", help="default: Evalboard")
+    sub.add_argument(
+        "--title", default="Evalboard", metavar="T", help="page title (default: Evalboard)"
+    )
     sub.add_argument(
         "--base-url",
         default="",
         metavar="URL",
-        help="the address the folder will have, for previews where a link is shared",
+        help="public address of the folder, for previews of shared links",
     )
     add_common(sub, _write_site)
 

@@ -26,53 +26,57 @@ _DONE, _BAD = 0, 2
 def add_datasets_verb(
     verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
 ) -> None:
-    """Add the verb; `add_common` adds the flags that every verb has and sets its function."""
-    about = "list, check, add or fetch datasets"
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "list, check, validate, add, remove or fetch datasets"
     actions = verbs.add_parser("datasets", help=about, description=about).add_subparsers(
         required=True, metavar="ACTION"
     )
-    about = "check the answers of datasets on real engines"
+    about = "check the expected answers of datasets on real engines"
     sub = actions.add_parser("check", help=about, description=about)
-    sub.add_argument("names", nargs="*", metavar="NAME|PATH")
+    about = "datasets to check (default: all bundled ones)"
+    sub.add_argument("names", nargs="*", metavar="NAME|PATH", help=about)
     add_common(sub, _check_datasets)
     _add_own(actions, add_common)
-    about = "fetch official data, which is not bundled; nothing of its package is installed or run"
+    about = "fetch official data, which is not bundled; nothing is installed or run"
     names = actions.add_parser("fetch", help=about, description=about).add_subparsers(
         required=True, metavar="NAME"
     )
     for key, command in catalog.list_command_cards("fetcher").items():
         sub = names.add_parser(key, help=command.about, description=command.about)
-        sub.add_argument("--out", type=Path, metavar="DIR", help="default: below the data folder")
+        sub.add_argument(
+            "--out", type=Path, metavar="DIR", help="folder to write (default: in the data folder)"
+        )
         add_common(sub, partial(_fetch_for_benchmark, key, command))
         add_command_flags(sub, command)
 
 
 def _add_own(actions: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
-    about = "every dataset that --dataset takes: bundled, fetched and own ones"
+    about = "list every dataset that --dataset accepts: bundled, fetched and your own"
     add_common(actions.add_parser("list", help=about, description=about), _list_datasets)
-    about = "are these cases of a benchmark? Every problem by line and field; nothing is kept"
+    about = "check a file of cases, reporting problems by line and field; nothing is saved"
     add_common(
         _add_file_arguments(actions.add_parser("validate", help=about, description=about)),
         _validate_case_file,
     )
-    about = "keep a file of own cases, if it is valid, under a name that --dataset takes"
+    about = "save a valid file of your own cases under a name for --dataset"
     sub = _add_file_arguments(actions.add_parser("add", help=about, description=about))
-    sub.add_argument("--name", required=True, metavar="NAME")
-    for name, what in (("who", "who made it"), ("licence", "its licence"), ("note", "a note")):
+    sub.add_argument("--name", required=True, metavar="NAME", help="name for --dataset")
+    for name, what in (("who", "author"), ("licence", "license"), ("note", "note")):
         sub.add_argument(f"--{name}", default="", metavar="TEXT", help=what)
-    sub.add_argument("--replace", action="store_true", help="take the place of one of that name")
+    sub.add_argument("--replace", action="store_true", help="replace a dataset with the same name")
     add_common(sub, _save_case_file)
-    about = "move an own dataset to the trash of the data folder"
+    about = "move a dataset of your own to the trash in the data folder"
     sub = actions.add_parser("remove", help=about, description=about)
-    sub.add_argument("name", metavar="NAME")
-    sub.add_argument("--benchmark", required=True, metavar="KEY")
+    sub.add_argument("name", metavar="NAME", help="name of the dataset")
+    sub.add_argument("--benchmark", required=True, metavar="KEY", help="its benchmark")
     add_common(sub, _remove_dataset)
 
 
 def _add_file_arguments(sub: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    sub.add_argument("file", type=Path, metavar="FILE", help="JSON lines, or CSV with a header")
-    sub.add_argument("--benchmark", required=True, metavar="KEY")
-    about = "what cases without a field `metric` belong to (default: as the file is named)"
+    sub.add_argument("file", type=Path, metavar="FILE", help="JSON Lines, or CSV with a header")
+    about = "benchmark that the cases belong to"
+    sub.add_argument("--benchmark", required=True, metavar="KEY", help=about)
+    about = "kind of the cases without a `metric` field (default: from the file name)"
     sub.add_argument("--part", default="", metavar="NAME", help=about)
     return sub
 
@@ -117,7 +121,7 @@ def _list_datasets(args: argparse.Namespace) -> int:
 
 
 def _build_dataset_numbers(numbers: Any) -> dict[str, Any]:
-    """The numbers of a dataset that a list shows, or why there are none."""
+    """Build the numbers of a dataset for a list, or the reason why there are none."""
     fields = {"samples": numbers.samples, "hash": numbers.hash}
     return fields | ({"problem": numbers.problem} if numbers.problem else {})
 
@@ -146,7 +150,7 @@ def _save_case_file(args: argparse.Namespace) -> int:
 
 
 def _print_validation(args: argparse.Namespace, validation: Any, card: Any) -> int:
-    """The errors, or the numbers and how to run the dataset."""
+    """Print the errors, or the numbers and the command that runs the dataset."""
     import msgspec
 
     if args.json:
@@ -159,18 +163,17 @@ def _print_validation(args: argparse.Namespace, validation: Any, card: Any) -> i
         print(f"{position or args.file.name}: {error.problem}")
     if validation.errors:
         print(
-            "there are more problems than these"
+            "there are more problems"
             if validation.more
             else format_count(len(validation.errors), "problem")
         )
         return _BAD
     print(f"{format_count(validation.summary.samples, 'case')}, hash {validation.summary.hash}")
     if validation.unconfirmed:
-        print(f"{validation.unconfirmed} expected answers are not confirmed: {validation.reason}")
+        print(f"expected answers not confirmed: {validation.unconfirmed}: {validation.reason}")
     if card is not None:
-        print(
-            f"now: evalcore run --target TARGET --benchmarks {card.benchmark} --dataset {card.name}"
-        )
+        flags = f"--benchmarks {card.benchmark} --dataset {card.name}"
+        print(f"next: evalcore run --target TARGET {flags}")
     return _DONE
 
 

@@ -1,8 +1,7 @@
-"""What this installation has and lacks: packages, programs, data, engines, sandbox, GPU, servers,
-keys, plug-ins.
+"""Check this installation: packages, programs, data, engines, sandbox, GPU, servers, keys, plug-ins.
 
-`evalcore doctor` prints it, each gap with the command that closes it. Only the names of keys are
-read into the report, and nothing outside this machine is asked.
+`evalcore doctor` prints the result and, for each gap, the command that closes it. The report holds
+only the names of keys, and nothing outside this machine is contacted.
 """
 
 from __future__ import annotations
@@ -47,9 +46,9 @@ class Check(Record, frozen=True):
 
 
 def examine_installation(settings: Settings) -> list[Check]:
-    """Everything there is to say about this installation, in the order of the report. Takes a few
-    seconds: each SQL engine is started once, and a probe runs in the sandbox. A check that fails is
-    a line of the report, never an exception."""
+    """Run all checks, in the order of the report. Takes a few seconds: each SQL engine is started
+    once, and a probe runs in the sandbox. A check that fails is a line of the report, never an
+    exception."""
     groups: dict[str, Callable[[Settings], Iterator[Check]]] = {
         "python": _check_packages,
         "program": _check_programs,
@@ -110,7 +109,7 @@ def _list_unmet_requirements(extra: str) -> Iterator[str]:
             yield requirement.name
         else:
             if not requirement.specifier.contains(installed, prereleases=True):
-                yield f"{requirement.name}{requirement.specifier} (here {installed})"
+                yield f"{requirement.name}{requirement.specifier} (installed: {installed})"
 
 
 def _check_programs(settings: Settings) -> Iterator[Check]:
@@ -126,8 +125,8 @@ def _check_data_folder(settings: Settings) -> Iterator[Check]:
     folder = settings.data_dir
     existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
     if not os.access(existing, os.W_OK):
-        remedy = "set EVALBOARD_DATA to a folder that can be written"
-        yield Check("data", "data folder", "broken", f"{existing} cannot be written", remedy)
+        remedy = "set EVALBOARD_DATA to a writable folder"
+        yield Check("data", "data folder", "broken", f"{existing} is not writable", remedy)
         return
     free = shutil.disk_usage(existing).free
     yield Check("data", "data folder", "ok", f"{folder}, {free / _GIB:.0f} GiB free")
@@ -150,7 +149,7 @@ def _check_sandbox(settings: Settings) -> Iterator[Check]:
 
     found = detect_sandbox()
     if found.means:
-        yield Check("sandbox", found.means, "ok", f"holds {', '.join(found.enforced)}")
+        yield Check("sandbox", found.means, "ok", f"enforces {', '.join(found.enforced)}")
     else:
         yield Check("sandbox", "sandbox", "absent", found.problem, found.fix)
 
@@ -165,12 +164,12 @@ def _check_gpu(settings: Settings) -> Iterator[Check]:
     if devices:
         return
     if shutil.which("nvidia-smi") is None:
-        detail, remedy = "no CUDA device; local models run on the processor", ""
+        detail, remedy = "no CUDA device; local models run on the CPU", ""
     elif find_spec("torch") is None:
-        detail, remedy = "a driver, and no PyTorch to use it", "pip install 'evalboard[local]'"
+        detail, remedy = "driver installed, but no PyTorch", "pip install 'evalboard[local]'"
     else:
-        detail = "a driver, and a PyTorch that sees no device of it"
-        remedy = "pip install --force-reinstall torch, in its build for your CUDA"
+        detail = "driver installed, but PyTorch sees no device"
+        remedy = "pip install --force-reinstall torch (the build for your CUDA version)"
     yield Check("gpu", "gpu", "absent", detail, remedy)
 
 
@@ -184,9 +183,9 @@ def _check_servers(settings: Settings) -> Iterator[Check]:
         where = f"{address.hostname}:{port}"
         try:
             with socket.create_connection((address.hostname, port), _SECONDS_TO_CONNECT):
-                yield Check("server", name, "ok", f"something answers at {where}")
+                yield Check("server", name, "ok", f"reachable at {where}")
         except OSError:
-            yield Check("server", name, "absent", f"nothing answers at {where}", endpoint.start)
+            yield Check("server", name, "absent", f"not reachable at {where}", endpoint.start)
 
 
 def _check_keys(settings: Settings) -> Iterator[Check]:

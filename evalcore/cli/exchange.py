@@ -1,4 +1,4 @@
-"""The verbs for what goes out and comes in: export, import, verify and hub."""
+"""The verbs that exchange results: export, import, verify and hub."""
 
 from __future__ import annotations
 
@@ -34,59 +34,64 @@ _DONE = 0
 def add_exchange_verbs(
     verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
 ) -> None:
-    """Add the verbs; `add_common` adds the flags that every verb has and sets its function."""
-    about = "write a report of a run, its answers as official evaluations read them, or all of it"
+    """Add the verbs; `add_common` adds the common flags and sets the verb's function."""
+    about = "write a report of a run, its answers for an official evaluation, or a full bundle"
     sub = verbs.add_parser("export", help=about, description=about)
-    sub.add_argument("run", metavar="RUN")
-    sub.add_argument("--format", choices=_list_export_forms(), required=True)
+    sub.add_argument("run", metavar="RUN", help="id of the run")
+    sub.add_argument("--format", choices=_list_export_forms(), required=True, help="what to write")
     sub.add_argument(
         "--out",
         type=Path,
         metavar="PATH",
-        help=f"a file (reports: default stdout); a folder for {', '.join(_list_folder_forms())}",
+        help="file to write (reports: default stdout); a folder for "
+        + ", ".join(_list_folder_forms()),
     )
     sub.add_argument(
         "--hub",
         action="append",
         default=[],
         metavar="BENCHMARK=OWNER/DATASET:TASK[@REVISION]",
-        help=f"of {EVAL_RESULTS}: where on the Hugging Face Hub a score belongs; repeat for more",
+        help=f"{EVAL_RESULTS}: Hugging Face Hub task that a score belongs to; repeatable",
     )
     sub.add_argument(
-        "--source", default="", metavar="URL", help=f"of {EVAL_RESULTS}: where the evidence is"
+        "--source", default="", metavar="URL", help=f"{EVAL_RESULTS}: address of the evidence"
     )
     add_common(sub, _export_run)
     for key, command in catalog.list_command_cards("exporter").items():
-        add_command_flags(sub, command, f"of {key}: ")
+        add_command_flags(sub, command, f"{key}: ")
     _add_import(verbs, add_common)
-    about = "decide published answers again by execution, and compare with the published verdicts"
+    about = "re-execute published answers and compare with the published verdicts"
     sub = verbs.add_parser("verify", help=about, description=about)
-    sub.add_argument("origin", choices=("scale",))
+    sub.add_argument("origin", choices=("scale",), help="publisher")
     sub.add_argument("path", type=Path, metavar="PATH", help="SCALE's folder public/data")
-    sub.add_argument("--out", type=Path, metavar="FILE.jsonl", help="a line per disagreement")
+    sub.add_argument(
+        "--out", type=Path, metavar="FILE.jsonl", help="write one line per disagreement"
+    )
     add_common(sub, _verify_published)
 
 
 def _add_import(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
-    about = "take in what others published, as runs that are shown and never repeated"
+    about = "import published results as read-only runs"
     origins = verbs.add_parser("import", help=about, description=about).add_subparsers(
         required=True, metavar="ORIGIN"
     )
-    about = "take in the boards that SCALE published, with their verdicts"
+    about = "import the boards published by SCALE, with their verdicts"
     sub = origins.add_parser(SCALE, help=about, description=about)
     sub.add_argument("path", type=Path, metavar="PATH", help="SCALE's folder public/data")
-    sub.add_argument("--month", default="", metavar="YYYY-MM", help="one month (default: all)")
+    sub.add_argument(
+        "--month", default="", metavar="YYYY-MM", help="import one month (default: all)"
+    )
     add_common(sub, _import_scale)
     for key, command in catalog.list_command_cards("importer").items():
         sub = origins.add_parser(key, help=command.about, description=command.about)
         sub.add_argument("path", type=Path, metavar="PATH", help=command.path_about)
         add_common(sub, partial(_import_for_benchmark, key, command))
         add_command_flags(sub, command)
-    about = "take in a run that was handed in as a bundle, and score its answers again here"
+    about = "import a run submitted as a bundle, and rescore its answers here"
     sub = origins.add_parser(BUNDLE, help=about, description=about)
-    sub.add_argument("path", type=Path, metavar="FILE.zip")
+    sub.add_argument("path", type=Path, metavar="FILE.zip", help="the bundle")
     sub.add_argument(
-        "--dataset", default="", metavar="D", help="where its cases are here (default: by name)"
+        "--dataset", default="", metavar="D", help="dataset with its cases (default: by name)"
     )
     add_common(sub, _import_bundle)
 
@@ -96,13 +101,13 @@ def _list_export_forms() -> tuple[str, ...]:
 
 
 def _list_folder_forms() -> list[str]:
-    """The forms that are written as a folder."""
+    """List the formats that are written as a folder."""
     exporters = catalog.list_command_cards("exporter")
     return [SCALE, *(key for key, command in exporters.items() if command.output == "folder")]
 
 
 def add_command_flags(sub: argparse.ArgumentParser, command: CommandCard, prefix: str = "") -> None:
-    """Add the flags of a benchmark's command; one that the verb has already is not added again."""
+    """Add the flags of a benchmark's command, except those that the verb already has."""
     for flag in command.flags:
         with suppress(argparse.ArgumentError):
             sub.add_argument(
@@ -116,7 +121,7 @@ def add_command_flags(sub: argparse.ArgumentParser, command: CommandCard, prefix
 
 
 def read_command_flags(args: argparse.Namespace, command: CommandCard) -> dict[str, str]:
-    """What was typed for a benchmark's command, by flag."""
+    """Read the values typed for the flags of a benchmark's command."""
     return {flag.name: getattr(args, f"flag_{flag.name}", flag.default) for flag in command.flags}
 
 
@@ -152,7 +157,7 @@ def _export_run(args: argparse.Namespace) -> int:
 
 
 def _write_report_text(args: argparse.Namespace, text: str) -> int:
-    """A text to the file of --out, else to standard output."""
+    """Write a text to the file of --out, or to standard output."""
     if args.out is None:
         sys.stdout.write(text)
         return _DONE
@@ -177,7 +182,7 @@ def _export_for_benchmark(args: argparse.Namespace, folder: RunFolder, command: 
 
 
 def print_command_result(args: argparse.Namespace, done: CommandResult) -> int:
-    """What a benchmark's command did, its remarks on standard error."""
+    """Print what a benchmark's command did; its remarks go to standard error."""
     _print_result(args, done.data, done.text)
     for remark in done.remarks:
         _print_stderr(remark)
@@ -196,7 +201,7 @@ def _export_scale(args: argparse.Namespace, folder: RunFolder) -> int:
         f"{out}: {format_count(len(done.files), 'file')} for {done.model} in {done.month}",
     )
     if done.unmeasured:
-        _print_stderr(f"{done.unmeasured} cases without a verdict went out as Fail")
+        _print_stderr(f"{format_count(done.unmeasured, 'case')} without a verdict exported as Fail")
     return _DONE
 
 
@@ -220,11 +225,11 @@ def _export_bundle(args: argparse.Namespace, folder: RunFolder) -> int:
     )
     if done.redacted:
         _print_stderr(
-            f"the texts of {done.redacted} gated cases were left out, so that nobody can score "
-            "them again: what they are part of is taken in at level 0, as a claim"
+            f"the texts of {format_count(done.redacted, 'gated case')} were left out, so nobody "
+            "can rescore them: their benchmarks will be imported at level 0, as a claim"
         )
     if done.gated:
-        _print_stderr(f"{done.gated} cases are gated: {out} is not to be shared openly")
+        _print_stderr(f"{format_count(done.gated, 'case')} gated: do not share {out} publicly")
     return _DONE
 
 
@@ -264,7 +269,7 @@ def _import_bundle(args: argparse.Namespace) -> int:
 
 
 def _format_imported_bundle(done: ImportedBundle) -> str:
-    """What became of the run, then each claim beside what is counted here."""
+    """Format what became of the run, then each claim next to the score computed here."""
     lines = [f"run {done.run} {done.became}: {done.target}, from run {done.source_run}"]
     for claim in done.scores:
         claimed, here = (
@@ -273,18 +278,16 @@ def _format_imported_bundle(done: ImportedBundle) -> str:
         )
         lines.append(
             f"{claim.benchmark}: level {claim.level}, {claimed} claimed, {here} here; "
-            f"{claim.equal} of {claim.verdicts} verdicts came out equal"
+            f"{claim.equal} of {claim.verdicts} verdicts equal"
         )
         lines += [f"  not scored here, {count}: {why}" for why, count in claim.kept.items()]
         if claim.unconfirmed:
-            lines.append(
-                f"  {claim.unconfirmed} expected answers are not confirmed: {claim.reason}"
-            )
+            lines.append(f"  expected answers not confirmed: {claim.unconfirmed}: {claim.reason}")
     return "\n".join(lines)
 
 
 def _print_result(args: argparse.Namespace, done: Any, text: str) -> None:
-    """What was done: as JSON for machines, else as text."""
+    """Print the result as JSON if --json is set, else as text."""
     import msgspec
 
     print(msgspec.json.encode(done).decode() if args.json else text)
@@ -310,30 +313,33 @@ _INCOMPLETE = 3
 
 
 def add_hub_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
-    """Add the verb; `add_common` adds the flags that every verb has and sets its function."""
-    about = "keep results in a private data set repository of the Hugging Face Hub (HF_TOKEN)"
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "sync results with a private dataset repository on the Hugging Face Hub (HF_TOKEN)"
     actions = verbs.add_parser("hub", help=about, description=about).add_subparsers(
         required=True, metavar="ACTION"
     )
-    about = "send the runs that have ended, own data sets and cards; what is there is not sent"
+    about = "upload finished runs, your own datasets and cards that are not on the Hub yet"
     sub = actions.add_parser("push", help=about, description=about)
     _add_repo_flag(sub)
-    sub.add_argument("runs", nargs="*", metavar="RUN", help="default: all, and the rest")
+    sub.add_argument("runs", nargs="*", metavar="RUN", help="runs to upload (default: everything)")
     add_common(sub, _push_results)
-    about = "take back what is missing here; nothing that is here is lost"
+    about = "download what is missing here; nothing here is overwritten"
     sub = actions.add_parser("pull", help=about, description=about)
     _add_repo_flag(sub)
     sub.add_argument(
         "--foreign",
         action="store_true",
-        help="take in what other installations sent too, scored again and marked as theirs",
+        help="also import what other installations uploaded, rescored and marked as theirs",
     )
     add_common(sub, _pull_results)
 
 
 def _add_repo_flag(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
-        "--repo", default="", metavar="OWNER/NAME", help="default: the setting hub_repo"
+        "--repo",
+        default="",
+        metavar="OWNER/NAME",
+        help="repository (default: the setting hub_repo)",
     )
 
 
@@ -359,27 +365,28 @@ def _pull_results(args: argparse.Namespace) -> int:
 
 def _format_pushed_runs(pushed: PushResult) -> list[str]:
     lines = [
-        f"{pushed.repo}: {format_count(len(pushed.sent), 'run')} sent, {pushed.same} were there"
+        f"{pushed.repo}: {format_count(len(pushed.sent), 'run')} uploaded, {pushed.same} unchanged"
     ]
-    lines += [f"{len(pushed.removed)} deleted runs marked"] if pushed.removed else []
-    lines += ["cards, data sets and applications sent"] if pushed.extras else []
-    return lines + [f"{run} was not sent: {why}" for run, why in pushed.held.items()]
+    lines += (
+        [f"{format_count(len(pushed.removed), 'deleted run')} marked"] if pushed.removed else []
+    )
+    lines += ["cards, datasets and applications uploaded"] if pushed.extras else []
+    return lines + [f"{run} was not uploaded: {why}" for run, why in pushed.held.items()]
 
 
 def _format_pulled_runs(pulled: PullResult) -> list[str]:
     lines = [
-        f"{pulled.repo}: {format_count(len(pulled.taken), 'run')} taken back, "
-        f"{len(pulled.renewed)} renewed, "
-        f"{pulled.same} were here"
+        f"{pulled.repo}: {format_count(len(pulled.taken), 'run')} downloaded, "
+        f"{len(pulled.renewed)} updated, {pulled.same} unchanged"
     ]
-    lines += [f"also taken back: {', '.join(pulled.extras)}"] if pulled.extras else []
-    lines += [f"{run} differs here and was left as it is" for run in pulled.kept]
+    lines += [f"also downloaded: {', '.join(pulled.extras)}"] if pulled.extras else []
+    lines += [f"{run} differs here and was left unchanged" for run in pulled.kept]
     if pulled.foreign and not pulled.imported:
         lines.append(
             f"{format_count(len(pulled.foreign), 'run')} of other installations: "
-            "--foreign takes them in"
+            "--foreign imports them"
         )
-    lines += [f"taken in from another installation: {run}" for run in pulled.imported]
+    lines += [f"imported from another installation: {run}" for run in pulled.imported]
     lines += [f"{name}: {why}" for name, why in pulled.unconfirmed.items()]
     return lines + [f"{name} was refused: {why}" for name, why in pulled.refused.items()]
 

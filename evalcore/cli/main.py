@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from evalcore.settings import Settings
 
 DONE, BAD, INCOMPLETE = 0, 2, 3
+_RUN_HELP = "id of the run; `evalcore list runs` lists them"
 _TARGET_HELP = (
-    "for example baseline:sqlglot, openai:MODEL, hf:PATH (a local model), app:sqlflash or "
-    "app:SERVICE.yaml (an HTTP service as a file describes it); `evalcore list targets` shows the "
-    "kinds"
+    "target to evaluate, for example baseline:sqlglot, openai:MODEL, hf:PATH (a local model), "
+    "app:sqlflash or app:SERVICE.yaml (an HTTP service described by a file); "
+    "`evalcore list targets` lists the kinds"
 )
 
 
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"evalcore: {prefix}{error.strerror or error}", file=sys.stderr)
         return BAD
     except KeyboardInterrupt:
-        print("evalcore: interrupted; `evalcore resume RUN` goes on with a run", file=sys.stderr)
+        print("evalcore: interrupted; continue the run with `evalcore resume RUN`", file=sys.stderr)
         return INCOMPLETE
 
 
@@ -65,13 +66,13 @@ def _build_parser() -> argparse.ArgumentParser:
     _add_list(verbs)
     _add_run(verbs)
     for name, verb, about in (
-        ("resume", _resume_run, "go on with a run that is not complete"),
-        ("rescore", _rescore_run, "score the journaled answers with the present scorers"),
-        ("cancel", _cancel_run, "ask a running run to stop"),
+        ("resume", _resume_run, "continue an incomplete run"),
+        ("rescore", _rescore_run, "score the recorded answers again with the current scorers"),
+        ("cancel", _cancel_run, "stop a run"),
         ("show", _show_run, "print the result of a run"),
     ):
         sub = verbs.add_parser(name, help=about, description=about)
-        sub.add_argument("run", metavar="RUN")
+        sub.add_argument("run", metavar="RUN", help=_RUN_HELP)
         _add_common_flags(sub, verb)
     _add_score(verbs)
     boards.add_board_verb(verbs, _add_common_flags)
@@ -89,9 +90,9 @@ def _build_parser() -> argparse.ArgumentParser:
 
 
 def _add_completion(verbs: Any) -> None:
-    about = "print what makes a shell complete verbs and flags of evalcore"
+    about = "print a shell completion script for evalcore"
     sub = verbs.add_parser("completion", help=about, description=about)
-    sub.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    sub.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="shell to complete for")
     sub.set_defaults(verb=_print_completion)
 
 
@@ -106,92 +107,129 @@ def _add_common_flags(
     sub: argparse.ArgumentParser, verb: Callable[[argparse.Namespace], int]
 ) -> None:
     sub.add_argument("--data", metavar="DIR", help="data folder (default: EVALBOARD_DATA or data/)")
-    sub.add_argument("--json", action="store_true", help="print JSON for machines")
+    sub.add_argument("--json", action="store_true", help="print JSON")
     sub.set_defaults(verb=verb)
 
 
 def _add_list(verbs: Any) -> None:
-    sub = verbs.add_parser("list", help="list benchmarks, targets, engines, datasets or runs")
-    sub.add_argument("what", choices=("benchmarks", "targets", "engines", "datasets", "runs"))
+    about = "list benchmarks, targets, engines, datasets or runs"
+    sub = verbs.add_parser("list", help=about, description=about)
+    kinds = ("benchmarks", "targets", "engines", "datasets", "runs")
+    sub.add_argument("what", choices=kinds, help="what to list")
     _add_common_flags(sub, _print_listing)
 
 
 def _add_run(verbs: Any) -> None:
-    sub = verbs.add_parser("run", help="run benchmarks on a target")
+    about = "run benchmarks on a target"
+    sub = verbs.add_parser("run", help=about, description=about)
     sub.add_argument("--target", metavar="T", help=_TARGET_HELP)
     sub.add_argument(
-        "--benchmarks", nargs="+", metavar="B", help="keys; `evalcore list benchmarks` shows them"
+        "--benchmarks",
+        nargs="+",
+        metavar="B",
+        help="benchmarks to run; `evalcore list benchmarks` lists them",
     )
-    sub.add_argument("--metrics", nargs="+", default=[], metavar="M", help="default: all metrics")
     sub.add_argument(
-        "--dataset", default="", metavar="PATH|NAME", help="default: the bundled cases"
+        "--metrics",
+        nargs="+",
+        default=[],
+        metavar="M",
+        help="run only these metrics (default: all)",
+    )
+    sub.add_argument(
+        "--dataset",
+        default="",
+        metavar="PATH|NAME",
+        help="dataset to use (default: the bundled cases)",
     )
     sub.add_argument("--max-samples", type=int, metavar="N", help="at most N cases per benchmark")
     sub.add_argument(
-        "--seed", type=int, default=0, metavar="S", help="draws the cases of --max-samples"
+        "--seed",
+        type=int,
+        default=0,
+        metavar="S",
+        help="seed that draws the cases of --max-samples (default: 0)",
     )
-    sub.add_argument("--epochs", type=int, default=1, metavar="K", help="ask every case K times")
+    sub.add_argument(
+        "--epochs", type=int, default=1, metavar="K", help="ask every case K times (default: 1)"
+    )
     sub.add_argument(
         "--option",
         action="append",
         default=[],
         metavar="BENCHMARK.KEY=VALUE",
-        help="an option of a benchmark; also BENCHMARK.weights.METRIC=N, BENCHMARK.difficulty.N=W "
-        "(what a case of difficulty N weighs), BENCHMARK.prompt=FILE, BENCHMARK.data_path=PATH",
+        help="set a benchmark option; also BENCHMARK.weights.METRIC=N, BENCHMARK.difficulty.N=W "
+        "(the weight of a case of difficulty N), BENCHMARK.prompt=FILE and "
+        "BENCHMARK.data_path=PATH; repeatable",
     )
     sub.add_argument(
         "--target-option",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="an option of the target, for example temperature=0; repeat for more",
+        help="set a target option, for example temperature=0; repeatable",
     )
     sub.add_argument(
         "--judge",
         action="append",
         metavar="T[?KEY=VALUE&...]",
-        help="a judge of the panel, asked only where nothing can be executed; repeat for more",
-    )
-    sub.add_argument("--config", type=Path, metavar="FILE.yaml", help="flags win over it")
-    sub.add_argument(
-        "--concurrency", type=int, default=0, metavar="N", help="requests at once; 0: automatic"
+        help="add a judge to the panel, which votes only if nothing can be executed; repeatable",
     )
     sub.add_argument(
-        "--batch-size", metavar="N", help="of a local model; 1 is exact, one request at a time"
+        "--config", type=Path, metavar="FILE.yaml", help="run configuration; flags override it"
+    )
+    sub.add_argument(
+        "--concurrency",
+        type=int,
+        default=0,
+        metavar="N",
+        help="concurrent requests (default: 0, automatic)",
+    )
+    sub.add_argument(
+        "--batch-size",
+        metavar="N",
+        help="batch size of a local model; 1 runs one request at a time, which is exact",
     )
     _add_common_flags(sub, _run_benchmarks)
 
 
 def _add_score(verbs: Any) -> None:
-    sub = verbs.add_parser("score", help="score predictions that somebody already has")
-    sub.add_argument("benchmark", metavar="BENCHMARK")
-    sub.add_argument("--predictions", type=Path, required=True, metavar="FILE.jsonl")
-    sub.add_argument("--dataset", default="", metavar="PATH")
-    sub.add_argument("--metric", default="", metavar="M")
-    sub.add_argument("--option", action="append", default=[], metavar="KEY=VALUE")
-    sub.add_argument("--out", type=Path, required=True, metavar="FILE.jsonl")
-    sub.add_argument("--evidence", action="store_true", help="write the evidence sections too")
+    about = "score existing predictions without asking a target"
+    sub = verbs.add_parser("score", help=about, description=about)
+    sub.add_argument("benchmark", metavar="BENCHMARK", help="key of the benchmark")
+    about = "predictions to score, one JSON object per line"
+    sub.add_argument("--predictions", type=Path, required=True, metavar="FILE.jsonl", help=about)
+    about = "dataset with the cases (default: the bundled cases)"
+    sub.add_argument("--dataset", default="", metavar="PATH", help=about)
+    about = "metric of all predictions (default: as each line says)"
+    sub.add_argument("--metric", default="", metavar="M", help=about)
+    about = "set a benchmark option; repeatable"
+    sub.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help=about)
+    about = "file to write, one verdict per line"
+    sub.add_argument("--out", type=Path, required=True, metavar="FILE.jsonl", help=about)
+    sub.add_argument("--evidence", action="store_true", help="also write the evidence sections")
     _add_common_flags(sub, _score_predictions)
 
 
 def _add_index(verbs: Any) -> None:
-    sub = verbs.add_parser("index", help="rebuild the index from the run folders")
-    sub.add_argument("action", choices=("rebuild",))
+    about = "rebuild the index from the run folders"
+    sub = verbs.add_parser("index", help=about, description=about)
+    sub.add_argument("action", choices=("rebuild",), help="the only action")
     sub.add_argument(
         "--repair",
         action="store_true",
-        help="set unreadable lines of journals aside first, so that their runs can be resumed",
+        help="first set unreadable journal lines aside, so that their runs can be resumed",
     )
     _add_common_flags(sub, _index_rebuild)
 
 
 def _add_doctor(verbs: Any) -> None:
-    about = "say what this installation has and lacks, and the command that brings it"
+    about = "check this installation and print the command that fixes each problem"
     _add_common_flags(verbs.add_parser("doctor", help=about, description=about), _doctor)
 
 
 def _load_operator_settings(args: argparse.Namespace) -> Settings:
-    """The settings as they hold for whoever has a shell on this machine."""
+    """Load the settings with the permissions of someone who has a shell on this machine."""
     from evalcore import settings
     from evalcore.access import policy
 
@@ -223,7 +261,7 @@ def _run_benchmarks(args: argparse.Namespace) -> int:
     missing = client.missing_keys(request.target, request.target_options, settings)
     missing += client.missing_judge_keys(run_request.list_judge_specs(run_plan.spec), settings)
     if missing:
-        raise UsageError(f"the run needs keys: set {', '.join(dict.fromkeys(missing))}")
+        raise UsageError(f"keys are missing; set {', '.join(dict.fromkeys(missing))}")
 
     def say(line: str) -> None:
         print(f"evalcore: {line}", file=sys.stderr)
@@ -239,8 +277,8 @@ def _run_benchmarks(args: argparse.Namespace) -> int:
 
 
 def _build_run_request(args: argparse.Namespace) -> tuple[RunRequest, Path | None]:
-    """The request of a `run` command, and where its config file wants slm-evals' files. A flag that
-    was not typed is None. What the flags override in the file is said on stderr."""
+    """Build the request of a `run` command; also return the folder that its config file names for
+    slm-evals' files. Flags that override the file are reported on stderr."""
     from evalcore.runner import run_request
     from evalcore.runner.run_request import RunRequest
 
@@ -269,7 +307,7 @@ def _build_run_request(args: argparse.Namespace) -> tuple[RunRequest, Path | Non
     else:
         request = RunRequest(**{"target": "", "benchmarks": (), **flags})
     if not request.target:
-        raise UsageError("--target is missing; `evalcore list targets` shows the kinds")
+        raise UsageError("--target is missing; `evalcore list targets` lists the kinds")
     return request, slm_evals_path
 
 
@@ -303,7 +341,7 @@ def _execute_run(
     generate: bool = True,
     slm_evals_path: Path | None = None,
 ) -> int:
-    """Work on a run in this process, showing progress where a person watches."""
+    """Work on a run in this process; show progress if stderr is a terminal."""
     from evalcore.access.secrets import Secrets
     from evalcore.runner.worker import work_on_run
     from evalcore.store import run_folder
@@ -385,7 +423,11 @@ def _cancel_run(args: argparse.Namespace) -> int:
     from evalcore.runner import client
 
     client.cancel_run(args.run, _load_operator_settings(args), visitor=OPERATOR)
-    print(json.dumps({"run_id": args.run, "cancelled": True}) if args.json else "asked to stop")
+    print(
+        json.dumps({"run_id": args.run, "cancelled": True})
+        if args.json
+        else f"run {args.run} was asked to stop"
+    )
     return DONE
 
 
@@ -450,9 +492,9 @@ def _index_rebuild(args: argparse.Namespace) -> int:
             repair.as_text() if isinstance(repair, QuarantinedLine) else f"not repaired: {repair}"
         )
     for run_id in sorted({line.run_id for line in set_aside if line.resumable}):
-        print(f"`evalcore resume {run_id}` asks and scores what was set aside again")
+        print(f"`evalcore resume {run_id}` repeats what was set aside")
     for run_id, problem in damaged.items():
-        print(f"left out, nothing changed: {run_id}: {problem}")
+        print(f"skipped and left unchanged: {run_id}: {problem}")
     print(f"{format_count(count, 'run')} in the index")
     return DONE
 

@@ -29,13 +29,17 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{1,39}")
 
 
 def add_new_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
-    """Add the verb; `add_common` adds the flags that every verb has and sets its function."""
-    about = "write a Python package that adds a benchmark, a kind of target or an SQL engine"
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "create a plug-in package with a benchmark, a kind of target or an SQL engine"
     sub = verbs.add_parser("new", help=about, description=about)
-    sub.add_argument("kind", choices=KINDS)
-    sub.add_argument("name", metavar="NAME", help="lower-case letters, digits and _")
+    sub.add_argument("kind", choices=KINDS, help="what the package adds")
+    sub.add_argument("name", metavar="NAME", help="lowercase letters, digits and _")
     sub.add_argument(
-        "--into", type=Path, default=Path(), metavar="FOLDER", help="default: the current folder"
+        "--into",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="parent folder (default: current folder)",
     )
     add_common(sub, _create_plugin)
 
@@ -62,8 +66,8 @@ def build_plugin_values(kind: str, name: str) -> dict[str, str]:
     """What fills the templates; raises UsageError for a name that cannot be used."""
     if not _NAME.fullmatch(name) or keyword.iskeyword(name) or not catalog.is_usable_key(name):
         raise UsageError(
-            f"{name!r} cannot be the name of a {kind}: use 2 to 40 lower-case letters, digits and "
-            "_, a letter first, and no word of Python or of the board, such as class or score"
+            f"{name!r} cannot be the name of a {kind}: use 2 to 40 lowercase letters, digits and "
+            "_, starting with a letter, and no reserved word such as class or score"
         )
     taken = {
         "benchmark": {*catalog.benchmark_cards(), *catalog.suite_cards()},
@@ -72,9 +76,9 @@ def build_plugin_values(kind: str, name: str) -> dict[str, str]:
     }[kind]
     module = f"evalboard_{name}"
     if name in taken:
-        raise UsageError(f"there is a {kind} {name!r} already; choose another name")
+        raise UsageError(f"{kind} {name!r} already exists; choose another name")
     if module in sys.modules or module in packages_distributions():
-        raise UsageError(f"a Python package {module} is installed already; choose another name")
+        raise UsageError(f"the Python package {module} is already installed; choose another name")
     words = name.split("_")
     return {
         "NAME": name,
@@ -93,7 +97,7 @@ def write_plugin(kind: str, values: dict[str, str], into: Path) -> tuple[Path, l
     """
     folder = into / values["PROJECT"]
     if folder.exists():
-        raise UsageError(f"{folder} is there already; remove it, or choose another name or --into")
+        raise UsageError(f"{folder} already exists; remove it, or choose another name or --into")
     written = []
     for path, template in _list_templates(files("evalcore.cli") / "templates" / kind):
         name = path.removesuffix(_SUFFIX).replace("test_package", f"test_{values['NAME']}")

@@ -181,7 +181,7 @@ def render_board_chart(
     board, by = resolve_ranking(headers, selection)
     ranking = RankingView(settings, headers, board, by)
     if not ranking.ranked:
-        raise UsageError("--chart: nobody is ranked on this board yet")
+        raise UsageError("--chart: no target is ranked on this board yet")
     names = add_display_names(ranking.frame, load_cards(settings))
     return pictures.render_chart_file(
         build_score_chart(names, ranking.floors).to_dict(),

@@ -19,7 +19,7 @@ def fetch_official_dataset(context: TaskContext, name: str) -> dict[str, Any]:
     official = list_official_datasets().get(name)
     fetcher = benchmark_card(official.benchmark).fetcher if official else None
     if official is None or fetcher is None:
-        raise UsageError(f"{name!r} is no official data set")
+        raise UsageError(f"{name!r} is not an official dataset")
     report("asking for the list of files")
     flags = {flag.name: flag.default for flag in fetcher.flags}
     flags[fetcher.flags[0].name] = official.part

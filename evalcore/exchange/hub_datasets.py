@@ -110,7 +110,7 @@ def _iter_repo_files(api: Any, dataset: str, commit: str) -> Iterator[_File]:
                 yield _File(str(entry.path), int(entry.size), sha256)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise UsageError(
-            f"{dataset} cannot be fetched: what came is no list of files "
+            f"{dataset} cannot be fetched: the reply is not a list of files "
             f"({type(error).__name__}); check the address in HF_ENDPOINT"
         ) from None
 
@@ -150,9 +150,9 @@ def _translate_hub_errors(
     except errors.HfHubHTTPError as error:
         message = _describe_refusal(dataset, revision, error, has_token=token is not None)
     except errors.OfflineModeIsEnabled:
-        message = "HF_HUB_OFFLINE forbids the network; unset it, or fetch where there is one"
+        message = "HF_HUB_OFFLINE disables the network; unset it, or fetch on another machine"
     except errors.HFValidationError:
-        message = f"{dataset!r} is no name of a data set; it has the form OWNER/NAME"
+        message = f"{dataset!r} is not a dataset name; use the form OWNER/NAME"
     except (errors.LocalEntryNotFoundError, errors.FileMetadataError, httpx2.HTTPError) as error:
         why = scrub_secrets(f"from {endpoint}: {first_line(error)}", [token])
         message = (
@@ -178,9 +178,9 @@ def _describe_refusal(dataset: str, revision: str, error: Any, *, has_token: boo
     if isinstance(error, errors.RevisionNotFoundError):
         return f"{dataset} has no revision {revision!r}"
     if status == 404:
-        return f"the Hub has no data set {dataset}, or not for this token; check its name"
+        return f"the Hub has no dataset {dataset} that this token can read; check its name"
     if status == 429:
-        return f"{dataset}: the Hub refuses more requests for now; wait, or set HF_TOKEN"
+        return f"{dataset}: the Hub is limiting requests; wait, or set HF_TOKEN"
     return f"{dataset} cannot be fetched: the Hub answers {status}; try again later"
 
 
@@ -210,7 +210,7 @@ class FetchedDataset(Record, frozen=True):
 
     @property
     def origin(self) -> str:
-        return f"the Hub data set {self.dataset} at {self.commit[:12]}"
+        return f"the Hub dataset {self.dataset} at {self.commit[:12]}"
 
 
 def find_fetched_dataset(folder: Path, dataset: str, part: str) -> FetchedDataset | None:
@@ -221,7 +221,7 @@ def find_fetched_dataset(folder: Path, dataset: str, part: str) -> FetchedDatase
         return None
     if (fetched.dataset, fetched.part) != (dataset, part):
         held = f"{fetched.part} of {fetched.dataset}"
-        raise UsageError(f"{folder} holds {held}; give another folder for {part} of {dataset}")
+        raise UsageError(f"{folder} holds {held}; choose another folder for {part} of {dataset}")
     check_files_present(folder, fetched.files)
     return msgspec.structs.replace(fetched, folder=str(folder), already=True)
 
@@ -236,7 +236,7 @@ def read_fetch_note(folder: Path, kind: type[R]) -> R | None:
     try:
         return from_json(kind, (folder / NOTE_FILE).read_bytes())
     except (OSError, msgspec.MsgspecError):
-        raise UsageError(f"{folder} holds something else; give another folder") from None
+        raise UsageError(f"{folder} contains something else; choose another folder") from None
 
 
 def check_files_present(folder: Path, names: Iterable[str]) -> None:
@@ -266,5 +266,7 @@ def install_folder(ready: Path, folder: Path, note: R) -> R:
     try:
         os.rename(ready, folder)  # noqa: PTH104  (takes the place of an empty folder, too)
     except OSError:
-        raise UsageError(f"{folder} was made meanwhile; nothing was written into it") from None
+        raise UsageError(
+            f"{folder} was created in the meantime; nothing was written to it"
+        ) from None
     return msgspec.structs.replace(note, folder=str(folder))

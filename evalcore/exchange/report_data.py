@@ -143,8 +143,8 @@ def read_run_report(folder: RunFolder, *, show_gated: bool = False) -> RunReport
     spec, summary = folder.read_spec(), folder.read_summary()
     if summary is None:
         raise UsageError(
-            f"run {folder.run_id} has no scores yet; wait for its end, "
-            f"or go on with `evalcore resume {folder.run_id}`"
+            f"run {folder.run_id} has no scores yet; wait until it ends, or "
+            f"continue it with `evalcore resume {folder.run_id}`"
         )
     cases: dict[str, list[ReportCase]] = defaultdict(list)
     for stored, rounds in iter_case_rounds(folder, spec, summary.scoring):

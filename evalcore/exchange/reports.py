@@ -245,7 +245,7 @@ def render_eval_results(
     if spec.target.key.startswith(f"{catalog.CONTROL_KIND}:"):
         raise UsageError(f"run {folder.run_id} is of {spec.target.key}, a control, not a model")
     if source and not _SOURCE.fullmatch(source):
-        raise UsageError(f"--source {source!r} must be an address that begins with https://")
+        raise UsageError(f"--source {source!r} must be an address that starts with https://")
     held = ", ".join(summary.benchmarks)
     if not hub_tasks:
         raise UsageError(f"--hub BENCHMARK={HUB_TASK_FORM} is missing; the run holds: {held}")
@@ -253,7 +253,7 @@ def render_eval_results(
     for benchmark, hub_task in hub_tasks.items():
         score = summary.benchmarks.get(benchmark)
         if score is None:
-            raise UsageError(f"--hub {benchmark}: the run does not hold it; it holds: {held}")
+            raise UsageError(f"--hub {benchmark}: not in the run; the run contains: {held}")
         finished = summary.finished_at or spec.created_at
         entries.append(_build_eval_entry(spec, score, hub_task, finished, source))
     return yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=10_000)
@@ -265,7 +265,7 @@ def _build_eval_entry(
     if score.score is None or not score.complete or score.level is not None:
         raise UsageError(
             f"{score.benchmark} of run {spec.run_id} is not complete or was not run here; only a "
-            f"complete score is a result (`evalcore resume {spec.run_id}` goes on with a run)"
+            f"complete score is a result (`evalcore resume {spec.run_id}` continues a run)"
         )
     dataset = {"id": hub_task.dataset, "task_id": hub_task.task}
     dataset |= {"revision": hub_task.revision} if hub_task.revision else {}

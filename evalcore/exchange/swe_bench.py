@@ -42,7 +42,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
     }
 )
 TASKS = "tasks.jsonl"
-TERMS = "licensed as the page of the data set says"
+TERMS = "licensed as stated on the dataset's page"
 _FOLDERS = (".", "data", "default")
 
 
@@ -63,7 +63,7 @@ def fetch_swe_bench(
     """Fetch a split of a data set, by its name on the Hub or one of `NAMES`, into `tasks.jsonl`.
 
     A complete folder is left in place. Raises UsageError for a folder that holds anything else,
-    without network, and for a data set that holds no rows of SWE-bench.
+    without network, and for a data set that has no rows of SWE-bench.
     """
     dataset = NAMES.get(name, name)
     existing = find_fetched_dataset(folder, dataset, split)
@@ -91,7 +91,7 @@ def format_swe_bench_fetch(fetched: FetchedDataset) -> str:
     state = "was complete already" if fetched.already else TASKS
     return (
         f"{fetched.folder}: {state}\n{fetched.part} of {fetched.origin}, {fetched.licence}\n"
-        "now: evalcore run --target TARGET --benchmarks swe_bench "
+        "next: evalcore run --target TARGET --benchmarks swe_bench "
         f"--dataset {shlex.quote(fetched.folder)}"
     )
 
@@ -117,7 +117,7 @@ def _write_task_rows(out: Path, paths: list[Path]) -> int:
                 lines.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
                 count += 1
     if not count:
-        raise UsageError(f"{paths[0].name} holds no rows")
+        raise UsageError(f"{paths[0].name} has no rows")
     return count
 
 

@@ -112,7 +112,7 @@ def _find_member_problem(member: zipfile.ZipInfo) -> str:
     checks = {
         "the name leads out of the folder": path.is_absolute() or ".." in path.parts,
         "the name is empty": not path.parts,
-        "the name holds a backslash, a colon or a control character": any(
+        "the name contains a backslash, a colon or a control character": any(
             letter in "\\:" or not letter.isprintable() for letter in member.filename
         ),
         "the name is too long": len(member.filename.encode()) > _LONGEST_PATH
@@ -176,7 +176,7 @@ def read_document(path: Path, suffix: str = "") -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: is no {kind}: {' '.join(str(error).split())}") from None
     if not isinstance(values, dict):
-        raise UsageError(f"{path}: must hold fields, one `name: value` a line")
+        raise UsageError(f"{path}: must contain fields, one `name: value` per line")
     fields: dict[str, Any] = replace_surrogates(values)
     return fields
 
@@ -191,7 +191,7 @@ def _check_document_values(values: Any) -> None:
             if isinstance(value, float) and not math.isfinite(value):
                 raise IntakeError(f"{value} is no number that is finite")
             if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-                raise IntakeError("it holds a number of more than 64 bits")
+                raise IntakeError("it contains a number of more than 64 bits")
             if not isinstance(value, dict | list | str | int | float | None):
                 raise IntakeError(f"{str(value)[:60]} has to be in quotes")
         level = [child for value in level for child in _list_child_values(value)]
@@ -224,7 +224,7 @@ def _yaml_loader() -> type[Any]:
         def construct_yaml_int(self, node: Any) -> int:
             # `1:59:59` is a number, and the time that it takes grows with the square of its parts.
             if len(node.value) > _DIGITS_LIMIT:
-                raise IntakeError("it holds a number of more than 64 bits")
+                raise IntakeError("it contains a number of more than 64 bits")
             return int(super().construct_yaml_int(node))
 
     BoundedLoader.add_constructor("tag:yaml.org,2002:int", BoundedLoader.construct_yaml_int)

@@ -151,7 +151,7 @@ def read_votes(raw: Any, by_rules: bool) -> tuple[Ballot, ...]:
     for number, run in enumerate(raw):
         location = f"votes[{number}]"
         if not isinstance(run, list | tuple):
-            raise UsageError(f"{location}: is a vote beside runs; put it into a list of its own")
+            raise UsageError(f"{location}: is a vote next to runs; put votes into a separate list")
         ballots += [
             _parse_ballot_entry(e, f"{location}[{n}]", str(number + 1), by_rules)
             for n, e in enumerate(run)

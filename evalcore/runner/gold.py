@@ -100,7 +100,7 @@ def _build_gold_error(location: DatasetLocation, problems: Sequence[GoldProblem]
     file, _, line = first.source.rpartition(":")
     more = f" (and {len(problems) - 1} more; `evalcore datasets check` lists them)"
     rule = (
-        f"; mend it, or keep the published rule by --option {location.benchmark}.mode=scale"
+        f"; fix it, or keep the published rule with --option {location.benchmark}.mode=scale"
         if "mode" in location.options
         else "; mend it"
     )

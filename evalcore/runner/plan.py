@@ -266,7 +266,7 @@ def _plan_benchmark(
     if not any(
         spec.weights.get(sample.metric, 0) and spec.case_weight(sample) for sample in samples
     ):
-        raise UsageError(f"no case of {key} has a weight above 0, so that nothing can be scored")
+        raise UsageError(f"no case of {key} has a weight above 0, so nothing can be scored")
     return with_column_key(spec), samples, find_gold_location(benchmark, path, settings)
 
 
@@ -338,7 +338,7 @@ def _check_levels(key: str, levels: Mapping[str, float], samples: Sequence[Sampl
     present = {str(sample.difficulty) for sample in samples if sample.weight is None}
     for level in levels:
         if level not in present:
-            difficulties = ", ".join(sorted(present)) or "none, each case has a weight of its own"
+            difficulties = ", ".join(sorted(present)) or "none; each case has its own weight"
             raise UsageError(
                 f"option {key}.difficulty.{level}: no case has that difficulty; there are: "
                 f"{difficulties}"
@@ -362,7 +362,7 @@ def _read_prompt_template(benchmark: str, path: str) -> str:
         raise UsageError(f"option {benchmark}.prompt: {error}") from None
     if "$question" not in text:
         raise UsageError(
-            f"option {benchmark}.prompt: {path} must hold $question, where the question goes"
+            f"option {benchmark}.prompt: {path} must contain $question where the question goes"
         )
     return text
 

@@ -161,7 +161,7 @@ def _find_sample(path: Path, prediction: Prediction, samples: dict[str, list[Sam
         raise DatasetError(path, prediction.line, "id", f"no case {prediction.id!r}{of}")
     if len(matches) > 1:
         metrics = ", ".join(sample.metric for sample in matches)
-        problem = f"is needed, case {prediction.id!r} stands in several: {metrics}"
+        problem = f"is needed, case {prediction.id!r} belongs to several: {metrics}"
         raise DatasetError(path, prediction.line, "metric", problem)
     return matches[0]
 

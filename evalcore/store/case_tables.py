@@ -301,7 +301,7 @@ def _cache_path(folder: RunFolder, name: str) -> Path:
     base.mkdir(mode=0o700, exist_ok=True)
     status = base.lstat()
     if status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise UsageError(f"{base} is open to other users; set TMPDIR to a folder of your own")
+        raise UsageError(f"{base} is open to other users; set TMPDIR to a private folder")
     digest = hashlib.sha256(os.fsencode(folder.path.resolve())).hexdigest()[:16]
     return base / f"{digest}-{name}"
 

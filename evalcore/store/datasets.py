@@ -292,7 +292,7 @@ def install_own_dataset(
     check_card(settings, card)
     folder = own_folder(settings, card.benchmark, card.name)
     if folder.exists() and not replace:
-        raise UsageError(f"there is a data set {card.name!r} already; replace it, or take a name")
+        raise UsageError(f"there is already a dataset {card.name!r}; replace it, or choose a name")
     stored_card = msgspec.structs.replace(
         card, added=datetime.now(UTC).isoformat(timespec="seconds")
     )
@@ -304,7 +304,9 @@ def install_own_dataset(
     except OSError:
         if former and not folder.exists():
             (_get_trash_folder(settings, card.benchmark, card.name) / former).rename(folder)
-        raise UsageError(f"a data set {card.name!r} was made meanwhile; look at it first") from None
+        raise UsageError(
+            f"a dataset {card.name!r} was created in the meantime; look at it first"
+        ) from None
     return stored_card
 
 
@@ -313,7 +315,7 @@ def trash_own_dataset(settings: Settings, visitor: Visitor, benchmark: str, name
     policy.require_access(settings, visitor, "upload")
     folder = own_folder(settings, benchmark, name)
     if not folder.is_dir():
-        raise UsageError(f"there is no own data set {name!r} of {benchmark}")
+        raise UsageError(f"you have no dataset {name!r} of {benchmark}")
     return _move_to_trash(settings, folder)
 
 

@@ -202,9 +202,7 @@ class Index:
                 rows.update({name: msgspec.to_builtins(h) for name, h in changes.newer.items()})
                 self._storage.write(tables)
                 if self._snapshot is _EMPTY:
-                    self._report(
-                        f"{self.path} was missing; made anew with {len(rows)} finished runs"
-                    )
+                    self._report(f"{self.path} was missing; rebuilt with {len(rows)} finished runs")
             return self._load_snapshot()
 
     def _collect_changes(

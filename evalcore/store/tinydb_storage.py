@@ -177,7 +177,7 @@ class AtomicStorage(Storage):
     def _build_read_error(self, problem: str) -> IndexFileError:
         self._cached = None
         return IndexFileError(
-            f"{self.path}: {problem}; `evalcore index rebuild` makes it anew from the run folders"
+            f"{self.path}: {problem}; `evalcore index rebuild` rebuilds it from the run folders"
         )
 
 

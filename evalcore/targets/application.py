@@ -156,7 +156,7 @@ def _build_redirect(
     """The request that a redirect asks for; to another host none goes, for it holds the key."""
     target = urljoin(outgoing.url, headers.get("Location", ""))
     if urlsplit(target)[:2] != urlsplit(outgoing.url)[:2]:
-        message = "the service redirects to another host, where no request is sent"
+        message = "the service redirects to another host, which is not followed"
         return Failure(kind="permanent", message=message, status=status)
     if status in _SAME_METHOD_REDIRECTS:
         return msgspec.structs.replace(outgoing, url=target, query={})
@@ -276,7 +276,9 @@ class Application:
             for name, text in description.headers.items()
         }
         if any(not text.isascii() or not text.isprintable() for text in headers.values()):
-            raise UsageError(f"{self.key}: a variable of its headers holds characters no key has")
+            raise UsageError(
+                f"{self.key}: a variable used in its headers contains characters that no key has"
+            )
         progress(f"requests go to {self._address}")
         self._session = ServiceSession(
             headers, keys, self._timeout, self.egress_policy(), self._settings.reply_limits
@@ -314,7 +316,7 @@ class Application:
         if moved and description.key_variables:
             raise UsageError(
                 f"{self.key}: its keys go to {own} only; "
-                "for another host write a description of your own"
+                "for another host, write your own description"
             )
         return address
 
@@ -338,7 +340,7 @@ class Application:
             raise self._build_target_failure("permanent", f"{self.key}: {error}") from None
         text = redact_keys(values.extract_service_answer(branch, reply), self._keys)
         if not text:
-            problem = f"the service's reply holds no answer at {branch.extract}"
+            problem = f"the service's reply has no answer at {branch.extract}"
             raise TargetFailure(failures.malformed_failure(problem))
         if len(text) > ANSWER_LIMIT:
             problem = f"the service's answer has more than {ANSWER_LIMIT:,} characters"

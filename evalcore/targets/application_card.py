@@ -143,7 +143,7 @@ def load_description(key: str, settings: Settings) -> Description:
     name, available = key.partition(":")[2], list_description_files(settings)
     if name not in available and not name.endswith(_SUFFIXES):
         keys = ", ".join(f"app:{available}" for available in available)
-        raise UsageError(f"unknown service {key!r}; known: {keys}; or app:FILE.yaml of your own")
+        raise UsageError(f"unknown service {key!r}; known: {keys}; or your own app:FILE.yaml")
     path = available.get(name) or Path(name)
     try:
         description = msgspec.convert(read_document(path), Description)
@@ -202,9 +202,9 @@ def _branch_problems(branch: Branch) -> Iterator[str]:
     submit, poll = branch.submit, branch.poll
     serialized = str(msgspec.to_builtins(branch))
     if "$env:" in serialized:
-        yield ": $env:NAME may stand in base_url and headers only"
+        yield ": $env:NAME is allowed only in base_url and headers"
     if scrub_secrets(serialized) != serialized:
-        yield ": holds a key; a key is sent in headers only, as $env:NAME"
+        yield ": contains a key; keys are sent only in headers, as $env:NAME"
     if submit.form and submit.json is not None:
         yield ".submit: give form or json, not both"
     if not submit.timeout >= 0:
@@ -344,7 +344,7 @@ def fill_address(template: str, values: Mapping[str, Any]) -> str:
     def replace_placeholder(match: re.Match[str]) -> str:
         text = match[1] or as_text(_get_template_value(match[2], values))
         if not match[1] and (not _IDENTIFIER.fullmatch(text) or set(text) == {"."}):
-            raise MissingValue(f"the value of ${match[2]} is no id that an address can hold")
+            raise MissingValue(f"the value of ${match[2]} is not an id that fits into an address")
         return quote(text, safe="")
 
     return _PLACEHOLDER.sub(replace_placeholder, template)

@@ -41,7 +41,7 @@ VARIANTS: dict[str, _Variant] = {
     "sqlite": _Variant(title="SQLite for every dialect", engine="sqlite"),
     "duckdb": _Variant(title="DuckDB for every dialect", engine="duckdb"),
     "constant": _Variant(title="One constant answer per question", constant=True),
-    "keywords": _Variant(title="The function with most words in common"),
+    "keywords": _Variant(title="The function with the most words in common"),
 }
 #: What a baseline says to every question for a statement.
 CONSTANT_SQL = "SELECT 1"

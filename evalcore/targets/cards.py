@@ -14,7 +14,7 @@ from evalcore.catalog import (
 SAMPLING: tuple[OptionCard, ...] = (
     build_option("temperature", "0 is greedy", "0 为贪心解码", kind="float"),
     build_option("top_p", kind="float"),
-    build_option("max_tokens", "limit of one answer", "单次回答上限", kind="int"),
+    build_option("max_tokens", "limit per answer", "单次回答上限", kind="int"),
     build_option("seed", kind="int"),
     build_option(
         "reasoning_effort",
@@ -38,18 +38,18 @@ CARDS: tuple[TargetKindCard, ...] = (
         form="openai:<model> or openai:<endpoint>/<model>",
         title={"en": "OpenAI-compatible endpoint", "zh": "OpenAI 兼容接口"},
         about={
-            "en": "Any server that speaks chat completions: a vendor, vLLM, Ollama, llama.cpp.",
+            "en": "Any server with a chat completions API: a vendor, vLLM, Ollama, llama.cpp.",
             "zh": "任何支持 chat completions 的服务：云厂商、vLLM、Ollama、llama.cpp 等。",
         },
         options=(
-            build_option("base_url", "wins over the endpoint's", "优先于预设地址"),
-            build_option("api_key_env", "variable that holds the key", "存放密钥的环境变量"),
+            build_option("base_url", "overrides the endpoint's", "优先于预设地址"),
+            build_option("api_key_env", "variable that contains the key", "存放密钥的环境变量"),
             *SAMPLING,
             build_option("stop", "ends an answer", "停止序列", kind="list"),
-            build_option("timeout", "seconds for one request", "单次请求的秒数上限", kind="float"),
+            build_option("timeout", "seconds per request", "单次请求的秒数上限", kind="float"),
             build_option(
                 "asking",
-                "how tools are offered: by the server's own means, or in the prompt",
+                "how tools are offered: natively by the server, or in the prompt",
                 "请求工具调用的方式：服务端 tools 接口，或写入提示词",
                 choices=("auto", "native", "prompt", "json"),
             ),
@@ -68,8 +68,8 @@ CARDS: tuple[TargetKindCard, ...] = (
         form="hf:<folder> or hf:<Hub id>",
         title={"en": "Local model", "zh": "本地模型"},
         about={
-            "en": "A checkpoint on this machine or of the Hugging Face Hub, asked in batches. "
-            "Needs the extra `local`.",
+            "en": "A checkpoint on this machine or the Hugging Face Hub, run in batches. Needs "
+            "the extra `local`.",
             "zh": "本机或 Hugging Face Hub 上的模型权重，批量推理；需安装可选依赖 `local`。",
         },
         options=(
@@ -78,7 +78,7 @@ CARDS: tuple[TargetKindCard, ...] = (
             ),
             build_option(
                 "dtype",
-                "auto: as stored; int8 and int4 quantise while loading",
+                "auto: as stored; int8 and int4 quantize while loading",
                 "auto 为权重自身精度；int8、int4 在加载时量化",
                 default="auto",
                 choices=("auto", "float32", "float16", "bfloat16", "int8", "int4"),
@@ -88,7 +88,9 @@ CARDS: tuple[TargetKindCard, ...] = (
             ),
             build_option("revision", "branch, tag or commit", "分支、标签或提交"),
             build_option(
-                "attn_implementation", "as transformers names it", "transformers 中的注意力实现名称"
+                "attn_implementation",
+                "name used by transformers",
+                "transformers 中的注意力实现名称",
             ),
             build_option(
                 "batch_size",
@@ -98,7 +100,7 @@ CARDS: tuple[TargetKindCard, ...] = (
             ),
             build_option(
                 "batch_tokens",
-                "places of a batch; 0: by device",
+                "most tokens per batch; 0: by device",
                 "每批的 token 上限；0 为自动",
                 default=0,
             ),
@@ -116,13 +118,13 @@ CARDS: tuple[TargetKindCard, ...] = (
             ),
             build_option(
                 "trust_remote_code",
-                "lets code beside the weights run on this machine",
+                "runs code that comes with the weights on this machine",
                 "允许运行权重附带的代码",
                 default=False,
             ),
             build_option(
                 "allow_pickle",
-                "reads weights that can hold code",
+                "reads weight files that can contain code",
                 "允许读取可能含代码的 pickle 权重",
                 default=False,
             ),
@@ -138,7 +140,7 @@ CARDS: tuple[TargetKindCard, ...] = (
         form="baseline:<name>",
         title={"en": "Built-in baseline", "zh": "内置基线"},
         about={
-            "en": "A program, no model: needs no key, no network and no GPU.",
+            "en": "A program, not a model: needs no key, no network and no GPU.",
             "zh": "不使用模型的程序：无需密钥、网络或 GPU。",
         },
         examples=("baseline:sqlglot",),
@@ -152,8 +154,8 @@ CARDS: tuple[TargetKindCard, ...] = (
         form="control:reference, :null, :noop, :cte, :limit or :tautology",
         title={"en": "Control", "zh": "对照"},
         about={
-            "en": "Answers with the reference, with nothing or with its input: ceiling and floors. "
-            "cte, limit and tautology disguise a statement that is to be rewritten.",
+            "en": "Answers with the reference, with nothing or with its input: ceiling and "
+            "floors. cte, limit and tautology disguise the statement to be rewritten.",
             "zh": "以参考答案、空答案或原输入作答：用于上限与下限。cte、limit、tautology "
             "仅对待改写的语句做表面改动。",
         },
@@ -173,11 +175,11 @@ CARDS: tuple[TargetKindCard, ...] = (
         form="app:<name> or app:<description.yaml>",
         title={"en": "Application", "zh": "应用服务"},
         about={
-            "en": "A product with an HTTP interface, asked as a description file says. Its address "
-            "and key come from the environment.",
+            "en": "A product with an HTTP API, called as described in a file. Its address and "
+            "key come from the environment.",
             "zh": "通过 HTTP 接口提供服务的产品，按描述文件调用；地址与密钥取自环境变量。",
         },
-        options=(build_option("base_url", "wins over the description's", "优先于描述文件"),),
+        options=(build_option("base_url", "overrides the description's", "优先于描述文件"),),
         examples=("app:sqlflash", "app:sqlshift"),
     ),
 )

@@ -282,9 +282,7 @@ def read_finish_reason(reason: Any) -> str | Failure:
         if name in _FAILED:
             message = f"the server ended the answer with finish_reason {reason!r}"
             return Failure(kind=_FAILED[name], message=message, status=200)
-    return failures.malformed_failure(
-        f"status 200 with a finish_reason that nobody knows: {reason!r}"
-    )
+    return failures.malformed_failure(f"status 200 with an unknown finish_reason: {reason!r}")
 
 
 def is_answer(completion: Completion) -> bool:

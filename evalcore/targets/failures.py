@@ -42,7 +42,7 @@ _MODEL_OUTPUT = re.compile(
 )
 #: aiohttp's and the standard library's exceptions by class name (their base classes count too).
 _TRANSPORT: dict[str, tuple[FailureKind, str]] = {
-    "ClientConnectorCertificateError": ("permanent", "the server's certificate was refused"),
+    "ClientConnectorCertificateError": ("permanent", "the server's certificate was rejected"),
     "ClientConnectorSSLError": ("permanent", "no secure connection to the server"),
     "ClientConnectorError": ("retryable", "no connection to the server; is it running?"),
     "InvalidURL": ("permanent", "base_url is no usable address"),

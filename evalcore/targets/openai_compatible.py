@@ -106,7 +106,9 @@ def _check_no_keys(spec: TargetSpec, key: str | None) -> None:
     """The options enter the run's spec, so that a key in them would be written down."""
     written = json.dumps(spec.options, ensure_ascii=False, default=str)
     if scrub_secrets(written, [key]) != written:
-        raise UsageError(f"{spec.key}: no option may hold a key; name a variable by api_key_env")
+        raise UsageError(
+            f"{spec.key}: options must not contain a key; name a variable with api_key_env"
+        )
 
 
 class OpenAICompatible:
@@ -160,7 +162,7 @@ class OpenAICompatible:
         if key is None and not self.route.key_optional:
             raise UsageError(f"{self.key} needs a key: set the environment variable {variable}")
         if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
-            raise UsageError(f"the variable {variable} holds characters that no key has")
+            raise UsageError(f"the variable {variable} contains characters that no key has")
         progress(f"requests go to {address}")
         self._client = _build_sdk_client(
             address, key or _NO_KEY, self._timeout, self._egress, self._reply_limits
@@ -321,7 +323,7 @@ def _build_sdk_client(
             http_client=transport,
         )
     except httpx2.InvalidURL:
-        raise UsageError("base_url names a host that cannot be") from None
+        raise UsageError("base_url names an impossible host") from None
     if not f".{client.base_url.host}".endswith(".openai.com"):
         # The SDK takes these from the environment and would tell them to any other server.
         client.organization = client.project = None

@@ -159,7 +159,9 @@ def check_address(address: str) -> None:
     if not fits:
         raise UsageError("base_url must look like https://HOST/v1 or http://HOST:PORT/v1")
     if parts.username is not None or _holds_key(address, parts.query + parts.fragment):
-        raise UsageError("base_url must hold no password or key; name a variable by api_key_env")
+        raise UsageError(
+            "base_url must not contain a password or key; name a variable with api_key_env"
+        )
 
 
 def _holds_key(address: str, arguments: str) -> bool:

@@ -201,7 +201,7 @@ def _build_pair_table(detail: BenchmarkDetail) -> _Table:
     about = f"{detail.benchmark}{f'/{detail.metric}' if detail.metric else ''}"
     columns = ["", "won", "lost", "tied", "difference", "95 % interval", "p", "test"]
     rows = [[letter, *_format_pair_result(pair)] for letter, pair in detail.pairs.items()]
-    return f"{about} against {detail.base}, on {detail.common} common cases", columns, rows
+    return f"{about} vs. {detail.base}, on {detail.common} common cases", columns, rows
 
 
 def _format_pair_result(pair: PairedScores) -> list[str]:

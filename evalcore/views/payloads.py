@@ -100,7 +100,7 @@ def to_json_value(value: Any) -> Any:
 # The rows of `evalcore list`: benchmarks, kinds of target, datasets and runs.
 
 Row = dict[str, Any]
-_REMEDY = "restore what is damaged from a backup, or delete the folder; nothing in it was changed"
+_REMEDY = "nothing in it was changed; restore the damaged files from a backup, or delete the folder"
 
 
 def build_listing(what: str, settings: Settings) -> list[Row]:

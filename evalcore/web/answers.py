@@ -145,7 +145,7 @@ def decode_cursor(cursor: str, kinds: tuple[type, ...]) -> list[Any]:
     except (UnicodeEncodeError, binascii.Error, orjson.JSONDecodeError):
         position = None
     if not isinstance(position, list) or [type(part) for part in position] != list(kinds):
-        raise bad_parameter("cursor", "is none of ours; take it from `next` of the page before")
+        raise bad_parameter("cursor", "is invalid; take it from `next` of the previous page")
     return position
 
 
@@ -261,7 +261,7 @@ MAX_LIMIT = 500
 LIMIT = Parameter(
     "limit", "items of a page", kind="integer", default=100, minimum=1, maximum=MAX_LIMIT
 )
-CURSOR = Parameter("cursor", "where the page begins, from `next` of the page before")
+CURSOR = Parameter("cursor", "start of the page, from `next` of the previous page")
 
 
 def build_api_page(

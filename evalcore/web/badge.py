@@ -112,7 +112,7 @@ def _estimate_text_width(text: str) -> int:
 
 BADGE = Resource(
     path="/api/v1/badge.svg",
-    about="A badge with score, 95 % interval and rank of a target; grey where it is not known.",
+    about="A badge with score, 95% interval and rank of a target; gray if unknown.",
     content=lambda settings, params: render_badge_svg(build_badge(settings, params)).encode(),
     signature=compute_boards_signature,
     parameters=(
@@ -125,7 +125,7 @@ BADGE = Resource(
         SUITE,
         BOARD,
         Parameter("benchmark", "the key of a benchmark; default: the order of the board"),
-        Parameter("lang", "the language of its words", default="en", choices=tuple(LANGUAGES)),
+        Parameter("lang", "language of the badge", default="en", choices=tuple(LANGUAGES)),
     ),
     media="image/svg+xml",
     cache="max-age=300",

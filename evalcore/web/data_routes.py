@@ -113,7 +113,7 @@ RANKING = Resource(
         SUITE,
         BOARD,
         BY,
-        Parameter("q", "text that the name of a target holds"),
+        Parameter("q", "text in the name of a target"),
         Parameter("kind", "kinds of target, such as openai or baseline", kind="list"),
         LIMIT,
         CURSOR,
@@ -185,13 +185,13 @@ def _build_cases_page(settings: Settings, params: ParamValues) -> Any:
 
 RUNS = Resource(
     path="/api/v1/runs",
-    about="Every run as it stands now, newest first, those that come with the project last.",
+    about="Every run in its current state, newest first; runs that come with the project are last.",
     content=_build_runs_page,
     signature=None,
     parameters=(
         Parameter("state", "of a run", choices=get_args(RunState)),
         Parameter("target", "the whole name (identity) of a target", kind="target"),
-        Parameter("benchmark", "the key of a benchmark that the run holds"),
+        Parameter("benchmark", "key of a benchmark in the run"),
         LIMIT,
         CURSOR,
     ),

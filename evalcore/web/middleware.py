@@ -59,7 +59,7 @@ def frame_ancestors(configured: tuple[str, ...], environment: Mapping[str, str])
     for origin in configured:
         if not _ANCESTOR.fullmatch(origin):
             raise UsageError(
-                f"setting frame_ancestors (EVALBOARD_FRAME_ANCESTORS) holds {origin!r}; write "
+                f"setting frame_ancestors (EVALBOARD_FRAME_ANCESTORS) contains {origin!r}; write "
                 "origins such as https://example.org or https://*.example.org"
             )
     of_space = _OF_A_SPACE if environment.get(SPACE, "").strip() else ()

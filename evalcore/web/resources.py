@@ -101,9 +101,9 @@ _HEALTH = {
 }
 _ABOUT = (
     "Boards, rankings, runs and cases of this Evalboard, with the numbers that its pages show. "
-    "Reading only. Every answer has an ETag; send it back as If-None-Match. Scores are 0 to 100, "
+    "Read-only. Every response has an ETag; send it back as If-None-Match. Scores are 0 to 100, "
     "scores of cases 0 to 1, costs USD, latencies seconds, times UTC; null is unknown or not run. "
-    "Texts of gated data sets are never given."
+    "Texts of gated datasets are never returned."
 )
 
 
@@ -119,9 +119,9 @@ def build_api_document(resources: Iterable[Resource]) -> dict[str, Any]:
         "components": {
             "schemas": build_schemas(),
             "responses": {
-                "NotModified": {"description": "The answer to the given ETag still holds."},
+                "NotModified": {"description": "Not modified since the given ETag."},
                 "Refused": {
-                    "description": "Why there is no answer; `parameter` names what is at fault.",
+                    "description": "The error; `parameter` names the parameter at fault.",
                     "content": {
                         "application/json": {"schema": {"$ref": "#/components/schemas/Error"}}
                     },

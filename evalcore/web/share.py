@@ -34,7 +34,7 @@ from evalcore.web.data_routes import BOARD, SUITE, resolve_order, resolve_suites
 SITE = "Evalboard"
 _CACHE_SIZE = 64  # pictures ready at once
 
-BY = Parameter("by", "what to rank by; default, and where the board has none such: its first")
+BY = Parameter("by", "what to rank by (default: the board's first)")
 TARGET = Parameter(
     "target", "the whole name of a target; default: the first of the board", kind="target"
 )
@@ -83,7 +83,7 @@ def _render_preview(settings: Settings, params: ParamValues) -> bytes:
 
 PREVIEW = Resource(
     path="/api/v1/preview.png",
-    about="A picture of 1200 x 630 pixels of a board, or of a target among its neighbours there.",
+    about="A 1200 x 630 pixel image of a board, or of a target among its neighbors on it.",
     content=_render_preview,
     signature=compute_preview_signature,
     parameters=(TARGET, SUITE, BOARD, BY),

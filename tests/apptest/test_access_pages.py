@@ -181,7 +181,7 @@ def test_the_passcode_opens_the_session_that_typed_it(runs_root, monkeypatch):
     assert not may_launch(app)
     app = unlock(app, CODE)
     assert may_launch(app)
-    assert "You may launch here" in sidebar(app)
+    assert "You can launch runs here" in sidebar(app)
     assert not app.sidebar.text_input
     assert CODE not in str(dict(app.query_params))
     assert not may_launch(door().run()), "another session is another visitor"

@@ -50,7 +50,7 @@ def test_every_case_is_drawn_and_hostile_text_stays_text(store, name, language):
         ("value", "city", "✕ first mismatch"),
         ("missing", "city", "− missing"),
         ("extra", "sky", "+ not expected"),
-        ("right", "units", "○ left out, allowed"),
+        ("right", "units", "○ omitted, allowed"),
         ("right", "city", "✓ accepted"),
     ],
 )
@@ -68,7 +68,7 @@ def test_alternatives_stand_beside_the_value_as_json(store):
     shown = table(open_case(store, "value"), "mark").set_index("argument")
     assert shown.loc["city", "answered"] == '"Rome"'
     assert shown.loc["city", "accepted"] == '"Oslo"  or  "Oslo, Norway"'
-    assert shown.loc["units", "accepted"] == '"metric"  or  may be left out'
+    assert shown.loc["units", "accepted"] == '"metric"  or  may be omitted'
     assert shown.loc["days", "answered"] == "3"
 
 
@@ -76,7 +76,7 @@ def test_a_call_that_is_missing_and_another_function_are_said(store):
     app = open_case(store, "one_of_two")
     assert "Calls answered: 1, expected: 2." in words(app)
     assert "− missing call" in badges(app)
-    assert "✕ other function; expected" in badges(open_case_again("name"))
+    assert "✕ wrong function; expected" in badges(open_case_again("name"))
 
 
 def open_case_again(name):
@@ -85,7 +85,7 @@ def open_case_again(name):
 
 @pytest.mark.parametrize(
     ("language", "said"),
-    [("en", "nothing could be decoded"), ("zh", "无法从回答中解析出任何调用")],
+    [("en", "No call could be parsed from the answer"), ("zh", "无法从回答中解析出任何调用")],
 )
 def test_an_answer_without_a_call_is_said_to_be_one(store, language, said):
     app = open_case(store, "prose", language)
@@ -95,20 +95,20 @@ def test_an_answer_without_a_call_is_said_to_be_one(store, language, said):
 
 def test_badges_tell_group_format_mode_and_flag(store):
     said = badges(open_case(store, "fenced"))
-    for text in ("No call could be read", "Lost to format", "asked in the prompt"):
+    for text in ("No call could be parsed", "Lost to format", "asked in the prompt"):
         assert text in said
     assert "Flagged official entry" not in said
     app = open_case_again("value")
     assert "Flagged official entry" in badges(app)
     assert "ArrayList" in app.info[0].value.replace("\\", "")
     assert "Abstained" in badges(open_case_again("abstained"))
-    assert "asked by native tools" in badges(open_case_again(NATIVE))
+    assert "asked with native tools" in badges(open_case_again(NATIVE))
 
 
 def test_a_native_answer_shows_its_calls_as_the_answer(store):
     app = open_case(store, NATIVE)
     assert any('weather_now({"city"' in block.value for block in app.code)
-    assert "answered with nothing" not in words(app)
+    assert "gave an empty answer" not in words(app)
 
 
 def test_functions_are_a_table_of_their_parameters(store):
@@ -129,7 +129,7 @@ def test_many_functions_are_folded_and_chosen_from_a_menu(store):
 @pytest.mark.parametrize(
     ("language", "titles", "sides"),
     [
-        ("en", ["State of the services", "results that are missing", "turn by turn"], "reference"),
+        ("en", ["Service state", "Missing expected results", "turn by turn"], "reference"),
         ("zh", ["服务状态", "缺少的应有结果", "逐轮的调用与结果"], "参考"),
     ],
 )
@@ -147,7 +147,7 @@ def test_a_conversation_shows_turns_state_and_results(store, language, titles, s
 @pytest.mark.parametrize(
     ("language", "reasons"),
     [
-        ("en", {"No call could be read", "Wrong function", "State of the services differs"}),
+        ("en", {"No call could be parsed", "Wrong function", "Service state differs"}),
         ("zh", {"无法解析出调用", "函数错误", "服务状态不符"}),
     ],
 )

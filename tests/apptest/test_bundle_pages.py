@@ -10,7 +10,7 @@ from tests.support.pages import open_page, store, words
 __all__ = ["store"]  # a fixture
 
 SQL = "sql_understanding"
-LEVELS = {"en": "level 2: scored again, equal", "zh": "2 级：已重新评分且一致"}
+LEVELS = {"en": "level 2: rescored, equal", "zh": "2 级：已重新评分且一致"}
 ABOUT = {"en": "submitted as bundles", "zh": "以提交包导入"}
 
 
@@ -33,7 +33,7 @@ def test_the_pages_of_a_bundle(imported, language):
     assert ABOUT[language] in words(open_page("ranking", language, board=board))
     app = open_page("target", language, key=imported.identity, board=board)
     assert ABOUT[language] not in words(app)
-    assert {"en": "a bundle of a run of", "zh": "运行的提交包导入"}[language] in words(app)
+    assert {"en": "a bundle of a run from", "zh": "运行的提交包导入"}[language] in words(app)
     assert LEVELS[language] in words(app)
 
 
@@ -54,4 +54,4 @@ def test_the_flags_of_a_bundle_have_words(store, tmp_path):
     board = header.benchmarks[SQL].dataset
     app = open_page("target", "en", key=header.identity, board=board)
     (flags,) = [e.value["flag"] for e in app.dataframe if "flag" in e.value]
-    assert list(flags) == ["Verdicts that other versions of the scorer give otherwise"]
+    assert list(flags) == ["Verdicts on which other scorer versions differ"]

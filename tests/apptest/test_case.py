@@ -91,7 +91,7 @@ def test_the_filter_goes_into_the_url(open_page, runs_root):
     app = open_page("case", run=RUN, metric=METRIC, id="table_diff")
     app.selectbox(key="case.outcome").set_value("passed").run()
     assert app.query_params["outcome"] == "passed"
-    assert "this one is not among them" in words(app)
+    assert "this case is not among them" in words(app)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def test_a_chart_can_be_saved_as_data_and_where_vega_is_at_hand_as_a_picture(
     app.run()
     labels = [button.label for button in app.get("download_button")]
     assert "Data as CSV" in labels
-    assert ("SVG picture" in labels) == ("PNG picture" in labels) == drawn
+    assert ("SVG image" in labels) == ("PNG image" in labels) == drawn
 
 
 def test_the_ranking_gives_its_addresses(store):

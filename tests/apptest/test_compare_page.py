@@ -47,7 +47,9 @@ def test_an_empty_store_says_what_to_do(open_page, language, said):
     assert not app.dataframe
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "Two runs at least"), ("zh", "至少两次")])
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "Choose two to eight runs"), ("zh", "至少两次")]
+)
 def test_without_runs_a_button_fills_in_recent_ones(open_page, runs_root, language, said):
     runs = many(3)
     app = open_page("compare", language)
@@ -58,7 +60,9 @@ def test_without_runs_a_button_fills_in_recent_ones(open_page, runs_root, langua
     assert len(app.dataframe[0].value) == 3
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "One more run"), ("zh", "至少再选择一次")])
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "Choose at least one more run"), ("zh", "至少再选择一次")]
+)
 def test_one_run_asks_for_another_and_keeps_it(compared, runs_root, language, said):
     runs = many(3)
     app = compared(runs[:1], language)
@@ -70,15 +74,15 @@ def test_one_run_asks_for_another_and_keeps_it(compared, runs_root, language, sa
 
 def test_the_only_run_leads_to_another(compared, runs_root):
     app = compared(many(1))
-    assert "One more run" in words(app)
+    assert "Choose at least one more run" in words(app)
     assert not app.main.button
 
 
 @pytest.mark.parametrize(
     ("language", "verdict", "heading"),
     [
-        ("en", "May be chance", "Understanding SQL against A"),
-        ("zh", "可能出于偶然", "与 A 比较"),
+        ("en", "Not significant", "Understanding SQL vs. A"),
+        ("zh", "差异不显著", "与 A 比较"),
     ],
 )
 def test_two_runs(compared, runs_root, language, verdict, heading):
@@ -139,7 +143,7 @@ def test_unknown_values_in_a_link_fall_back(compared, runs_root):
 
 @pytest.mark.parametrize(
     ("language", "nothing", "rule"),
-    [("en", "None of the other runs", "dataset: A"), ("zh", "没有按相同规则", "数据集: A")],
+    [("en", "No other run shares cases", "dataset: A"), ("zh", "没有按相同规则", "数据集: A")],
 )
 def test_runs_by_other_rules_are_told_apart(compared, runs_root, language, nothing, rule):
     current = configuration.load_settings()
@@ -160,7 +164,7 @@ def test_runs_by_other_rules_are_told_apart(compared, runs_root, language, nothi
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "cannot be read and is left out"), ("zh", "无法读取")]
+    ("language", "said"), [("en", "cannot be read and was left out"), ("zh", "无法读取")]
 )
 def test_a_corrupt_folder_and_an_unknown_run_are_left_out(compared, runs_root, language, said):
     runs = many(2)

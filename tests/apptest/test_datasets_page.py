@@ -196,7 +196,7 @@ def test_fetching_shows_every_state(store, language, monkeypatch):
     app = open_page("datasets", language, view="fetch")
     told = words(app)
     assert {"en": "Not fetched", "zh": "获取失败"}[language] in told
-    assert {"en": "Nothing half fetched", "zh": "未保留不完整"}[language] in told
+    assert {"en": "No partial files", "zh": "未保留不完整"}[language] in told
     app.text_input(key="typed_key.HF_TOKEN").set_value("hf_typed").run()
     app.button(key="datasets.fetch.gaia-test").click().run()
     assert [(given[0], given[1]) for given in asked] == [("gaia-test", {"HF_TOKEN": "hf_typed"})]

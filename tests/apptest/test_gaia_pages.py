@@ -68,14 +68,14 @@ def test_calls_of_tools_are_folded_with_their_results(store):
     app = open_case(store, "worked")
     labels = [one.label.replace("\\", "") for one in app.expander]
     tools = ["list_files", "read_file · error", "python", "final_answer"]
-    assert [f"Call of a tool: {name}" for name in tools] == labels[
+    assert [f"Tool call: {name}" for name in tools] == labels[
         labels.index("Expected answer") + 1 :
     ][:4]
     last = next(one for one in app.expander if "final" in one.label)
     assert "This call ended the work." in [one.value for one in last.caption]
     assert "Final answer" in [one.value for one in app.main.caption]
     assert any(block.value == "42" for block in app.code)
-    assert "Calls of tools: 3" in plain(app)
+    assert "Tool calls: 3" in plain(app)
     assert "Needs the web" in plain(app)
 
 
@@ -86,7 +86,9 @@ def test_the_derivation_is_folded_and_its_program_is_a_program(store):
     assert [(one.language, one.value) for one in steps.code] == [("python", "print(6 * 7)")]
 
 
-@pytest.mark.parametrize(("language", "end"), [("en", "limit of steps"), ("zh", "达到步数上限")])
+@pytest.mark.parametrize(
+    ("language", "end"), [("en", "step limit reached"), ("zh", "达到步数上限")]
+)
 def test_the_limit_that_ended_the_work_is_said(store, language, end):
     assert end in plain(open_case(store, "endless", language))
 

@@ -38,7 +38,7 @@ def test_before_the_first_exchange(open_page, kept, language, said):
     assert REPO in page
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "last sent"), ("zh", "最近一次上传")])
+@pytest.mark.parametrize(("language", "said"), [("en", "last upload"), ("zh", "最近一次上传")])
 def test_after_an_exchange(open_page, kept, language, said):
     kept(sent_at="2026-11-22T10:05:00.000+00:00")
     page = words(open_page("runs", language))
@@ -56,7 +56,7 @@ def test_a_failure_is_told_with_its_reason(open_page, kept, language, said):
     assert CANARY not in page, "nothing of it is read as Markdown"
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "not kept: 1"), ("zh", "未保存的运行：1")])
+@pytest.mark.parametrize(("language", "said"), [("en", "not stored: 1"), ("zh", "未保存的运行：1")])
 def test_runs_that_stay_here_are_told(open_page, kept, language, said):
     kept(sent_at="2026-11-22T10:05:00.000+00:00", held={"20260101-100000-aaaaaa": CANARY})
     app = open_page("runs", language)
@@ -75,6 +75,6 @@ def test_who_may_not_steer_learns_no_names_and_no_reasons(open_page, kept, monke
     app = open_page("runs")
     page = words(app) + "".join(one.value for one in app.text)
     assert "failed" in page
-    assert "not kept: 1" in page
+    assert "not stored: 1" in page
     for secret in (REPO, "secret reason", "another one", "20260101"):
         assert secret not in page

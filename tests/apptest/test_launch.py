@@ -90,7 +90,7 @@ def test_everything_on_the_form_reaches_the_request(open_page, asked):
 def test_an_endpoint_needs_a_model_and_a_key_before_it_can_start(open_page, asked):
     app = open_page("launch")
     app.button_group(key="launch.kind").set_value("openai").run()
-    assert "Enter the name of a model" in words(app)
+    assert "Enter a model name" in words(app)
     assert button(app, "start").disabled
     app.text_input(key="launch.model").set_value("small").run()
     assert "needs OPENAI_API_KEY" in words(app)
@@ -118,9 +118,9 @@ def test_a_server_of_ones_own_needs_an_address(open_page, asked):
     app.button_group(key="launch.kind").set_value("openai").run()
     app.selectbox(key="launch.server").set_value("custom").run()
     app.text_input(key="launch.model").set_value("qwen/small").run()
-    assert "must begin with http" in words(app)
+    assert "must start with http" in words(app)
     app.text_input(key="launch.base_url.custom").set_value("http://127.0.0.1:9/v1").run()
-    assert "must begin with http" not in words(app)
+    assert "must start with http" not in words(app)
 
 
 def test_the_connection_and_the_estimate_are_told(open_page, asked):

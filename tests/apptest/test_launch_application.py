@@ -88,7 +88,7 @@ def test_the_connection_is_tested_with_what_was_typed(open_page, asked, monkeypa
 def test_what_a_service_answers_is_told_and_the_rest_is_refused(open_page, asked):
     app = open_page("launch")
     choose(app, "app:sqlshift", "sql_understanding")
-    assert "Answers: Dialect conversion." in words(app)
+    assert "Supports: Dialect conversion." in words(app)
     assert "SQLShift is not described to answer these metrics of SQL understanding" in words(app)
     assert app.button(key="launch.do.start").disabled
 

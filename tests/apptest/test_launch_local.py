@@ -67,7 +67,7 @@ def test_the_cache_and_only_what_this_machine_can_do_are_offered(open_page, aske
     assert app.selectbox(key="launch.local.device").options == ["automatic", "cpu"]
     dtypes = app.selectbox(key="launch.local.dtype").options
     assert dtypes == ["automatic", "float32", "bfloat16", "float16", "int8", "int4"]
-    assert "Enter the name of a model" in words(app)
+    assert "Enter a model name" in words(app)
     assert start(app).disabled
     model.set_value("lab/small").run()
     assert not app.warning
@@ -118,7 +118,7 @@ def test_trust_is_asked_for_by_name_and_warned_of(open_page, asked, tmp_path):
     app = open_page("launch")
     choose(app, folder)
     assert "can run code: " in words(app)
-    assert "not run unless you allow it" in words(app)
+    assert "runs only if you allow it" in words(app)
     assert start(app).disabled
     app.toggle(key="launch.local.allow_pickle").set_value(True)
     app.toggle(key="launch.local.trust_remote_code").set_value(True).run()
@@ -128,7 +128,7 @@ def test_trust_is_asked_for_by_name_and_warned_of(open_page, asked, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "The memory does not suffice: "), ("zh", "内存不足：")]
+    ("language", "said"), [("en", "Not enough memory: "), ("zh", "内存不足：")]
 )
 def test_a_model_that_does_not_fit_is_not_started(
     open_page, asked, monkeypatch, tmp_path, language, said
@@ -142,7 +142,7 @@ def test_a_model_that_does_not_fit_is_not_started(
 
 @pytest.mark.parametrize(
     ("model", "said"),
-    [("/no/such/folder", "There is no such model"), ("lab/small/extra", "There is no such model")],
+    [("/no/such/folder", "Model not found"), ("lab/small/extra", "Model not found")],
 )
 def test_a_model_that_is_none_is_said(open_page, asked, model, said):
     app = open_page("launch")
@@ -197,7 +197,7 @@ def test_any_two_targets_can_be_compared_and_share_a_typed_key(open_page, asked)
     app.text_input(key="launch.model").set_value("small").run()
     app.text_input(key="typed_key.OPENAI_API_KEY").set_value("sk-abc-def-ghi-jkl").run()
     app.toggle(key="launch.second").set_value(True).run()
-    assert "Enter the name of a model" in words(app)
+    assert "Enter a model name" in words(app)
     app.text_input(key="launch.second.model").set_value("large").run()
     assert not app.exception
     assert not app.warning

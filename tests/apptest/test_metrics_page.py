@@ -111,7 +111,7 @@ def test_an_index_that_cannot_be_read_is_said_to_be_so(store, monkeypatch, langu
 def test_a_metric_without_cases_says_so_and_still_tells_what_it_measures(store, language):
     make_run(store, Plan(target="openai:a", cases=0))
     app = open_page("metrics", language)
-    assert {"en": "No case of this metric", "zh": "这里没有该指标的用例"}[language] in words(app)
+    assert {"en": "No cases of this metric", "zh": "这里没有该指标的用例"}[language] in words(app)
     assert CARD.metrics[0].about[language][:6] in words(app)
     assert not app.dataframe
 
@@ -169,7 +169,7 @@ def test_the_search_filters_without_moving_the_ranks(store):
     app = open_page("metrics", q="WEAK")
     assert list(table(app, "rank")["rank"]) == [2]
     app.text_input(key="metrics.q").set_value("nobody").run()
-    assert "No target fits" in words(app)
+    assert "No target matches" in words(app)
 
 
 def test_a_target_goes_by_its_card_and_is_found_by_name_and_maker(store):

@@ -38,13 +38,13 @@ def filled(store, tmp_path):
 def test_the_ranking_shows_the_published_board_with_claims_unranked(filled, language):
     app = open_page("ranking", language, board=BOARD)
     assert "SCALE 2026\\-05" in words(app)
-    about = {"en": "verdicts were taken over", "zh": "判定沿用公布结果"}[language]
+    about = {"en": "verdicts are used as they are", "zh": "判定沿用公布结果"}[language]
     assert about in words(app)
     ranked, claimed = (element.value for element in app.dataframe[:2])
     assert list(ranked["target"]) == ["scale:a"]
     assert list(claimed["target"]) == ["scale:b"]
     assert list(claimed["score"]) == [70.5]
-    expected = {"en": "Claimed, no cases published", "zh": "仅为声明，未公布用例"}[language]
+    expected = {"en": "Claimed, cases not published", "zh": "仅为声明，未公布用例"}[language]
     assert list(claimed["status"]) == [expected]
 
 
@@ -52,7 +52,7 @@ def test_our_own_board_comes_first_and_knows_nothing_of_it(filled):
     app = open_page("ranking")
     assert list(app.dataframe[0].value["target"]) == ["openai:ours"]
     assert "scale:" not in words(app)
-    assert "taken over" not in words(app)
+    assert "used as published" not in words(app)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -90,7 +90,7 @@ def test_every_reading_and_every_kind_of_flag_has_a_text(language):
 
 def test_a_case_says_that_it_was_imported(filled):
     app = open_page("case", run=RUN, metric="explain_detection", id="2")
-    assert "An imported case" in words(app)
+    assert "Imported case" in words(app)
 
 
 def test_a_target_of_ours_has_no_such_part(filled):

@@ -72,7 +72,7 @@ def test_floors_are_drawn_in_the_chart(store):
     drawn = set(labels.str.rsplit(" ", n=1).str[0])
     assert drawn == {"floor: empty answer", "floor: input with 1 = 1"}
     tables = [table.value.to_string() for table in open_page("methodology").table]
-    assert any("a condition that always holds" in text for text in tables)
+    assert any("a condition that is always true" in text for text in tables)
 
 
 def test_the_search_filters_without_moving_the_ranks(store):
@@ -82,7 +82,7 @@ def test_the_search_filters_without_moving_the_ranks(store):
     assert list(shown["target"]) == ["openai:weak"]
     assert list(shown["rank"]) == [2]
     app.text_input(key="ranking.q").set_value("nobody").run()
-    assert "No target fits" in words(app)
+    assert "No target matches" in words(app)
 
 
 def test_a_kind_in_the_url_is_chosen_and_an_unknown_one_ignored(store):

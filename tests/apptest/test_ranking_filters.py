@@ -96,7 +96,7 @@ def test_every_filter_that_is_on_has_a_tag_that_takes_it_back(filled, language):
 def test_where_nothing_fits_the_page_says_what_to_loosen(filled, language):
     app = open_page(language=language, q="zzz", weights="open")
     said = words(app)
-    assert {"en": "No target fits", "zh": "没有符合条件"}[language] in said
+    assert {"en": "No target matches", "zh": "没有符合条件"}[language] in said
     assert {"en": "again: Search.", "zh": "看到对象：搜索。"}[language] in said
     app.button(key="ranking.empty.reset").click().run()
     assert names(app) == ["Strong One", LOCAL, WEAK]

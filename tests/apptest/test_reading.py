@@ -89,8 +89,8 @@ def test_hostile_text_in_a_recipe_stays_text(store):
 @pytest.mark.parametrize(
     ("language", "rate", "pair"),
     [
-        ("en", "Wilson's interval of that plain rate", "tells the two apart"),
-        ("zh", "这一比率的 Wilson 区间", "这足以区分两者"),
+        ("en", "The Wilson interval of that plain rate", "that is a significant difference"),
+        ("zh", "这一比率的 Wilson 区间", "这一差异显著"),
     ],
 )
 def test_certainty_is_worked_with_the_numbers_of_the_board(store, language, rate, pair):

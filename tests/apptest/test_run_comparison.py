@@ -39,8 +39,11 @@ def moving(folder, **more) -> None:
 @pytest.mark.parametrize(
     ("language", "said"),
     [
-        ("en", ["Comparison", "2 won", "1 lost", "0 tied", "may be chance", "adapter = /models"]),
-        ("zh", ["比较", "胜 2", "负 1", "平 0", "可能出于偶然", "adapter = /models"]),
+        (
+            "en",
+            ["Comparison", "2 won", "1 lost", "0 tied", "is not significant", "adapter = /models"],
+        ),
+        ("zh", ["比较", "胜 2", "负 1", "平 0", "差异不显著", "adapter = /models"]),
     ],
 )
 @pytest.mark.parametrize("run", [FIRST, SECOND])
@@ -78,8 +81,8 @@ def test_the_second_waits_for_the_first(open_page, runs_root):
     second.summary_path.unlink()
     with FileLock(first.lock_path):
         app = open_page("runs", run=SECOND)
-    assert "Waits for the other run" in words(app)
-    assert "when both runs have ended" in app.info[-1].value
+    assert "Waiting for the other run" in words(app)
+    assert "once both runs have ended" in app.info[-1].value
 
 
 def test_any_run_may_be_set_against_another_by_hand(open_page, runs_root):
@@ -136,7 +139,7 @@ def test_the_target_page_tells_what_really_ran(open_page, runs_root):
     assert shown["Parameters"] == "494.0M"
     assert shown["Precision used"] == "bfloat16"
     assert shown["Memory of the weights"] == "988.0 MB"
-    assert shown["Time to load"] == "12.3 s"
+    assert shown["Load time"] == "12.3 s"
     assert not any("![x]" in caption.value for caption in app.caption)
     app = open_page("target", key="hf:lab/other")
     assert "Precision used" not in {metric.label for metric in app.metric}

@@ -19,7 +19,7 @@ __all__ = ["store"]  # a fixture
 
 LANGUAGES = ("en", "zh")
 SQL = "sql_understanding"
-LEVEL = {"en": "level 2: scored again, equal", "zh": "2 级：已重新评分且一致"}
+LEVEL = {"en": "level 2: rescored, equal", "zh": "2 级：已重新评分且一致"}
 HERE = {"en": "level 3: run here", "zh": "3 级：在此运行"}
 NOT_TAKEN = {"en": "Not imported", "zh": "未收录"}
 NO_BUNDLE = {"en": "is no bundle", "zh": "不是提交包"}
@@ -91,7 +91,7 @@ def test_how_far_it_is_and_how_it_ended_otherwise(store, language):
     app = open_page("runs", language)
     assert app.button(key="submit.cancel")
     for state, told in {
-        "cancelled": {"en": "Cancelled", "zh": "已取消"},
+        "cancelled": {"en": "Canceled", "zh": "已取消"},
         "interrupted": {"en": "ended early", "zh": "提前结束"},
     }.items():
         jobs.write_job_status(

@@ -62,7 +62,7 @@ def test_patches_are_diffs_and_the_reference_is_folded(store):
     app = open_case(store, "resolved")
     diffs = [block for block in app.code if block.language == "diff"]
     assert len(diffs) >= 2
-    folded = expander(app, "The reference patch")
+    folded = expander(app, "Reference patch")
     assert not folded.proto.expanded
     assert folded.code[0].language == "diff"
     expected = expander(app, "Expected answer")
@@ -74,7 +74,7 @@ def test_patches_are_diffs_and_the_reference_is_folded(store):
 @pytest.mark.parametrize(
     ("language", "said", "first"),
     [
-        ("en", "Tests that do not pass: 2 of 4.", ["✕ failed", "✕ not run"]),
+        ("en", "Failing tests: 2 of 4.", ["✕ failed", "✕ not run"]),
         ("zh", "未通过的测试：2 / 4。", ["✕ 失败", "✕ 未运行"]),
     ],
 )
@@ -88,7 +88,7 @@ def test_tests_that_fail_come_first_and_are_counted(store, language, said, first
 
 
 def test_the_log_is_folded_and_drawn_as_code(store):
-    folded = expander(open_case(store, "resolved"), "What the tests printed")
+    folded = expander(open_case(store, "resolved"), "Test output")
     assert not folded.proto.expanded
     assert "PASSED tests/test_core.py::test_add" in folded.code[0].value
 
@@ -98,10 +98,10 @@ def test_the_log_is_folded_and_drawn_as_code(store):
     [
         (
             "en",
-            "The official rules call it resolved; the stricter second look does not: ",
-            "tests pass that were made so that they must fail",
+            "Resolved by the official rules, but not by the stricter check: ",
+            "tests that were inverted so that they must fail still pass",
         ),
-        ("zh", "按官方规则已解决，但未通过更严格的复查：", "被改成必须失败的测试仍然通过"),
+        ("zh", "按官方规则已解决，但未通过更严格的复查：", "被反转为必须失败的测试仍然通过"),
     ],
 )
 def test_a_shield_tells_where_the_hardened_run_differs(store, language, said, flag):
@@ -127,23 +127,23 @@ def test_a_remark_of_the_second_look_is_told_without_a_warning(store):
 
 def test_a_repaired_form_that_passes_is_told_and_ranks_nothing(store):
     app = open_case(store, "failing")
-    assert "would have resolved the task. That reading ranks nothing." in plain(app)
+    assert "would have resolved the task. This reading does not affect the ranking." in plain(app)
     assert "0 / 100" in [metric.value for metric in app.main.metric]
 
 
 def test_a_patch_that_does_not_apply_says_why(store):
     app = open_case(store, "unapplied")
-    assert "The patch does not apply" in plain(app)
+    assert "Patch does not apply" in plain(app)
     assert any("error: patch does not apply" in block.value for block in app.code)
-    assert "What the tests printed" not in [one.label for one in app.expander], "there is no log"
+    assert "Test output" not in [one.label for one in app.expander], "there is no log"
 
 
 @pytest.mark.parametrize(
     ("name", "language", "reason"),
     [
-        ("unexecuted", "en", "Not executed: no repository at hand"),
+        ("unexecuted", "en", "Not executed: no repository available"),
         ("unexecuted", "zh", "未执行：没有代码仓库"),
-        ("unusable", "en", "The task is not usable here"),
+        ("unusable", "en", "Task cannot be used here"),
         ("unusable", "zh", "任务在此不可用"),
     ],
 )
@@ -159,9 +159,9 @@ def test_what_was_not_executed_is_never_green_and_claims_no_evidence(store, name
 
 def test_the_work_of_an_agent_is_shown_step_by_step(store):
     app = open_case(store, "by_agent")
-    assert "Steps of the agent" in [one.value for one in app.subheader]
-    assert expander(app, "Call of a tool: run").code[-1].value.startswith("box")
-    assert "Patch that was left in the checkout" in plain(app)
+    assert "Agent steps" in [one.value for one in app.subheader]
+    assert expander(app, "Tool call: run").code[-1].value.startswith("box")
+    assert "Patch left in the checkout" in plain(app)
     assert "User (simulated)" not in plain(app)
 
 
@@ -171,7 +171,7 @@ def test_the_work_of_an_agent_is_shown_step_by_step(store):
         (
             "en",
             "Patch format and localization (not executed)",
-            "These measures rank nothing",
+            "These measures do not affect the rank",
             ["Official", "Hardened", "Repaired"],
         ),
         ("zh", "补丁格式与定位（未执行）", "这些度量不参与排名", ["官方", "加固", "修复"]),
@@ -258,7 +258,7 @@ class TestLaunch:
     @pytest.mark.parametrize(
         ("language", "said", "holds"),
         [
-            ("en", "in a sandbox, by bubblewrap", "no network, limit of memory"),
+            ("en", "in a sandbox (bubblewrap)", "no network, memory limit"),
             ("zh", "本机可用 bubblewrap", "无网络, 内存上限"),
         ],
     )
@@ -283,7 +283,7 @@ class TestLaunch:
     def test_an_agent_cannot_start_where_it_could_run_nothing(self, monkeypatch):
         found = SandboxAbility(problem="No.", fix="Do.")
         app = self.form(monkeypatch, found, prompt_style="agent")
-        assert any("with tools runs programs" in one.value for one in app.main.warning)
+        assert any("runs the target's programs" in one.value for one in app.main.warning)
         assert app.button(key="launch.do.start").disabled
 
     def test_a_probe_that_fails_stops_nothing(self, monkeypatch):
@@ -292,7 +292,8 @@ class TestLaunch:
         assert not app.button(key="launch.do.start").disabled
 
     @pytest.mark.parametrize(
-        ("full", "said"), [(True, "slow and heavy and needs Docker"), (False, "never called")]
+        ("full", "said"),
+        [(True, "slow and heavy and needs Docker"), (False, "never count as resolved")],
     )
     def test_what_the_full_evaluation_takes_is_said(self, monkeypatch, full, said):
         found = SandboxAbility(means="namespaces")

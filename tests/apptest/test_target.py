@@ -31,7 +31,7 @@ def test_an_empty_store_says_so(store, language):
 def test_an_unknown_target_is_said_to_be_unknown(store, language):
     fill(store)
     app = open_page("target", language, key="openai:![x](http://evil.example)")
-    assert {"en": "No target of this name", "zh": "没有这个评测对象"}[language] in words(app)
+    assert {"en": "No target with this name", "zh": "没有这个评测对象"}[language] in words(app)
     assert "![x](" not in words(app)
     assert not app.dataframe
 
@@ -71,7 +71,7 @@ def test_cases_are_filtered_by_metric_outcome_difficulty_and_text(store):
     assert set(shown["outcome"]) == {"✕ Failed"}
     assert set(shown["difficulty"]) <= {2, 3}
     app.text_input(key="target.q").set_value("no such note").run()
-    assert "No case fits" in words(app)
+    assert "No case matches" in words(app)
 
 
 def test_the_pages_of_cases_go_on_where_the_first_ended(store):
@@ -82,7 +82,7 @@ def test_the_pages_of_cases_go_on_where_the_first_ended(store):
     second = table(app, "outcome")
     assert first == [*map(str, range(20)), *map(str, range(5))]
     assert list(second["case"])[:3] == ["5", "6", "7"]
-    assert "80 cases, 26 to 50 shown" in words(app)
+    assert "80 cases, showing 26 to 50" in words(app)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -63,7 +63,7 @@ def cells(app):
 @pytest.mark.parametrize(
     ("language", "heading", "user", "ended"),
     [
-        ("en", "Conversation", "User (simulated)", "End: the user was done"),
+        ("en", "Conversation", "User (simulated)", "End: the user ended the conversation"),
         ("zh", "对话", "用户（模拟）", "结束：用户结束了对话"),
     ],
 )
@@ -83,7 +83,9 @@ def test_a_case_is_a_chat_with_its_calls_folded(
 def test_what_the_agent_is_told_is_folded_and_holds_nothing_of_the_task(tmp_path, store, folder):
     run = play(tmp_path, folder, ("Hello.", "Hello."), asking="prompt")
     app = open_case(run)
-    [told] = [one for one in app.expander if one.label.startswith("What the agent is told")]
+    [told] = [
+        one for one in app.expander if one.label.startswith("The agent's initial instructions")
+    ]
     assert not told.proto.expanded
     assert "You want what you want." not in "".join(block.value for block in told.code)
     assert "# Tools" in told.code[0].value
@@ -96,7 +98,7 @@ def test_what_the_agent_is_told_is_folded_and_holds_nothing_of_the_task(tmp_path
     [
         (
             "en",
-            ["limit of answers reached", "Turns not recognized by the user: 2", "What the user"],
+            ["answer limit reached", "Turns not recognized by the user: 2", "What the user"],
         ),
         ("zh", ["达到回答数上限", "用户未识别的轮次：2", "用户的目标"]),
     ],
@@ -114,14 +116,14 @@ def test_the_end_what_was_not_understood_and_the_goals_are_said(
 
 def test_the_difference_of_the_databases_is_shown(tmp_path, store, folder):
     app = open_case(control(tmp_path, folder, "null"), sample=FIRST)
-    assert "The first difference of the databases" in plain(app)
+    assert "First difference between the databases" in plain(app)
     shown = next(one.value for one in app.dataframe if "Field" in one.value.columns)
     assert shown["Field"][0].startswith("orders.#W1")
 
 
 def test_a_task_that_needs_nothing_is_said_to_be_one(tmp_path, store, folder):
     app = open_case(control(tmp_path, folder, "reference"), sample="retail/test/2")
-    assert "counts towards p0" in app.info[0].value
+    assert "counts toward p0" in app.info[0].value
     assert "Flagged task" in plain(app)
     assert "official entry" not in plain(app)
 
@@ -141,11 +143,11 @@ def test_calls_in_the_prompt_are_told_from_words(tmp_path, store, folder):
     run = play(tmp_path, folder, script, asking="prompt", style="react", max_turns=3)
     app = open_case(run)
     labels = [one.label.replace("\\", "") for one in app.expander]
-    assert "Call of a tool: get_order_details · error" in labels
-    assert "A call that cannot be read" in labels
+    assert "Tool call: get_order_details · error" in labels
+    assert "Unreadable call" in labels
     assert "Which one?" in [one.value for one in app.text]
     assert "As the target wrote it" in labels
-    assert "asked for a thought and an action" in plain(app)
+    assert "asked for thought and action" in plain(app)
 
 
 def episode(*messages, **state):

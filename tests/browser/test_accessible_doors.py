@@ -45,7 +45,7 @@ def test_the_passcode_form(tabs, empty) -> None:
     tab.get_by_text("Passcode", exact=True).first.click()
     tab.get_by_label("Passcode of this board").fill("not the one")
     tab.get_by_role("button", name="Unlock").click()
-    tab.get_by_text("That is not the passcode.").wait_for()
+    tab.get_by_text("Wrong passcode.").wait_for()
     grave = violations(tab)
     assert not grave, "\n".join(grave)
 

@@ -39,4 +39,4 @@ def test_keys_step_through_the_selection_and_back_returns(served, page):
     expect(heading).to_have_text("Execution accuracy · 19")
     page.get_by_role("link", name="Cases of openai:a").click()
     page.wait_for_url(re.compile(r"/target\?key=openai%3Aa.*difficulty=1%2C2.*q=answer"))
-    expect(page.get_by_text("56 cases, 1 to 25 shown")).to_be_visible()
+    expect(page.get_by_text("56 cases, showing 1 to 25")).to_be_visible()

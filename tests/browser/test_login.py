@@ -151,7 +151,7 @@ def test_a_token_that_does_not_hold_logs_nobody_in(board, page):
         assert not passes(page, board, pressed.value.url, spoil), spoil
     page.goto(board.served.url)
     log_in(page, board, ADA, answer="Refuse")
-    page.get_by_text("The login did not work.").wait_for()
+    page.get_by_text("Login failed.").wait_for()
     page.wait_for_url(f"{board.served.url}/")
     outside(page)
     assert passes(page, board, pressed.value.url), "and the same with a token that holds"

@@ -113,7 +113,7 @@ def test_a_row_chooses_a_run_and_a_deletion_can_be_taken_back(served, page):
     click_cell(page, row=1, x=18)
     page.wait_for_url(re.compile(f"run={CORRUPT}"))
     expect(page.get_by_text("This run folder cannot be read")).to_be_visible()
-    expect(page.get_by_role("button", name="Score again")).to_have_count(0)
+    expect(page.get_by_role("button", name="Rescore")).to_have_count(0)
     page.get_by_role("button", name="Delete").click()
     expect(page.get_by_text("was deleted")).to_be_visible()
     assert not broken.exists()

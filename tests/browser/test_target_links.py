@@ -44,7 +44,7 @@ def test_a_card_is_edited_and_a_hostile_one_asks_nobody_for_anything(served, pag
     page.get_by_label("Display name").fill("Alpha 1")
     page.get_by_label("Released").fill("soon")
     save.click()
-    expect(page.get_by_text("A date as 2026")).to_be_visible()
+    expect(page.get_by_text("A date such as 2026")).to_be_visible()
     expect(page.get_by_label("Display name")).to_have_value("Alpha 1")
     page.get_by_label("Released").fill("2026-11")
     save.click()

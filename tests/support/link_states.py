@@ -97,7 +97,7 @@ RANKING = (
     _ranking({"sort": "cost"}, box("Sort by", "Cost, lowest first")),
     _ranking(
         {"cols": "cost,price"},
-        folded("Columns", chips("Columns beside rank, target and score", "Cost", "Price")),
+        folded("Columns", chips("Columns besides rank, target and score", "Cost", "Price")),
     ),
     _ranking({"vs": "latency"}, segment("Latency")),
     _ranking({"board": BOARD}, box("Board", "other_cases"), says("1 of 1 targets")),
@@ -115,7 +115,7 @@ METRICS = (
     State(
         "metrics", {"metric": _PLAN, "q": "weak"}, (box("Metric", "Plan reading"), typed("weak"))
     ),
-    State("metrics", {"q": "nobody"}, (typed("nobody"), says("No target fits"))),
+    State("metrics", {"q": "nobody"}, (typed("nobody"), says("No target matches"))),
     State("metrics", {"board": BOARD}, (box("Board", "other_cases"),)),
     State(
         "metrics",
@@ -124,8 +124,8 @@ METRICS = (
     ),
 )
 TARGET = (
-    _target({}, box("Target", "openai:strong"), says("80 cases, 1 to 25 shown")),
-    _target({"p": "3"}, numbered(3), says("80 cases, 51 to 75 shown")),
+    _target({}, box("Target", "openai:strong"), says("80 cases, showing 1 to 25")),
+    _target({"p": "3"}, numbered(3), says("80 cases, showing 51 to 75")),
     _target(
         {"metric": f"{_PART},{_PLAN}", "difficulty": "2"},
         chips("Metric", "Execution accuracy", "Plan reading"),
@@ -155,25 +155,27 @@ CASE = (
     _case({"cause": "wrong_result"}, says("Within:")),
 )
 COMPARE = (
-    State("compare", {}, (says("Two runs at least"),)),
+    State("compare", {}, (says("Choose two to eight runs"),)),
     _compare({}, chips("Runs", "openai:strong", "openai:weak", "hf:model")),
-    _compare({"base": "model"}, box("Measured against", "C · hf:model")),
+    _compare({"base": "model"}, box("Compare against", "C · hf:model")),
     _compare({"metric": _PLAN}, box("Metric", "Plan reading")),
     _compare(
         {"runs": "weak,strong", "base": "strong", "metric": _PART},
-        box("Measured against", "B · openai:strong"),
+        box("Compare against", "B · openai:strong"),
         box("Metric", "Execution accuracy"),
     ),
-    _compare({"runs": "strong"}, chips("Runs", "openai:strong"), says("One more run at least")),
+    _compare(
+        {"runs": "strong"}, chips("Runs", "openai:strong"), says("Choose at least one more run")
+    ),
 )
 METHODOLOGY = (
-    State("methodology", {"key": "openai:weak"}, (box("Worked for", "openai:weak"),)),
+    State("methodology", {"key": "openai:weak"}, (box("Example target", "openai:weak"),)),
     State("methodology", {"prompt": f"{_SQL}/{_PLAN}"}, (segment("Plan reading"),)),
     State("methodology", {"board": BOARD}, (box("Board", "other_cases"),)),
     State(
         "methodology",
         {"suite": "agentic"},
-        (box("Suite", "Agent"), box("Worked for", "openai:worker")),
+        (box("Suite", "Agent"), box("Example target", "openai:worker")),
     ),
 )
 LAUNCH = (
@@ -214,12 +216,12 @@ DATASETS = (
         "datasets",
         {"view": "add", "benchmark": "bfcl", "part": "parallel"},
         (
-            segment("Add own cases"),
+            segment("Add your own cases"),
             box("Benchmark", "Function calling"),
             heading("What a case looks like"),
         ),
     ),
-    State("datasets", {"view": "fetch"}, (segment("Fetch official sets"),)),
+    State("datasets", {"view": "fetch"}, (segment("Fetch official datasets"),)),
 )
 STATES = {
     "ranking": RANKING,
@@ -282,18 +284,18 @@ WAYS = {
     "compare": Way(
         _compare({}),
         (
-            (choose("Measured against", "B · openai:weak"), "&base=weak"),
+            (choose("Compare against", "B · openai:weak"), "&base=weak"),
             (choose("Metric", "Plan reading"), "&base=weak&metric=explain_detection"),
         ),
-        (box("Measured against", "B · openai:weak"), box("Metric", "Plan reading")),
+        (box("Compare against", "B · openai:weak"), box("Metric", "Plan reading")),
     ),
     "methodology": Way(
         State("methodology", {}, ()),
         (
-            (choose("Worked for", "openai:weak"), "?key=openai%3Aweak"),
+            (choose("Example target", "openai:weak"), "?key=openai%3Aweak"),
             (take_segment("Plan reading"), "&prompt=sql_understanding%2Fexplain_detection"),
         ),
-        (box("Worked for", "openai:weak"), segment("Plan reading")),
+        (box("Example target", "openai:weak"), segment("Plan reading")),
         elsewhere="metrics",
     ),
     "launch": Way(

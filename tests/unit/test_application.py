@@ -303,7 +303,7 @@ def test_the_connection_test_is_content_with_a_task_that_is_taken(monkeypatch, t
 
     report = asyncio.run(tried("endless"))
     assert (report.ok, report.latency) == (True, None)
-    assert "at work on it" in report.message
+    assert "working on it" in report.message
     report = asyncio.run(tried("lost"))
     assert (report.ok, "worker died" in report.message) == (False, True)
 

@@ -26,7 +26,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "application.yaml"
     [
         ("url: /submit, method: DELETE", "branches"),
         ("url: http://other.example/x", "must be a path"),
-        ("url: /submit, form: {a: $env:SECRET}", "base_url and headers only"),
+        ("url: /submit, form: {a: $env:SECRET}", "only in base_url and headers"),
         ("url: /submit, form: {a: b}, json: {c: d}", "not both"),
         ("url: /submit, unknown: 1", "`$.branches[0].submit`"),
         ("url: /submit, timeout: -1", "branches[0].submit.timeout"),
@@ -74,7 +74,7 @@ def refused(tmp_path, rest, part):
 
 @pytest.mark.parametrize(
     ("content", "part"),
-    [("a: &x [1]\nb: *x", "aliases"), ("- 1", "must hold fields"), ("{", "is no YAML")],
+    [("a: &x [1]\nb: *x", "aliases"), ("- 1", "must contain fields"), ("{", "is no YAML")],
 )
 def test_a_hostile_description_is_refused(tmp_path, content, part):
     path = tmp_path / "hostile.yaml"

@@ -52,7 +52,7 @@ def test_what_is_written_reads_back_equal(tmp_path, native):
     back = {one.id: (one.answer, one.error, one.latency) for one in read_results(model)}
     assert back == {one.id: (one.answer, one.error, one.latency) for one in answers}
     assert {one.mode for one in read_results(model)} == {mode}
-    with pytest.raises(UsageError, match="holds results already"):
+    with pytest.raises(UsageError, match="already contains results"):
         write_result_files(tmp_path, "acme/model:1", answers)
 
 

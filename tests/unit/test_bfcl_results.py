@@ -113,7 +113,7 @@ def test_a_bad_line_is_named(tmp_path, bad, field):
 
 
 def test_a_folder_without_results_or_with_two_of_a_category_is_refused(tmp_path, monkeypatch):
-    with pytest.raises(DatasetError, match="holds no BFCL_v4"):
+    with pytest.raises(DatasetError, match="contains no BFCL_v4"):
         list(read_results(tmp_path))
     path = result_file(tmp_path, "simple_python", RIGHT)
     monkeypatch.setattr(json_text, "FILE_LIMIT", 10)

@@ -151,7 +151,7 @@ FORGED: dict[str, tuple[Change, str]] = {
     ),
     "a case twice": (
         edit_lines("samples.jsonl", lambda lines: lines.__setitem__(1, lines[0])),
-        "samples.jsonl: .* stands there twice",
+        "samples.jsonl: .* appears twice",
     ),
     "a missing episode": (
         edit_lines("generations.jsonl", lambda lines: lines.pop()),
@@ -159,7 +159,7 @@ FORGED: dict[str, tuple[Change, str]] = {
     ),
     "an episode twice": (
         edit_lines("generations.jsonl", lambda lines: lines.append(lines[0])),
-        "generations.jsonl: .* stands there twice",
+        "generations.jsonl: .* appears twice",
     ),
     "a foreign episode": (
         line("generations.jsonl", 0, "episode", "key", value="other/case"),
@@ -175,9 +175,9 @@ FORGED: dict[str, tuple[Change, str]] = {
     ),
     "a verdict twice": (
         edit_lines("verdicts.jsonl", lambda lines: lines.append(lines[0])),
-        "verdicts.jsonl: .* stands there twice",
+        "verdicts.jsonl: .* appears twice",
     ),
-    "ids that do not match": (edit_lines("verdicts.jsonl", swap_ids), "stands there twice"),
+    "ids that do not match": (edit_lines("verdicts.jsonl", swap_ids), "appears twice"),
     "a verdict on another benchmark": (
         line("verdicts.jsonl", 0, "benchmark", value="gaia"),
         "belongs to no sample",
@@ -211,7 +211,7 @@ FORGED: dict[str, tuple[Change, str]] = {
     ),
     "a benchmark twice": (
         edit("spec.json", lambda spec: spec["benchmarks"].append(spec["benchmarks"][0])),
-        "or one twice",
+        "or one of them twice",
     ),
     "no benchmark": (setting("spec.json", "benchmarks", value=[]), "no benchmark"),
     "endless epochs": (setting("spec.json", "epochs", value=10**12), "epochs is not 1 to"),
@@ -220,7 +220,7 @@ FORGED: dict[str, tuple[Change, str]] = {
     "a path as id": (setting("spec.json", "run_id", value="../../x"), "no id"),
     "a path as data set": (
         setting("spec.json", *B0, "dataset", value="../../../etc"),
-        "named by what is no name",
+        "a dataset name is invalid",
     ),
     "a target that is none": (setting("spec.json", "target", value={"key": "x"}), "target"),
     "a large header": (

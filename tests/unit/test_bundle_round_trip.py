@@ -146,7 +146,7 @@ def test_what_cannot_be_scored_here_is_kept_as_claimed(
     done = import_bundle(bundled(folder, here, tmp_path / "run.zip"), away, progress=quiet)
     (score,) = done.scores
     assert (score.level, score.equal) == (1, 0)
-    assert score.kept == {"its case is in no data set here": 2}
+    assert score.kept == {"its case is not in any dataset here": 2}
     assert all(not line.sample.meta for line in RunFolder(away.runs_dir / done.run).read_samples())
     assert all(
         not v.verdict.evidence for v in RunFolder(away.runs_dir / done.run).read_verdicts("bundle")

@@ -50,7 +50,7 @@ def test_fetching_says_what_to_do_next(capsys, tmp_path, data, monkeypatch) -> N
     ("words", "problem"),
     [
         (("--from", "absent.whl"), "absent.whl: No such file"),
-        (("--from", "x.whl", "--source", "hub"), "--source hub does not use"),
+        (("--from", "x.whl", "--source", "hub"), "--source hub exclude"),
         (("--out", __file__), f"{__file__} is no folder"),
     ],
 )

@@ -333,7 +333,7 @@ def test_the_overrides_of_slm_evals_for_swe_bench(capsys, tmp_path, data, exampl
         assert (line["model_patch"] == lines(example)[0]["patch"]) is not bool(changed)
         assert "+    return (values[mid - 1] + values[mid]) / 2\n" in line["model_patch"]
     text = (tmp_path / "results" / "nightly" / "report.md").read_text()
-    assert "Patch format and localisation (not executed)" in text
+    assert "Patch format and localization (not executed)" in text
 
 
 @pytest.mark.parametrize(

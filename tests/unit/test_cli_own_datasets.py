@@ -39,7 +39,7 @@ def test_add_list_and_remove(call, tmp_path):
     assert "trash" in out
     status, _, err = call("remove", "mine", "--benchmark", KEY)
     assert status == 2
-    assert "no own data set" in err
+    assert "you have no dataset" in err
 
 
 def test_validate_tells_every_problem_and_keeps_nothing(call, tmp_path):

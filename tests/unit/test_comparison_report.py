@@ -50,7 +50,7 @@ def test_text_tells_scores_pairs_cases_and_obstacles(call, settings):
     status, text, _ = call(*runs)
     assert status == 0
     assert "A (base)  openai:a" in text
-    assert f"{BENCHMARK} against A, on 80 common cases" in text
+    assert f"{BENCHMARK} vs. A, on 80 common cases" in text
     assert "★" in text
     assert "options.mode: verified / official" in text
     assert "cases that differ, the first 20" in text

@@ -143,7 +143,7 @@ def test_the_files_of_slm_evals_have_its_place() -> None:
         ("max_sample: 3", "unknown field 'max_sample'; known: target, model_path"),
         ("max_samples: many", "max_samples"),
         ("benchmarks: bfcl", "benchmarks"),
-        ("- a\n- b", "must hold fields"),
+        ("- a\n- b", "must contain fields"),
         ("a: [", "run.yaml: is no YAML"),
         ("experiment_name: 2024-99-99", "run.yaml: is no YAML"),
         ("max_samples: !!int many", "run.yaml: is no YAML"),

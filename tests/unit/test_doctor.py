@@ -63,7 +63,7 @@ def test_a_requirement_that_is_absent_or_too_old_is_named(
 def test_the_command_that_brings_an_engine_is_taken_from_its_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    message = "MySQL statements need MariaDB (apt-get install mariadb-server), or a server"
+    message = "MySQL statements need MariaDB (apt-get install mariadb-server), or your own server"
     monkeypatch.setattr(registry, "probe_engines", lambda: {"sqlite": "3.40.1", "mysql": message})
     checks = by_name(Settings(data=str(tmp_path)))
     assert checks["sqlite"].status == "ok"

@@ -75,8 +75,8 @@ def test_it_goes_to_a_file(capsys, run, tmp_path):
         ((), "--hub BENCHMARK=OWNER/DATASET:TASK[@REVISION] is missing"),
         (("--hub", "bfcl=a/b:c"), "it holds: sql_understanding"),
         (("--hub", "sql_understanding"), "must have the form"),
-        (("--hub", HUB, "--source", "javascript:alert(1)"), "begins with https://"),
-        (("--hub", HUB, "--source", "https://a b"), "begins with https://"),
+        (("--hub", HUB, "--source", "javascript:alert(1)"), "starts with https://"),
+        (("--hub", HUB, "--source", "https://a b"), "starts with https://"),
     ],
 )
 def test_what_is_missing_or_wrong_is_said(capsys, run, words, problem):

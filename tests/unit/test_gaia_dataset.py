@@ -265,7 +265,7 @@ def test_an_id_that_stands_twice_and_sources_that_are_none(tmp_path):
     with pytest.raises(DatasetError, match="no such file"):
         samples(tmp_path / "none")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DatasetError, match="holds no split"):
+    with pytest.raises(DatasetError, match="has no split"):
         samples(tmp_path / "empty")
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 no parquet PAR1")
     with pytest.raises(DatasetError, match="cannot be read as Parquet"):

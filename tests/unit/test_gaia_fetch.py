@@ -145,7 +145,7 @@ def test_without_access_it_says_what_to_do_and_no_token(
     [
         (401, {}, "not granted"),
         (401, {"X-Error-Message": "Invalid credentials in Authorization header"}, "valid"),
-        (404, {"X-Error-Code": "RepoNotFound"}, "no data set"),
+        (404, {"X-Error-Code": "RepoNotFound"}, "no dataset"),
         (500, {}, "answers 500"),
         (200, {}, "cannot be fetched"),
     ],
@@ -182,7 +182,7 @@ def test_where_the_network_is_forbidden_it_says_by_what(tmp_path, hub, monkeypat
 )
 def test_what_is_no_list_of_files_is_told(tmp_path, hub, listing):
     hub.listing = listing
-    with pytest.raises(UsageError, match="no list of files"):
+    with pytest.raises(UsageError, match="not a list of files"):
         fetch_gaia(tmp_path / "data", silent)
 
 

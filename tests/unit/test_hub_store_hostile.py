@@ -267,7 +267,7 @@ def test_an_archive_that_is_too_large_is_not_fetched(hub, here, monkeypatch):
     push_results(here)
     monkeypatch.setattr(archives, "LARGEST", 10)
     empty = settings_of(here.data_dir.parent / "empty")
-    assert "too much to take in" in pull_results(empty).refused[RUN]
+    assert "too large to import" in pull_results(empty).refused[RUN]
     assert hub.count("GET", "/resolve/") == 0
     finish(here.runs_dir, "20260102-100000-bbbbbb")
     assert "too much to keep" in push_results(here).held["20260102-100000-bbbbbb"]

@@ -45,7 +45,7 @@ REFUSED = {
     "deep.json": ("[" * 500_000, "nested too deep"),
     "twice.json": ('{"a": 1, "a": 2}', "'a' twice"),
     "not finite.json": ('{"a": NaN}', "NaN"),
-    "no fields.json": ("[1]", "must hold fields"),
+    "no fields.json": ("[1]", "must contain fields"),
     "large.yaml": ("a: " + "x" * 1_000_000, "is larger than"),
 }
 

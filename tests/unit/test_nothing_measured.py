@@ -156,7 +156,7 @@ def test_every_page_of_it_opens(runs, language):
     app = open_page("compare", language, runs=ids)
     assert not app.error
     app = open_page("methodology", language, key="openai:lost")
-    text = {"en": "Nothing of this was measured", "zh": "没有任何用例得到有效测量"}[language]
+    text = {"en": "Nothing was measured here", "zh": "没有任何用例得到有效测量"}[language]
     assert text in words(app)
     app = open_page("runs", language, run=runs["openai:lost"].run_id)
     assert not app.error

@@ -91,7 +91,7 @@ def test_a_removed_set_comes_back(settings):
     assert datasets.list_added_datasets(settings, KEY) == []
     with pytest.raises(UsageError, match="no dataset 'mine'"):
         find_dataset("mine", catalog.benchmark_card(KEY), settings)
-    with pytest.raises(UsageError, match="no own data set"):
+    with pytest.raises(UsageError, match="you have no dataset"):
         data_client.remove_dataset(KEY, "mine", OPERATOR, settings)
     with pytest.raises(UsageError, match="no former version"):
         data_client.restore_dataset(KEY, "mine", "../..", OPERATOR, settings)
@@ -153,7 +153,7 @@ def test_a_fetched_set_is_known_by_its_note(settings):
     assert (one.dataset, one.options, one.licence) == ("gaia-test", {"split": "test"}, "gated")
     assert find_dataset("gaia-test", catalog.benchmark_card("gaia"), settings) == folder
     data_client.ensure_indexes([DatasetLocation(one.benchmark, one.path, one.options)], settings)
-    assert "holds no split" in datasets.read_dataset_summary(settings, one).problem
+    assert "has no split" in datasets.read_dataset_summary(settings, one).problem
 
 
 def test_gated_text_is_shown_to_nobody_but_whom_the_setting_lets(settings):

@@ -187,7 +187,7 @@ CARD = EngineCard(**{"name": "lite", "title": "Lite", "backend": "x:y", "stateme
         ({"backend": "nothing"}, "its backend is"),
         ({"server": "x:y"}, "its backend is"),
         ({"statements": " "}, "runs no statements"),
-        ({"refused_functions": "("}, "is no pattern"),
+        ({"refused_functions": "("}, "is not a pattern"),
         ({"dialect": 3}, "wrong"),
     ],
 )

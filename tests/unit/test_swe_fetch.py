@@ -119,7 +119,7 @@ def test_short_names_and_json_lines(tmp_path, stand):
         ({"test.parquet": b"no parquet"}, r"test\.parquet: cannot be read as Parquet"),
         ({"test.jsonl": b'{"id": 1}'}, "instance_id: is missing"),
         ({"test.jsonl": b"<html>"}, "is not JSON"),
-        ({"test.jsonl": b"\n"}, "holds no rows"),
+        ({"test.jsonl": b"\n"}, "has no rows"),
     ],
 )
 def test_what_holds_no_tasks_leaves_nothing(tmp_path, stand, files, problem):

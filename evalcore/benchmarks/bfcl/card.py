@@ -20,24 +20,24 @@ from evalcore.catalog import (
 )
 
 _CALL = {
-    "en": "The call has to name the function and give every argument an accepted value.",
+    "en": "The call must name the function and give every argument an accepted value.",
     "zh": "调用须给出正确的函数名，且每个参数的值都在可接受的范围内。",
 }
 _SEVERAL = {
-    "en": "Several calls are due, in any order; each has to match one that is expected.",
+    "en": "Several calls are needed, in any order; each must match an expected call.",
     "zh": "需要多个调用，顺序不限；每个都要与期望的调用一一对应。",
 }
 _NONE = {
-    "en": "No offered function fits; the right answer calls none.",
+    "en": "No offered function fits; the correct answer calls none.",
     "zh": "提供的函数都不适用；正确的回答是不调用任何函数。",
 }
 _SOME = {
-    "en": "A function fits; any call is right. Reported and not scored, as officially.",
+    "en": "A function fits; any call is correct. Reported but not scored, as officially.",
     "zh": "有适用的函数，任意调用即算正确。与官方一致：只报告，不计分。",
 }
 _TURNS = {
-    "en": "A conversation over simulated services: after each turn their state has to be as "
-    "expected, and no expected result may be missing.",
+    "en": "A conversation with simulated services: after each turn, their state must be as "
+    "expected and no expected result may be missing.",
     "zh": "与模拟服务的多轮对话：每轮之后服务状态须符合预期，且不得缺少应有的结果。",
 }
 
@@ -85,8 +85,8 @@ CARD = BenchmarkCard(
     scorer_version="2",
     title={"en": "Function calling (BFCL)", "zh": "函数调用 (BFCL)"},
     about={
-        "en": "Call the right function with the right arguments, or none where none fits; checked "
-        "exactly as the Berkeley leaderboard v4 does.",
+        "en": "Call the right function with the right arguments, or none if none fits; checked "
+        "exactly as on the Berkeley leaderboard v4.",
         "zh": "以正确的参数调用正确的函数，或在不适用时不调用；判定与伯克利榜单 v4 完全一致。",
     },
     metrics=tuple(
@@ -121,47 +121,47 @@ CARD = BenchmarkCard(
     ),
     fetcher=CommandCard(
         run="evalcore.exchange.bfcl.fetch:run_bfcl_fetch",
-        about="the questions and answers of BFCL, v4 or v3",
+        about="questions and answers of BFCL v4 or v3",
         flags=(
             FlagCard("source", "wheel: v4 (default); hub: v3", choices=("wheel", "hub")),
-            FlagCard("from", "a wheel at hand", "FILE.whl"),
+            FlagCard("from", "wheel to use instead of downloading one", "FILE.whl"),
         ),
     ),
     exporter=CommandCard(
         run="evalcore.exchange.bfcl.exporter:run_bfcl_export",
-        about="answers as the official evaluation reads them",
+        about="answers in the format of the official evaluation",
         output="folder",
     ),
     importer=CommandCard(
         run="evalcore.exchange.bfcl.importer:run_bfcl_import",
-        about="take in official BFCL result files and score their answers here",
+        about="import official BFCL result files and score their answers here",
         flags=(
-            FlagCard("dataset", "the official data (default: what was fetched)", "D"),
+            FlagCard("dataset", "the official data (default: the fetched data)", "D"),
             FlagCard(
                 "mode",
-                "how the answers were asked for (default: by form)",
+                "how the answers were requested (default: from their format)",
                 choices=("fc", "prompt"),
             ),
-            FlagCard("month", "when (default: by folder or file)", "YYYY-MM"),
+            FlagCard("month", "month of the answers (default: from the folder or file)", "YYYY-MM"),
         ),
         publisher="BFCL",
-        path_about="the folder result/, around or in it",
+        path_about="the folder result/, its parent or a folder in it",
     ),
     options=(
         build_option(
-            "categories", "v4 or v3 names; none: all", "v4 或 v3 名称；留空为全部", default=[]
+            "categories", "v4 or v3 names; empty: all", "v4 或 v3 名称；留空为全部", default=[]
         ),
         build_option(
             "strict",
-            "slm-evals' rules instead of the official ones: true wants every argument "
-            "exactly, false compares with good will",
+            "slm-evals' rules instead of the official ones: true requires every argument "
+            "exactly, false compares leniently",
             "以 slm-evals 规则代替官方规则：true 要求参数完全一致，false 宽松比较",
             default="",
             choices=("", "true", "false"),
         ),
         build_option(
             "exclude_flagged",
-            "leave out official entries that a right answer cannot pass: another board",
+            "leave out official entries that no correct answer can pass (separate board)",
             "排除正确答案也无法通过的官方题目：另成一榜",
             default=False,
         ),

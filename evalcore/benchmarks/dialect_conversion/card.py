@@ -31,7 +31,7 @@ CARD = BenchmarkCard(
             evidence="executed",
             title={"en": "Logical equivalence", "zh": "逻辑等价"},
             about={
-                "en": "The converted statement does what an authored reference does, on every "
+                "en": "The converted statement does the same as a written reference on every "
                 "generated database.",
                 "zh": "转换后的语句在每个生成的数据库上都与人工编写的参考语句效果一致。",
             },
@@ -42,8 +42,8 @@ CARD = BenchmarkCard(
             evidence="executed",
             title={"en": "Valid in the target", "zh": "目标方言语法"},
             about={
-                "en": "Constructs that the target lacks: the conversion must run there and keep "
-                "the meaning.",
+                "en": "Constructs that the target dialect lacks: the conversion must run there "
+                "and keep the meaning.",
                 "zh": "针对目标方言缺少的写法：转换结果必须能在目标数据库执行且含义不变。",
             },
         ),
@@ -64,8 +64,8 @@ CARD = BenchmarkCard(
             evidence="executed",
             title={"en": "Long statements", "zh": "大型 SQL 转换"},
             about={
-                "en": "Procedures and queries of many lines; procedures are called and the tables "
-                "compared afterwards.",
+                "en": "Procedures and queries of many lines; procedures are called, then the "
+                "tables are compared.",
                 "zh": "长达数十行的存储过程与查询；调用存储过程后比较表的状态。",
             },
         ),
@@ -73,7 +73,7 @@ CARD = BenchmarkCard(
     options=(
         build_option(
             "mode",
-            "verified: engines decide, judges only the rest; scale: judges alone, by "
+            "verified: engines decide, judges only what engines cannot; scale: only judges, by "
             "the published rule",
             "verified：由引擎裁决，其余才交评审；scale：按公布规则仅由评审裁决",
             default="verified",

@@ -262,7 +262,7 @@ def _iter_derivation_issues(sample: Sample) -> Iterator[DatasetIssue]:
         yield DatasetIssue(sample.key, problem, "derivation", kind="unconfirmed")
         return
     if not question_scorer(results[-1].strip(), str(sample.reference["answer"])).right:
-        problem = f"the derivation does not bring the answer but {results[-1][:80]!r}"
+        problem = f"the derivation does not give the answer but {results[-1][:80]!r}"
         yield DatasetIssue(sample.key, problem, "derivation")
 
 

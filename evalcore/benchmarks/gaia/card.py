@@ -16,7 +16,7 @@ MODES = ("describe", "none", "local", "web")
 STYLES = ("official", "bare")
 
 _LEVELS = (
-    ("level_1", "Level 1", "一级", "Few steps, one tool at most.", "步骤少，至多用一种工具。"),
+    ("level_1", "Level 1", "一级", "Few steps, at most one tool.", "步骤少，至多用一种工具。"),
     ("level_2", "Level 2", "二级", "More steps and several tools.", "步骤较多，需用多种工具。"),
     ("level_3", "Level 3", "三级", "Long chains of steps and tools.", "长链条的步骤与工具。"),
     ("unlevelled", "No level", "无级别", "Questions without a level.", "未标级别的问题。"),
@@ -31,8 +31,8 @@ CARD = BenchmarkCard(
     dataset="gaia",
     title={"en": "GAIA", "zh": "GAIA"},
     about={
-        "en": "Questions for an assistant, many with files. Answers are compared as officially; "
-        "with tools, calculations and file reading really happen.",
+        "en": "Questions for an assistant, many with files. Answers are compared by the official "
+        "rules; with tools, the target really computes and reads files.",
         "zh": "面向助手的问题，许多附带文件。答案按官方规则比较；"
         "启用工具时真正执行计算与读取文件。",
     },
@@ -73,19 +73,20 @@ CARD = BenchmarkCard(
     ),
     fetcher=CommandCard(
         run="evalcore.exchange.gaia:run_gaia_fetch",
-        about="the questions of GAIA with their files: gated, needs HF_TOKEN, not to be shared",
+        about="questions of GAIA with their files (gated: needs HF_TOKEN, do not share)",
         flags=(
             FlagCard("split", "validation (default) or test", "S", default="validation"),
-            FlagCard("revision", "a commit or tag (default: the commit that is known)", "R"),
+            FlagCard("revision", "commit or tag (default: the pinned commit)", "R"),
         ),
     ),
     exporter=CommandCard(
-        run="evalcore.exchange.gaia:run_gaia_export", about="answers as the leaderboard takes them"
+        run="evalcore.exchange.gaia:run_gaia_export",
+        about="answers in the format of the leaderboard",
     ),
     options=(
         build_option(
             "split",
-            "test has hidden answers: it is answered for export and never scored",
+            "test has hidden answers: predictions can be exported but are never scored",
             "test 的答案不公开：只作答导出，不计分",
             default="validation",
             choices=("validation", "test"),
@@ -93,8 +94,8 @@ CARD = BenchmarkCard(
         build_option("levels", "1 to 3", "1 至 3", default=[1, 2]),
         build_option(
             "tool_mode",
-            "describe and none: one answer, nothing executed; local: tools over the "
-            "files, no network; web: local and search",
+            "describe and none: one answer, nothing executed; local: tools on the files, no "
+            "network; web: local plus search",
             "describe 与 none：只答一次，不执行；local：对文件使用工具，不联网；"
             "web：在 local 之上加搜索",
             default="describe",
@@ -102,24 +103,24 @@ CARD = BenchmarkCard(
         ),
         build_option(
             "provider",
-            "the search service of mode web; none: the first that has a key",
+            "search service of mode web; empty: the first with a key",
             "web 模式的搜索服务；留空为首个已有密钥者",
             default="",
             choices=("", "tavily", "serper", "brave"),
         ),
         build_option(
             "prompt_style",
-            "official asks for FINAL ANSWER; bare for nothing but the answer",
+            "official asks for FINAL ANSWER; bare asks for the answer alone",
             "official 要求 FINAL ANSWER；bare 只要求答案本身",
             default="official",
             choices=STYLES,
         ),
         build_option(
             "images",
-            "send images to the model; only for models that take them",
+            "send images to the model; only for models that accept them",
             "把图像发给模型；仅用于支持图像的模型",
             default=False,
         ),
-        build_option("max_steps", "answers of an agent at most", "智能体最多回答次数", default=20),
+        build_option("max_steps", "most answers of an agent", "智能体最多回答次数", default=20),
     ),
 )

@@ -70,7 +70,7 @@ def _find_file_by_name(folder: Path, split: str) -> list[Path]:
     paths = [path for path in sorted(folder.glob("*.jsonl")) if path.stem not in SPLITS]
     if len(paths) != 1:
         expected = f"neither {YEAR}/{split}/{_SPLIT_FILES[0]} nor {split}.jsonl"
-        problem = f"holds no split {split!r}: {expected}; name another split or folder"
+        problem = f"has no split {split!r}: {expected}; choose another split or folder"
         raise DatasetError(folder, None, "", problem)
     return paths
 
@@ -275,7 +275,7 @@ def _find_row_file(line: _DatasetLine) -> Path | None:
                 line.raise_field_error("file_name", problem)
             return resolved
     if paths:
-        problem = f"there is no file {name or names['file_path']} beside the rows"
+        problem = f"there is no file {name or names['file_path']} next to the rows"
         line.raise_field_error("file_name", problem)
     return None
 

@@ -29,8 +29,8 @@ CARD = BenchmarkCard(
     controls=(*CONTROLS, *COSMETIC_CONTROLS),
     title={"en": "SQL optimization", "zh": "SQL 优化"},
     about={
-        "en": "Rewrite slow statements and advise indexes; results are compared and the work of "
-        "the engine is counted, so a rewrite that saves nothing earns nothing.",
+        "en": "Rewrite slow statements and advise indexes; results are compared and the engine's "
+        "work is counted, so a rewrite that saves nothing scores nothing.",
         "zh": "改写慢语句并给出索引建议；比较结果并统计引擎实际工作量，没有节省就得不到分。",
     },
     metrics=(
@@ -40,8 +40,8 @@ CARD = BenchmarkCard(
             evidence="executed",
             title={"en": "Logical equivalence", "zh": "逻辑等价"},
             about={
-                "en": "The rewrite gives the same rows on every generated database, and the engine "
-                "does measurably less work for them.",
+                "en": "The rewrite returns the same rows on every generated database with "
+                "measurably less work for the engine.",
                 "zh": "改写在每个生成的数据库上结果一致，且引擎的实际工作量明显减少。",
             },
         ),
@@ -51,7 +51,7 @@ CARD = BenchmarkCard(
             evidence="executed",
             title={"en": "Runs", "zh": "可执行"},
             about={
-                "en": "The rewrite is valid on the engine; counted only where it is equivalent and "
+                "en": "The rewrite is valid on the engine; counted only if it is equivalent and "
                 "saves work, because any valid statement runs.",
                 "zh": "改写可在引擎上执行；仅当结果等价且节省工作量时计分，"
                 "因为任何合法语句都能执行。",
@@ -63,8 +63,8 @@ CARD = BenchmarkCard(
             evidence="executed",
             title={"en": "Optimization depth", "zh": "优化深度"},
             about={
-                "en": "Each improvement that the case knows, by its own weight: seen in the parse "
-                "tree or in fewer rows read, and only in an equivalent rewrite.",
+                "en": "Each improvement listed for the case, by its own weight: visible in the "
+                "parse tree or in fewer rows read, and only in an equivalent rewrite.",
                 "zh": "逐条检查可做的优化，各有权重：须见于语法树或更少的读取量，且改写等价。",
             },
         ),
@@ -74,8 +74,8 @@ CARD = BenchmarkCard(
             evidence="executed",
             title={"en": "Index advice", "zh": "索引建议"},
             about={
-                "en": "The advised index is created and its effect measured; a wrong order of "
-                "columns does not pass.",
+                "en": "The advised index is created and its effect measured; a wrong column "
+                "order does not pass.",
                 "zh": "真实创建所建议的索引并测量效果；列顺序错误不能通过。",
             },
         ),
@@ -83,7 +83,7 @@ CARD = BenchmarkCard(
     options=(
         build_option(
             "mode",
-            "verified: engines decide, judges only the rest; scale: judges alone, by "
+            "verified: engines decide, judges only what engines cannot; scale: only judges, by "
             "the published rule",
             "verified：由引擎裁决，其余才交评审；scale：按公布规则仅由评审裁决",
             default="verified",

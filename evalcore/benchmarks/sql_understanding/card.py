@@ -30,8 +30,8 @@ CARD = BenchmarkCard(
             evidence="executed",
             title={"en": "Execution accuracy", "zh": "执行准确性"},
             about={
-                "en": "Say what a statement returns, or what a table holds after it; the expected "
-                "table was produced by a real engine.",
+                "en": "State what a query returns, or what a table contains afterwards; the "
+                "expected table was produced by a real engine.",
                 "zh": "给出语句的返回结果或执行后的表状态；期望结果由真实引擎产生。",
             },
         ),
@@ -51,7 +51,7 @@ CARD = BenchmarkCard(
             evidence="executed",
             title={"en": "Plan reading", "zh": "执行计划判断"},
             about={
-                "en": "Say how a stated engine will run a query: access path, index, table order.",
+                "en": "State how a given engine will run a query: access path, index, table order.",
                 "zh": "说明指定引擎如何执行查询：访问方式、所用索引、表的访问顺序。",
             },
         ),
@@ -61,8 +61,8 @@ CARD = BenchmarkCard(
             evidence="parsed",
             title={"en": "Syntax errors", "zh": "语法错误检测"},
             about={
-                "en": "Say whether a statement is valid in its dialect; the label was agreed on by "
-                "two parsers.",
+                "en": "State whether a statement is valid in its dialect; two parsers agreed on "
+                "the label.",
                 "zh": "判断语句在其方言中是否有语法错误；标签由两个解析器一致确认。",
             },
         ),

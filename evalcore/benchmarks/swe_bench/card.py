@@ -52,8 +52,9 @@ CARD = BenchmarkCard(
     scorer_version="2",
     title={"en": "SWE-bench", "zh": "SWE-bench"},
     about={
-        "en": "Patches for real issues: each is applied, and the tests of the task are run, twice "
-        "where they pass, to find forged results. What was not executed is never called resolved.",
+        "en": "Patches for real issues: each is applied and the tests of its task are run, twice "
+        "if they pass, to detect forged results. What was not executed never counts as "
+        "resolved.",
         "zh": "为真实问题编写补丁：逐一应用并运行任务的测试；通过者复查一次，以识别伪造结果。"
         "未执行的绝不算已解决。",
     },
@@ -64,11 +65,11 @@ CARD = BenchmarkCard(
             evidence="executed",
             title={"en": en, "zh": zh},
             about={
-                "en": "Issues that a developer was thought to resolve in this time.",
+                "en": "Issues that a developer was estimated to resolve in this time.",
                 "zh": "估计开发者可在此时间内解决的问题。",
             }
             if key != "unrated"
-            else {"en": "Issues that nobody rated.", "zh": "无人评估难度的问题。"},
+            else {"en": "Issues without a difficulty rating.", "zh": "无人评估难度的问题。"},
         )
         for key, en, zh in _DIFFICULTIES
     ),
@@ -76,7 +77,7 @@ CARD = BenchmarkCard(
         parts=("tasks",), identity="instance_id", left_out=("bundle", "variants", "counterexamples")
     ),
     submission="patch",
-    groups_title="Patch format and localisation (not executed)",
+    groups_title="Patch format and localization (not executed)",
     resolves=True,
     agent_options={"prompt_style": ("agent",)},
     executes_unless="full_eval",
@@ -86,25 +87,25 @@ CARD = BenchmarkCard(
     ),
     fetcher=CommandCard(
         run="evalcore.exchange.swe_bench:run_swe_bench_fetch",
-        about="the tasks of a SWE-bench data set; their repositories and images are not fetched",
+        about="tasks of a SWE-bench dataset, without their repositories and images",
         flags=(
             FlagCard(
                 "name",
-                "on the Hub, or one of verified (default), lite, full, multilingual, mini, oracle",
+                "Hub dataset, or one of verified (default), lite, full, multilingual, mini, oracle",
                 "OWNER/NAME",
                 default="verified",
             ),
-            FlagCard("split", "default: test", "S", default="test"),
-            FlagCard("revision", "a commit or tag (default: main)", "R"),
+            FlagCard("split", "split (default: test)", "S", default="test"),
+            FlagCard("revision", "commit or tag (default: main)", "R"),
         ),
     ),
     exporter=CommandCard(
         run="evalcore.exchange.swe_bench:run_swe_bench_export",
-        about="patches as predictions that the official harness reads",
+        about="patches as predictions for the official harness",
         flags=(
             FlagCard(
                 "patch",
-                "as officially extracted (default), or put into a form that applies",
+                "official: as extracted (default); repaired: in a form that applies",
                 choices=("official", "repaired"),
             ),
         ),
@@ -112,24 +113,22 @@ CARD = BenchmarkCard(
     options=(
         build_option(
             "full_eval",
-            "run the official harness with Docker (swebench 5): slow and heavy, for "
-            "final validation, and without the stricter second look; else tests run in a "
-            "sandbox here",
+            "run the official harness with Docker (swebench 5): slow and heavy, for final "
+            "validation, without the stricter check; otherwise tests run in a sandbox here",
             "用官方工具和 Docker（swebench 5）：慢而重，用于最终验证，不含更严格的复查；"
             "否则在本机沙箱中运行测试",
             default=False,
         ),
         build_option(
             "context_lines",
-            "lines of code shown around the places to be changed; 0: whole files",
+            "lines of code shown around the locations to change; 0: whole files",
             "在待改处前后各显示的代码行数；0 为整个文件",
             default=80,
         ),
         build_option(
             "prompt_style",
-            "files: the places to be changed are given; issue_only: no code; text: the "
-            "prompt of the data set; agent: tools over a checkout; auto: files where "
-            "repositories are at hand",
+            "files: shows the locations to change; issue_only: no code; text: the prompt of the "
+            "dataset; agent: tools on a checkout; auto: files if repositories are available",
             "files：给出待改位置；issue_only：不给代码；text：数据集自带提示词；"
             "agent：在检出的代码上使用工具；auto：有仓库时用 files",
             default="auto",
@@ -137,10 +136,10 @@ CARD = BenchmarkCard(
         ),
         build_option(
             "difficulties",
-            "only these, such as under_15_min,up_to_1_hour; none: all",
+            "only these, such as under_15_min,up_to_1_hour; empty: all",
             "只用这些难度，如 under_15_min,up_to_1_hour；留空为全部",
             default=[],
         ),
-        build_option("max_steps", "answers of an agent at most", "智能体最多回答次数", default=30),
+        build_option("max_steps", "most answers of an agent", "智能体最多回答次数", default=30),
     ),
 )

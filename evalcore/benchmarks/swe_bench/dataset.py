@@ -73,7 +73,7 @@ def _iter_task_rows(source_path: Path) -> Iterator[CaseLine]:
         raise DatasetError(source_path, None, "", "no such file or folder")
     paths = sorted(path for form in _FILES for path in source_path.glob(form))
     if source_path.is_dir() and not paths:
-        raise DatasetError(source_path, None, "", "holds no .jsonl or .parquet file of tasks")
+        raise DatasetError(source_path, None, "", "contains no .jsonl or .parquet file of tasks")
     for path in paths or [source_path]:
         for number, row in read_table_rows(path):
             yield CaseLine(path, number, row)
@@ -152,7 +152,7 @@ def _find_repository(line: CaseLine, identity: str, repo: str, folder: str) -> s
         home = line.path.parent.resolve()
         bundle_path = (home / bundle_name).resolve()
         if not bundle_path.is_relative_to(home):
-            problem = f"{bundle_name!r} lies outside of the folder of the data set"
+            problem = f"{bundle_name!r} is outside the folder of the dataset"
             line.raise_field_error("bundle", problem)
         if not bundle_path.is_file():
             problem = f"{bundle_name!r} is missing; it should lie beside {line.path.name}"

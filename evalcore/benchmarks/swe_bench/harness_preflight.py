@@ -163,7 +163,7 @@ def _iter_dataset_checks(tasks: Sequence[Task]) -> Iterator[PreflightCheck]:
     first, name = lacking[0] if lacking else ("", "")
     count = len({instance_id for instance_id, _ in lacking})
     problem = f"{count} tasks lack columns of version 5, {first}: {name}"
-    fix = "fetch a data set of version 5, such as SWE-bench/SWE-bench_Verified"
+    fix = "fetch a dataset of version 5, such as SWE-bench/SWE-bench_Verified"
     yield _build_preflight_check("columns", not lacking, problem, fix)
 
 
@@ -171,7 +171,7 @@ def _iter_image_checks(facts: _DockerFacts) -> Iterator[PreflightCheck]:
     """Of the images that are not here the first is looked up and stands for the others."""
     ok = facts.info is not None and (not facts.missing or facts.pullable)
     count, example = len(facts.missing), facts.missing[0] if facts.missing else ""
-    problem = f"{count} images are not here and cannot be looked up, {example}"
+    problem = f"{count} images are not available here and cannot be looked up, {example}"
     if facts.info is None:
         problem = "without a daemon no image can be had"
     fix = f"see what `docker pull {example}` says, or load the images from a copy"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from evalcore.catalog import BenchmarkCard, MetricCard, UploadForm, build_option
 
 _ABOUT = {
-    "en": "Serve a user by the policy, through tools; the database has to end as it should, and "
-    "all that was asked has to be said.",
+    "en": "Serve a user according to a policy, with tools; the database must end in the right "
+    "state, and all requested information must be given.",
     "zh": "按照政策、通过工具为用户办事；数据库最终状态须正确，且须说出所问的信息。",
 }
 
@@ -28,12 +28,12 @@ CARD = BenchmarkCard(
     scorer_version="1",
     title={"en": "Tools with a user (tau-bench)", "zh": "工具与用户对话 (tau-bench)"},
     about={
-        "en": "A conversation with a simulated user over a real database, rewarded by the state "
-        "that is left, exactly as tau-bench does. The user follows rules unless a model is named: "
-        "numbers of the rule user compare with no published ones. Small models: start with 10 "
-        "cases.",
+        "en": "A conversation with a simulated user about a real database, scored by its final "
+        "state, exactly as in tau-bench. The user follows rules unless a model is named; scores "
+        "with the rule-based user cannot be compared with published ones. For small models, "
+        "start with 10 cases.",
         "zh": "在真实数据库上与模拟用户对话，按最终状态判定，与 tau-bench 完全一致。除非指定模型，"
-        "用户由规则扮演：其分数不可与已发表的数字比较。小模型请先用 10 个样本。",
+        "用户由规则扮演：其分数不可与已发表的数字比较。小模型请先用 10 个用例。",
     },
     metrics=(
         MetricCard(
@@ -54,20 +54,20 @@ CARD = BenchmarkCard(
     options=(
         build_option(
             "domain",
-            "which domain; slm-evals asks retail by default",
+            "domain; slm-evals uses retail by default",
             "哪个领域；slm-evals 默认 retail",
             default="both",
             choices=("both", "retail", "airline"),
         ),
         build_option(
             "split",
-            "tasks of one split, such as test; none: all that the user can play",
+            "tasks of one split, such as test; empty: all that the user can play",
             "只用一个划分，如 test；留空为用户可扮演的全部任务",
             default="",
         ),
         build_option(
             "use_llm_user",
-            "a model plays the user, also of tasks in free prose",
+            "a model plays the user, also in tasks in free prose",
             "由模型扮演用户，可用于自由文本的任务",
             default=False,
         ),
@@ -79,48 +79,48 @@ CARD = BenchmarkCard(
         ),
         build_option(
             "style",
-            "how calls are written where the target is asked by prompt",
+            "how calls are written if the target is asked in the prompt",
             "以提示词方式提问时的调用写法",
             default="json",
             choices=("json", "react"),
         ),
         build_option(
             "outputs",
-            "what has to be said: numbers as numbers, or substring as in tau-bench",
+            "required information: numbers as numbers, or substring as in tau-bench",
             "应说出的信息：按数值比较，或如 tau-bench 按子串比较",
             default="numbers",
             choices=("numbers", "substring"),
         ),
         build_option(
             "max_turns",
-            "answers of the agent; slm-evals: 15",
+            "most answers of the agent; slm-evals: 15",
             "最多回答数；slm-evals 为 15",
             default=30,
         ),
         build_option(
-            "max_tool_errors", "errors of tools; 0: no limit", "工具错误上限；0 为不限", default=10
+            "max_tool_errors", "most tool errors; 0: no limit", "工具错误上限；0 为不限", default=10
         ),
         build_option(
             "max_parse_errors",
-            "calls that cannot be read; 0: no limit",
+            "most unreadable calls; 0: no limit",
             "无法解析的调用上限",
             default=5,
         ),
         build_option(
             "max_tokens",
-            "tokens read and written; 0: no limit",
+            "most tokens read and written; 0: no limit",
             "读写 token 上限；0 为不限",
             default=0,
         ),
         build_option(
             "max_seconds",
-            "seconds of the target; 0: no limit",
+            "most seconds of the target; 0: no limit",
             "目标用时上限；0 为不限",
             default=0.0,
         ),
         build_option(
             "max_cost",
-            "USD for the target; 0: no limit",
+            "most USD for the target; 0: no limit",
             "目标费用上限（美元）；0 为不限",
             default=0.0,
         ),

@@ -116,7 +116,7 @@ def write_result_files(
     """
     folder = out / "result" / model_folder(model)
     if any(folder.rglob("*_result.json")):
-        raise UsageError(f"{folder} holds results already; give another folder")
+        raise UsageError(f"{folder} already contains results; choose another folder")
     grouped: dict[str, list[Prediction]] = {}
     for prediction in predictions:
         grouped.setdefault(prediction.category, []).append(prediction)

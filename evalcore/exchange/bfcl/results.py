@@ -117,7 +117,7 @@ def find_bfcl_files(path: Path, kind: Literal["result", "score"]) -> dict[str, P
             raise DatasetError(file, None, "", f"{files[category]} has the same category")
         files[category] = file
     if not files and kind == "result":
-        raise DatasetError(path, None, "", "holds no BFCL_v4_<category>_result.json")
+        raise DatasetError(path, None, "", "contains no BFCL_v4_<category>_result.json")
     return {name: files[name] for name in (*SINGLE_TURN, *MULTI_TURN) if name in files}
 
 

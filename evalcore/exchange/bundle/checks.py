@@ -52,9 +52,9 @@ def _check_spec(contents: BundleContents) -> None:
         "the id of the run is no id": not _RUN_ID.fullmatch(spec.run_id),
         "manifest and spec name different runs": contents.manifest.run_id != spec.run_id,
         "its target is none": not _is_text(spec.target.key, _TARGET),
-        "the run holds no benchmark, or one twice": not keys or len(set(keys)) < len(keys),
+        "the run has no benchmark, or one of them twice": not keys or len(set(keys)) < len(keys),
         f"epochs is not 1 to {_MOST_EPOCHS}": not 1 <= spec.epochs <= _MOST_EPOCHS,
-        "a data set is named by what is no name": not all(
+        "a dataset name is invalid": not all(
             _is_text(benchmark_spec.dataset, _DATASET) for benchmark_spec in spec.benchmarks
         ),
     }
@@ -64,7 +64,7 @@ def _check_spec(contents: BundleContents) -> None:
     except ValueError:
         raise UsageError("created_at of spec.json is no time in ISO 8601") from None
     if created.tzinfo is None or created > datetime.now(UTC) + timedelta(days=1):
-        raise UsageError("created_at of spec.json lies in the future, or has no time zone")
+        raise UsageError("created_at in spec.json is in the future or has no time zone")
 
 
 def _check_claim(contents: BundleContents) -> None:
@@ -88,17 +88,17 @@ def _check_samples(contents: BundleContents) -> None:
     for entry in contents.spec.benchmarks:
         if counts.pop(entry.key, 0) != entry.samples or not entry.samples:
             raise UsageError(
-                f"samples.jsonl does not hold the {entry.samples} samples of {entry.key}"
+                f"samples.jsonl does not contain the {entry.samples} samples of {entry.key}"
             )
     if counts:
-        raise UsageError("samples.jsonl holds samples of a benchmark that is not in the run")
+        raise UsageError("samples.jsonl contains samples of a benchmark that is not in the run")
     _check_unique(
         "samples.jsonl", ((line.benchmark, line.sample.key, 0) for line in contents.samples)
     )
     for line in contents.samples:
         for text in (line.sample.metric, line.sample.id):
             if not text or len(text) > _LONGEST_NAME or not text.isprintable():
-                raise UsageError("samples.jsonl holds a sample whose metric or id is no name")
+                raise UsageError("samples.jsonl contains a sample with an invalid metric or id")
     for line in contents.samples:
         if line.sample.difficulty not in (1, 2, 3):
             raise UsageError(f"samples.jsonl: difficulty of {line.sample.key} is not 1 to 3")
@@ -174,7 +174,7 @@ def _check_complete(
 def _check_unique(file: str, epoch_keys: Iterable[EpochKey]) -> None:
     for (benchmark, key, epoch), count in Counter(epoch_keys).items():
         if count > 1:
-            raise UsageError(f"{file}: {benchmark} {key}, epoch {epoch}, stands there twice")
+            raise UsageError(f"{file}: {benchmark} {key}, epoch {epoch}, appears twice")
 
 
 def select_benchmark_samples(contents: BundleContents, spec: BenchmarkSpec) -> list[Sample]:

@@ -111,7 +111,7 @@ def export_bundle(folder: RunFolder, out: Path, settings: Settings) -> BundleExp
 def _require_finished(folder: RunFolder) -> RunSummary:
     summary = folder.read_summary()
     if folder.read_spec().origin == "imported":
-        raise UsageError(f"run {folder.run_id} was imported; only what was run here is bundled")
+        raise UsageError(f"run {folder.run_id} was imported; only runs made here can be bundled")
     if summary is None or folder.current_state() == "running":
         raise UsageError(f"run {folder.run_id} has not ended; wait for it or resume it")
     return summary

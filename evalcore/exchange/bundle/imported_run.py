@@ -47,7 +47,7 @@ _VERDICT_TOLERANCE = 1e-9
 _ADDED_UP = ("judge_requests", "judge_cost")
 _NO_PANEL = "no_panel"
 _LEFT_OUT = "its text was left out"
-_FOREIGN = "its case is in no data set here"
+_FOREIGN = "its case is not in any dataset here"
 
 
 class RescoredBundle(Record, frozen=True):
@@ -232,7 +232,7 @@ def build_bundle_run(
         spec,
         run_id=make_run_id(PREFIX, spec.created_at[:10], target.key, _NAME_LENGTH, digest),
         target=TargetSpec(target.key, target.options | {"imported": True}),
-        note=f"Handed in as a bundle of run {spec.run_id}",
+        note=f"Submitted as a bundle of run {spec.run_id}",
     )
     specs = [_build_column_spec(part) for part in parts]
     board = f"bundle-{content_hash(sorted(spec.column for spec in specs), 8)}"

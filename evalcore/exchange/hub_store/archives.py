@@ -186,7 +186,7 @@ def pack_archive(out: Path, subject: str, files: Mapping[str, Path], keys: Colle
         for name, path in sorted(files.items()):
             content = path.read_bytes()
             if any(key.encode() in content for key in keys):
-                raise UsageError(f"{name} holds a key of this machine")
+                raise UsageError(f"{name} contains a key of this machine")
             packed[name] = hashlib.sha256(content).hexdigest()
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content, 8)
     return digest_of(subject, packed)
@@ -201,7 +201,7 @@ def unpack_archive(archive: Path, folder: Path, subject: str, digest: str) -> di
         if not form.fullmatch(name):
             raise UsageError(f"{name[:80]!r} is no file of {subject}")
     if digest_of(subject, hash_files(files)) != digest:
-        raise UsageError("the archive does not hold what its name vouches for")
+        raise UsageError("the archive does not match the hash in its name")
     return files
 
 

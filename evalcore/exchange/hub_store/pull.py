@@ -203,7 +203,7 @@ class _PullOperation:
     def _install_run(self, unpacked: RunFolder, local_run: RunFolder) -> str:
         """Put a run in its place and into the index; raises RunFolderError for one that is none."""
         if headers.read_header(unpacked) is None:  # which raises for the folder of another run
-            raise RunFolderError("the archive holds a run that has not ended")
+            raise RunFolderError("the archive contains a run that has not ended")
         if reason := self._gold.require_run(unpacked):
             self._unconfirmed[unpacked.run_id] = reason
         old = unpacked.path.with_name(f"{unpacked.path.name}{_FORMER}")

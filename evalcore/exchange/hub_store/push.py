@@ -34,7 +34,7 @@ from evalcore.views.cases import gated_cases
 _ENDED = ("done", "incomplete", "cancelled")
 _AT_ONCE, _BYTES_AT_ONCE = 20, 256 << 20
 _LOOKS = 5
-_GATED = "holds text of a gated data set, and the repository is public: make it private"
+_GATED = "contains text of a gated dataset, and the repository is public: make it private"
 
 
 class PushResult(Record, frozen=True):

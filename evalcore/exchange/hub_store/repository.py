@@ -33,7 +33,7 @@ _CHANGED = (409, 412)
 _STATUS_HINTS = {
     401: "HF_TOKEN is not valid, or not for this; make one that may write to the repository",
     403: "HF_TOKEN may not do that; make one that may write to the repository",
-    404: "the Hub knows no such data set for this token; `evalcore hub push` makes it",
+    404: "this token cannot see such a dataset on the Hub; `evalcore hub push` creates it",
     429: "the Hub refuses more requests for now; what is missing goes with the next exchange",
 }
 
@@ -104,7 +104,7 @@ class HubRepository:
     ) -> Path:
         """Fetch one archive into a folder. Raises UsageError for one larger than `max_bytes`."""
         if version.size > max_bytes:
-            raise UsageError(f"{version.path}: {version.size >> 20} MiB are too much to take in")
+            raise UsageError(f"{version.path}: {version.size >> 20} MiB is too large to import")
         return self._call_with_retries(
             lambda: download_file(self._create_api(), self.name, version.path, head.commit, folder)
         )
@@ -130,7 +130,7 @@ class HubRepository:
         )
         for number, entry in enumerate(tree):
             if number > _MOST_FILES:
-                raise UsageError(f"{self.name} holds more than {_MOST_FILES} files")
+                raise UsageError(f"{self.name} contains more than {_MOST_FILES} files")
             if hasattr(entry, "size"):  # else a folder
                 version = parse_version_path(str(entry.path), int(entry.size))
                 versions += [version] if version else []

@@ -80,7 +80,7 @@ def _prepare_month(
     for model in month.tree.read_models(month.name):
         run_id = make_run_id(PREFIX, month.name, model.id, _NAME_LENGTH)
         if run_id in prepared:
-            done.skipped.append(f"{month.name} {model.id}: stands there twice; the first counts")
+            done.skipped.append(f"{month.name} {model.id}: listed twice; the first counts")
             continue
         prepared.add(run_id)
         for name in sorted(model.scores.keys() - set(CAPABILITIES)):

@@ -45,7 +45,7 @@ def read_published_answers(
     a folder without reports, DatasetError for a report of another form."""
     root = data_folder / CASES
     if not root.is_dir():
-        raise UsageError(f"{data_folder} holds no folder {CASES}; give SCALE's public/data")
+        raise UsageError(f"{data_folder} has no folder {CASES}; give SCALE's public/data")
     for path in sorted(root.glob(f"eval_run_case_*/{capability}/*.json")):
         month = path.parent.parent.name.removeprefix("eval_run_case_")
         for part in read_report(path).indicators:
@@ -158,7 +158,7 @@ def _decide_answer(decider: Decider, blind_answer: BlindAnswer) -> Equivalence:
     twin = blind_answer.twin
     sql = extract_sql(blind_answer.answer, twin.answer_dialect or twin.questions[0].engine).sql
     if not sql:
-        return Equivalence(status="error", cause="format", message="the answer holds no SQL")
+        return Equivalence(status="error", cause="format", message="the answer contains no SQL")
     decision = Equivalence(status="undecided", cause="few_databases")
     for question in twin.questions:
         # an answer for a server that nobody can start here, in the dialect of the engine

@@ -106,8 +106,8 @@ def _check_site_folder(target: Path) -> None:
     strange = next((name for name in foreign if name not in ours), None)
     if strange is not None:
         raise UsageError(
-            f"--out {target}: holds {strange}, which no site of ours put there; choose a folder "
-            "that is empty or new, or move the file away"
+            f"--out {target}: contains {strange}, which `evalcore site` did not write; choose a "
+            "new or empty folder, or move the file away"
         )
 
 

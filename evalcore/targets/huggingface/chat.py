@@ -317,7 +317,7 @@ def _render_conversation(
         spare = spare or text  # it left the system turn out, or wrote it in another form
     if spare is not None:
         return spare
-    raise UsageError(f"the model's chat template refuses the conversation: {refusal}"[:400])
+    raise UsageError(f"the model's chat template rejects the conversation: {refusal}"[:400])
 
 
 def _thinking_variables(effort: str | None) -> Mapping[str, Any]:

@@ -327,8 +327,8 @@ def needs_single_rows(model: Any) -> bool:
     if not all(_agrees_with_library(model, [text], exact=True) for text in texts):
         raise LoadError(
             "unknown_architecture",
-            f"models of type {model.config.model_type!r} keep what they have read in a way "
-            "that is not supported here; serve it by a server of its own, such as `transformers "
+            f"models of type {model.config.model_type!r} store their context in a way "
+            "that is not supported here; serve it with a separate server, such as `transformers "
             "serve`, and choose that as an endpoint",
         )
     config = model.config.get_text_config()

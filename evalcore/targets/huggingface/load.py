@@ -180,7 +180,7 @@ def _build_size_error(folder: Path, size: int, embedded: int) -> LoadError:
     if not any((folder / name).is_file() for name in _FILES):
         return LoadError(
             "no_tokenizer",
-            f"{folder} holds no tokenizer (tokenizer.json or tokenizer.model); copy the files of "
+            f"{folder} has no tokenizer (tokenizer.json or tokenizer.model); copy the files of "
             "the base model's tokenizer into it",
         )
     return LoadError(
@@ -248,11 +248,11 @@ def check_adapter(folder: Path, options: HuggingFaceOptions) -> None:
     if (folder / _WEIGHTS_FILE).is_file():
         read_header(folder / _WEIGHTS_FILE)
     elif not (folder / "adapter_model.bin").is_file():
-        raise LoadError("missing_weights", f"{folder} holds no {_WEIGHTS_FILE}")
+        raise LoadError("missing_weights", f"{folder} has no {_WEIGHTS_FILE}")
     elif not options.allow_pickle:
         raise LoadError(
             "pickle_only",
-            f"{folder} holds its weights as pickle only, which can run code when read; convert "
+            f"{folder} stores its weights only as pickle, which can run code when read; convert "
             "them, or set the option allow_pickle to true if you trust them",
         )
 
@@ -404,7 +404,7 @@ def _base_mismatch_notes(adapter_folder: Path, model_ref: ModelRef) -> list[str]
     """A note where an adapter fits by shape, but names another base by the end of its path."""
     base = read_base_model(adapter_folder)
     same = not base or Path(base).name == Path(model_ref.reference).name
-    return [] if same else [f"the adapter says that it was made for {base!r}"]
+    return [] if same else [f"according to its configuration, the adapter was made for {base!r}"]
 
 
 def _tokenizer_folder(folder: Path, adapter_folder: Path | None) -> Path:

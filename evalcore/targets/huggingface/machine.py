@@ -174,7 +174,7 @@ def check_loadable(folder: Path, metadata: ModelMetadata, options: HuggingFaceOp
     if "safetensors" not in metadata.formats and not options.allow_pickle:
         raise LoadError(
             "pickle_only",
-            f"{folder} holds its weights as pickle only, which can run code when read; convert "
+            f"{folder} stores its weights only as pickle, which can run code when read; convert "
             "them to safetensors, or set the option allow_pickle to true if you trust them",
         )
     device = resolve_device(options.device)

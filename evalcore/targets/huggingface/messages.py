@@ -97,7 +97,7 @@ def _find_option_problem(options: HuggingFaceOptions) -> str:
         return "temperature must be 0 or more"
     if options.top_p is not None and not 0 < options.top_p <= 1:
         return "top_p must be more than 0 and at most 1"
-    return "stop must hold no empty text" if "" in options.stop else ""
+    return "stop must not contain an empty text" if "" in options.stop else ""
 
 
 class StartOrder(Record, frozen=True):
@@ -216,8 +216,8 @@ _CAUSES: tuple[tuple[str, LoadErrorKind, str], ...] = (
     (
         r"trust_remote_code|custom code",
         "remote_code",
-        "the model needs code that lies beside its weights; read that code, and if you trust it "
-        "set the option trust_remote_code to true",
+        "the model needs the code that comes with its weights; read that code and, if you trust "
+        "it, set the option trust_remote_code to true",
     ),
     (
         r"out of memory|can't allocate memory|MemoryError|not enough memory",
@@ -254,7 +254,7 @@ _CAUSES: tuple[tuple[str, LoadErrorKind, str], ...] = (
     (
         r"no file named .*(safetensors|bin)",
         "missing_weights",
-        "the folder holds no weights that may be read; convert them to safetensors",
+        "the folder has no weights that may be read; convert them to safetensors",
     ),
 )
 

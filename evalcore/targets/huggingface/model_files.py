@@ -73,7 +73,7 @@ def read_metadata(folder: Path) -> ModelMetadata:
     files = weight_files(folder)
     pickles = sorted(file.name for file in folder.glob("*.bin") if "model" in file.name)
     if not files and not pickles:
-        raise LoadError("missing_weights", f"{folder} holds no weights ({SINGLE} or {INDEX})")
+        raise LoadError("missing_weights", f"{folder} has no weights ({SINGLE} or {INDEX})")
     text = config.get("text_config")
     inner: dict[str, Any] = {**config, **text} if isinstance(text, dict) else config
     quantised = _read_quantisation(config)
@@ -272,7 +272,7 @@ def locate_model(key: str, revision: str = "", config: str = "config.json") -> M
             raise UsageError(f"{reference} is a folder; the option revision is for ids of the Hub")
         return ModelRef(reference, folder.resolve(), cached=True)
     if folder.is_file():
-        raise LoadError("path_missing", f"{reference} is a file; give the folder that holds it")
+        raise LoadError("path_missing", f"{reference} is a file; give its folder")
     if not _HUB_ID.fullmatch(reference) or ".." in reference:
         raise LoadError(
             "path_missing",
