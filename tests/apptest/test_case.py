@@ -48,7 +48,7 @@ def test_a_difference_of_tables_is_marked_in_words(open_page, runs_root):
     assert expected.iloc[:, 0].tolist() == ["", "", "− missing"]
     assert answered.iloc[:, 0].tolist() == ["", "", "+ extra"]
     said = words(app)
-    assert "missing from the answer: 1" in said
+    assert "Missing rows: 1" in said
     assert "∅ stands for NULL" in said
 
 

@@ -181,7 +181,7 @@ def test_a_corrupt_journal_leaves_its_run_out(compared, runs_root):
     [journal] = (runs_root / runs[1]).glob("generations/*.jsonl")
     journal.write_bytes(b"{torn}\n" + journal.read_bytes())
     app = compared(runs)
-    assert "is left out" in words(app)
+    assert "was left out" in words(app)
     assert len(app.dataframe[0].value) == 2
 
 

@@ -127,7 +127,7 @@ def test_an_answer_that_an_engine_contradicts_is_told_and_not_kept(store, langua
 def test_answers_that_nothing_here_runs_are_named(store, language):
     app = open_page("datasets", language, view="add")
     hand_in(app, cases({}, {"dialect": "oracle", "counterexamples": []}))
-    assert {"en": "1 expected answers are not", "zh": "1 个期望答案"}[language] in app.warning[
+    assert {"en": "Expected answers not confirmed: 1", "zh": "期望答案：1 个"}[language] in app.warning[
         0
     ].value
     assert "datasets.name.mine.jsonl" in {field.key for field in app.text_input}
@@ -135,10 +135,10 @@ def test_answers_that_nothing_here_runs_are_named(store, language):
 
 def test_a_good_file_is_kept_shown_and_deleted_with_a_way_back(store):
     app = hand_in(open_page("datasets", view="add"), cases({}, {"case_id": CANARY}))
-    assert "Every case can be used (2)" in app.success[0].value
+    assert "All cases are valid (2)" in app.success[0].value
     assert table(app, "text")["id"].iloc[1].startswith("![x]")
     app.text_area[0].set_value(CANARY)
-    next(one for one in app.button if "Keep" in one.label).click().run()
+    next(one for one in app.button if "Save dataset" in one.label).click().run()
     assert not app.exception
     assert app.query_params["set"] == f"own:{KEY}:mine"
     assert app.header[0].value == "mine"
@@ -152,9 +152,9 @@ def test_a_good_file_is_kept_shown_and_deleted_with_a_way_back(store):
 def test_a_taken_name_asks_before_it_is_replaced(store):
     keep(store)
     app = hand_in(open_page("datasets", view="add"), cases({}))
-    assert next(one for one in app.button if "Keep" in one.label).disabled
+    assert next(one for one in app.button if "Save dataset" in one.label).disabled
     app.checkbox[0].check().run()
-    next(one for one in app.button if "Keep" in one.label).click().run()
+    next(one for one in app.button if "Save dataset" in one.label).click().run()
     assert app.query_params["set"] == f"own:{KEY}:mine"
     assert datasets.list_trashed_versions(store, KEY, "mine")
     app.button(key="datasets.restore").click().run()
@@ -167,7 +167,7 @@ def test_csv_and_a_name_that_says_the_kind(store):
         'x,1,sqlite,SELECT 1,"' + json.dumps(row["expected"]).replace('"', '""') + '"\n'
     )
     app = hand_in(open_page("datasets", view="add"), text.encode(), "sql_identification.csv")
-    assert "Every case can be used (1)" in app.success[0].value
+    assert "All cases are valid (1)" in app.success[0].value
     assert "SQL identification" in words(app)
 
 
@@ -226,7 +226,7 @@ def test_a_confirmation_is_shown_with_its_engines_or_its_problems(store):
     done = jobs.Job("confirm", f"own.{KEY}.mine", "done", at=utc_now(), result=result)
     jobs.write_job_status(folder, done)
     app = open_page("datasets", set=f"own:{KEY}:mine")
-    assert "All 3 cases confirmed" in app.success[0].value
+    assert "Every case confirmed (3)" in app.success[0].value
     finding = {"sample": CANARY, "problem": CANARY}
     bad = result | {"problems": 1, "findings": [finding]}
     jobs.write_job_status(folder, jobs.Job("confirm", done.name, "done", at=utc_now(), result=bad))

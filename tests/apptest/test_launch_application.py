@@ -89,7 +89,7 @@ def test_what_a_service_answers_is_told_and_the_rest_is_refused(open_page, asked
     app = open_page("launch")
     choose(app, "app:sqlshift", "sql_understanding")
     assert "Supports: Dialect conversion." in words(app)
-    assert "SQLShift is not described to answer these metrics of SQL understanding" in words(app)
+    assert "SQLShift does not answer these metrics of SQL understanding" in words(app)
     assert app.button(key="launch.do.start").disabled
 
 
@@ -98,7 +98,7 @@ def test_a_description_of_ones_own_is_listed_and_its_text_is_no_markup(open_page
     app = open_page("launch", "zh")
     choose(app, "app:ours")
     assert not app.warning
-    assert "可作答：" in words(app)
+    assert "支持：" in words(app)
     assert not any("<b>" in caption.value for caption in app.caption)
     app.button(key="launch.do.start").click().run()
     assert asked[0][0].target == "app:ours"

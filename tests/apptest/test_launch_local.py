@@ -201,7 +201,7 @@ def test_any_two_targets_can_be_compared_and_share_a_typed_key(open_page, asked)
     app.text_input(key="launch.second.model").set_value("large").run()
     assert not app.exception
     assert not app.warning
-    assert "side by side" in words(app)
+    assert "at the same time" in words(app)
     app.button(key="launch.do.connection").click().run()
     assert [call[0] for call in asked] == ["openai:openai/small", "openai:openai/large"]
     start(app).click().run()

@@ -71,7 +71,7 @@ def test_many_targets_are_drawn_up_to_a_limit_and_the_rest_is_counted(store, lan
     app = open_page("metrics", language)
     assert len(table(app, "rank")) == 45
     assert chart_rows(app, 0)["name"].nunique() == 40
-    assert {"en": "5 further", "zh": "另有 5 个"}[language] in words(app)
+    assert {"en": "5 more", "zh": "另有 5 个"}[language] in words(app)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -185,7 +185,7 @@ def test_measures_stand_apart_and_readings_beside_each_other(store, language, he
     cells = [list(one.value.iloc[:, 0]) for one in app.table]
     assert rows in cells
     assert [len(one) for one in cells] == [3, 4], "no table of official groups"
-    told = {"en": "does not hold here: 1.", "zh": "搁置的任务：1。"}
+    told = {"en": "does not resolve them here: 1.", "zh": "搁置的任务：1。"}
     assert told[language] in plain(app)
 
 
@@ -200,7 +200,7 @@ def test_the_page_of_the_target_warns_where_the_hardened_reading_is_lower(store)
     agentic_runs.swe(store, "resolved", "forged")
     app = open_page("target", key=TARGET)
     [warning] = app.main.warning
-    assert "scores 100.0, by the hardened reading 50.0" in warning.value.replace("\\", "")
+    assert "scores 100.0 by the official rules and 50.0 in the hardened reading" in warning.value.replace("\\", "")
 
 
 @pytest.mark.parametrize(("language", "size"), [("en", "1 unusable"), ("zh", "1 个不可用")])

@@ -54,12 +54,12 @@ def test_errors_have_reasons_to_filter_by(store):
 
 def test_a_page_of_cases_is_in_the_url_and_starts_anew_with_another_filter(store):
     app = open_page("target", key="openai:a", p="3")
-    assert "51 to 75 shown" in words(app)
+    assert "showing 51 to 75" in words(app)
     app.text_input(key="target.q").set_value("answer to").run()
-    assert "1 to 25 shown" in words(app)
+    assert "showing 1 to 25" in words(app)
     assert "p" not in app.query_params
     assert "76 to 80 shown" in words(open_page("target", key="openai:a", p="999"))
-    assert "1 to 25 shown" in words(open_page("target", key="openai:a", p="-1"))
+    assert "showing 1 to 25" in words(open_page("target", key="openai:a", p="-1"))
 
 
 def test_a_search_finds_the_words_of_an_answer(store):

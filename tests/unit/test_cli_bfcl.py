@@ -105,7 +105,7 @@ def test_the_mode_decides_how_answers_are_read(capsys, tmp_path, data) -> None:
     ("words", "problem"),
     [
         (("import", "bfcl", "absent"), "evalcore datasets fetch bfcl"),
-        (("import", "bfcl", "absent", "--dataset", "bfcl"), "absent is no folder"),
+        (("import", "bfcl", "absent", "--dataset", "bfcl"), "absent is not a folder"),
         (("export", "none", "--format", "bfcl", "--out", "x"), "no run 'none'"),
     ],
 )

@@ -134,7 +134,7 @@ def test_a_data_set_that_is_not_there_is_one_clear_line(capsys, data, swe_hub):
     words = ("datasets", "fetch", "swe_bench", "--name", "nobody/nothing", "--data", data)
     status, out, err = call(capsys, *words)
     assert (status, out, err.count("\n")) == (2, "", 1)
-    assert "no data set nobody/nothing" in err
+    assert "no dataset nobody/nothing" in err
 
 
 @pytest.mark.parametrize(

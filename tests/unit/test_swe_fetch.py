@@ -131,7 +131,7 @@ def test_what_holds_no_tasks_leaves_nothing(tmp_path, stand, files, problem):
 
 def test_a_data_set_that_is_not_there_or_has_no_name(tmp_path, stand):
     stand({"test.jsonl": b"{}"})
-    with pytest.raises(UsageError, match="no data set someone/else"):
+    with pytest.raises(UsageError, match="no dataset someone/else"):
         fetch_swe_bench(tmp_path / "data", "someone/else", silent)
     with pytest.raises(UsageError, match="form OWNER/NAME"):
         fetch_swe_bench(tmp_path / "data", "../../etc", silent)
