@@ -1,4 +1,5 @@
-"""Check this installation: packages, programs, data, engines, sandbox, GPU, servers, keys, plug-ins.
+"""Check this installation: packages, programs, data, engines, sandbox, GPU, servers, keys and
+plug-ins.
 
 `evalcore doctor` prints the result and, for each gap, the command that closes it. The report holds
 only the names of keys, and nothing outside this machine is contacted.
@@ -6,6 +7,8 @@ only the names of keys, and nothing outside this machine is contacted.
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import re
 import shutil
@@ -14,20 +17,23 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from importlib.util import find_spec
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from packaging.requirements import Requirement
 
 from evalcore import catalog, plugins
+from evalcore.access import policy
 from evalcore.access.egress import is_this_machine
 from evalcore.access.secrets import scrub_secrets
 from evalcore.records import Record
-from evalcore.settings import Settings
+from evalcore.settings import Settings, load_settings
 
 #: `missing`: something that the installation promises is not there; `absent`: optional, and not
 #: there; `broken`: there, and unusable.
 Status = Literal["ok", "missing", "absent", "broken"]
+Verb = Callable[[argparse.Namespace], int]
+_DONE, _INCOMPLETE = 0, 3
 _SECONDS_TO_CONNECT = 0.5
 _EXTRAS = ("local", "postgres", "mysql", "auth")
 #: Programs that parts of the package call, with what for.
@@ -43,6 +49,26 @@ class Check(Record, frozen=True):
     status: Status
     detail: str = ""
     remedy: str = ""
+
+
+def add_doctor_verb(
+    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
+) -> None:
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "check this installation and print the command that fixes each problem"
+    add_common(verbs.add_parser("doctor", help=about, description=about), _print_report)
+
+
+def _print_report(args: argparse.Namespace) -> int:
+    import msgspec
+
+    settings = policy.restrict_settings(load_settings(args.data), policy.OPERATOR)
+    report = examine_installation(settings)
+    if args.json:
+        print(json.dumps([msgspec.to_builtins(check) for check in report], ensure_ascii=False))
+    else:
+        print(format_report(report))
+    return _INCOMPLETE if has_gaps(report) else _DONE
 
 
 def examine_installation(settings: Settings) -> list[Check]:

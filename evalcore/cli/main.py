@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore import __version__
 from evalcore.access.secrets import scrub_secrets
-from evalcore.cli import boards, datasets, exchange, plugin_templates
+from evalcore.cli import boards, datasets, doctor, exchange, plugin_templates
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.plain_text import format_count
 from evalcore.settings import override_data_folder
@@ -83,7 +83,7 @@ def _build_parser() -> argparse.ArgumentParser:
     exchange.add_hub_verb(verbs, _add_common_flags)
     boards.add_site_verb(verbs, _add_common_flags)
     _add_index(verbs)
-    _add_doctor(verbs)
+    doctor.add_doctor_verb(verbs, _add_common_flags)
     plugin_templates.add_new_verb(verbs, _add_common_flags)
     _add_completion(verbs)
     return parser
@@ -221,11 +221,6 @@ def _add_index(verbs: Any) -> None:
         help="first set unreadable journal lines aside, so that their runs can be resumed",
     )
     _add_common_flags(sub, _index_rebuild)
-
-
-def _add_doctor(verbs: Any) -> None:
-    about = "check this installation and print the command that fixes each problem"
-    _add_common_flags(verbs.add_parser("doctor", help=about, description=about), _doctor)
 
 
 def _load_operator_settings(args: argparse.Namespace) -> Settings:
@@ -497,19 +492,6 @@ def _index_rebuild(args: argparse.Namespace) -> int:
         print(f"skipped and left unchanged: {run_id}: {problem}")
     print(f"{format_count(count, 'run')} in the index")
     return DONE
-
-
-def _doctor(given: argparse.Namespace) -> int:
-    import msgspec
-
-    from evalcore.cli import doctor
-
-    report = doctor.examine_installation(_load_operator_settings(given))
-    if given.json:
-        print(json.dumps([msgspec.to_builtins(check) for check in report], ensure_ascii=False))
-    else:
-        print(doctor.format_report(report))
-    return INCOMPLETE if doctor.has_gaps(report) else DONE
 
 
 if __name__ == "__main__":

@@ -127,9 +127,8 @@ def test_an_answer_that_an_engine_contradicts_is_told_and_not_kept(store, langua
 def test_answers_that_nothing_here_runs_are_named(store, language):
     app = open_page("datasets", language, view="add")
     hand_in(app, cases({}, {"dialect": "oracle", "counterexamples": []}))
-    assert {"en": "Expected answers not confirmed: 1", "zh": "期望答案：1 个"}[language] in app.warning[
-        0
-    ].value
+    about = {"en": "Expected answers not confirmed: 1", "zh": "期望答案：1 个"}
+    assert about[language] in app.warning[0].value
     assert "datasets.name.mine.jsonl" in {field.key for field in app.text_input}
 
 

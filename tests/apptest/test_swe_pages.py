@@ -200,7 +200,8 @@ def test_the_page_of_the_target_warns_where_the_hardened_reading_is_lower(store)
     agentic_runs.swe(store, "resolved", "forged")
     app = open_page("target", key=TARGET)
     [warning] = app.main.warning
-    assert "scores 100.0 by the official rules and 50.0 in the hardened reading" in warning.value.replace("\\", "")
+    about = "scores 100.0 by the official rules and 50.0 in the hardened reading"
+    assert about in warning.value.replace("\\", "")
 
 
 @pytest.mark.parametrize(("language", "size"), [("en", "1 unusable"), ("zh", "1 个不可用")])

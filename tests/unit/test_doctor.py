@@ -54,7 +54,7 @@ def test_a_requirement_that_is_absent_or_too_old_is_named(
     core = checks["evalboard"]
     assert (core.status, core.remedy) == ("missing", "pip install 'evalboard'")
     assert "no-such-package" in core.detail
-    assert "msgspec>=999 (here " in core.detail
+    assert "msgspec>=999 (installed: " in core.detail
     assert checks["extra auth"].status == "absent"
     assert checks["extra auth"].detail == "needs nor-this"
     assert checks["extra local"].status == "ok"
