@@ -39,6 +39,7 @@ _DIFFERENT = {
     "row_count": "On a generated database the number of rows differs.",
     "rows": "On a generated database some rows differ.",
     "order": "On a generated database the rows come in another order.",
+    "collation": "On a generated database texts differ by bytes, though not by collation.",
     "failed": "On a generated database the statement fails: {message}",
     "no_rows": "On a generated database one side gives rows and the other gives none.",
 }

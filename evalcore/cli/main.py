@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore import __version__
 from evalcore.access.secrets import scrub_secrets
-from evalcore.cli import boards, datasets, doctor, exchange, plugin_templates
+from evalcore.cli import boards, datasets, doctor, equivalent, exchange, plugin_templates
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.plain_text import format_count
 from evalcore.settings import override_data_folder
@@ -80,6 +80,7 @@ def _build_parser() -> argparse.ArgumentParser:
     boards.add_compare_verb(verbs, _add_common_flags)
     exchange.add_exchange_verbs(verbs, _add_common_flags)
     datasets.add_datasets_verb(verbs, _add_common_flags)
+    equivalent.add_equivalent_verb(verbs, _add_common_flags)
     exchange.add_hub_verb(verbs, _add_common_flags)
     boards.add_site_verb(verbs, _add_common_flags)
     _add_index(verbs)

@@ -83,6 +83,14 @@ def plain_name(name: str) -> str:
     return name.rpartition(".")[2].strip('`"[]').lower()
 
 
+def list_target_columns(target: Table, foreign: ForeignKey) -> tuple[str, ...]:
+    """The columns that a reference leads to: by default the primary key."""
+    if foreign.target_columns:
+        return foreign.target_columns
+    primary = [key.columns for key in target.keys if key.primary]
+    return primary[0] if primary else (target.columns[0].name,)
+
+
 def sort_by_dependency(schema: Schema) -> list[Table]:
     """Tables after those that they refer to; a circle is cut where it began."""
     done: dict[str, Table] = {}

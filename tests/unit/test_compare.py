@@ -15,13 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalcore.records import from_json, to_json
-from evalcore.sqlkit.result_tables import (
-    CellRules,
-    ResultTable,
-    TableDiff,
-    compare_tables,
-    to_json_cell,
-)
+from evalcore.sqlkit.result_tables import ResultTable, TableDiff, compare_tables, to_json_cell
+from evalcore.sqlkit.row_matching import CellRules
 from tests.support.hangs import stop_hang
 
 Rows = Sequence[Sequence[Any]]

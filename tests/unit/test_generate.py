@@ -15,7 +15,7 @@ from evalcore.sqlkit.generate import (
 )
 from evalcore.sqlkit.generate.conditions import Constant
 from evalcore.sqlkit.generate.hints import read_hints
-from evalcore.sqlkit.schema import read_schema
+from evalcore.sqlkit.schema import Schema, read_schema
 
 DDL = (
     "CREATE TABLE crews (id INTEGER PRIMARY KEY, name VARCHAR(12) NOT NULL UNIQUE, "
@@ -124,13 +124,15 @@ def test_shrink_keeps_only_what_the_difference_needs() -> None:
     database = Database(
         "x", {"a": tuple((n,) for n in range(40)), "b": tuple((n,) for n in range(9))}
     )
-    small = shrink_database(database, lambda d: (17,) in d.tables["a"] and (3,) in d.tables["b"])
+    small = shrink_database(
+        Schema(tables=()), database, lambda d: (17,) in d.tables["a"] and (3,) in d.tables["b"]
+    )
     assert small.tables == {"a": ((17,),), "b": ((3,),)}
 
 
 def test_shrink_gives_back_what_it_cannot_make_smaller() -> None:
     database = Database("x", {"a": ((1,), (2,))})
-    assert shrink_database(database, lambda d: False) == database
+    assert shrink_database(Schema(tables=()), database, lambda d: False) == database
 
 
 SOLVED = [

@@ -80,6 +80,7 @@ ENGINES_ALLOWED = {
     "evalcore/sqlkit/engines/local_server.py": "the programs of the two servers that can be kept",
     "evalcore/sqlkit/equivalence/trials.py": _DIALECT,
     "evalcore/sqlkit/generate/database.py": _DIALECT,
+    "evalcore/sqlkit/generate/edges.py": _DIALECT,
     "evalcore/sqlkit/index_advice/__init__.py": _DIALECT,
     "evalcore/sqlkit/index_advice/parsing.py": _DIALECT,
     "evalcore/sqlkit/product_features.py": _DIALECT,

@@ -19,6 +19,13 @@ Status = Literal["ok", "syntax_error", "error", "forbidden", "timeout", "memory"
 Stage = Literal["setup", "statement", "state"]
 
 
+class GeneratedScript(str):
+    """One statement of our own making for a setup, such as INSERTs of generated rows: it is not
+    looked through before it runs, which for many rows takes longer than to run it."""
+
+    __slots__ = ()
+
+
 class Limits(Record, frozen=True):
     """What one call may use: wall-clock seconds, memory in MB, and result rows and bytes.
 

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from decimal import Decimal
 from typing import Any, ClassVar, Generic, TypeVar
 
 from evalcore.records import content_hash
@@ -172,14 +173,23 @@ def fetch_table(
 ) -> ResultTable:
     """Rows by batches until there are no more or a cap is reached; the rest is never made."""
     rows: list[tuple[Any, ...]] = []
+    decimals: set[int] = set()
+    truncated = False
     room = limits.bytes
     for raw in _iter_fetched_rows(fetch):
         row = tuple(to_json_cell(cell) for cell in raw)
         room -= sum(map(_estimate_json_size, row)) + 2
-        if len(rows) == limits.rows or room < 0:
-            return ResultTable(columns=tuple(columns), rows=tuple(rows), truncated=True)
+        truncated = len(rows) == limits.rows or room < 0
+        if truncated:
+            break
         rows.append(row)
-    return ResultTable(columns=tuple(columns), rows=tuple(rows))
+        decimals.update(index for index, cell in enumerate(raw) if isinstance(cell, Decimal))
+    return ResultTable(
+        columns=tuple(columns),
+        rows=tuple(rows),
+        truncated=truncated,
+        decimals=tuple(sorted(decimals)),
+    )
 
 
 def _iter_fetched_rows(fetch: Callable[[int], Sequence[Sequence[Any]]]) -> Iterator[Sequence[Any]]:

@@ -22,7 +22,7 @@ from sqlglot.errors import TokenError
 
 from evalcore.catalog import engine_cards
 from evalcore.records import Record
-from evalcore.sqlkit.engines import Execution, Stage
+from evalcore.sqlkit.engines import Execution, GeneratedScript, Stage
 
 
 class Statement(Record, frozen=True):
@@ -290,6 +290,8 @@ class GuardedEngine(ABC):
     ) -> Execution:
         """Run what may be run: `sql` as one statement unless it is a `script`."""
         for text in setup:
+            if isinstance(text, GeneratedScript):
+                continue
             if refusal := inspect_script(text, self.name).refusal:
                 return self._reject_script(text, refusal, "setup")
         inspection = inspect_answer(sql, self.name, script=script)

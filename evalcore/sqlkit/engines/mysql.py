@@ -15,7 +15,7 @@ from pymysql.converters import decoders, escape_string
 from pymysql.cursors import SSCursor
 
 from evalcore.errors import EnvironmentFailure
-from evalcore.sqlkit.engines import Limits, Status
+from evalcore.sqlkit.engines import GeneratedScript, Limits, Status
 from evalcore.sqlkit.engines.backend import fetch_table
 from evalcore.sqlkit.engines.guard import Statement, split_script
 from evalcore.sqlkit.engines.local_server import SQL_MODE, ServerLease
@@ -193,6 +193,9 @@ class MysqlSlot(DatabaseSlot):
         fetch_rows(session, "SET foreign_key_checks = 0")  # tables come in any order
         fetch_rows(session, "START TRANSACTION")
         for script in setup:
+            if isinstance(script, GeneratedScript):
+                fetch_rows(session, str(script))
+                continue
             for statement in _split_mysql_script(script):
                 fetch_rows(session, self._adapt_sql(statement.text))
         fetch_rows(session, "COMMIT")

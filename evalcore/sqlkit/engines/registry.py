@@ -89,7 +89,7 @@ class ProcessEngine(GuardedEngine):
     def _run_operation(
         self, operation: str, setup: Sequence[str], sql: str, **options: Any
     ) -> Execution:
-        request = {"op": operation, "setup": list(setup), "sql": sql, **options}
+        request = {"op": operation, "setup": list(map(str, setup)), "sql": sql, **options}
         script = bool(options.get("script"))
         return self.run_guarded(setup, sql, lambda: self._send_request(request), script=script)
 

@@ -43,8 +43,9 @@ class Counterexample(Record, frozen=True):
 
     `tables` is its content; `expected` and `actual` are the observations that differ (None where
     there was none), `subject` says what was observed: "" for the statement's rows, the name of a
-    table, or a call. `message` holds the engine's words where the answer failed on this database
-    only.
+    table, or a call. The `reason` collation is the lesser finding that texts differ by their bytes
+    alone and are equal to the engine, on every database. `message` holds the engine's words where
+    the answer failed on this database only.
     """
 
     profile: str
@@ -53,7 +54,7 @@ class Counterexample(Record, frozen=True):
     expected: ResultTable | None = None
     actual: ResultTable | None = None
     diff: TableDiff | None = None
-    reason: Reason | Literal["failed", "no_rows"] = ""
+    reason: Reason | Literal["failed", "no_rows", "collation"] = ""
     message: str = ""
 
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from typing import Literal
 
-from evalcore.sqlkit.engines import Engine, Status
-from evalcore.sqlkit.equivalence import Counterexample, Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.engines import Engine
+from evalcore.sqlkit.engines import Status as ExecutionStatus
+from evalcore.sqlkit.equivalence import (
+    Counterexample,
+    Equivalence,
+    EquivalenceQuestion,
+    Status,
+)
 from evalcore.sqlkit.equivalence import trials as trials
 from evalcore.sqlkit.equivalence.trials import (
+    Difference,
     Observation,
     Trial,
     Trials,
@@ -18,7 +26,7 @@ from evalcore.sqlkit.equivalence.trials import (
     observe_statement,
 )
 from evalcore.sqlkit.generate import Database, shrink_database
-from evalcore.sqlkit.result_tables import ResultTable
+from evalcore.sqlkit.result_tables import Reason, ResultTable
 
 #: So many databases must show something, or agreement on them says nothing.
 MIN_NONEMPTY = 2
@@ -30,7 +38,7 @@ _MAX_CACHED_TRIALS = 256  # questions whose databases are remembered
 _prepared: OrderedDict[EquivalenceQuestion, Trials] = OrderedDict()
 _preparing = threading.Lock()
 #: Statuses that are the answer's own fault on a database where the reference ran within limits.
-_FAILURES: frozenset[Status] = frozenset(
+_FAILURES: frozenset[ExecutionStatus] = frozenset(
     ("syntax_error", "error", "forbidden", "timeout", "memory", "crashed")
 )
 
@@ -47,18 +55,24 @@ class Decider:
     def decide(self, question: EquivalenceQuestion, answer: str) -> Equivalence:
         """Whether `answer` does what the reference does; the same for the same text, always."""
         engine = self._open(question.engine)
+        question = trials.add_written_tables(question, answer)
         prepared = self.load_trials(question)
         few = len(list(trials.select_nonempty(prepared.usable))) < MIN_NONEMPTY
-        if few or prepared.unstable > _MAX_UNSTABLE_RATIO * len(prepared.usable):
+        few = few or prepared.unstable > _MAX_UNSTABLE_RATIO * len(prepared.usable)
+        if not prepared.usable:
             return _build_undecided(prepared)
         verdict = _compare_answer(engine, question, prepared, prepared.usable, answer)
-        if verdict.status != "equivalent":
+        if few and verdict.status == "error":
+            return _build_undecided(prepared)
+        if verdict.status != "equivalent" and not _is_collation(verdict):
             return verdict
         added = trials.prepare_answer_trials(
             engine, question, prepared.schema, answer, _ANSWER_DATABASES
         )
         added += trials.prepare_limit_trials(engine, question, prepared.schema, answer)
-        return _compare_answer(engine, question, prepared, added, answer, verdict)
+        verdict = _compare_answer(engine, question, prepared, added, answer, verdict)
+        few = few and verdict.nonempty < MIN_NONEMPTY
+        return _build_undecided(prepared) if few and verdict.status == "equivalent" else verdict
 
     def load_trials(self, question: EquivalenceQuestion) -> Trials:
         """The databases of a question, remembered for the next answer."""
@@ -95,24 +109,36 @@ def _compare_answer(
 ) -> Equivalence:
     failures: list[tuple[Trial, Observation]] = []
     count, shown = before.databases, before.nonempty
+    collated = before.counterexample
     for number, trial in enumerate(usable):
         seen = observe_statement(engine, trial.setup, question, answer)
         if not seen.ok:
+            if trial.extreme and seen.execution.status == "error" and count:
+                continue
             failures.append((trial, seen))
             if _is_statement_at_fault(seen, number + 1 == len(failures), len(failures)):
                 break
             continue
         count, shown = count + 1, shown + trial.shows
-        if find_difference(trial.expected, seen, trial.ordered):
-            example = _build_counterexample(engine, question, prepared, trial, answer)
+        difference = find_difference(question, trial.expected, seen, trial.ordered)
+        if difference is None or (collated and trials.differs_by_collation(question, difference)):
+            continue
+        example = _build_counterexample(engine, question, prepared, trial, answer)
+        if example.reason != "collation":
             return Equivalence("different", count, shown, counterexample=example)
+        collated = example
     if not failures:
-        return Equivalence("equivalent", count, shown)
+        status: Status = "different" if collated else "equivalent"
+        return Equivalence(status, count, shown, counterexample=collated)
     trial, seen = failures[0]
-    if count == 0:
+    if count == 0 and (question.calls or seen.execution.stage != "state"):
         return Equivalence("error", cause=seen.execution.status, message=seen.execution.message)
     example = _build_counterexample(engine, question, prepared, trial, answer)
     return Equivalence("different", count + 1, shown, counterexample=example)
+
+
+def _is_collation(verdict: Equivalence) -> bool:
+    return verdict.counterexample is not None and verdict.counterexample.reason == "collation"
 
 
 def _is_statement_at_fault(seen: Observation, always: bool, failures: int) -> bool:
@@ -134,8 +160,10 @@ def _build_counterexample(
             return _has_difference(engine, question, prepared, candidate, answer, by_order)
 
         seen = observe_statement(engine, trial.setup, question, answer)
-        by_order = seen.ok and find_difference(trial.expected, seen, ordered=False) is None
-        rows = shrink_database(rows, still_differs)
+        by_order = (
+            seen.ok and find_difference(question, trial.expected, seen, ordered=False) is None
+        )
+        rows = shrink_database(prepared.schema, rows, still_differs)
         setup = trials.build_setup(question, prepared.schema, rows)
         expected = observe_statement(engine, setup, question, question.reference)
         if expected.ok:
@@ -163,7 +191,7 @@ def _has_difference(
     if not expected.ok:
         return False
     seen = observe_statement(engine, setup, question, answer)
-    if seen.ok and find_difference(expected, seen, ordered=by_order) is None:
+    if seen.ok and find_difference(question, expected, seen, ordered=by_order) is None:
         return False
     ordered = trials.is_ordered(engine, question, prepared.schema, rows, expected)
     return ordered is not None and (ordered or not by_order)
@@ -183,7 +211,7 @@ def _describe_counterexample(
             reason="failed",
             message=seen.execution.message,
         )
-    first_difference = find_difference(trial.expected, seen, trial.ordered)
+    first_difference = find_difference(question, trial.expected, seen, trial.ordered)
     if first_difference is None:
         return None
     return Counterexample(
@@ -193,7 +221,17 @@ def _describe_counterexample(
         expected=first_difference.expected,
         actual=first_difference.actual,
         diff=first_difference.diff,
-        reason=first_difference.diff.reason if first_difference.diff else "no_rows",
+        reason=_name_reason(question, first_difference),
+    )
+
+
+def _name_reason(
+    question: EquivalenceQuestion, difference: Difference
+) -> Reason | Literal["no_rows", "collation"]:
+    if difference.diff is None:
+        return "no_rows"
+    return (
+        "collation" if trials.differs_by_collation(question, difference) else difference.diff.reason
     )
 
 

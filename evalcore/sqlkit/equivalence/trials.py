@@ -8,23 +8,33 @@ twin too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import msgspec
 
 from evalcore.records import Record
 from evalcore.sqlkit.engines import Engine, Execution
+from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, split_script
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from evalcore.sqlkit.generate import (
     Database,
+    Edge,
+    covers_statement,
     generate_crowded_database,
     generate_databases,
+    generate_edge_databases,
+    generate_sparse_databases,
     list_row_limits,
+    order_own_references,
     permute_rows,
     render_inserts,
+    split_edges,
 )
 from evalcore.sqlkit.result_tables import ResultTable, TableDiff, compare_tables
-from evalcore.sqlkit.schema import Schema, read_schema
+from evalcore.sqlkit.row_matching import DOUBLE_TOLERANCE, SINGLE_TOLERANCE, CellRules
+from evalcore.sqlkit.schema import Schema, plain_name, read_schema
 from evalcore.sqlkit.syntax import build_tie_breakers, has_order_by, use_aria_engine
 
 # Running a statement and looking at everything that the question wants seen.
@@ -60,17 +70,38 @@ def observe_statement(
     engine: Engine, setup: Sequence[str], question: EquivalenceQuestion, sql: str
 ) -> Observation:
     """Run `sql` after `setup`, then the calls and the queries for the tables of the question."""
-    looks = bool(question.calls or question.state_of)
     states = [build_select_all(table, question.engine) for table in question.state_of]
     done = engine.execute(
         setup, sql, probes=(*question.calls, *states), script=bool(question.calls)
     )
     if done.status != "ok":
         return Observation(execution=done)
-    if not looks:
-        return Observation(execution=done, tables={"": done.table})
     names = (*_number_calls(len(done.probed) - len(states)), *question.state_of)
-    return Observation(execution=done, tables=dict(zip(names, done.probed, strict=True)))
+    tables: dict[str, ResultTable | None] = {} if question.calls else {"": done.table}
+    tables.update(zip(names, done.probed, strict=True))
+    return Observation(execution=done, tables=tables)
+
+
+#: Words without which a statement leaves every table as it is.
+_WRITING = frozenset(
+    "INSERT UPDATE DELETE MERGE REPLACE TRUNCATE CREATE ALTER DROP RENAME CALL DO INTO".split()  # noqa: SIM905
+)
+
+
+def add_written_tables(question: EquivalenceQuestion, answer: str = "") -> EquivalenceQuestion:
+    """The question with all tables to be compared where the reference or the answer may change
+    one; a statement that cannot be cut into words does not run either."""
+    routines = re.compile(r"\bFUNCTION\b", re.I)
+    if not any(map(routines.search, question.schema)) and not any(
+        _WRITING.intersection(statement.words)
+        for sql in (question.reference, answer)
+        for statement in split_script(sql[:MAX_SQL_CHARACTERS], question.engine) or ()
+    ):
+        return question
+    stated = {plain_name(table) for table in question.state_of}
+    tables = read_schema(question.schema, question.engine).tables
+    others = tuple(table.name for table in tables if plain_name(table.name) not in stated)
+    return msgspec.structs.replace(question, state_of=(*question.state_of, *others))
 
 
 def _number_calls(count: int) -> list[str]:
@@ -88,21 +119,79 @@ def build_select_all(table: str, dialect: str) -> str:
     return f"SELECT * FROM {mark}{table.strip(mark)}{mark}"  # noqa: S608 - quoted
 
 
-def find_difference(expected: Observation, actual: Observation, ordered: bool) -> Difference | None:
-    """The first thing seen that is not the same, None where all is; both ran."""
+@lru_cache(maxsize=256)
+def build_cell_rules(engine: str, schema: tuple[str, ...]) -> CellRules:
+    """The rules by which results of an engine compare: exact where the type is."""
+    columns = [column for table in read_schema(schema, engine).tables for column in table.columns]
+    single = engine != "sqlite" and any(_SINGLE.match(column.declared) for column in columns)
+    return CellRules(
+        exact=True,
+        plain_text=engine == "sqlite",
+        tolerance=SINGLE_TOLERANCE if single else DOUBLE_TOLERANCE,
+    )
+
+
+_SINGLE = re.compile(r"(?:FLOAT4?|REAL)\b", re.I)
+
+
+def find_difference(
+    question: EquivalenceQuestion, expected: Observation, actual: Observation, ordered: bool
+) -> Difference | None:
+    """The first thing seen that is not the same, None where all is; both ran.
+
+    The rows of a statement that is to change tables count only where the reference gives some.
+    """
+    rules = build_cell_rules(question.engine, question.schema)
     for name, want in expected.tables.items():
         got = actual.tables.get(name)
+        if want is None and name == "":
+            continue
         if want is None or got is None:
             if want is not got:
                 return Difference(subject=name, expected=want, actual=got, diff=None)
             continue
-        diff = compare_tables(want, got, ordered=ordered and name == "")
+        diff = compare_tables(want, got, ordered=ordered and name == "", rules=rules)
         if not diff.equal:
             return Difference(subject=name, expected=want, actual=got, diff=diff)
     if len(actual.tables) > len(expected.tables):
         name = next(name for name in actual.tables if name not in expected.tables)
         return Difference(subject=name, expected=None, actual=actual.tables[name], diff=None)
     return None
+
+
+def differs_by_collation(question: EquivalenceQuestion, difference: Difference) -> bool:
+    """Whether the engine, by its collation, takes all texts that differ for the same."""
+    fold = _FOLDS.get(question.engine)
+    declared = any(map(_COLLATED.search, question.schema))
+    if declared != (question.engine == "sqlite"):
+        return False  # no case where none is declared, or perhaps case where one is
+    want, got = difference.expected, difference.actual
+    if fold is None or want is None or got is None or difference.diff is None:
+        return False
+    folded = [
+        msgspec.structs.replace(
+            table,
+            rows=tuple(
+                tuple(fold(cell) if isinstance(cell, str) else cell for cell in row)
+                for row in table.rows
+            ),
+        )
+        for table in (want, got)
+    ]
+    rules = build_cell_rules(question.engine, question.schema)
+    by_order = difference.diff.reason == "order"
+    return compare_tables(folded[0], folded[1], ordered=by_order, rules=rules).equal
+
+
+def _fold_accents(text: str) -> str:
+    """A text as collations without case and accents see it."""
+    letters = unicodedata.normalize("NFKD", text)
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
+
+
+#: What makes SQLite overlook case, and MySQL perhaps not.
+_COLLATED = re.compile(r"\bCOLLATE\s+[\"`]?NOCASE\b|_(?:bin|cs)\b|\bBINARY\b", re.I)
+_FOLDS: dict[str, Callable[[str], str]] = {"mysql": _fold_accents, "sqlite": str.lower}
 
 
 # The databases of a question, each with what the reference shows on it.
@@ -115,7 +204,8 @@ class Trial(Record, frozen=True):
     """One database with what the reference shows on it.
 
     `rows` is None for a database made by hand, which cannot be shrunk; `shows` tells whether there
-    was anything to see: a row, or a changed table.
+    was anything to see: a row, or a changed table. On an `extreme` one arithmetic may overflow, so
+    that an answer that fails there is not different for it.
     """
 
     profile: str
@@ -124,6 +214,7 @@ class Trial(Record, frozen=True):
     ordered: bool
     shows: bool
     rows: Database | None = None
+    extreme: bool = False
 
 
 class Trials(Record, frozen=True):
@@ -147,32 +238,69 @@ def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
     initial = _collect_trials(
         engine, question, schema, (*by_hand, *map(_source_from_database, generated))
     )
-    if 2 * len(list(select_nonempty(initial.usable))) >= question.count:
-        return initial
-    generated = generate_databases(
-        schema, mined, seed=question.seed + 2, count=question.count // 2, eager=True
-    )
-    added = _collect_trials(engine, question, schema, map(_source_from_database, generated))
+    parts = [initial]
+    if 2 * len(list(select_nonempty(initial.usable))) < question.count:
+        generated = generate_databases(
+            schema, mined, seed=question.seed + 2, count=question.count // 2, eager=True
+        )
+        parts += [_collect_trials(engine, question, schema, map(_source_from_database, generated))]
+    sparse = generate_sparse_databases(schema, mined, seed=question.seed)
+    parts += [_collect_trials(engine, question, schema, map(_source_from_database, sparse))]
+    parts += [_prepare_edge_trials(engine, question, schema, mined)]
     return Trials(
         schema=schema,
-        usable=initial.usable + added.usable,
-        failed=initial.failed + added.failed,
-        unstable=initial.unstable + added.unstable,
-        message=initial.message or added.message,
+        usable=tuple(trial for part in parts for trial in part.usable),
+        failed=sum(part.failed for part in parts),
+        unstable=sum(part.unstable for part in parts),
+        message=next((part.message for part in parts if part.message), ""),
     )
+
+
+def _prepare_edge_trials(
+    engine: Engine,
+    question: EquivalenceQuestion,
+    schema: Schema,
+    mined: Sequence[tuple[str, str]],
+    *,
+    extremes: bool = True,
+) -> Trials:
+    """Databases of edges; where the reference fails on all edges together, on parts of them."""
+    usable: list[Trial] = []
+    unstable = 0
+    databases = generate_edge_databases(schema, mined, seed=question.seed)
+    for number, database in enumerate(databases if extremes else databases[:1]):
+        splits = _MAX_EDGE_SPLITS if number == 0 else 1
+        waiting: list[tuple[tuple[Edge, ...], int]] = [(database.edges, splits)]
+        while waiting:
+            edges, splits = waiting.pop(0)
+            source = _source_from_database(database.apply_edges(edges))
+            tried = _collect_trials(engine, question, schema, (source,))
+            usable += [msgspec.structs.replace(t, extreme=number > 0) for t in tried.usable]
+            unstable += tried.unstable
+            if tried.failed and splits and len(edges) > 1:
+                waiting += [(half, splits - 1) for half in split_edges(edges)]
+    return Trials(schema=schema, usable=tuple(usable), unstable=unstable)
 
 
 def prepare_answer_trials(
     engine: Engine, question: EquivalenceQuestion, schema: Schema, answer: str, count: int
 ) -> tuple[Trial, ...]:
-    """Databases that also reach the constants of an answer, so that a wrong one shows."""
+    """Databases that also reach the constants of an answer, so that a wrong one shows; none where
+    it compares and calls nothing that the question's statements do not."""
+    asked = ((question.reference, question.engine), *question.related)
+    if covers_statement(asked, (answer, question.engine)):
+        return ()
     mined = ((answer, question.engine), (question.reference, question.engine))
     generated = generate_databases(schema, mined, seed=question.seed + 1, count=count)
-    return _collect_trials(engine, question, schema, map(_source_from_database, generated)).usable
+    sources = map(_source_from_database, generated)
+    usable = _collect_trials(engine, question, schema, sources).usable
+    edges = _prepare_edge_trials(engine, question, schema, mined, extremes=False)
+    return usable + edges.usable
 
 
 #: Limits that `choose` has no sizes for; beyond the larger one a result could not be compared.
-_LIMITS = range(9, 2_001)
+_LIMITS = range(9, 4_901)
+_MAX_EDGE_SPLITS = 4  # halvings of the edges on which a reference fails
 _MAX_LIMITS = 2
 #: So many rows per row of a limit, tried one after another, and never more than these.
 _CROWDS, _MAX_CROWD_ROWS = (1.25, 4), 5_000
@@ -202,9 +330,9 @@ def prepare_limit_trials(
             tables = [
                 table for trial in candidates for table in trial.expected.tables.values() if table
             ]
+            # too many rows to shrink: their number is what tells
+            usable += [msgspec.structs.replace(trial, rows=None) for trial in candidates]
             if any(len(table.rows) > limit for table in tables):
-                # too many rows to shrink: their number is what tells
-                usable += [msgspec.structs.replace(trial, rows=None) for trial in candidates]
                 break
             if not any(table.rows for table in tables):
                 break  # more rows would pass no better
@@ -219,7 +347,10 @@ def build_twin_setup(
     question: EquivalenceQuestion, schema: Schema, rows: Database
 ) -> tuple[str, ...]:
     """The same rows, lying in another order even where the engine would keep them by their key."""
-    setup = build_setup(question, schema, permute_rows(rows))
+    permuted = permute_rows(rows)
+    if question.engine == "duckdb":  # it looks for a row referred to before it has those after it
+        permuted = order_own_references(schema, permuted)
+    setup = build_setup(question, schema, permuted)
     if question.state_of or question.calls:
         return setup
     if question.engine == "sqlite":
@@ -277,23 +408,25 @@ def is_ordered(
     if rows is not None:
         twin = build_twin_setup(question, schema, rows)
         again = observe_statement(engine, twin, question, question.reference)
-        if not again.ok or find_difference(seen, again, ordered=False):
+        if not again.ok or find_difference(question, seen, again, ordered=False):
             return None
     ordered = question.ordered
     if ordered is None:
         ordered = has_order_by(question.reference, question.engine)
     if again is None:
         return ordered
-    ordered = ordered and find_difference(seen, again, ordered=True) is None
+    ordered = ordered and find_difference(question, seen, again, ordered=True) is None
     width = len(table.columns) if (table := seen.tables.get("")) else 0
     broken = [
         tried
         for sql in build_tie_breakers(question.reference, question.engine, width)
         if (tried := observe_statement(engine, setup, question, sql)).ok
     ]
-    if any(find_difference(seen, tried, ordered=False) for tried in broken):
+    if any(find_difference(question, seen, tried, ordered=False) for tried in broken):
         return None
-    return ordered and not any(find_difference(seen, tried, ordered=True) for tried in broken)
+    return ordered and not any(
+        find_difference(question, seen, tried, ordered=True) for tried in broken
+    )
 
 
 def _has_visible_result(
@@ -302,6 +435,8 @@ def _has_visible_result(
     """A query shows a row; a change makes a table other than it was."""
     if not question.state_of or question.calls:
         return any(table and table.rows for table in seen.tables.values())
+    if (rows := seen.tables.get("")) and rows.rows:
+        return True
     before = engine.execute(
         setup,
         "SELECT 1",
@@ -310,7 +445,7 @@ def _has_visible_result(
     was = Observation(
         execution=before, tables=dict(zip(question.state_of, before.probed, strict=False))
     )
-    return find_difference(was, seen, ordered=False) is not None
+    return find_difference(question, was, seen, ordered=False) is not None
 
 
 def select_nonempty(trials: Iterable[Trial]) -> Iterator[Trial]:

@@ -11,16 +11,21 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from evalcore.sqlkit.generate import nasty
 from evalcore.sqlkit.generate.database import (
     Database,
     Row,
+    order_own_references,
     permute_rows,
     render_inserts,
     shrink_database,
 )
+from evalcore.sqlkit.generate.edges import holds_json, list_documents
 from evalcore.sqlkit.generate.filler import Domains, Filler
 from evalcore.sqlkit.generate.hints import Hints, list_row_limits, read_hints
+from evalcore.sqlkit.generate.nasty import Edge, EdgeDatabase, split_edges
 from evalcore.sqlkit.generate.profiles import CROWDED, SCALED, Profile, choose_profiles, make_eager
+from evalcore.sqlkit.generate.usage import Usage, read_usage
 from evalcore.sqlkit.schema import Schema, plain_name, sort_by_dependency
 
 # Making databases of different profiles from what the statements hint at.
@@ -41,11 +46,39 @@ def generate_databases(
     With `eager` nearly every row satisfies some condition: for statements with so many conditions
     that else hardly a row would pass them all.
     """
-    hints = read_hints((*statements, *_iter_check_queries(schema)))
+    hints, _ = _read_statements(schema, statements)
     profiles = choose_profiles(hints.counts, count, ranked=hints.ranked)
     return tuple(
         _generate_database(schema, hints, profile, random.Random(f"{seed}/{number}"))  # noqa: S311
         for number, profile in enumerate(map(make_eager, profiles) if eager else profiles)
+    )
+
+
+def generate_sparse_databases(
+    schema: Schema, statements: Sequence[tuple[str, str]], *, seed: int
+) -> tuple[Database, ...]:
+    """Databases that lack something: see `nasty.generate_sparse_databases`."""
+    hints, usage = _read_statements(schema, statements)
+    return tuple(nasty.generate_sparse_databases(schema, hints, usage, seed))
+
+
+def generate_edge_databases(
+    schema: Schema, statements: Sequence[tuple[str, str]], *, seed: int
+) -> tuple[EdgeDatabase, ...]:
+    """Databases of values at which types and statements turn over, those at which arithmetic may
+    overflow last."""
+    hints, usage = _read_statements(schema, statements)
+    return tuple(nasty.generate_edge_databases(schema, hints, usage, seed))
+
+
+def covers_statement(statements: tuple[tuple[str, str], ...], other: tuple[str, str]) -> bool:
+    """Whether another statement has no constant, comparison or use of a column that these lack."""
+    if not read_usage(statements).covers(read_usage((other,))):
+        return False
+    hints, others = read_hints(statements), read_hints((other,))
+    return set(others.counts) <= set(hints.counts) and all(
+        set(constants) <= set(hints.constants.get(name, ()))
+        for name, constants in others.constants.items()
     )
 
 
@@ -54,7 +87,7 @@ def generate_scaled_database(
 ) -> Database:
     """One large database with rare and frequent values, on which plans and work can be told."""
     profile = msgspec.structs.replace(SCALED, rows=rows)
-    hints = read_hints((*statements, *_iter_check_queries(schema)))
+    hints, _ = _read_statements(schema, statements)
     return _generate_database(schema, hints, profile, random.Random(f"{seed}/scaled"))  # noqa: S311
 
 
@@ -64,8 +97,21 @@ def generate_crowded_database(
     """One database of so many rows a table, nearly all of which pass the statements' conditions:
     on it a limit below that number cuts something off."""
     profile = msgspec.structs.replace(CROWDED, name=f"{rows} rows to limit", rows=rows)
-    hints = read_hints((*statements, *_iter_check_queries(schema)))
+    hints, _ = _read_statements(schema, statements)
     return _generate_database(schema, hints, profile, random.Random(f"{seed}/{rows}"))  # noqa: S311
+
+
+def _read_statements(schema: Schema, statements: Sequence[tuple[str, str]]) -> tuple[Hints, Usage]:
+    """What the statements hint at and use, with the documents that a JSON column may hold."""
+    usage = read_usage(tuple(statements))
+    documents = {
+        column.name.lower(): list_documents(usage)
+        for table in schema.tables
+        for column in table.columns
+        if holds_json(column, usage)
+    }
+    hints = read_hints((*statements, *_iter_check_queries(schema)))
+    return msgspec.structs.replace(hints, documents=documents), usage
 
 
 def _iter_check_queries(schema: Schema) -> Iterator[tuple[str, str]]:
@@ -126,4 +172,15 @@ def _find_parent_tables(schema: Schema, hints: Hints) -> set[str]:
     }
 
 
-__all__ = ["Database", "list_row_limits", "permute_rows", "render_inserts", "shrink_database"]
+__all__ = [
+    "Database",
+    "Edge",
+    "EdgeDatabase",
+    "covers_statement",
+    "list_row_limits",
+    "order_own_references",
+    "permute_rows",
+    "render_inserts",
+    "shrink_database",
+    "split_edges",
+]

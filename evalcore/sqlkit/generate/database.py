@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 from evalcore.records import Record
-from evalcore.sqlkit.schema import Column, Schema, Table, plain_name, sort_by_dependency
+from evalcore.sqlkit.engines import GeneratedScript
+from evalcore.sqlkit.schema import (
+    Column,
+    Schema,
+    Table,
+    list_target_columns,
+    plain_name,
+    sort_by_dependency,
+)
 
 # The content of a database, apart from any engine.
 
@@ -18,8 +27,8 @@ Row = tuple[Any, ...]
 class Database(Record, frozen=True):
     """Rows per table, in the order of insertion, a cell per column of the schema.
 
-    Cells are None, bool, int, float or str; dates and times are ISO texts. `profile` names the kind
-    of database that was aimed at.
+    Cells are None, bool, int, float, Decimal or str; dates and times are ISO texts. `profile` names
+    the kind of database that was aimed at.
     """
 
     profile: str
@@ -39,6 +48,55 @@ def permute_rows(database: Database) -> Database:
             for name, rows in database.tables.items()
         },
     )
+
+
+def drop_dangling_rows(schema: Schema, database: Database) -> Database:
+    """Without the rows whose reference leads nowhere, and without those that referred to them."""
+    tables = dict(database.tables)
+    before = -1
+    while before != (before := sum(map(len, tables.values()))):
+        for table in schema.tables:
+            for foreign in table.foreign:
+                target = schema.find_table(foreign.table)
+                if target is None or table.name not in tables:
+                    continue
+                names = list_target_columns(target, foreign)
+                present = set(_list_cells(target, tables.get(target.name, ()), names))
+                rows = tables[table.name]
+                references = _list_cells(table, rows, foreign.columns)
+                tables[table.name] = tuple(
+                    row
+                    for row, cells in zip(rows, references, strict=True)
+                    if None in cells or cells in present
+                )
+    return msgspec.structs.replace(database, tables=tables)
+
+
+def order_own_references(schema: Schema, database: Database) -> Database:
+    """Each row after the one of its own table that it refers to, else in the same order."""
+    tables = dict(database.tables)
+    for table in filter(_refers_to_itself, schema.tables):
+        foreign = next(f for f in table.foreign if plain_name(f.table) == plain_name(table.name))
+        waiting = list(tables.get(table.name, ()))
+        keys = _list_cells(table, waiting, list_target_columns(table, foreign))
+        references = _list_cells(table, waiting, foreign.columns)
+        pending = list(zip(waiting, keys, references, strict=True))
+        done: dict[Row, None] = {}
+        ordered: list[Row] = []
+        while pending:
+            ready = [p for p in pending if None in p[2] or p[2] == p[1] or p[2] in done]
+            ready = ready or pending  # a circle
+            ordered += [row for row, _, _ in ready]
+            done.update((key, None) for _, key, _ in ready)
+            pending = [p for p in pending if p[1] not in done]
+        tables[table.name] = tuple(ordered)
+    return msgspec.structs.replace(database, tables=tables)
+
+
+def _list_cells(table: Table, rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
+    order = {column.name.lower(): n for n, column in enumerate(table.columns)}
+    indexes = [order[name.lower()] for name in names if name.lower() in order]
+    return [tuple(row[n] for n in indexes) for row in rows]
 
 
 # A database as INSERT statements of a dialect.
@@ -61,7 +119,8 @@ def render_inserts(schema: Schema, database: Database, dialect: str) -> tuple[st
                 + ")"
                 for row in rows[start : start + at_once]
             )
-            statements.append(f"INSERT INTO {table.name} ({names}) VALUES\n{values}")
+            text = f"INSERT INTO {table.name} ({names}) VALUES\n{values}"
+            statements.append(GeneratedScript(text))
     return tuple(statements)
 
 
@@ -85,6 +144,8 @@ def _format_sql_cell(value: object, column: Column, dialect: str) -> str:
         return str(int(truth)) if dialect in ("mysql", "sqlite", "tsql", "oracle") else str(truth)
     if isinstance(value, int | float):
         return repr(value)
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     if column.kind == "bytes":
         return f"'\\x{value}'" if dialect == "postgres" else f"X'{value}'"
     text = str(value).replace("'", "''")
@@ -98,8 +159,11 @@ def _format_sql_cell(value: object, column: Column, dialect: str) -> str:
 _MAX_PROBES = 160
 
 
-def shrink_database(database: Database, still_differs: Callable[[Database], bool]) -> Database:
-    """Rows are taken away, table by table, as long as the difference stays and probes are left."""
+def shrink_database(
+    schema: Schema, database: Database, still_differs: Callable[[Database], bool]
+) -> Database:
+    """Rows are taken away, table by table and with those that refer to them, as long as the
+    difference stays and probes are left."""
     probes = _MAX_PROBES
 
     def probe_candidate(candidate: Database) -> bool:
@@ -112,7 +176,7 @@ def shrink_database(database: Database, still_differs: Callable[[Database], bool
     while _count_table_rows(smallest) != before and probes > 0:  # a table may hold another's rows
         before = _count_table_rows(smallest)
         for name in sorted(smallest.tables, key=lambda n: -len(smallest.tables[n])):
-            smallest = _remove_rows(smallest, name, probe_candidate, lambda: probes)
+            smallest = _remove_rows(schema, smallest, name, probe_candidate, lambda: probes)
     return smallest
 
 
@@ -121,20 +185,19 @@ def _count_table_rows(database: Database) -> list[int]:
 
 
 def _remove_rows(
+    schema: Schema,
     smallest: Database,
     name: str,
     probe_candidate: Callable[[Database], bool],
     count_remaining: Callable[[], int],
 ) -> Database:
     """As few rows of one table as still show the difference."""
-    rows = smallest.tables[name]
-    step = max(1, len(rows) // 2)
-    while rows and count_remaining() > 0:
-        shorter = _find_shorter(smallest, name, rows, step, probe_candidate, count_remaining)
+    step = max(1, len(smallest.tables[name]) // 2)
+    while smallest.tables[name] and count_remaining() > 0:
+        shorter = _find_smaller(schema, smallest, name, step, probe_candidate, count_remaining)
         if shorter is not None:
-            rows = shorter
-            smallest = _replace_rows(smallest, name, rows)
-            step = min(step, max(1, len(rows) // 2))
+            smallest = shorter
+            step = min(step, max(1, len(smallest.tables[name]) // 2))
         elif step == 1:
             break
         else:
@@ -142,20 +205,22 @@ def _remove_rows(
     return smallest
 
 
-def _find_shorter(
+def _find_smaller(
+    schema: Schema,
     database: Database,
     name: str,
-    rows: tuple[Row, ...],
     step: int,
     probe_candidate: Callable[[Database], bool],
     count_remaining: Callable[[], int],
-) -> tuple[Row, ...] | None:
+) -> Database | None:
+    rows = database.tables[name]
     for start in range(0, len(rows), step):
         if count_remaining() <= 0:
             return None
-        fewer = rows[:start] + rows[start + step :]
-        if probe_candidate(_replace_rows(database, name, fewer)):
-            return fewer
+        fewer = _replace_rows(database, name, rows[:start] + rows[start + step :])
+        candidate = drop_dangling_rows(schema, fewer)
+        if probe_candidate(candidate):
+            return candidate
     return None
 
 

@@ -21,7 +21,7 @@ from evalcore.sqlkit.generate.values import (
     build_fit_check,
     extend_values,
 )
-from evalcore.sqlkit.schema import Column, ForeignKey, Schema, Table
+from evalcore.sqlkit.schema import Column, ForeignKey, Schema, Table, list_target_columns
 
 # The values that the columns of one family share, so that joins find partners.
 
@@ -60,7 +60,6 @@ class Domains:
 # A reference to the table's own key leads to an earlier row, so that hierarchies have no cycles.
 
 _ATTEMPTS = 12  # to find a row that keeps keys and checks
-_ALTERED = 0.4  # of the repeated rows
 _GROUPED = 0.35  # of the others join the group of an earlier row
 _MAX_CELL_VALUES = 6_000
 
@@ -211,7 +210,7 @@ class Filler:
         good = self.rng.random() < self.profile.good
         if self.made and self.rng.random() < self.profile.duplicate:
             cells = list(self.rng.choice(self.made))
-            if self.rng.random() < _ALTERED:
+            if self.rng.random() < self.profile.altered:
                 self._alter_cell(cells)
         else:
             cells = [self._generate_cell(position, good) for position in range(len(self.columns))]
@@ -314,20 +313,11 @@ class Filler:
             if target is not self.table:
                 raise _NoParent
             values = [
-                cells[self.positions[name.lower()]]
-                for name in self._list_target_columns(target, foreign)
+                cells[self.positions[name.lower()]] for name in list_target_columns(target, foreign)
             ]
         else:
             row = self.rng.choice(rows)
             order = {column.name.lower(): n for n, column in enumerate(target.columns)}
-            values = [
-                row[order[name.lower()]] for name in self._list_target_columns(target, foreign)
-            ]
+            values = [row[order[name.lower()]] for name in list_target_columns(target, foreign)]
         for position, value in zip(positions, values, strict=False):
             cells[position] = value
-
-    def _list_target_columns(self, target: Table, foreign: ForeignKey) -> tuple[str, ...]:
-        if foreign.target_columns:
-            return foreign.target_columns
-        primary = [key.columns for key in target.keys if key.primary]
-        return primary[0] if primary else (target.columns[0].name,)

@@ -31,7 +31,7 @@ class Hints(Record, frozen=True):
     `clock` tells that a statement asks for the present time, `lengths` are the days that statements
     add to dates or take from them, `ranked` that one numbers or cuts off
     rows inside, so that ties would leave open what it gives; `grouped` are columns that rows are
-    grouped or partitioned by."""
+    grouped or partitioned by, `documents` the JSON texts that a column may hold."""
 
     constants: dict[str, tuple[Constant, ...]] = {}
     kindred: dict[str, str] = {}
@@ -41,6 +41,7 @@ class Hints(Record, frozen=True):
     lengths: tuple[int, ...] = ()
     ranked: bool = False
     grouped: frozenset[str] = frozenset()
+    documents: dict[str, tuple[str, ...]] = {}
 
     def find_family(self, column: str) -> str:
         return self.kindred.get(column.lower(), column.lower())
@@ -52,7 +53,7 @@ _ORDERING: tuple[type[exp.Expr], ...] = (exp.Ordered, exp.Min, exp.Max, exp.Firs
 
 def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
     """All hints of some statements, each with its dialect; what does not parse gives none."""
-    trees = [tree for sql, dialect in statements for tree in _parse_hint_trees(sql, dialect)]
+    trees = [tree for sql, dialect in statements for tree in parse_trees(sql, dialect)]
     aliases = _collect_aliases(trees)
     grouped = {
         name for tree in trees for g in tree.find_all(exp.Group) for name in list_column_names(g)
@@ -93,11 +94,12 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
 def list_row_limits(sql: str, dialect: str) -> frozenset[int]:
     """The numbers of rows that a statement cuts off at, skips or counts up to."""
     return frozenset(
-        count for tree in _parse_hint_trees(sql, dialect) for count in _iter_row_counts(tree)
+        count for tree in parse_trees(sql, dialect) for count in _iter_row_counts(tree)
     )
 
 
-def _parse_hint_trees(sql: str, dialect: str) -> Iterator[exp.Expr]:
+def parse_trees(sql: str, dialect: str) -> Iterator[exp.Expr]:
+    """The statements of a text, none where it does not parse."""
     try:
         parsed = sqlglot.parse(sql, read=dialect)
     except (sqlglot.errors.SqlglotError, RecursionError):

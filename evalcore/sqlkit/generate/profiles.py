@@ -16,10 +16,11 @@ class Profile(Record, frozen=True):
     `rows` is the size of a table that others do not refer to. Shares are probabilities: `good` of a
     row whose every column satisfies some condition, `near` of a cell that just misses one, `null`
     of a NULL where one is allowed, `duplicate` of a row that repeats an earlier one but for its
-    key, `dangling` of a reference that finds nothing. `domain` is the number of values that joined
-    columns share, per row. `distinct` gives columns that something orders pairwise distinct values.
-    `empty` empties every so-manieth table. `parents` is the size of the tables whose key others
-    hold, else a share of `rows`. `wide` draws from many values, for plans.
+    key, `altered` of a repeated row that differs in one place, `dangling` of a reference that finds
+    nothing. `domain` is the number of values that joined columns share, per row. `distinct` gives
+    columns that something orders pairwise distinct values. `empty` empties every so-manieth table.
+    `parents` is the size of the tables whose key others hold, else a share of `rows`. `wide` draws
+    from many values, for plans.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Profile(Record, frozen=True):
     empty: int | None = None
     parents: int | None = None
     wide: bool = False
+    altered: float = 0.4
 
 
 _USUAL = (

@@ -137,6 +137,8 @@ def build_cell_pool(column: Column, hints: Hints) -> Pool:
         literals = {str(c.value) for c in hints.constants.get(column.name.lower(), ())}
         chosen = tuple(choice for choice in column.choices if choice in literals)
         return Pool(hits=chosen, near=(), plain=column.choices)
+    if documents := hints.documents.get(column.name.lower()):
+        return Pool(hits=(), near=(), plain=documents)
     hits: list[Cell] = []
     near: list[Cell] = []
     for constant in hints.constants.get(column.name.lower(), ()):

@@ -1,0 +1,156 @@
+"""The verb `equivalent` of the command line: do two SQL statements do the same?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalcore.errors import UsageError
+
+if TYPE_CHECKING:
+    from evalcore.sqlkit.equivalence.pairs import Pair, PairDecision
+
+Verb = Callable[[argparse.Namespace], int]
+_DONE = 0
+_MAX_LINE = 1_000_000  # bytes
+
+
+def add_equivalent_verb(
+    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
+) -> None:
+    """Add the verb; `add_common` adds the flags that every verb has and sets its function."""
+    about = "decide whether two SQL statements do the same, with a database where they do not"
+    sub = verbs.add_parser("equivalent", help=about, description=about)
+    sub.add_argument("--engine", metavar="E", help="`evalcore list engines` shows them")
+    sub.add_argument("--schema", type=Path, metavar="FILE", help="CREATE TABLE statements")
+    sub.add_argument("--reference", metavar="SQL|@FILE")
+    sub.add_argument("--answer", metavar="SQL|@FILE")
+    sub.add_argument(
+        "--state",
+        default="all",
+        metavar="all|T,...",
+        help="tables to compare after statements that change some (default: all of the schema)",
+    )
+    about = "pairs as JSON lines: id, engine, schema, reference, answer and perhaps ordered"
+    sub.add_argument("--pairs", type=Path, metavar="FILE.jsonl", help=about)
+    sub.add_argument("--out", type=Path, metavar="FILE.jsonl", help="decisions as JSON lines")
+    add_common(sub, _decide)
+
+
+def _decide(args: argparse.Namespace) -> int:
+    single = (args.engine, args.schema, args.reference, args.answer)
+    if args.pairs is None:
+        if None in single or args.out is not None:
+            raise UsageError(
+                "give --engine, --schema, --reference and --answer, or --pairs FILE.jsonl with "
+                "--out FILE.jsonl"
+            )
+        decision = next(_iter_decisions([_build_pair(args)]))
+        print(_to_json(decision) if args.json else _format_decision(decision))
+        return _DONE
+    if any(value is not None for value in single):
+        raise UsageError("--pairs holds engine, schema and statements itself; give no others")
+    pairs = _read_pairs(args.pairs)
+    counts: dict[str, int] = {}
+    out = sys.stdout if args.out is None else args.out.open("w", encoding="utf-8")
+    try:
+        for decision in _iter_decisions(pairs):
+            counts[decision.status] = counts.get(decision.status, 0) + 1
+            print(_to_json(decision), file=out, flush=True)
+    finally:
+        if args.out is not None:
+            out.close()
+    if args.out is not None:
+        print(json.dumps(counts) if args.json else _format_counts(counts))
+    return _DONE
+
+
+def _build_pair(args: argparse.Namespace) -> Pair:
+    from evalcore.sqlkit.equivalence.pairs import Pair
+
+    state = [] if args.state == "all" else args.state.split(",")
+    return Pair(
+        id="",
+        engine=args.engine,
+        schema=_read_file(args.schema),
+        reference=_read_argument(args.reference),
+        answer=_read_argument(args.answer),
+        state_of=state,
+    )
+
+
+def _read_argument(text: str) -> str:
+    """SQL as it is, or the content of the file that `@FILE` names."""
+    return _read_file(Path(text[1:])) if text.startswith("@") else text
+
+
+def _read_file(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is no UTF-8 text") from None
+
+
+def _read_pairs(path: Path) -> list[Pair]:
+    from evalcore.sqlkit.equivalence.pairs import read_pair
+
+    pairs = []
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if len(line) > _MAX_LINE:
+                raise UsageError(f"line {number} of {path} is longer than {_MAX_LINE} bytes")
+            if line.strip():
+                pairs.append(read_pair(line, number))
+    return pairs
+
+
+def _iter_decisions(pairs: list[Pair]) -> Iterator[PairDecision]:
+    """Each pair's decision in order; an engine that is missing here leaves its pairs undecided."""
+    from evalcore.errors import EnvironmentFailure, MissingDependency
+    from evalcore.sqlkit.engines.registry import EnginePool, list_engine_names
+    from evalcore.sqlkit.equivalence.decider import Decider
+    from evalcore.sqlkit.equivalence.pairs import PairDecision, decide_pair
+
+    for pair in pairs:
+        if pair.engine not in list_engine_names():
+            known = ", ".join(list_engine_names())
+            raise UsageError(f"pair {pair.id!r}: no engine is called {pair.engine!r}; use {known}")
+    with EnginePool() as engines:
+        decider = Decider(engines.get)
+        for pair in pairs:
+            try:
+                yield decide_pair(decider, engines.get(pair.engine), pair)
+            except (EnvironmentFailure, MissingDependency) as error:
+                yield PairDecision(id=pair.id, status="undecided", message=str(error))
+
+
+def _to_json(decision: PairDecision) -> str:
+    import msgspec
+
+    return msgspec.json.encode(decision).decode()
+
+
+def _format_counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no pairs"
+
+
+def _format_decision(decision: PairDecision) -> str:
+    """The decision for people, with the database on which the statements differ."""
+    lines = [f"{decision.status}: {decision.message}"]
+    example = decision.counterexample
+    if example is not None:
+        for name, table in example.tables.items():
+            lines.append(f"{name} ({', '.join(table.columns)})")
+            lines += [f"  {row}" for row in map(_format_row, table.rows)]
+        for title, rows in (("reference", example.expected), ("answer", example.actual)):
+            lines.append(f"{title} gives{'' if rows and rows.rows else ' no rows'}")
+            lines += [f"  {_format_row(row)}" for row in (rows.rows if rows else ())]
+    return "\n".join(lines)
+
+
+def _format_row(row: tuple[Any, ...]) -> str:
+    return json.dumps(list(row), ensure_ascii=False)

@@ -1,0 +1,87 @@
+"""Two statements held against each other: what people who review rewrites ask, one pair or many."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from evalcore.errors import UsageError
+from evalcore.records import Record
+from evalcore.sqlkit.engines import Engine
+from evalcore.sqlkit.equivalence import Counterexample, EquivalenceQuestion
+from evalcore.sqlkit.equivalence.decider import Decider
+
+PairStatus = Literal["equivalent", "different", "invalid", "undecided"]
+
+
+class Pair(Record, frozen=True):
+    """Two statements over one schema (DDL, one text or several); `state_of` are tables to compare
+    besides those that the schema creates. `ordered` None means: by the reference."""
+
+    id: str
+    engine: str
+    schema: str | list[str]
+    reference: str
+    answer: str
+    ordered: bool | None = None
+    state_of: list[str] = []
+
+
+class PairDecision(Record, frozen=True, omit_defaults=False):
+    """What was decided of a pair: `level` says what an equivalence rests on, `databases` on how
+    many the two were compared, `message` what a person should know."""
+
+    id: str
+    status: PairStatus
+    level: Literal["", "tested"] = ""
+    databases: int = 0
+    counterexample: Counterexample | None = None
+    message: str = ""
+
+
+def read_pair(line: bytes | str, number: int = 1) -> Pair:
+    """A pair from a JSON object; raises UsageError with the number of the line and the field."""
+    try:
+        return msgspec.json.decode(line, type=Pair)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"line {number}: {error}; a pair has id, engine, schema, reference, answer and perhaps "
+            "ordered"
+        ) from None
+
+
+def decide_pair(decider: Decider, engine: Engine, pair: Pair) -> PairDecision:
+    """Decide one pair; `engine` is the one that the pair names.
+
+    invalid: the answer does not run, or neither statement does on any database.
+    """
+    schema = (pair.schema,) if isinstance(pair.schema, str) else tuple(pair.schema)
+    question = EquivalenceQuestion(
+        engine=pair.engine,
+        schema=schema,
+        reference=pair.reference,
+        state_of=tuple(pair.state_of),
+        ordered=pair.ordered,
+    )
+    decision = decider.decide(question, pair.answer)
+    status: PairStatus = "invalid" if decision.status == "error" else decision.status
+    message = decision.message
+    if decision.cause == "reference_fails":
+        answer = engine.execute(schema, pair.answer)
+        if answer.stage == "setup" and answer.status != "ok":
+            message = f"the schema does not run: {answer.message}"
+        elif answer.status != "ok":
+            status, message = "invalid", f"neither statement runs: {answer.message}"
+    elif status == "equivalent":
+        message = f"no difference on {decision.databases} databases"
+    elif decision.counterexample is not None:
+        message = decision.counterexample.message or decision.counterexample.reason
+    return PairDecision(
+        id=pair.id,
+        status=status,
+        level="tested" if status == "equivalent" else "",
+        databases=decision.databases,
+        counterexample=decision.counterexample,
+        message=message,
+    )

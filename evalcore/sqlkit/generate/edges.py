@@ -1,0 +1,279 @@
+"""The cells at which a column's type, or what statements do with it, turns over."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal, InvalidOperation
+from itertools import chain
+from typing import Any
+
+from evalcore.sqlkit.generate.hints import Hints
+from evalcore.sqlkit.generate.usage import Usage
+from evalcore.sqlkit.generate.values import Cell, build_cell_pool, build_fit_check
+from evalcore.sqlkit.schema import Column
+
+_ISO = re.compile(r"\d{4}-\d\d?(-\d\d?)?([ T].*)?\Z")
+_INTEGERS = (0, 1, -1, 2, -2, 3, -3, -7, 10, 1000, 1_000_001, 16_777_217)
+_LARGE_INTEGERS = (2**32, 2**53, 2**53 + 1)
+_FLOATS = (0.5, -0.5, 1.5, 2.5, -2.5, 0.1, 0.2, 0.3, 4e-7, 0.00015, 1234.5678, -0.001, 100_000.25)
+#: Ends of months, quarters, years and ISO weeks, leap days, a century, days before 1970.
+_DAYS = (
+    *("2024-02-29", "2024-02-28", "2023-02-28", "2024-01-31", "2024-03-31", "2024-04-30"),
+    *("2024-06-30", "2024-07-01", "2024-12-30", "2024-12-31", "2025-01-01", "2021-01-01"),
+    *("2021-01-03", "2021-01-04", "2020-12-31", "2022-01-01", "2022-01-02", "2023-12-31"),
+    *("2000-02-29", "1999-12-31", "1969-12-31", "2024-01-15", "2023-10-29"),
+)
+_CLOCKS = ("00:00:00", "23:59:59", "12:00:00", "12:30:01", "00:00:01")
+_FRACTIONS = ("23:59:59.5", "08:15:30.123456", "23:59:59.999999", "00:00:00.000001")
+_TEXTS: tuple[str, ...] = (
+    *("", " ", "a", "A", "é", "É", "ß", "中", "中文字", "😀", "a😀b", "Élan vital", " b", "b "),
+    *("a b", "x_y", "50%", "O'N", "10", "9", "02", "2.50", "-1", "zzz", "ZZ", "~"),
+)
+_LETTERS = "Abcdefghijklmnopqrstuvwxyz0123456789"
+_ZONED = re.compile(r"TIMESTAMPTZ|WITH TIME ZONE|TIMESTAMPLTZ", re.I)
+_PRECISION = re.compile(r"\((\d)\)")
+
+
+def list_edge_cells(column: Column, hints: Hints, usage: Usage, dialect: str) -> Sequence[Cell]:
+    """The edges of a column, all within what its declaration allows, those from statements first.
+
+    A joined or keyed column has them too; whoever places them keeps the keys.
+    """
+    if column.choices:
+        return column.choices
+    name = column.name.lower()
+    pool = build_cell_pool(column, hints)
+    mined = (*pool.hits, *pool.near)
+    constants = [constant.value for constant in hints.constants.get(name, ())]
+    if holds_json(column, usage):
+        return list_documents(usage)
+    if column.kind == "text" and _holds_dates(name, constants, usage):
+        clocked = any(len(str(value)) > 10 for value in constants)
+        cells = _iter_day_cells(constants) if not clocked else _iter_moments(constants, ("",))
+        return tuple(filter(build_fit_check(column), dict.fromkeys((*mined, *cells))))
+    fits = build_fit_check(column)
+    if column.kind == "integer":  # constants may lie further out than is safe for sums
+        low, high = _list_integer_bounds(column, dialect)
+        whole = [int(value) for value in constants if isinstance(value, int)]
+        around = (value + step for value in whole for step in (0, 1, -1))
+        integers = filter(fits, (*mined, *_INTEGERS, *_LARGE_INTEGERS))
+        return tuple(dict.fromkeys((*(n for n in around if low <= n <= high), *integers)))
+    makers: dict[str, Callable[[], Iterable[Cell]]] = {
+        "decimal": lambda: _iter_decimals(column, constants),
+        "float": lambda: _iter_floats(constants, usage),
+        "text": lambda: _iter_texts(name, constants, column, usage),
+        "date": lambda: _iter_day_cells(constants),
+        "timestamp": lambda: _iter_moments(constants, _list_clocks(column)),
+        "time": lambda: _iter_clock_cells(constants, column),
+        "boolean": lambda: (True, False),
+        "bytes": lambda: ("", "00", "ff", "c3a9", "61"),
+    }
+    return tuple(dict.fromkeys(filter(fits, chain(mined, makers[column.kind]()))))
+
+
+def holds_json(column: Column, usage: Usage) -> bool:
+    """Whether a column is JSON, or text that the statements handle as such."""
+    return column.kind == "json" or (
+        column.kind == "text" and column.name.lower() in usage.json_texts
+    )
+
+
+def list_documents(usage: Usage) -> tuple[str, ...]:
+    """JSON texts grown from the keys and literals of the statements."""
+    return tuple(dict.fromkeys(_iter_json_cells(usage)))
+
+
+def list_extreme_cells(column: Column, dialect: str, sign: int) -> Sequence[Cell]:
+    """The largest (`sign` 1) or the smallest (-1) numbers of a column's type."""
+    if column.kind == "integer":
+        low, high = _list_integer_bounds(column, dialect)
+        return (high, high - 1) if sign > 0 else (low, low + 1)
+    if column.kind == "decimal" and column.precision:
+        scale = column.scale or 0
+        return (Decimal(sign * (10**column.precision - 1)).scaleb(-scale),)
+    if column.kind == "float":
+        return (sign * 1e15,)
+    return ()
+
+
+def _list_integer_bounds(column: Column, dialect: str) -> tuple[int, int]:
+    bits = next((n for name, n in _BITS if column.declared.upper().startswith(name)), 32)
+    top: int = 2 ** (64 if dialect == "sqlite" else bits)
+    if "UNSIGNED" in column.declared.upper() or column.identity:
+        return 1, top // 2 - 1
+    return -top // 2, top // 2 - 1
+
+
+_BITS = (("TINYINT", 8), ("SMALLINT", 16), ("MEDIUMINT", 24), ("BIGINT", 64), ("INT", 32))
+
+
+# Numbers.
+
+
+def _iter_decimals(column: Column, constants: Iterable[Any]) -> Iterator[Cell]:
+    scale = 2 if column.scale is None else column.scale
+    unit = Decimal(1).scaleb(-scale)
+    for value in constants:
+        number = _parse_decimal(value)
+        if number is not None:
+            yield from (_to_cell(number + step, scale) for step in (0, unit, -unit))
+    yield from (_to_cell(number, scale) for number in (Decimal(0), unit, -unit))
+    for digits in range(min(scale, 4)):  # halves at every digit that something may round to
+        half = Decimal(5).scaleb(-digits - 1)
+        yield from (_to_cell(number + half, scale) for number in (0, 1, 2))
+        yield _to_cell(-2 - half, scale)
+    yield from (_to_cell(Decimal(text), scale) for text in ("1.28", "-0.99", "100.0001", "7"))
+
+
+def _parse_decimal(value: Any) -> Decimal | None:
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() and abs(number) < 10**30 else None
+
+
+def _to_cell(number: Decimal, scale: int) -> Cell:
+    rounded = round(number, scale)
+    if rounded == rounded.to_integral_value():
+        return int(rounded)
+    return float(rounded) if len(rounded.as_tuple().digits) <= 15 else rounded
+
+
+def _iter_floats(constants: Iterable[Any], usage: Usage) -> Iterator[Cell]:
+    yield 0.0
+    small = [number for number in usage.numbers if 0 < number <= 1]
+    for value in constants:
+        if isinstance(value, int | float):
+            yield float(value)
+            yield from (value + sign * number * 0.4 for number in small for sign in (1, -1))
+    yield from _FLOATS
+
+
+# Texts.
+
+
+def _holds_dates(name: str, constants: Sequence[Any], usage: Usage) -> bool:
+    return name in usage.date_texts or any(_ISO.match(str(value)) for value in constants)
+
+
+def _iter_texts(
+    name: str, constants: Sequence[Any], column: Column, usage: Usage
+) -> Iterator[Cell]:
+    for value in constants:
+        if isinstance(value, str):
+            yield from _iter_variants(value.replace("%", ""))
+        elif value is not None:
+            yield from (str(value), f"0{value}", f"{value}0", f"{value}.0", f" {value}")
+    for literal in usage.literals.get(name, ()):
+        yield from (literal, f"x{literal}y", literal.swapcase(), f"{literal}{literal}")
+    if usage.takes_lengths:
+        for number in usage.lengths:
+            yield from (_make_text(number + step) for step in (-1, 0, 1, 2))
+            yield "中" * number
+    yield from _TEXTS
+    yield _make_text(min(column.length or 40, 40))
+
+
+def _iter_variants(text: str) -> Iterator[str]:
+    """Texts that are easily taken for another."""
+    yield from (text, text.upper(), text.lower(), text.title(), f"{text} ", f" {text}")
+    yield from (f"{text}x", f"x{text}", f"{text}.cn", _add_accent(text), text[:-1])
+
+
+def _add_accent(text: str) -> str:
+    """The text with an accent on its first vowel, else at its end."""
+    match = re.search(r"[aeiou]", text, re.I)
+    end = match.end() if match else len(text)
+    return unicodedata.normalize("NFC", f"{text[:end]}\u0301{text[end:]}")
+
+
+def _make_text(length: int) -> str:
+    return (_LETTERS * (length // len(_LETTERS) + 1))[:length] if length > 0 else ""
+
+
+# Days and times.
+
+
+def _parse_moment(value: Any) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
+    return moment if 1000 < moment.year < 9000 else None
+
+
+def _iter_day_cells(constants: Iterable[Any]) -> Iterator[Cell]:
+    for moment in filter(None, map(_parse_moment, constants)):
+        yield from ((moment.date() + timedelta(days=n)).isoformat() for n in (0, -1, 1, -2, 2))
+    yield from _DAYS
+
+
+def _list_clocks(column: Column) -> Sequence[str]:
+    """Times of day that a column can hold, with fractions of a second where it has any."""
+    precision = _PRECISION.search(column.declared)
+    if "DATETIME" in column.declared.upper():
+        digits = int(precision[1]) if precision else 0
+    else:
+        digits = int(precision[1]) if precision else 6
+    zone = "+00" if _ZONED.search(column.declared) else ""
+    fractions = _FRACTIONS if digits == 6 else ("23:59:59.5",) if digits else ()
+    return [f"{clock}{zone}" for clock in (*_CLOCKS, *fractions)]
+
+
+def _iter_moments(constants: Iterable[Any], clocks: Sequence[str]) -> Iterator[Cell]:
+    """Moments about the constants, then the edges of days with all times of day in turn."""
+    clocks = clocks if clocks != ("",) else _CLOCKS
+    zone = "+00" if clocks[0].endswith("+00") else ""
+    for moment in filter(None, map(_parse_moment, constants)):
+        for step in (timedelta(0), timedelta(seconds=-1), timedelta(hours=-4), timedelta(hours=9)):
+            yield f"{moment + step}{zone}"
+        if any("." in clock for clock in clocks):
+            yield f"{moment - timedelta(milliseconds=500)}{zone}"
+    for number, day in enumerate(_DAYS):
+        yield f"{day} {clocks[number % len(clocks)]}"
+    yield from (f"2024-07-09 {clock}" for clock in clocks)
+
+
+def _iter_clock_cells(constants: Iterable[Any], column: Column) -> Iterator[Cell]:
+    for value in constants:
+        try:
+            moment = datetime.combine(date(2024, 1, 2), time.fromisoformat(str(value)))
+        except ValueError:
+            continue
+        yield from ((moment + timedelta(seconds=n)).strftime("%H:%M:%S") for n in (0, -1, 1))
+    yield from _CLOCKS
+
+
+# JSON.
+
+_JSON_VALUES: tuple[Any, ...] = (
+    *(None, "x", "", 5, 0, 5.5, "5", "true", True, False),
+    *([], ["a", "b"], ["b", "a"], [1, 2], {}, {"a": None}),
+)
+_MAX_KEYS = 6
+
+
+def _iter_json_cells(usage: Usage) -> Iterator[Cell]:
+    """Objects in which each key has every kind of value in turn, or none; then other documents."""
+    keys = usage.json_keys[:_MAX_KEYS] or ("a",)
+    literals = [text for text in usage.texts if text not in keys and len(text) < 20][:4]
+    numbers = [int(n) if n == int(n) else n for n in usage.numbers][:3]
+    common: list[Any] = [*literals, *numbers, *(n + 1 for n in numbers), *map(str, numbers)]
+    full = dict.fromkeys(keys, "x")
+    for value in (*common, *_JSON_VALUES):
+        for key in keys[: 2 if len(keys) > 3 else 3]:
+            yield json.dumps({**full, key: value}, ensure_ascii=False)
+    for key in keys:
+        yield json.dumps({name: value for name, value in full.items() if name != key})
+    nested: Any = "x"
+    for key in reversed(keys):
+        nested = {key: nested}
+    yield json.dumps(nested)
+    yield from ("{}", "[]", "[1, 2]")

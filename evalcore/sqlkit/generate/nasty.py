@@ -1,0 +1,265 @@
+"""Databases on which plausible rewrites go wrong: tables without rows, values at every edge.
+
+Each keeps the schema's constraints. The values come from the types, from the constants of the
+statements and from how they use a column (lengths that they cut at, paths into JSON, dates in
+text); a row has one such value, and all else in it satisfies the conditions of the statements.
+"""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from evalcore.records import Record
+from evalcore.sqlkit.generate.conditions import compile_checks
+from evalcore.sqlkit.generate.database import Database, Row
+from evalcore.sqlkit.generate.edges import list_edge_cells, list_extreme_cells
+from evalcore.sqlkit.generate.filler import Domains, Filler
+from evalcore.sqlkit.generate.hints import Hints
+from evalcore.sqlkit.generate.profiles import Profile
+from evalcore.sqlkit.generate.usage import Usage
+from evalcore.sqlkit.schema import (
+    Column,
+    ForeignKey,
+    Schema,
+    Table,
+    list_target_columns,
+    plain_name,
+    sort_by_dependency,
+)
+
+_GOOD = Profile("", rows=5, good=1.0, near=0.0, null=0.0, duplicate=0.0, dangling=0.0, domain=0.5)
+_NULLS = Profile("only nulls", rows=4, good=0.0, null=1.0, duplicate=0.0, domain=0.5)
+_TWICE = msgspec.structs.replace(
+    _GOOD, name="each row again and again", rows=12, duplicate=0.7, altered=0.0
+)
+_UNMATCHED = Profile("no matches", rows=8, good=0.0, near=0.0, duplicate=0.0, dangling=0.5)
+_MAX_EMPTIED = 3  # tables that are emptied in turn
+_MAX_CELLS = 44  # of a column
+_MAX_ROWS, _BASE_ROWS = 130, 6
+_ROUNDS = 2  # rows for each edge, where there is room
+
+
+class Edge(Record, frozen=True):
+    """One cell to be put into a row: the table, its row and column, and the value."""
+
+    table: str
+    row: int
+    column: int
+    value: Any
+
+
+class EdgeDatabase(Record, frozen=True):
+    """Rows that satisfy the conditions, and the edges to be put into them."""
+
+    base: Database
+    edges: tuple[Edge, ...]
+
+    def apply_edges(self, edges: Iterable[Edge]) -> Database:
+        tables = {name: list(rows) for name, rows in self.base.tables.items()}
+        for edge in edges:
+            row = list(tables[edge.table][edge.row])
+            row[edge.column] = edge.value
+            tables[edge.table][edge.row] = tuple(row)
+        return Database(
+            profile=self.base.profile, tables={name: tuple(rows) for name, rows in tables.items()}
+        )
+
+
+def generate_sparse_databases(
+    schema: Schema, hints: Hints, usage: Usage, seed: int
+) -> Iterator[Database]:
+    """Databases with no rows, without those of one table, of one row, with all that may be NULL,
+    without a row that meets a condition, and with every row repeated."""
+    yield Database("all empty", {table.name: () for table in schema.tables})
+    used = [table for table in schema.tables if usage.mentions_table(plain_name(table.name))]
+    yield _fill_tables(schema, hints, _name(_GOOD, "one row"), seed, lambda _: 1)
+    if len(used) > 1:
+        for emptied in used[:_MAX_EMPTIED]:
+            profile = _name(_GOOD, f"{plain_name(emptied.name)} empty")
+            sizes = {table.name: _GOOD.rows for table in schema.tables} | {emptied.name: 0}
+            yield _fill_tables(schema, hints, profile, seed, sizes.__getitem__)
+    yield _fill_tables(schema, hints, _NULLS, seed, lambda _: _NULLS.rows)
+    unconstrained = msgspec.structs.replace(hints, constants={})
+    yield _fill_tables(schema, unconstrained, _UNMATCHED, seed, lambda _: _UNMATCHED.rows)
+    yield _fill_tables(schema, hints, _TWICE, seed, lambda _: _TWICE.rows)
+
+
+def generate_edge_databases(
+    schema: Schema, hints: Hints, usage: Usage, seed: int
+) -> Iterator[EdgeDatabase]:
+    """Databases with the edges of every column that the statements mention, then those with the
+    largest and the smallest numbers of their types, at which arithmetic may overflow."""
+    yield _build_edge_database(
+        "edges", schema, hints, seed, lambda table, n: _list_cells(schema, table, n, hints, usage)
+    )
+    for name, sign in (("largest numbers", 1), ("smallest numbers", -1)):
+
+        def list_cells(table: Table, index: int, sign: int = sign) -> Sequence[Any]:
+            column = table.columns[index]
+            if not usage.mentions_column(column.name.lower()) or _is_bound(schema, table, column):
+                return ()
+            return list_extreme_cells(column, schema.dialect, sign)
+
+        database = _build_edge_database(name, schema, hints, seed, list_cells)
+        if database.edges:
+            yield database
+
+
+def _name(profile: Profile, name: str) -> Profile:
+    return msgspec.structs.replace(profile, name=name)
+
+
+def _is_bound(schema: Schema, table: Table, column: Column) -> bool:
+    """Whether a column refers to another table or is referred to, so that its values must stay."""
+    name = column.name.lower()
+    if any(name in map(str.lower, foreign.columns) for foreign in table.foreign):
+        return True
+    return any(
+        plain_name(foreign.table) == plain_name(table.name)
+        and name in map(str.lower, list_target_columns(table, foreign))
+        for other in schema.tables
+        for foreign in other.foreign
+    )
+
+
+def _list_cells(
+    schema: Schema, table: Table, index: int, hints: Hints, usage: Usage
+) -> Sequence[Any]:
+    column = table.columns[index]
+    if column.computed or not usage.mentions_column(column.name.lower()):
+        return ()
+    edges: list[Any] = [None] if column.nullable else []
+    if not _is_bound(schema, table, column):
+        edges += list_edge_cells(column, hints, usage, schema.dialect)[:_MAX_CELLS]
+    return edges
+
+
+def _fill_tables(
+    schema: Schema, hints: Hints, profile: Profile, seed: int, count_rows: Callable[[str], int]
+) -> Database:
+    rng = random.Random(f"{seed}/{profile.name}")  # noqa: S311
+    filled: dict[str, list[Row]] = {}
+    domains = Domains(schema, hints, profile)
+    for table in sort_by_dependency(schema):
+        filler = Filler(schema, table, hints, profile, rng, domains, filled)
+        filled[table.name] = list(filler.generate_rows(count_rows(table.name)))
+    return Database(
+        profile.name, {table.name: tuple(filled[table.name]) for table in schema.tables}
+    )
+
+
+def _build_edge_database(
+    name: str,
+    schema: Schema,
+    hints: Hints,
+    seed: int,
+    list_cells: Callable[[Table, int], Sequence[Any]],
+) -> EdgeDatabase:
+    wanted: dict[str, list[tuple[int, Any]]] = {}
+    for table in schema.tables:
+        cells = [(n, value) for n in range(len(table.columns)) for value in list_cells(table, n)]
+        rounds = _ROUNDS if len(cells) * _ROUNDS <= _MAX_ROWS else 1
+        wanted[table.name] = (cells * rounds)[:_MAX_ROWS]
+    # as many everywhere, so that each row with an edge can have a partner to itself
+    size = _BASE_ROWS + max(map(len, wanted.values()), default=0)
+    profile = msgspec.structs.replace(_GOOD, name=name, rows=12)
+    base = _spread_references(schema, _fill_tables(schema, hints, profile, seed, lambda _: size))
+    edges: list[Edge] = []
+    for table in schema.tables:
+        edges += _place_edges(table, base.tables[table.name], wanted[table.name], schema.dialect)
+    return EdgeDatabase(base, tuple(edges))
+
+
+def _place_edges(
+    table: Table, rows: Sequence[Row], wanted: Sequence[tuple[int, Any]], dialect: str
+) -> Iterator[Edge]:
+    """Edges that keep the table's keys and checks, each in a row of its own."""
+    names = [column.name.lower() for column in table.columns]
+    checks = compile_checks(table.checks, dialect)
+    keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
+    seen = [{_fold_key(row, key) for row in rows} for key in keys]
+    free = iter(range(min(_BASE_ROWS, len(rows) // 2), len(rows)))
+    for column, value in wanted:
+        index = next(free, None)
+        if index is None:
+            return
+        row = [*rows[index]]
+        row[column] = value
+        mine = [(key, taken) for key, taken in zip(keys, seen, strict=True) if column in key]
+        if any(_fold_key(row, key) in taken for key, taken in mine):
+            continue
+        if not all(check(dict(zip(names, row, strict=True))) for check in checks):
+            continue
+        for key, taken in mine:
+            taken.add(_fold_key(row, key))
+        yield Edge(table.name, index, column, value)
+
+
+def _fold_key(row: Sequence[Any], key: Sequence[int]) -> tuple[Any, ...]:
+    """What keeps keys apart under any collation."""
+    return tuple(
+        unicodedata.normalize("NFKD", cell).casefold().strip() if isinstance(cell, str) else cell
+        for cell in (row[n] for n in key)
+    )
+
+
+def _spread_references(schema: Schema, database: Database) -> Database:
+    """References led to all rows in turn, so that no row with an edge lacks a partner."""
+    tables: dict[str, list[Row]] = {name: list(rows) for name, rows in database.tables.items()}
+    for table in schema.tables:
+        names = [column.name.lower() for column in table.columns]
+        for foreign in table.foreign:
+            target = schema.find_table(foreign.table)
+            if target is None or target is table or len(foreign.columns) != 1:
+                continue
+            partners = _list_key_cells(target, tables[target.name], foreign)
+            column = names.index(foreign.columns[0].lower())
+            if partners:
+                tables[table.name] = _lead_to(table, names, tables[table.name], column, partners)
+    return msgspec.structs.replace(
+        database, tables={name: tuple(rows) for name, rows in tables.items()}
+    )
+
+
+def _list_key_cells(target: Table, rows: Sequence[Row], foreign: ForeignKey) -> list[Any]:
+    name = list_target_columns(target, foreign)[0].lower()
+    index = next(n for n, column in enumerate(target.columns) if column.name.lower() == name)
+    return [row[index] for row in rows]
+
+
+def _lead_to(
+    table: Table, names: Sequence[str], rows: Sequence[Row], column: int, partners: Sequence[Any]
+) -> list[Row]:
+    """The rows with their reference replaced, where the keys of the table allow all of it."""
+    led = []
+    for number, row in enumerate(rows):
+        cells = [*row]
+        if cells[column] is not None:
+            cells[column] = partners[number % len(partners)]
+        led.append(tuple(cells))
+    for key in table.keys:
+        indexes = [names.index(name.lower()) for name in key.columns]
+        if len({tuple(row[n] for n in indexes) for row in led}) < len(led):
+            return list(rows)
+    return led
+
+
+def split_edges(edges: Sequence[Edge]) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+    """Two halves, edges of one column together as far as that goes."""
+    ordered = sorted(edges, key=lambda edge: (edge.table, edge.column))
+    middle = len(ordered) // 2
+    return tuple(ordered[:middle]), tuple(ordered[middle:])
+
+
+__all__ = [
+    "Edge",
+    "EdgeDatabase",
+    "generate_edge_databases",
+    "generate_sparse_databases",
+    "split_edges",
+]

@@ -1,0 +1,147 @@
+"""How statements use tables and columns beside comparing them: what values would matter there."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import lru_cache
+
+from sqlglot import exp
+
+from evalcore.records import Record
+from evalcore.sqlkit.generate.conditions import list_column_names
+from evalcore.sqlkit.generate.hints import parse_trees
+
+_MAX_LENGTH = 300  # of a text that a statement cuts at
+_MAX_LITERAL = 60  # characters
+_DATE_FUNCTIONS = re.compile(
+    r"\b(?:date|datetime|strftime|julianday|unixepoch|time)\s*\(([^()]*)", re.I
+)
+_JSON_CALLS = re.compile(r"\bjson\w*\s*\(([^()]*)|(\w+)\s*(?:->>?|#>>?|@>|\?)", re.I)
+#: A path, a key after an operator, a key within a document.
+_JSON_PATH = re.compile(r"""'\$([^']*)'|(?:->>?|#>>?|\?[|&]?)\s*'([^']*)'|"([^"]*)"\s*:""")
+_JSON_KEY = re.compile(r"[^\W\d]\w*")
+_STRING = re.compile(r"'([^'\n]{1,60})'")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+class Usage(Record, frozen=True):
+    """What statements do with columns, all names folded.
+
+    `columns` and `tables` are mentioned, empty where all may be. `lengths` are the numbers that may
+    cut a text. `literals` are texts by the columns that a function takes with them. `date_texts`
+    are columns handled as dates, `json_texts` as JSON with `json_keys` in it. `texts` and `numbers`
+    are all literals.
+    """
+
+    columns: frozenset[str] = frozenset()
+    tables: frozenset[str] = frozenset()
+    lengths: tuple[int, ...] = ()
+    literals: dict[str, tuple[str, ...]] = {}
+    date_texts: frozenset[str] = frozenset()
+    json_texts: frozenset[str] = frozenset()
+    json_keys: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    numbers: tuple[float, ...] = ()
+    takes_lengths: bool = False
+
+    def mentions_column(self, name: str) -> bool:
+        return not self.columns or name in self.columns
+
+    def mentions_table(self, name: str) -> bool:
+        return not self.tables or name in self.tables
+
+    def covers(self, other: Usage) -> bool:
+        """Whether another statement holds nothing that this usage has not."""
+        return (
+            (not self.columns or (bool(other.columns) and other.columns <= self.columns))
+            and set(other.texts) <= set(self.texts)
+            and set(other.numbers) <= set(self.numbers)
+            and other.date_texts <= self.date_texts
+            and other.json_texts <= self.json_texts
+        )
+
+
+@lru_cache(maxsize=512)
+def read_usage(statements: tuple[tuple[str, str], ...]) -> Usage:
+    """The usage of some statements, each with its dialect; all of everything where one does not
+    parse."""
+    columns: set[str] = set()
+    tables: set[str] = set()
+    literals: dict[str, dict[str, None]] = defaultdict(dict)
+    texts: dict[str, None] = {}
+    numbers: dict[float, None] = {}
+    date_texts: set[str] = set()
+    json_texts: set[str] = set()
+    everything = takes_lengths = False
+    for sql, dialect in statements:
+        texts |= dict.fromkeys(_STRING.findall(sql))  # paths are no literals to the parser
+        date_texts |= _list_words(_DATE_FUNCTIONS, sql)
+        json_texts |= _list_words(_JSON_CALLS, sql)
+        trees = list(parse_trees(sql, dialect))
+        everything = everything or not trees or any(map(_has_star, trees))
+        for tree in trees:
+            columns.update(column.name.lower() for column in tree.find_all(exp.Column))
+            columns.update(
+                name.name.lower()
+                for name in tree.find_all(exp.Identifier)
+                if not isinstance(name.parent, _NAMED) and name.arg_key != "table"
+            )
+            tables.update(table.name.lower() for table in tree.find_all(exp.Table))
+            takes_lengths = takes_lengths or tree.find(*_CUTTING) is not None
+            for literal in tree.find_all(exp.Literal):
+                if not literal.is_string:
+                    numbers[_parse_number(literal.name)] = None
+            for name, text in _iter_function_literals(tree):
+                literals[name][text] = None
+    return Usage(
+        columns=frozenset() if everything else frozenset(columns),
+        tables=frozenset() if everything and not tables else frozenset(tables),
+        lengths=tuple(int(n) for n in numbers if n == int(n) and 0 < n <= _MAX_LENGTH),
+        literals={name: tuple(values) for name, values in literals.items()},
+        date_texts=frozenset(date_texts),
+        json_texts=frozenset(json_texts),
+        json_keys=tuple(
+            dict.fromkeys(key for sql, _ in statements for key in _list_json_keys(sql))
+        ),
+        texts=tuple(texts),
+        numbers=tuple(numbers),
+        takes_lengths=takes_lengths,
+    )
+
+
+_NAMED = (exp.Table, exp.TableAlias, exp.Alias)
+_CUTTING = (exp.Length, exp.Substring, exp.Left, exp.Right, exp.Pad, exp.Anonymous, exp.Overlay)
+
+
+def _has_star(tree: exp.Expr) -> bool:
+    return any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
+
+
+def _parse_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+def _iter_function_literals(tree: exp.Expr) -> Iterator[tuple[str, str]]:
+    for function in tree.find_all(exp.Func):
+        if isinstance(function, exp.And | exp.Or | exp.Case | exp.Exists):
+            continue
+        names = list_column_names(function)
+        for literal in function.find_all(exp.Literal):
+            if literal.is_string and len(literal.name) <= _MAX_LITERAL:
+                yield from ((name, literal.name) for name in names)
+
+
+def _list_words(pattern: re.Pattern[str], sql: str) -> set[str]:
+    groups = (group for match in pattern.finditer(sql) for group in match.groups() if group)
+    return {word.lower() for group in groups for word in _WORD.findall(group)}
+
+
+def _list_json_keys(sql: str) -> list[str]:
+    """The keys of paths and documents: `'$.tags[0]'`, `->> 'name'`, `#> '{tags,0}'`, `{"a": 1}`."""
+    parts = (part for match in _JSON_PATH.finditer(sql) for part in match.groups() if part)
+    return [key for part in parts for key in _JSON_KEY.findall(part)]

@@ -1,0 +1,124 @@
+"""Databases made to tell rewrites apart: what they hold, and that they keep every constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from evalcore.sqlkit.engines.registry import EnginePool
+from evalcore.sqlkit.generate import (
+    Database,
+    covers_statement,
+    generate_edge_databases,
+    generate_sparse_databases,
+    order_own_references,
+    render_inserts,
+)
+from evalcore.sqlkit.generate.database import drop_dangling_rows, shrink_database
+from evalcore.sqlkit.schema import read_schema
+
+DDL = (
+    "CREATE TABLE teams (id INTEGER PRIMARY KEY, name VARCHAR(8) NOT NULL UNIQUE)",
+    "CREATE TABLE staff (id INTEGER PRIMARY KEY, boss INTEGER, team INTEGER NOT NULL, "
+    "pay DECIMAL(6, 2), age INTEGER CHECK (age > 17), born DATE, note VARCHAR(12), "
+    "FOREIGN KEY (boss) REFERENCES staff (id), FOREIGN KEY (team) REFERENCES teams (id))",
+)
+SQL = (
+    "SELECT t.name, s.id, s.pay, s.age, s.note FROM staff s JOIN teams t ON t.id = s.team "
+    "WHERE s.born < '2024-03-01' AND s.pay > 100 AND SUBSTR(s.note, 1, 5) <> 'Rome'"
+)
+ENGINES = ("sqlite", "duckdb")
+
+
+@pytest.fixture(scope="module")
+def engines() -> Iterator[EnginePool]:
+    with EnginePool() as pool:
+        yield pool
+
+
+def list_databases(engine: str) -> list[Database]:
+    schema, statements = read_schema(DDL, engine), ((SQL, engine),)
+    sparse = generate_sparse_databases(schema, statements, seed=3)
+    edges = generate_edge_databases(schema, statements, seed=3)
+    return [*sparse, *(database.apply_edges(database.edges) for database in edges)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_database_keeps_the_constraints(engines: EnginePool, engine: str) -> None:
+    schema = read_schema(DDL, engine)
+    for database in list_databases(engine):
+        assert drop_dangling_rows(schema, database) == database
+        loaded = order_own_references(schema, database)
+        done = engines.get(engine).execute((*DDL, *render_inserts(schema, loaded, engine)), SQL)
+        assert done.status == "ok", (database.profile, done.message)
+
+
+def test_tables_lack_rows_in_every_way() -> None:
+    databases = {database.profile: database.tables for database in list_databases("sqlite")}
+    assert not any(databases["all empty"].values())
+    assert {len(rows) for rows in databases["one row"].values()} == {1}
+    assert databases["teams empty"] == {"teams": (), "staff": ()}  # no row can lack its team
+    assert databases["teams empty"].keys() == databases["staff empty"].keys()
+    assert databases["staff empty"]["teams"]
+    assert all(row[1] is row[3] is row[6] is None for row in databases["only nulls"]["staff"])
+
+
+def test_columns_have_the_edges_of_types_and_statements() -> None:
+    rows = next(d for d in list_databases("sqlite") if d.profile == "edges").tables["staff"]
+    pay, age, born, note = ({row[n] for row in rows} for n in (3, 4, 5, 6))
+    assert {None, 100, 100.01, 99.99, 0.01, -0.01, 2.5} <= pay
+    assert None in age
+    assert all(value > 17 for value in age if value is not None)
+    assert {"2024-02-29", "2024-03-01", "2024-12-31", "2021-01-03"} <= born
+    assert {"", " ", "Rome", "rome", "Rome ", "Abcde", "Abcdef", "中文字", "😀"} <= note
+    assert all(len(text) <= 12 for text in note if text is not None)
+
+
+def test_extreme_numbers_stand_apart() -> None:
+    databases = {database.profile: database for database in list_databases("duckdb")}
+    assert 2**31 - 1 in {row[4] for row in databases["largest numbers"].tables["staff"]}
+    assert 2**31 - 1 not in {row[4] for row in databases["edges"].tables["staff"]}
+    assert "smallest numbers" in databases
+
+
+def test_equal_questions_have_equal_databases() -> None:
+    assert list_databases("sqlite") == list_databases("sqlite")
+
+
+def test_json_is_grown_from_paths_and_literals() -> None:
+    schema = read_schema(("CREATE TABLE d (id INTEGER PRIMARY KEY, body TEXT)",), "sqlite")
+    sql = "SELECT id FROM d WHERE json_extract(body, '$.size') > 40 AND body ->> '$.kind' = 'box'"
+    (database,) = generate_edge_databases(schema, ((sql, "sqlite"),), seed=1)[:1]
+    texts = {row[1] for row in database.apply_edges(database.edges).tables["d"]}
+    for text in (
+        '{"size": "x", "kind": null}',
+        '{"size": 41, "kind": "x"}',
+        '{"size": "40", "kind": "x"}',
+    ):
+        assert text in texts
+    assert '{"kind": "x"}' in texts  # without the other key
+
+
+def test_a_statement_is_covered_by_its_own_comparisons_only() -> None:
+    asked = (("SELECT a FROM t WHERE a > 5", "sqlite"),)
+    assert covers_statement(asked, ("SELECT x.a FROM t x WHERE x.a > 5", "sqlite"))
+    for other in ("a >= 5", "a > 6", "a > 5 AND b IS NULL", "a > 5 LIMIT 20", "date(a) > 5"):
+        assert not covers_statement(asked, (f"SELECT a FROM t WHERE {other}", "sqlite"))
+
+
+def test_a_row_is_taken_away_with_those_that_refer_to_it() -> None:
+    schema = read_schema(DDL, "sqlite")
+    staff = tuple((n, None, n % 5, None, None, None, None) for n in range(1, 40))
+    database = Database("x", {"teams": tuple((n, f"t{n}") for n in range(5)), "staff": staff})
+    small = shrink_database(
+        schema, database, lambda d: any(row[0] == 17 for row in d.tables["staff"])
+    )
+    assert small.tables == {"teams": ((2, "t2"),), "staff": (staff[16],)}
+
+
+def test_rows_follow_those_of_their_table_that_they_refer_to() -> None:
+    schema = read_schema(DDL, "duckdb")
+    rows = tuple((n, n - 1 or None, 1, None, None, None, None) for n in (4, 3, 1, 2))
+    ordered = order_own_references(schema, Database("x", {"staff": rows})).tables["staff"]
+    assert [row[0] for row in ordered] == [1, 2, 3, 4]
