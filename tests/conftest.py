@@ -21,6 +21,7 @@ _LONG = frozenset(
         "test_hf_run.py",
         "test_kills.py",
         "test_scale_verify.py",
+        "test_sql_pairs.py",
         "test_swe_run.py",
         "test_tiny_model.py",
     }

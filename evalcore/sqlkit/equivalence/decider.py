@@ -58,7 +58,7 @@ class Decider:
         question = trials.add_written_tables(question, answer)
         prepared = self.load_trials(question)
         few = len(list(trials.select_nonempty(prepared.usable))) < MIN_NONEMPTY
-        few = few or prepared.unstable > _MAX_UNSTABLE_RATIO * len(prepared.usable)
+        few = few or prepared.unstable > _MAX_UNSTABLE_RATIO * prepared.usual
         if not prepared.usable:
             return _build_undecided(prepared)
         verdict = _compare_answer(engine, question, prepared, prepared.usable, answer)
@@ -113,7 +113,7 @@ def _compare_answer(
     for number, trial in enumerate(usable):
         seen = observe_statement(engine, trial.setup, question, answer)
         if not seen.ok:
-            if trial.extreme and seen.execution.status == "error" and count:
+            if count and seen.execution.status in trial.excused:
                 continue
             failures.append((trial, seen))
             if _is_statement_at_fault(seen, number + 1 == len(failures), len(failures)):
@@ -126,7 +126,8 @@ def _compare_answer(
         example = _build_counterexample(engine, question, prepared, trial, answer)
         if example.reason != "collation":
             return Equivalence("different", count, shown, counterexample=example)
-        collated = example
+        if not trials.holds_variants(question, example.tables.values()):
+            collated = example
     if not failures:
         status: Status = "different" if collated else "equivalent"
         return Equivalence(status, count, shown, counterexample=collated)

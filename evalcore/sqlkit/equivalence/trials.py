@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
 from evalcore.records import Record
-from evalcore.sqlkit.engines import Engine, Execution
+from evalcore.sqlkit.engines import Engine, Execution, Status
 from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, split_script
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from evalcore.sqlkit.generate import (
@@ -183,6 +185,15 @@ def differs_by_collation(question: EquivalenceQuestion, difference: Difference) 
     return compare_tables(folded[0], folded[1], ordered=by_order, rules=rules).equal
 
 
+def holds_variants(question: EquivalenceQuestion, tables: Iterable[ResultTable]) -> bool:
+    """Whether tables hold texts that differ but are the same to the engine: which of them stands
+    for a group is then left open."""
+    fold = _FOLDS.get(question.engine, str)
+    rows = (row for table in tables for row in table.rows)
+    texts = {cell for row in rows for cell in row if isinstance(cell, str)}
+    return len({fold(text) for text in texts}) < len(texts)
+
+
 def _fold_accents(text: str) -> str:
     """A text as collations without case and accents see it."""
     letters = unicodedata.normalize("NFKD", text)
@@ -204,8 +215,9 @@ class Trial(Record, frozen=True):
     """One database with what the reference shows on it.
 
     `rows` is None for a database made by hand, which cannot be shrunk; `shows` tells whether there
-    was anything to see: a row, or a changed table. On an `extreme` one arithmetic may overflow, so
-    that an answer that fails there is not different for it.
+    was anything to see: a row, or a changed table. An answer that fails with a status `excused` is
+    not different for that: at the bounds of numbers arithmetic may overflow, and large ones may be
+    lengths or counts.
     """
 
     profile: str
@@ -214,17 +226,23 @@ class Trial(Record, frozen=True):
     ordered: bool
     shows: bool
     rows: Database | None = None
-    extreme: bool = False
+    excused: frozenset[Status] = frozenset()
 
 
 class Trials(Record, frozen=True):
-    """All databases that can decide a question, and why the others cannot."""
+    """All databases that can decide a question, and why the others cannot.
+
+    Of the `usable` ones `usual` are no sparse ones and none of edges; only with them it is compared
+    how many are `unstable`. On `slow` ones the reference ran into the limits of a call.
+    """
 
     schema: Schema
     usable: tuple[Trial, ...]
     failed: int = 0
     unstable: int = 0
     message: str = ""
+    usual: int = 0
+    slow: int = 0
 
 
 def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
@@ -244,6 +262,7 @@ def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
             schema, mined, seed=question.seed + 2, count=question.count // 2, eager=True
         )
         parts += [_collect_trials(engine, question, schema, map(_source_from_database, generated))]
+    usual = parts[:]
     sparse = generate_sparse_databases(schema, mined, seed=question.seed)
     parts += [_collect_trials(engine, question, schema, map(_source_from_database, sparse))]
     parts += [_prepare_edge_trials(engine, question, schema, mined)]
@@ -251,8 +270,9 @@ def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
         schema=schema,
         usable=tuple(trial for part in parts for trial in part.usable),
         failed=sum(part.failed for part in parts),
-        unstable=sum(part.unstable for part in parts),
+        unstable=sum(part.unstable for part in usual),
         message=next((part.message for part in parts if part.message), ""),
+        usual=sum(len(part.usable) for part in usual),
     )
 
 
@@ -264,22 +284,30 @@ def _prepare_edge_trials(
     *,
     extremes: bool = True,
 ) -> Trials:
-    """Databases of edges; where the reference fails on all edges together, on parts of them."""
+    """Databases of edges; where the reference decides nothing on all edges together, parts of them.
+
+    Where it ran into the limits of a call, only small numbers are tried: others may be lengths.
+    """
     usable: list[Trial] = []
-    unstable = 0
     databases = generate_edge_databases(schema, mined, seed=question.seed)
     for number, database in enumerate(databases if extremes else databases[:1]):
-        splits = _MAX_EDGE_SPLITS if number == 0 else 1
+        splits, excused = (1, _EXTREME) if number else (_MAX_EDGE_SPLITS, _RESOURCES)
         waiting: list[tuple[tuple[Edge, ...], int]] = [(database.edges, splits)]
         while waiting:
             edges, splits = waiting.pop(0)
             source = _source_from_database(database.apply_edges(edges))
             tried = _collect_trials(engine, question, schema, (source,))
-            usable += [msgspec.structs.replace(t, extreme=number > 0) for t in tried.usable]
-            unstable += tried.unstable
-            if tried.failed and splits and len(edges) > 1:
+            usable += [msgspec.structs.replace(trial, excused=excused) for trial in tried.usable]
+            if tried.slow:
+                small = tuple(edge for edge in edges if not _is_large(edge.value))
+                waiting = [(small, 0)] if splits and number == 0 else []
+            elif not tried.usable and splits and len(edges) > 1:
                 waiting += [(half, splits - 1) for half in split_edges(edges)]
-    return Trials(schema=schema, usable=tuple(usable), unstable=unstable)
+    return Trials(schema=schema, usable=tuple(usable))
+
+
+def _is_large(value: Any) -> bool:
+    return isinstance(value, int | float | Decimal) and abs(value) > _LARGE
 
 
 def prepare_answer_trials(
@@ -300,7 +328,10 @@ def prepare_answer_trials(
 
 #: Limits that `choose` has no sizes for; beyond the larger one a result could not be compared.
 _LIMITS = range(9, 4_901)
-_MAX_EDGE_SPLITS = 4  # halvings of the edges on which a reference fails
+_MAX_EDGE_SPLITS = 4  # halvings of the edges on which a reference decides nothing
+_LARGE = 1_000
+_RESOURCES: frozenset[Status] = frozenset(("timeout", "memory"))
+_EXTREME: frozenset[Status] = _RESOURCES | {"error"}
 _MAX_LIMITS = 2
 #: So many rows per row of a limit, tried one after another, and never more than these.
 _CROWDS, _MAX_CROWD_ROWS = (1.25, 4), 5_000
@@ -377,12 +408,13 @@ def _collect_trials(
     engine: Engine, question: EquivalenceQuestion, schema: Schema, sources: Iterable[_Source]
 ) -> Trials:
     usable: list[Trial] = []
-    failed, unstable, message = 0, 0, ""
+    failed, unstable, slow, message = 0, 0, 0, ""
     for profile, rows, script in sources:
         setup = (*question.schema, *script) if rows is None else build_setup(question, schema, rows)
         seen = observe_statement(engine, setup, question, question.reference)
         if not seen.ok or seen.truncated:
             failed += 1
+            slow += seen.execution.status in _RESOURCES
             message = message or seen.execution.message or "the result is too large"
             continue
         ordered = is_ordered(engine, question, schema, rows, seen)
@@ -391,7 +423,7 @@ def _collect_trials(
             continue
         shows = _has_visible_result(engine, question, setup, seen)
         usable.append(Trial(profile, setup, seen, ordered, shows, rows))
-    return Trials(schema, tuple(usable), failed, unstable, message)
+    return Trials(schema, tuple(usable), failed, unstable, message, slow=slow)
 
 
 def is_ordered(

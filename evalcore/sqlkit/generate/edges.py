@@ -96,7 +96,7 @@ def list_extreme_cells(column: Column, dialect: str, sign: int) -> Sequence[Cell
         scale = column.scale or 0
         return (Decimal(sign * (10**column.precision - 1)).scaleb(-scale),)
     if column.kind == "float":
-        return (sign * 1e15,)
+        return (sign * 1e9,)
     return ()
 
 
