@@ -307,7 +307,7 @@ def _prepare_edge_trials(
 
 
 def _is_large(value: Any) -> bool:
-    return isinstance(value, int | float | Decimal) and abs(value) > _LARGE
+    return isinstance(value, int | float | Decimal) and abs(float(value)) > _LARGE
 
 
 def prepare_answer_trials(
