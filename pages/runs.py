@@ -14,7 +14,7 @@ from evalcore.settings import Settings
 from evalcore.views import comparison, reproduce, runs
 from evalcore.views.runs import RunRow, RunRows, redact_run_row
 from pages.parts.runs import exchange, overview, side_by_side
-from pages.shared import page_links, run_facts, visitor
+from pages.shared import page_links, run_facts, visitor, widgets
 from pages.shared.wording import escape_markdown, tr
 
 #: Seconds between two looks while anything moves.
@@ -40,10 +40,8 @@ def draw_runs_page() -> None:
 def _draw_live_runs(current: Settings, read: Iterator[RunRows], was_moving: bool) -> None:
     """Redrawn every second while a run is under way; the page as a whole when that changes. `read`
     holds the rows that the page has just read, for the first time of drawing."""
-    rows, inside = (
-        next(read, None) or runs.all_rows(current.run_roots),
-        visitor.is_action_allowed("launch"),
-    )
+    rows = next(read, None) or runs.all_rows(current.run_roots)
+    inside = visitor.is_action_allowed("launch")
     rows = rows if inside else rows.cache.get("readers", partial(_redact_run_rows, rows))
     if was_moving and not rows.is_active:
         st.rerun()
@@ -67,12 +65,9 @@ def _draw_live_runs(current: Settings, read: Iterator[RunRows], was_moving: bool
                 overview.draw_worker_log(client.worker_log(chosen.run_id, current, visitor=asks))
             if chosen.scores and not chosen.is_active:
                 sides = [pair.first, pair.second] if pair else [chosen]
-                st.page_link(
-                    page_links.COMPARE,
-                    label=tr("compare.link"),
-                    icon=":material/compare_arrows:",
-                    query_params=page_links.build_compare_query(side.run_id for side in sides),
-                )
+                query = page_links.build_compare_query(side.run_id for side in sides)
+                label = tr("compare.link")
+                widgets.draw_link(page_links.COMPARE, label, "compare_arrows", **query)
             exchange.draw_export_menu(chosen, current)
             overview.draw_run_actions(chosen, current)
             if chosen.state != "broken":
@@ -93,12 +88,9 @@ def _select_shown_run(rows: RunRows) -> RunRow | None:
 
 
 def _draw_no_runs() -> None:
-    with st.container(border=True, horizontal_alignment="center", gap="small"):
-        st.markdown(f"#### {tr('runs.empty_title')}")
-        st.markdown(tr("runs.empty"))
+    with widgets.draw_centred_note(tr("runs.empty_title"), tr("runs.empty")):
         if visitor.is_launcher_listed():
-            label = tr("runs.empty_action")
-            st.page_link(page_links.LAUNCH, label=label, icon=":material/rocket_launch:")
+            widgets.draw_link(page_links.LAUNCH, tr("runs.empty_action"), "rocket_launch")
 
 
 draw_runs_page()

@@ -134,6 +134,12 @@ def format_value_counts(counts: Mapping[str, int]) -> str:
     return " · ".join([*parts, *([tr("datasets.and_more", count=more)] if more else [])])
 
 
+def format_metric_counts(benchmark: str, summary: DatasetSummary) -> str:
+    """How many cases the metrics have, most frequent first."""
+    counts = {metric_title(benchmark, metric): count for metric, count in summary.metrics.items()}
+    return format_value_counts(counts)
+
+
 def format_difficulty_counts(summary: DatasetSummary) -> str:
     """How many cases are easy, middle and hard; "" where all are of one difficulty."""
     if len(summary.difficulties) < 2:

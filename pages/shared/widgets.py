@@ -33,6 +33,12 @@ def draw_refusal(reason: str) -> None:
     st.info(text, icon=":material/lock:")
 
 
+def draw_unconfirmed(count: int, reason: str) -> None:
+    """How many expected answers no engine has confirmed, and why."""
+    reason = escape_markdown(localize_note(reason), 300)
+    st.warning(tr("datasets.unconfirmed", count=count, reason=reason), icon=":material/rule:")
+
+
 def draw_figures(figures: Iterable[tuple[str, str]], gap: str = "medium") -> None:
     """Titles and values in a row."""
     with st.container(horizontal=True, gap=gap):

@@ -10,6 +10,7 @@ import streamlit as st
 from evalcore.catalog import localize_text
 from evalcore.i18n import LANGUAGES, language_for_locale, lookup_text, t, translate_note
 from evalcore.plain_text import DASH, to_single_line
+from evalcore.records import Interval
 from pages.shared import page_links
 
 # The language of this session: its switch in the sidebar, `lang` in the URL, and translating.
@@ -152,6 +153,28 @@ def format_cost_sources(sources: Sequence[str]) -> str:
 def format_score(value: float | None) -> str:
     """A score of 0 to 100 with one digit; a dash where there is none."""
     return DASH if value is None else f"{value:.1f}"
+
+
+def format_difference(points: float | None) -> str:
+    """A difference of two scores with its sign."""
+    return DASH if points is None else f"{points:+.1f}"
+
+
+def format_signed_interval(interval: Interval | None) -> str:
+    return DASH if interval is None else f"{interval.low:+.1f} … {interval.high:+.1f}"
+
+
+def format_p_value(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def format_score_sign(score: float) -> str:
+    """The sign of a case's score of 0 to 1: the outcome is not told by colour alone."""
+    return "✓" if score == 1 else "✕" if score == 0 else "◐"
+
+
+def format_case_score(score: float) -> str:
+    return f"{format_score_sign(score)} {score:.2g}"
 
 
 def format_timestamp(stamp: str) -> str:

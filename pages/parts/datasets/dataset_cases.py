@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from evalcore.plain_text import DASH
 from evalcore.records import Sample, content_hash
 from evalcore.settings import Settings
 from evalcore.single_flight import SingleFlightCache
@@ -67,16 +66,16 @@ def _select_dataset_cases(entry: DatasetEntry, frame: pd.DataFrame) -> pd.DataFr
     }
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name, title in titles.items():
-            values = sorted(frame[name].astype(str).unique()) if name != "metric" else None
-            values = list(frame[name].unique()) if values is None else [v for v in values if v]
+            values = list(frame[name].astype(str).unique())
+            values = values if name == "metric" else sorted(filter(None, values))
             if len(values) < 2:
                 page_links.set_query_param(name, None)
                 continue
             chosen[name] = url_state.draw_select(
                 tr(f"datasets.filter.{name}"),
                 ["", *values],
-                key=f"datasets.{entry.key}.{name}",
-                title=partial(_title_or_all, title),
+                f"datasets.{entry.key}.{name}",
+                partial(_title_or_all, title),
                 width=210,
             )
         text = url_state.draw_search(
@@ -99,9 +98,8 @@ def _draw_dataset_case_table(
     requested = url_state.read_page_number(key=f"{page_key}.p", list_signature=content_hash(keys))
     number = min(requested, count)  # a link from when there were more
     rows = matches.iloc[(number - 1) * PER_PAGE : number * PER_PAGE]
-    click = st.session_state.get(_CLICK)
-    if click is not None and click["row"] < len(rows):
-        st.query_params["case"] = keys[(number - 1) * PER_PAGE + click["row"]]
+    if (clicked := tables.read_clicked_row(_CLICK, len(rows))) is not None:
+        st.query_params["case"] = keys[(number - 1) * PER_PAGE + clicked]
         st.rerun()
     titles = {m: words.metric_title(entry.benchmark, m) for m in matches["metric"].unique()}
     shown = pd.DataFrame(
@@ -114,15 +112,13 @@ def _draw_dataset_case_table(
         }
     )
     varied = [name for name in ("metric", "difficulty", "dialect") if shown[name].nunique() > 1]
-    st.dataframe(
+    tables.draw_grid(
         shown,
-        hide_index=True,
-        height=38 + 35 * min(len(shown), _NARROW_ROWS if narrow else PER_PAGE),
-        placeholder=DASH,
+        _build_dataset_columns(),
+        tr("datasets.cases_alt"),
+        tallest=_NARROW_ROWS if narrow else PER_PAGE,
         column_order=["id", *(["metric"] if narrow else [*varied, "text"])],
-        column_config=_build_dataset_columns(),
         key="datasets.cases.table",
-        alt=tr("datasets.cases_alt"),
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(tr("datasets.count", count=len(matches)), width="content")
@@ -140,20 +136,12 @@ def _draw_dataset_case_table(
 
 
 def _build_dataset_columns() -> dict[str, Any]:
-    column_config = st.column_config
     return {
-        "id": column_config.ButtonColumn(
-            tr("common.case"),
-            type="tertiary",
-            alignment="left",
-            width=150,
-            key=_CLICK,
-            help=tr("datasets.open_case"),
-        ),
-        "metric": column_config.TextColumn(tr("common.metric"), width=170),
-        "difficulty": column_config.NumberColumn(tr("common.difficulty"), width=80),
-        "dialect": column_config.TextColumn(tr("datasets.filter.dialect"), width=150),
-        "text": column_config.TextColumn(tr("datasets.asked"), width="large"),
+        "id": tables.link_column("common.case", _CLICK, "datasets.open_case", width=150),
+        "metric": tables.text_column("common.metric", 170),
+        "difficulty": tables.number_column("common.difficulty", width=80),
+        "dialect": tables.text_column("datasets.filter.dialect", 150),
+        "text": tables.text_column("datasets.asked", "large"),
     }
 
 
@@ -194,12 +182,8 @@ def _draw_dataset_pager(keys: list[str], index: int) -> None:
                 st.rerun()
         st.caption(tr("datasets.case_of", number=index + 1, count=len(keys)), width="content")
         st.space("stretch")
-        if st.button(
-            tr("datasets.close"),
-            key="datasets.case.close",
-            icon=":material/close:",
-            type="tertiary",
-        ):
+        look = {"icon": ":material/close:", "type": "tertiary"}
+        if st.button(tr("datasets.close"), key="datasets.case.close", **look):
             st.query_params.pop("case", None)
             st.rerun()
 
@@ -241,11 +225,8 @@ def _draw_expected_table(value: dict[str, Any]) -> None:
     if not isinstance(columns, list) or not all(isinstance(row, list) for row in rows):
         evidence.draw_raw_value(value)
         return
-    st.dataframe(
-        tables.build_text_frame(columns, rows), hide_index=True, alt=tr("datasets.result_alt")
-    )
-    rest = {name: item for name, item in value.items() if name not in ("columns", "rows")}
+    frame = tables.build_text_frame(columns, rows)
+    st.dataframe(frame, hide_index=True, alt=tr("datasets.result_alt"))
+    rest = [f"{name}: {item}" for name, item in value.items() if name not in ("columns", "rows")]
     if rest:
-        st.caption(
-            escape_markdown(" · ".join(f"{name}: {item}" for name, item in rest.items()), 200)
-        )
+        st.caption(escape_markdown(" · ".join(rest), 200))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from evalcore.access import policy
@@ -18,7 +18,7 @@ from evalcore.settings import Settings
 from evalcore.views import datasets
 from evalcore.views.datasets import DatasetEntry, DatasetSummary
 from pages.shared import display_names as words
-from pages.shared import page_links, visitor, widgets
+from pages.shared import page_links, tables, visitor, widgets
 from pages.shared.wording import current_language, escape_markdown, localize_note, to_plain_line, tr
 
 # The second step: every expected answer of a data set confirmed, on real engines where it can.
@@ -67,12 +67,8 @@ def _draw_confirm_progress(entry: DatasetEntry, settings: Settings) -> None:
 def _draw_confirm_result(job: Job | None, summary: DatasetSummary) -> None:
     if job is None:
         return
-    if job.state == "failed":
-        reason = escape_markdown(localize_note(job.error), 400)
-        st.error(tr("datasets.confirm_failed", reason=reason), icon=":material/error:")
-        return
     if job.state != "done":
-        st.warning(tr(f"datasets.confirm_{job.state}"), icon=":material/stop_circle:")
+        _draw_job_end(job, "datasets.confirm", 400)
         return
     result = job.result
     if result.get("hash") != summary.hash:
@@ -87,23 +83,27 @@ def _draw_confirm_result(job: Job | None, summary: DatasetSummary) -> None:
     if not result["problems"]:
         st.success(tr("datasets.confirmed", **values), icon=":material/verified:")
         return
-    st.warning(
-        tr("datasets.confirm_problems", count=result["problems"], **values), icon=":material/rule:"
-    )
-    rows = [
-        (to_plain_line(issue["sample"], 80), to_plain_line(localize_note(issue["problem"]), 300))
-        for issue in result["findings"]
-    ]
-    st.dataframe(
-        pd.DataFrame(rows, columns=["case", "problem"]),
-        hide_index=True,
-        height=38 + 35 * min(len(rows), 8),
-        column_config={
-            "case": st.column_config.TextColumn(tr("common.case"), width=220),
-            "problem": st.column_config.TextColumn(tr("datasets.problem"), width="large"),
-        },
-        alt=tr("datasets.problems_alt"),
-    )
+    problems = tr("datasets.confirm_problems", count=result["problems"], **values)
+    st.warning(problems, icon=":material/rule:")
+    findings = result["findings"]
+    columns = {
+        "case": [to_plain_line(issue["sample"], 80) for issue in findings],
+        "problem": [to_plain_line(localize_note(issue["problem"]), 300) for issue in findings],
+    }
+    config = {
+        "case": tables.text_column("common.case", 220),
+        "problem": tables.text_column("datasets.problem", "large"),
+    }
+    tables.draw_grid(columns, config, tr("datasets.problems_alt"), tallest=8)
+
+
+def _draw_job_end(job: Job, key: str, limit: int) -> None:
+    """Why a job did not end well, by the texts `key`_failed, `key`_cancelled ..."""
+    if job.state == "failed":
+        reason = escape_markdown(localize_note(job.error), limit)
+        st.error(tr(f"{key}_failed", reason=reason), icon=":material/error:")
+    else:
+        st.warning(tr(f"{key}_{job.state}"), icon=":material/stop_circle:")
 
 
 # Fetch official sets: what there is, on what terms, how far it is, and why it failed.
@@ -138,12 +138,11 @@ def _draw_official_rows(running: tuple[str, ...], refused: bool, settings: Setti
         for entry in datasets.list_dataset_entries(settings)
         if entry.origin == "fetched"
     }
-    for official in list_official_datasets().values():
+    for official in names.values():
         with st.container(border=True):
+            entry = installed.get(official.folder)
             job = jobs.find_job(settings, "fetch", official.name)
-            _draw_official_row(
-                official, installed.get(official.folder), job, settings, refused=refused
-            )
+            _draw_official_row(official, entry, job, settings, refused=refused)
 
 
 def _draw_official_row(
@@ -170,11 +169,11 @@ def _draw_official_row(
         if entry is not None:
             st.caption(escape_markdown(f"{entry.source} · {entry.licence}", 260))
     with right:
-        _draw_official_buttons(official, entry, job, settings, refused=refused)
+        _draw_official_button(official, entry, job, settings, refused=refused)
     _draw_fetch_status(job, entry)
 
 
-def _draw_official_buttons(
+def _draw_official_button(
     official: OfficialDataset,
     entry: DatasetEntry | None,
     job: Job | None,
@@ -182,47 +181,28 @@ def _draw_official_buttons(
     *,
     refused: bool,
 ) -> None:
+    """The one thing that can be done now: cancel, open, or fetch."""
+    name, acting_visitor = official.name, visitor.current_visitor()
+
+    def draw_button(key: str, text: str, icon: str, **look: Any) -> bool:
+        look |= {"icon": f":material/{icon}:", "width": "stretch"}
+        return st.button(tr(f"datasets.{text}"), key=f"datasets.{key}.{name}", **look)
+
     if job is not None and job.state == "running":
-        if st.button(
-            tr("datasets.cancel"),
-            key=f"datasets.cancel.{official.name}",
-            icon=":material/stop:",
-            width="stretch",
-            disabled=refused,
-        ):
-            _run_or_stop(
-                lambda: jobs.cancel_job(settings, "fetch", official.name, visitor.current_visitor())
-            )
-        return
-    if entry is not None:
-        if st.button(
-            tr("datasets.open"),
-            key=f"datasets.show.{official.name}",
-            icon=":material/table_rows:",
-            width="stretch",
-        ):
-            _open_dataset(entry)
-        return
-    again = job is not None and job.state != "done"
-    if st.button(
-        tr("datasets.fetch_again" if again else "datasets.fetch"),
-        key=f"datasets.fetch.{official.name}",
-        icon=":material/refresh:" if again else ":material/cloud_download:",
-        width="stretch",
-        disabled=refused,
-    ):
-        _run_or_stop(
-            lambda: data_client.start_fetch(
-                official.name, visitor.collect_typed_keys(), visitor.current_visitor(), settings
-            )
-        )
-        st.rerun()
-
-
-def _open_dataset(entry: DatasetEntry) -> None:
-    """Leave this view for a set that is here."""
-    page_links.set_query_params(dict.fromkeys(("view", "case", "q", "p")) | {"set": entry.key})
-    st.rerun()
+        if draw_button("cancel", "cancel", "stop", disabled=refused):
+            _run_or_stop(lambda: jobs.cancel_job(settings, "fetch", name, acting_visitor))
+    elif entry is not None:
+        if draw_button("show", "open", "table_rows"):  # leave this view for a set that is here
+            leaving = dict.fromkeys(("view", "case", "q", "p"))
+            page_links.set_query_params(leaving | {"set": entry.key})
+            st.rerun()
+    else:
+        again = job is not None and job.state != "done"
+        text, icon = ("fetch_again", "refresh") if again else ("fetch", "cloud_download")
+        if draw_button("fetch", text, icon, disabled=refused):
+            keys = visitor.collect_typed_keys()
+            _run_or_stop(lambda: data_client.start_fetch(name, keys, acting_visitor, settings))
+            st.rerun()
 
 
 def _run_or_stop(action: Callable[[], None]) -> None:
@@ -238,12 +218,7 @@ def _draw_fetch_status(job: Job | None, entry: DatasetEntry | None) -> None:
         return
     if job.state == "running":
         steps = tr("datasets.files", done=job.done, total=job.total) if job.total else ""
-        line = escape_markdown(job.line, 120)
-        widgets.draw_job_bar(
-            job, " · ".join(filter(None, [steps, line])) or tr("datasets.starting")
-        )
-    elif job.state == "failed":
-        reason = escape_markdown(localize_note(job.error), 600)
-        st.error(tr("datasets.fetch_failed", reason=reason), icon=":material/error:")
+        line = " · ".join(filter(None, [steps, escape_markdown(job.line, 120)]))
+        widgets.draw_job_bar(job, line or tr("datasets.starting"))
     elif job.state != "done":
-        st.warning(tr(f"datasets.fetch_{job.state}"), icon=":material/stop_circle:")
+        _draw_job_end(job, "datasets.fetch", 600)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
+from functools import partial
+from typing import Literal
 
 import pandas as pd
 import streamlit as st
@@ -11,7 +12,6 @@ import streamlit as st
 from evalcore.access import policy
 from evalcore.catalog import benchmark_cards
 from evalcore.charts.comparisons import build_stacked_bars
-from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.runner.jobs import data_client
 from evalcore.settings import Settings
@@ -63,19 +63,16 @@ def leave_dataset() -> None:
 
 
 def _draw_dataset_facts(entry: DatasetEntry, summary: DatasetSummary) -> None:
-    facts = {
-        tr("datasets.cases"): f"{summary.samples}",
-        tr("datasets.metrics"): f"{len(summary.metrics)}",
-        tr("datasets.dialects"): f"{len(summary.dialects)}" if summary.dialects else "",
-    }
-    widgets.draw_figures(filter(itemgetter(1), facts.items()), gap="large")
+    figures = [
+        (tr("datasets.cases"), f"{summary.samples}"),
+        (tr("datasets.metrics"), f"{len(summary.metrics)}"),
+    ]
+    dialects = [(tr("datasets.dialects"), f"{len(summary.dialects)}")] if summary.dialects else []
+    widgets.draw_figures(figures + dialects, gap="large")
+    licence = escape_markdown(entry.licence or DASH, 90)
     lines = [
         tr("datasets.card_verified", kinds=words.format_evidence_kinds(entry)),
-        tr(
-            "datasets.card_hash",
-            hash=summary.hash,
-            licence=escape_markdown(entry.licence or DASH, 90),
-        ),
+        tr("datasets.card_hash", hash=summary.hash, licence=licence),
     ]
     if entry.card is not None:
         author = escape_markdown(entry.card.who or DASH, 80)
@@ -86,29 +83,20 @@ def _draw_dataset_facts(entry: DatasetEntry, summary: DatasetSummary) -> None:
 
 
 def _draw_dataset_actions(entry: DatasetEntry, settings: Settings, *, usable: bool) -> None:
-    acting_visitor = visitor.current_visitor()
     with st.container(horizontal=True):
-        if usable and st.button(
-            tr("datasets.evaluate"),
-            key="datasets.evaluate",
-            type="primary",
-            icon=":material/rocket_launch:",
-        ):
-            st.switch_page(page_links.LAUNCH, query_params=words.build_launch_query(entry))
         if usable:
+            draw_evaluate_button(entry, "datasets.evaluate", "primary")
             dataset_jobs.draw_confirm_button(entry, settings)
         if entry.origin != "own":
             return
-        denial = policy.explain_denial(settings, acting_visitor, "upload")
+        denial = localize_note(policy.explain_denial(settings, visitor.current_visitor(), "upload"))
         former_versions = datasets.list_trashed_versions(settings, entry.benchmark, entry.name)
         if former_versions and st.button(
             tr("datasets.restore_former"),
             key="datasets.restore",
             icon=":material/history:",
             disabled=bool(denial),
-            help=localize_note(denial)
-            if denial
-            else tr("datasets.restore_help", count=len(former_versions)),
+            help=denial or tr("datasets.restore_help", count=len(former_versions)),
         ):
             restore_former_version(entry.benchmark, entry.name, former_versions[0], settings)
         if st.button(
@@ -116,9 +104,18 @@ def _draw_dataset_actions(entry: DatasetEntry, settings: Settings, *, usable: bo
             key="datasets.remove",
             icon=":material/delete:",
             disabled=bool(denial),
-            help=localize_note(denial) if denial else None,
+            help=denial or None,
         ):
             _remove_and_leave(entry, settings)
+
+
+def draw_evaluate_button(
+    entry: DatasetEntry, key: str, type: Literal["primary", "tertiary"]
+) -> None:
+    """The way to Launch with this set chosen."""
+    icon = ":material/rocket_launch:"
+    if st.button(tr("datasets.evaluate"), key=key, type=type, icon=icon):
+        st.switch_page(page_links.LAUNCH, query_params=words.build_launch_query(entry))
 
 
 def _remove_and_leave(entry: DatasetEntry, settings: Settings) -> None:
@@ -159,13 +156,9 @@ def _draw_difficulty_spread(entry: DatasetEntry, summary: DatasetSummary) -> Non
         return
     levels = sorted(summary.difficulties)
     parts = {level: tr("datasets.level", level=level) for level in levels}
+    metric_title = partial(words.metric_title, entry.benchmark)
     rows = [
-        (
-            words.metric_title(entry.benchmark, metric),
-            parts[level],
-            count,
-            count / sum(counts.values()),
-        )
+        (metric_title(metric), parts[level], count, count / sum(counts.values()))
         for metric, counts in summary.levels.items()
         for level, count in counts.items()
     ]
@@ -176,12 +169,9 @@ def _draw_difficulty_spread(entry: DatasetEntry, summary: DatasetSummary) -> Non
         "count": tr("datasets.cases"),
         "share": tr("datasets.share"),
     }
+    chart = build_stacked_bars(frame, list(parts.values()), labels)
     with st.expander(tr("datasets.spread"), icon=":material/stacked_bar_chart:"):
-        st.altair_chart(
-            build_stacked_bars(frame, list(parts.values()), labels),
-            width="stretch",
-            alt=tr("datasets.spread_alt"),
-        )
+        st.altair_chart(chart, width="stretch", alt=tr("datasets.spread_alt"))
 
 
 # Browse: every data set as a card, or the one that the URL names with its cases.
@@ -201,9 +191,8 @@ def draw_dataset_browser(settings: Settings) -> None:
         return
     offer_dataset_undo(settings)
     if key:
-        st.warning(
-            tr("datasets.unknown_set", name=escape_markdown(key)), icon=":material/explore_off:"
-        )
+        unknown = tr("datasets.unknown_set", name=escape_markdown(key))
+        st.warning(unknown, icon=":material/explore_off:")
     _draw_dataset_cards(_select_datasets(entries), settings)
 
 
@@ -215,12 +204,9 @@ def _load_missing_summaries(entries: Sequence[DatasetEntry], settings: Settings)
     locations = [
         data_client.DatasetLocation(entry.benchmark, entry.path, entry.options) for entry in pending
     ]
-    try:
-        with st.spinner(tr("datasets.reading", count=len(pending))):
-            data_client.ensure_indexes(locations, settings)
-    except EvalboardError as error:
-        reason = escape_markdown(error, 400)
-        st.error(tr("datasets.unreadable", reason=reason), icon=":material/error:")
+    reading = tr("datasets.reading", count=len(pending))
+    with widgets.show_errors("datasets.unreadable"), st.spinner(reading):
+        data_client.ensure_indexes(locations, settings)
 
 
 def _select_datasets(entries: Sequence[DatasetEntry]) -> list[DatasetEntry]:
@@ -256,9 +242,7 @@ def _select_datasets(entries: Sequence[DatasetEntry]) -> list[DatasetEntry]:
 
 def _draw_dataset_cards(shown: Sequence[DatasetEntry], settings: Settings) -> None:
     if not shown:
-        with st.container(border=True, horizontal_alignment="center"):
-            st.markdown(f"#### {tr('datasets.none_title')}", width="content")
-            st.markdown(tr("datasets.none"), width="content")
+        widgets.draw_centred_note(tr("datasets.none_title"), tr("datasets.none"))
         return
     for start in range(0, len(shown), _ACROSS):
         for column, entry in zip(st.columns(_ACROSS), shown[start : start + _ACROSS], strict=False):
@@ -276,18 +260,11 @@ def _draw_dataset_card(entry: DatasetEntry, summary: DatasetSummary | None) -> N
         _draw_dataset_numbers(entry, summary)
     st.space("stretch")
     with st.container(horizontal=True):
-        if st.button(
-            tr("datasets.open"), key=f"datasets.open.{entry.key}", icon=":material/table_rows:"
-        ):
+        key, icon = f"datasets.open.{entry.key}", ":material/table_rows:"
+        if st.button(tr("datasets.open"), key=key, icon=icon):
             st.query_params["set"] = entry.key
             st.rerun()
-        if st.button(
-            tr("datasets.evaluate"),
-            key=f"datasets.evaluate.{entry.key}",
-            icon=":material/rocket_launch:",
-            type="tertiary",
-        ):
-            st.switch_page(page_links.LAUNCH, query_params=words.build_launch_query(entry))
+        draw_evaluate_button(entry, f"datasets.evaluate.{entry.key}", "tertiary")
 
 
 def _describe_dataset(entry: DatasetEntry) -> str:
@@ -302,18 +279,13 @@ def _describe_dataset(entry: DatasetEntry) -> str:
 
 def _draw_dataset_numbers(entry: DatasetEntry, summary: DatasetSummary) -> None:
     st.markdown(tr("datasets.card_numbers", count=summary.samples, metrics=len(summary.metrics)))
-    counts_by_title = {
-        words.metric_title(entry.benchmark, m): n for m, n in summary.metrics.items()
-    }
+    metrics = words.format_metric_counts(entry.benchmark, summary)
+    licence = escape_markdown(entry.licence or DASH, 60)
     lines = [
-        words.format_value_counts(counts_by_title) if len(counts_by_title) > 1 else "",
+        metrics if len(summary.metrics) > 1 else "",
         words.format_difficulty_counts(summary),
         words.format_value_counts(summary.dialects),
         tr("datasets.card_verified", kinds=words.format_evidence_kinds(entry)),
-        tr(
-            "datasets.card_hash",
-            hash=summary.hash,
-            licence=escape_markdown(entry.licence or DASH, 60),
-        ),
+        tr("datasets.card_hash", hash=summary.hash, licence=licence),
     ]
     st.caption("  \n".join(filter(None, lines)))

@@ -12,7 +12,6 @@ import streamlit as st
 from evalcore.access import policy
 from evalcore.catalog import benchmark_cards, find_benchmark_text
 from evalcore.errors import EvalboardError
-from evalcore.plain_text import DASH
 from evalcore.runner.jobs import data_client
 from evalcore.runner.jobs.data_client import OwnCard, Upload, UploadPart, Validation
 from evalcore.runner.uploads import MAX_CASES, MAX_FILE_BYTES, find_upload_form, guess_part
@@ -20,6 +19,7 @@ from evalcore.settings import Settings
 from evalcore.single_flight import SingleFlightCache
 from pages.shared import display_names as words
 from pages.shared import page_links, url_state, visitor, widgets
+from pages.shared.tables import EVERY_ROW, draw_grid, number_column, text_column
 from pages.shared.wording import (
     current_language,
     escape_markdown,
@@ -35,8 +35,7 @@ from pages.shared.wording import (
 
 def case_part_title(benchmark: str, part: str) -> str:
     """What cases belong to, as people call it."""
-    translated = look_up(f"datasets.part.{part}")
-    return translated or words.metric_title(benchmark, part)
+    return look_up(f"datasets.part.{part}") or words.metric_title(benchmark, part)
 
 
 _templates: SingleFlightCache[UploadPart | None] = SingleFlightCache(64)
@@ -65,13 +64,11 @@ def draw_case_form(benchmark: str, part: str, settings: Settings) -> None:
             ("jsonl", form.jsonl, "application/jsonl"),
             ("csv", "\ufeff" + form.csv, "text/csv"),  # so that spreadsheets know it is UTF-8
         ):
-            st.download_button(
+            widgets.draw_download(
                 tr("datasets.template", form=kind.upper()),
                 content,
-                file_name=f"{part}.{kind}",
-                mime=mime,
-                icon=":material/download:",
-                on_click="ignore",
+                f"{part}.{kind}",
+                mime,
                 key=f"datasets.template.{kind}",
             )
     _draw_form_fields(form)
@@ -80,29 +77,21 @@ def draw_case_form(benchmark: str, part: str, settings: Settings) -> None:
 
 
 def _draw_form_fields(form: UploadPart) -> None:
-    rows = [
-        (
-            field.name,
-            tr("common.yes" if field.required else "common.no"),
-            " / ".join(tr(f"datasets.kind.{kind}") for kind in field.kinds),
-            to_plain_line(field.example, 160) or None,
-        )
-        for field in form.fields
-    ]
-    column_config = st.column_config
-    st.dataframe(
-        pd.DataFrame(rows, columns=["field", "required", "kind", "example"]),
-        hide_index=True,
-        height=38 + 35 * len(rows),
-        placeholder=DASH,
-        column_config={
-            "field": column_config.TextColumn(tr("datasets.field"), width=150),
-            "required": column_config.TextColumn(tr("datasets.required"), width=66),
-            "kind": column_config.TextColumn(tr("datasets.kind"), width=66),
-            "example": column_config.TextColumn(tr("datasets.example_value"), width=180),
-        },
-        alt=tr("datasets.form_alt"),
-    )
+    columns = {
+        "field": [field.name for field in form.fields],
+        "required": [tr("common.yes" if field.required else "common.no") for field in form.fields],
+        "kind": [
+            " / ".join(tr(f"datasets.kind.{kind}") for kind in field.kinds) for field in form.fields
+        ],
+        "example": [to_plain_line(field.example, 160) or None for field in form.fields],
+    }
+    config = {
+        "field": text_column("datasets.field", 150),
+        "required": text_column("datasets.required", 66),
+        "kind": text_column("datasets.kind", 66),
+        "example": text_column("datasets.example_value", 180),
+    }
+    draw_grid(columns, config, tr("datasets.form_alt"), tallest=EVERY_ROW)
 
 
 # What was found in a file: every error with what to do about it, or the cases as read.
@@ -138,32 +127,22 @@ def draw_validation(benchmark: str, validation: Validation) -> None:
 
 
 def _draw_validation_errors(validation: Validation) -> None:
+    errors = validation.errors
     text_key = "datasets.errors_more" if validation.more else "datasets.errors"
-    st.error(tr(text_key, count=len(validation.errors)), icon=":material/error:")
-    rows = [
-        (
-            error.line or None,
-            to_plain_line(error.field, 60) or None,
-            to_plain_line(localize_note(error.problem), 300),
-            tr(find_error_hint(error.problem)),
-        )
-        for error in validation.errors
-    ]
-    column_config = st.column_config
-    st.dataframe(
-        pd.DataFrame(rows, columns=["line", "field", "problem", "hint"]).astype({"line": "Int64"}),
-        hide_index=True,
-        height=38 + 35 * min(len(rows), 12),
-        placeholder=DASH,
-        column_config={
-            "line": column_config.NumberColumn(tr("datasets.line"), width=56),
-            "field": column_config.TextColumn(tr("datasets.field"), width=130),
-            "problem": column_config.TextColumn(tr("datasets.problem"), width=420),
-            "hint": column_config.TextColumn(tr("datasets.what_to_do"), width=380),
-        },
-        alt=tr("datasets.errors_alt"),
-        key="datasets.errors",
-    )
+    st.error(tr(text_key, count=len(errors)), icon=":material/error:")
+    columns = {
+        "line": pd.Series([error.line or None for error in errors], dtype="Int64"),
+        "field": [to_plain_line(error.field, 60) or None for error in errors],
+        "problem": [to_plain_line(localize_note(error.problem), 300) for error in errors],
+        "hint": [tr(find_error_hint(error.problem)) for error in errors],
+    }
+    config = {
+        "line": number_column("datasets.line", width=56),
+        "field": text_column("datasets.field", 130),
+        "problem": text_column("datasets.problem", 420),
+        "hint": text_column("datasets.what_to_do", 380),
+    }
+    draw_grid(columns, config, tr("datasets.errors_alt"), tallest=12, key="datasets.errors")
     st.caption(tr("datasets.errors_about"))
 
 
@@ -173,50 +152,34 @@ def find_error_hint(problem: str) -> str:
 
 
 def _draw_valid_cases(benchmark: str, validation: Validation) -> None:
-    summary = validation.summary
-    st.success(
-        tr("datasets.valid", count=summary.samples, hash=summary.hash), icon=":material/check:"
-    )
+    summary, shown = validation.summary, validation.preview
+    valid = tr("datasets.valid", count=summary.samples, hash=summary.hash)
+    st.success(valid, icon=":material/check:")
     if validation.unconfirmed:
-        reason = escape_markdown(localize_note(validation.reason), 300)
-        st.warning(
-            tr("datasets.unconfirmed", count=validation.unconfirmed, reason=reason),
-            icon=":material/rule:",
-        )
-    counts_by_title = {words.metric_title(benchmark, m): n for m, n in summary.metrics.items()}
-    lines = [words.format_value_counts(counts_by_title), words.format_difficulty_counts(summary)]
+        widgets.draw_unconfirmed(validation.unconfirmed, validation.reason)
+    lines = [
+        words.format_metric_counts(benchmark, summary),
+        words.format_difficulty_counts(summary),
+    ]
     lines.append(words.format_value_counts(summary.dialects))
     st.caption("  \n".join(filter(None, lines)))
-    rows = [
-        (
-            to_plain_line(preview.id, 60),
-            words.metric_title(benchmark, preview.metric),
-            preview.difficulty,
-            to_plain_line(preview.dialect, 60) or None,
-            to_plain_line(preview.text, 160),
-        )
-        for preview in validation.preview
-    ]
-    column_config = st.column_config
-    st.dataframe(
-        pd.DataFrame(rows, columns=["id", "metric", "difficulty", "dialect", "text"]),
-        hide_index=True,
-        height=38 + 35 * min(len(rows), 8),
-        placeholder=DASH,
-        column_config={
-            "id": column_config.TextColumn(tr("common.case"), width=120),
-            "metric": column_config.TextColumn(tr("common.metric"), width=150),
-            "difficulty": column_config.NumberColumn(tr("common.difficulty"), width=80),
-            "dialect": column_config.TextColumn(tr("datasets.filter.dialect"), width=110),
-            "text": column_config.TextColumn(tr("datasets.asked"), width=420),
-        },
-        alt=tr("datasets.preview_alt"),
-        key="datasets.preview",
-    )
-    if len(validation.preview) < summary.samples:
-        st.caption(
-            tr("datasets.preview_more", shown=len(validation.preview), count=summary.samples)
-        )
+    columns = {
+        "id": [to_plain_line(case.id, 60) for case in shown],
+        "metric": [words.metric_title(benchmark, case.metric) for case in shown],
+        "difficulty": [case.difficulty for case in shown],
+        "dialect": [to_plain_line(case.dialect, 60) or None for case in shown],
+        "text": [to_plain_line(case.text, 160) for case in shown],
+    }
+    config = {
+        "id": text_column("common.case", 120),
+        "metric": text_column("common.metric", 150),
+        "difficulty": number_column("common.difficulty", width=80),
+        "dialect": text_column("datasets.filter.dialect", 110),
+        "text": text_column("datasets.asked", 420),
+    }
+    draw_grid(columns, config, tr("datasets.preview_alt"), tallest=8, key="datasets.preview")
+    if len(shown) < summary.samples:
+        st.caption(tr("datasets.preview_more", shown=len(shown), count=summary.samples))
 
 
 # Add own cases: choose what they are for, take a template, hand in a file, mend, keep it.
@@ -262,10 +225,7 @@ def _select_benchmark_part() -> tuple[str, str]:
     """The benchmark, and what of it cases without a field `metric` belong to."""
     cards = benchmark_cards()
     benchmark = url_state.draw_select(
-        tr("common.benchmark"),
-        list(cards),
-        key="datasets.add.benchmark",
-        title=words.benchmark_title,
+        tr("common.benchmark"), list(cards), "datasets.add.benchmark", words.benchmark_title
     )
     st.caption(localize(cards[benchmark].about))
     parts = find_upload_form(benchmark).parts
@@ -282,13 +242,9 @@ def _select_benchmark_part() -> tuple[str, str]:
 
 
 def _draw_upload_step(benchmark: str, part: str) -> Upload | None:
-    uploaded = visitor.draw_uploader(
-        tr("datasets.file"),
-        types=["jsonl", "csv"],
-        megabytes=MAX_FILE_BYTES >> 20,
-        explanation=tr("datasets.file_help"),
-        key="datasets.file",
-    )
+    label, explanation = tr("datasets.file"), tr("datasets.file_help")
+    look = {"types": ["jsonl", "csv"], "key": "datasets.file", "explanation": explanation}
+    uploaded = visitor.draw_uploader(label, megabytes=MAX_FILE_BYTES >> 20, **look)
     st.caption(tr("datasets.limits", megabytes=MAX_FILE_BYTES >> 20, cases=MAX_CASES))
     if uploaded is None:
         return None
@@ -304,18 +260,15 @@ def _load_validation(upload: Upload, settings: Settings) -> Validation | None:
     """What was found, from the memory of the session while file and choice are the same."""
     digest = sha256(upload.content).hexdigest()
     cache_key = (digest, upload.file, upload.benchmark, upload.part)
-    cached = st.session_state.get(_VALIDATION)
-    if cached is not None and cached[0] == cache_key:
-        validation: Validation = cached[1]
+    validation: Validation
+    cached_key, validation = st.session_state.get(_VALIDATION, (None, None))
+    if cached_key == cache_key:
         return validation
-    try:
-        with st.spinner(tr("datasets.looking")):
-            validation = data_client.validate_upload(upload, visitor.current_visitor(), settings)
-    except EvalboardError as error:
-        st.error(escape_markdown(localize_note(str(error)), 600), icon=":material/error:")
-        return None
-    st.session_state[_VALIDATION] = (cache_key, validation)
-    return validation
+    with widgets.show_errors(limit=600), st.spinner(tr("datasets.looking")):
+        validation = data_client.validate_upload(upload, visitor.current_visitor(), settings)
+        st.session_state[_VALIDATION] = (cache_key, validation)
+        return validation
+    return None
 
 
 def _draw_save_step(upload: Upload, settings: Settings) -> None:
@@ -356,27 +309,22 @@ def _draw_save_step(upload: Upload, settings: Settings) -> None:
 
 def _check_name_taken(benchmark: str, name: str, settings: Settings) -> bool | None:
     """Whether a set of that name would be replaced; None for a name that cannot be."""
-    try:
+    with widgets.show_errors(icon=":material/edit:", draw=st.warning):
         return data_client.is_name_taken(benchmark, name, settings)
-    except EvalboardError as error:
-        st.warning(escape_markdown(localize_note(str(error)), 400), icon=":material/edit:")
-        return None
+    return None
 
 
 def _save_dataset(upload: Upload, card: OwnCard, settings: Settings, *, replace: bool) -> None:
-    try:
+    with widgets.show_errors(limit=600):
         with st.spinner(tr("datasets.keeping")):
             validation, saved = data_client.save_upload(
                 upload, card, visitor.current_visitor(), settings, replace=replace
             )
-    except EvalboardError as error:
-        st.error(escape_markdown(localize_note(str(error)), 600), icon=":material/error:")
-        return
-    if saved is None:
-        draw_validation(upload.benchmark, validation)
-        return
-    st.session_state.pop(_VALIDATION, None)
-    st.toast(tr("datasets.kept", name=escape_markdown(saved.name)), icon=":material/check:")
-    chosen = {"set": f"own:{saved.benchmark}:{saved.name}"}
-    page_links.set_query_params(dict.fromkeys(("view", "part", "benchmark")) | chosen)
-    st.rerun()
+        if saved is None:
+            draw_validation(upload.benchmark, validation)
+            return
+        st.session_state.pop(_VALIDATION, None)
+        st.toast(tr("datasets.kept", name=escape_markdown(saved.name)), icon=":material/check:")
+        chosen = {"set": f"own:{saved.benchmark}:{saved.name}"}
+        page_links.set_query_params(dict.fromkeys(("view", "part", "benchmark")) | chosen)
+        st.rerun()

@@ -47,9 +47,8 @@ def draw_newest_submission(settings: Settings) -> None:
     It is there after the tab was closed, too: the work goes on in a process of its own."""
     if not visitor.is_action_allowed("upload"):
         return
-    newest = next(
-        iter(data_client.list_submissions(visitor.current_visitor(), settings, limit=1)), None
-    )
+    submissions = data_client.list_submissions(visitor.current_visitor(), settings, limit=1)
+    newest = submissions[0] if submissions else None
     if newest is None or st.session_state.get(_SEEN) == newest.name:
         return
     running = newest.state == "running"
@@ -68,15 +67,11 @@ def _draw_live_submission(initial_job: Job, settings: Settings) -> None:
         _draw_submission(job)
         if job.state == "running":
             if st.button(tr("submit.cancel"), key="submit.cancel", icon=":material/stop:"):
-                _request_cancel(job, settings)
+                with widgets.show_errors():
+                    data_client.cancel_submission(job.name, visitor.current_visitor(), settings)
         elif st.button(tr("submit.dismiss"), key="submit.dismiss", type="tertiary"):
             st.session_state[_SEEN] = job.name
             st.rerun()
-
-
-def _request_cancel(job: Job, settings: Settings) -> None:
-    with widgets.show_errors():
-        data_client.cancel_submission(job.name, visitor.current_visitor(), settings)
 
 
 def _draw_submit_form(number: int, settings: Settings) -> None:
@@ -111,7 +106,6 @@ def _submit_upload(uploaded: object, settings: Settings) -> None:
 
 
 def _draw_past_submissions(settings: Settings) -> None:
-    """The last submissions, how each ended."""
     jobs = data_client.list_submissions(visitor.current_visitor(), settings)
     if not jobs:
         return
@@ -122,10 +116,8 @@ def _draw_past_submissions(settings: Settings) -> None:
 
 
 def _draw_submission(job: Job) -> None:
-    """A submission: its file, when, and how far it is or how it ended."""
-    st.caption(
-        f"{escape_markdown(job.title or job.name)} · {wording.format_timestamp(job.started)}"
-    )
+    started = wording.format_timestamp(job.started)
+    st.caption(f"{escape_markdown(job.title or job.name)} · {started}")
     if job.state == "running":
         counted = tr("submit.scoring", done=job.done, total=job.total)
         widgets.draw_job_bar(job, counted if job.total else tr("submit.checking"))
@@ -139,17 +131,13 @@ def _draw_submission(job: Job) -> None:
 
 
 def _draw_import_result(job: Job) -> None:
-    """What came of it, at which level, and where it is shown."""
     result = job.result
     new = "known" if result["became"] == "unchanged" else "taken_in"
-    st.success(
-        tr(f"submit.{new}", target=escape_markdown(result["target"])), icon=":material/verified:"
-    )
+    text = tr(f"submit.{new}", target=escape_markdown(result["target"]))
+    st.success(text, icon=":material/verified:")
     for score in result["scores"]:
         if score.get("unconfirmed"):  # absent from what was taken in before it was counted
-            reason = escape_markdown(localize_note(score["reason"]), 300)
-            text = tr("datasets.unconfirmed", count=score["unconfirmed"], reason=reason)
-            st.warning(text, icon=":material/rule:")
+            widgets.draw_unconfirmed(score["unconfirmed"], score["reason"])
     with st.container(horizontal=True, vertical_alignment="center"):
         overview.draw_level_badges(score["level"] for score in result["scores"])
         query = {"key": result["identity"], "board": result["board"]}

@@ -8,14 +8,22 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.errors import EvalboardError
-from evalcore.plain_text import DASH
 from evalcore.runner import client
 from evalcore.settings import Settings
 from evalcore.views import boards, runs, stored_boards
 from evalcore.views.comparison import RunPair
 from evalcore.views.reproduce import ModelCard
 from evalcore.views.runs import RunRow
-from pages.shared import display_names, page_links, run_facts, url_state, visitor, widgets, wording
+from pages.shared import (
+    display_names,
+    page_links,
+    run_facts,
+    tables,
+    url_state,
+    visitor,
+    widgets,
+    wording,
+)
 from pages.shared.board_view import benchmark_title
 from pages.shared.widgets import OUTCOME_COLOURS
 from pages.shared.wording import escape_markdown, localize_note, look_up, to_plain_line, tr
@@ -58,30 +66,19 @@ def draw_run_list(all_rows: Sequence[RunRow], chosen: str) -> None:
     a search."""
     rows = all_rows if len(all_rows) <= _PAGE else _select_list_page(all_rows, chosen)
     st.session_state[_SHOWN] = [row.run_id for row in rows]
-    st.dataframe(
-        _build_run_list_table(rows),
-        key=_TABLE,
-        hide_index=True,
-        height=min(38 + 35 * len(rows), 320),
-        on_select=_choose_run,
-        selection_mode="single-row",
-        placeholder=DASH,
-        column_config={
-            "progress": st.column_config.ProgressColumn(
-                tr("runs.progress"), format="%d%%", min_value=0, max_value=100, width="small"
-            ),
-            "state": st.column_config.TextColumn(tr("runs.state")),
-            "target": st.column_config.TextColumn(tr("common.target")),
-            "benchmarks": st.column_config.TextColumn(tr("common.benchmark"), width=250),
-            "score": st.column_config.NumberColumn(
-                tr("common.score"), format="%.1f", width="small"
-            ),
-            "started": st.column_config.TextColumn(tr("runs.started")),
-            "run": st.column_config.TextColumn(tr("runs.run")),
-            "level": st.column_config.TextColumn(tr("submit.evidence")),
-        },
-        alt=tr("runs.list_alt"),
-    )
+    config = {
+        "progress": tables.share_column("runs.progress", "%d%%", width="small"),
+        "state": tables.text_column("runs.state"),
+        "target": tables.text_column("common.target"),
+        "benchmarks": tables.text_column("common.benchmark", 250),
+        "score": tables.number_column("common.score", "%.1f"),
+        "started": tables.text_column("runs.started"),
+        "run": tables.text_column("runs.run"),
+        "level": tables.text_column("submit.evidence"),
+    }
+    look = {"on_select": _choose_run, "selection_mode": "single-row", "key": _TABLE}
+    table = _build_run_list_table(rows)
+    tables.draw_grid(table, config, tr("runs.list_alt"), tallest=8, **look)
 
 
 def _select_list_page(all_rows: Sequence[RunRow], chosen: str) -> Sequence[RunRow]:
@@ -107,12 +104,9 @@ def _select_list_page(all_rows: Sequence[RunRow], chosen: str) -> Sequence[RunRo
 
 def _build_run_list_table(rows: Sequence[RunRow]) -> pd.DataFrame:
     rows_by_benchmarks = {row.benchmarks: row for row in rows}  # a few, each of many runs
-    titles = {
-        benchmarks: format_benchmark_titles(row) for benchmarks, row in rows_by_benchmarks.items()
-    }
-    named = display_names.resolve_target_names(
-        {row.target.identity: row.target.key for row in rows}
-    )
+    titles = {keys: format_benchmark_titles(row) for keys, row in rows_by_benchmarks.items()}
+    targets = [row.target for row in rows]
+    named = display_names.resolve_target_names({target.identity: target.key for target in targets})
     table = pd.DataFrame(
         {
             "state": [f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}" for row in rows],
@@ -125,9 +119,8 @@ def _build_run_list_table(rows: Sequence[RunRow]) -> pd.DataFrame:
         }
     )
     if any(row.levels for row in rows):
-        run_here = (RUN_HERE,)
-        named = [row.levels or run_here * (row.origin == "executed") for row in rows]
-        table["level"] = [format_levels(levels) for levels in named]
+        levels = [row.levels or (RUN_HERE,) * (row.origin == "executed") for row in rows]
+        table["level"] = list(map(format_levels, levels))
     return table
 
 
@@ -171,10 +164,8 @@ def draw_run_detail(
         )
         draw_level_badges(row.levels)
     if row.state == "broken":
-        st.error(
-            tr("runs.broken", reason=escape_markdown(row.problem, 600)),
-            icon=":material/broken_image:",
-        )
+        reason = escape_markdown(row.problem, 600)
+        st.error(tr("runs.broken", reason=reason), icon=":material/broken_image:")
         return
     about = [
         escape_markdown(format_benchmark_titles(row), 200),
@@ -195,12 +186,8 @@ def draw_run_detail(
 
 
 def _format_run_name(row: RunRow) -> str:
-    target = row.target
-    return (
-        display_names.resolve_target_name(target.identity, target.key)
-        if target.identity
-        else row.run_id
-    )
+    identity = row.target.identity
+    return display_names.resolve_target_name(identity, row.target.key) if identity else row.run_id
 
 
 def _describe_run_state(row: RunRow, pair: RunPair | None) -> str:
@@ -239,13 +226,10 @@ def _draw_run_measures(row: RunRow) -> None:
         (benchmark_title(key) if several else tr("common.score"), wording.format_score(score))
         for key, score in row.scores.items()
     ]
+    time = [("runs.wall", wording.format_duration(row.wall))]
     if row.is_active:
-        time = [
-            ("runs.rate", tr("runs.rate_value", rate=f"{row.rate:.1f}")),
-            ("runs.eta", wording.format_duration(row.eta)),
-        ]
-    else:
-        time = [("runs.wall", wording.format_duration(row.wall))]
+        rate = tr("runs.rate_value", rate=f"{row.rate:.1f}")
+        time = [("runs.rate", rate), ("runs.eta", wording.format_duration(row.eta))]
     cells = [
         *time,
         ("runs.requests", wording.format_count(row.requests)),
@@ -382,18 +366,15 @@ def _perform_run_action(name: str, row: RunRow, settings: Settings) -> None:
         "rescore": lambda: client.rescore_run(row.run_id, settings, visitor=acting_visitor),
         "delete": lambda: client.delete_run(row.run_id, settings, visitor=acting_visitor),
     }
-    try:
+    with widgets.show_errors(limit=600):
         with st.spinner(tr(f"runs.busy.{name}")):
             calls[name]()
             runs.clear_run_cache()
-    except EvalboardError as error:
-        st.error(escape_markdown(localize_note(str(error)), 600), icon=":material/error:")
-        return
-    st.session_state[_MESSAGE] = tr(f"runs.did.{name}")
-    if name == "delete":
-        st.session_state[_DELETED] = row.run_id
-        page_links.set_query_param("run", None)
-    st.rerun()
+        st.session_state[_MESSAGE] = tr(f"runs.did.{name}")
+        if name == "delete":
+            st.session_state[_DELETED] = row.run_id
+            page_links.set_query_param("run", None)
+        st.rerun()
 
 
 def draw_action_message(settings: Settings) -> None:

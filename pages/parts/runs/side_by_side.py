@@ -13,8 +13,6 @@ from typing import NamedTuple
 import pandas as pd
 import streamlit as st
 
-from evalcore.errors import EvalboardError
-from evalcore.plain_text import DASH
 from evalcore.settings import Settings
 from evalcore.single_flight import SingleFlightCache
 from evalcore.views import comparison
@@ -67,17 +65,10 @@ def _select_partner(row: RunRow, rows: RunRows) -> RunPair | None:
     requested, shared = st.query_params.get("with", ""), frozenset(row.benchmarks)
     key = (shared, display_names.compute_names_version())
     candidates = rows.cache.get(key, lambda: _label_partners(rows, shared))
-    requested_partner = (
-        _label_partners([candidate for candidate in rows if candidate.run_id == requested], shared)
-        if requested
-        else {}
-    )
-    partners = (
-        (run, candidate)
-        for run, candidate in (requested_partner | candidates).items()
-        if run != row.run_id
-    )
-    others = dict(islice(partners, _LISTED))
+    requested_rows = [other for other in rows if requested and other.run_id == requested]
+    partners = _label_partners(requested_rows, shared) | candidates
+    other_runs = ((run, other) for run, other in partners.items() if run != row.run_id)
+    others = dict(islice(other_runs, _LISTED))
     if not others:
         return None
     labels = {run: candidate.label for run, candidate in others.items()}
@@ -99,33 +90,22 @@ def _label_partners(rows: Iterable[RunRow], shared: Set[str]) -> dict[str, _Part
     """The newest finished runs with a benchmark in common, by id."""
     partners = (row for row in rows if row.scores and not shared.isdisjoint(row.benchmarks))
     newest = list(islice(partners, _LISTED + 1))  # one of them may be the run itself
-    target_names = display_names.resolve_target_names(
-        {row.target.identity: row.target.key for row in newest}
-    )
+    targets = [row.target for row in newest]
+    names = display_names.resolve_target_names({target.identity: target.key for target in targets})
     return {
-        row.run_id: _Partner(
-            row, f"{to_plain_line(target_names[row.target.identity])} · {row.run_id}"
-        )
+        row.run_id: _Partner(row, f"{to_plain_line(names[row.target.identity])} · {row.run_id}")
         for row in newest
     }
 
 
 def _draw_pair_sides(pair: RunPair) -> None:
-    """Both runs by name and state, each with a way to it."""
-    columns = st.columns(2)
-    for column, side, run in zip(
-        columns, ("first", "second"), (pair.first, pair.second), strict=True
-    ):
+    sides = (("first", pair.first), ("second", pair.second))
+    for column, (side, run) in zip(st.columns(2), sides, strict=True):
         with column:
             st.caption(tr(f"runs.side.{side}"))
-            st.page_link(
-                page_links.RUNS,
-                label=escape_markdown(
-                    display_names.resolve_target_name(run.target.identity, run.target.key), 100
-                ),
-                icon=":material/arrow_forward:",
-                query_params={"run": run.run_id},
-            )
+            name = display_names.resolve_target_name(run.target.identity, run.target.key)
+            label = escape_markdown(name, 100)
+            widgets.draw_link(page_links.RUNS, label, "arrow_forward", run=run.run_id)
             options = [f"{name} = {value}" for name, value in run.target.options.items()]
             facts = [*options, run.run_id, tr(f"common.state.{run.state}")]
             st.caption(escape_markdown(" · ".join(facts), 300))
@@ -133,23 +113,17 @@ def _draw_pair_sides(pair: RunPair) -> None:
 
 def _draw_pair_result(pair: RunPair, settings: Settings) -> None:
     first, second = pair.first.run_id, pair.second.run_id
-    try:
+    cases, results = pd.DataFrame(), None
+    with widgets.show_errors("runs.comparison_broken", draw=st.warning):
         key = comparison.compute_pair_signature(settings.run_roots, first, second)
-        cases, results = _comparisons.get(
-            (first, second, key), lambda: _compare_pair(settings, first, second)
-        )
-    except EvalboardError as error:
-        st.warning(
-            tr("runs.comparison_broken", reason=escape_markdown(error, 400)),
-            icon=":material/error:",
-        )
+        run_ids = (first, second, key)
+        cases, results = _comparisons.get(run_ids, lambda: _compare_pair(settings, first, second))
+    if results is None:
         return
     if not results:
         st.warning(tr("runs.comparison_nothing"), icon=":material/rule:")
         return
-    for compared in sorted(
-        results, key=lambda compared: pair.first.benchmarks.index(compared.benchmark)
-    ):
+    for compared in sorted(results, key=lambda each: pair.first.benchmarks.index(each.benchmark)):
         _draw_benchmark_result(compared, show_title=len(results) > 1)
     if not (pair.first.complete and pair.second.complete):
         st.caption(tr("runs.comparison_incomplete"))
@@ -167,14 +141,12 @@ def _draw_benchmark_result(compared: PairedScores, *, show_title: bool) -> None:
     if show_title:
         st.markdown(f"**{escape_markdown(benchmark_title(compared.benchmark))}**")
     result = compared.result
-    interval = result.interval
-    span = DASH if interval is None else f"{interval.low:+.1f} … {interval.high:+.1f}"
     cells = [
         ("runs.side.first", wording.format_score(compared.first)),
         ("runs.side.second", wording.format_score(compared.second)),
-        ("runs.difference", DASH if result.difference is None else f"{result.difference:+.1f}"),
-        ("runs.interval", span),
-        ("runs.p", "< 0.001" if result.p < 0.001 else f"{result.p:.3f}"),
+        ("runs.difference", wording.format_difference(result.difference)),
+        ("runs.interval", wording.format_signed_interval(result.interval)),
+        ("runs.p", wording.format_p_value(result.p)),
     ]
     widgets.draw_figures((tr(key), value) for key, value in cells)
     with st.container(horizontal=True):
@@ -203,38 +175,23 @@ def _draw_differing_table(table: pd.DataFrame, pair: RunPair) -> None:
     st.markdown(f"**{tr('runs.differing', count=len(table))}**")
     st.caption(tr("runs.open_case"))
     shown = table.head(_CASES)
-    displayed = pd.DataFrame(
-        {
-            "case": [to_plain_line(case, 40) for case in shown["id"]],
-            "first": [_format_score_cell(score) for score in shown["first"]],
-            "second": [_format_score_cell(score) for score in shown["second"]],
-            "metric": [
-                metric_title(benchmark, metric)
-                for benchmark, metric in zip(shown["benchmark"], shown["metric"], strict=True)
-            ],
-            "weight": shown["weight"],
-        }
-    )
-    column_config = st.column_config
-    opens = {"alignment": "left", "help": tr("runs.open_case")}
-    st.dataframe(
-        displayed,
-        hide_index=True,
-        height=min(38 + 35 * len(displayed), 388),
-        key=f"{_OPEN}.table",
-        alt=tr("runs.differing_alt"),
-        column_config={
-            "case": column_config.TextColumn(tr("runs.case"), pinned=True),
-            "metric": column_config.TextColumn(tr("common.metric")),
-            "weight": column_config.NumberColumn(tr("runs.weight"), format="%.3g", width="small"),
-            "first": column_config.ButtonColumn(
-                tr("runs.side.first"), type="tertiary", key=f"{_OPEN}.first", **opens
-            ),
-            "second": column_config.ButtonColumn(
-                tr("runs.side.second"), type="tertiary", key=f"{_OPEN}.second", **opens
-            ),
-        },
-    )
+    titles = map(metric_title, shown["benchmark"], shown["metric"])
+    columns = {
+        "case": [to_plain_line(case, 40) for case in shown["id"]],
+        "first": [wording.format_case_score(score) for score in shown["first"]],
+        "second": [wording.format_case_score(score) for score in shown["second"]],
+        "metric": list(titles),
+        "weight": shown["weight"],
+    }
+    config = {
+        "case": tables.text_column("runs.case", pinned=True),
+        "metric": tables.text_column("common.metric"),
+        "weight": tables.number_column("runs.weight", "%.3g"),
+        "first": tables.link_column("runs.side.first", f"{_OPEN}.first", "runs.open_case"),
+        "second": tables.link_column("runs.side.second", f"{_OPEN}.second", "runs.open_case"),
+    }
+    alt = tr("runs.differing_alt")
+    tables.draw_grid(columns, config, alt, tallest=10, key=f"{_OPEN}.table")
     if len(table) > len(shown):
         st.caption(tr("runs.differing_more", count=len(table) - len(shown)))
     for side, run in (("first", pair.first), ("second", pair.second)):
@@ -242,9 +199,3 @@ def _draw_differing_table(table: pd.DataFrame, pair: RunPair) -> None:
             case = shown.iloc[clicked]
             link = CaseLink(run.run_id, case["benchmark"], case["metric"], case["id"])
             st.switch_page(page_links.CASE, query_params=link.query_params)
-
-
-def _format_score_cell(score: float) -> str:
-    """A sign and a number: the outcome is not told by colour alone."""
-    sign = "✓" if score == 1 else "✕" if score == 0 else "◐"
-    return f"{sign} {score:.2g}"
