@@ -76,9 +76,8 @@ def _draw_pair_detail(
     with st.skeleton(height=_LOADING):
         detail = selection.load_comparison_detail(current, runs, base.run_id, benchmark, metric)
     title = metric_title(benchmark, metric) if metric else benchmark_title(benchmark)
-    st.subheader(
-        tr("compare.against", title=escape_markdown(title), base=base.letter), anchor=False
-    )
+    text = tr("compare.against", title=escape_markdown(title), base=base.letter)
+    st.subheader(text, anchor=False)
     differences.draw_pair_table(detail, base, sides)
     shown = sorted(sides, key=lambda side: side.letter)
     differences.draw_compared_metrics(benchmark, shown)

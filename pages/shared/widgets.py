@@ -51,6 +51,17 @@ def draw_link(page: str, label: str, icon: str, **query: str) -> None:
     st.page_link(page, label=label, icon=f":material/{icon}:", query_params=query or None)
 
 
+def draw_field(
+    widget: Callable[..., Any], name: str, *values: Any, key: str = "", **look: Any
+) -> Any:
+    """A field of the launch form with the texts `launch.NAME` and, unless `look` has a `help` of
+    its own, `launch.NAME_help`; what it holds stays as long as the session."""
+    if "help" not in look:
+        look["help"] = tr(f"launch.{name}_help")
+    key = key or f"launch.{name}"
+    return widget(tr(f"launch.{name}"), *values, key=key, persist_state="session", **look)
+
+
 def draw_download(
     label: str,
     content: str | Callable[[], bytes | str],

@@ -10,7 +10,6 @@ import streamlit as st
 
 from evalcore.charts.comparisons import assign_series_styles, build_heatmap, build_radar_chart
 from evalcore.plain_text import DASH
-from evalcore.results import Interval
 from evalcore.views import comparison_runs
 from evalcore.views.comparison import (
     BenchmarkDetail,
@@ -37,53 +36,42 @@ _MAX_DECIMAL_RUNS = 4  # runs; with more of them there is no room for a decimal 
 
 def format_run_label(run: ComparedRun, length: int = 60) -> str:
     """A run in a list: its letter and its target, cut to `length` characters."""
-    return (
-        f"{run.letter} · "
-        f"{to_plain_line(display_names.resolve_target_name(run.identity, run.target_key), length)}"
-    )
+    return f"{run.letter} · {_format_target_name(run, length)}"
+
+
+def _format_target_name(run: ComparedRun, length: int = 60) -> str:
+    name = display_names.resolve_target_name(run.identity, run.target_key)
+    return to_plain_line(name, length)
 
 
 def draw_score_table(comparison: Lineup) -> None:
     """A row per run and a column per column of a benchmark, the best of each with a star."""
+    runs = comparison.compared
     columns: dict[str, Any] = {
-        "letter": [run.letter for run in comparison.compared],
-        "target": [
-            to_plain_line(display_names.resolve_target_name(run.identity, run.target_key), 60)
-            for run in comparison.compared
-        ],
+        "letter": [run.letter for run in runs],
+        "target": [_format_target_name(run) for run in runs],
     }
     config = _build_run_columns()
     groups = group_compared_runs(comparison)
     titles = tables.make_names_unique([benchmark_title(group.benchmark) for group in groups])
     for title, group in zip(titles, groups, strict=True):
-        marks_by_letter = {mark.letter: mark for mark in group.marks}
-        columns[group.column] = [
-            format_run_score(marks_by_letter.get(run.letter)) for run in comparison.compared
-        ]
-        config[group.column] = st.column_config.TextColumn(
-            title, help=_describe_score_column(group)
-        )
+        marks = {mark.letter: mark for mark in group.marks}
+        columns[group.column] = [format_run_score(marks.get(run.letter)) for run in runs]
+        about = _describe_score_column(group)
+        config[group.column] = st.column_config.TextColumn(title, help=about)
     columns |= {
-        "cost": [wording.format_money(run.totals.cost) for run in comparison.compared],
-        "latency": [wording.format_duration(run.totals.latency_p50) for run in comparison.compared],
-        "date": [run.created_at[:10] for run in comparison.compared],
-        "run": [run.run_id for run in comparison.compared],
+        "cost": [wording.format_money(run.totals.cost) for run in runs],
+        "latency": [wording.format_duration(run.totals.latency_p50) for run in runs],
+        "date": [run.created_at[:10] for run in runs],
+        "run": [run.run_id for run in runs],
     }
-    st.dataframe(
-        pd.DataFrame(columns),
-        hide_index=True,
-        height=38 + 35 * len(comparison.compared),
-        key=f"{_OPENED_TARGET_KEY}.table",
-        column_config=config,
-        alt=tr("compare.table_alt"),
-    )
+    look = {"key": f"{_OPENED_TARGET_KEY}.table"}
+    tables.draw_grid(columns, config, tr("compare.table_alt"), tables.EVERY_ROW, **look)
     st.caption(tr("compare.table_about"))
     if len({group.benchmark for group in groups}) < len(groups):
         st.caption(tr("compare.apart"))
-    clicked = tables.read_clicked_row(_OPENED_TARGET_KEY, len(comparison.compared))
-    if clicked is not None:
-        key = comparison.compared[clicked].identity
-        st.switch_page(page_links.TARGET, query_params={"key": key})
+    if (clicked := tables.read_clicked_row(_OPENED_TARGET_KEY, len(runs))) is not None:
+        st.switch_page(page_links.TARGET, query_params={"key": runs[clicked].identity})
 
 
 def format_run_score(mark: RunScore | None) -> str:
@@ -122,13 +110,10 @@ def _draw_profile_radar(
     frame["axis"] = frame["axis"].map(titles)
     st.markdown(f"**{tr('compare.profile')}**")
     runs = ", ".join(format_run_label(item) for item in shown)
+    legend = {item.letter: format_run_label(item, _LEGEND) for item in shown}
+    styles = assign_series_styles({item.letter: item.identity for item in shown})
     exports.draw_chart_frame(
-        build_radar_chart(
-            frame,
-            rows,
-            {item.letter: format_run_label(item, _LEGEND) for item in shown},
-            assign_series_styles({item.letter: item.identity for item in shown}),
-        ),
+        build_radar_chart(frame, rows, legend, styles),
         name=f"compare-profile-{group.column}",
         title=f"{benchmark_title(group.benchmark)}: {tr('compare.profile')}",
         source=runs,
@@ -142,16 +127,14 @@ def _draw_metric_heatmap(
     group: ColumnGroup, rows: Sequence[str], shown: Sequence[ComparedRun]
 ) -> None:
     letters = [run.letter for run in shown]
-    records: list[dict[str, Any]] = []
-    for row, line in zip(rows, group.metrics, strict=True):
-        marks_by_letter = {mark.letter: mark for mark in line.marks}
-        for letter in letters:
-            records.append(
-                _build_heatmap_cell(row, letter, marks_by_letter.get(letter), len(shown))
-            )
+    marks_by_row = [{mark.letter: mark for mark in line.marks} for line in group.metrics]
+    frame = pd.DataFrame(
+        _build_heatmap_cell(row, letter, marks.get(letter), len(shown))
+        for row, marks in zip(rows, marks_by_row, strict=True)
+        for letter in letters
+    )
     st.markdown(f"**{tr('compare.metrics')}**")
     labels = {"row": tr("common.metric"), "column": tr("compare.run"), "value": tr("common.score")}
-    frame = pd.DataFrame(records)
     runs = ", ".join(format_run_label(run) for run in shown)
     exports.draw_chart_frame(
         build_heatmap(frame, list(rows), letters, labels),
@@ -202,32 +185,22 @@ def draw_pair_table(
     limit = _ALPHA / len(detail.pairs)
     others = [run for run in sides if run.letter in detail.pairs]
     pairs = [detail.pairs[run.letter] for run in others]
-    table = pd.DataFrame(
-        {
-            "run": [format_run_label(run) for run in others],
-            "verdict": [
-                _format_pair_verdict(pair, run, base, limit)
-                for pair, run in zip(pairs, others, strict=True)
-            ],
-            "wins": [pair.result.wins for pair in pairs],
-            "losses": [pair.result.losses for pair in pairs],
-            "ties": [pair.result.ties for pair in pairs],
-            "difference": [
-                DASH if pair.result.difference is None else f"{pair.result.difference:+.1f}"
-                for pair in pairs
-            ],
-            "interval": [_format_signed_interval(pair.result.interval) for pair in pairs],
-            "p": [_format_p_value(pair.result.p) for pair in pairs],
-            "test": [tr(f"compare.test.{pair.result.test}") for pair in pairs],
-        }
-    )
-    st.dataframe(
-        table,
-        hide_index=True,
-        height=38 + 35 * len(table),
-        alt=tr("compare.pairs_alt", base=base.letter),
-        column_config=_build_pair_columns(),
-    )
+    columns = {
+        "run": [format_run_label(run) for run in others],
+        "verdict": [
+            _format_pair_verdict(pair, run, base, limit)
+            for pair, run in zip(pairs, others, strict=True)
+        ],
+        "wins": [pair.result.wins for pair in pairs],
+        "losses": [pair.result.losses for pair in pairs],
+        "ties": [pair.result.ties for pair in pairs],
+        "difference": [wording.format_difference(pair.result.difference) for pair in pairs],
+        "interval": [wording.format_signed_interval(pair.result.interval) for pair in pairs],
+        "p": [wording.format_p_value(pair.result.p) for pair in pairs],
+        "test": [tr(f"compare.test.{pair.result.test}") for pair in pairs],
+    }
+    alt = tr("compare.pairs_alt", base=base.letter)
+    tables.draw_grid(columns, _build_pair_columns(), alt, tables.EVERY_ROW)
     st.caption(tr("compare.pairs_about", base=base.letter, count=detail.common))
     if len(pairs) > 1:
         st.caption(tr("compare.many", count=len(pairs), limit=f"{limit:.3f}"))
@@ -241,20 +214,14 @@ def draw_incompatibilities(comparison: Lineup, base: ComparedRun) -> None:
     if not issues:
         return
     title = tr("compare.obstacles", base=base.letter, count=len(issues))
+    rows = [
+        (issue.letter, benchmark_title(issue.benchmark), _describe_incompatibility(issue, base))
+        for issue in issues
+    ]
     with st.expander(title, icon=":material/rule:"):
         st.caption(tr("compare.obstacles_about"))
-        tables.draw_word_table(
-            [tr("compare.run"), tr("common.benchmark"), tr("common.reason")],
-            [
-                (
-                    issue.letter,
-                    benchmark_title(issue.benchmark),
-                    _describe_incompatibility(issue, base),
-                )
-                for issue in issues
-            ],
-            title,
-        )
+        titles = [tr("compare.run"), tr("common.benchmark"), tr("common.reason")]
+        tables.draw_word_table(titles, rows, title)
 
 
 def _build_pair_columns() -> dict[str, Any]:
@@ -283,29 +250,15 @@ def _format_pair_verdict(
     return tr("compare.ahead", run=ahead.letter)
 
 
-def _format_signed_interval(interval: Interval | None) -> str:
-    if interval is None:
-        return DASH
-    return f"{interval.low:+.1f} … {interval.high:+.1f}"
-
-
-def _format_p_value(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
 def _describe_incompatibility(issue: Incompatibility, base: ComparedRun) -> str:
     if issue.kind != "rules":
         return tr(f"compare.why.{issue.kind}", base=base.letter)
     if not issue.differences:
         return tr("compare.why.scored")
-    rule_texts = [
-        _format_rule_difference(difference, issue, base)
-        for difference in issue.differences[:_MAX_NAMED_RULES]
-    ]
-    return (
-        f"{tr('compare.why.rules')} "
-        f"{'; '.join(rule_texts)}{'; …' * (len(issue.differences) > _MAX_NAMED_RULES)}"
-    )
+    shown = issue.differences[:_MAX_NAMED_RULES]
+    rules = [_format_rule_difference(difference, issue, base) for difference in shown]
+    rules += ["…"] * (len(issue.differences) > len(shown))
+    return f"{tr('compare.why.rules')} {'; '.join(rules)}"
 
 
 def _format_rule_difference(
@@ -314,9 +267,8 @@ def _format_rule_difference(
     group, _, part = difference.rule.partition(".")
     title = tr(f"compare.rule.{group}")
     if group in _NESTED:
-        label = (
-            metric_title(issue.benchmark, part) if group == "weights" else to_plain_line(part, 40)
-        )
+        weighted = group == "weights"
+        label = metric_title(issue.benchmark, part) if weighted else to_plain_line(part, 40)
         title = f"{title} {label}"
     values = [to_plain_line(value, 40) or DASH for value in (difference.base, difference.other)]
     return f"{title}: {base.letter} {values[0]}, {issue.letter} {values[1]}"
@@ -348,7 +300,7 @@ def _draw_case_heatmap(
             "row": row,
             "column": letter,
             "value": 100 * case.scores[letter],
-            "said": _format_score_sign(case.scores[letter]),
+            "said": wording.format_score_sign(case.scores[letter]),
             "tip": f"{metric_title(case.benchmark, case.metric)} · {to_plain_line(case.id)}",
         }
         for row, case in zip(rows, cases, strict=True)
@@ -372,14 +324,11 @@ def _draw_case_list(
     cases: Sequence[DifferingCase], shown: Sequence[ComparedRun], total: int
 ) -> None:
     """A click on a score opens the case in that run."""
-    column_config = st.column_config
     columns: dict[str, Any] = {"case": [to_plain_line(case.id, 40) for case in cases]}
-    config: dict[str, Any] = {"case": column_config.TextColumn(tr("common.case"), pinned=True)}
+    config: dict[str, Any] = {"case": tables.text_column("common.case", pinned=True)}
     for run in shown:
-        columns[run.letter] = [
-            f"{_format_score_sign(s)} {s:.2g}" for s in (c.scores[run.letter] for c in cases)
-        ]
-        config[run.letter] = column_config.ButtonColumn(
+        columns[run.letter] = [wording.format_case_score(case.scores[run.letter]) for case in cases]
+        config[run.letter] = st.column_config.ButtonColumn(
             run.letter,
             type="tertiary",
             alignment="left",
@@ -389,19 +338,11 @@ def _draw_case_list(
         )
     columns["metric"] = [metric_title(case.benchmark, case.metric) for case in cases]
     columns["weight"] = [case.weight for case in cases]
-    config["metric"] = column_config.TextColumn(tr("common.metric"))
-    config["weight"] = column_config.NumberColumn(
-        tr("compare.weight"), format="%.3g", width="small"
-    )
+    config["metric"] = tables.text_column("common.metric")
+    config["weight"] = tables.number_column("compare.weight", "%.3g")
     st.caption(tr("runs.open_case"))
-    st.dataframe(
-        pd.DataFrame(columns),
-        hide_index=True,
-        height=min(38 + 35 * len(cases), 388),
-        key=f"{_OPENED_CASE_KEY}.table",
-        column_config=config,
-        alt=tr("compare.list_alt"),
-    )
+    look = {"key": f"{_OPENED_CASE_KEY}.table"}
+    tables.draw_grid(columns, config, tr("compare.list_alt"), tallest=10, **look)
     if total > len(cases):
         st.caption(tr("runs.differing_more", count=total - len(cases)))
     for run in shown:
@@ -410,8 +351,3 @@ def _draw_case_list(
             case = cases[clicked]
             link = CaseLink(run.run_id, case.benchmark, case.metric, case.id)
             st.switch_page(page_links.CASE, query_params=link.query_params)
-
-
-def _format_score_sign(score: float) -> str:
-    """The outcome is not told by colour alone."""
-    return "✓" if score == 1 else "✕" if score == 0 else "◐"

@@ -38,11 +38,8 @@ def select_compared_runs(headers: Headers) -> list[str]:
     newest = memoize_on_headers(
         headers, "listed", lambda: {header.run_id for header in headers[:_LISTED]}
     )
-    older = (
-        [header for header in headers[_LISTED:] if header.run_id in requested]
-        if set(requested) - newest
-        else []
-    )
+    missing = set(requested) - newest
+    older = [header for header in headers[_LISTED:] if header.run_id in missing] if missing else []
     listed = [*headers[:_LISTED], *older]
     if older:
         titles = _build_run_titles(listed)
@@ -68,20 +65,16 @@ def _build_run_titles(listed: Headers) -> dict[str, str]:
     target_names = display_names.resolve_target_names(
         {header.identity: header.target_key for header in listed}
     )
-    measured = {tuple(header.benchmarks): "" for header in listed}  # a few, each read by many runs
-    for keys in measured:
-        measured[keys] = ", ".join(_describe_measured(keys))
-    return {
-        header.run_id: " · ".join(
-            [
-                to_plain_line(target_names[header.identity], 60),
-                header.created_at[:10],
-                measured[tuple(header.benchmarks)],
-                header.run_id,
-            ]
-        )
-        for header in listed
+    measured = {  # a few, each read by many runs
+        keys: ", ".join(_describe_measured(keys))
+        for keys in {tuple(header.benchmarks) for header in listed}
     }
+    titles = {}
+    for header in listed:
+        name, day = to_plain_line(target_names[header.identity], 60), header.created_at[:10]
+        parts = (name, day, measured[tuple(header.benchmarks)], header.run_id)
+        titles[header.run_id] = " · ".join(parts)
+    return titles
 
 
 def _describe_measured(benchmarks: Collection[str]) -> list[str]:
@@ -98,9 +91,8 @@ def _describe_measured(benchmarks: Collection[str]) -> list[str]:
 
 def draw_run_suggestion(headers: Headers, chosen: Sequence[str]) -> None:
     """What to do while there is too little to compare, with a button that does it."""
-    with st.container(border=True, horizontal_alignment="center", gap="small"):
-        st.markdown(f"#### {tr('compare.choose_title')}", width="content")
-        st.markdown(tr("compare.choose_one" if chosen else "compare.choose"), width="content")
+    text = tr("compare.choose_one" if chosen else "compare.choose")
+    with widgets.draw_centred_note(tr("compare.choose_title"), text):
         suggestion = suggest_runs(headers, chosen)
         if suggestion:
             st.button(
@@ -110,7 +102,7 @@ def draw_run_suggestion(headers: Headers, chosen: Sequence[str]) -> None:
                 args=("runs", ",".join(suggestion)),
             )
         elif visitor.is_launcher_listed():
-            st.page_link(page_links.LAUNCH, label=tr("runs.new"), icon=":material/add:")
+            widgets.draw_link(page_links.LAUNCH, tr("runs.new"), "add")
 
 
 def _read_requested_runs() -> list[str]:
@@ -118,10 +110,8 @@ def _read_requested_runs() -> list[str]:
     text = st.query_params.get("runs", "")
     run_ids = list(dict.fromkeys(run for run in text.split(",") if _RUN.fullmatch(run)))
     if len(run_ids) > MAX_COMPARED:
-        st.warning(
-            tr("compare.too_many", most=MAX_COMPARED, count=len(run_ids)),
-            icon=":material/filter_8:",
-        )
+        text = tr("compare.too_many", most=MAX_COMPARED, count=len(run_ids))
+        st.warning(text, icon=":material/filter_8:")
     page_links.set_query_param("runs", ",".join(run_ids[:MAX_COMPARED]))
     return run_ids[:MAX_COMPARED]
 
@@ -154,21 +144,18 @@ def build_comparison_file(
     settings: Settings, runs: Sequence[str], base: str, file_format: str
 ) -> str:
     """The whole comparison as a file, in a form of `comparison_report`."""
-    comparison = load_comparison(settings, runs)
-    return comparison_report.FORMATS[file_format](
-        comparison_report.build_comparison_report(settings.run_roots, comparison, base)
-    )
+    lineup = load_comparison(settings, runs)
+    report = comparison_report.build_comparison_report(settings.run_roots, lineup, base)
+    return comparison_report.FORMATS[file_format](report)
 
 
 def _compare_benchmark(
     settings: Settings, runs: Sequence[str], base: str, benchmark: str, metric: str
 ) -> BenchmarkDetail:
     comparison = load_comparison(settings, runs)
-    sides: list[ComparedRun] = find_comparable_runs(comparison, comparison.find_compared_run(base))[
-        benchmark
-    ]
+    sides = find_comparable_runs(comparison, comparison.find_compared_run(base))
     scores = load_lineup_scores(settings.run_roots, comparison)
-    return compare_with_base(scores, benchmark, sides, metric)
+    return compare_with_base(scores, benchmark, sides[benchmark], metric)
 
 
 # What of a comparison can be taken away: files, and the command that says the same.

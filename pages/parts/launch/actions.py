@@ -20,7 +20,7 @@ from evalcore.runner.run_request import ConnectionReport, Estimate, RunRequest
 from evalcore.settings import Settings
 from pages.parts.launch.preflight import LaunchProblem
 from pages.parts.launch.target_form import ChosenTarget
-from pages.shared import display_names, page_links, visitor, wording
+from pages.shared import display_names, page_links, visitor, widgets, wording
 from pages.shared.wording import (
     current_language,
     escape_markdown,
@@ -141,27 +141,14 @@ def _compute_estimate(request: RunRequest, settings: Settings) -> Estimate:
 
 def _launch_and_open(request: RunRequest, second: TargetSpec | None, settings: Settings) -> None:
     """Start the run and go to watch it; an error of the request is shown where it was made."""
-    try:
+    keys, asks = visitor.collect_typed_keys(), visitor.current_visitor()
+    with widgets.show_errors(limit=600):
         with st.spinner(tr("launch.start_busy")):
             if second is None:
-                run = client.launch_run(
-                    request,
-                    visitor.collect_typed_keys(),
-                    settings,
-                    visitor=visitor.current_visitor(),
-                )
+                run = client.launch_run(request, keys, settings, visitor=asks)
             else:
-                run, _ = client.launch_pair(
-                    request,
-                    second,
-                    visitor.collect_typed_keys(),
-                    settings,
-                    visitor=visitor.current_visitor(),
-                )
-    except EvalboardError as error:
-        st.error(escape_markdown(localize_note(str(error)), 600), icon=":material/error:")
-        return
-    st.switch_page(page_links.RUNS, query_params={"run": run})
+                run, _ = client.launch_pair(request, second, keys, settings, visitor=asks)
+        st.switch_page(page_links.RUNS, query_params={"run": run})
 
 
 # What a run would be, in a few lines, and what stands in its way.
@@ -185,15 +172,11 @@ def _draw_request_summary(request: RunRequest, second: ChosenTarget | None) -> N
         _draw_target_name(second.key, second.options)
         both_local = all(runs_models_here(key) for key in (request.target, second.key))
         st.caption(tr("launch.in_turn" if both_local else "launch.at_once"))
-    max_samples = request.max_samples
-    st.caption(
-        tr(
-            "launch.summary_all" if max_samples is None else "launch.summary_some",
-            count=max_samples,
-        )
-        + (tr("launch.summary_epochs", count=request.epochs) if request.epochs > 1 else "")
-    )
-    if max_samples is not None or request.metrics:
+    limit = request.max_samples
+    amount = tr("launch.summary_all" if limit is None else "launch.summary_some", count=limit)
+    epochs = tr("launch.summary_epochs", count=request.epochs) if request.epochs > 1 else ""
+    st.caption(amount + epochs)
+    if limit is not None or request.metrics:
         st.caption(tr("launch.subset_note"))
 
 
@@ -202,9 +185,8 @@ def _draw_target_name(key: str, options: Mapping[str, Any]) -> None:
     display_name = display_names.resolve_target_name(key, key)
     st.text(to_plain_line(key if display_name == key else f"{display_name} · {key}", 200))
     if options:
-        st.caption(
-            escape_markdown(", ".join(f"{name} = {value}" for name, value in options.items()), 300)
-        )
+        texts = [f"{name} = {value}" for name, value in options.items()]
+        st.caption(escape_markdown(", ".join(texts), 300))
 
 
 # Whether this host can run programs, said before a benchmark is started that runs them.
@@ -235,9 +217,8 @@ def draw_sandbox_status(
     with st.spinner(tr("launch.sandbox_busy")):
         ability = _probe_sandbox(settings)
     if isinstance(ability, str):
-        st.warning(
-            tr("launch.sandbox_unknown", problem=escape_markdown(ability, 400)), icon=_UNSURE
-        )
+        problem = escape_markdown(ability, 400)
+        st.warning(tr("launch.sandbox_unknown", problem=problem), icon=_UNSURE)
     elif ability.means:
         _draw_protections(ability)
     else:
@@ -258,33 +239,24 @@ def find_sandbox_problems(
     if isinstance(ability, str) or ability.means:
         return []
     titles = [localize(benchmark_cards()[key].title) or key for key in needing]
-    return [
-        LaunchProblem(key="launch.problem.sandbox", values={"benchmark": name}) for name in titles
-    ]
+    problem = "launch.problem.sandbox"
+    return [LaunchProblem(key=problem, values={"benchmark": title}) for title in titles]
 
 
 def _draw_protections(ability: SandboxAbility) -> None:
-    st.success(
-        tr("launch.sandbox_yes", means=escape_markdown(ability.means)), icon=":material/shield:"
-    )
-    enforced = [name for name in _PROTECTIONS if name in ability.enforced]
-    lacking = [name for name in _PROTECTIONS if name not in ability.enforced]
-    st.caption(tr("launch.sandbox_holds", names=_format_protections(enforced)))
-    if lacking:
-        st.caption(tr("launch.sandbox_lacks", names=_format_protections(lacking)))
-
-
-def _format_protections(protections: Sequence[str]) -> str:
-    return ", ".join(look_up(f"launch.protection.{name}") or name for name in protections)
+    text = tr("launch.sandbox_yes", means=escape_markdown(ability.means))
+    st.success(text, icon=":material/shield:")
+    for key, enforced in (("launch.sandbox_holds", True), ("launch.sandbox_lacks", False)):
+        names = [name for name in _PROTECTIONS if (name in ability.enforced) is enforced]
+        words = [look_up(f"launch.protection.{name}") or name for name in names]
+        if words or enforced:
+            st.caption(tr(key, names=", ".join(words)))
 
 
 def _needs_sandbox(key: str, options: BenchmarkOptions) -> bool:
     """Whether a benchmark is refused where programs cannot be run."""
-    agent_options = benchmark_cards()[key].agent_options
-    return any(
-        _resolve_option_value(key, name, options) in values
-        for name, values in agent_options.items()
-    )
+    needing = benchmark_cards()[key].agent_options.items()
+    return any(_resolve_option_value(key, name, options) in values for name, values in needing)
 
 
 def _runs_programs(key: str, options: BenchmarkOptions) -> bool:
@@ -321,7 +293,5 @@ def draw_launch_refused(reason: str) -> None:
         st.markdown(escape_markdown(sentence[:1].upper() + sentence[1:], 400))
         st.caption(tr(f"access.how.{mode}"))
         with st.container(horizontal=True):
-            st.page_link(
-                page_links.RANKING, label=tr("access.board"), icon=":material/leaderboard:"
-            )
-            st.page_link(page_links.RUNS, label=tr("common.nav.runs"), icon=":material/monitoring:")
+            widgets.draw_link(page_links.RANKING, tr("access.board"), "leaderboard")
+            widgets.draw_link(page_links.RUNS, tr("common.nav.runs"), "monitoring")

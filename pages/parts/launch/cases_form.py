@@ -4,6 +4,7 @@ judges."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -19,6 +20,7 @@ from evalcore.views import datasets
 from evalcore.views.datasets import DatasetEntry
 from pages.parts.launch import target_form
 from pages.shared import display_names, page_links, url_state, visitor
+from pages.shared.widgets import draw_field
 from pages.shared.wording import current_language, escape_markdown, localize, tr
 
 # Which data set the launch form takes: the bundled one, one that was added here, or a path.
@@ -51,26 +53,18 @@ def load_added_datasets(chosen: Sequence[str]) -> dict[str, DatasetEntry]:
     """The fetched and own sets of a benchmark that was chosen alone, by name."""
     if len(chosen) != 1:
         return {}
-    return {
-        entry.dataset: entry
-        for entry in datasets.list_added_datasets(settings.load_settings(), chosen[0])
-    }
+    entries = datasets.list_added_datasets(settings.load_settings(), chosen[0])
+    return {entry.dataset: entry for entry in entries}
 
 
 def select_dataset(datasets_by_name: Mapping[str, DatasetEntry]) -> str | None:
     """None for the bundled cases, else the name of a set, or a path as it was typed. Who does not
     run this installation chooses from its list instead of typing a path."""
-    visitor_settings = visitor.load_visitor_settings()
-    allowed_names = (
-        request_policy.list_allowed_datasets(visitor_settings)
-        if policy.is_restricted(visitor_settings)
-        else None
-    )
-    sources = [
-        "bundled",
-        *(["added"] if datasets_by_name else []),
-        *(["path"] if allowed_names != [] else []),
-    ]
+    current, allowed_names = visitor.load_visitor_settings(), None
+    if policy.is_restricted(current):
+        allowed_names = request_policy.list_allowed_datasets(current)
+    offered = {"bundled": True, "added": datasets_by_name, "path": allowed_names != []}
+    sources = [name for name, is_offered in offered.items() if is_offered]
     if sources == ["bundled"]:
         return None
     if st.session_state.get(_SOURCE, sources[0]) not in sources:
@@ -86,11 +80,9 @@ def select_dataset(datasets_by_name: Mapping[str, DatasetEntry]) -> str | None:
         key=_SOURCE,
         persist_state="session",
     )
-    return (
-        None
-        if source == "bundled"
-        else _select_named_dataset(source, datasets_by_name, allowed_names)
-    )
+    if source == "bundled":
+        return None
+    return _select_named_dataset(source, datasets_by_name, allowed_names)
 
 
 def _select_named_dataset(
@@ -103,28 +95,11 @@ def _select_named_dataset(
         titles = {
             name: display_names.dataset_title(entry) for name, entry in datasets_by_name.items()
         }
-        return st.selectbox(
-            tr("launch.dataset_added"),
-            list(datasets_by_name),
-            format_func=lambda name: titles.get(name, name),
-            key=_NAME,
-            help=tr("launch.dataset_added_help"),
-            persist_state="session",
-        )
+        look = {"format_func": lambda name: titles.get(name, name)}
+        return draw_field(st.selectbox, "dataset_added", list(datasets_by_name), **look)
     if allowed_names is not None:
-        return st.selectbox(
-            tr("launch.dataset_listed"),
-            allowed_names,
-            key="launch.dataset_listed",
-            persist_state="session",
-        )
-    path = st.text_input(
-        tr("launch.dataset_path"),
-        key="launch.dataset_path",
-        help=tr("launch.dataset_path_help"),
-        persist_state="session",
-    )
-    return path.strip()
+        return draw_field(st.selectbox, "dataset_listed", allowed_names, help=None)
+    return draw_field(st.text_input, "dataset_path").strip()
 
 
 def merge_dataset_options(
@@ -134,12 +109,10 @@ def merge_dataset_options(
 ) -> dict[str, dict[str, Any]]:
     """The options, with those that the chosen set needs to be read."""
     entry = datasets_by_name.get(dataset or "")
-    if entry is None or not entry.options:
-        return dict(option_values)
-    return {
-        **option_values,
-        entry.benchmark: {**option_values.get(entry.benchmark, {}), **entry.options},
-    }
+    options = dict(option_values)
+    if entry is not None and entry.options:
+        options[entry.benchmark] = options.get(entry.benchmark, {}) | entry.options
+    return options
 
 
 def publish_dataset_link(chosen: Sequence[str], dataset: str | None) -> None:
@@ -174,9 +147,7 @@ class ChosenCases(NamedTuple):
         """The metrics to ask for; empty where all of them are chosen."""
         cards = catalog.benchmark_cards()
         whole = all(len(cards[key].metrics) == len(chosen) for key, chosen in self.metrics.items())
-        return (
-            () if whole else tuple(metric for chosen in self.metrics.values() for metric in chosen)
-        )
+        return () if whole else tuple(chain.from_iterable(self.metrics.values()))
 
 
 class RunAmount(NamedTuple):
@@ -193,29 +164,25 @@ def draw_case_choice() -> ChosenCases:
     """Draw the section; with several benchmarks each reads its bundled cases."""
     cards = catalog.benchmark_cards()
     linked = adopt_dataset_link(list(cards))
-    chosen = st.multiselect(
-        tr("launch.benchmarks"),
+    chosen = draw_field(
+        st.multiselect,
+        "benchmarks",
         list(cards),
+        help=None,
         default=None if linked else list(cards)[:1],
         format_func=url_state.hold_titles(
             list(cards), lambda key: localize(cards[key].title) or key
         ),
-        key="launch.benchmarks",
         placeholder=tr("launch.benchmarks_placeholder"),
-        persist_state="session",
     )
-    metrics: dict[str, tuple[str, ...]] = {}
+    metrics = {key: _select_benchmark_metrics(cards[key]) for key in chosen}
     chosen_options: dict[str, dict[str, Any]] = {}
-    for key in chosen:
-        metrics[key] = _select_benchmark_metrics(cards[key])
     added = load_added_datasets(chosen)
     dataset = select_dataset(added) if len(chosen) == 1 else None
     for key in chosen:
         if cards[key].options:
-            with st.expander(
-                tr("launch.benchmark_options", benchmark=localize(cards[key].title)),
-                icon=":material/tune:",
-            ):
+            title = tr("launch.benchmark_options", benchmark=localize(cards[key].title))
+            with st.expander(title, icon=":material/tune:"):
                 values = target_form.draw_option_widgets(cards[key].options, f"launch.option.{key}")
                 words = find_benchmark_text(key, "options_about", current_language())
                 if words is not None:
@@ -228,9 +195,7 @@ def draw_case_choice() -> ChosenCases:
 
 def _select_benchmark_metrics(card: BenchmarkCard) -> tuple[str, ...]:
     """The metrics of one benchmark, all chosen at first."""
-    language = current_language()
-
-    labels = {metric.key: _format_metric_label(metric, language) for metric in card.metrics}
+    labels = {metric.key: _format_metric_label(metric) for metric in card.metrics}
     shared: dict[str, Any] = {
         "label": tr("launch.metrics", benchmark=localize(card.title)),
         "options": list(labels),
@@ -245,14 +210,11 @@ def _select_benchmark_metrics(card: BenchmarkCard) -> tuple[str, ...]:
             **shared,
         )
         return tuple(chosen or labels)
-    return tuple(
-        st.pills(
-            selection_mode="multi", default=list(labels), help=tr("launch.metrics_help"), **shared
-        )
-    )
+    look = {"default": list(labels), "help": tr("launch.metrics_help")}
+    return tuple(st.pills(selection_mode="multi", **look, **shared))
 
 
-def _format_metric_label(metric: MetricCard, language: str) -> str:
+def _format_metric_label(metric: MetricCard) -> str:
     title = localize(metric.title) or metric.key
     return title if metric.weight is None else f"{title} ×{metric.weight:.2g}"
 
@@ -261,38 +223,14 @@ def draw_amount_fields() -> RunAmount:
     """Draw how many cases are asked how often, and how many requests may be open at once."""
     first, second = st.columns(2)
     with first:
-        max_samples = st.number_input(
-            tr("launch.max_samples"),
-            min_value=1,
-            value=None,
-            placeholder=tr("launch.all_cases"),
-            help=tr("launch.max_samples_help"),
-            key="launch.max_samples",
-            persist_state="session",
-        )
-        seed = _draw_whole_number("seed", 0, 0)
+        look = {"min_value": 1, "value": None, "placeholder": tr("launch.all_cases")}
+        max_samples = draw_field(st.number_input, "max_samples", **look)
+        seed = draw_field(st.number_input, "seed", min_value=0, value=0)
     with second:
-        epochs = _draw_whole_number("epochs", 1, 1)
-        concurrency = _draw_whole_number("concurrency", 0, 0)
-    use_cache = st.toggle(
-        tr("launch.use_cache"),
-        value=True,
-        help=tr("launch.use_cache_help"),
-        key="launch.use_cache",
-        persist_state="session",
-    )
+        epochs = draw_field(st.number_input, "epochs", min_value=1, value=1)
+        concurrency = draw_field(st.number_input, "concurrency", min_value=0, value=0)
+    use_cache = draw_field(st.toggle, "use_cache", value=True)
     return RunAmount(max_samples, epochs, seed, concurrency, use_cache)
-
-
-def _draw_whole_number(name: str, minimum: int, default: int) -> int:
-    return st.number_input(
-        tr(f"launch.{name}"),
-        min_value=minimum,
-        value=default,
-        help=tr(f"launch.{name}_help"),
-        key=f"launch.{name}",
-        persist_state="session",
-    )
 
 
 # The part of the launch form that seats a panel: judges, asked only where nothing executes.
@@ -302,14 +240,12 @@ def select_judges(benchmarks: Iterable[str], target: str) -> tuple[str, ...]:
     """The chosen judges; nothing is drawn where none of the benchmarks may need any."""
     if not any(catalog.benchmark_card(key).judged for key in benchmarks):
         return ()
-    chosen = st.multiselect(
-        tr("launch.judges"),
+    chosen = draw_field(
+        st.multiselect,
+        "judges",
         next(card.examples for card in catalog.target_kinds().values() if card.can_judge),
         accept_new_options=True,
         placeholder=tr("launch.judges_placeholder"),
-        help=tr("launch.judges_help"),
-        key="launch.judges",
-        persist_state="session",
     )
     judges = tuple(judge.strip() for judge in chosen if judge.strip())
     if not judges:

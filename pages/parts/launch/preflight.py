@@ -21,6 +21,7 @@ from evalcore.runner.local_models import ModelInspection
 from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
 from pages.shared import url_state, visitor, wording
+from pages.shared.widgets import draw_field
 from pages.shared.wording import current_language, escape_markdown, look_up, to_plain_line, tr
 
 # What is wrong with a run request, said before anything is started: pure, no widget in here.
@@ -48,25 +49,22 @@ def find_request_problems(
     name, `added_names` the names of those that were added here; `own_dataset` says that the bundled
     cases are not wanted.
     """
-    problems = [
-        *find_target_problems(request.target, request.target_options),
-        *_find_case_problems(request, metrics),
-        *_find_judge_problems(request),
-    ]
-    if own_dataset and not request.dataset:
-        problems.append(LaunchProblem(key="launch.problem.dataset_empty"))
-    elif (
-        request.dataset
-        and request.dataset not in added_names
-        and not _has_dataset(request.dataset, datasets)
-    ):
-        problems.append(
-            LaunchProblem(key="launch.problem.dataset", values={"path": request.dataset})
-        )
+    problems = find_target_problems(request.target, request.target_options)
+    if not request.benchmarks:
+        problems.append(LaunchProblem(key="launch.problem.benchmark"))
     problems += [
-        LaunchProblem(key="launch.problem.key", values={"name": name}) for name in missing_keys
+        LaunchProblem(key="launch.problem.metric", values={"benchmark": key})
+        for key in request.benchmarks
+        if not metrics.get(key)
     ]
-    return problems
+    problems += _find_judge_problems(request)
+    name = request.dataset
+    if own_dataset and not name:
+        problems.append(LaunchProblem(key="launch.problem.dataset_empty"))
+    elif name and name not in added_names and not _has_dataset(name, datasets):
+        problems.append(LaunchProblem(key="launch.problem.dataset", values={"path": name}))
+    missing = "launch.problem.key"
+    return problems + [LaunchProblem(key=missing, values={"name": key}) for key in missing_keys]
 
 
 def find_target_problems(target: str, options: Mapping[str, Any]) -> list[LaunchProblem]:
@@ -105,20 +103,6 @@ def _has_dataset(name: str, datasets: Path) -> bool:
         return False
 
 
-def _find_case_problems(
-    request: RunRequest, metrics: Mapping[str, Sequence[str]]
-) -> list[LaunchProblem]:
-    problems = []
-    if not request.benchmarks:
-        problems.append(LaunchProblem(key="launch.problem.benchmark"))
-    problems += [
-        LaunchProblem(key="launch.problem.metric", values={"benchmark": key})
-        for key in request.benchmarks
-        if not metrics.get(key)
-    ]
-    return problems
-
-
 # The part of the launch form that names a model of this machine, and what is known of it before
 # it is loaded. Nothing heavy: only JSON and headers of weights are read, by the runner's client.
 
@@ -133,29 +117,23 @@ def draw_local_model(
     """Draw model, adapter, precision, device and trust; returns the key and the options given.
     `first` is the model to begin with, empty for none."""
     machine, visitor_settings = client.local_machine(), visitor.load_visitor_settings()
+    adapter, trust = "", {}
     if policy.is_restricted(visitor_settings):
-        reference, adapter, trust = (
-            _select_allowed_model(card, visitor_settings.allow_models, slot),
-            "",
-            {},
-        )
+        reference = _select_allowed_model(card, visitor_settings.allow_models, slot)
     else:
         reference = _select_local_model(card, machine.models, slot, first)
-        adapter, trust = _draw_adapter_field(slot), _draw_trust_toggles(slot)
+        look = {"placeholder": tr("launch.local.adapter_placeholder")}
+        key = f"{slot}.local.adapter"
+        adapter = draw_field(st.text_input, "local.adapter", key=key, **look).strip()
+        trust = _draw_trust_toggles(slot)
     columns = st.columns(3)
     with columns[0]:
         dtype = _select_local_option("dtype", machine.dtypes, slot)
     with columns[1]:
         device = _select_local_option("device", machine.devices, slot)
     with columns[2]:
-        batch = st.number_input(
-            tr("launch.local.batch_size"),
-            min_value=0,
-            value=0,
-            help=tr("launch.local.batch_size_help"),
-            key=f"{slot}.local.batch_size",
-            persist_state="session",
-        )
+        key, look = f"{slot}.local.batch_size", {"min_value": 0, "value": 0}
+        batch = draw_field(st.number_input, "local.batch_size", key=key, **look)
     option_values: dict[str, Any] = {"adapter": adapter, "batch_size": batch, **trust}
     option_values |= {"dtype": dtype, "device": device}
     return f"{card.prefix}:{reference}", {
@@ -165,24 +143,8 @@ def draw_local_model(
 
 def _select_allowed_model(card: TargetKindCard, models: Sequence[str], slot: str) -> str:
     """A model of those that this board allows."""
-    chosen = st.selectbox(
-        tr("launch.local.model"),
-        models,
-        key=f"{slot}.target.{card.prefix}.listed",
-        help=tr("access.listed_models"),
-        persist_state="session",
-    )
-    return str(chosen or "")
-
-
-def _draw_adapter_field(slot: str) -> str:
-    return st.text_input(
-        tr("launch.local.adapter"),
-        key=f"{slot}.local.adapter",
-        placeholder=tr("launch.local.adapter_placeholder"),
-        help=tr("launch.local.adapter_help"),
-        persist_state="session",
-    ).strip()
+    key, about = f"{slot}.target.{card.prefix}.listed", tr("access.listed_models")
+    return str(draw_field(st.selectbox, "local.model", models, key=key, help=about) or "")
 
 
 def _select_local_model(
@@ -195,14 +157,12 @@ def _select_local_model(
 
     def format_model_option(reference: str) -> str:
         size = cached.get(reference)
-        return (
-            to_plain_line(reference, 120)
-            if size is None
-            else f"{reference} · {wording.format_byte_size(size)}"
-        )
+        name = to_plain_line(reference, 120)
+        return name if size is None else f"{name} · {wording.format_byte_size(size)}"
 
-    typed = st.selectbox(
-        tr("launch.local.model"),
+    typed = draw_field(
+        st.selectbox,
+        "local.model",
         choices,
         index=0 if first else None,
         format_func=format_model_option,
@@ -210,7 +170,6 @@ def _select_local_model(
         placeholder=tr("launch.local.model_placeholder"),
         key=name,
         help=tr("launch.local.model_help", form=card.form),
-        persist_state="session",
     )
     if not cached and not typed:
         st.caption(tr("launch.local.no_cache"))
@@ -218,27 +177,19 @@ def _select_local_model(
 
 
 def _select_local_option(name: str, values: tuple[str, ...], slot: str) -> str:
-    return str(
-        st.selectbox(
-            tr(f"launch.local.{name}"),
-            values,
-            format_func=url_state.hold_titles(["auto"], lambda value: tr("launch.local.auto")),
-            help=tr(f"launch.local.{name}_help"),
-            key=f"{slot}.local.{name}",
-            persist_state="session",
-        )
-    )
+    titles = url_state.hold_titles(["auto"], lambda value: tr("launch.local.auto"))
+    key = f"{slot}.local.{name}"
+    return str(draw_field(st.selectbox, f"local.{name}", values, key=key, format_func=titles))
 
 
 def _draw_trust_toggles(slot: str) -> dict[str, bool]:
     """What lets a model's files run code, each off and said to be dangerous."""
-    trusted = {}
     with st.expander(tr("launch.local.trust"), icon=":material/shield:"):
         st.caption(tr("launch.local.trust_about"))
-        for name in ("trust_remote_code", "allow_pickle"):
-            trusted[name] = st.toggle(
-                tr(f"launch.local.{name}"), key=f"{slot}.local.{name}", persist_state="session"
-            )
+        trusted = {
+            name: draw_field(st.toggle, f"local.{name}", key=f"{slot}.local.{name}", help=None)
+            for name in ("trust_remote_code", "allow_pickle")
+        }
         if any(trusted.values()):
             st.warning(tr("launch.local.trusted"), icon=":material/gpp_maybe:")
     return trusted
@@ -283,10 +234,8 @@ def _format_model_facts(inspection: ModelInspection) -> str:
     if about.parameters:
         parameters = wording.format_compact_count(about.parameters)
         parts.append(tr("launch.local.parameters", count=parameters))
-    stored = about.quantised or about.dtype
-    parts.append(
-        tr("launch.local.stored", dtype=stored or "?", size=wording.format_byte_size(about.size))
-    )
+    dtype, size = about.quantised or about.dtype or "?", wording.format_byte_size(about.size)
+    parts.append(tr("launch.local.stored", dtype=dtype, size=size))
     if inspection.context:
         parts.append(tr("launch.local.context", count=f"{inspection.context:,}"))
     return " · ".join(filter(None, parts))

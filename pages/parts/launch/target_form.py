@@ -16,6 +16,7 @@ from evalcore.settings import Endpoint, Settings
 from pages.parts.launch import preflight
 from pages.parts.launch.preflight import LaunchProblem
 from pages.shared import display_names, url_state
+from pages.shared.widgets import draw_field
 from pages.shared.wording import escape_markdown, localize, to_plain_line, tr
 
 # The part of the launch form that names an HTTP service, and what is wrong with the choice.
@@ -36,14 +37,14 @@ def draw_application_choice(kind: TargetKindCard, settings: Settings, slot: str 
         return f"{applications[key].title} ({key})" if key in applications else key
 
     typed_path = st.session_state.get(name)  # a path that was typed stays among the choices
-    typed = st.selectbox(
-        tr("launch.application"),
+    typed = draw_field(
+        st.selectbox,
+        "application",
         list(dict.fromkeys([*applications, typed_path] if typed_path else applications)),
         format_func=format_application,
         accept_new_options=not is_restricted,
         key=name,
         help=tr("launch.application_help", form=kind.form),
-        persist_state="session",
     )
     key = prefix + str(typed or "").strip().removeprefix(prefix)
     if key in applications or (key != prefix and not is_restricted):
@@ -122,10 +123,9 @@ def _draw_option_widget(option: OptionCard, key: str) -> Any:
         return st.selectbox(label, choices, index=index, placeholder=unset, **shared)
     if option.type == "bool":
         return st.toggle(label, value=bool(option.default), **shared)
-    if option.type == "int":
-        return st.number_input(label, value=option.default, step=1, placeholder=unset, **shared)
-    if option.type == "float":
-        return st.number_input(label, value=option.default, step=0.1, placeholder=unset, **shared)
+    if option.type in ("int", "float"):
+        look = {"step": 1 if option.type == "int" else 0.1, "placeholder": unset, **shared}
+        return st.number_input(label, value=option.default, **look)
     default = ", ".join(_list_default_parts(option.default) or ()) or option.default or ""
     text = st.text_input(label, value=default, placeholder=unset, **shared)
     if option.type == "list":
@@ -196,12 +196,12 @@ def draw_target_choice(
 
 def _list_offered_kinds(kinds: list[str], settings: Settings) -> list[str]:
     """The kinds of which a visitor may name any target: all, in an open installation."""
-    cards = catalog.target_kinds()
+    cards, is_restricted = catalog.target_kinds(), policy.is_restricted(settings)
 
     def is_offered(card: TargetKindCard) -> bool:
         return card.reaches_nobody or bool(getattr(settings, card.allow_setting, ()))
 
-    return [kind for kind in kinds if not policy.is_restricted(settings) or is_offered(cards[kind])]
+    return [kind for kind in kinds if not is_restricted or is_offered(cards[kind])]
 
 
 def _list_servers(endpoints: Mapping[str, Endpoint], settings: Settings) -> list[str]:
@@ -215,14 +215,14 @@ def _list_servers(endpoints: Mapping[str, Endpoint], settings: Settings) -> list
 
 def _select_named_target(card: TargetKindCard, slot: str) -> ChosenTarget:
     """Any kind whose targets have plain names: pick an example or type another one."""
-    key = st.selectbox(
-        tr("launch.target"),
+    key = draw_field(
+        st.selectbox,
+        "target",
         card.examples,
         accept_new_options=True,
         format_func=_format_target_option,
         key=f"{slot}.target.{card.prefix}",
         help=tr("launch.target_help", form=card.form),
-        persist_state="session",
     )
     chosen = str(key or f"{card.prefix}:")
     if not chosen.startswith(f"{card.prefix}:"):
@@ -239,31 +239,20 @@ def _format_target_option(key: str) -> str:
 def _draw_endpoint_choice(card: TargetKindCard, settings: Settings, slot: str) -> ChosenTarget:
     """A server that speaks chat completions: a preset or an address of one's own."""
     endpoints = catalog.load_endpoints(settings)
+    names, servers = [*endpoints, CUSTOM], _list_servers(endpoints, settings)
+
+    def format_server(name: str) -> str:
+        if name not in endpoints:
+            return tr("launch.custom_server")
+        return endpoints[name].title or name
+
     left, right = st.columns(2)
     with left:
-        server = str(
-            st.selectbox(
-                tr("launch.server"),
-                _list_servers(endpoints, settings),
-                format_func=url_state.hold_titles(
-                    [*endpoints, CUSTOM],
-                    lambda name: (
-                        endpoints[name].title or name
-                        if name in endpoints
-                        else tr("launch.custom_server")
-                    ),
-                ),
-                key=f"{slot}.server",
-                persist_state="session",
-            )
-        )
+        look = {"format_func": url_state.hold_titles(names, format_server), "help": None}
+        server = str(draw_field(st.selectbox, "server", servers, key=f"{slot}.server", **look))
     with right:
-        model = st.text_input(
-            tr("launch.model"),
-            key=f"{slot}.model",
-            placeholder=tr("launch.model_placeholder"),
-            persist_state="session",
-        ).strip()
+        look = {"placeholder": tr("launch.model_placeholder"), "help": None}
+        model = draw_field(st.text_input, "model", key=f"{slot}.model", **look).strip()
     option_values: dict[str, Any] = {}
     is_restricted = policy.is_restricted(settings)
     address = ""
@@ -272,18 +261,11 @@ def _draw_endpoint_choice(card: TargetKindCard, settings: Settings, slot: str) -
     if address or server not in endpoints:
         option_values["base_url"] = address  # empty is then said to be missing
     if server not in endpoints:
-        variable = st.text_input(
-            tr("launch.api_key_env"),
-            key=f"{slot}.api_key_env",
-            placeholder="MY_SERVER_API_KEY",
-            help=tr("launch.api_key_env_help"),
-            persist_state="session",
-        ).strip()
+        look = {"placeholder": "MY_SERVER_API_KEY", "key": f"{slot}.api_key_env"}
+        variable = draw_field(st.text_input, "api_key_env", **look).strip()
         option_values |= {"api_key_env": variable} if variable else {}
-    return ChosenTarget(
-        _build_endpoint_key(card.prefix, server, model, endpoints),
-        option_values | _draw_more_options(card, slot),
-    )
+    key = _build_endpoint_key(card.prefix, server, model, endpoints)
+    return ChosenTarget(key, option_values | _draw_more_options(card, slot))
 
 
 def _draw_address_field(
@@ -295,15 +277,9 @@ def _draw_address_field(
     if restricting:
         hosts = [name for name in restricting.allow_endpoints if name not in endpoints]
         about = tr("access.listed_hosts", hosts=escape_markdown(", ".join(hosts), 400))
-    return st.text_input(
-        tr("launch.base_url"),
-        key=f"{slot}.base_url.{server}",
-        placeholder=endpoints[server].base_url
-        if server in endpoints
-        else "http://localhost:8000/v1",
-        help=about,
-        persist_state="session",
-    ).strip()
+    example = endpoints[server].base_url if server in endpoints else "http://localhost:8000/v1"
+    key = f"{slot}.base_url.{server}"
+    return draw_field(st.text_input, "base_url", key=key, placeholder=example, help=about).strip()
 
 
 def _build_endpoint_key(prefix: str, server: str, model: str, endpoints: Collection[str]) -> str:
@@ -335,10 +311,7 @@ SLOT = "launch.second"
 
 def draw_second_target(first: ChosenTarget, settings: Settings) -> ChosenTarget | None:
     """Draw the switch and, where it is on, the second target; None where it is off."""
-    is_enabled = st.toggle(
-        tr("launch.second"), key=SLOT, help=tr("launch.second_help"), persist_state="session"
-    )
-    if not is_enabled:
+    if not draw_field(st.toggle, "second", key=SLOT):
         return None
     with st.container(border=True):
         return draw_target_choice(settings, SLOT, first)

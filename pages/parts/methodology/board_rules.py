@@ -35,9 +35,10 @@ def draw_outcome_rules() -> None:
             (
                 tr(f"common.outcome.{name}"),
                 tr(f"methodology.outcome.{name}"),
-                tr(f"methodology.counts.{name if name in MEASURED else 'missing'}"),
+                tr(f"methodology.counts.{counted}"),
             )
             for name in OUTCOMES
+            for counted in [name if name in MEASURED else "missing"]
         ],
         tr("methodology.outcomes_alt"),
     )
