@@ -9,7 +9,7 @@ from evalcore.errors import EvalboardError
 from evalcore.views.cases import CaseView, case_view
 from evalcore.views.runs import redact_case
 from pages.parts.case import answers
-from pages.shared import case_sections, display_names, page_links, run_facts, visitor
+from pages.shared import case_sections, display_names, page_links, run_facts, visitor, widgets
 from pages.shared.page_links import CaseLink
 from pages.shared.wording import escape_markdown, localize, tr
 
@@ -20,17 +20,17 @@ def draw_case_page() -> None:
     if not (link.run and link.metric and link.id):
         _draw_missing_case(tr("case.no_case"))
         return
-    current_settings = visitor.load_visitor_settings()
+    current = visitor.load_visitor_settings()
     try:
         view = case_view(
-            current_settings.run_roots,
+            current.run_roots,
             link.run,
             link.metric,
             link.id,
             benchmark=link.benchmark,
             epoch=link.epoch,
             where=link.case_filter,
-            show_gated=current_settings.show_gated,
+            show_gated=current.show_gated,
         )
     except EvalboardError as error:
         _draw_missing_case(tr("case.not_found", reason=escape_markdown(error, 400)))
@@ -52,12 +52,9 @@ def _draw_case(view: CaseView, link: CaseLink) -> None:
     else:
         _draw_case_texts(view)
     case_sections.draw_case_facts(view)
-    run_facts.draw_reproduction(
-        view.spec.run_id,
-        visitor.load_visitor_settings(),
-        benchmark=view.benchmark,
-        metric=view.sample.metric,
-    )
+    run, current = view.spec.run_id, visitor.load_visitor_settings()
+    part = {"benchmark": view.benchmark, "metric": view.sample.metric}
+    run_facts.draw_reproduction(run, current, **part)
 
 
 def _draw_case_texts(view: CaseView) -> None:
@@ -86,19 +83,10 @@ def _draw_case_header(view: CaseView, link: CaseLink) -> None:
     name = localize(card.title) if card else view.benchmark
     metric = titles.get(view.sample.metric) or view.sample.metric
     target = view.spec.target
-    st.page_link(
-        page_links.TARGET,
-        label=tr(
-            "case.back",
-            name=escape_markdown(
-                display_names.resolve_target_name(target.identity, target.key), 60
-            ),
-        ),
-        icon=":material/arrow_back:",
-        query_params=page_links.build_cases_query(
-            target.identity, link._replace(benchmark=view.benchmark)
-        ),
-    )
+    target_name = display_names.resolve_target_name(target.identity, target.key)
+    query = page_links.build_cases_query(target.identity, link._replace(benchmark=view.benchmark))
+    label = tr("case.back", name=escape_markdown(target_name, 60))
+    widgets.draw_link(page_links.TARGET, label, "arrow_back", **query)
     st.title(escape_markdown(f"{metric} · {view.sample.id}", 120), anchor=False)
     parts = [escape_markdown(name), escape_markdown(view.spec.run_id)]
     if view.spec.epochs > 1:
@@ -110,8 +98,8 @@ def _draw_case_header(view: CaseView, link: CaseLink) -> None:
 def _draw_missing_case(text: str) -> None:
     st.title(tr("case.title"))
     st.warning(text, icon=":material/search_off:")
-    st.page_link(page_links.RANKING, label=tr("case.to_ranking"), icon=":material/leaderboard:")
-    st.page_link(page_links.RUNS, label=tr("case.to_runs"), icon=":material/monitoring:")
+    widgets.draw_link(page_links.RANKING, tr("case.to_ranking"), "leaderboard")
+    widgets.draw_link(page_links.RUNS, tr("case.to_runs"), "monitoring")
 
 
 draw_case_page()

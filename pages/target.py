@@ -29,9 +29,8 @@ def draw_target_page() -> None:
     if not identities:
         board_view.draw_empty_note("target.empty", page_links.LAUNCH)
     elif asked and asked not in identities:
-        board_view.draw_empty_note(
-            "target.not_found", page_links.RANKING, name=escape_markdown(asked, 120)
-        )
+        name = escape_markdown(asked, 120)
+        board_view.draw_empty_note("target.not_found", page_links.RANKING, name=name)
     else:
         _draw_target(headers, identities, current)
 

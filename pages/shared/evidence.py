@@ -83,6 +83,13 @@ def draw_verbatim(text: str, language: str | None) -> None:
     st.code(text, language=language, wrap_lines=True, height=SCROLL if long else "content")
 
 
+def draw_reasoning(text: str) -> None:
+    """What a model thought, folded away; nothing where it said nothing of it."""
+    if text:
+        with st.expander(tr("case.reasoning"), icon=":material/psychology:"):
+            draw_prose(text)
+
+
 def draw_messages(messages: Sequence[Mapping[str, Any]]) -> None:
     """A conversation, turn by turn; reasoning is folded away, tool calls are shown as JSON."""
     for message in messages:
@@ -90,9 +97,7 @@ def draw_messages(messages: Sequence[Mapping[str, Any]]) -> None:
         with st.chat_message(role, avatar=_AVATARS.get(role)):
             name = look_up(f"case.role.{role}")
             st.caption(escape_markdown(name or role))
-            if message.get("reasoning"):
-                with st.expander(tr("case.reasoning"), icon=":material/psychology:"):
-                    draw_prose(str(message["reasoning"]))
+            draw_reasoning(str(message.get("reasoning") or ""))
             if message.get("content"):
                 draw_prose(str(message["content"]))
             for call in message.get("tool_calls") or ():

@@ -63,6 +63,11 @@ def draw_grid(
     st.dataframe(frame, column_config=dict(config), **look)
 
 
+def to_number(value: Any) -> float | None:
+    """A cell of a frame, None for a missing one."""
+    return None if value is None or pd.isna(value) else float(value)
+
+
 def format_number_range(low: float, high: float, template: str) -> str:
     """An interval as "85.2 – 95.3", one number where both ends read the same, else empty."""
     if pd.isna(low) or pd.isna(high):

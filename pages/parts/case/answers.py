@@ -28,16 +28,10 @@ _CODE = {"patch": "diff", "test_patch": "diff", "eval_script": "bash"}
 _DRAWN = {"patch": "true_patch", "derivation": "derivation"}
 #: Evidence, by kind or title, that shows already what was expected.
 _REVEALING_SECTIONS = frozenset(
-    {
-        "table_diff",
-        "tree_diff",
-        "calls",
-        "turns",
-        "true_actions",
-        "goals",
-        "answer_compared",
-        "true_patch",
-    }
+    (
+        *("table_diff", "tree_diff", "calls", "turns", "true_actions", "goals"),
+        *("answer_compared", "true_patch"),
+    )
 )
 
 
@@ -53,17 +47,14 @@ def draw_case_answer(view: CaseView) -> None:
         st.text(episode.failure.message)
     elif not _draw_final_output(episode):
         _draw_last_message(episode)
-    facts = [f"{tr('case.finish_reason')}: {escape_markdown(episode.finish_reason)}"] * bool(
-        episode.finish_reason
-    ) + [f"{tr('case.attempts')}: {episode.attempts}"] * (
-        episode.attempts > max(1, episode.completions)
-    )
+    facts = []
+    if episode.finish_reason:
+        facts.append(f"{tr('case.finish_reason')}: {escape_markdown(episode.finish_reason)}")
+    if episode.attempts > max(1, episode.completions):
+        facts.append(f"{tr('case.attempts')}: {episode.attempts}")
     if facts:
         st.caption(" · ".join(facts))
-    reasoning = "\n\n".join(m.reasoning for m in episode.messages if m.reasoning)
-    if reasoning:
-        with st.expander(tr("case.reasoning"), icon=":material/psychology:"):
-            evidence.draw_prose(reasoning)
+    evidence.draw_reasoning("\n\n".join(m.reasoning for m in episode.messages if m.reasoning))
 
 
 def _draw_final_output(episode: Episode) -> bool:
@@ -132,11 +123,8 @@ _NAMED, _LONGEST = 4, 60  # tools named in a title, characters of a name
 
 class ChatStep(NamedTuple):
     """A user's line, an agent's line (`spoken_text` as the user read it), or a call with its
-    results.
-
-    `kind` is `user`, `agent` or `draw_tool_calls`; `tools` are the names of what was called, and
-    `line` counts the agent's lines from 0.
-    """
+    results. `kind` is `user`, `agent` or `calls`; `tools` are the names of what was called, and
+    `line` counts the agent's lines from 0."""
 
     kind: str
     message: Message
@@ -197,16 +185,13 @@ def iterate_chat_steps(episode: Episode) -> Iterator[ChatStep]:
             yield ChatStep("user", message, spoken_text=message.content)
             continue
         results, index = _collect_tool_results(messages, index)
-        if message.tool_calls:
+        if message.tool_calls or results:
             names = tuple(call.name for call in message.tool_calls)
-            yield ChatStep("calls", message, tools=names, results=results)
-        elif results:
-            names = _take_matching_actions(action_names, message.content, len(results))
+            if not names:
+                names = _take_matching_actions(action_names, message.content, len(results))
             yield ChatStep("calls", message, tools=names, results=results)
         else:
-            yield ChatStep(
-                "agent", message, spoken_text=next(agent_lines, message.content), line=line
-            )
+            yield ChatStep("agent", message, next(agent_lines, message.content), line=line)
             line += 1
 
 
@@ -235,7 +220,7 @@ def _take_matching_actions(action_names: list[str], text: str, limit: int) -> tu
 def _draw_agent_turn(step: ChatStep, trace: Sequence[Mapping[str, Any]]) -> None:
     with st.chat_message("assistant", avatar=":material/smart_toy:"):
         st.caption(tr("case.chat.agent"))
-        draw_reasoning(step.message)
+        evidence.draw_reasoning(step.message.reasoning)
         draw_chat_text(step.spoken_text)
         if step.spoken_text.strip() != step.message.content.strip():
             with st.expander(tr("case.chat.as_written"), icon=":material/notes:"):
@@ -260,7 +245,7 @@ def draw_tool_calls(step: ChatStep, silent: str = "case.chat.no_result") -> None
     failed = any(text.startswith(_ERRORS) for text in step.results)
     icon = ":material/error:" if failed else ":material/build:"
     with st.expander(_format_calls_title(step, failed=failed), icon=icon):
-        draw_reasoning(step.message)
+        evidence.draw_reasoning(step.message.reasoning)
         if step.message.content:
             evidence.draw_prose(step.message.content)
         for call in step.message.tool_calls:
@@ -281,12 +266,6 @@ def _format_calls_title(step: ChatStep, *, failed: bool) -> str:
     key = "case.chat.tools" if count > 1 else "case.chat.tools_one"
     title = tr(key, count=count, names=names)
     return f"{title} · {tr('case.chat.tools_failed')}" if failed else title
-
-
-def draw_reasoning(message: Message) -> None:
-    if message.reasoning:
-        with st.expander(tr("case.reasoning"), icon=":material/psychology:"):
-            evidence.draw_prose(message.reasoning)
 
 
 # The work of an agent that works alone: its calls of tools with their results, step by step.
@@ -311,7 +290,7 @@ def draw_agent_work(episode: Episode) -> None:
             continue
         with st.chat_message("assistant", avatar=":material/smart_toy:"):
             st.caption(tr("case.work.said"))
-            draw_reasoning(step.message)
+            evidence.draw_reasoning(step.message.reasoning)
             draw_chat_text(step.spoken_text)
     if episode.termination:
         ended = evidence.termination_title(episode.termination)
@@ -350,9 +329,7 @@ def _select_outcome_filter(view: CaseView, link: CaseLink) -> str:
 
     def format_outcome(code: str) -> str:
         ends = page_links.split_url_values(code) or tuple(counts)
-        names = [
-            tr(f"common.outcome.{end}") if end in _OUTCOMES else to_plain_line(end) for end in ends
-        ]
+        names = (tr(f"common.outcome.{e}") if e in _OUTCOMES else to_plain_line(e) for e in ends)
         name = ", ".join(names) if code else tr("common.all")
         return f"{name} ({sum(counts.get(end, 0) for end in ends)})"
 

@@ -35,25 +35,24 @@ _TEXTS = ("name", "organization", "licence", "released", "site")
 
 def fill_card_fields(card: TargetCard) -> None:
     """Set every field to what the card says."""
-    for field in _TEXTS:
-        st.session_state[_build_card_field_key(field)] = getattr(card, field)
-    st.session_state[_build_card_field_key("type")] = card.type
-    st.session_state[_build_card_field_key("parameters")] = card.parameters
-    weights = next(code for code, value in _WEIGHTS.items() if value is card.open_weights)
-    st.session_state[_build_card_field_key("open_weights")] = weights
-    st.session_state[_build_card_field_key("logo.kept")] = card.logo
-    st.session_state[_build_card_field_key("logo.drop")] = False
-    # an uploader is emptied by a new key
-    st.session_state[_build_card_field_key("logo.turn")] = _count_logo_resets() + 1
+    values: dict[str, Any] = {field: getattr(card, field) for field in _TEXTS}
+    values |= {"type": card.type, "parameters": card.parameters}
+    values["open_weights"] = next(c for c, value in _WEIGHTS.items() if value is card.open_weights)
+    values |= {"logo.kept": card.logo, "logo.drop": False}
+    values["logo.turn"] = _count_logo_resets() + 1  # an uploader is emptied by a new key
+    for field, value in values.items():
+        st.session_state[_build_card_field_key(field)] = value
 
 
 def draw_card_fields(draw_error: Callable[[str], None]) -> None:
     """The fields in pairs; `draw_error` draws below each what is the matter with it."""
-    for names in (("name", "organization"), ("type", "parameters")):
-        _draw_field_pair(names, draw_error)
-    for names in (("open_weights", "licence"), ("released", "site")):
-        _draw_field_pair(names, draw_error)
-    current_logo = str(st.session_state.get(_build_card_field_key("logo.kept"), ""))
+    pairs = (("name", "organization"), ("type", "parameters"), ("open_weights", "licence"))
+    for names in (*pairs, ("released", "site")):
+        for column, name in zip(st.columns(2), names, strict=True):
+            with column:
+                _draw_card_field(name)
+                draw_error(name)
+    current_logo = str(_read_card_field("logo.kept") or "")
     with st.container(horizontal=True, vertical_alignment="center"):
         if current_logo:
             st.image(current_logo, width=48, alt=tr("card.logo"))
@@ -71,73 +70,44 @@ def draw_card_fields(draw_error: Callable[[str], None]) -> None:
 
 def read_target_card_form(logo: str) -> TargetCard:
     """What the fields say now."""
-    texts = {
-        field: str(st.session_state.get(_build_card_field_key(field)) or "").strip()
-        for field in _TEXTS
-    }
     return TargetCard(
-        type=st.session_state.get(_build_card_field_key("type")) or "",
-        parameters=st.session_state.get(_build_card_field_key("parameters")),
-        open_weights=_WEIGHTS[st.session_state.get(_build_card_field_key("open_weights")) or ""],
+        type=_read_card_field("type") or "",
+        parameters=_read_card_field("parameters"),
+        open_weights=_WEIGHTS[_read_card_field("open_weights") or ""],
         logo=logo,
-        **texts,
+        **{field: str(_read_card_field(field) or "").strip() for field in _TEXTS},
     )
 
 
 def resolve_card_logo(load_logo: Callable[[bytes], str]) -> str:
     """The picture that was chosen, as `load_logo` makes it, else the one that was there before."""
-    chosen = st.session_state.get(_build_card_field_key(f"logo.{_count_logo_resets()}"))
+    chosen = _read_card_field(f"logo.{_count_logo_resets()}")
     if chosen is not None:
         return load_logo(chosen.getvalue())
-    dropped = st.session_state.get(_build_card_field_key("logo.drop"))
-    return "" if dropped else str(st.session_state.get(_build_card_field_key("logo.kept"), ""))
-
-
-def _draw_field_pair(names: tuple[str, str], draw_error: Callable[[str], None]) -> None:
-    for column, name in zip(st.columns(2), names, strict=True):
-        with column:
-            _draw_card_field(name)
-            draw_error(name)
+    return "" if _read_card_field("logo.drop") else str(_read_card_field("logo.kept") or "")
 
 
 def _draw_card_field(name: str) -> None:
     label, key = tr(f"card.{name}"), _build_card_field_key(name)
-    if name == "type":
-        titles = {
-            code: tr(f"card.type.{code}") if code else tr("card.unsaid")
-            for code in _list_target_types()
-        }
-        st.selectbox(
-            label, _list_target_types(), key=key, format_func=lambda code: titles.get(code, code)
-        )
-    elif name == "open_weights":
-        weight_titles = {
-            code: tr(f"card.weights.{code}") if code else tr("card.unsaid") for code in _WEIGHTS
-        }
-        st.selectbox(
-            label, list(_WEIGHTS), key=key, format_func=lambda code: weight_titles.get(code, code)
-        )
+    choices = {"type": ("type", get_args(TargetType)), "open_weights": ("weights", _WEIGHTS)}
+    if name in choices:
+        area, codes = choices[name]
+        titles = {code: tr(f"card.{area}.{code}") if code else tr("card.unsaid") for code in codes}
+        st.selectbox(label, list(codes), key=key, format_func=lambda code: titles.get(code, code))
     elif name == "parameters":
-        st.number_input(
-            label,
-            value=None,
-            min_value=0.0,
-            step=0.1,
-            format="%.3g",
-            key=key,
-            placeholder=tr("card.unsaid"),
-        )
+        look: dict[str, Any] = {"value": None, "min_value": 0.0, "step": 0.1, "format": "%.3g"}
+        st.number_input(label, key=key, placeholder=tr("card.unsaid"), **look)
     else:
         hint = {"released": "2026-11-20", "site": "https://"}.get(name, "")
         st.text_input(label, key=key, max_chars=LONGEST.get(name, 10), placeholder=hint)
 
 
-def _list_target_types() -> list[str]:
-    return list(get_args(TargetType))
-
-
 def _count_logo_resets() -> int:
-    return int(st.session_state.get(_build_card_field_key("logo.turn"), 0))
+    return int(_read_card_field("logo.turn") or 0)
+
+
+def _read_card_field(field: str) -> Any:
+    return st.session_state.get(_build_card_field_key(field))
 
 
 def _build_card_field_key(field: str) -> str:
@@ -166,9 +136,8 @@ def draw_card_edit_button(settings: Settings, key: str) -> None:
 def draw_card_editor(settings: Settings, key: str) -> None:
     """The dialog while it is open for this target, and the notice of what was saved last."""
     if st.session_state.get(_OPEN) == key:
-        st.dialog(tr("card.title"), width="medium", dismissible=False)(_draw_card_dialog)(
-            settings, key
-        )
+        dialog = st.dialog(tr("card.title"), width="medium", dismissible=False)
+        dialog(_draw_card_dialog)(settings, key)
     undo = st.session_state.get(_UNDO)
     if undo is None or undo[0] != key:
         return
@@ -190,15 +159,13 @@ def _draw_card_dialog(settings: Settings, key: str) -> None:
         st.rerun()  # saved or cancelled: the page itself is drawn anew
     st.caption(tr("card.about", target=escape_markdown(key, 120)))
     with st.form("card.form", border=False):
-        draw_card_fields(lambda field: _draw_card_error(field))
+        draw_card_fields(_draw_card_error)
         _draw_card_error("")
+        own = (settings, key)
         with st.container(horizontal=True):
-            st.form_submit_button(
-                tr("card.save"), type="primary", on_click=_save_card_form, args=(settings, key)
-            )
-            st.form_submit_button(
-                tr("card.revert"), on_click=_open_card_dialog, args=(settings, key)
-            )
+            save: dict[str, Any] = {"type": "primary", "on_click": _save_card_form, "args": own}
+            st.form_submit_button(tr("card.save"), **save)
+            st.form_submit_button(tr("card.revert"), on_click=_open_card_dialog, args=own)
             st.form_submit_button(tr("card.cancel"), on_click=_close_card_dialog)
             if _has_stored_card(settings, key):
                 st.space("stretch")
@@ -206,7 +173,7 @@ def _draw_card_dialog(settings: Settings, key: str) -> None:
                     tr("card.remove"),
                     icon=":material/delete:",
                     on_click=_store_card,
-                    args=(settings, key, NO_CARD),
+                    args=(*own, NO_CARD),
                     help=tr("card.remove_help"),
                 )
 
@@ -267,9 +234,8 @@ def _has_stored_card(settings: Settings, key: str) -> bool:
 
 def _draw_card_error(field: str) -> None:
     """What is wrong with a field, or with all of it."""
-    errors: dict[str, Any] = st.session_state.get(_ERRORS, {})
+    errors: dict[str, str] = st.session_state.get(_ERRORS, {})
     if field in errors:
-        message = (
-            tr(f"card.problem.{field}") if field else tr("card.not_saved", reason=errors[field])
-        )
+        reason = tr("card.not_saved", reason=errors[field])
+        message = tr(f"card.problem.{field}") if field else reason
         st.error(escape_markdown(message, 400), icon=":material/error:")

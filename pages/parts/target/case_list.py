@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -11,7 +12,6 @@ import streamlit as st
 
 from evalcore.catalog import benchmark_cards
 from evalcore.charts import plots
-from evalcore.errors import EvalboardError
 from evalcore.records import content_hash
 from evalcore.settings import Settings
 from evalcore.views import target_scores, targets
@@ -21,12 +21,12 @@ from evalcore.views.cases import MISSING, CaseFilter, case_page, read_case_note
 from evalcore.views.stored_boards import Headers
 from evalcore.views.targets import OUTCOMES
 from pages.parts.target import profile
-from pages.shared import exports, page_links, tables, url_state, wording
+from pages.shared import exports, page_links, tables, url_state, widgets, wording
 from pages.shared.board_view import benchmark_title, describe_score, metric_title
 from pages.shared.evidence import cause_title
 from pages.shared.page_links import CaseLink
 from pages.shared.tables import cost_format, link_column, number_column, text_column
-from pages.shared.wording import escape_markdown, localize_note, look_up, to_plain_line, tr
+from pages.shared.wording import localize_note, look_up, to_plain_line, tr
 
 # The cases of a target: filters, one page of a table, and the way to each case.
 
@@ -36,31 +36,31 @@ _OPENED_CASE_KEY = "target.open_case"
 _DIFFICULTIES = ("1", "2", "3")
 #: A sign beside the word, so that an outcome is not told by its colour alone.
 _SIGNS = {"passed": "✓", "failed": "✕"}
-#: Name, codes, their titles and the width of a filter.
-_FilterField = tuple[str, Sequence[str], Callable[[str], str], int]
+#: Codes of a filter, their titles and its width.
+_FilterField = tuple[Sequence[str], Callable[[str], str], int]
 
 
 def draw_target_cases(
     settings: Settings, run: str, benchmark: str, causes: Sequence[str] = ()
 ) -> None:
     """The cases of one benchmark of a run; with `causes` only those that failed, by these."""
-    try:
-        reasons = list(
-            target_scores.count_failure_reasons(settings.run_roots, run, benchmark)["why"]
-        )
-        case_filter = _draw_case_filters(benchmark, causes or reasons, failed=bool(causes))
-        number = url_state.read_page_number(
-            key="target.p", list_signature=content_hash([run, case_filter])
-        )
+    with widgets.show_errors("target.cases_broken", draw=st.warning):
+        causes_by_count = target_scores.count_failure_reasons(settings.run_roots, run, benchmark)
+        reasons = causes or list(causes_by_count["why"])
+        case_filter = _draw_case_filters(benchmark, reasons, failed=bool(causes))
+        signature = content_hash([run, case_filter])
+        number = url_state.read_page_number("target.p", signature)
         cases, count = _load_case_page(settings, run, case_filter, number)
         if count and cases.empty:  # a link from when there were more
             number = -(-count // _CASES)
             cases, count = _load_case_page(settings, run, case_filter, number)
-    except EvalboardError as error:
-        st.warning(
-            tr("target.cases_broken", reason=escape_markdown(error, 400)), icon=":material/error:"
-        )
-        return
+        _draw_case_page(cases, count, number, run, case_filter)
+
+
+def _draw_case_page(
+    cases: pd.DataFrame, count: int, number: int, run: str, case_filter: CaseFilter
+) -> None:
+    (benchmark,) = case_filter.benchmark
     if not count:
         st.caption(tr("target.found_none"))
         return
@@ -69,12 +69,9 @@ def draw_target_cases(
     with st.container(horizontal=True, vertical_alignment="center"):
         last = first + len(cases) - 1
         st.caption(tr("target.found", count=count, first=first, last=last), width="content")
-        st.page_link(  # the names in the table answer to no key
-            page_links.CASE,
-            label=tr("common.one_by_one"),
-            icon=":material/arrow_forward:",
-            query_params=_build_case_link(cases.iloc[0], run, benchmark, case_filter).query_params,
-        )
+        link = _build_case_link(cases.iloc[0], run, benchmark, case_filter).query_params
+        label = tr("common.one_by_one")  # the names in the table answer to no key
+        widgets.draw_link(page_links.CASE, label, "arrow_forward", **link)
         st.space("stretch")
         url_state.draw_pagination(number, -(-count // _CASES), key="target.p")
 
@@ -94,44 +91,39 @@ def _load_case_page(
 
 def _build_filter_fields(
     benchmark: str, reasons: Sequence[str], *, failed: bool
-) -> list[_FilterField]:
+) -> dict[str, _FilterField]:
     """What cases are filtered by; where only `failed` ones are shown, by no outcome."""
     card = benchmark_cards().get(benchmark)
-    metric_keys = [metric_field.key for metric_field in card.metrics] if card else []
-    outcomes = [*OUTCOMES, MISSING]
-    reason_field: _FilterField = ("cause", reasons, cause_title, 200)
-    outcome_field: _FilterField = ("outcome", outcomes, lambda code: outcome_title(code), 170)
-    metric_field: _FilterField = (
-        "metric",
-        metric_keys,
-        lambda code: metric_title(benchmark, code),
-        200,
-    )
-    difficulty_field: _FilterField = ("difficulty", _DIFFICULTIES, str, 110)
-    if failed:
-        return [reason_field, metric_field, difficulty_field]
-    return [metric_field, outcome_field, difficulty_field, *([reason_field] if reasons else [])]
+    metrics = [metric.key for metric in card.metrics] if card else []
+    fields: dict[str, _FilterField] = {
+        "cause": (reasons, cause_title, 200),
+        "metric": (metrics, partial(metric_title, benchmark), 200),
+        "outcome": ([*OUTCOMES, MISSING], outcome_title, 170),
+        "difficulty": (_DIFFICULTIES, str, 110),
+    }
+    names = ["metric", "outcome", "difficulty", *(["cause"] if reasons else [])]
+    names = ["cause", "metric", "difficulty"] if failed else names
+    return {name: fields[name] for name in names}
 
 
 def _draw_case_filters(benchmark: str, reasons: Sequence[str], *, failed: bool) -> CaseFilter:
     """The filters in one row, all of them in the URL."""
+    fields = _build_filter_fields(benchmark, reasons, failed=failed)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = {
             name: url_state.draw_multiselect(
                 tr(f"common.{name}"),
                 options,
-                key=f"target.{name}",
-                title=title,
+                f"target.{name}",
+                title,
                 placeholder=tr("target.any"),
                 width=width,
             )
-            for name, options, title, width in _build_filter_fields(
-                benchmark, reasons, failed=failed
-            )
+            for name, (options, title, width) in fields.items()
         }
         text = url_state.draw_search(
             tr("target.case_text"),
-            key="target.q",
+            "target.q",
             placeholder=tr("target.case_text_hint"),
             help=tr("target.case_text_help"),
             width=200,
@@ -209,24 +201,17 @@ _MAX_BARS = 16
 
 def draw_target_failures(settings: Settings, run: str, benchmark: str) -> None:
     """The causes by count, what was done where nothing was to be called, and the failed cases."""
-    try:
+    with widgets.show_errors("target.cases_broken", draw=st.warning):
         causes = target_scores.count_failure_causes(settings.run_roots, run, benchmark)
         kinds = target_scores.count_answer_kinds(settings.run_roots, run, benchmark)
-    except EvalboardError as error:
-        st.warning(
-            tr("target.cases_broken", reason=escape_markdown(error, 400)), icon=":material/error:"
-        )
-        return
-    if len(kinds):
-        left, right = st.columns([7, 5], gap="large")
+        left, right = st.columns([7, 5], gap="large") if len(kinds) else (st.container(), None)
         with left:
             _draw_cause_chart(causes)
-        with right:
-            _draw_answer_kinds(kinds)
-    else:
-        _draw_cause_chart(causes)
-    if len(causes):
-        draw_target_cases(settings, run, benchmark, list(causes["cause"]))
+        if right is not None:
+            with right:
+                _draw_answer_kinds(kinds)
+        if len(causes):
+            draw_target_cases(settings, run, benchmark, list(causes["cause"]))
 
 
 def _draw_cause_chart(causes: pd.DataFrame) -> None:
@@ -235,11 +220,8 @@ def _draw_cause_chart(causes: pd.DataFrame) -> None:
         st.caption(tr("target.why_none"))
         return
     shown = causes.head(_MAX_BARS)
-    _draw_count_chart(
-        plots.build_count_bars,
-        shown.assign(name=_disambiguate_causes(shown["cause"])),
-        "target.why_alt",
-    )
+    frame = shown.assign(name=_disambiguate_causes(shown["cause"]))
+    _draw_count_chart(plots.build_count_bars, frame, "target.why_alt")
     caption = tr("target.why_about", count=int(causes["count"].sum()))
     st.caption(caption if len(causes) == len(shown) else f"{caption} {tr('target.why_more')}")
 
@@ -256,14 +238,13 @@ def _draw_answer_kinds(kinds: pd.DataFrame) -> None:
 def _draw_count_chart(make: plots.CountChartBuilder, frame: pd.DataFrame, alt: str) -> None:
     labels = {"name": tr("common.cause"), "count": tr("target.count")}
     summary = ", ".join(f"{n} {c}" for n, c in zip(frame["name"], frame["count"], strict=True))
+    columns = ["name", "count", *(["share"] if "share" in frame else [])]
     exports.draw_chart_frame(
         make(frame, labels),
         name=alt.partition(".")[2].removesuffix("_alt"),
         title=tr(alt.removesuffix("_alt")),
         alt_text=tr(alt, summary=summary),
-        data=lambda: (
-            frame[["name", "count", "share"]] if "share" in frame else frame[["name", "count"]]
-        ),
+        data=lambda: frame[columns],
     )
 
 
@@ -336,18 +317,11 @@ def draw_target_outcomes(row: Row, board: Board) -> None:
         own = counts[counts["benchmark"] == score["benchmark"]]
         total, measured = int(own["count"].sum()), round(score["coverage"] * own["count"].sum())
         strict, answered = (
-            None if pd.isna(score[name]) else float(score[name]) for name in ("score", "answered")
+            wording.format_score(tables.to_number(score[name])) for name in ("score", "answered")
         )
         st.subheader(benchmark_title(score["benchmark"]), anchor=False)
-        st.caption(
-            tr(
-                "target.coverage_note",
-                measured=measured,
-                total=total,
-                strict=wording.format_score(strict),
-                answered=wording.format_score(answered),
-            )
-        )
+        values = {"measured": measured, "total": total, "strict": strict, "answered": answered}
+        st.caption(tr("target.coverage_note", **values))
         words = [outcome_title(outcome) for outcome in own["outcome"]]
         _draw_count_table(words, list(own["count"]), "common.outcome", "target.outcomes_alt")
     _draw_target_errors(row)
@@ -367,13 +341,10 @@ def _draw_target_errors(row: Row) -> None:
 
 def _draw_count_table(words: list[str], counts: list[int], title: str, alt: str) -> None:
     """A small table of words, counts and their share."""
-    tables.draw_grid(
-        {"word": words, "count": counts, "share": 100 * pd.Series(counts) / sum(counts)},
-        {
-            "word": text_column(title, "medium"),
-            "count": number_column("target.count"),
-            "share": tables.share_column("target.share", width="medium"),
-        },
-        tr(alt),
-        width=460,
-    )
+    columns = {"word": words, "count": counts, "share": 100 * pd.Series(counts) / sum(counts)}
+    config = {
+        "word": text_column(title, "medium"),
+        "count": number_column("target.count"),
+        "share": tables.share_column("target.share", width="medium"),
+    }
+    tables.draw_grid(columns, config, tr(alt), width=460)

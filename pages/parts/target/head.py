@@ -10,7 +10,6 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.catalog import find_benchmark_text, list_command_cards
-from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.records import to_json
 from evalcore.settings import Settings
@@ -19,7 +18,7 @@ from evalcore.views import target_scores, targets
 from evalcore.views.boards import Board, Row
 from evalcore.views.stored_boards import Headers
 from pages.parts.target import card_editor
-from pages.shared import page_links, tables, wording
+from pages.shared import page_links, tables, widgets, wording
 from pages.shared.board_view import benchmark_title, kind_title, metric_title
 from pages.shared.tables import format_number_range
 from pages.shared.wording import current_language, escape_markdown, localize_note, to_plain_line, tr
@@ -41,12 +40,12 @@ def draw_card_title(name: str, card: TargetCard) -> None:
 
 def draw_card_facts(identity: str, name: str, card: TargetCard) -> None:
     """One line of what is known, the identity where the name is another, and the site."""
+    count = wording.format_compact_count((card.parameters or 0) * 1e9).replace(".0", "")
+    weights = "open" if card.open_weights else "closed"
     parts = [
         card.organization,
-        tr("card.parameters_of", count=_format_parameter_count(card.parameters))
-        if card.parameters
-        else "",
-        "" if card.open_weights is None else tr(f"card.weights.{_classify_weights(card)}"),
+        tr("card.parameters_of", count=count) if card.parameters else "",
+        "" if card.open_weights is None else tr(f"card.weights.{weights}"),
         card.licence,
         tr("card.released_in", date=card.released) if card.released else "",
     ]
@@ -65,14 +64,6 @@ def draw_card_facts(identity: str, name: str, card: TargetCard) -> None:
                 type="tertiary",
                 icon=":material/open_in_new:",
             )
-
-
-def _classify_weights(card: TargetCard) -> str:
-    return "open" if card.open_weights else "closed"
-
-
-def _format_parameter_count(billions: float) -> str:
-    return wording.format_compact_count(billions * 1e9).replace(".0", "")
 
 
 # What a publisher claims of a target beside what its cases give, with all that is peculiar.
@@ -106,19 +97,15 @@ def draw_published_scores(row: Row, settings: Settings) -> None:
     newest = max(row.runs.values(), key=lambda run: run.created_at)
     if newest.origin != "imported":
         return
-    try:
+    report = None
+    with widgets.show_errors():
         report = target_scores.load_published(settings.run_roots, newest.run_id)
-    except EvalboardError as error:
-        st.error(escape_markdown(error, 400), icon=":material/error:")
-        return
     if report is None:
         return
     st.subheader(tr("target.published"), anchor=False)
-    st.caption(
-        _published_about(report.publisher).format(
-            publisher=escape_markdown(report.publisher), month=report.month
-        )
-    )
+    publisher = escape_markdown(report.publisher)
+    about = _published_about(report.publisher).format(publisher=publisher, month=report.month)
+    st.caption(about)
     _draw_claim_table(target_scores.build_published_scores(report))
     if any(score.level for score in report.scores.values()):
         _draw_claim_flags(target_scores.build_published_flags(report))
@@ -142,10 +129,9 @@ def _draw_claim_table(table: pd.DataFrame) -> None:
         "judges": tables.text_column("target.judges"),
         "graded_at": tables.text_column("target.graded_at"),
     }
-    visible_columns = [
-        name for name in config if table[name].notna().any() and any(table[name] != "")
-    ]
-    _draw_published_table(shown[visible_columns], config, "scores", "target.published_alt")
+    visible = [name for name in config if table[name].notna().any() and any(table[name] != "")]
+    alt = tr("target.published_alt")
+    tables.draw_grid(shown[visible], config, alt, key="target.published.scores")
     for reading in dict.fromkeys(table["reading"]):
         if reading not in ("", "exact"):
             st.caption(f"{tr(f'target.how.{reading}')}: {tr(f'target.reading.{reading}')}")
@@ -156,30 +142,22 @@ def _draw_claim_flags(table: pd.DataFrame) -> None:
         st.caption(tr("target.no_flags"))
         return
     st.caption(tr("target.flags_about"))
-    shown = pd.DataFrame(
-        {
-            "flag": [tr(f"target.flag.{kind}") for kind in table["kind"]],
-            "detail": [to_plain_line(localize_note(detail)) for detail in table["detail"]],
-            "metric": [
-                metric_title(benchmark, metric) if metric else None
-                for benchmark, metric in zip(table["benchmark"], table["metric"], strict=True)
-            ],
-            "benchmark": [benchmark_title(name) for name in table["benchmark"]],
-        }
-    )
+    columns = {
+        "flag": [tr(f"target.flag.{kind}") for kind in table["kind"]],
+        "detail": [to_plain_line(localize_note(detail)) for detail in table["detail"]],
+        "metric": [
+            metric_title(benchmark, metric) if metric else None
+            for benchmark, metric in zip(table["benchmark"], table["metric"], strict=True)
+        ],
+        "benchmark": [benchmark_title(name) for name in table["benchmark"]],
+    }
     config = {
         "flag": tables.text_column("target.flag"),
         "detail": tables.text_column("target.detail", "large"),
         "metric": tables.text_column("common.metric"),
         "benchmark": tables.text_column("common.benchmark"),
     }
-    _draw_published_table(shown, config, "flags", "target.flags_alt")
-
-
-def _draw_published_table(
-    table: pd.DataFrame, config: dict[str, object], name: str, alt: str
-) -> None:
-    tables.draw_grid(table, config, tr(alt), key=f"target.published.{name}")
+    tables.draw_grid(columns, config, tr("target.flags_alt"), key="target.published.flags")
 
 
 # The head of the Target page: name, options, and the figures of its row on the board.
@@ -191,10 +169,8 @@ def draw_target_title(row: Row, name: str, settings: Settings) -> None:
     """The card and the kind, and the options that belong to the target's identity."""
     newest = max(row.runs.values(), key=lambda run: run.created_at)
     card = NO_CARD
-    try:
+    with widgets.show_errors("card.broken", draw=st.warning):
         card = load_cards(settings).get(row.target_key, NO_CARD)
-    except EvalboardError as error:
-        st.warning(tr("card.broken", reason=escape_markdown(error, 400)), icon=":material/error:")
     draw_card_title(name, card)
     draw_card_facts(row.identity, name, card)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -218,43 +194,30 @@ def draw_target_figures(frame: pd.DataFrame, identity: str, row: Row) -> None:
     total = int((frame["status"] == "ranked").sum())
     ranked = own["status"] == "ranked"
     cases = int(own["measured"] + own["errors"])
+    rank, between = DASH, tr("target.rank_none")
+    if ranked:
+        rank = tr("target.rank_value", rank=own["rank"], total=total)
+        between = format_number_range(own["rank_low"], own["rank_high"], "{:.0f}")
+    score = wording.format_score(tables.to_number(own["score"]))
     cards = [
-        (
-            "target.rank",
-            tr("target.rank_value", rank=own["rank"], total=total) if ranked else DASH,
-            format_number_range(own["rank_low"], own["rank_high"], "{:.0f}")
-            if ranked
-            else tr("target.rank_none"),
-        ),
-        (
-            "target.score",
-            wording.format_score(_float_or_none(own["score"])),
-            _format_certainty(own, row),
-        ),
+        ("target.rank", rank, between),
+        ("target.score", score, _format_certainty(own, row)),
         *_build_passed_card(own, cases),
         *_build_spending_cards(own, cases, row),
     ]
+    look = {"delta_color": "off", "delta_arrow": "off", "border": True}
     with st.grid(min_column_width=_CARD):
         for label, value, note in cards:
-            st.metric(
-                tr(label),
-                value,
-                delta=note or None,
-                delta_color="off",
-                delta_arrow="off",
-                border=True,
-            )
+            st.metric(tr(label), value, delta=note or None, **look)
 
 
 def _format_certainty(own: pd.Series, row: Row) -> str:
     """The interval of a score, or what stands in its way."""
     if own["status"] == "claimed":
         return tr("target.evidence.0")
-    return (
-        format_number_range(own["low"], own["high"], "{:.1f}")
-        if row.is_complete
-        else tr("target.bound")
-    )
+    if not row.is_complete:
+        return tr("target.bound")
+    return format_number_range(own["low"], own["high"], "{:.1f}")
 
 
 def _build_passed_card(own: pd.Series, cases: int) -> list[tuple[str, str, str]]:
@@ -268,33 +231,24 @@ def _build_passed_card(own: pd.Series, cases: int) -> list[tuple[str, str, str]]
 def _build_spending_cards(own: pd.Series, cases: int, row: Row) -> list[tuple[str, str, str]]:
     """Cost, tokens and latency; what is unknown is left out, since a card that says so is noise."""
     cards = []
-    cost, tokens_in, tokens_out = (
-        _float_or_none(own[name]) for name in ("cost", "input_tokens", "output_tokens")
+    cost, tokens_in, tokens_out, latency = (
+        tables.to_number(own[name]) for name in ("cost", "input_tokens", "output_tokens", "latency")
     )
     if cost is not None:
-        each = (
-            tr("target.cost_case", cost=escape_markdown(wording.format_money(cost / cases)))
-            if cases
-            else ""
-        )
-        cards.append(("target.cost", escape_markdown(wording.format_money(cost)), each))
+        total, each = escape_markdown(wording.format_money(cost)), ""
+        if cases:
+            case_cost = escape_markdown(wording.format_money(cost / cases))
+            each = tr("target.cost_case", cost=case_cost)
+        cards.append(("target.cost", total, each))
     if tokens_in is not None and tokens_out is not None:
-        split = tr(
-            "target.tokens_split",
-            read=wording.format_compact_count(tokens_in),
-            written=wording.format_compact_count(tokens_out),
-        )
+        read, written = map(wording.format_compact_count, (tokens_in, tokens_out))
+        split = tr("target.tokens_split", read=read, written=written)
         cards.append(("target.tokens", wording.format_count(tokens_in + tokens_out), split))
-    latency = _float_or_none(own["latency"])
     if latency is not None:
         tail = next(iter(row.runs.values())).totals.latency_p95
         note = tr("target.latency_tail", high=wording.format_duration(tail)) if tail else ""
         cards.append(("target.latency", wording.format_duration(latency), note))
     return cards
-
-
-def _float_or_none(value: float) -> float | None:
-    return None if pd.isna(value) else float(value)
 
 
 # The ways on from a target: its neighbours in the ranking, a comparison, its run, its card.
@@ -311,21 +265,15 @@ def draw_target_links(
     settings: Settings,
 ) -> None:
     """One row of buttons and links; `frame` is the ranking of the board."""
-    order = frame["identity"].tolist()
+    order = ["", *frame["identity"], ""]
     position = order.index(row.identity)
     newest = max(row.runs.values(), key=lambda run: run.created_at)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        _draw_neighbour_button("previous", order[position - 1] if position else "", titles)
-        _draw_neighbour_button(
-            "next", order[position + 1] if position + 1 < len(order) else "", titles
-        )
+        _draw_neighbour_button("previous", order[position - 1], titles)
+        _draw_neighbour_button("next", order[position + 1], titles)
         _draw_compare_link(headers, board, row, titles)
-        st.page_link(
-            page_links.RUNS,
-            label=tr("target.its_run"),
-            icon=":material/monitoring:",
-            query_params={"run": newest.run_id},
-        )
+        label = tr("target.its_run")
+        widgets.draw_link(page_links.RUNS, label, "monitoring", run=newest.run_id)
         st.space("stretch")
         card_editor.draw_card_edit_button(settings, row.target_key)
 
@@ -354,9 +302,5 @@ def _draw_compare_link(headers: Headers, board: Board, row: Row, titles: Mapping
         runs.append(best.runs[own_run[0]].run_id)
         name = titles.get(best.identity, best.identity)
         label = tr("target.compare", name=escape_markdown(name, _NAME))
-    st.page_link(
-        page_links.COMPARE,
-        label=label,
-        icon=":material/compare_arrows:",
-        query_params={"runs": ",".join(dict.fromkeys(runs))},
-    )
+    query = {"runs": ",".join(dict.fromkeys(runs))}
+    widgets.draw_link(page_links.COMPARE, label, "compare_arrows", **query)

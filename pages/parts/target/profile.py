@@ -64,10 +64,9 @@ def draw_target_profile(frame: pd.DataFrame, axes: Sequence[str], name: str) -> 
     frame = frame.assign(axis=frame["axis"].map(titles))
     own = frame[frame["series"] == "target"]
     summary = ", ".join(f"{a} {s:.1f}" for a, s in zip(own["axis"], own["score"], strict=True))
+    series = {key: tr(f"target.series.{key}") for key in SERIES}
     exports.draw_chart_frame(
-        build_radar_chart(
-            frame, list(titles.values()), {key: tr(f"target.series.{key}") for key in SERIES}
-        ),
+        build_radar_chart(frame, list(titles.values()), series),
         name="profile",
         title=tr("target.profile"),
         source=to_plain_line(name),
@@ -106,16 +105,10 @@ def _build_benchmark_bars(
     return _MetricBars(mark_immutable(frame), frame.dropna(subset=["score"]))
 
 
-def draw_metric_bars_about() -> None:
-    """What the marks of the bar charts mean."""
-    st.caption(tr("target.metrics_about"))
-
-
 def _draw_benchmark_bars(bars: _MetricBars, benchmark: str, identity: str) -> None:
     scored = bars.scored
-    summary = ", ".join(
-        f"{n} {s:.1f}" for n, s in zip(scored["name"], scored["score"], strict=True)
-    )
+    pairs = zip(scored["name"], scored["score"], strict=True)
+    summary = ", ".join(f"{name} {score:.1f}" for name, score in pairs)
     labels = {
         "name": tr("common.metric"),
         "score": tr("common.score"),
@@ -200,9 +193,8 @@ def draw_alternate_scores(row: Row, settings: Settings) -> None:
         show_benchmark = len(row.runs) > 1
         _draw_score_groups(score)
         _draw_alternate_readings(score, show_benchmark=show_benchmark)
-        draw_patch_measures(
-            score, row.runs[score.benchmark].run_id, settings, show_benchmark=show_benchmark
-        )
+        run = row.runs[score.benchmark].run_id
+        draw_patch_measures(score, run, settings, show_benchmark=show_benchmark)
 
 
 def draw_repeated_tries(row: Row, settings: Settings) -> None:
@@ -219,13 +211,11 @@ def draw_shield_warning(row: Row, settings: Settings) -> None:
         if official is None or hardened is None:
             continue
         if hardened < official - _EQUAL:
-            message = tr(
-                "target.shield",
-                benchmark=escape_markdown(benchmark_title(score.benchmark)),
-                hardened=wording.format_score(hardened),
-                official=wording.format_score(official),
-            )
-            st.warning(message, icon=":material/gpp_maybe:")
+            readings = {"hardened": hardened, "official": official}
+            values = {name: wording.format_score(value) for name, value in readings.items()}
+            title = escape_markdown(benchmark_title(score.benchmark))
+            text = tr("target.shield", benchmark=title, **values)
+            st.warning(text, icon=":material/gpp_maybe:")
 
 
 def _load_row_scores(row: Row, settings: Settings) -> Iterator[BenchmarkScore]:
@@ -246,7 +236,7 @@ def _draw_score_groups(score: BenchmarkScore) -> None:
     rows = [
         (
             label("target.group", row["group"]),
-            wording.format_score(_float_or_none(row["score"])),
+            wording.format_score(tables.to_number(row["score"])),
             _describe_group(row, score.benchmark),
         )
         for row in table.to_dict("records")
@@ -266,8 +256,8 @@ def _draw_pass_k(score: BenchmarkScore, *, show_benchmark: bool) -> None:
         (
             f"k = {row['k']}",
             _format_with_interval(row),
-            wording.format_score(_float_or_none(row["idle"])),
-            wording.format_score(_float_or_none(row["adjusted"])),
+            wording.format_score(tables.to_number(row["idle"])),
+            wording.format_score(tables.to_number(row["adjusted"])),
         )
         for row in table.to_dict("records")
     ]
@@ -279,13 +269,9 @@ def _draw_pass_k(score: BenchmarkScore, *, show_benchmark: bool) -> None:
 
 
 def _format_with_interval(row: Mapping[Hashable, Any]) -> str:
-    value, low, high = (_float_or_none(row[name]) for name in ("value", "low", "high"))
+    value, low, high = (tables.to_number(row[name]) for name in ("value", "low", "high"))
     text = wording.format_score(value)
     return text if low is None or high is None else f"{text} [{low:.1f}, {high:.1f}]"
-
-
-def _float_or_none(score: float | None) -> float | None:
-    return None if score is None or pd.isna(score) else float(score)
 
 
 def _describe_group(row: Mapping[Hashable, object], benchmark: str) -> str:
@@ -357,7 +343,7 @@ def draw_target_outline(
             with st.container():
                 draw_target_profile(profile, axes, name)
             draw_metric_bars(headers, board, row.identity)
-        draw_metric_bars_about()
+        st.caption(tr("target.metrics_about"))
         draw_repeated_tries(row, settings)
         return True
     left, right = st.columns([5, 7], gap="large")
@@ -369,7 +355,7 @@ def draw_target_outline(
             draw_repeated_tries(row, settings)
     with right:
         draw_metric_bars(headers, board, row.identity)
-        draw_metric_bars_about()
+        st.caption(tr("target.metrics_about"))
         if profiled:
             draw_repeated_tries(row, settings)
     return profiled
