@@ -6,7 +6,6 @@ import streamlit as st
 
 from evalcore.settings import Settings
 from evalcore.views import boards, methodology, stored_boards, targets
-from evalcore.views.boards import Board
 from evalcore.views.ranking import SUITE, list_board_orders
 from evalcore.views.stored_boards import Headers
 from pages.parts.methodology import board_rules, scoring
@@ -39,8 +38,8 @@ def _draw_methodology(headers: Headers, current: Settings) -> None:
         identity = url_state.draw_select(
             tr("methodology.target"),
             list(frame["identity"]),
-            key="methodology.key",
-            title=lambda code: to_plain_line(titles[code]),
+            "methodology.key",
+            lambda code: to_plain_line(titles[code]),
             width=420,
         )
     row = targets.find_target_row(headers, board, identity)
@@ -52,27 +51,21 @@ def _draw_methodology(headers: Headers, current: Settings) -> None:
     with left:
         scoring.draw_interval_rules(row, titles[identity], current)
     with right:
-        pair = methodology.compare_rivals(
-            current.run_roots, everyone, board, list_board_orders(board)[0], frame
-        )
+        order = list_board_orders(board)[0]
+        pair = methodology.compare_rivals(current.run_roots, everyone, board, order, frame)
         scoring.draw_rank_rules(frame, pair, titles)
     left, right = st.columns([7, 5], gap="large")
     with left:
         scoring.draw_standing_rules(frame)
     with right:
-        board_rules.draw_floor_scores(_load_control_floors(headers, board))
+        floors = boards.compute_floors(headers, board, "" if order == SUITE else order)
+        board_rules.draw_floor_scores(floors)
     board_rules.draw_benchmark_rules(board.columns)
     board_rules.draw_outcome_rules()
     board_rules.draw_evidence_rules(board)
     board_rules.draw_judge_panel(board, everyone, current)
     board_rules.draw_benchmark_prompts(row, current)
     board_rules.draw_column_versions(row, current)
-
-
-def _load_control_floors(headers: Headers, board: Board) -> dict[str, float]:
-    """What the controls score on what the board is ranked by."""
-    order = list_board_orders(board)[0]
-    return boards.compute_floors(headers, board, "" if order == SUITE else order)
 
 
 draw_methodology_page()

@@ -48,16 +48,11 @@ def _draw_metric(headers: Headers, current: Settings) -> None:
         st.markdown(ranking_rows.describe_tie_groups(metric.groups))
     else:
         board_view.draw_empty_note("ranking.nobody", page_links.LAUNCH)
-    title = _format_metric_title(part)
+    name = shared.metric_title(part.benchmark, part.metric)
+    title = f"{name} · {shared.board_title(part.board)}"
     metric_scores.draw_score_chart(matches.ranked, metric.lines, title)
     metric_scores.draw_metric_tables(matches, text, part)
     metric_scores.draw_failure_chart(metric.view.failures, matches.ranked, title)
-
-
-def _format_metric_title(part: BoardMetric) -> str:
-    """Metric and board in one line."""
-    metric = shared.metric_title(part.benchmark, part.metric)
-    return f"{metric} · {shared.board_title(part.board)}"
 
 
 def _pick_metric_part(board: Board) -> BoardMetric:

@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 
 from evalcore.catalog import CONTROL_KIND, FLOOR_CONTROLS, benchmark_cards, find_benchmark_text
-from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
 from evalcore.records import MEASURED, Message, to_json
 from evalcore.settings import Settings
@@ -17,7 +16,7 @@ from evalcore.views import board_titles, methodology
 from evalcore.views.boards import Board, Row
 from evalcore.views.methodology import PanelReport
 from evalcore.views.targets import OUTCOMES
-from pages.shared import display_names, evidence, tables, url_state, wording
+from pages.shared import display_names, evidence, tables, url_state, widgets, wording
 from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
 
@@ -55,26 +54,22 @@ def draw_evidence_rules(board: Board) -> None:
         if card is None:
             st.caption(tr("methodology.absent"))
             continue
-        tables.draw_word_table(
-            [
-                tr("common.metric"),
-                tr("methodology.weight"),
-                tr("methodology.evidence_kind"),
-                tr("methodology.evidence_asks"),
-            ],
-            [
-                (
-                    metric_title(benchmark, metric.key),
-                    tr("methodology.unscored")
-                    if metric.weight is None
-                    else wording.format_weight(metric.weight),
-                    tr(f"common.evidence.{taken_over or column.evidence(metric.key)}"),
-                    board_titles.metric_about(board, benchmark, metric.key, current_language()),
-                )
-                for metric in card.metrics
-            ],
-            tr("methodology.evidence_alt"),
-        )
+        titles = [tr("common.metric"), tr("methodology.weight")]
+        titles += [tr("methodology.evidence_kind"), tr("methodology.evidence_asks")]
+        rows = [
+            (
+                metric_title(benchmark, metric.key),
+                _format_metric_weight(metric.weight),
+                tr(f"common.evidence.{taken_over or column.evidence(metric.key)}"),
+                board_titles.metric_about(board, benchmark, metric.key, current_language()),
+            )
+            for metric in card.metrics
+        ]
+        tables.draw_word_table(titles, rows, tr("methodology.evidence_alt"))
+
+
+def _format_metric_weight(weight: float | None) -> str:
+    return tr("methodology.unscored") if weight is None else wording.format_weight(weight)
 
 
 def draw_floor_scores(scores: Mapping[str, float]) -> None:
@@ -85,18 +80,16 @@ def draw_floor_scores(scores: Mapping[str, float]) -> None:
     if not control_scores:
         st.caption(tr("methodology.floors_none"))
         return
-    tables.draw_word_table(
-        [tr("methodology.control"), tr("common.score"), tr("methodology.outcome_meaning")],
-        [
-            (
-                display_names.resolve_target_name(*[f"{CONTROL_KIND}:{name}"] * 2),
-                f"{score:.1f}",
-                tr(f"methodology.floor.{name}"),
-            )
-            for name, score in control_scores.items()
-        ],
-        tr("methodology.floors_alt"),
-    )
+    titles = [tr("methodology.control"), tr("common.score"), tr("methodology.outcome_meaning")]
+    rows = [
+        (
+            display_names.resolve_target_name(*[f"{CONTROL_KIND}:{name}"] * 2),
+            f"{score:.1f}",
+            tr(f"methodology.floor.{name}"),
+        )
+        for name, score in control_scores.items()
+    ]
+    tables.draw_word_table(titles, rows, tr("methodology.floors_alt"))
 
 
 _NATIVE = "fc"  # the mode in which functions go beside the messages
@@ -114,14 +107,11 @@ def draw_benchmark_prompts(row: Row, settings: Settings) -> None:
         card = benchmark_cards().get(benchmark)
         if card is None:
             continue
-        try:
-            run_prompts = methodology.list_first_prompts(
+        with widgets.show_errors("methodology.no_numbers", icon=None, draw=st.warning):
+            for prompt in methodology.list_first_prompts(
                 settings.run_roots, run.run_id, card, show_gated=settings.show_gated
-            )
-        except EvalboardError as error:
-            st.warning(tr("methodology.no_numbers", reason=escape_markdown(error, 400)))
-            continue
-        prompts_by_metric.update({f"{benchmark}/{prompt.metric}": prompt for prompt in run_prompts})
+            ):
+                prompts_by_metric[f"{benchmark}/{prompt.metric}"] = prompt
     if not prompts_by_metric:
         st.caption(tr("methodology.no_prompts"))
         return
@@ -137,13 +127,8 @@ def draw_benchmark_prompts(row: Row, settings: Settings) -> None:
         st.caption(escape_markdown(evidence.mode_title(prompt.mode)).capitalize())
     if prompt.mode == _NATIVE:
         st.caption(tr("methodology.prompt_native"))
-    st.caption(
-        tr(
-            "methodology.prompt_of",
-            run=escape_markdown(prompt.run_id),
-            case=escape_markdown(prompt.case),
-        )
-    )
+    names = {"run": escape_markdown(prompt.run_id), "case": escape_markdown(prompt.case)}
+    st.caption(tr("methodology.prompt_of", **names))
 
 
 def _draw_prompt_messages(messages: Sequence[Message]) -> None:
@@ -169,11 +154,9 @@ def draw_column_versions(row: Row, settings: Settings) -> None:
     st.subheader(tr("methodology.versions"), anchor=False)
     st.markdown(tr("methodology.versions_words"))
     for benchmark, run in row.runs.items():
-        try:
+        spec_and_score = None
+        with widgets.show_errors("methodology.no_numbers", icon=None, draw=st.warning):
             spec_and_score = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
-        except EvalboardError as error:
-            st.warning(tr("methodology.no_numbers", reason=escape_markdown(error, 400)))
-            continue
         if spec_and_score is None:
             continue
         spec, score = spec_and_score
@@ -185,14 +168,12 @@ def draw_column_versions(row: Row, settings: Settings) -> None:
             "options": to_json(spec.options, ordered=False).decode(),
             "column": score.column,
         }
-        tables.draw_word_table(
-            [benchmark_title(benchmark), " "],
-            [
-                (tr(f"methodology.version.{name}"), to_plain_line(value, 200))
-                for name, value in facts.items()
-            ],
-            tr("methodology.versions"),
-        )
+        rows = [
+            (tr(f"methodology.version.{name}"), to_plain_line(value, 200))
+            for name, value in facts.items()
+        ]
+        titles = [benchmark_title(benchmark), " "]
+        tables.draw_word_table(titles, rows, tr("methodology.versions"))
 
 
 # Methodology, third part: how a benchmark decides, in words, where its rules take some telling.
@@ -204,12 +185,13 @@ def draw_benchmark_rules(benchmarks: Iterable[str]) -> None:
         card = benchmark_cards().get(benchmark)
         if card is None or not card.rules:
             continue
-        name = benchmark_title(benchmark)
+        name, parts = benchmark_title(benchmark), ("", ".words")
         st.subheader(tr("methodology.rules", benchmark=name), anchor=False)
+        language = current_language()
         texts = (
             [
-                find_benchmark_text(benchmark, f"rules.{rule}{part}", current_language()) or rule
-                for part in ("", ".words")
+                find_benchmark_text(benchmark, f"rules.{rule}{part}", language) or rule
+                for part in parts
             ]
             for rule in card.rules
         )
@@ -226,24 +208,17 @@ def draw_judge_panel(board: Board, rows: Sequence[Row], settings: Settings) -> N
     st.subheader(tr("methodology.panel"), anchor=False)
     st.markdown(tr("methodology.panel_words"))
     runs = [run.run_id for row in rows for run in row.runs.values()]
-    try:
+    report = None
+    with widgets.show_errors("methodology.no_numbers", icon=None, draw=st.warning):
         report = methodology.build_panel_report(settings.run_roots, runs)
-    except EvalboardError as error:
-        st.warning(tr("methodology.no_numbers", reason=escape_markdown(error, 400)))
-        return
+        if report is None:
+            st.caption(tr("methodology.panel_none"))
     if report is None:
-        st.caption(tr("methodology.panel_none"))
         return
-    st.markdown(
-        tr(
-            "methodology.panel_here",
-            answers=report.answers,
-            requests=report.requests,
-            cost=escape_markdown(wording.format_money(report.cost)),
-            split=_format_vote_share(report.splits.rate),
-            splits=report.splits.n,
-        )
-    )
+    cost, split = wording.format_money(report.cost), _format_vote_share(report.splits.rate)
+    values = {"cost": escape_markdown(cost), "split": split, "splits": report.splits.n}
+    values |= {"answers": report.answers, "requests": report.requests}
+    st.markdown(tr("methodology.panel_here", **values))
     _draw_judge_profiles(report)
     _draw_judge_pairs(report)
     _draw_judge_calibration(report)

@@ -9,13 +9,12 @@ import streamlit as st
 
 from evalcore.catalog import find_benchmark_text
 from evalcore.errors import EvalboardError
-from evalcore.plain_text import DASH
 from evalcore.settings import Settings
 from evalcore.views import methodology
 from evalcore.views.boards import Board, Row
 from evalcore.views.methodology import LeaderComparison, Rate
 from evalcore.views.ranking import tie_groups
-from pages.shared import tables, wording
+from pages.shared import tables, widgets, wording
 from pages.shared.board_view import benchmark_title, format_bold, metric_title
 from pages.shared.wording import current_language, escape_markdown, tr
 
@@ -34,19 +33,16 @@ def draw_worked_score(row: Row, name: str, board: Board, settings: Settings) -> 
     for benchmark, run in row.runs.items():
         if len(row.runs) > 1:
             st.markdown(f"###### {benchmark_title(benchmark)}")
-        try:
+        spec_and_score = None
+        with widgets.show_errors("methodology.no_numbers", icon=None, draw=st.warning):
             spec_and_score = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
-        except EvalboardError as error:
-            st.warning(tr("methodology.no_numbers", reason=escape_markdown(error, 400)))
-            continue
         if spec_and_score is not None:
-            if spec_and_score[0].difficulty_weights:
-                levels = spec_and_score[0].difficulty_weights.items()
+            spec, score = spec_and_score
+            if spec.difficulty_weights:
+                levels = spec.difficulty_weights.items()
                 weight_texts = ", ".join(f"{level}: {weight:g}" for level, weight in levels)
                 st.caption(tr("methodology.difficulty_weights", weights=weight_texts))
-            _draw_worked_terms(
-                methodology.build_score_terms(spec_and_score[1]), benchmark, spec_and_score[1].score
-            )
+            _draw_worked_terms(methodology.build_score_terms(score), benchmark, score.score)
     st.markdown(tr("methodology.suite_words"))
     if board.members:
         names = ", ".join(escape_markdown(benchmark_title(key)) for key in board.members)
@@ -70,13 +66,8 @@ def _draw_worked_terms(terms: pd.DataFrame, benchmark: str, shown: float | None)
     )
     if (words := find_benchmark_text(benchmark, "spread", current_language())) is not None:
         st.caption(words)
-    st.caption(
-        tr(
-            "methodology.worked_equal",
-            sum=wording.format_score(total.score),
-            shown=wording.format_score(shown),
-        )
-    )
+    values = {"sum": wording.format_score(total.score), "shown": wording.format_score(shown)}
+    st.caption(tr("methodology.worked_equal", **values))
 
 
 def _format_score_fraction(terms: pd.DataFrame) -> str:
@@ -100,50 +91,32 @@ def _format_weighted_sum(terms: pd.DataFrame, column: str) -> str:
 
 
 def _draw_terms_table(terms: pd.DataFrame, benchmark: str) -> None:
-    column_config = st.column_config
     weighted = terms["weighted_maximum"].astype(float)
-    words = [tr(f"methodology.{name}") for name in ("points", "maximum")]
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "metric": [metric_title(benchmark, metric) for metric in terms["metric"]],
-                "samples": terms["samples"],
-                "points": terms["points"],
-                "maximum": terms["maximum"],
-                "weight": [
-                    tr("methodology.unscored")
-                    if pd.isna(weight)
-                    else f"× {wording.format_weight(weight)}"
-                    for weight in terms["weight"]
-                ],
-                "weighted_points": terms["weighted_points"].astype(float),
-                "weighted_maximum": weighted,
-                "share": 100 * weighted / weighted.sum() if weighted.sum() else None,
-            }
-        ),
-        hide_index=True,
-        placeholder=DASH,
-        height=38 + 35 * len(terms),
-        alt=tr("methodology.terms_alt"),
-        column_config={
-            "metric": column_config.TextColumn(tr("common.metric"), width="medium"),
-            "samples": column_config.NumberColumn(tr("methodology.cases"), width="small"),
-            "points": column_config.NumberColumn(words[0], format="%.4g", width="small"),
-            "maximum": column_config.NumberColumn(words[1], format="%.4g", width="small"),
-            "weight": column_config.TextColumn(
-                tr("methodology.weight"), width=140, alignment="right"
-            ),
-            "weighted_points": column_config.NumberColumn(
-                tr("methodology.weighted_points"), format="%.4g"
-            ),
-            "weighted_maximum": column_config.NumberColumn(
-                tr("methodology.weighted_maximum"), format="%.4g"
-            ),
-            "share": column_config.ProgressColumn(
-                tr("methodology.share"), min_value=0, max_value=100, format="%.0f %%"
-            ),
-        },
-    )
+    weights = [
+        tr("methodology.unscored") if pd.isna(weight) else f"× {wording.format_weight(weight)}"
+        for weight in terms["weight"]
+    ]
+    columns = {
+        "metric": [metric_title(benchmark, metric) for metric in terms["metric"]],
+        "samples": terms["samples"],
+        "points": terms["points"],
+        "maximum": terms["maximum"],
+        "weight": weights,
+        "weighted_points": terms["weighted_points"].astype(float),
+        "weighted_maximum": weighted,
+        "share": 100 * weighted / weighted.sum() if weighted.sum() else None,
+    }
+    config = {
+        "metric": tables.text_column("common.metric", "medium"),
+        "samples": tables.number_column("methodology.cases"),
+        "points": tables.number_column("methodology.points", "%.4g"),
+        "maximum": tables.number_column("methodology.maximum", "%.4g"),
+        "weight": tables.text_column("methodology.weight", 140, alignment="right"),
+        "weighted_points": tables.number_column("methodology.weighted_points", "%.4g", None),
+        "weighted_maximum": tables.number_column("methodology.weighted_maximum", "%.4g", None),
+        "share": tables.share_column("methodology.share"),
+    }
+    tables.draw_grid(columns, config, tr("methodology.terms_alt"), tables.EVERY_ROW)
 
 
 # Methodology: how sure a score is, and who is ranked, with what both come to on this board.
@@ -164,12 +137,11 @@ def draw_interval_rules(row: Row, name: str, settings: Settings) -> None:
     rate_values = {"passed": f"{rate.passed:g}", "samples": rate.samples}
     st.markdown(tr("methodology.sure_rate", name=format_bold(name), **rate_values))
     st.latex(_format_wilson(rate))
-    shown = spec_and_score[1].interval
+    shown, score = spec_and_score[1].interval, spec_and_score[1].score
     if shown is not None:
-        bounds = {"low": f"{shown.low:.1f}", "high": f"{shown.high:.1f}"}
-        st.caption(
-            tr("methodology.sure_weighted", score=f"{spec_and_score[1].score:.1f}", **bounds)
-        )
+        values = {"score": score, "low": shown.low, "high": shown.high}
+        texts = {name: f"{value:.1f}" for name, value in values.items()}
+        st.caption(tr("methodology.sure_weighted", **texts))
 
 
 def _format_wilson(rate: Rate) -> str:
@@ -198,14 +170,8 @@ def draw_rank_rules(
     ranked, groups = frame[frame["status"] == "ranked"], tie_groups(frame)
     widths = (ranked["high"].astype(float) - ranked["low"].astype(float)).dropna()
     if len(widths):
-        st.caption(
-            tr(
-                "methodology.sure_here",
-                targets=len(ranked),
-                groups=len(groups),
-                widest=f"{widths.max():.1f}",
-            )
-        )
+        values = {"targets": len(ranked), "groups": len(groups), "widest": f"{widths.max():.1f}"}
+        st.caption(tr("methodology.sure_here", **values))
 
 
 def _draw_leader_pair(pair: LeaderComparison, titles: Mapping[str, str]) -> None:
@@ -239,20 +205,15 @@ def draw_standing_rules(frame: pd.DataFrame) -> None:
     st.subheader(tr("methodology.standing"), anchor=False)
     st.markdown(tr("methodology.standing_words"))
     counts = methodology.standing_counts(frame)
-    titles = {"ranked": tr("methodology.standing.ranked")}
-    tables.draw_word_table(
-        [
-            tr("methodology.standing.status"),
-            tr("methodology.outcome_meaning"),
-            tr("methodology.standing.here"),
-        ],
-        [
-            (
-                titles.get(status) or tr(f"ranking.status.{status}"),
-                tr(f"methodology.standing.about.{status}"),
-                str(count),
-            )
-            for status, count in counts.items()
-        ],
-        tr("methodology.standing_alt"),
-    )
+    names = {"ranked": tr("methodology.standing.ranked")}
+    titles = [tr("methodology.standing.status"), tr("methodology.outcome_meaning")]
+    rows = [
+        (
+            names.get(status) or tr(f"ranking.status.{status}"),
+            tr(f"methodology.standing.about.{status}"),
+            str(count),
+        )
+        for status, count in counts.items()
+    ]
+    titles.append(tr("methodology.standing.here"))
+    tables.draw_word_table(titles, rows, tr("methodology.standing_alt"))

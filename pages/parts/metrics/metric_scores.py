@@ -110,17 +110,15 @@ def draw_metric_card(part: BoardMetric, view: MetricView) -> None:
     with st.container(border=True, gap="small"):
         name = escape_markdown(metric_title(part.benchmark, part.metric))
         st.markdown(f"**{name}** · {escape_markdown(benchmark_title(part.benchmark))}")
-        about = board_titles.metric_about(
-            part.board, part.benchmark, part.metric, current_language()
-        )
+        language = current_language()
+        about = board_titles.metric_about(part.board, part.benchmark, part.metric, language)
         if about:
             st.markdown(escape_markdown(about, 1000))
         with st.container(horizontal=True, gap="small"):
             weight = view.weight if view.cases else card.weight
             st.badge(_format_metric_weight(weight), color="gray", icon=":material/balance:")
-            st.badge(
-                tr("ranking.cases", count=view.cases), color="gray", icon=":material/checklist:"
-            )
+            cases = tr("ranking.cases", count=view.cases)
+            st.badge(cases, color="gray", icon=":material/checklist:")
             # In a mode that decides otherwise, runs of an older version name the metric's own kind.
             counted = view.evidence if evidence == card.evidence else {}
             kinds = counted or {evidence: 1.0}
@@ -172,10 +170,8 @@ def _draw_table_footer(frame: pd.DataFrame, part: BoardMetric) -> None:
         st.caption(tr("metrics.open_hint"))
         st.space("stretch")
         file_name = f"evalboard-{part.benchmark}-{part.metric}.csv"
-        label = tr("ranking.download")
-        widgets.draw_download(
-            label, lambda: exports.to_csv_bytes(frame), file_name, type="tertiary"
-        )
+        label, look = tr("ranking.download"), {"type": "tertiary"}
+        widgets.draw_download(label, lambda: exports.to_csv_bytes(frame), file_name, **look)
 
 
 def _draw_metric_table(
@@ -216,11 +212,10 @@ def _format_passed_cases(frame: pd.DataFrame) -> list[str | None]:
 
 def _build_metric_config(frame: pd.DataFrame, key: str) -> dict[str, Any]:
     narrow: dict[str, Any] = {"width": 76, "alignment": "center"}
-    level_help = {"help": tr("metrics.level_help"), "width": "small"}
+    level_help: dict[str, Any] = {"help": tr("metrics.level_help"), "width": "small"}
+    rank = narrow | {"width": 52, "help": tr("ranking.rank_help")}
     return {
-        "rank": number_column(
-            "ranking.rank", width=52, alignment="center", help=tr("ranking.rank_help")
-        ),
+        "rank": number_column("ranking.rank", **rank),
         "target": link_column("common.target", f"{key}.target", "ranking.open_hint", width=220),
         "score": tables.share_column("common.score", "%.1f", width=140),
         "interval": text_column("ranking.interval", 105),
@@ -256,14 +251,11 @@ def draw_score_chart(ranked: pd.DataFrame, lines: dict[str, float], source: str)
         return
     bars = [to_plain_line(name, _BAR_NAME_LENGTH) for name in shown["name"]]
     summary = ", ".join(f"{n} {s:.1f}" for n, s in zip(bars, shown["score"], strict=True))
+    coloured = shown.assign(name=bars, colour=[colour_of(name) for name in shown["identity"]])
     exports.draw_chart_frame(
         plots.build_score_bars(
-            shown.assign(name=bars, colour=[colour_of(name) for name in shown["identity"]]),
-            labels={
-                "name": tr("common.target"),
-                "score": tr("common.score"),
-                "interval": tr("ranking.interval"),
-            },
+            coloured,
+            labels=exports.label_scores("common.target"),
             floors=_build_chart_lines(lines, _FLOORS),
             ceiling=_build_chart_lines(lines, _CEILING),
         ),
@@ -293,34 +285,28 @@ def draw_failure_chart(causes: pd.DataFrame, ranked: pd.DataFrame, source: str) 
     totals = shown_causes.groupby("cause", sort=False)["count"].sum().drop(OTHER, errors="ignore")
     ordered = [*totals.sort_values(ascending=False, kind="stable").index]
     ordered += [OTHER] if OTHER in set(shown_causes["cause"]) else []
-    names = dict(zip(shown["identity"], shown["name"], strict=True))
+    names = {
+        identity: to_plain_line(name, _BAR_NAME_LENGTH)
+        for identity, name in zip(shown["identity"], shown["name"], strict=True)
+    }
     rows = shown_causes.assign(
-        name=[
-            to_plain_line(names[identity], _BAR_NAME_LENGTH)
-            for identity in shown_causes["identity"]
-        ],
-        part=[titles[cause] for cause in shown_causes["cause"]],
+        name=shown_causes["identity"].map(names), part=shown_causes["cause"].map(titles)
     )
     counts = shown_causes.groupby("cause")["count"].sum()
+    labels = {
+        "name": tr("common.target"),
+        "part": tr("common.cause"),
+        "count": tr("target.count"),
+        "share": tr("target.share"),
+    }
+    summary = ", ".join(f"{titles[cause]} {counts[cause]}" for cause in ordered)
     exports.draw_chart_frame(
-        build_stacked_bars(
-            rows,
-            [titles[cause] for cause in ordered],
-            {
-                "name": tr("common.target"),
-                "part": tr("common.cause"),
-                "count": tr("target.count"),
-                "share": tr("target.share"),
-            },
-        ),
+        build_stacked_bars(rows, [titles[cause] for cause in ordered], labels),
         name="metric-failures",
         title=tr("metrics.failures"),
         source=source,
         data=lambda: shown_causes,
-        alt_text=tr(
-            "metrics.failures_alt",
-            summary=", ".join(f"{titles[cause]} {counts[cause]}" for cause in ordered),
-        ),
+        alt_text=tr("metrics.failures_alt", summary=summary),
     )
     st.caption(tr("metrics.failures_about"))
 

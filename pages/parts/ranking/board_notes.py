@@ -28,22 +28,16 @@ _MAX_DIFFERENCES = 12  # differences that are listed of a benchmark
 
 def draw_board_about(board: Board, by: str) -> None:
     """The ranking in a sentence or two."""
-    st.caption(
-        board_titles.board_about(
-            board, by, current_language(), lambda title: escape_markdown(title, 200)
-        )
+    about = board_titles.board_about(
+        board, by, current_language(), lambda title: escape_markdown(title, 200)
     )
+    st.caption(about)
 
 
 def draw_separation_menu(view: RankingView, base: Board) -> None:
     """A button that unfolds why boards are never mixed, and what is peculiar to this one."""
-    menu = st.popover(
-        tr("board.why"),
-        type="tertiary",
-        icon=":material/help:",
-        key="ranking.why",
-        on_change="rerun",
-    )
+    look = {"type": "tertiary", "icon": ":material/help:", "key": "ranking.why"}
+    menu = st.popover(tr("board.why"), on_change="rerun", **look)
     if menu.open:
         with menu, st.container(width=520):
             _draw_board_separation(view, base)
@@ -66,12 +60,9 @@ def _draw_board_separation(view: RankingView, base: Board) -> None:
 
 def _format_column_pair(separation: ColumnDifference) -> str:
     """Both columns in words, where the runs do not declare what sets them apart."""
-    base, other = (
-        escape_markdown(board_titles.column_title(column, current_language()), 200)
-        if column
-        else DASH
-        for column in (separation.base, separation.other)
-    )
+    language, columns = current_language(), (separation.base, separation.other)
+    titles = [board_titles.column_title(column, language) if column else "" for column in columns]
+    base, other = (escape_markdown(title, 200) if title else DASH for title in titles)
     return tr("board.why_column", base=base, other=other)
 
 
@@ -124,19 +115,14 @@ def draw_leaders(leaders: Sequence[Leader], board_filter: BoardFilter, view: Ran
 
 def _draw_leader_card(leader: Leader, board: Board) -> None:
     with st.container(border=True, gap=None):
-        st.page_link(
-            page_links.METRICS,
-            label=escape_markdown(part_title(leader.part)),
-            query_params=_build_part_query(leader.part, board),
-        )
-        st.page_link(
-            page_links.TARGET,
-            label=f"**{escape_markdown(leader.name, 40)}**",
-            query_params={"key": leader.identity},
-        )
-        near = (
-            tr("board.leader_near", count=leader.near) if leader.near else tr("board.leader_clear")
-        )
+        query = _build_part_query(leader.part, board)
+        title = escape_markdown(part_title(leader.part))
+        st.page_link(page_links.METRICS, label=title, query_params=query)
+        name = f"**{escape_markdown(leader.name, 40)}**"
+        st.page_link(page_links.TARGET, label=name, query_params={"key": leader.identity})
+        near = tr("board.leader_clear")
+        if leader.near:
+            near = tr("board.leader_near", count=leader.near)
         st.markdown(f"{_INDENT}**{wording.format_score(leader.score)}** :small[:gray[· {near}]]")
 
 
@@ -149,24 +135,20 @@ def _build_part_query(part: str, board: Board) -> dict[str, str]:
 
 def _draw_leader_table(leaders: Sequence[Leader], board: Board) -> None:
     """A row per part, where cards would fill a screen."""
-    tables.draw_grid(
-        {
-            "part": [part_title(leader.part) for leader in leaders],
-            "target": [to_plain_line(leader.name, 60) for leader in leaders],
-            "score": [leader.score for leader in leaders],
-            "near": [leader.near for leader in leaders],
-        },
-        {
-            "part": tables.link_column("common.metric", f"{_TABLE}.part", width=210),
-            "target": tables.link_column("common.target", f"{_TABLE}.target", width="medium"),
-            "score": tables.number_column("common.score", "%.1f", 64),
-            "near": tables.number_column("board.near", help=tr("board.leaders_about")),
-        },
-        tr("ranking.leaders"),
-        tallest=tables.EVERY_ROW,
-        width="content",
-        key=f"{_TABLE}.table",
-    )
+    columns = {
+        "part": [part_title(leader.part) for leader in leaders],
+        "target": [to_plain_line(leader.name, 60) for leader in leaders],
+        "score": [leader.score for leader in leaders],
+        "near": [leader.near for leader in leaders],
+    }
+    config = {
+        "part": tables.link_column("common.metric", f"{_TABLE}.part", width=210),
+        "target": tables.link_column("common.target", f"{_TABLE}.target", width="medium"),
+        "score": tables.number_column("common.score", "%.1f", 64),
+        "near": tables.number_column("board.near", help=tr("board.leaders_about")),
+    }
+    look = {"width": "content", "key": f"{_TABLE}.table"}
+    tables.draw_grid(columns, config, tr("ranking.leaders"), tables.EVERY_ROW, **look)
     if (clicked := tables.read_clicked_row(f"{_TABLE}.part", len(leaders))) is not None:
         query = _build_part_query(leaders[clicked].part, board)
         st.switch_page(page_links.METRICS, query_params=query)
@@ -188,23 +170,18 @@ def describe_months(view: RankingView) -> str:
 
 def draw_nobody_ranked(frame: pd.DataFrame, view: RankingView) -> None:
     """Nobody is ranked: in the months that were chosen, in the whole suite, or at all."""
+    reset = ranking_rows.reset_ranking_filters
     if view.since or view.until:
-        st.info(
-            f"{tr('board.nobody_then')} {describe_months(view)}", icon=":material/calendar_month:"
-        )
-        st.button(
-            tr("board.reset"),
-            key="ranking.nobody.reset",
-            on_click=ranking_rows.reset_ranking_filters,
-        )
+        text = f"{tr('board.nobody_then')} {describe_months(view)}"
+        st.info(text, icon=":material/calendar_month:")
+        st.button(tr("board.reset"), key="ranking.nobody.reset", on_click=reset)
     elif view.order == SUITE and (frame["status"] == "not_run").any():
         st.info(tr("board.nobody_suite"), icon=":material/splitscreen:")
         with st.container(horizontal=True):
             for name in view.board.columns:
                 title = tr("board.rank_by", name=escape_markdown(shared.benchmark_title(name)))
-                st.button(
-                    title, key=f"ranking.by.{name}.go", on_click=set_query_param, args=("by", name)
-                )
+                look = {"on_click": set_query_param, "args": ("by", name)}
+                st.button(title, key=f"ranking.by.{name}.go", **look)
     else:
         board_view.draw_empty_note("ranking.nobody", page_links.LAUNCH)
 
@@ -213,7 +190,6 @@ def draw_no_match(everyone: pd.DataFrame, board_filter: BoardFilter, board: Boar
     """What to loosen, where the filters leave nobody over."""
     fields = find_blocking_fields(everyone, board, board_filter)
     names = ", ".join(tr(f"board.{field}") for field in fields)
-    text = tr("board.loosen", names=names)
-    widgets.draw_centred_note(tr("ranking.no_match"), text).button(
-        tr("board.reset"), key="ranking.empty.reset", on_click=ranking_rows.reset_ranking_filters
-    )
+    text, reset = tr("board.loosen", names=names), ranking_rows.reset_ranking_filters
+    note = widgets.draw_centred_note(tr("ranking.no_match"), text)
+    note.button(tr("board.reset"), key="ranking.empty.reset", on_click=reset)

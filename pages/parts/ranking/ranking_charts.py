@@ -36,20 +36,13 @@ def _draw_score_bars(rows: RankingRows, floors: dict[str, float]) -> None:
     """A bar for each of the first ranked targets, with the floors as dashed lines."""
     st.subheader(tr("ranking.chart"), anchor=False)
     shown = rows.chart_data.bars
+    lines = {
+        tr(f"ranking.floor.{name}", score=f"{score:.1f}"): score
+        for name, score in floors.items()
+        if name in catalog.FLOOR_CONTROLS
+    }
     exports.draw_chart_frame(
-        plots.build_score_bars(
-            shown,
-            labels={
-                "name": tr("common.target"),
-                "score": tr("common.score"),
-                "interval": tr("ranking.interval"),
-            },
-            floors={
-                tr(f"ranking.floor.{name}", score=f"{score:.1f}"): score
-                for name, score in floors.items()
-                if name in catalog.FLOOR_CONTROLS
-            },
-        ),
+        plots.build_score_bars(shown, exports.label_scores("common.target"), lines),
         name="scores",
         title=tr("ranking.chart"),
         alt_text=tr("ranking.chart_alt", summary=rows.chart_data.summary),
@@ -69,18 +62,10 @@ def _draw_score_against(rows: RankingRows) -> None:
         return
     axis = _select_cost_axis(list(frames_by_axis))
     shown = frames_by_axis[axis]
+    labels = exports.label_scores("common.target")
+    labels |= {"cost": tr(f"board.axis.{axis}"), "pareto": tr("board.pareto")}
     exports.draw_chart_frame(
-        plots.build_score_cost_chart(
-            shown,
-            labels={
-                "name": tr("common.target"),
-                "score": tr("common.score"),
-                "interval": tr("ranking.interval"),
-                "cost": tr(f"board.axis.{axis}"),
-                "pareto": tr("board.pareto"),
-            },
-            unit=_UNITS[axis],
-        ),
+        plots.build_score_cost_chart(shown, labels=labels, unit=_UNITS[axis]),
         name=f"score-against-{axis}",
         title=f"{tr('board.against')}: {tr(f'board.vs.{axis}')}",
         alt_text=tr("board.against_alt", what=tr(f"board.vs.{axis}"), count=len(shown)),
@@ -94,14 +79,14 @@ def _draw_score_against(rows: RankingRows) -> None:
 def _select_cost_axis(axes: list[str]) -> str:
     """What a score is set against; asked only where there is a choice."""
     label, first = tr("board.against"), axes[0]
+
+    def axis_title(code: str) -> str:
+        return tr(f"board.vs.{code}")
+
     if len(axes) == 1:
-        url_state.pin_choice(
-            label, first, key="ranking.vs", title=lambda code: tr(f"board.vs.{code}")
-        )
+        url_state.pin_choice(label, first, "ranking.vs", axis_title)
         return first
-    return url_state.draw_segments(
-        label, axes, key="ranking.vs", title=lambda code: tr(f"board.vs.{code}")
-    )
+    return url_state.draw_segments(label, axes, "ranking.vs", axis_title)
 
 
 def _draw_score_trend(view: RankingView, frame: pd.DataFrame) -> None:
@@ -116,17 +101,15 @@ def _draw_score_trend(view: RankingView, frame: pd.DataFrame) -> None:
     if not history["identity"].duplicated().any():
         st.caption(tr("board.trend_none"))
         return
+    labels = {
+        "date": tr("ranking.date"),
+        "score": tr("common.score"),
+        "series": tr("common.target"),
+        "run": tr("board.run"),
+    }
+    colours = {name: colour_of(identity) for identity, name in names.items()}
     exports.draw_chart_frame(
-        plots.build_trend_chart(
-            history,
-            labels={
-                "date": tr("ranking.date"),
-                "score": tr("common.score"),
-                "series": tr("common.target"),
-                "run": tr("board.run"),
-            },
-            colours={name: colour_of(identity) for identity, name in names.items()},
-        ),
+        plots.build_trend_chart(history, labels, colours),
         name="trend",
         title=tr("board.trend"),
         alt_text=tr("board.trend_alt", count=len(names)),

@@ -23,15 +23,8 @@ PAGE = "ranking"
 #: In the order in which they stand in the table; the parts of the board come after `_BEFORE`.
 _BEFORE = ("interval", "range", "group")
 _AFTER = (
-    "cost",
-    "organization",
-    "passed",
-    "tokens",
-    "latency",
-    "price",
-    "parameters",
-    "weights",
-    "released",
+    *("cost", "organization", "passed", "tokens", "latency", "price"),
+    *("parameters", "weights", "released"),
 )
 _LAST = ("coverage", "date", "kind")
 _USUAL = ("interval", "range", "group", "cost", "latency", "date")
@@ -39,10 +32,8 @@ _USUAL = ("interval", "range", "group", "cost", "latency", "date")
 RANKED_ONLY = ("range", "group")
 _TITLES = {
     **{name: f"common.{name}" for name in ("cost", "latency")},
-    **{
-        name: f"ranking.{name}"
-        for name in ("interval", "group", "passed", "tokens", "coverage", "date")
-    },
+    **{name: f"ranking.{name}" for name in ("interval", "group", "passed", "tokens")},
+    **{name: f"ranking.{name}" for name in ("coverage", "date")},
     "new": "board.new_column",
     "range": "ranking.rank_range",
     "kind": "ranking.kind_column",
@@ -52,9 +43,8 @@ _TITLES = {
 def select_ranking_columns(parts: Sequence[str], frame: pd.DataFrame) -> list[str]:
     """The columns beside rank, target and score that are wanted, in the order of the table."""
     all_columns = [*_BEFORE, *parts, *_AFTER, *_LAST]
-    default_columns = {*_USUAL, *parts} | (
-        {"organization"} if (frame["organization"] != "").any() else set()
-    )
+    default_columns = {*_USUAL, *parts}
+    default_columns |= {"organization"} if (frame["organization"] != "").any() else set()
     menu = st.popover(
         tr("board.columns"), icon=":material/view_column:", key="ranking.columns", on_change="rerun"
     )
@@ -64,7 +54,7 @@ def select_ranking_columns(parts: Sequence[str], frame: pd.DataFrame) -> list[st
             all_columns,
             [name for name in all_columns if name in default_columns],
             key="ranking.cols",
-            title=lambda name: ranking_column_title(name),
+            title=ranking_column_title,
             drawn=menu.open,
             help=tr("board.columns_help"),
             placeholder=tr("board.columns_none"),
@@ -78,7 +68,7 @@ def select_sort_key(board: Board) -> str:
         tr("board.sort"),
         list_sort_keys(board),
         key="ranking.sort",
-        title=lambda code: _sort_title(code),
+        title=_sort_title,
         width=210,
         help=tr("board.sort_help"),
     )
@@ -221,11 +211,7 @@ def _build_plain_column(name: str) -> Any:
 
 #: Column -> kind of column, text key of its help, look.
 _LOOKS: Mapping[str, tuple[str, str, dict[str, Any]]] = {
-    "rank": (
-        "NumberColumn",
-        "ranking.rank_help",
-        {"width": 52, "alignment": "center", "pinned": True},
-    ),
+    "rank": ("NumberColumn", "ranking.rank_help", {**_NARROW, "width": 52, "pinned": True}),
     "new": ("TextColumn", "board.new_help", {"width": 56}),
     "interval": ("TextColumn", "board.interval_help", {"width": 105}),
     "range": ("TextColumn", "ranking.rank_range_help", _NARROW),

@@ -109,13 +109,8 @@ def _draw_benchmark_bars(bars: _MetricBars, benchmark: str, identity: str) -> No
     scored = bars.scored
     pairs = zip(scored["name"], scored["score"], strict=True)
     summary = ", ".join(f"{name} {score:.1f}" for name, score in pairs)
-    labels = {
-        "name": tr("common.metric"),
-        "score": tr("common.score"),
-        "interval": tr("ranking.interval"),
-        "best": tr("target.series.best"),
-        "floor": tr("target.series.floor"),
-    }
+    labels = exports.label_scores("common.metric")
+    labels |= {name: tr(f"target.series.{name}") for name in ("best", "floor")}
     exports.draw_chart_frame(
         plots.build_metric_bars(bars.frame, labels),
         name=f"metrics-{benchmark}",
