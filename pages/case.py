@@ -62,7 +62,7 @@ def _draw_case_texts(view: CaseView) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(tr("case.question"), anchor=False)
-        case_sections.draw_case_question(view)
+        case_sections.draw_sample_input(view.sample.input)
         if view.episode and answers.is_chat(view.episode):
             answers.draw_agent_briefing(view.episode)
     with right:

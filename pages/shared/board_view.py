@@ -22,9 +22,8 @@ from pages.shared.wording import current_language, escape_markdown, to_plain_lin
 def select_board(headers: Headers, page: str, identity: str = "") -> Board | None:
     """The board the URL names, with pickers where there is a choice; None without any score. With
     an `identity` only the boards on which that target has a score."""
-    suites = boards.list_suites(
-        targets.list_target_runs(headers, identity) if identity else headers
-    )
+    owned = targets.list_target_runs(headers, identity) if identity else headers
+    suites = boards.list_suites(owned)
     if not suites:
         return None
     suite = _select_suite(suites, page)

@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Any
 
 import msgspec
-import pandas as pd
 import streamlit as st
 
 from evalcore.plain_text import DASH
@@ -31,11 +30,9 @@ _MAX_CELL_CHARS, _MAX_TEXT_CHARS = 400, 2_000
 
 def is_turns(value: Any) -> bool:
     """Whether a field is a conversation: a list of turns, each a list of messages."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(turn, list) and all(map(_is_message, turn)) for turn in value)
-    )
+    if not isinstance(value, list) or not value:
+        return False
+    return all(isinstance(turn, list) and all(map(_is_message, turn)) for turn in value)
 
 
 def parse_json_text(text: Any) -> Any:
@@ -72,10 +69,8 @@ def draw_offered_functions(text: Any) -> None:
             _draw_function(function)
         return
     with st.expander(title, icon=":material/function:"):
-        names = [to_plain_line(function.get("name", "")) for function in offered]
-        chosen = st.selectbox(
-            tr("case.function"), range(len(names)), format_func=dict(enumerate(names)).get
-        )
+        names = dict(enumerate(to_plain_line(function.get("name", "")) for function in offered))
+        chosen = st.selectbox(tr("case.function"), list(names), format_func=names.__getitem__)
         _draw_function(offered[chosen or 0])
 
 
@@ -100,20 +95,14 @@ def _draw_function_parameters(function: Mapping[str, Any]) -> None:
     rows = list(islice(_iterate_parameter_rows(schema, ""), _MAX_ROWS))
     long = any(len(row["description"]) > _LINE or len(row["name"]) > _NAME for row in rows)
     step = _ROW if long else _SHORT
-    column_config = st.column_config
-    st.dataframe(
-        pd.DataFrame(rows),
-        hide_index=True,
-        row_height=step,
-        height=min(_SHORT + 3 + step * len(rows), _MAX_HEIGHT),
-        alt=tr("case.parameters_alt"),
-        column_config={
-            "name": column_config.TextColumn(tr("case.parameter"), width=100),
-            "type": column_config.TextColumn(tr("case.type"), width=76),
-            "required": column_config.TextColumn(tr("case.required"), width=70),
-            "description": column_config.TextColumn(tr("case.description"), width=178),
-        },
-    )
+    config = {
+        "name": tables.text_column("case.parameter", 100),
+        "type": tables.text_column("case.type", 76),
+        "required": tables.text_column("case.required", 70),
+        "description": tables.text_column("case.description", 178),
+    }
+    look = {"row_height": step, "height": min(_SHORT + 3 + step * len(rows), _MAX_HEIGHT)}
+    tables.draw_grid(rows, config, tr("case.parameters_alt"), **look)
 
 
 def _iterate_parameter_rows(schema: Mapping[str, Any], prefix: str) -> Iterator[dict[str, str]]:
@@ -137,10 +126,9 @@ def _format_parameter_type(schema: Any) -> str:
     """The type of a parameter, with that of its elements."""
     if not isinstance(schema, dict):
         return ""
-    items = schema.get("items")
-    inner = (
-        f"[{_format_parameter_type(items)}]" if isinstance(items, dict) and "type" in items else ""
-    )
+    items, inner = schema.get("items"), ""
+    if isinstance(items, dict) and "type" in items:
+        inner = f"[{_format_parameter_type(items)}]"
     return to_plain_line(f"{schema.get('type', '')}{inner}", 60)
 
 
@@ -180,10 +168,7 @@ def draw_case_verdict(view: CaseView) -> None:
     """Outcome and evidence kind as badges in words, then the reason and the note."""
     judged = view.verdict
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(
-            tr(f"common.outcome.{view.outcome}"),
-            color=OUTCOME_COLOURS[view.outcome],  # type: ignore[arg-type]
-        )
+        st.badge(tr(f"common.outcome.{view.outcome}"), color=OUTCOME_COLOURS[view.outcome])
         if judged is None:
             return
         if judged.outcome in MEASURED:  # else nothing was found out by any means
@@ -220,22 +205,14 @@ def draw_case_measures(view: CaseView) -> None:
         cells.append(("common.case_weight", f"{weight:g}"))
     episode = view.episode
     if episode is not None:
-        cells += [
-            ("common.latency", wording.format_duration(episode.latency or None)),
-            *wording.build_usage_cells(
-                episode.usage.input_tokens, episode.usage.output_tokens, episode.cost
-            ),
-        ]
+        cells.append(("common.latency", wording.format_duration(episode.latency or None)))
+        tokens = (episode.usage.input_tokens, episode.usage.output_tokens)
+        cells += wording.build_usage_cells(*tokens, episode.cost)
     widgets.draw_figures((tr(key), value) for key, value in cells)
     if episode is not None and (source := wording.format_cost_sources(episode.cost_sources)):
         st.caption(source)
     if episode is not None and episode.cached:
         st.caption(tr("case.cached"))
-
-
-def draw_case_question(view: CaseView) -> None:
-    """The structured input of the sample of a case."""
-    draw_sample_input(view.sample.input)
 
 
 def draw_sample_input(sample_input: Mapping[str, Any]) -> None:
@@ -273,14 +250,11 @@ def _is_short(value: Any) -> bool:
 def draw_evidence_sections(view: CaseView) -> None:
     """Every section of evidence of the verdict, but for one that only repeats the answer."""
     answered = view.episode.answer if view.episode else None
-    sections_to_show = [
-        section
-        for section in (view.verdict.evidence if view.verdict else ())
-        if section.body not in ("", answered)
-    ]
-    if sections_to_show:
+    evidence_sections = view.verdict.evidence if view.verdict else ()
+    shown = [section for section in evidence_sections if section.body not in ("", answered)]
+    if shown:
         st.subheader(tr("case.evidence"), anchor=False)
-    for section in sections_to_show:
+    for section in shown:
         evidence.draw_evidence_section(section)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -32,15 +33,11 @@ def resolve_target_names(targets: Mapping[str, str]) -> dict[str, str]:
 
 def join_target_names(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of targets (identity, target_key) with the columns name and organization."""
-    cards, keys = (
-        _load_cards_or_empty(),
-        dict(zip(frame["identity"], frame["target_key"], strict=True)),
-    )
-    names_by_identity = display_names(keys, cards)
-    makers = [cards.get(key, NO_CARD).organization.strip() for key in frame["target_key"]]
-    return frame.assign(
-        name=[names_by_identity[identity] for identity in frame["identity"]], organization=makers
-    )
+    cards = _load_cards_or_empty()
+    identities, keys = list(frame["identity"]), list(frame["target_key"])
+    names = display_names(dict(zip(identities, keys, strict=True)), cards)
+    makers = [cards.get(key, NO_CARD).organization.strip() for key in keys]
+    return frame.assign(name=[names[identity] for identity in identities], organization=makers)
 
 
 def load_all_target_names(headers: Headers) -> dict[str, str]:
@@ -66,7 +63,7 @@ def _load_cards_or_empty() -> dict[str, TargetCard]:
 
 # What a data set is called and what is said of it in a line: shared by the views of the page.
 
-_COLOURS = {"bundled": "gray", "fetched": "blue", "own": "violet"}
+_COLOURS: dict[str, Any] = {"bundled": "gray", "fetched": "blue", "own": "violet"}
 _ICONS = {
     "bundled": ":material/inventory_2:",
     "fetched": ":material/cloud_download:",
@@ -84,11 +81,7 @@ def benchmark_title(key: str) -> str:
 def metric_title(benchmark: str, metric: str) -> str:
     """A metric as people call it, in the session's language."""
     card = benchmark_cards().get(benchmark)
-    titles = (
-        {metric_card.key: localize(metric_card.title) for metric_card in card.metrics}
-        if card
-        else {}
-    )
+    titles = {own.key: localize(own.title) for own in card.metrics} if card else {}
     return titles.get(metric) or to_plain_line(metric)
 
 
@@ -103,11 +96,8 @@ def dataset_title(entry: DatasetEntry) -> str:
 def draw_dataset_badges(entry: DatasetEntry, summary: DatasetSummary | None) -> None:
     """Where a set comes from, and whether its text may be shown."""
     with st.container(horizontal=True, gap="small"):
-        st.badge(
-            tr(f"datasets.origin.{entry.origin}"),
-            color=_COLOURS[entry.origin],  # type: ignore[arg-type]
-            icon=_ICONS[entry.origin],
-        )
+        origin = entry.origin
+        st.badge(tr(f"datasets.origin.{origin}"), color=_COLOURS[origin], icon=_ICONS[origin])
         if entry.origin != "bundled":
             st.badge(benchmark_title(entry.benchmark), color="green")
         if summary and summary.gated:
@@ -127,11 +117,11 @@ def format_evidence_kinds(entry: DatasetEntry) -> str:
 def format_value_counts(counts: Mapping[str, int]) -> str:
     """The most frequent values with their numbers, the others counted."""
     shown = list(counts.items())[:_SPLIT_LIMIT]
-    parts = [
-        f"{escape_markdown(DIALECT_TITLES.get(name, name), 40)} {count}" for name, count in shown
-    ]
-    more = len(counts) - len(shown)
-    return " · ".join([*parts, *([tr("datasets.and_more", count=more)] if more else [])])
+    titles = (escape_markdown(DIALECT_TITLES.get(name, name), 40) for name, _ in shown)
+    parts = [f"{title} {count}" for title, (_, count) in zip(titles, shown, strict=True)]
+    if more := len(counts) - len(shown):
+        parts.append(tr("datasets.and_more", count=more))
+    return " · ".join(parts)
 
 
 def format_metric_counts(benchmark: str, summary: DatasetSummary) -> str:

@@ -115,20 +115,8 @@ def _draw_derivation(body: Any) -> None:
             draw_verbatim("\n".join(f"{name}: {value}" for name, value in arguments.items()), None)
 
 
-def _draw_text_section(body: Any) -> None:
-    draw_prose(tables.format_cell(body))
-
-
 def _draw_code_section(body: Any) -> None:
     draw_verbatim(str(body["text"]), str(body.get("language") or "") or None)
-
-
-def _draw_json_section(body: Any) -> None:
-    draw_raw_value(body)
-
-
-def _draw_log_section(body: Any) -> None:
-    draw_verbatim(tables.format_cell(body), None)
 
 
 def _draw_table_section(body: Any) -> None:
@@ -143,18 +131,13 @@ def _draw_table_diff(body: Any) -> None:
         st.caption(tr("case.diff_summary", missing=len(missing), extra=len(extra)))
     else:
         st.caption(tr("case.diff_equal"))
+    columns = body["columns"]
     left, right = st.columns(2)
     with left:
-        _draw_diff_side(body["columns"], body["expected"], missing, tables.MISSING, "missing")
+        _draw_diff_side(columns, body["expected"], missing, tables.MISSING, "missing")
     with right:
-        _draw_diff_side(
-            body.get("answer_columns") or body["columns"],
-            body["actual"],
-            extra,
-            tables.EXTRA,
-            "extra",
-        )
-
+        columns = body.get("answer_columns") or columns
+        _draw_diff_side(columns, body["actual"], extra, tables.EXTRA, "extra")
     _explain_null([*body["expected"], *body["actual"]])
 
 
@@ -170,16 +153,14 @@ def _draw_diff_side(
     colour: str,
     side: str,
 ) -> None:
-    st.caption(tr(f"case.diff_{side}_side", count=len(rows)))
+    title = tr(f"case.diff_{side}_side", count=len(rows))
+    st.caption(title)
     flags = tables.mark_odd_rows(rows, odd)
-    table = tables.add_mark_column(columns, rows, flags, word=tr(f"case.diff_{side}"))
-    st.dataframe(
-        tables.colour_odd_rows(table, flags, colour)
-        if any(flags)
-        else tables.build_text_frame(columns, rows),
-        hide_index=True,
-        alt=tr(f"case.diff_{side}_side", count=len(rows)),
-    )
+    table: Any = tables.build_text_frame(columns, rows)
+    if any(flags):
+        marked = tables.add_mark_column(columns, rows, flags, word=tr(f"case.diff_{side}"))
+        table = tables.colour_odd_rows(marked, flags, colour)
+    st.dataframe(table, hide_index=True, alt=title)
 
 
 def _draw_database_tables(body: Any) -> None:
@@ -188,14 +169,10 @@ def _draw_database_tables(body: Any) -> None:
     filled = [table for table in body["tables"] if table["rows"]]
     empty = [str(table["name"]) for table in body["tables"] if not table["rows"]]
     for table in filled:
-        st.caption(
-            tr("case.database_table", name=escape_markdown(table["name"]), count=len(table["rows"]))
-        )
-        st.dataframe(
-            tables.build_text_frame(table["columns"], table["rows"]),
-            hide_index=True,
-            alt=str(table["name"]),
-        )
+        name, rows = table["name"], table["rows"]
+        st.caption(tr("case.database_table", name=escape_markdown(name), count=len(rows)))
+        frame = tables.build_text_frame(table["columns"], rows)
+        st.dataframe(frame, hide_index=True, alt=str(name))
     if empty:
         st.caption(tr("case.database_empty", names=escape_markdown(", ".join(empty))))
     _explain_null([row for table in filled for row in table["rows"]])
@@ -209,10 +186,6 @@ def _draw_query_plans(body: Any) -> None:
             amount = body[side]["amount"]
             st.metric(tr(f"case.work_{side}", unit=unit), f"{amount:,}")
             draw_verbatim("\n".join(map(str, body[side]["plan"])), None)
-
-
-def _draw_chat_section(body: Any) -> None:
-    draw_messages(body)
 
 
 def _draw_judge_votes(body: Any) -> None:
@@ -255,17 +228,17 @@ def _draw_tree_diff(body: Any) -> None:
 
 
 _DRAWERS: dict[str, Callable[[Any], None]] = {
-    "text": _draw_text_section,
+    "text": lambda body: draw_prose(tables.format_cell(body)),
     "code": _draw_code_section,
-    "json": _draw_json_section,
+    "json": draw_raw_value,
     "table": _draw_table_section,
     "table_diff": _draw_table_diff,
     "database": _draw_database_tables,
     "plans": _draw_query_plans,
-    "chat": _draw_chat_section,
+    "chat": draw_messages,
     "votes": _draw_judge_votes,
     "calls": tables.draw_decoded_calls,
-    "log": _draw_log_section,
+    "log": lambda body: draw_prose(tables.format_cell(body)),
     "tree_diff": _draw_tree_diff,
 }
 
@@ -292,18 +265,11 @@ def mode_title(mode: object) -> str:
 def draw_verdict_badges(details: Mapping[str, Any]) -> None:
     """Badges in the row of the verdict, for those of the details that a reader can use."""
     if group := details.get("error_group"):
-        st.badge(
-            escape_markdown(_format_error_cause(group, details)),
-            color="red",
-            icon=":material/rule:",
-        )
+        cause = escape_markdown(_format_error_cause(group, details))
+        st.badge(cause, color="red", icon=":material/rule:")
     if details.get("lost_to_format"):
-        st.badge(
-            tr("case.lost_to_format"),
-            color="orange",
-            icon=":material/format_quote:",
-            help=tr("case.lost_to_format_help"),
-        )
+        word, about = tr("case.lost_to_format"), tr("case.lost_to_format_help")
+        st.badge(word, color="orange", icon=":material/format_quote:", help=about)
     if kind := details.get("answer_kind"):
         st.badge(escape_markdown(_lookup_badge_label("common.answer_kind", kind)), color="gray")
     if mode := details.get("mode"):
@@ -330,17 +296,13 @@ def termination_title(ended: object) -> str:
 def _draw_conversation_badges(details: Mapping[str, Any]) -> None:
     """How it ended, and how often a side could not make sense of the other."""
     if ended := details.get("termination"):
-        colour = "gray" if ended in _OWN_ENDS else "orange"
-        st.badge(
-            escape_markdown(termination_title(ended)), color=colour, icon=":material/flag_circle:"
-        )  # type: ignore[arg-type]
+        word = escape_markdown(termination_title(ended))
+        colour: Any = "gray" if ended in _OWN_ENDS else "orange"
+        st.badge(word, color=colour, icon=":material/flag_circle:")
     if count := details.get("unrecognised"):
-        st.badge(
-            tr("case.unrecognised", count=escape_markdown(count)),
-            color="orange",
-            icon=":material/hearing_disabled:",
-            help=tr("case.unrecognised_help"),
-        )
+        word = tr("case.unrecognised", count=escape_markdown(count))
+        about = tr("case.unrecognised_help")
+        st.badge(word, color="orange", icon=":material/hearing_disabled:", help=about)
     for name in ("tool_errors", "parse_errors"):
         if count := details.get(name):
             st.badge(tr(f"case.{name}", count=escape_markdown(count)), color="gray")
@@ -360,9 +322,8 @@ def draw_task_flag(details: Mapping[str, Any]) -> None:
     if descriptions := _describe_task_flags(details):
         st.info(" ".join(descriptions), icon=":material/flag:")
     elif defect := details["flagged"]:
-        st.info(
-            escape_markdown(_lookup_badge_label("case.flag", defect), 400), icon=":material/flag:"
-        )
+        text = escape_markdown(_lookup_badge_label("case.flag", defect), 400)
+        st.info(text, icon=":material/flag:")
 
 
 def _format_error_cause(group: object, details: Mapping[str, Any]) -> str:

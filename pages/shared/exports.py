@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -13,6 +14,7 @@ import streamlit as st
 from evalcore.charts import pictures
 from evalcore.charts.pictures import Theme
 from evalcore.plain_text import safe_cell
+from pages.shared import widgets
 from pages.shared.wording import tr
 
 # A frame as a file for spreadsheets.
@@ -51,12 +53,14 @@ def draw_chart_frame(
     event = st.altair_chart(chart, alt=alt_text, **{"width": "stretch", **chart_options})
     source_line = " · ".join(filter(None, ("Evalboard", source)))
     theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+
+    def render_picture(form: str) -> bytes:
+        look: dict[str, Any] = {"title": title, "source": source_line, "theme": theme}
+        return pictures.render_chart_file(chart.to_dict(), form, **look)
+
     makers: dict[str, Callable[[], bytes]] = {}
     if pictures.has_chart_renderer():
-        makers |= {
-            form: _build_picture_maker(chart, form, title, source_line, theme)
-            for form in ("png", "svg")
-        }
+        makers |= {form: partial(render_picture, form) for form in ("png", "svg")}
     if data is not None:
         makers["csv"] = lambda: _build_csv_bytes(data())
     _draw_save_menu(makers, name)
@@ -88,26 +92,15 @@ def _draw_save_menu(makers: dict[str, Callable[[], bytes]], name: str) -> None:
         return
     with menu:
         for form, make in makers.items():
-            st.download_button(
+            widgets.draw_download(
                 tr(f"chart.{form}"),
                 make,
-                file_name=f"evalboard-{name}.{form}",
-                mime=_MEDIA[form],
+                f"evalboard-{name}.{form}",
+                _MEDIA[form],
                 key=f"chart.{name}.{form}",
-                on_click="ignore",
                 type="tertiary",
+                icon=None,
             )
-
-
-def _build_picture_maker(
-    chart: alt.TopLevelMixin, form: str, title: str, source: str, theme: Theme
-) -> Callable[[], bytes]:
-    def render_picture() -> bytes:
-        return pictures.render_chart_file(
-            chart.to_dict(), form, title=title, source=source, theme=theme
-        )
-
-    return render_picture
 
 
 def _build_csv_bytes(data: pd.DataFrame) -> bytes:
@@ -126,10 +119,9 @@ _PICTURED = ("", "target")
 def draw_share_menu(page: str) -> None:
     """A small menu of addresses; `page` is the path of the page, "" the ranking."""
     menu = st.popover(tr("share.button"), icon=":material/share:", type="tertiary")
+    pairs = [(name, value) for name in st.query_params for value in st.query_params.get_all(name)]
     with menu, st.container(width=420):  # filled at once: a menu that grows at the foot is cut off
-        for name, address in build_share_addresses(
-            st.context.url or "", page, _read_query_pairs()
-        ).items():
+        for name, address in build_share_addresses(st.context.url or "", page, pairs).items():
             st.caption(tr(f"share.{name}"))
             st.code(address, language=None, wrap_lines=True)
 
@@ -140,19 +132,9 @@ def build_share_addresses(url: str, page: str, query: list[tuple[str, str]]) -> 
     parts = urlsplit(url)
     path = parts.path.rstrip("/").removesuffix(f"/{page}" if page else "")
     base = f"{parts.scheme}://{parts.netloc}{path}" if parts.netloc else ""
-    addresses = {"direct": f"{base}/{page}" + _format_query_string(query)}
+    text = f"?{urlencode(query)}" if query else ""
+    addresses = {"direct": f"{base}/{page}{text}"}
     if page in _PICTURED:
-        addresses["preview"] = (
-            f"{base}/share" + (f"/{page}" if page else "") + _format_query_string(query)
-        )
-    return addresses | (
-        {"bare": f"{base}/" + _format_query_string([(_PAGE, page), *query])} if page else {}
-    )
-
-
-def _read_query_pairs() -> list[tuple[str, str]]:
-    return [(name, value) for name in st.query_params for value in st.query_params.get_all(name)]
-
-
-def _format_query_string(query: list[tuple[str, str]]) -> str:
-    return f"?{urlencode(query)}" if query else ""
+        addresses["preview"] = f"{base}/share" + (f"/{page}" if page else "") + text
+    bare = urlencode([(_PAGE, page), *query])
+    return addresses | ({"bare": f"{base}/?{bare}"} if page else {})

@@ -57,15 +57,11 @@ class CaseLink(NamedTuple):
     @property
     def case_filter(self) -> CaseFilter:
         """The filter; a difficulty that is no number is none."""
-        levels = [
-            int(level)
-            for level in split_url_values(self.difficulty)
-            if re.fullmatch("[0-9]", level)
-        ]
+        levels = filter(re.compile("[0-9]").fullmatch, split_url_values(self.difficulty))
         return CaseFilter(
             metric=split_url_values(self.metrics),
             outcome=split_url_values(self.outcome),
-            difficulty=tuple(levels),
+            difficulty=tuple(map(int, levels)),
             why=split_url_values(self.cause),
             text=self.q,
         )
@@ -109,13 +105,8 @@ def build_cases_query(identity: str, link: CaseLink) -> dict[str, str]:
 
 def build_metric_query(identity: str, board: Board, benchmark: str, metric: str) -> dict[str, str]:
     """The query parameters of a target's cases of one metric on a board."""
-    return {
-        "suite": board.suite,
-        "board": board.key,
-        "key": identity,
-        "benchmark": benchmark,
-        "metric": metric,
-    }
+    query = {"suite": board.suite, "board": board.key, "key": identity}
+    return query | {"benchmark": benchmark, "metric": metric}
 
 
 def build_ranking_query(board: Board, by: str, identity: str) -> dict[str, str]:

@@ -85,9 +85,8 @@ def read_month_range(months: Sequence[str]) -> MonthRange:
     since, until = (
         url_state.read_selected_code(["", *months], key=f"ranking.{name}") for name in _RANGE
     )
-    return (
-        MonthRange(until, since) if since and until and since > until else MonthRange(since, until)
-    )
+    turned = bool(since and until and since > until)
+    return MonthRange(until, since) if turned else MonthRange(since, until)
 
 
 def list_filter_options(frame: pd.DataFrame, board: Board) -> dict[str, list[str]]:
@@ -116,9 +115,8 @@ def draw_filter_menu(
     choices: dict[str, list[str]], months: Sequence[str], board_filter: BoardFilter
 ) -> None:
     """The button and what it unfolds."""
-    active_count = sum(field in FOLDED for field in board_filter.active_fields) + any(
-        read_month_range(months)
-    )
+    active = sum(field in FOLDED for field in board_filter.active_fields)
+    active_count = active + any(read_month_range(months))
     label = tr("board.filters_on", count=active_count) if active_count else tr("board.filters")
     if _MENU in st.session_state:  # with another label it is another button to Streamlit
         st.session_state[_MENU] = st.session_state[_MENU]
@@ -198,12 +196,8 @@ def draw_filter_tags(board_filter: BoardFilter, months: MonthRange) -> None:
                 args=(filter_url_name(field),),
             )
         if len(labels) > 1:
-            st.button(
-                tr("board.reset"),
-                key="ranking.tag.all",
-                type="tertiary",
-                on_click=reset_ranking_filters,
-            )
+            look = {"type": "tertiary", "on_click": reset_ranking_filters}
+            st.button(tr("board.reset"), key="ranking.tag.all", **look)
 
 
 def _format_filter_value(board_filter: BoardFilter, field: str) -> str:

@@ -3,7 +3,6 @@ repeat it."""
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from evalcore.catalog import runs_models_here
@@ -23,12 +22,11 @@ from pages.shared.wording import escape_markdown, localize_note, to_plain_line, 
 def draw_live_model(card: ModelCard, *, is_active: bool) -> None:
     """Speed, memory and batch, while the model is at work; and what it is."""
     if is_active:
+        process = wording.format_byte_size(card.process_bytes or card.memory_bytes)
+        rate = f"{card.tokens_per_second:,.0f}"
         cells = [
-            ("runs.model.speed", tr("runs.model.speed_value", rate=_format_token_rate(card))),
-            (
-                "runs.model.process",
-                wording.format_byte_size(card.process_bytes or card.memory_bytes),
-            ),
+            ("runs.model.speed", tr("runs.model.speed_value", rate=rate)),
+            ("runs.model.process", process),
             ("runs.model.batch", wording.format_count(card.batch)),
             ("runs.model.waiting", wording.format_count(card.waiting)),
         ]
@@ -79,10 +77,6 @@ def _format_model_line(card: ModelCard) -> str:
     return " · ".join(filter(None, parts))
 
 
-def _format_token_rate(card: ModelCard) -> str:
-    return f"{card.tokens_per_second:,.0f}"
-
-
 # The block that tells how to repeat a run: command, file, versions and hashes, ready to paste.
 
 
@@ -90,9 +84,8 @@ def draw_reproduction(
     run: str, settings: Settings, *, benchmark: str = "", metric: str = ""
 ) -> None:
     """The block of a run, folded; with a benchmark and a metric that of one of its cases."""
-    title = (
-        tr("reproduce.title_case") if metric else tr("reproduce.title", run=escape_markdown(run))
-    )
+    title = tr("reproduce.title", run=escape_markdown(run))
+    title = tr("reproduce.title_case") if metric else title
     with st.expander(title, icon=":material/replay:"):
         try:
             recipe = reproduce.build_recipe(settings, run, benchmark, metric)
@@ -134,49 +127,32 @@ def _draw_recipe_downloads(recipe: Recipe, key: str) -> None:
     files = {"config": (CONFIG, recipe.config), "spec": ("spec.json", recipe.spec)}
     with st.container(horizontal=True):
         for name, (file, text) in files.items():
-            if not text:
-                continue
-            st.download_button(
-                tr(f"reproduce.download.{name}"),
-                text,
-                file_name=f"{to_plain_line(recipe.run_id)}-{file}",
-                mime="text/plain",
-                icon=":material/download:",
-                key=f"reproduce.{name}.{key}",
-                on_click="ignore",
-                help=tr("reproduce.download.help"),
-            )
+            if text:
+                widgets.draw_download(
+                    tr(f"reproduce.download.{name}"),
+                    text,
+                    f"{to_plain_line(recipe.run_id)}-{file}",
+                    "text/plain",
+                    key=f"reproduce.{name}.{key}",
+                    help=tr("reproduce.download.help"),
+                )
 
 
 def _draw_recipe_columns(recipe: Recipe) -> None:
     st.markdown(f"**{tr('reproduce.columns')}**")
-    st.dataframe(
-        pd.DataFrame(
-            {
-                tr("common.benchmark"): [
-                    benchmark_title(column.benchmark) for column in recipe.columns
-                ],
-                tr("reproduce.dataset"): [
-                    to_plain_line(column.dataset) for column in recipe.columns
-                ],
-                tr("reproduce.hash"): [column.dataset_hash for column in recipe.columns],
-                tr("reproduce.cases"): [column.samples for column in recipe.columns],
-                tr("reproduce.prompt_version"): [
-                    column.prompt_version for column in recipe.columns
-                ],
-                tr("reproduce.scorer_version"): [
-                    column.scorer_version for column in recipe.columns
-                ],
-                tr("reproduce.column"): [column.key for column in recipe.columns],
-                tr("reproduce.options"): [
-                    ", ".join(f"{name}={value}" for name, value in column.options.items())
-                    for column in recipe.columns
-                ],
-            }
-        ),
-        hide_index=True,
-        alt=tr("reproduce.columns_alt"),
-    )
+    columns = recipe.columns
+    options = [[f"{name}={value}" for name, value in own.options.items()] for own in columns]
+    table = {
+        tr("common.benchmark"): [benchmark_title(column.benchmark) for column in columns],
+        tr("reproduce.dataset"): [to_plain_line(column.dataset) for column in columns],
+        tr("reproduce.hash"): [column.dataset_hash for column in columns],
+        tr("reproduce.cases"): [column.samples for column in columns],
+        tr("reproduce.prompt_version"): [column.prompt_version for column in columns],
+        tr("reproduce.scorer_version"): [column.scorer_version for column in columns],
+        tr("reproduce.column"): [column.key for column in columns],
+        tr("reproduce.options"): list(map(", ".join, options)),
+    }
+    tables.draw_grid(table, {}, tr("reproduce.columns_alt"))
 
 
 def _draw_recipe_facts(recipe: Recipe) -> None:
@@ -206,8 +182,5 @@ def _format_commit(commit: str) -> str:
 def _format_hardware(card: ModelCard) -> str:
     """Where a local model ran: device, type of number, memory of its weights, threads."""
     threads = f"{card.threads} threads" if card.threads else ""
-    return " · ".join(
-        filter(
-            None, [card.device, card.dtype, wording.format_byte_size(card.memory_bytes), threads]
-        )
-    )
+    size = wording.format_byte_size(card.memory_bytes)
+    return " · ".join(filter(None, [card.device, card.dtype, size, threads]))

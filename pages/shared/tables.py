@@ -196,10 +196,8 @@ def translate_table_body(section: Section) -> Any:
         ]
         for row in section.body["rows"]
     ]
-    return {
-        "columns": [_lookup_section_word(f"column.{name}", name) for name in names],
-        "rows": rows,
-    }
+    columns = [_lookup_section_word(f"column.{name}", name) for name in names]
+    return {"columns": columns, "rows": rows}
 
 
 def _draw_small_table(section: Section) -> None:
@@ -363,9 +361,7 @@ def _format_argument_mark(line: ArgumentComparison) -> str:
 
 def _format_accepted_values(line: ArgumentComparison) -> str:
     """The accepted values, the leave to omit the argument last and in words."""
-    alternatives = [
-        _format_argument_value(value) for value in line.accepted if value != cases.OMITTED
-    ]
+    alternatives = [_format_argument_value(v) for v in line.accepted if v != cases.OMITTED]
     if cases.OMITTED in line.accepted:
         alternatives.append(tr("case.calls.may_be_left_out"))
     return f"  {tr('case.calls.or')}  ".join(alternatives) or DASH

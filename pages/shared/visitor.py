@@ -220,12 +220,9 @@ def ask_for_keys(names: Sequence[str], labels: Mapping[str, str] = NO_LABELS) ->
     is hidden, save for an address. `labels` are what to call some instead of by their names."""
     for name in names:
         is_address = name.upper().endswith(_ADDRESS)
+        key = "common.address_label" if is_address else "common.key_label"
         st.text_input(
-            escape_markdown(labels.get(name, ""))
-            or tr(
-                "common.address_label" if is_address else "common.key_label",
-                name=escape_markdown(name),
-            ),
+            escape_markdown(labels.get(name, "")) or tr(key, name=escape_markdown(name)),
             type="default" if is_address else "password",
             placeholder="https://" if is_address else None,
             key=f"{_PREFIX}{name}",
@@ -260,13 +257,6 @@ def draw_skipped_plugins() -> None:
     lines = [*map(str, catalog.list_skipped_plugins())]
     lines += catalog.find_membership_problems(configured.suites)
     if lines:
-        st.warning(
-            "\n".join(
-                [
-                    tr("common.plugins_left_out"),
-                    "",
-                    *(f"- {escape_markdown(line)}" for line in lines),
-                ]
-            ),
-            icon=":material/extension_off:",
-        )
+        items = [f"- {escape_markdown(line)}" for line in lines]
+        text = "\n".join([tr("common.plugins_left_out"), "", *items])
+        st.warning(text, icon=":material/extension_off:")

@@ -87,7 +87,7 @@ def draw_centred_note(title: str, text: str) -> Any:
     return note
 
 
-OUTCOME_COLOURS = {
+OUTCOME_COLOURS: dict[str, Any] = {
     "passed": "green",
     "failed": "red",
     "not_executed": "gray",

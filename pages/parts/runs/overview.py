@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -30,14 +31,14 @@ from pages.shared.wording import escape_markdown, localize_note, look_up, to_pla
 
 # How well a run is vouched for: badges of the levels of evidence behind its scores.
 
-_COLOURS = {0: "orange", 1: "green", 2: "blue", 3: "gray"}
+_COLOURS: dict[int, Any] = {0: "orange", 1: "green", 2: "blue", 3: "gray"}
 RUN_HERE = 3
 
 
 def draw_level_badges(levels: Iterable[int]) -> None:
     """A badge per level, the lowest first."""
     for level in sorted(set(levels)):
-        st.badge(tr(f"submit.level.{level}"), color=_COLOURS.get(level, "gray"))  # type: ignore[arg-type]
+        st.badge(tr(f"submit.level.{level}"), color=_COLOURS.get(level, "gray"))
 
 
 def format_levels(levels: Iterable[int]) -> str:
@@ -141,7 +142,7 @@ def _choose_run() -> None:
 
 _SEEN_AT_ONCE = 20  # rows of a ranking
 
-STATE_COLOURS = {
+STATE_COLOURS: dict[str, Any] = {
     "planned": "gray",
     "running": "blue",
     "done": "green",
@@ -158,10 +159,8 @@ def draw_run_detail(
     """Everything but the actions; `card` is of a local model, `pair` the comparison it is in."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.subheader(escape_markdown(_format_run_name(row)), anchor=False, width="content")
-        st.badge(
-            f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}",
-            color=STATE_COLOURS[row.state],  # type: ignore[arg-type]
-        )
+        state = f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}"
+        st.badge(state, color=STATE_COLOURS[row.state])
         draw_level_badges(row.levels)
     if row.state == "broken":
         reason = escape_markdown(row.problem, 600)
@@ -249,10 +248,8 @@ def _draw_outcome_badges(row: RunRow) -> None:
         return
     with st.container(horizontal=True):
         for name, count in counted.items():
-            st.badge(
-                f"{tr(f'common.outcome.{name}')} {count:,}",
-                color=OUTCOME_COLOURS[name],  # type: ignore[arg-type]
-            )
+            word = f"{tr(f'common.outcome.{name}')} {count:,}"
+            st.badge(word, color=OUTCOME_COLOURS[name])
 
 
 def _draw_run_errors(row: RunRow) -> None:
