@@ -10,7 +10,7 @@ import streamlit as st
 from evalcore.catalog import localize_text
 from evalcore.i18n import LANGUAGES, language_for_locale, lookup_text, t, translate_note
 from evalcore.plain_text import DASH, to_single_line
-from evalcore.records import Interval
+from evalcore.results import Interval
 from pages.shared import page_links
 
 # The language of this session: its switch in the sidebar, `lang` in the URL, and translating.
