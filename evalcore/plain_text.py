@@ -42,6 +42,11 @@ def format_csv(rows: Iterable[Iterable[Any]]) -> str:
     return text.getvalue()
 
 
+def round_cell(value: float | None) -> float | None:
+    """A number as files hold it, with four digits after the point."""
+    return None if value is None else round(value, 4)
+
+
 def align_columns(rows: Sequence[Sequence[str]]) -> str:
     """Rows of text for a terminal, the columns padded."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

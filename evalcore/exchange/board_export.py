@@ -85,10 +85,6 @@ def ranking_to_csv(frame: pd.DataFrame) -> str:
     return format_csv([frame.columns, *records])
 
 
-def _render_json_listing(ranking: RankingView) -> str:
-    return json.dumps(ranking.build_payload(), ensure_ascii=False, indent=2) + "\n"
-
-
 def _render_text_listing(ranking: RankingView) -> str:
     table = _build_listing_table(ranking)
     lines = [dict(zip(table.columns, map(to_single_line, row), strict=True)) for row in table.rows]
@@ -148,7 +144,9 @@ def _format_listing_range(low: float | None, high: float | None, form: str) -> s
 FORMATS: dict[str, Callable[[RankingView], str]] = {
     "csv": lambda ranking: ranking_to_csv(ranking.frame),
     "text": _render_text_listing,
-    "json": _render_json_listing,
+    "json": lambda ranking: (
+        json.dumps(ranking.build_payload(), ensure_ascii=False, indent=2) + "\n"
+    ),
     "md": lambda ranking: report_tables.render_markdown_tables(
         "Ranking", [_build_listing_table(ranking)]
     ),
@@ -183,12 +181,11 @@ def render_board_chart(
     if not ranking.ranked:
         raise UsageError("--chart: no target is ranked on this board yet")
     names = add_display_names(ranking.frame, load_cards(settings))
+    suite, order = board_titles.suite_title(board.suite, "en"), board_titles.order_title(by, "en")
     return pictures.render_chart_file(
         build_score_chart(names, ranking.floors).to_dict(),
         form,
-        title=": ".join(
-            [board_titles.suite_title(board.suite, "en"), board_titles.order_title(by, "en")]
-        ),
+        title=f"{suite}: {order}",
         source=f"Evalboard · {board_titles.ranked_title(board, by, 'en')}",
         theme=theme,
     )
@@ -202,12 +199,8 @@ def add_display_names(frame: pd.DataFrame, cards: Mapping[str, TargetCard]) -> p
         for identity, key in zip(frame["identity"], frame["target_key"], strict=True)
     ]
     duplicates = {name for name, count in Counter(names).items() if count > 1}
-    return frame.assign(
-        name=[
-            identity if name in duplicates else name
-            for identity, name in zip(frame["identity"], names, strict=True)
-        ]
-    )
+    pairs = zip(frame["identity"], names, strict=True)
+    return frame.assign(name=[who if name in duplicates else name for who, name in pairs])
 
 
 def build_score_chart(frame: pd.DataFrame, floors: dict[str, float]) -> Any:

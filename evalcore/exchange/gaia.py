@@ -72,14 +72,10 @@ def fetch_gaia(
 def format_gaia_fetch(fetched: FetchedDataset) -> str:
     """What a person is told at the end."""
     state = "was complete already" if fetched.already else f"{len(fetched.files)} files"
-    return "\n".join(
-        [
-            f"{fetched.folder}: {state}",
-            f"{fetched.part} of {fetched.origin}, {fetched.licence}",
-            "now: evalcore run --target TARGET --benchmarks gaia --option "
-            f"gaia.split={fetched.part} "
-            f"--dataset {shlex.quote(fetched.folder)}",
-        ]
+    return (
+        f"{fetched.folder}: {state}\n{fetched.part} of {fetched.origin}, {fetched.licence}\n"
+        "now: evalcore run --target TARGET --benchmarks gaia --option "
+        f"gaia.split={fetched.part} --dataset {shlex.quote(fetched.folder)}"
     )
 
 

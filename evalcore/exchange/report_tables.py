@@ -50,6 +50,10 @@ def build_report_tables(report: RunReport) -> Iterator[ReportTable]:
 
 def _build_run_table(report: RunReport) -> ReportTable:
     spec, summary, totals = report.spec, report.summary, report.summary.totals
+    tokens_in, tokens_out = (
+        "unknown" if tokens is None else f"{tokens:,}"
+        for tokens in (totals.input_tokens, totals.output_tokens)
+    )
     rows = (
         ("Run", spec.run_id),
         ("Target", spec.target.identity),
@@ -61,11 +65,7 @@ def _build_run_table(report: RunReport) -> ReportTable:
         ("Plain pass rate", "" if report.pass_rate is None else f"{report.pass_rate:.2%}"),
         ("Missing of the suite", ", ".join(report.missing_benchmarks)),
         ("Requests", str(totals.requests)),
-        (
-            "Tokens",
-            f"{_format_token_count(totals.input_tokens)} in, "
-            f"{_format_token_count(totals.output_tokens)} out",
-        ),
+        ("Tokens", f"{tokens_in} in, {tokens_out} out"),
         ("Cost", "unknown" if totals.cost is None else f"{totals.cost:.4f} USD"),
         ("Cost by", ", ".join(source.replace("_", " ") for source in totals.cost_sources)),
         ("Note", spec.note),
@@ -148,10 +148,6 @@ def _format_interval_cell(interval: Interval | None) -> str:
 
 def _format_score_cell(value: float | None) -> str:
     return DASH if value is None else f"{value:.1f}"
-
-
-def _format_token_count(tokens: int | None) -> str:
-    return "unknown" if tokens is None else f"{tokens:,}"
 
 
 # Tables as Markdown and as HTML. Every text in them is hostile: nothing of it is ever markup.

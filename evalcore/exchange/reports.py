@@ -18,7 +18,7 @@ from evalcore.errors import UsageError
 from evalcore.exchange import report_data, report_tables
 from evalcore.exchange.report_data import ERRORS, BenchmarkReport, ReportCase, RunReport
 from evalcore.exchange.report_tables import build_report_tables
-from evalcore.plain_text import format_csv
+from evalcore.plain_text import format_csv, round_cell
 from evalcore.records import Episode, Record, RunSpec, Sample
 from evalcore.results import BenchmarkScore
 from evalcore.runner.summary import latest_episodes
@@ -148,16 +148,16 @@ def _render_csv_report(report: RunReport, experiment: str) -> str:
             "benchmark": benchmark.spec.key,
             "total": benchmark.total_count,
             "passed": benchmark.passed_count,
-            "score": _round_csv_cell(benchmark.pass_rate),
+            "score": round_cell(benchmark.pass_rate),
             "experiment": experiment,
             "timestamp": report.spec.created_at,
             "model_path": report.spec.target.key,
             "error_count": benchmark.error_count,
-            "avg_latency_s": _round_csv_cell(benchmark.mean_latency),
-            "weighted_score": _round_csv_cell(score.score),
-            "low": _round_csv_cell(interval.low if interval else None),
-            "high": _round_csv_cell(interval.high if interval else None),
-            "answered": _round_csv_cell(score.answered),
+            "avg_latency_s": round_cell(benchmark.mean_latency),
+            "weighted_score": round_cell(score.score),
+            "low": round_cell(interval.low if interval else None),
+            "high": round_cell(interval.high if interval else None),
+            "answered": round_cell(score.answered),
             "coverage": round(score.coverage, 4),
             "complete": score.complete,
             "full": score.full,
@@ -166,10 +166,6 @@ def _render_csv_report(report: RunReport, experiment: str) -> str:
         }
         rows.append([row[name] for name in CSV_COLUMNS])
     return format_csv([CSV_COLUMNS, *rows])
-
-
-def _round_csv_cell(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
 
 
 _WRITERS: dict[str, Callable[[RunReport, str], str]] = {

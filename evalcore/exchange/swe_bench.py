@@ -229,15 +229,9 @@ def run_swe_bench_fetch(
     token: str | None = None,
 ) -> CommandResult:
     """Fetch a data set and say what was fetched."""
-    name = flags["name"]
-    fetched = fetch_swe_bench(
-        folder or default_folder(settings, name),
-        name,
-        progress,
-        token,
-        flags["split"],
-        flags["revision"] or "main",
-    )
+    name, split, revision = flags["name"], flags["split"], flags["revision"] or "main"
+    folder = folder or default_folder(settings, name)
+    fetched = fetch_swe_bench(folder, name, progress, token, split, revision)
     return CommandResult(fetched, format_swe_bench_fetch(fetched))
 
 

@@ -119,13 +119,9 @@ def evidence_kinds(board: Board) -> list[str]:
     """What the metrics of a board rest on, each kind once; nothing where a publisher decided."""
     if board.taken_over:
         return []
-    return list(
-        dict.fromkeys(
-            column.evidence(metric.key)
-            for column in board.columns.values()
-            for metric in column.card.metrics
-        )
-    )
+    columns = board.columns.values()
+    kinds = (column.evidence(metric.key) for column in columns for metric in column.card.metrics)
+    return list(dict.fromkeys(kinds))
 
 
 def _match_any(name: str) -> _Rule:

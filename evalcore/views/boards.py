@@ -65,9 +65,7 @@ class Column(Record, frozen=True):
     def evidence(self, metric: str) -> EvidenceKind:
         """What the verdicts on a metric rest on in the mode that stands in the label."""
         named = self.label.split(" · ")[1:]
-        mode = next(
-            (candidate for candidate in self.card.evidence_by_mode if candidate in named), ""
-        )
+        mode = next((each for each in self.card.evidence_by_mode if each in named), "")
         return self.card.evidence(metric, mode)
 
     @property
@@ -172,11 +170,8 @@ def list_suites(headers: Iterable[RunHeader]) -> list[str]:
 def _find_suites(headers: Iterable[RunHeader]) -> list[str]:
     scores = {(key, score.suite) for header in headers for key, score in header.benchmarks.items()}
     present = {_suite_of(key, suite) for key, suite in scores} - {""}
-    catalog_suites = list(suite_cards())
-    return [
-        *(key for key in catalog_suites if key in present),
-        *sorted(present - set(catalog_suites)),
-    ]
+    declared = [key for key in suite_cards() if key in present]
+    return [*declared, *sorted(present - set(declared))]
 
 
 def map_benchmark_suites(headers: Iterable[RunHeader]) -> dict[str, str]:
@@ -253,9 +248,8 @@ def _compute_preference(column: Column) -> tuple[bool, bool, bool, bool, int, in
 def list_boards(headers: Iterable[RunHeader], suite: str) -> list[Board]:
     """The default board of a suite, one per other membership, one per further column, then those
     that others published, the newest first; none without a score."""
-    return list(
-        memoize_on_snapshot(headers, ("boards", suite), lambda: _build_boards(headers, suite))
-    )
+    key = ("boards", suite)
+    return list(memoize_on_snapshot(headers, key, lambda: _build_boards(headers, suite)))
 
 
 def _build_boards(headers: Iterable[RunHeader], suite: str) -> list[Board]:
@@ -366,11 +360,8 @@ def is_rescored(dataset: str) -> bool:
 
 def list_board_rows(headers: Iterable[RunHeader], board: Board) -> list[Row]:
     """One row per target identity that has a score on the board, controls included."""
-    return list(
-        memoize_on_snapshot(
-            headers, ("rows", board.identity), lambda: _build_board_rows(headers, board)
-        )
-    )
+    key = ("rows", board.identity)
+    return list(memoize_on_snapshot(headers, key, lambda: _build_board_rows(headers, board)))
 
 
 def _build_board_rows(headers: Iterable[RunHeader], board: Board) -> list[Row]:

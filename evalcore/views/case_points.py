@@ -164,10 +164,8 @@ def _select_unchanged(
     table: PointTable, runs: Sequence[str], signatures: Mapping[str, str]
 ) -> PointTable:
     """The rows of those runs that are as they were when the table was made."""
-    same = (run for run in runs if run in table.signatures)
-    return _select_table_rows(
-        table, [run for run in same if table.signatures[run] == signatures.get(run)]
-    )
+    same = [run for run in runs if table.signatures.get(run, "") == signatures.get(run)]
+    return _select_table_rows(table, same)
 
 
 def _select_table_rows(table: PointTable, same: Sequence[str]) -> PointTable:

@@ -13,16 +13,11 @@ from pathlib import Path
 import msgspec
 
 from evalcore.errors import UsageError
-from evalcore.plain_text import DASH, align_columns, format_csv
+from evalcore.plain_text import DASH, align_columns, format_csv, round_cell
 from evalcore.records import Record
 from evalcore.results import Interval
 from evalcore.views import comparison, comparison_runs
-from evalcore.views.comparison import (
-    BenchmarkDetail,
-    ColumnGroup,
-    PairedScores,
-    RunScore,
-)
+from evalcore.views.comparison import BenchmarkDetail, ColumnGroup, PairedScores, RunScore
 from evalcore.views.comparison_runs import Incompatibility, Lineup
 
 CASES = 20  # that differ, told per benchmark
@@ -93,7 +88,9 @@ def build_comparison_report(
         groups=tuple(
             group for group in comparison.group_compared_runs(lineup) if group.benchmark in selected
         ),
-        details=tuple(_limit_cases(entry, cases) for entry in details),
+        details=tuple(
+            msgspec.structs.replace(entry, cases=entry.cases[:cases]) for entry in details
+        ),
         differing={entry.benchmark: len(entry.cases) for entry in details},
         obstacles=tuple(
             o
@@ -144,10 +141,6 @@ def _select_benchmarks(lineup: Lineup, benchmark: str, metric: str) -> list[str]
     if not selected:
         raise UsageError(f"none of the runs has cases of metric {metric!r}")
     return selected
-
-
-def _limit_cases(detail: BenchmarkDetail, cases: int) -> BenchmarkDetail:
-    return msgspec.structs.replace(detail, cases=detail.cases[:cases])
 
 
 def _build_report_tables(report: ComparisonReport) -> Iterator[_Table]:
@@ -275,15 +268,11 @@ def _csv_score(mark: RunScore) -> dict[str, object]:
         "samples": mark.samples,
         "coverage": round(mark.coverage, 4),
         "complete": mark.complete,
-        "score": _round_cell(mark.score),
-        "low": _round_cell(interval.low if interval else None),
-        "high": _round_cell(interval.high if interval else None),
+        "score": round_cell(mark.score),
+        "low": round_cell(interval.low if interval else None),
+        "high": round_cell(interval.high if interval else None),
         "best": mark.best,
     }
-
-
-def _round_cell(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
 
 
 def _csv_pair(pair: PairedScores, base: str) -> dict[str, object]:
@@ -294,9 +283,9 @@ def _csv_pair(pair: PairedScores, base: str) -> dict[str, object]:
         "wins": result.wins,
         "losses": result.losses,
         "ties": result.ties,
-        "difference": _round_cell(result.difference),
-        "difference_low": _round_cell(interval.low if interval else None),
-        "difference_high": _round_cell(interval.high if interval else None),
+        "difference": round_cell(result.difference),
+        "difference_low": round_cell(interval.low if interval else None),
+        "difference_high": round_cell(interval.high if interval else None),
         "p": f"{result.p:.4g}",
         "test": result.test,
     }

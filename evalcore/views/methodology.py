@@ -100,10 +100,8 @@ def list_first_prompts(
     """The question put for the first answered case of each metric of a run. Raises UsageError when
     there is no such run, RunFolderError when a journal is broken."""
     folder = find_run(run, roots)
-    candidates = (
-        _find_first_prompt(folder, card.key, metric.key, show_gated) for metric in card.metrics
-    )
-    return [prompt for prompt in candidates if prompt is not None]
+    prompts = (_find_first_prompt(folder, card.key, each.key, show_gated) for each in card.metrics)
+    return [prompt for prompt in prompts if prompt is not None]
 
 
 def _find_first_prompt(
@@ -194,9 +192,7 @@ def compare_rivals(
     rows_by_identity = {row.identity: row for row in rows}
     keys = list(board.members) if by == SUITE else [by]
     try:
-        sides = [
-            _load_side_scores(roots, rows_by_identity[identity], keys) for identity in identities
-        ]
+        sides = [_load_side_scores(roots, rows_by_identity[each], keys) for each in identities]
     except EvalboardError:
         return None
     (ours, weights), (theirs, _) = sides

@@ -247,6 +247,5 @@ def _rank_metric_cases(ranked: dict[str, str], cases: pd.DataFrame) -> dict[str,
     heaviest = cases.groupby("run")["case_weight"].sum().max()
     points = 100 * table / heaviest
     maxima = 100 * cases.groupby("id")["difficulty"].max().reindex(table.index) / heaviest
-    return rank_board(
-        {name: points[run].to_numpy() for name, run in ranked.items()}, maxima=maxima.to_numpy()
-    )
+    added = {name: points[run].to_numpy() for name, run in ranked.items()}
+    return rank_board(added, maxima=maxima.to_numpy())

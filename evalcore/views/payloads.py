@@ -173,16 +173,11 @@ def _list_target_examples(card: TargetKindCard, settings: Settings) -> list[str]
 
 def _list_dataset_folders(settings: Settings) -> list[Row]:
     folders = sorted(path for path in Path(settings.datasets).glob("*") if path.is_dir())
-    return [
-        {
-            "name": folder.name,
-            "cases": sum(_count_jsonl_rows(path) for path in folder.glob("*.jsonl")),
-            "files": {
-                path.name: _count_jsonl_rows(path) for path in sorted(folder.glob("*.jsonl"))
-            },
-        }
-        for folder in folders
-    ]
+    rows = []
+    for folder in folders:
+        counts = {path.name: _count_jsonl_rows(path) for path in sorted(folder.glob("*.jsonl"))}
+        rows.append({"name": folder.name, "cases": sum(counts.values()), "files": counts})
+    return rows
 
 
 def _count_jsonl_rows(path: Path) -> int:

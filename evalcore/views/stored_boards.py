@@ -55,9 +55,8 @@ def memoize_on_headers(run_headers: Headers, key: Hashable, compute: Callable[[]
 
 def compute_board_version(run_headers: Headers, board: Board) -> str:
     """Changes whenever a run that stands on the board does, and not with other runs."""
-    return memoize_on_snapshot(
-        run_headers, ("version", board.identity), lambda: _hash_board_runs(run_headers, board)
-    )
+    key = ("version", board.identity)
+    return memoize_on_snapshot(run_headers, key, lambda: _hash_board_runs(run_headers, board))
 
 
 def _hash_board_runs(run_headers: Headers, board: Board) -> str:
@@ -75,25 +74,16 @@ def load_cached_ranking(
     all who ask until a run on the board changes. Each gets a frame of its own over the same data.
     """
     selected_headers = load_run_headers(settings) if run_headers is None else run_headers
-    key = (
-        settings.data,
-        board.identity,
-        compute_board_version(selected_headers, board),
-        order or list_board_orders(board)[0],
-    )
+    version = compute_board_version(selected_headers, board)
+    key = (settings.data, board.identity, version, order or list_board_orders(board)[0])
     frame = _rankings.get(key, lambda: rank_board_runs(settings, selected_headers, board, order))
     return frame.copy(deep=False)
 
 
 def load_cached_metric(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:
     """The view of `board_metric`, kept in the same way."""
-    key = (
-        settings.data,
-        board.identity,
-        compute_board_version(load_run_headers(settings), board),
-        benchmark,
-        metric,
-    )
+    version = compute_board_version(load_run_headers(settings), board)
+    key = (settings.data, board.identity, version, benchmark, metric)
     view = _views.get(key, lambda: board_metric(settings, board, benchmark, metric))
     return view._replace(
         standing=view.standing.copy(deep=False),
@@ -118,9 +108,8 @@ def find_run_board(run_headers: Headers, run: str) -> tuple[Board, str] | None:
     board, own = max(shared, key=lambda pair: len(pair[1]), default=(None, []))
     if board is None or not own:
         return None
-    row = next(
-        row for row in list_board_rows(run_headers, board) if row.identity == header.identity
-    )
+    board_rows = list_board_rows(run_headers, board)
+    row = next(row for row in board_rows if row.identity == header.identity)
     first = list_board_orders(board)[0]
     needed = board.counted_benchmarks if first == SUITE else (first,)
     counted = set(needed) <= row.runs.keys() and not set(needed).isdisjoint(own)
@@ -144,9 +133,8 @@ def rank_board_runs(
 def board_metric(settings: Settings, board: Board, benchmark: str, metric: str) -> MetricView:
     """One metric of a board, with the cases read from the run folders."""
     run_headers = load_run_headers(settings)
-    metric_runs = [
-        row.runs[benchmark] for row in list_board_rows(run_headers, board) if benchmark in row.runs
-    ]
+    board_rows = list_board_rows(run_headers, board)
+    metric_runs = [row.runs[benchmark] for row in board_rows if benchmark in row.runs]
     folders = case_points.find_case_folders(settings, {run.run_id for run in metric_runs})
     paths = ensure_case_tables(list(folders.values()))
     case_data = metric_cases(paths, benchmark, metric)
@@ -160,9 +148,8 @@ _MONTH = len("2026-11")
 
 def list_board_months(headers: Iterable[RunHeader], board: Board) -> list[str]:
     """The months in which anything of a board was run, as "2026-11", the newest first."""
-    return sorted(
-        {run.created_at[:_MONTH] for run in select_board_runs(headers, board)}, reverse=True
-    )
+    months = {run.created_at[:_MONTH] for run in select_board_runs(headers, board)}
+    return sorted(months, reverse=True)
 
 
 def select_runs_between(
@@ -207,13 +194,12 @@ def build_score_trend(
     runs = [run for run in select_board_runs(headers, board) if run.identity in identities]
     runs_by_identity: dict[str, dict[str, RunHeader]] = {}
     records = []
+    counted = set(board.counted_benchmarks if order == SUITE else (order,))
     for run in sorted(runs, key=lambda header: header.created_at):
         own = runs_by_identity.setdefault(run.identity, {})
-        completed_benchmarks = {key for key in board.columns if _is_complete_run(run, board, key)}
-        own.update(dict.fromkeys(completed_benchmarks, run))
-        if completed_benchmarks.intersection(
-            board.counted_benchmarks if order == SUITE else (order,)
-        ):
+        completed = {key for key in board.columns if _is_complete_run(run, board, key)}
+        own.update(dict.fromkeys(completed, run))
+        if completed & counted:
             record = _build_trend_record(run, dict(own), board, order)
             records += [record] if record else []
     frame = pd.DataFrame(records, columns=list(TREND_COLUMNS))

@@ -75,21 +75,19 @@ def build_pass_k(score: BenchmarkScore) -> pd.DataFrame:
     tries = sorted(
         int(name[5:]) for name in group_scores if name[:5] == "pass^" and name[5:].isdecimal()
     )
-    return pd.DataFrame(
-        [
-            {
-                "k": k,
-                "value": group_scores[f"pass^{k}"],
-                "low": group_scores.get(f"pass^{k}.low"),
-                "high": group_scores.get(f"pass^{k}.high"),
-                "idle": group_scores.get("p0"),
-                "adjusted": group_scores.get("adjusted" if k == 1 else f"adjusted^{k}"),
-            }
-            for k in tries
-        ],
-        columns=["k", "value", "low", "high", "idle", "adjusted"],
-        dtype=object,
-    )
+    records = [
+        (
+            k,
+            group_scores[f"pass^{k}"],
+            group_scores.get(f"pass^{k}.low"),
+            group_scores.get(f"pass^{k}.high"),
+            group_scores.get("p0"),
+            group_scores.get("adjusted" if k == 1 else f"adjusted^{k}"),
+        )
+        for k in tries
+    ]
+    columns = ["k", "value", "low", "high", "idle", "adjusted"]
+    return pd.DataFrame(records, columns=columns, dtype=object)
 
 
 def _find_missing_parts(
@@ -116,14 +114,12 @@ def build_alternate_scores(views: Mapping[str, float], score: float | None) -> p
     Empty where there are fewer than two, or nothing was measured."""
     positions = {name: number for number, name in enumerate(_READINGS)}
     names = sorted(views, key=lambda name: (positions.get(name, len(positions)), name))
-    return pd.DataFrame(
-        [
-            {"view": name, "score": views[name], "difference": views[name] - score}
-            for name in names
-            if len(names) > 1 and score is not None
-        ],
-        columns=["view", "score", "difference"],
-    )
+    records = [
+        (name, views[name], views[name] - score)
+        for name in names
+        if len(names) > 1 and score is not None
+    ]
+    return pd.DataFrame(records, columns=["view", "score", "difference"])
 
 
 def lost_to_format(views: Mapping[str, float]) -> float | None:

@@ -4,6 +4,7 @@ outcomes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import get_args
 
 import pandas as pd
 
@@ -46,10 +47,8 @@ def find_score_extremes(
 
     def compute_peaks() -> tuple[dict[str, float], ...]:
         everyone = list_board_rows(headers, board)
-        return tuple(
-            find_peaks(group, values)
-            for group in (select_ranked_rows(everyone), select_floor_rows(everyone))
-        )
+        groups = (select_ranked_rows(everyone), select_floor_rows(everyone))
+        return tuple(find_peaks(group, values) for group in groups)
 
     return memoize_on_snapshot(headers, ("extremes", whole, board.identity), compute_peaks)
 
@@ -101,14 +100,7 @@ def select_floor_rows(board_rows: Iterable[Row]) -> list[Row]:
 
 # One target as frames: its runs, its profile on a board, its history, outcomes and cost.
 
-OUTCOMES: tuple[Outcome, ...] = (
-    "passed",
-    "failed",
-    "not_executed",
-    "target_error",
-    "judge_error",
-    "environment_error",
-)
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 #: From this many spokes on a radar shows a shape; with fewer it shows the metrics instead.
 _SPOKES = 3
 
@@ -125,9 +117,8 @@ def _sort_identities(headers: Iterable[RunHeader]) -> list[str]:
 
 def list_target_runs(headers: Iterable[RunHeader], identity: str) -> list[RunHeader]:
     """The runs of one target, newest first; empty for an unknown target."""
-    runs = memoize_on_snapshot(headers, "runs", lambda: _group_by_identity(headers)).get(
-        identity, []
-    )
+    by_identity = memoize_on_snapshot(headers, "runs", lambda: _group_by_identity(headers))
+    runs = by_identity.get(identity, [])
     return sorted(runs, key=lambda run: run.created_at, reverse=True)
 
 
@@ -225,29 +216,19 @@ def build_run_history(runs: Iterable[RunHeader], board: Board | None = None) -> 
 
 
 _SCORE_FIELDS = [
-    "label",
-    "dataset",
-    "samples",
-    "full",
-    "score",
-    "low",
-    "high",
-    "coverage",
-    "complete",
+    *("label", "dataset", "samples", "full", "score", "low", "high", "coverage", "complete")
 ]
 
 
 def count_target_outcomes(row: Row) -> pd.DataFrame:
     """Cases per benchmark and outcome: benchmark, outcome, count; outcomes that occur."""
-    return pd.DataFrame(
-        [
-            {"benchmark": benchmark, "outcome": outcome, "count": count}
-            for benchmark, run in row.runs.items()
-            for outcome in OUTCOMES
-            if (count := run.benchmarks[benchmark].outcomes.get(outcome, 0))
-        ],
-        columns=["benchmark", "outcome", "count"],
-    )
+    records = [
+        (benchmark, outcome, count)
+        for benchmark, run in row.runs.items()
+        for outcome in OUTCOMES
+        if (count := run.benchmarks[benchmark].outcomes.get(outcome, 0))
+    ]
+    return pd.DataFrame(records, columns=["benchmark", "outcome", "count"])
 
 
 # Who leads in each part of a board, and how many others chance alone may keep behind.
@@ -280,10 +261,8 @@ def find_leaders(
     ordered = [identity for identity in names if identity in rows_by_identity]
     part_leaders = []
     for part in parts:
-        lines = {
-            identity: _find_part_score(rows_by_identity[identity], part) for identity in ordered
-        }
-        scored_lines = {identity: line for identity, line in lines.items() if line is not None}
+        lines = {name: _find_part_score(rows_by_identity[name], part) for name in ordered}
+        scored_lines = {name: line for name, line in lines.items() if line is not None}
         if scored_lines:
             part_leaders.append(_build_leader(part, scored_lines, names))
     return tuple(part_leaders)

@@ -189,10 +189,14 @@ def answer_resource(
     except ApiError as error:
         return build_error_response(error)
     except (EvalboardError, OSError) as error:
-        _log.error("%s: %s", resource.path, error)
-        return build_error_response(
-            ApiError(503, "store_unreadable", "the store cannot be read; try again later")
-        )
+        return build_unreadable_response(resource.path, error)
+
+
+def build_unreadable_response(place: str, error: Exception) -> Response:
+    """The answer where the store cannot be read; what is wrong with it goes to the log alone."""
+    _log.error("%s: %s", place, error)
+    problem = "the store cannot be read; try again later"
+    return build_error_response(ApiError(503, "store_unreadable", problem))
 
 
 def _build_response(
@@ -287,7 +291,6 @@ def build_state_page(
         problem = "the board has changed since the page before; begin again without a cursor"
         raise ApiError(409, "changed", problem, "cursor")
     end = max(start, 0) + params["limit"]
+    following = (now, end) if end < len(everything) else None
     items = everything[max(start, 0) : end]
-    return build_api_page(
-        path, params, items, len(everything), (now, end) if end < len(everything) else None
-    )
+    return build_api_page(path, params, items, len(everything), following)

@@ -87,11 +87,9 @@ async def handle_share(request: Request) -> Response:
     root = request.scope.get("root_path", "")
     query = dict(request.query_params)
     forwarded_proto = request.headers.get("x-forwarded-proto", "")  # a proxy that speaks TLS for us
-    own = (
-        request.url.replace(scheme=forwarded_proto)
-        if forwarded_proto in ("http", "https")
-        else request.url
-    )
+    own = request.url
+    if forwarded_proto in ("http", "https"):
+        own = own.replace(scheme=forwarded_proto)
     return await run_in_threadpool(_answer_share, page, query, own, root, if_none_match)
 
 

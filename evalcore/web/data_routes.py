@@ -43,9 +43,9 @@ def compute_boards_signature(settings: Settings, params: ParamValues) -> str:
 
 def _build_boards_page(settings: Settings, params: ParamValues) -> Any:
     headers = stored_boards.load_run_headers(settings)
-    suites = (
-        resolve_suites(headers, params["suite"]) if params["suite"] else boards.list_suites(headers)
-    )
+    suites = boards.list_suites(headers)
+    if params["suite"]:
+        suites = resolve_suites(headers, params["suite"])
     all_boards = [board for suite in suites for board in boards.list_boards(headers, suite)]
     data = [payloads.board_data(headers, board) for board in all_boards]
     return build_state_page(BOARDS.path, params, data, compute_boards_signature(settings, params))
@@ -57,12 +57,8 @@ def _build_ranking_page(settings: Settings, params: ParamValues) -> Any:
     by = resolve_order(board, params["by"])
     frame = stored_boards.load_cached_ranking(settings, board, by)
     filtered = filter_ranking(frame, params["q"], params["kind"])
-    page = build_state_page(
-        RANKING.path,
-        params,
-        payloads.ranking_data(filtered, board),
-        compute_boards_signature(settings, params),
-    )
+    rows, state = payloads.ranking_data(filtered, board), compute_boards_signature(settings, params)
+    page = build_state_page(RANKING.path, params, rows, state)
     return {"board": payloads.board_data(headers, board), "by": by, **page}
 
 
@@ -80,12 +76,10 @@ def resolve_board(headers: stored_boards.Headers, suite: str, key: str) -> Board
     candidates = [board for name in suites for board in boards.list_boards(headers, name)]
     if not candidates:
         raise ApiError(404, "no_board", "there is no board yet: no run has a score", "suite")
-    selected = next(
-        (board for board in candidates if board.key == (key or candidates[0].key)), None
-    )
-    if selected is None:
-        raise ApiError(404, "no_board", "board: no such board; /api/v1/boards lists them", "board")
-    return selected
+    for board in candidates:
+        if board.key == (key or candidates[0].key):
+            return board
+    raise ApiError(404, "no_board", "board: no such board; /api/v1/boards lists them", "board")
 
 
 def resolve_order(board: Board, by: str) -> str:
@@ -130,22 +124,15 @@ _FILTERS = ("benchmark", "metric", "outcome", "difficulty", "dialect", "reason",
 
 
 def _build_runs_page(settings: Settings, params: ParamValues) -> Any:
-    matching_rows = [
-        row for row in runs.all_rows(settings.run_roots) if _matches_filters(row, params)
-    ]
-    rest = matching_rows
+    matching = [row for row in runs.all_rows(settings.run_roots) if _matches_filters(row, params)]
+    rest = matching
     if params["cursor"]:
         last = tuple(decode_cursor(params["cursor"], (bool, str, str)))
-        rest = [row for row in matching_rows if runs.compute_run_order(row) < last]
+        rest = [row for row in matching if runs.compute_run_order(row) < last]
     shown = rest[: params["limit"]]
     following = runs.compute_run_order(shown[-1]) if len(rest) > len(shown) else None
-    return build_api_page(
-        RUNS.path,
-        params,
-        [payloads.run_data(redact_run_row(row)) for row in shown],
-        len(matching_rows),
-        following,
-    )
+    data = [payloads.run_data(redact_run_row(row)) for row in shown]
+    return build_api_page(RUNS.path, params, data, len(matching), following)
 
 
 def _matches_filters(row: RunRow, params: ParamValues) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from typing import Any
@@ -12,9 +11,8 @@ from starlette.responses import Response
 
 from evalcore import settings
 from evalcore.errors import EvalboardError, UsageError
-from evalcore.settings import Settings
 from evalcore.web import answers, share
-from evalcore.web.answers import LONGEST, ApiError, Parameter, ParamValues, QueryPairs, Resource
+from evalcore.web.answers import LONGEST, ApiError, Parameter, QueryPairs, Resource
 from evalcore.web.badge import BADGE
 from evalcore.web.data_routes import BOARDS, CASES, RANKING, RUNS
 from evalcore.web.share import PREVIEW
@@ -171,20 +169,15 @@ def _build_parameter(parameter: Parameter) -> dict[str, Any]:
 
 def build_openapi_resource(others: tuple[Resource, ...]) -> Resource:
     """The route that gives the description of all the others."""
-
-    def render_document(settings: Settings, params: ParamValues) -> Any:
-        return build_api_document(others)
-
     return Resource(
         path="/api/v1/openapi.json",
         about="This description.",
-        content=render_document,
+        content=lambda settings, params: build_api_document(others),
         signature=None,
         cache="max-age=300",
     )
 
 
-_log = logging.getLogger(__name__)
 _DESCRIBED = (BOARDS, RANKING, RUNS, CASES, BADGE, PREVIEW)
 RESOURCES = {
     resource.path: resource for resource in (*_DESCRIBED, build_openapi_resource(_DESCRIBED))
@@ -214,7 +207,4 @@ def share_page(
             settings.load_settings(), page, query, own, root, if_none_match
         )
     except (EvalboardError, OSError) as error:
-        _log.error("share: %s", error)
-        return answers.build_error_response(
-            ApiError(503, "store_unreadable", "the store cannot be read; try again later")
-        )
+        return answers.build_unreadable_response("share", error)

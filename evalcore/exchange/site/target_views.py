@@ -198,10 +198,7 @@ def _describe_benchmark(own: BenchmarkSpec, w: Words) -> str:
     options = {name: value for name, value in own.options.items() if name != "prompt"}
     parts = [
         f"{w.t('site.dataset')} {own.dataset}",
-        w.t(
-            "ranking.cases" if own.full else "ranking.subset",
-            count=own.samples,
-        ),
+        w.t("ranking.cases" if own.full else "ranking.subset", count=own.samples),
         f"{w.t('site.hash')} {own.dataset_hash}",
         f"{w.t('site.scorer')} {own.prompt_version} / {own.scorer_version}",
         f"{w.t('site.column')} {own.column}",

@@ -63,9 +63,8 @@ def validate_upload(upload: Upload, visitor: Visitor, settings: Settings) -> Val
             return validation
         report = confirm_gold(DatasetLocation(upload.benchmark, room), settings)
     if report.contradicted:
-        lines = jobs.call_task(
-            "map_upload_lines", {"upload": upload}, settings, dict[str, list[int]]
-        )
+        kind: Any = dict[str, list[int]]
+        lines = jobs.call_task("map_upload_lines", {"upload": upload}, settings, kind)
         errors = sorted(
             (_line_error(problem, lines) for problem in report.contradicted),
             key=lambda error: (error.line, error.field),
@@ -95,16 +94,10 @@ def save_upload(
     if not validation.ok:
         return validation, None
     with _upload_folder(settings) as room:
-        arguments = {
-            "upload": upload,
-            "room": room,
-            "card": card,
-            "visitor": visitor,
-            "replace": replace,
-        }
-        again, saved_card = jobs.call_task(
-            "save_upload", arguments, settings, tuple[Validation, OwnCard | None]
-        )
+        fields = {"upload": upload, "card": card, "visitor": visitor, "replace": replace}
+        kind: Any = tuple[Validation, OwnCard | None]
+        arguments = fields | {"room": room}
+        again, saved_card = jobs.call_task("save_upload", arguments, settings, kind)
     return (validation if saved_card else again), saved_card
 
 
@@ -242,9 +235,9 @@ def submit_bundle(file: str, content: bytes, visitor: Visitor, settings: Setting
 
 def list_submissions(visitor: Visitor, settings: Settings, limit: int = 5) -> list[Job]:
     """The last submissions of a visitor, the newest first; of all for whom all is open."""
-    return [
-        job for job in _sweep_submissions(settings) if _is_own_submission(job, visitor, settings)
-    ][:limit]
+    submissions = _sweep_submissions(settings)
+    own = [job for job in submissions if _is_own_submission(job, visitor, settings)]
+    return own[:limit]
 
 
 def cancel_submission(name: str, visitor: Visitor, settings: Settings) -> None:
