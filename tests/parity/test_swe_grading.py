@@ -11,7 +11,6 @@ import pytest
 from evalcore.benchmarks.swe_bench.grade import (
     classify_resolution,
     grade_log,
-    parse_status_map,
     read_log,
     success_rate,
 )
@@ -37,7 +36,6 @@ def test_every_state_of_a_test_is_upstreams(rows):
         reading = read_log(row["log"], row["spec"]["log_parser"])
         assert reading.tests == row["status_map"], row["name"]
         assert reading.is_gradable == row["log_found"], row["name"]
-        assert parse_status_map(row["log"], row["spec"]["log_parser"]) == row["status_map"]
 
 
 def test_every_rate_is_upstreams(rows):

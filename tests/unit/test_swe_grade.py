@@ -13,7 +13,6 @@ from evalcore.benchmarks.swe_bench.grade import (
     classify_resolution,
     exit_code,
     grade_log,
-    parse_status_map,
     read_log,
 )
 from evalcore.errors import UsageError
@@ -120,7 +119,7 @@ def test_a_failing_exit_status_beside_a_failure_is_graded():
 
 def test_only_the_first_section_counts():
     log = written("FAILED t.py::a\nPASSED t.py::b", 1) + written(BOTH)
-    assert parse_status_map(log, "parse_log_pytest")["t.py::a"] == "FAILED"
+    assert read_log(log, "parse_log_pytest").tests["t.py::a"] == "FAILED"
 
 
 def test_results_beside_an_empty_section_are_read():

@@ -39,7 +39,7 @@ from evalcore.benchmarks.swe_bench.grade import (
     Execution,
     build_grading_spec,
     grade_log,
-    parse_status_map,
+    read_log,
     sha256_text,
 )
 from evalcore.benchmarks.swe_bench.measures import is_test_infrastructure
@@ -250,7 +250,7 @@ def _run_task_tests(
         ended_by=finished.ended_by,
         means=finished.means,
         report=grade_log(spec, log),
-        tests=parse_status_map(log, spec["log_parser"], spec),
+        tests=read_log(log, spec["log_parser"], spec).tests,
     )
 
 

@@ -162,13 +162,6 @@ def read_log(log: str, log_parser: str, spec: Mapping[str, Any] = _NO_SPEC) -> P
     return ParsedLog(states, is_gradable=True)
 
 
-def parse_status_map(
-    log: str, log_parser: str, spec: Mapping[str, Any] = _NO_SPEC
-) -> dict[str, str]:
-    """The state of each test that the log names, by test id; empty where it cannot be graded."""
-    return read_log(log, log_parser, spec).tests
-
-
 def exit_code(log: str) -> int | None:
     """The exit status of the test command that the evaluation script wrote down, if it did."""
     match = _EXIT_CODE.search(log)

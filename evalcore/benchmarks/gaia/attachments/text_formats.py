@@ -119,10 +119,7 @@ def read_json_lines(content: bytes, request: ReadRequest) -> str:
 
 def read_xml(content: bytes, request: ReadRequest) -> str:
     """An XML document. Entities are never expanded and nothing outside is looked for."""
-    text_and_encoding = decode_text(content, declared=True)
-    if text_and_encoding is None:
-        raise Unreadable("the file is not text")
-    lines = split_lines(text_and_encoding[0])
+    lines = split_lines(_require_text(content, declared=True))
     try:
         indented = _indent_xml(content) if len(content) <= _MAX_INDENTED_CHARS else lines
     except (expat.ExpatError, Unreadable, ValueError, LookupError) as error:
@@ -134,8 +131,8 @@ def read_xml(content: bytes, request: ReadRequest) -> str:
     return cut_by_lines(f"xml; {len(lines)} lines{note}", lines, request)
 
 
-def _require_text(content: bytes) -> str:
-    text_and_encoding = decode_text(content)
+def _require_text(content: bytes, *, declared: bool = False) -> str:
+    text_and_encoding = decode_text(content, declared=declared)
     if text_and_encoding is None:
         raise Unreadable("the file is not text")
     return text_and_encoding[0]
@@ -198,12 +195,10 @@ _BLANKS = re.compile(r"\s+")
 
 def read_html(content: bytes, request: ReadRequest) -> str:
     """The text of a page; its links are absolute where `request.base` is the page's address."""
-    text_and_encoding = decode_text(content, declared=True)
-    if text_and_encoding is None:
-        raise Unreadable("the file is not text")
+    text = _require_text(content, declared=True)
     page = _PageParser(request.base)
     # No tag is behind the last >, and looking for its end from each < would take for ever.
-    tagged, end, rest = text_and_encoding[0].rpartition(">")
+    tagged, end, rest = text.rpartition(">")
     page.feed(tagged + end)
     page.close()
     page.handle_data(unescape(rest))

@@ -69,8 +69,8 @@ class Toolset(AbstractContextManager["Toolset"]):
         ]
         if browser is not None:
             handlers += [
-                (web_tools.SEARCH, lambda arguments: browser.search(arguments["query"])),
-                (web_tools.VISIT, partial(self._visit_page, browser)),
+                (web_tools.WEB_SEARCH_TOOL, lambda arguments: browser.search(arguments["query"])),
+                (web_tools.VISIT_PAGE_TOOL, partial(self._visit_page, browser)),
             ]
         handlers.append((FINAL, lambda arguments: arguments["answer"]))
         self._handlers = {tool.name: (tool, act) for tool, act in handlers}

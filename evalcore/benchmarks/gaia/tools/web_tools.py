@@ -1,7 +1,7 @@
 """The tools of mode `web`: searching by a service that has a key, and visiting pages.
 
 A service that is down, refuses the key, or has no more quota fails the episode as a failure of
-ours, for a model is not to be blamed for it.
+ours: its results are part of the measurement, and a model is not to be blamed for their absence.
 """
 
 from __future__ import annotations
@@ -32,9 +32,6 @@ from evalcore.benchmarks.gaia.tools.http_client import (
 )
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.records import Record
-
-# A service that is down, refuses the key, or has no more quota fails the episode as a failure of
-# ours: its results are part of the measurement, and a model is not to be blamed for their absence.
 
 _MAX_RESULTS = 8
 _LONGEST_QUERY = 400
@@ -262,9 +259,6 @@ def _choose_reply_name(url: str, reply: HttpReply) -> str:
     return name or "page"
 
 
-SEARCH, VISIT = WEB_SEARCH_TOOL, VISIT_PAGE_TOOL
-
-
 def find_provider_name(provider_name: str = "") -> str:
     """The name of the search service that has a key, for the record of a run. Raises UsageError
     naming the variables that are looked for."""
@@ -273,7 +267,7 @@ def find_provider_name(provider_name: str = "") -> str:
 
 class Browser:
     """Searches and visits for one run; `find_provider_name` names the service, which may be
-    `wanted` by name. Usable from several threads. Raises UsageError where there is no key.
+    chosen by name. Usable from several threads. Raises UsageError where there is no key.
     `allowed` says which addresses may be visited; another choice than public ones is for tests."""
 
     def __init__(
