@@ -47,6 +47,9 @@ def add_board_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ve
         "--out", type=Path, metavar="FILE", help="file to write (default: standard output)"
     )
     sub.add_argument(
+        "--target", default="", metavar="T", help="one target of the board, by benchmark and metric"
+    )
+    sub.add_argument(
         "--chart",
         type=Path,
         metavar="FILE.svg|FILE.png",
@@ -68,7 +71,15 @@ def _print_board(args: argparse.Namespace) -> int:
     if args.chart is not None:
         return _write_board_chart(args, chosen)
     form = args.format or ("json" if args.json else "text")
-    text = board_export.render_board_listing(settings.load_settings(args.data), chosen, form)
+    current = settings.load_settings(args.data)
+    if args.target and form not in ("text", "json"):
+        raise UsageError(f"--target is printed as text or json, not as {form}")
+    if args.target:
+        text = board_export.render_target_listing(
+            current, chosen, args.target, as_json=form == "json"
+        )
+    else:
+        text = board_export.render_board_listing(current, chosen, form)
     if args.out is None:
         sys.stdout.write(text)
         return _DONE

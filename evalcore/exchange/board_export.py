@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from evalcore.access.redaction import mask_target
 from evalcore.catalog import suite_cards
 from evalcore.charts import pictures, plots
 from evalcore.charts.pictures import Theme
@@ -50,6 +51,29 @@ def render_board_listing(settings: Settings, selection: BoardSelection, format: 
     naming those there are."""
     headers = stored_boards.load_run_headers(settings)
     return FORMATS[format](RankingView(settings, headers, *resolve_ranking(headers, selection)))
+
+
+def render_target_listing(
+    settings: Settings, selection: BoardSelection, identity: str, *, as_json: bool
+) -> str:
+    """A target of the board: its scores by benchmark and metric. Raises UsageError as
+    `render_board_listing` does, and where the target is not on the board."""
+    headers = stored_boards.load_run_headers(settings)
+    ranking = RankingView(settings, headers, *resolve_ranking(headers, selection))
+    payload = ranking.build_target_payload(mask_target(identity))
+    if payload is None:
+        names = ", ".join(row["identity"] for row in ranking.rows) or "none"
+        raise UsageError(f"--target {identity!r}: not on this board; on it: {names}")
+    if as_json:
+        return json.dumps(payload, ensure_ascii=False, indent=2) + "\n"
+    shown = [
+        {
+            name: f"{value:.1f}" if isinstance(value, float) else DASH if value is None else value
+            for name, value in line.items()
+        }
+        for line in payload["items"]
+    ]
+    return payloads.as_text(shown) + "\n"
 
 
 def resolve_ranking(headers: stored_boards.Headers, selection: BoardSelection) -> tuple[Board, str]:

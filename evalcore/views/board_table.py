@@ -32,7 +32,7 @@ from evalcore.views.stored_boards import (
     select_board_runs,
     select_runs_between,
 )
-from evalcore.views.targets import Leader, find_leaders
+from evalcore.views.targets import Leader, TargetView, find_leaders
 
 # Which rows of a board fit what a visitor asks for, and which wish leaves nothing over.
 # Every wish is a set of codes, alternatives to each other; an empty one admits all. What is not
@@ -317,6 +317,16 @@ class RankingView:
         """The ranking as the API gives it, in a single page."""
         board = board_data(self.headers, self.board)
         return {"board": board, "by": self.order, "items": self.rows, "total": len(self.rows)}
+
+    def build_target_payload(self, identity: str) -> Data | None:
+        """A target as the API gives it, in a single page; None where it is not on the board."""
+        row = self.find_row(identity)
+        if row is None:
+            return None
+        view = TargetView(self.headers, self.board, identity)
+        lines = [msgspec.structs.asdict(line) for line in view.list_all_scores()]
+        board = board_data(self.headers, self.board)
+        return {"board": board, "target": row, "items": lines, "total": len(lines)}
 
 
 class BoardTable(Record, frozen=True):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import pandas as pd
 
@@ -92,6 +92,24 @@ def load_run_score(
     specs = {spec.key: spec for spec in map(mask_benchmark, folder.read_spec().benchmarks)}
     score = None if summary is None else summary.benchmarks.get(benchmark)
     return None if score is None or benchmark not in specs else (specs[benchmark], score)
+
+
+class WorkedScore(NamedTuple):
+    """The score of a run in a benchmark with what it adds up from."""
+
+    spec: BenchmarkSpec
+    score: BenchmarkScore
+    terms: pd.DataFrame
+    sums: ScoreSums
+
+
+def load_worked_score(roots: Iterable[Path], run: str, benchmark: str) -> WorkedScore | None:
+    """As `load_run_score`, with `build_score_terms` and `sum_score_terms`."""
+    spec_and_score = load_run_score(roots, run, benchmark)
+    if spec_and_score is None:
+        return None
+    terms = build_score_terms(spec_and_score[1])
+    return WorkedScore(*spec_and_score, terms, sum_score_terms(terms))
 
 
 def list_first_prompts(

@@ -4,9 +4,12 @@ outcomes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import get_args
 
 import pandas as pd
+from msgspec.structs import astuple
 
 from evalcore.catalog import CONTROL_KIND, FLOOR_CONTROLS
 from evalcore.records import Outcome, Record
@@ -18,24 +21,71 @@ from evalcore.views.boards import Board, Row, is_control, list_board_rows
 FLOORS = tuple(f"{CONTROL_KIND}:{kind}" for kind in FLOOR_CONTROLS)
 
 
-def metric_scores(
-    headers: Sequence[RunHeader], board: Board, benchmark: str, identity: str
-) -> pd.DataFrame:
-    """One target's metrics in the order of the catalogue.
+class ScoreLine(Record, frozen=True):
+    """A benchmark of a target (`metric` is "") or one of its metrics: score and interval, 0 to 100,
+    the number of cases, the `best` of the ranked targets, and the `floor`, the best of the controls
+    that score floors. What has no case or score is None, never 0."""
 
-    Columns: metric, weight, score, low, high (0 to 100), samples, best (of the ranked targets),
-    floor (the best of the controls that score floors). What has no case or score is None, never 0.
-    """
-    board_rows = list_board_rows(headers, board)
-    best, floor = find_score_extremes(headers, board)
-    own = next((row.score(benchmark) for row in board_rows if row.identity == identity), None)
-    columns = ["metric", "weight", "score", "low", "high", "samples", "best", "floor"]
-    records = []
-    for card in board.columns[benchmark].card.metrics:
-        key = f"{benchmark}/{card.key}"
-        line = metric_line(own, card.key)
-        records.append((card.key, card.weight, *line, best.get(key), floor.get(key)))
-    return pd.DataFrame(records, columns=columns)
+    benchmark: str
+    metric: str
+    weight: float | None
+    score: float | None
+    low: float | None
+    high: float | None
+    samples: int
+    best: float | None
+    floor: float | None
+
+
+@dataclass(frozen=True)
+class TargetView:
+    """A target on a board, as page, API and static site show it."""
+
+    headers: Sequence[RunHeader]
+    board: Board
+    identity: str
+
+    @cached_property
+    def row(self) -> Row | None:
+        """The runs that stand for it, None where it has none on the board."""
+        return find_target_row(self.headers, self.board, self.identity)
+
+    def list_scores(self, benchmark: str) -> list[ScoreLine]:
+        """The benchmark as a whole, then its metrics in the order of the catalogue."""
+        own = self.row.score(benchmark) if self.row else None
+        metrics = self.board.columns[benchmark].card.metrics
+        total = (own.score, own.low, own.high, own.samples) if own else metric_line(None, "")
+        wholes = find_score_extremes(self.headers, self.board, whole=True)
+        parts = find_score_extremes(self.headers, self.board)
+        return [
+            ScoreLine(benchmark, "", None, *total, *(peaks.get(benchmark) for peaks in wholes)),
+            *(
+                ScoreLine(
+                    benchmark,
+                    metric.key,
+                    metric.weight,
+                    *metric_line(own, metric.key),
+                    *(peaks.get(f"{benchmark}/{metric.key}") for peaks in parts),
+                )
+                for metric in metrics
+            ),
+        ]
+
+    def list_all_scores(self) -> list[ScoreLine]:
+        """The lines of every benchmark that the target was run in."""
+        benchmarks = self.row.runs if self.row else ()
+        return [line for benchmark in benchmarks for line in self.list_scores(benchmark)]
+
+    def build_metric_frame(self, benchmark: str) -> pd.DataFrame:
+        """The metrics as a frame with the fields of a `ScoreLine`."""
+        lines = [astuple(line) for line in self.list_scores(benchmark)[1:]]
+        frame = pd.DataFrame(lines, columns=ScoreLine.__struct_fields__)
+        return frame.drop(columns="benchmark")
+
+    @cached_property
+    def history(self) -> pd.DataFrame:
+        """All its runs, see `build_run_history`."""
+        return build_run_history(list_target_runs(self.headers, self.identity), self.board)
 
 
 def find_score_extremes(

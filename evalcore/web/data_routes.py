@@ -11,6 +11,7 @@ from evalcore.results import RunState
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder, find_run
 from evalcore.views import boards, payloads, runs, stored_boards
+from evalcore.views.board_table import RankingView
 from evalcore.views.boards import Board
 from evalcore.views.cases import MISSING, START, CaseFilter, case_page
 from evalcore.views.ranking import filter_ranking, list_board_orders
@@ -113,6 +114,35 @@ RANKING = Resource(
         CURSOR,
     ),
     item="Row",
+)
+
+
+def _build_target_page(settings: Settings, params: ParamValues) -> Any:
+    headers = stored_boards.load_run_headers(settings)
+    board = resolve_board(headers, params["suite"], params["board"])
+    ranking = RankingView(settings, headers, board, list_board_orders(board)[0])
+    payload = ranking.build_target_payload(params["target"])
+    if payload is None:
+        problem = "target: no such target on the board; /api/v1/ranking lists them"
+        raise ApiError(404, "no_target", problem, "target")
+    state = compute_boards_signature(settings, params)
+    return payload | build_state_page(TARGET.path, params, payload["items"], state)
+
+
+TARGET = Resource(
+    path="/api/v1/target",
+    about="A target on a board: its row, and by benchmark and metric its score beside the best and "
+    "the floor.",
+    content=_build_target_page,
+    signature=compute_boards_signature,
+    parameters=(
+        Parameter("target", "the whole name (identity) of a target", kind="target", required=True),
+        SUITE,
+        BOARD,
+        LIMIT,
+        CURSOR,
+    ),
+    item="Score",
 )
 
 

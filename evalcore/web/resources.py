@@ -14,7 +14,7 @@ from evalcore.errors import EvalboardError, UsageError
 from evalcore.web import answers, share
 from evalcore.web.answers import LONGEST, ApiError, Parameter, QueryPairs, Resource
 from evalcore.web.badge import BADGE
-from evalcore.web.data_routes import BOARDS, CASES, RANKING, RUNS
+from evalcore.web.data_routes import BOARDS, CASES, RANKING, RUNS, TARGET
 from evalcore.web.share import PREVIEW
 
 #: What the items of the API hold: field, and its JSON type unless that is a string. A `?` says that
@@ -27,6 +27,8 @@ _ITEMS = {
         scores:object metrics:object passed:integer measured:integer errors:integer cost:number?
         input_tokens:number? output_tokens:number? latency:number? date:string? run_id
         self_judged:boolean""",
+    "Score": """benchmark metric weight:number? score:number? low:number? high:number?
+        samples:integer best:number? floor:number?""",
     "Run": """run_id state target target_key benchmarks:array created_at origin epochs:integer note
         total:integer generated:integer scored:integer fraction:number outcomes:object
         errors:object complete:boolean scores:object requests:integer rate:number eta:number?
@@ -48,6 +50,10 @@ ITEMS: dict[str, dict[str, str]] = {
 #: What a page of a resource holds beside items, total and next.
 EXTRA_FIELDS: dict[str, dict[str, Any]] = {
     "Row": {"board": {"$ref": "#/components/schemas/Board"}, "by": {"type": "string"}},
+    "Score": {
+        name: {"$ref": f"#/components/schemas/{item}"}
+        for name, item in (("board", "Board"), ("target", "Row"))
+    },
     "Case": {"run": {"type": "string"}},
 }
 
@@ -178,7 +184,7 @@ def build_openapi_resource(others: tuple[Resource, ...]) -> Resource:
     )
 
 
-_DESCRIBED = (BOARDS, RANKING, RUNS, CASES, BADGE, PREVIEW)
+_DESCRIBED = (BOARDS, RANKING, TARGET, RUNS, CASES, BADGE, PREVIEW)
 RESOURCES = {
     resource.path: resource for resource in (*_DESCRIBED, build_openapi_resource(_DESCRIBED))
 }

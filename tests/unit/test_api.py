@@ -10,7 +10,8 @@ import httpx2
 import pandas as pd
 import pytest
 
-from evalcore.views import boards, runs, stored_boards
+from evalcore.cli.main import main
+from evalcore.views import boards, runs, stored_boards, targets
 from evalcore.views.cases import CaseFilter, case_page
 from evalcore.web import answers, resources
 from evalcore.web.resources import ITEMS
@@ -58,6 +59,37 @@ def test_the_ranking_has_the_numbers_of_the_page(full, api):
     assert found["items"][1]["cost"] is None
     assert found["by"] == "sql_understanding"
     assert found["board"] == api.get(f"{V1}/boards").json()["items"][0]
+
+
+def test_a_target_has_the_numbers_of_its_page_and_of_the_command(full, api, capsys):
+    headers = stored_boards.load_run_headers(full)
+    board = boards.list_boards(headers, "sql")[0]
+    answer = api.get(f"{V1}/target?target=openai:middle").json()
+    ranking = api.get(f"{V1}/ranking").json()
+    assert answer["board"] == ranking["board"]
+    assert answer["target"] == ranking["items"][1]
+    view = targets.TargetView(headers, board, "openai:middle")
+    frame = view.build_metric_frame("sql_understanding")
+    whole, *metrics = answer["items"]
+    assert (whole["metric"], whole["score"]) == ("", answer["target"]["score"])
+    assert whole["best"] == ranking["items"][0]["score"]
+    for line, (_, row) in zip(metrics, frame.iterrows(), strict=True):
+        for name, value in row.items():
+            assert line[name] == (None if pd.isna(value) else value)
+    assert items(api, f"{V1}/target?target=openai:middle&limit=2") == answer["items"]
+    assert main(["board", "--target", "openai:middle", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == {name: answer[name] for name in printed}
+    assert main(["board", "--target", "openai:middle"]) == 0
+    assert f"{whole['score']:.1f}" in capsys.readouterr().out
+
+
+def test_a_target_that_is_not_on_the_board_is_refused(full, api, capsys):
+    assert api.get(f"{V1}/target?target=openai:nobody").json()["error"]["code"] == "no_target"
+    assert api.get(f"{V1}/target").status_code == 400
+    assert main(["board", "--target", "openai:nobody"]) == 2
+    assert "openai:middle" in capsys.readouterr().err
+    assert main(["board", "--target", "openai:middle", "--format", "csv"]) == 2
 
 
 def test_the_boards_have_the_columns_and_floors_of_the_page(full, api):
@@ -119,7 +151,8 @@ def test_what_is_listed_is_what_is_described(full, api):
     corrupt_run(full.runs_dir)
     types = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
     types |= {"array": list, "object": dict}
-    for path, item in zip(PATHS, ("Board", "Row", "Run", "Case"), strict=True):
+    paths = (*PATHS, f"{V1}/target?target=openai:middle")
+    for path, item in zip(paths, ("Board", "Row", "Run", "Case", "Score"), strict=True):
         for found in items(api, path):
             assert set(found) == set(ITEMS[item])
             for name, told in ITEMS[item].items():

@@ -67,7 +67,7 @@ def test_axes_are_metrics_while_benchmarks_are_few(board):
 
 
 def test_metric_scores_follow_the_catalogue_and_carry_best_and_floor(store, board):
-    frame = targets.metric_scores(store, board, BENCHMARK, "openai:a")
+    frame = targets.TargetView(store, board, "openai:a").build_metric_frame(BENCHMARK)
     assert list(frame["metric"]) == [
         "execution_accuracy",
         "sql_identification",
@@ -88,9 +88,8 @@ def test_a_metric_without_cases_is_none_and_not_zero():
             **{BENCHMARK: score(metrics={"sql_identification": (0.0, None, None, 0)})},
         )
     ]
-    frame = targets.metric_scores(
-        headers, boards.list_boards(headers, "sql")[0], BENCHMARK, "openai:a"
-    )
+    board = boards.list_boards(headers, "sql")[0]
+    frame = targets.TargetView(headers, board, "openai:a").build_metric_frame(BENCHMARK)
     assert frame["score"].isna().all()
     assert (frame["samples"] == 0).all()
 

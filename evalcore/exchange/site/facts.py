@@ -143,16 +143,14 @@ def _build_example(ranking: RankingView, benchmark: str, identity: str) -> Worke
         return None
     try:
         roots = ranking.settings.run_roots
-        spec_and_score = methodology.load_run_score(roots, run.run_id, benchmark)
+        worked = methodology.load_worked_score(roots, run.run_id, benchmark)
     except EvalboardError:
         return None
-    if spec_and_score is None:
+    if worked is None:
         return None
-    spec, score = spec_and_score
-    terms = methodology.build_score_terms(score)
     records = [
         {str(name): None if pd.isna(value) else value for name, value in record.items()}
-        for record in terms.to_dict("records")
+        for record in worked.terms.to_dict("records")
     ]
-    mode, sums = str(spec.options.get("mode", "")), methodology.sum_score_terms(terms)
-    return WorkedExample(benchmark, to_single_line(ranking.names[identity]), mode, records, sums)
+    mode, name = str(worked.spec.options.get("mode", "")), ranking.names[identity]
+    return WorkedExample(benchmark, to_single_line(name), mode, records, worked.sums)

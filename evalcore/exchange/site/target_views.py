@@ -14,7 +14,7 @@ from evalcore.records import BenchmarkSpec, RunSpec, to_json
 from evalcore.store.headers import RunHeader
 from evalcore.target_cards import NO_CARD, TargetCard
 from evalcore.views.board_table import RankingView
-from evalcore.views.targets import find_score_extremes, metric_line
+from evalcore.views.targets import ScoreLine, TargetView
 
 _LOGO, _SECURE = "data:image/png;base64,", "https://"
 _WIDE = 40  # characters that take a line of their own
@@ -86,41 +86,31 @@ def _build_benchmark_tables(
     ranking: RankingView, identity: str, w: Words, several: bool
 ) -> list[Data]:
     """A table per benchmark the target was run in: the benchmark as a whole, then its metrics."""
-    row, board = ranking.targets[identity], ranking.board
-    wholes = find_score_extremes(ranking.headers, board, whole=True)
-    parts = find_score_extremes(ranking.headers, board)
-    extremes = [whole | part for whole, part in zip(wholes, parts, strict=True)]
+    view = TargetView(ranking.headers, ranking.board, identity)
     suffix = f" · {format_tab_title(ranking, w)}" if several else ""
-    tables = []
-    for benchmark, run in row.runs.items():
-        score = run.benchmarks[benchmark]
-        total = (score.score, score.low, score.high, score.samples)
-        values = [(benchmark, None, total)] + [
-            (f"{benchmark}/{metric.key}", metric.weight, metric_line(score, metric.key))
-            for metric in board.columns[benchmark].card.metrics
-        ]
-        lines = [
-            {"title": w.part_title(key), "key": key, "weight": weight, "whole": key == benchmark}
-            | _build_metric_line(identity, *line, *(peaks.get(key) for peaks in extremes))
-            for key, weight, line in values
-        ]
-        tables.append({"title": f"{w.column_title(board, benchmark)}{suffix}", "lines": lines})
-    return tables
+    return [
+        {
+            "title": f"{w.column_title(ranking.board, benchmark)}{suffix}",
+            "lines": [_build_score_line(identity, line, w) for line in view.list_scores(benchmark)],
+        }
+        for benchmark in ranking.targets[identity].runs
+    ]
 
 
-def _build_metric_line(
-    identity: str,
-    score: float | None,
-    low: float | None,
-    high: float | None,
-    samples: int,
-    best: float | None,
-    floor: float | None,
-) -> Data:
-    row = {"identity": identity, "score": score, "low": low, "high": high}
-    marks = {kind: value for kind, value in (("best", best), ("floor", floor)) if value is not None}
-    bar = rendering.draw_score_bar(row, marks)
-    return {**row, "samples": samples, "best": best, "floor": floor, "bar": bar}
+def _build_score_line(identity: str, line: ScoreLine, w: Words) -> Data:
+    key = f"{line.benchmark}/{line.metric}" if line.metric else line.benchmark
+    row = {"identity": identity, "score": line.score, "low": line.low, "high": line.high}
+    best_and_floor = {"best": line.best, "floor": line.floor}
+    marks = {kind: value for kind, value in best_and_floor.items() if value is not None}
+    titles = {"title": w.part_title(key), "key": key, "weight": line.weight}
+    return {
+        **titles,
+        **row,
+        **best_and_floor,
+        "whole": not line.metric,
+        "samples": line.samples,
+        "bar": rendering.draw_score_bar(row, marks),
+    }
 
 
 def _build_history_rows(run: RunHeader, rankings: Sequence[RankingView], w: Words) -> list[Data]:

@@ -12,7 +12,7 @@ from evalcore.errors import EvalboardError
 from evalcore.settings import Settings
 from evalcore.views import methodology
 from evalcore.views.boards import Board, Row
-from evalcore.views.methodology import LeaderComparison, Rate
+from evalcore.views.methodology import LeaderComparison, Rate, WorkedScore
 from evalcore.views.ranking import tie_groups
 from pages.shared import tables, widgets, wording
 from pages.shared.board_view import benchmark_title, format_bold, metric_title
@@ -33,16 +33,15 @@ def draw_worked_score(row: Row, name: str, board: Board, settings: Settings) -> 
     for benchmark, run in row.runs.items():
         if len(row.runs) > 1:
             st.markdown(f"###### {benchmark_title(benchmark)}")
-        spec_and_score = None
+        worked = None
         with widgets.show_errors("methodology.no_numbers", icon=None, draw=st.warning):
-            spec_and_score = methodology.load_run_score(settings.run_roots, run.run_id, benchmark)
-        if spec_and_score is not None:
-            spec, score = spec_and_score
-            if spec.difficulty_weights:
-                levels = spec.difficulty_weights.items()
+            worked = methodology.load_worked_score(settings.run_roots, run.run_id, benchmark)
+        if worked is not None:
+            if worked.spec.difficulty_weights:
+                levels = worked.spec.difficulty_weights.items()
                 weight_texts = ", ".join(f"{level}: {weight:g}" for level, weight in levels)
                 st.caption(tr("methodology.difficulty_weights", weights=weight_texts))
-            _draw_worked_terms(methodology.build_score_terms(score), benchmark, score.score)
+            _draw_worked_terms(worked, benchmark)
     st.markdown(tr("methodology.suite_words"))
     if board.members:
         names = ", ".join(escape_markdown(benchmark_title(key)) for key in board.members)
@@ -54,19 +53,22 @@ def draw_worked_score(row: Row, name: str, board: Board, settings: Settings) -> 
         st.latex(rf"\frac{{{total}}}{{{len(mean[0])}}} = {mean[1]:.1f}")
 
 
-def _draw_worked_terms(terms: pd.DataFrame, benchmark: str, shown: float | None) -> None:
-    _draw_terms_table(terms, benchmark)
-    if shown is None:
+def _draw_worked_terms(worked: WorkedScore, benchmark: str) -> None:
+    _draw_terms_table(worked.terms, benchmark)
+    if worked.score.score is None:
         st.caption(tr("methodology.unmeasured"))
         return
-    total = methodology.sum_score_terms(terms)
+    total = worked.sums
     st.latex(
-        rf"\vphantom{{\Bigg|}} 100 \cdot {_format_score_fraction(terms)}"
+        rf"\vphantom{{\Bigg|}} 100 \cdot {_format_score_fraction(worked.terms)}"
         rf" = 100 \cdot \frac{{{total.points:.4g}}}{{{total.maximum:.4g}}} = {total.score:.1f}"
     )
     if (words := find_benchmark_text(benchmark, "spread", current_language())) is not None:
         st.caption(words)
-    values = {"sum": wording.format_score(total.score), "shown": wording.format_score(shown)}
+    values = {
+        "sum": wording.format_score(total.score),
+        "shown": wording.format_score(worked.score.score),
+    }
     st.caption(tr("methodology.worked_equal", **values))
 
 

@@ -264,7 +264,7 @@ _OPENED_RUN_KEY = "target.open_run"
 
 def draw_target_history(headers: Headers, board: Board, identity: str) -> None:
     """Scores over time, then every run of the target on any board, newest first."""
-    history = targets.build_run_history(targets.list_target_runs(headers, identity), board)
+    history = targets.TargetView(headers, board, identity).history
     profile.draw_target_trend(history)
     st.subheader(tr("target.runs"), anchor=False)
     _draw_history_table(history.iloc[::-1].reset_index(drop=True))

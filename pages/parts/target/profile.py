@@ -100,7 +100,7 @@ def draw_metric_bars(headers: Headers, board: Board, identity: str) -> None:
 def _build_benchmark_bars(
     headers: Headers, board: Board, benchmark: str, identity: str
 ) -> _MetricBars:
-    scores = targets.metric_scores(headers, board, benchmark, identity)
+    scores = targets.TargetView(headers, board, identity).build_metric_frame(benchmark)
     frame = scores.assign(name=[metric_title(benchmark, metric) for metric in scores["metric"]])
     return _MetricBars(mark_immutable(frame), frame.dropna(subset=["score"]))
 
