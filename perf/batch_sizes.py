@@ -26,8 +26,12 @@ def cases_of(tiny: TinyModel, tokenizer: Any) -> tuple[list[Ids], list[str]]:
     """Prompts in tokens, and the reference answers as the model would write them."""
     from tools.tiny_models.conversations import load_conversations, render_texts
 
-    asked = [one for key in FOLDERS for one in load_conversations(key, tiny.cases / key)]
-    pairs = [render_texts(tokenizer, one) for one in asked]
+    asked = [
+        conversation
+        for key in FOLDERS
+        for conversation in load_conversations(key, tiny.cases / key)
+    ]
+    pairs = [render_texts(tokenizer, conversation) for conversation in asked]
     prompts = [tuple(tokenizer(p, add_special_tokens=False)["input_ids"]) for p, _ in pairs]
     return prompts, [answer.removesuffix(tokenizer.eos_token) for _, answer in pairs]
 
@@ -41,12 +45,12 @@ def answers(loaded: Any, prompts: list[Ids], rows: int) -> list[Ids]:
     )
     for number, ids in enumerate(prompts):
         scheduler.add_job(DecodeJob(str(number), ids, NEW))
-    found: dict[str, Ids] = {}
+    ids_by_output: dict[str, Ids] = {}
     while not scheduler.is_idle:
         for output in scheduler.advance_jobs():
             assert isinstance(output, DecodeOutput), output
-            found[output.id] = output.new_ids
-    return [found[str(number)] for number in range(len(prompts))]
+            ids_by_output[output.id] = output.new_ids
+    return [ids_by_output[str(number)] for number in range(len(prompts))]
 
 
 def report(device: str, threads: int) -> list[dict[str, Any]]:
@@ -56,13 +60,13 @@ def report(device: str, threads: int) -> list[dict[str, Any]]:
     from evalcore.targets.huggingface.model_files import locate_model
 
     tiny = tiny_model()
-    place = locate_model(f"hf:{tiny.base}")
+    location = locate_model(f"hf:{tiny.base}")
     print("\nthe tiny model's held-out cases: answers unlike those of one by one, by batch size")
     print(f"{'':10} {'cases':>6} {'right':>6}", *(f"{size:>6}" for size in SIZES))
     rows: list[dict[str, Any]] = []
     for dtype in DTYPES:
         options = HuggingFaceOptions(device=device, dtype=dtype, threads=threads)  # type: ignore[arg-type]
-        loaded = load_checkpoint(place, options, lambda line: None)
+        loaded = load_checkpoint(location, options, lambda line: None)
         prompts, references = cases_of(tiny, loaded.tokenizer)
         alone = answers(loaded, prompts, 1)
         written = [loaded.tokenizer.decode(ids) for ids in alone]
@@ -82,8 +86,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     parser.add_argument("--threads", type=int, default=1)
-    given = parser.parse_args()
-    report(given.device, given.threads)
+    args = parser.parse_args()
+    report(args.device, args.threads)
 
 
 if __name__ == "__main__":

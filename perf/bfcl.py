@@ -47,13 +47,13 @@ IMPORT_LIMIT, LOAD_LIMIT, SCORE_LIMIT = 0.3, 0.3, 2.0
 
 def cases(entries: list[BfclEntry]) -> list[Case]:
     """Entry, mode, answer and decoded calls of a right answer to every entry, in prompt mode."""
-    found = []
+    readings = []
     for entry in entries:
         mode = f"prompt_{find_category_language(entry.category)}"
         answer = reference_answer(entry, mode)
         calls = [] if "irrelevance" in entry.category else decode_calls(answer, mode)
-        found.append((entry, mode, answer, calls))
-    return found
+        readings.append((entry, mode, answer, calls))
+    return readings
 
 
 def best(work: Callable[[], object], rounds: int = 5) -> float:
@@ -74,13 +74,13 @@ def check_ours(checked: list[Case]) -> None:
         )
 
 
-def official_checker(place: str | None) -> Any:
+def official_checker(checkout: str | None) -> Any:
     """Upstream's `ast_checker` and its languages; None where the package is absent.
 
     Its table of models, the one part that needs every vendor's library, is replaced.
     """
-    if place:
-        sys.path.insert(0, place)
+    if checkout:
+        sys.path.insert(0, checkout)
     models = types.ModuleType("bfcl_eval.constants.model_config")
     models.MODEL_CONFIG_MAPPING = {"any": types.SimpleNamespace(underscore_to_dot=False)}  # type: ignore[attr-defined]
     sys.modules[models.__name__] = models
@@ -89,7 +89,7 @@ def official_checker(place: str | None) -> Any:
         from bfcl_eval.eval_checker.ast_eval.ast_checker import ast_checker
     except ImportError:
         return None
-    return ast_checker, {one.value: one for one in Language}
+    return ast_checker, {language.value: language for language in Language}
 
 
 def check_theirs(checker: Any, checked: list[Case]) -> None:
@@ -109,8 +109,8 @@ def importing() -> float:
 def scoring(folder: Path, every: list[Case], categories: list[str]) -> float:
     """Seconds of `evalcore score` on right answers, which pass but for the flagged entries."""
     lines = [json.dumps({"id": e.id, "prediction": a, "mode": mode}) for e, mode, a, _ in every]
-    with tempfile.TemporaryDirectory() as place:
-        answers, out = Path(place, "answers.jsonl"), Path(place, "verdicts.jsonl")
+    with tempfile.TemporaryDirectory() as scratch:
+        answers, out = Path(scratch, "answers.jsonl"), Path(scratch, "verdicts.jsonl")
         answers.write_text("\n".join(lines), encoding="utf-8")
         options = {"categories": categories}
         request = ScoreRequest("bfcl", str(answers), dataset=str(folder.resolve()), options=options)
@@ -122,20 +122,20 @@ def scoring(folder: Path, every: list[Case], categories: list[str]) -> float:
     return seconds
 
 
-def told(name: str, seconds: float, limit: float) -> bool:
+def print_check(name: str, seconds: float, limit: float) -> bool:
     """Print a time beside its limit; whether it keeps it."""
     print(f"{name:<24}{seconds:8.3f} s  of {limit:.1f} s  {seconds / limit:6.2f}")
     return seconds <= limit
 
 
-def rates(every: list[Case], place: str | None) -> None:
+def rates(every: list[Case], checkout: str | None) -> None:
     """Print how much is decoded and checked per second, here and by upstream."""
     checked = [case for case in every if case[0].category not in DECODE_ONLY]
     decoding = best(lambda: [decode_calls(answer, mode) for _, mode, answer, _ in checked])
     ours = len(checked) / best(lambda: check_ours(checked))
     print(f"{'decode':<24}{len(checked) / decoding:8.0f} answers/s")
     print(f"{'check':<24}{ours:8.0f} checks/s")
-    theirs = official_checker(place)
+    theirs = official_checker(checkout)
     if theirs is None:
         print(f"{'official checker':<24}not installed")
         return
@@ -153,18 +153,18 @@ def main() -> int:
     )
     options = parser.parse_args()
 
-    kept = [told("import", importing(), IMPORT_LIMIT)]
+    checks = [print_check("import", importing(), IMPORT_LIMIT)]
     loading = best(lambda: load_folder(options.folder, SINGLE_TURN), 3)
-    kept.append(told("load", loading, LOAD_LIMIT))
+    checks.append(print_check("load", loading, LOAD_LIMIT))
     every = cases(load_folder(options.folder, SINGLE_TURN))
     readings = [(entry, answer, mode) for entry, mode, answer, _ in every]
-    rescoring = best(lambda: [score_official(decode_answer(*one)) for one in readings])
-    kept.append(told(f"rescore {len(every)} answers", rescoring, SCORE_LIMIT))
+    rescoring = best(lambda: [score_official(decode_answer(*reading)) for reading in readings])
+    checks.append(print_check(f"rescore {len(every)} answers", rescoring, SCORE_LIMIT))
     chosen = scoring(options.folder, every, list(SINGLE_TURN))
-    kept.append(told("score, single-turn data", chosen, SCORE_LIMIT))
-    kept.append(told("score, all data", scoring(options.folder, every, []), SCORE_LIMIT))
+    checks.append(print_check("score, single-turn data", chosen, SCORE_LIMIT))
+    checks.append(print_check("score, all data", scoring(options.folder, every, []), SCORE_LIMIT))
     rates(every, options.official)
-    return 0 if all(kept) else 1
+    return 0 if all(checks) else 1
 
 
 if __name__ == "__main__":

@@ -37,8 +37,8 @@ def spellings(sql: str, dialect: str) -> tuple[Spelling, ...]:
     trees = [tree for tree in sqlglot.parse(plain, read=dialect) if tree is not None]
     if len(trees) != 1:
         return ()
-    found = (Spelling(kind, text) for kind, text in _spelt(trees[0], dialect))
-    return tuple(one for one in found if one.sql != plain)
+    candidates = (Spelling(kind, text) for kind, text in _spelt(trees[0], dialect))
+    return tuple(candidate for candidate in candidates if candidate.sql != plain)
 
 
 def _spelt(tree: exp.Expr, dialect: str) -> Iterator[tuple[str, str]]:
@@ -99,8 +99,8 @@ def _cannot_fail(node: exp.Expr) -> bool:
 
 def _is_condition(node: exp.Expr) -> bool:
     """Whether a comparison filters rows: elsewhere its operator may be an assignment."""
-    place = node.find_ancestor(exp.Where, exp.Having, exp.Join, exp.Select, exp.Update)
-    return isinstance(place, exp.Where | exp.Having | exp.Join)
+    clause = node.find_ancestor(exp.Where, exp.Having, exp.Join, exp.Select, exp.Update)
+    return isinstance(clause, exp.Where | exp.Having | exp.Join)
 
 
 def _in_brackets(node: exp.Expr) -> exp.Paren:

@@ -50,17 +50,17 @@ def pairs(cases: Iterable[Asked], limit: int, processes: int = 0) -> Iterator[Pa
     return each_case(partial(_try_case, limit=limit), cases, processes)
 
 
-def _try_case(decider: Decider, one: Asked, *, limit: int) -> list[Pair]:
-    return [_decided(decider, one, spelling) for spelling in spellings_of(one, limit)]
+def _try_case(decider: Decider, asked_case: Asked, *, limit: int) -> list[Pair]:
+    return [_decided(decider, asked_case, spelling) for spelling in spellings_of(asked_case, limit)]
 
 
-def spellings_of(one: Asked, limit: int) -> list[Spelling]:
+def spellings_of(asked_case: Asked, limit: int) -> list[Spelling]:
     """The variants of a case that are not its reference, and a sample of its other spellings."""
-    reference, engine = one.question.reference, one.engine
+    reference, engine = asked_case.question.reference, asked_case.engine
     plain = _plain(reference, engine)
-    made = [Spelling("variant", sql) for sql in one.variants if _plain(sql, engine) != plain]
+    made = [Spelling("variant", sql) for sql in asked_case.variants if _plain(sql, engine) != plain]
     try:
-        made += sampled(spellings(reference, engine), limit, one.case)
+        made += sampled(spellings(reference, engine), limit, asked_case.case)
     except sqlglot.errors.SqlglotError:
         return made  # a procedure: it has its variants only
     return made
@@ -73,48 +73,48 @@ def _plain(sql: str, dialect: str) -> str:
         return " ".join(sql.split())
 
 
-def _decided(decider: Decider, one: Asked, spelling: Spelling) -> Pair:
-    found = decider.decide(one.question, spelling.sql)
-    example = found.counterexample
+def _decided(decider: Decider, asked_case: Asked, spelling: Spelling) -> Pair:
+    decision = decider.decide(asked_case.question, spelling.sql)
+    example = decision.counterexample
     return Pair(
-        case=one.case,
-        engine=one.engine,
+        case=asked_case.case,
+        engine=asked_case.engine,
         kind=spelling.kind,
         sql=spelling.sql,
-        status=found.status,
-        note=example.message or example.reason if example else found.message,
+        status=decision.status,
+        note=example.message or example.reason if example else decision.message,
         counterexample=msgspec.to_builtins(example) if example else None,
     )
 
 
-def rate(found: Iterable[Pair]) -> float:
+def rate(pairs: Iterable[Pair]) -> float:
     """The share called different among the pairs that were decided; 0 where there are none."""
-    count = Counter(one.status for one in found)
+    count = Counter(pair.status for pair in pairs)
     decided = count["different"] + count["equivalent"]
     return count["different"] / decided if decided else 0.0
 
 
-def report(found: Sequence[Pair]) -> Iterator[str]:
+def report(pairs: Sequence[Pair]) -> Iterator[str]:
     """The lines that are printed."""
     yield f"{'':24}{'pairs':>7}{'different':>11}{'undecided':>11}{'refused':>9}{'rate':>8}"
     for key in ("kind", "engine"):
-        for name in sorted({getattr(one, key) for one in found}):
-            yield _line(name, [one for one in found if getattr(one, key) == name])
-    yield _line("all", found)
-    for one in found:
-        if one.status != "equivalent":
-            text = " ".join(one.sql.split())
-            yield f"{one.status} {one.case} {one.engine} {one.kind}: {one.note} {text}"
-            if one.counterexample is not None:
-                yield json.dumps(one.counterexample, ensure_ascii=False)
+        for name in sorted({getattr(pair, key) for pair in pairs}):
+            yield _line(name, [pair for pair in pairs if getattr(pair, key) == name])
+    yield _line("all", pairs)
+    for pair in pairs:
+        if pair.status != "equivalent":
+            text = " ".join(pair.sql.split())
+            yield f"{pair.status} {pair.case} {pair.engine} {pair.kind}: {pair.note} {text}"
+            if pair.counterexample is not None:
+                yield json.dumps(pair.counterexample, ensure_ascii=False)
 
 
-def _line(name: str, found: Sequence[Pair]) -> str:
-    count = Counter(one.status for one in found)
+def _line(name: str, pairs: Sequence[Pair]) -> str:
+    count = Counter(pair.status for pair in pairs)
     decided = count["different"] + count["equivalent"]
     return (
         f"{name:24}{decided:>7}{count['different']:>11}{count['undecided']:>11}"
-        f"{count['error']:>9}{rate(found):>8.1%}"
+        f"{count['error']:>9}{rate(pairs):>8.1%}"
     )
 
 

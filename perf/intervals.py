@@ -61,9 +61,9 @@ def bundled_designs() -> Iterator[Design]:
         benchmark = instantiate_benchmark(key)
         samples = benchmark.load_dataset(DatasetSource(path=str(DATASETS / key)))
         weights = benchmark.compute_point_weights(samples, dict(benchmark.card.weights))
-        scored = [one for one in samples if weights.get(one.metric)]
-        counts = Counter(one.metric for one in scored)
-        cases = [(one.metric, one.difficulty, weights[one.metric]) for one in scored]
+        scored = [sample for sample in samples if weights.get(sample.metric)]
+        counts = Counter(sample.metric for sample in scored)
+        cases = [(sample.metric, sample.difficulty, weights[sample.metric]) for sample in scored]
         yield design(key, cases)
         if key == "bfcl":
             for n in (3, 1):
@@ -119,8 +119,8 @@ def intervals(cases: Design, scores: np.ndarray) -> np.ndarray:
         squares = float(share @ share)
         moments.append(Moments(weight, squares, part @ share / weight, part**2 @ share / weight))
     sizes = effective_size(moments)
-    found = [wilson_interval(*pair) for pair in zip(scores @ cases.share, sizes, strict=True)]
-    return np.array([(one.low, one.high) for one in found])
+    bounds = [wilson_interval(*pair) for pair in zip(scores @ cases.share, sizes, strict=True)]
+    return np.array([(interval.low, interval.high) for interval in bounds])
 
 
 def bootstrap(cases: Design, scores: np.ndarray, seed: int) -> tuple[float, float]:
@@ -128,8 +128,8 @@ def bootstrap(cases: Design, scores: np.ndarray, seed: int) -> tuple[float, floa
     rate, effective = float(scores @ cases.share), 1 / float(cases.share @ cases.share)
     plain = set(scores) <= {0.0, 1.0} and np.ptp(cases.share) < 1e-12
     if plain or np.ptp(scores) == 0:
-        found = wilson_interval(rate, effective)
-        return found.low, found.high
+        bounds = wilson_interval(rate, effective)
+        return bounds.low, bounds.high
     rng, sums = np.random.default_rng(seed), np.zeros((2000, 2))
     for number in range(int(cases.metric.max()) + 1):
         own = np.flatnonzero(cases.metric == number)
@@ -149,9 +149,9 @@ def coverage(draws: int, before: int) -> None:
             rng = np.random.default_rng([number, len(cases.share)])
             scores = draw(rng, truth, draws)
             true = 100 * float(truth.rate @ cases.share)
-            found = intervals(cases, scores)
-            now.append((*measure(found, true), truth.name))
-            old = [bootstrap(cases, one, seed) for seed, one in enumerate(scores[:before])]
+            bounds = intervals(cases, scores)
+            now.append((*measure(bounds, true), truth.name))
+            old = [bootstrap(cases, row, seed) for seed, row in enumerate(scores[:before])]
             then.append(measure(np.array(old), true))
         held, width, _ = (np.array(part) for part in zip(*now, strict=True))
         held_before, width_before = (np.array(part) for part in zip(*then, strict=True))
@@ -165,10 +165,10 @@ def coverage(draws: int, before: int) -> None:
         )
 
 
-def measure(found: np.ndarray, true: float) -> tuple[float, float]:
+def measure(bounds: np.ndarray, true: float) -> tuple[float, float]:
     """The share of intervals that hold the true score, and their mean width."""
-    inside = (found[:, 0] <= true + 1e-9) & (true - 1e-9 <= found[:, 1])
-    return float(inside.mean()), float((found[:, 1] - found[:, 0]).mean())
+    inside = (bounds[:, 0] <= true + 1e-9) & (true - 1e-9 <= bounds[:, 1])
+    return float(inside.mean()), float((bounds[:, 1] - bounds[:, 0]).mean())
 
 
 def false_differences(draws: int) -> None:
@@ -178,7 +178,7 @@ def false_differences(draws: int) -> None:
         keys = [(int(metric), number) for number, metric in enumerate(cases.metric)]
         weights = dict(zip(keys, cases.share.tolist(), strict=True))
         rates = []
-        for number, truth in enumerate(one for one in truths(cases) if one.name in PAIRED):
+        for number, truth in enumerate(truth for truth in truths(cases) if truth.name in PAIRED):
             rng = np.random.default_rng([number, len(keys)])
             first, second = (draw(rng, truth, draws) for _ in range(2))
             alike = np.linspace(0, 0.97, draws)[:, None]  # from independent to nearly one target
@@ -211,7 +211,7 @@ def false_ranks(boards: int) -> None:
                 rates = (0.05, 0.5, 0.9)[board % 3]
                 scores = rng.random((targets, len(cases.share))) < rates
                 rows = rank_board(
-                    {f"t{n}": 100 * cases.share * one for n, one in enumerate(scores)},
+                    {f"t{n}": 100 * cases.share * row for n, row in enumerate(scores)},
                     strata=cases.metric.tolist(),
                     maxima=100 * cases.share,
                 ).values()

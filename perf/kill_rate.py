@@ -62,9 +62,9 @@ def main() -> None:
 def fates(cases: Iterable[Asked], limit: int, processes: int = 0) -> Iterator[Tried]:
     """Every mutant with its fate; the list of those held equivalent is applied."""
     held = {(line.case, line.sql) for line in held_equivalent()}
-    for one in each_case(partial(_try_case, limit=limit), cases, processes):
-        listed = one.fate == "alive" and (one.case, one.sql) in held
-        yield msgspec.structs.replace(one, fate="held_equivalent") if listed else one
+    for attempt in each_case(partial(_try_case, limit=limit), cases, processes):
+        listed = attempt.fate == "alive" and (attempt.case, attempt.sql) in held
+        yield msgspec.structs.replace(attempt, fate="held_equivalent") if listed else attempt
 
 
 def held_equivalent() -> tuple[Held, ...]:
@@ -72,60 +72,65 @@ def held_equivalent() -> tuple[Held, ...]:
     return tuple(msgspec.json.decode(line, type=Held) for line in lines)
 
 
-def _try_case(decider: Decider, one: Asked, *, limit: int) -> list[Tried]:
-    question = one.question
+def _try_case(decider: Decider, asked_case: Asked, *, limit: int) -> list[Tried]:
+    question = asked_case.question
     try:
-        plain = normal_form(one.answer, one.engine)
+        plain = normal_form(asked_case.answer, asked_case.engine)
     except sqlglot.errors.SqlglotError:
-        return [_unmutated(one, "the parser does not read it")]
-    found = decider.decide(question, plain)
-    if found.status != "equivalent":
-        return [_unmutated(one, f"its normal form is {found.status}: {found.message}")]
+        return [_unmutated(asked_case, "the parser does not read it")]
+    decision = decider.decide(question, plain)
+    if decision.status != "equivalent":
+        return [_unmutated(asked_case, f"its normal form is {decision.status}: {decision.message}")]
     return [
-        _fate(decider, one, mutant)
-        for mutant in sampled(generate_mutants(one.answer, one.engine), limit, one.case)
+        _fate(decider, asked_case, mutant)
+        for mutant in sampled(
+            generate_mutants(asked_case.answer, asked_case.engine), limit, asked_case.case
+        )
     ]
 
 
-def _unmutated(one: Asked, note: str) -> Tried:
-    return Tried(one.case, one.engine, "unmutated", one.answer, "undecided", note)
+def _unmutated(asked_case: Asked, note: str) -> Tried:
+    return Tried(
+        asked_case.case, asked_case.engine, "unmutated", asked_case.answer, "undecided", note
+    )
 
 
-def _fate(decider: Decider, one: Asked, mutant: Mutant) -> Tried:
-    found = decider.decide(one.question, mutant.sql)
-    fate = _FATES.get(found.status, "undecided")
-    note = found.cause or found.message
-    if found.counterexample is not None:
-        note = f"{found.counterexample.reason} ({found.counterexample.profile})"
-    return Tried(one.case, one.engine, mutant.kind, mutant.sql, fate, note)
+def _fate(decider: Decider, asked_case: Asked, mutant: Mutant) -> Tried:
+    decision = decider.decide(asked_case.question, mutant.sql)
+    fate = _FATES.get(decision.status, "undecided")
+    note = decision.cause or decision.message
+    if decision.counterexample is not None:
+        note = f"{decision.counterexample.reason} ({decision.counterexample.profile})"
+    return Tried(asked_case.case, asked_case.engine, mutant.kind, mutant.sql, fate, note)
 
 
 def rate(tried: Iterable[Tried]) -> float:
     """The share of the mutants not held equivalent that were killed; 1 where there are none."""
-    count = Counter(one.fate for one in tried)
-    told = count["killed"] + count["alive"]
-    return count["killed"] / told if told else 1.0
+    count = Counter(attempt.fate for attempt in tried)
+    decided = count["killed"] + count["alive"]
+    return count["killed"] / decided if decided else 1.0
 
 
 def report(tried: Sequence[Tried]) -> Iterator[str]:
     """The lines that are printed."""
-    made = [one for one in tried if one.kind != "unmutated"]
+    made = [attempt for attempt in tried if attempt.kind != "unmutated"]
     head = (
         f"{'':22}{'valid':>7}{'killed':>8}{'held eq.':>10}{'alive':>7}{'undec.':>8}{'invalid':>9}"
     )
     yield head + f"{'of all':>9}{'of not eq.':>12}"
     for key in ("kind", "engine"):
-        for name in sorted({getattr(one, key) for one in made}):
-            yield _line(name, [one for one in made if getattr(one, key) == name])
+        for name in sorted({getattr(attempt, key) for attempt in made}):
+            yield _line(name, [attempt for attempt in made if getattr(attempt, key) == name])
     yield _line("all", made)
-    for one in tried:
-        if one.fate in ("alive", "undecided"):
-            text = " ".join(one.sql.split())
-            yield f"{one.fate} {one.case} {one.engine} {one.kind}: {one.note} {text}"
+    for attempt in tried:
+        if attempt.fate in ("alive", "undecided"):
+            text = " ".join(attempt.sql.split())
+            where = f"{attempt.case} {attempt.engine} {attempt.kind}"
+            yield f"{attempt.fate} {where}: {attempt.note} {text}"
 
 
 def _line(name: str, tried: Sequence[Tried]) -> str:
-    count = Counter(one.fate for one in tried)
+    count = Counter(attempt.fate for attempt in tried)
     valid = count["killed"] + count["alive"] + count["held_equivalent"]
     numbers = (
         f"{valid:>7}{count['killed']:>8}{count['held_equivalent']:>10}{count['alive']:>7}"

@@ -59,7 +59,7 @@ def prompts_of(count: int, shared: bool) -> list[tuple[int, ...]]:
     return [beginning + tuple(dice.randrange(32768) for _ in range(n)) for n in lengths]
 
 
-def one_by_one(model: Any, prompts: list[tuple[int, ...]], new: int, rows: int) -> list[Any]:
+def generate_singly(model: Any, prompts: list[tuple[int, ...]], new: int, rows: int) -> list[Any]:
     return [out for ids in prompts for out in _library(model, [ids], new)]
 
 
@@ -78,8 +78,8 @@ def _library(model: Any, prompts: list[tuple[int, ...]], new: int) -> list[Any]:
         [[0] * (longest - len(p)) + [1] * len(p) for p in prompts], device=model.device
     )
     with torch.inference_mode():
-        found = model.generate(ids, attention_mask=mask, max_new_tokens=new, do_sample=False)
-    return [tuple(row[longest:].tolist()) for row in found]
+        generated = model.generate(ids, attention_mask=mask, max_new_tokens=new, do_sample=False)
+    return [tuple(row[longest:].tolist()) for row in generated]
 
 
 def scheduled(model: Any, prompts: list[tuple[int, ...]], new: int, rows: int) -> list[Any]:
@@ -90,27 +90,27 @@ def scheduled(model: Any, prompts: list[tuple[int, ...]], new: int, rows: int) -
     scheduler = Scheduler(GenerationEngine(loaded), default_budget(model, rows))
     for number, ids in enumerate(prompts):
         scheduler.add_job(DecodeJob(str(number), ids, new))
-    found: dict[str, Any] = {}
+    ids_by_output: dict[str, Any] = {}
     while not scheduler.is_idle:
         for output in scheduler.advance_jobs():
             assert isinstance(output, DecodeOutput), output
-            found[output.id] = output.new_ids
-    return [found[str(number)] for number in range(len(prompts))]
+            ids_by_output[output.id] = output.new_ids
+    return [ids_by_output[str(number)] for number in range(len(prompts))]
 
 
-def measure(way: str, shared: bool, given: argparse.Namespace) -> dict[str, Any]:
+def measure(way: str, shared: bool, args: argparse.Namespace) -> dict[str, Any]:
     """One way, in this process: seconds, CPU seconds, peak memory in MB, outputs, device."""
     import torch
 
-    torch.set_num_threads(given.threads)
-    model = model_of(given.dtype, given.device)
-    prompts = prompts_of(given.prompts, shared)
-    work = {"one by one": one_by_one, "plain batches": plain, "scheduler": scheduled}[way]
-    work(model, prompts[:2], 2, given.rows)
+    torch.set_num_threads(args.threads)
+    model = model_of(args.dtype, args.device)
+    prompts = prompts_of(args.prompts, shared)
+    work = {"one by one": generate_singly, "plain batches": plain, "scheduler": scheduled}[way]
+    work(model, prompts[:2], 2, args.rows)
     began, used = time.perf_counter(), time.process_time()
-    outputs = work(model, prompts, given.new, given.rows)
+    outputs = work(model, prompts, args.new, args.rows)
     seconds, cpu = time.perf_counter() - began, time.process_time() - used
-    on_gpu = given.device.startswith("cuda")
+    on_gpu = args.device.startswith("cuda")
     peak = torch.cuda.max_memory_allocated() / 1e6 if on_gpu else _peak()
     return {"seconds": seconds, "cpu": cpu, "peak": peak, "outputs": outputs}
 
@@ -119,32 +119,32 @@ def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
-def _child(pipe: Any, way: str, shared: bool, given: argparse.Namespace) -> None:
-    pipe.send(measure(way, shared, given))
+def _child(pipe: Any, way: str, shared: bool, args: argparse.Namespace) -> None:
+    pipe.send(measure(way, shared, args))
 
 
-def apart(way: str, shared: bool, given: argparse.Namespace) -> dict[str, Any]:
+def apart(way: str, shared: bool, args: argparse.Namespace) -> dict[str, Any]:
     """`measure` in a fresh process, so that its memory is its own."""
     context = multiprocessing.get_context("spawn")
     mine, theirs = context.Pipe()
-    child = context.Process(target=_child, args=(theirs, way, shared, given))
+    child = context.Process(target=_child, args=(theirs, way, shared, args))
     child.start()
     theirs.close()
-    found: dict[str, Any] = mine.recv()
+    measures: dict[str, Any] = mine.recv()
     child.join()
-    return found
+    return measures
 
 
-def report(shared: bool, given: argparse.Namespace) -> list[dict[str, Any]]:
+def report(shared: bool, args: argparse.Namespace) -> list[dict[str, Any]]:
     """One row per way, printed as it comes."""
     title = f"a shared beginning of {PREFIX} tokens" if shared else "prompts of 50 to 600 tokens"
-    print(f"\n{title}: {given.prompts} prompts, {given.new} new tokens each, {given.dtype}, "
-          f"{given.device_name}, {given.threads} threads")  # fmt: skip
+    print(f"\n{title}: {args.prompts} prompts, {args.new} new tokens each, {args.dtype}, "
+          f"{args.device_name}, {args.threads} threads")  # fmt: skip
     print(f"{'':14} {'tok/s':>8} {'ratio':>6} {'CPU s':>7} {'ratio':>6} {'MB':>7} {'equal':>7}")
     rows: list[dict[str, Any]] = []
     first: dict[str, Any] = {}
     for way in WAYS:
-        best = min((apart(way, shared, given) for _ in range(given.repeat)), key=lambda r: r["cpu"])
+        best = min((apart(way, shared, args) for _ in range(args.repeat)), key=lambda r: r["cpu"])
         first = first or best
         made = sum(map(len, best["outputs"]))
         pairs = zip(best["outputs"], first["outputs"], strict=True)
@@ -161,7 +161,7 @@ def report(shared: bool, given: argparse.Namespace) -> list[dict[str, Any]]:
         rows.append(row)
         print(
             f"{way:14} {row['tokens_per_second']:8.1f} {row['ratio']:6.2f} {best['cpu']:7.1f} "
-            f"{row['cpu_ratio']:6.2f} {best['peak']:7.0f} {row['equal']:4}/{given.prompts}",
+            f"{row['cpu_ratio']:6.2f} {best['peak']:7.0f} {row['equal']:4}/{args.prompts}",
             flush=True,
         )
     return rows
@@ -177,17 +177,17 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=1, help="the best of so many, by CPU seconds")
     parser.add_argument("--json", action="store_true", help="print the tables as JSON, too")
-    given = parser.parse_args()
+    args = parser.parse_args()
     import torch
 
-    if given.device == "auto":
-        given.device = "cuda" if torch.cuda.is_available() else "cpu"
-    on_gpu = given.device.startswith("cuda")
-    given.device_name = torch.cuda.get_device_name() if on_gpu else "CPU"
-    given.rows = given.rows or (64 if on_gpu else 16)
-    rows = [row for shared in (False, True) for row in report(shared, given)]
-    rows += batch_sizes.report(given.device, given.threads)
-    if given.json:
+    if args.device == "auto":
+        args.device = "cuda" if torch.cuda.is_available() else "cpu"
+    on_gpu = args.device.startswith("cuda")
+    args.device_name = torch.cuda.get_device_name() if on_gpu else "CPU"
+    args.rows = args.rows or (64 if on_gpu else 16)
+    rows = [row for shared in (False, True) for row in report(shared, args)]
+    rows += batch_sizes.report(args.device, args.threads)
+    if args.json:
         print(json.dumps(rows))
 
 

@@ -48,8 +48,8 @@ class Server(NamedTuple):
     def memory(self) -> dict[str, float]:
         """Resident memory now and at its highest, in MB."""
         lines = Path(f"/proc/{self.pid}/status").read_text(encoding="utf-8").splitlines()
-        told = dict(line.split(":", 1) for line in lines)
-        return {name: int(told[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM")}
+        status = dict(line.split(":", 1) for line in lines)
+        return {name: int(status[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM")}
 
 
 @contextmanager

@@ -45,21 +45,21 @@ class Figure(NamedTuple):
     @property
     def line(self) -> str:
         ratio = f"{self.value / self.trivial:7.1f} x trivial" if self.trivial else " " * 17
-        kept = "" if self.limit is None else "  ok" if self.value <= self.limit else "  OVER"
-        limit = "" if self.limit is None else f"   limit {self.limit:g} {self.unit}{kept}"
+        mark = "" if self.limit is None else "  ok" if self.value <= self.limit else "  OVER"
+        limit = "" if self.limit is None else f"   limit {self.limit:g} {self.unit}{mark}"
         return f"{self.name:44}{self.value:10.2f} {self.unit:3}{ratio}{limit}"
 
 
 def measure(settings: Settings, repeats: int, browser: bool) -> list[Figure]:
     """All figures, over a store that exists."""
-    place = {"EVALBOARD_DATA": settings.data, "EVALBOARD_SHIPPED": settings.shipped}
+    environment = {"EVALBOARD_DATA": settings.data, "EVALBOARD_SHIPPED": settings.shipped}
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "trivial.py"
         script.write_text(TRIVIAL, encoding="utf-8")
         with serve(script, {}) as server:
             trivial = _trivial(server, repeats, browser)
     figures = []
-    with serve(ROOT / "app.py", place) as server:
+    with serve(ROOT / "app.py", environment) as server:
         figures.append(Figure("server answers after its start", server.started, "s"))
         figures.append(_loads(server, "the first 20 visitors", trivial))
         for name, (page, query) in _pages(settings).items():
@@ -150,8 +150,8 @@ def main() -> None:
     )
     for figure in figures:
         print(figure.line)
-    told: dict[str, Any] = {figure.name: figure.value for figure in figures}
-    print(json.dumps({"targets": chosen.targets, "months": chosen.months, "figures": told}))
+    values: dict[str, Any] = {figure.name: figure.value for figure in figures}
+    print(json.dumps({"targets": chosen.targets, "months": chosen.months, "figures": values}))
 
 
 if __name__ == "__main__":

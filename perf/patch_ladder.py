@@ -59,18 +59,18 @@ def fate_of(folder: Path, gold: Gold, apply: Callable[[], ApplyResult]) -> str:
 
 def variants_report(name: str, gold: Gold) -> None:
     counts: dict[str, Counter[str]] = {way: Counter() for way in WAYS}
-    with tempfile.TemporaryDirectory() as place:
-        folder = make_tree(Path(place) / "tree", gold.before)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = make_tree(Path(scratch) / "tree", gold.before)
         for text in variants(gold).values():
             for way, apply in zip(WAYS, _ways(folder, text), strict=True):
                 counts[way][fate_of(folder, gold, apply)] += 1
     print(f"\n{name}")
-    for way, found in counts.items():
-        total = sum(found.values())
-        share = found["gold"] / total
+    for way, tally in counts.items():
+        total = sum(tally.values())
+        share = tally["gold"] / total
         print(
-            f"  {way:20} gold {found['gold']:2}/{total} ({share:.0%})  wrong {found['wrong']}"
-            f"  accepted without effect {found['same']}  refused {found['refused']}"
+            f"  {way:20} gold {tally['gold']:2}/{total} ({share:.0%})  wrong {tally['wrong']}"
+            f"  accepted without effect {tally['same']}  refused {tally['refused']}"
         )
 
 
@@ -83,7 +83,7 @@ def damage_report(number: int, seed: int) -> None:
     total = sum(by_kind.values(), Counter[str]())
     print(f"\n{number} damaged patches, seed {seed}: {dict(total)}")
     print(f"  {1000 * seconds / number:.1f} ms each, making and judging included")
-    for name in sorted(name for name, found in by_kind.items() if found["wrong"]):
+    for name in sorted(name for name, tally in by_kind.items() if tally["wrong"]):
         print(f"  wrong: {name} {by_kind[name]['wrong']}")
 
 

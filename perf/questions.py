@@ -29,7 +29,7 @@ from evalcore.sqlkit.engines.registry import EnginePool
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from evalcore.sqlkit.equivalence.decider import Decider
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 DATASETS = ("dialect_conversion", "sql_optimization")
 
 
@@ -53,19 +53,19 @@ def asked(dataset: str, *, engine: str = "", case: str = "") -> tuple[Asked, ...
     rewrite.
     """
     read = {"dialect_conversion": _conversions, "sql_optimization": _rewrites}[dataset]
-    found = {one.question: one for one in reversed(list(read()))}
+    by_question = {asked_case.question: asked_case for asked_case in reversed(list(read()))}
     return tuple(
-        one
-        for one in sorted(found.values(), key=lambda one: one.case)
-        if engine in ("", one.engine) and case in ("", one.case)
+        asked_case
+        for asked_case in sorted(by_question.values(), key=lambda asked_case: asked_case.case)
+        if engine in ("", asked_case.engine) and case in ("", asked_case.case)
     )
 
 
 def command(
     about: str,
     limit: int,
-    tried: Callable[[Iterable[Asked], int], Iterable[Found]],
-    report: Callable[[Sequence[Found]], Iterable[str]],
+    tried: Callable[[Iterable[Asked], int], Iterable[Result]],
+    report: Callable[[Sequence[Result]], Iterable[str]],
 ) -> None:
     """A script's command line: the questions it names are tried and reported, or given as JSON."""
     parser = argparse.ArgumentParser(description=about.split("\n\n")[0])
@@ -74,12 +74,12 @@ def command(
     parser.add_argument("--case", default="")
     parser.add_argument("--limit", type=int, default=limit)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    found = list(tried(asked(given.dataset, engine=given.engine, case=given.case), given.limit))
-    if given.json:
-        print(json.dumps([msgspec.to_builtins(one) for one in found], ensure_ascii=False))
+    args = parser.parse_args()
+    results = list(tried(asked(args.dataset, engine=args.engine, case=args.case), args.limit))
+    if args.json:
+        print(json.dumps([msgspec.to_builtins(result) for result in results], ensure_ascii=False))
     else:
-        print("\n".join(report(found)))
+        print("\n".join(report(results)))
 
 
 def _conversions() -> Iterator[Asked]:
@@ -104,31 +104,31 @@ def _samples(path: str, load: Callable[[DatasetSource], list[Sample]]) -> list[S
     return load(DatasetSource(path=str(ROOT / "datasets" / path)))
 
 
-def sampled(made: Sequence[Found], limit: int, seed: str) -> list[Found]:
+def sampled(made: Sequence[Result], limit: int, seed: str) -> list[Result]:
     """So many of them, the same for the same seed, in their order; all where `limit` is 0."""
     if limit <= 0 or len(made) <= limit:
         return list(made)
     chosen = random.Random(seed).sample(range(len(made)), limit)
-    return [made[place] for place in sorted(chosen)]
+    return [made[position] for position in sorted(chosen)]
 
 
 def each_case(
-    work: Callable[[Decider, Asked], list[Found]], cases: Iterable[Asked], processes: int = 0
-) -> Iterator[Found]:
+    work: Callable[[Decider, Asked], list[Result]], cases: Iterable[Asked], processes: int = 0
+) -> Iterator[Result]:
     """What `work` finds for every case, in the order of the cases; on all cores by default."""
     workers = processes or os.cpu_count() or 1
     if workers == 1:
         with EnginePool() as engines:
-            for one in cases:
-                yield from work(Decider(engines.get), one)
+            for asked_case in cases:
+                yield from work(Decider(engines.get), asked_case)
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for found in pool.map(partial(_in_process, work), cases):
-            yield from found
+        for results in pool.map(partial(_in_process, work), cases):
+            yield from results
 
 
-def _in_process(work: Callable[[Decider, Asked], list[Any]], one: Asked) -> list[Any]:
-    return work(_decider(), one)
+def _in_process(work: Callable[[Decider, Asked], list[Any]], asked_case: Asked) -> list[Any]:
+    return work(_decider(), asked_case)
 
 
 @cache

@@ -32,8 +32,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20)
     rounds = parser.parse_args().rounds
     usable = [means for means in MEANS if _is_usable(means)]
-    found = {name: measure(words, usable, rounds) for name, words in PROGRAMS.items()}
-    for name, times in found.items():
+    times_by_program = {name: measure(words, usable, rounds) for name, words in PROGRAMS.items()}
+    for name, times in times_by_program.items():
         for means in usable:
             added = times[means] - times["bare"]
             ratio = times[means] / times["bare"]
@@ -41,7 +41,7 @@ def main() -> None:
                 f"{name}: {means} {times[means]:.1f} ms, bare {times['bare']:.1f} ms: "
                 f"{added:+.1f} ms, ratio {ratio:.2f}"
             )
-    print(json.dumps({"user": os.geteuid(), "median_ms": found}))
+    print(json.dumps({"user": os.geteuid(), "median_ms": times_by_program}))
 
 
 def measure(words: tuple[str, ...], usable: list[Means], rounds: int) -> dict[str, float]:
@@ -64,10 +64,10 @@ def _bare(words: tuple[str, ...]) -> None:
 
 
 def _is_usable(means: Means) -> bool:
-    found = detect_means(means)
-    if not found.means:
-        print(f"{means}: not measured: {found.problem}")
-    return bool(found.means)
+    support = detect_means(means)
+    if not support.means:
+        print(f"{means}: not measured: {support.problem}")
+    return bool(support.means)
 
 
 if __name__ == "__main__":

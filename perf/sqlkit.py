@@ -31,7 +31,7 @@ from evalcore.settings import ROOT
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=8)
-    given = parser.parse_args()
+    args = parser.parse_args()
     benchmark = DialectConversion({"mode": "verified"})
     samples = benchmark.load_dataset(
         DatasetSource(path=str(ROOT / "datasets" / "dialect_conversion"))
@@ -39,16 +39,16 @@ def main() -> None:
     by_engine: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         by_engine[sample.reference["engine"]].append(sample)
-    found = {}
+    figures = {}
     for engine, group in sorted(by_engine.items()):
         try:
-            found[engine] = measure(benchmark, group[: given.cases])
+            figures[engine] = measure(benchmark, group[: args.cases])
         except EvalboardError as error:
             print(f"{engine}: not measured: {error}")
             continue
-        print(f"{engine} {benchmark.engines.collect_versions()[engine]}: {found[engine]}")
+        print(f"{engine} {benchmark.engines.collect_versions()[engine]}: {figures[engine]}")
     benchmark.close()
-    print(json.dumps(found))
+    print(json.dumps(figures))
 
 
 def measure(benchmark: DialectConversion, samples: list[Sample]) -> dict[str, float]:

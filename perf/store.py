@@ -82,16 +82,16 @@ def measure(folder: Path, headers: int, inserts: int) -> dict[str, dict[str, flo
 
     def rebuild_default() -> None:
         path.write_bytes(b"")
-        found = scan_run_folders([root], logging.warning)
-        TinyDB(path).table(RUNS).insert_multiple(map(msgspec.to_builtins, found.values()))
+        headers = scan_run_folders([root], logging.warning)
+        TinyDB(path).table(RUNS).insert_multiple(map(msgspec.to_builtins, headers.values()))
 
-    wanted = rows[len(rows) // 2]
-    one, some = where("run_id") == wanted.run_id, where("target_key") == wanted.target_key
-    get = lambda: index.get(wanted.run_id)  # noqa: E731 - one line beside its counterpart
-    get_default = lambda: default.get(one)  # noqa: E731
+    middle = rows[len(rows) // 2]
+    by_run, some = where("run_id") == middle.run_id, where("target_key") == middle.target_key
+    get = lambda: index.get(middle.run_id)  # noqa: E731 - one line beside its counterpart
+    get_default = lambda: default.get(by_run)  # noqa: E731
 
     def search() -> list[RunHeader]:
-        return [row for row in index.headers() if row.target_key == wanted.target_key]
+        return [row for row in index.headers() if row.target_key == middle.target_key]
 
     def search_default() -> object:
         default.clear_cache()

@@ -53,7 +53,7 @@ def interpreter(code: str) -> float:
     return best(lambda: subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True), 7)
 
 
-def told(name: str, value: float, limit: float, unit: str) -> bool:
+def print_check(name: str, value: float, limit: float, unit: str) -> bool:
     """Print a number beside its limit; whether it keeps it."""
     print(f"{name:<28}{value:9.3f} {unit:<5} of {limit:.1f}  {value / limit:6.2f}")
     return value <= limit
@@ -75,19 +75,19 @@ def main() -> int:
     with gzip.open(options.rows, "rt", encoding="utf-8") as lines:
         rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
     seconds = best(lambda: [grade_log(row["spec"], row["log"], row["prediction"]) for row in rows])
-    kept = [told(f"grade, {len(rows)} logs", 1000 * seconds / len(rows), LOG_LIMIT, "ms")]
+    checks = [print_check(f"grade, {len(rows)} logs", 1000 * seconds / len(rows), LOG_LIMIT, "ms")]
 
     for name, line in LARGE.items():
         log = large(line)
         spec = {"FAIL_TO_PASS": ["x[1"], "PASS_TO_PASS": [], "log_parser": name}
         seconds = best(lambda log=log, spec=spec: grade_log(spec, log), 2)  # type: ignore[misc]
-        kept.append(told(name, seconds / (len(log) / 1e6), MEGABYTE_LIMIT, "s/MB"))
+        checks.append(print_check(name, seconds / (len(log) / 1e6), MEGABYTE_LIMIT, "s/MB"))
 
     bare = interpreter("pass")
     whole = interpreter("import evalcore.benchmarks.swe_bench.grade")
-    kept.append(told("import", whole - bare, IMPORT_LIMIT, "s"))
+    checks.append(print_check("import", whole - bare, IMPORT_LIMIT, "s"))
     print(f"{'with import / bare start':<28}{whole / bare:9.2f}")
-    return 0 if all(kept) else 1
+    return 0 if all(checks) else 1
 
 
 if __name__ == "__main__":

@@ -33,12 +33,12 @@ from evalcore.settings import ROOT
 
 
 def timed(repeats: int, work: Callable[[], object]) -> list[float]:
-    found = []
+    seconds = []
     for _ in range(repeats):
         begun = time.perf_counter()
         work()
-        found.append(time.perf_counter() - begun)
-    return found
+        seconds.append(time.perf_counter() - begun)
+    return seconds
 
 
 def bare(task: Task, folder: Path) -> Callable[[], object]:
@@ -57,14 +57,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--tasks", type=int, default=20)
-    given = parser.parse_args()
+    args = parser.parse_args()
     source = DatasetSource(str(ROOT / "datasets" / "swe_bench"))
-    tasks = [to_swe_task(sample) for sample in load_swe_samples(source)][: given.tasks]
-    found = [measured(task, given.repeats) for task in tasks]
-    print(f"{len(tasks)} tasks, {given.repeats} repeats each; medians over the tasks")
-    base = statistics.median(one["bare pytest"] for one in found)
-    for title in found[0]:
-        seconds = [one[title] for one in found]
+    tasks = [to_swe_task(sample) for sample in load_swe_samples(source)][: args.tasks]
+    timings = [measured(task, args.repeats) for task in tasks]
+    print(f"{len(tasks)} tasks, {args.repeats} repeats each; medians over the tasks")
+    base = statistics.median(timing["bare pytest"] for timing in timings)
+    for title in timings[0]:
+        seconds = [timing[title] for timing in timings]
         median = statistics.median(seconds)
         print(f"{title:22} {median:6.2f} s  slowest {max(seconds):5.2f}  x{median / base:5.2f}")
 
@@ -78,12 +78,12 @@ def measured(task: Task, repeats: int) -> dict[str, float]:
         base = timed(3, run)
         runs = [execute_patch(task, task.patch) for _ in range(repeats)]
         again = timed(3, lambda: check_hardened(task, task.patch, runs[0], facts))
-    reports = {json.dumps(one.report, sort_keys=True) for one in runs}
+    reports = {json.dumps(grading.report, sort_keys=True) for grading in runs}
     same = all(map(is_resolved, runs)) and len(reports) == 1
     print(f"{task.instance_id:28} {'all the same' if same else 'DIFFERENT RESULTS'}")
     return {
         "bare pytest": statistics.median(base),
-        "a task": statistics.median(one.seconds for one in runs),
+        "a task": statistics.median(grading.seconds for grading in runs),
         "its hardened look": statistics.median(again),
         "its first validation": validation,
     }

@@ -80,11 +80,11 @@ def rate(work: Callable[[Task], None], tasks: list[Task], seconds: float) -> flo
     return done / (time.process_time() - start)
 
 
-def official(place: str | None, name: str) -> Callable[[Task], None] | None:
+def official(checkout: str | None, name: str) -> Callable[[Task], None] | None:
     """An episode in the environment of a checkout; None where that cannot be imported."""
-    if not place:
+    if not checkout:
         return None
-    sys.path.insert(0, place)
+    sys.path.insert(0, checkout)
     stub = types.ModuleType("litellm")  # only the simulated user, which is not played, needs it
     stub.completion = None  # type: ignore[attr-defined]
     sys.modules.setdefault("litellm", stub)
@@ -105,7 +105,7 @@ def official(place: str | None, name: str) -> Callable[[Task], None] | None:
     return episode
 
 
-def measured(folder: Path, name: str, place: str | None, seconds: float) -> dict[str, float]:
+def measured(folder: Path, name: str, checkout: str | None, seconds: float) -> dict[str, float]:
     """Episodes per second of each way to play the tasks of a domain."""
     start = time.process_time()
     domain = load_domain(folder, name)
@@ -125,7 +125,7 @@ def measured(folder: Path, name: str, place: str | None, seconds: float) -> dict
         "plain": lambda task: plain(tables, domain, task),
         "ours, cold": cold,
         "ours": lambda task: ours(domain, task),
-        "official": official(place, name),
+        "official": official(checkout, name),
     }
     return {way: rate(work, tasks, seconds) for way, work in ways.items() if work}
 
@@ -138,10 +138,10 @@ def main() -> int:
     parser.add_argument("folder", nargs="?", type=Path, default=shared / "tau_bench")
     parser.add_argument("--official", default=os.environ.get("EVALBOARD_TAU_BENCH"))
     parser.add_argument("--seconds", type=float, default=2.0, help="for each measurement")
-    given = parser.parse_args()
+    args = parser.parse_args()
     slowest = float("inf")
     for name in DOMAINS:
-        rates = measured(given.folder, name, given.official, given.seconds)
+        rates = measured(args.folder, name, args.official, args.seconds)
         for way, value in rates.items():
             print(f"{name}, {way}: {value:.1f} episodes/s, {value / rates['plain']:.1f} x plain")
         slowest = min(slowest, rates["ours, cold"])
