@@ -126,7 +126,7 @@ def _build_target_page(settings: Settings, params: ParamValues) -> Any:
         problem = "target: no such target on the board; /api/v1/ranking lists them"
         raise ApiError(404, "no_target", problem, "target")
     state = compute_boards_signature(settings, params)
-    return payload | build_state_page(TARGET.path, params, payload["items"], state)
+    return {**payload, **build_state_page(TARGET.path, params, payload["items"], state)}
 
 
 TARGET = Resource(
