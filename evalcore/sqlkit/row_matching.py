@@ -40,7 +40,7 @@ class Tolerance(NamedTuple):
 
 
 #: For results of engines: what adding doubles in another order changes, and single floats.
-DOUBLE_TOLERANCE, SINGLE_TOLERANCE = Tolerance(1e-9, 1e-9), Tolerance(1e-6, 1e-5)
+DOUBLE_TOLERANCE, SINGLE_TOLERANCE = Tolerance(1e-9, 1e-11), Tolerance(1e-6, 1e-5)
 
 
 def parse_decimal(text: str) -> Decimal | str:

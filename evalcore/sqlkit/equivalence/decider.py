@@ -58,8 +58,8 @@ class Decider:
         question = trials.add_written_tables(question, answer)
         prepared = self.load_trials(question)
         few = len(list(trials.select_nonempty(prepared.usable))) < MIN_NONEMPTY
-        few = few or prepared.unstable > _MAX_UNSTABLE_RATIO * prepared.usual
-        if not prepared.usable:
+        unstable = prepared.unstable > _MAX_UNSTABLE_RATIO * prepared.usual
+        if unstable or not prepared.usable:
             return _build_undecided(prepared)
         verdict = _compare_answer(engine, question, prepared, prepared.usable, answer)
         if few and verdict.status == "error":

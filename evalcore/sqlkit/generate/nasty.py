@@ -22,6 +22,7 @@ from evalcore.sqlkit.generate.filler import Domains, Filler
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.profiles import Profile
 from evalcore.sqlkit.generate.usage import Usage
+from evalcore.sqlkit.generate.values import build_fit_check
 from evalcore.sqlkit.schema import (
     Column,
     ForeignKey,
@@ -39,6 +40,7 @@ _TWICE = msgspec.structs.replace(
 )
 _UNMATCHED = Profile("no matches", rows=8, good=0.0, near=0.0, duplicate=0.0, dangling=0.5)
 _MAX_EMPTIED = 3  # tables that are emptied in turn
+_MAX_SAME = 2  # other columns of which a column takes the value
 _MAX_CELLS = 44  # of a column
 _MAX_ROWS, _BASE_ROWS = 130, 6
 _ROUNDS = 2  # rows for each edge, where there is room
@@ -51,6 +53,23 @@ class Edge(Record, frozen=True):
     row: int
     column: int
     value: Any
+
+
+class SameAs(Record, frozen=True):
+    """In place of a value: that of another column of the row, so that a comparison of the two just
+    holds or just does not; a day becomes a moment of it, and a moment its day."""
+
+    column: int
+
+    def take_value(self, row: Row, column: Column) -> Any:
+        value = row[self.column]
+        if value is None or column.kind not in _TIMES:
+            return int(value) if column.kind == "integer" and value is not None else value
+        return f"{str(value)[:10]} 08:00:00" if column.kind == "timestamp" else str(value)[:10]
+
+
+_TIMES = ("date", "timestamp")
+_COMPARABLE = (frozenset(_TIMES), frozenset(("integer", "decimal", "float")))
 
 
 class EdgeDatabase(Record, frozen=True):
@@ -135,6 +154,13 @@ def _list_cells(
         return ()
     edges: list[Any] = [None] if column.nullable else []
     if not _is_bound(schema, table, column):
+        edges += [
+            SameAs(number)
+            for number, other in enumerate(table.columns)
+            if number != index
+            and usage.mentions_column(other.name.lower())
+            and any({column.kind, other.kind} <= kinds for kinds in _COMPARABLE)
+        ][:_MAX_SAME]
         edges += list_edge_cells(column, hints, usage, schema.dialect)[:_MAX_CELLS]
     return edges
 
@@ -189,6 +215,10 @@ def _place_edges(
         if index is None:
             return
         row = [*rows[index]]
+        if isinstance(value, SameAs):
+            value = value.take_value(rows[index], table.columns[column])
+            if value is not None and not build_fit_check(table.columns[column])(value):
+                continue
         row[column] = value
         mine = [(key, taken) for key, taken in zip(keys, seen, strict=True) if column in key]
         if any(_fold_key(row, key) in taken for key, taken in mine):
