@@ -54,7 +54,7 @@ def read_pair(line: bytes | str, number: int = 1) -> Pair:
 def decide_pair(decider: Decider, engine: Engine, pair: Pair) -> PairDecision:
     """Decide one pair; `engine` is the one that the pair names.
 
-    invalid: the answer does not run, or neither statement does on any database.
+    invalid: one of the statements does not run on any database, or neither does.
     """
     schema = (pair.schema,) if isinstance(pair.schema, str) else tuple(pair.schema)
     question = EquivalenceQuestion(
@@ -71,8 +71,9 @@ def decide_pair(decider: Decider, engine: Engine, pair: Pair) -> PairDecision:
         answer = engine.execute(schema, pair.answer)
         if answer.stage == "setup" and answer.status != "ok":
             message = f"the schema does not run: {answer.message}"
-        elif answer.status != "ok":
-            status, message = "invalid", f"neither statement runs: {answer.message}"
+        else:
+            both = f"neither statement runs: {answer.message}"
+            status, message = "invalid", both if answer.status != "ok" else decision.message
     elif status == "equivalent":
         message = f"no difference on {decision.databases} databases"
     elif decision.counterexample is not None:
