@@ -11,6 +11,8 @@ from tests.support.boards import Plan, make_run
 from tests.support.page_stores import CANARY, CORRUPT, corrupt_run
 from tests.support.pair_runs import FIRST, SECOND, pair_of_runs
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def compared(open_page):

@@ -12,6 +12,8 @@ from tests.support import agentic_runs
 from tests.support.agentic_runs import GAIA_CASES, GAIA_RUN, GATED, SECRETS, TARGET
 from tests.support.pages import open_page, store, table, words
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["store"]  # a fixture
 
 LANGUAGES = ("en", "zh")

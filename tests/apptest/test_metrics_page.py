@@ -13,6 +13,8 @@ from evalcore.views import stored_boards
 from tests.support.boards import Plan, make_run
 from tests.support.pages import APP, chart_rows, open_page, store, table, words
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["store"]  # a fixture
 
 LANGUAGES = {"en": "Metrics", "zh": "指标"}

@@ -12,6 +12,8 @@ from evalcore.store.index import record_run
 from tests.apptest.conftest import words
 from tests.support.pair_runs import FIRST, SECOND, pair_of_runs
 
+pytestmark = pytest.mark.slow
+
 CARD = {
     "model": "lab/base",
     "architecture": "Qwen3ForCausalLM",

@@ -7,6 +7,8 @@ import pytest
 from tests.support.boards import Plan, make_run
 from tests.support.pages import open_page, store, table
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["store"]  # a fixture
 
 

@@ -9,6 +9,8 @@ from tests.support.boards import settings_in
 from tests.support.many_runs import make_store
 from tests.support.pages import open_page, table, words
 
+pytestmark = pytest.mark.slow
+
 TARGETS = 150
 
 

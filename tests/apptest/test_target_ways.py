@@ -8,6 +8,8 @@ from evalcore.views import targets
 from tests.support.boards import Plan, make_run
 from tests.support.pages import open_page, store, table, words
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["store"]  # a fixture
 
 METRIC = "execution_accuracy"

@@ -23,6 +23,8 @@ from tests.support import quiet_server
 from tests.support.bfcl_wheel import NAME, entry_line, make_wheel
 from tests.support.shared_data import shared_data
 
+pytestmark = pytest.mark.slow
+
 
 def everything(folder) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}

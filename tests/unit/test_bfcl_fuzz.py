@@ -17,7 +17,10 @@ from evalcore.benchmarks.call_decoding.call import to_plain_value
 from tests.support.bfcl import entry, function, weather
 from tests.support.hangs import stop_hang
 
-pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning"),
+]
 
 NESTED = {"type": "array", "items": {"type": "dict"}}
 ENTRIES = [

@@ -23,6 +23,8 @@ from evalcore.runner.execute import execute_run
 from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.run_request import RunRequest
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(configuration.load_settings().datasets) / "sql_understanding"
 LEAST = {
     "execution_accuracy": 60,

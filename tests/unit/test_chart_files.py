@@ -17,6 +17,8 @@ from pages.shared.exports import _build_csv_bytes
 from tests.support.api import fill
 from tests.support.pages import store as store
 
+pytestmark = pytest.mark.slow
+
 FRAME = pd.DataFrame(
     {"name": ["一 <b>&", "b"], "score": [70.0, 30.0], "low": [60.0, 20.0], "high": [80.0, 40.0]}
 )

@@ -12,6 +12,8 @@ from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.equivalence.decider import Decider
 from evalcore.sqlkit.query_plans import WorkMeter
 
+pytestmark = pytest.mark.slow
+
 DDL = (
     "CREATE TABLE members (id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL, city VARCHAR(20), "
     "joined DATE)",

@@ -19,6 +19,8 @@ from evalcore.benchmarks.gaia.tools.toolset import Toolset
 from evalcore.sandbox.program import detect_sandbox
 from evalcore.settings import ROOT
 
+pytestmark = pytest.mark.slow
+
 FOLDER = ROOT / "datasets" / "gaia"
 ROWS: list[dict[str, Any]] = [
     json.loads(line)

@@ -25,6 +25,8 @@ from evalcore.errors import EnvironmentFailure, UsageError
 from tests.support import gaia_files
 from tests.support.gaia_web import Web, serve
 
+pytestmark = pytest.mark.slow
+
 OWN = """
     127.0.0.1 127.9.9.9 0.0.0.0 10.1.2.3 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1
     192.0.2.1 198.18.0.1 224.0.0.1 240.0.0.1 255.255.255.255 :: ::1 fe80::1 fc00::1 ff02::1

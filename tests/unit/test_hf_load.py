@@ -15,6 +15,8 @@ from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError,
 from evalcore.targets.huggingface.model_files import locate_model, read_metadata
 from tests.support import hf_models as models
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory) -> Path:

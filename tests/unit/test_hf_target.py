@@ -27,6 +27,8 @@ from evalcore.targets.huggingface.messages import (
 )
 from evalcore.targets.huggingface.target import ModelProcess
 
+pytestmark = pytest.mark.slow
+
 FAKE = "tests.support.hf_fake_worker"
 
 

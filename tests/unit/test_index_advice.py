@@ -30,6 +30,8 @@ from evalcore.sqlkit.schema import read_schema
 from tests.support.engines import SERVERS, server_engine
 from tests.support.shared_data import shared_data
 
+pytestmark = pytest.mark.slow
+
 FILE = ROOT / "datasets" / "sql_optimization" / "index_advice.jsonl"
 CASE: dict[str, Any] = {
     "case_id": "x-1",

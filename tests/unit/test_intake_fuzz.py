@@ -61,6 +61,8 @@ from tests.support import stored_runs
 from tests.support.bfcl_results import NATIVE, RIGHT, result_line
 from tests.support.scale_tree import CAPABILITY, claim, model, report
 
+pytestmark = pytest.mark.slow
+
 FUZZ = settings(
     max_examples=int(os.environ.get("EVALBOARD_FUZZ", "40")),
     derandomize="EVALBOARD_FUZZ" not in os.environ,

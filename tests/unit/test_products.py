@@ -12,6 +12,8 @@ from evalcore.sqlkit.engines import Limits
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from tests.support.engines import server_engine
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = ("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT)",)
 REFERENCE = "SELECT id, COALESCE(a, 0) AS a FROM t"
 

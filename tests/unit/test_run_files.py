@@ -21,6 +21,8 @@ from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredSample, wr
 from tests.support.bundles import files_of, finished
 from tests.support.cases import syntax_cases
 
+pytestmark = pytest.mark.slow
+
 SQL = "sql_understanding"
 KEY = "key-that-looks-like-a-word"
 

@@ -14,6 +14,8 @@ from evalcore.sqlkit.engines.mysql import for_mariadb
 from evalcore.sqlkit.engines.served import CAPACITY
 from tests.support.engines import LIMITS, SERVERS, SETUP, rows, server_engine
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Engine]]:

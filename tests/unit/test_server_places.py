@@ -18,6 +18,8 @@ from evalcore.sqlkit.engines.local_server import (
 from evalcore.sqlkit.engines.registry import open_engine
 from tests.support.engines import LIMITS, SERVERS, SETUP, rows, server_engine
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def private(tmp_path: Path) -> Iterator[Path]:

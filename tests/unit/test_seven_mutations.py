@@ -15,6 +15,8 @@ from evalcore.sqlkit.engines.registry import EnginePool
 from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.equivalence.decider import Decider
 
+pytestmark = pytest.mark.slow
+
 DDL = (
     "CREATE TABLE berths (berth_id INTEGER PRIMARY KEY, pier VARCHAR(10) NOT NULL, "
     "moored INTEGER NOT NULL, depth DOUBLE PRECISION NOT NULL, fee INTEGER)",

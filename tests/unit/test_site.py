@@ -26,6 +26,8 @@ from tests.support.api import HOSTILE, client, fill, items
 from tests.support.boards import Plan, make_run, settings_in
 from tests.support.pages import store as store
 
+pytestmark = pytest.mark.slow
+
 BOARD = "boards/sql-default.html"
 SQL = ("sql_understanding", "dialect_conversion", "sql_optimization")
 VOID = {"meta", "link", "img", "input", "br"}

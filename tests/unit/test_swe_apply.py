@@ -15,6 +15,8 @@ from evalcore.errors import EnvironmentFailure
 from tests.support.patch_trees import files_of, make_tree
 from tests.support.patch_variants import small, variants
 
+pytestmark = pytest.mark.slow
+
 GOLD = small()
 
 

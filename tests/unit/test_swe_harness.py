@@ -23,6 +23,8 @@ from evalcore.benchmarks.swe_bench.harness_preflight import PreflightCheck, run_
 from evalcore.errors import EnvironmentFailure
 from tests.support.swe_tasks import make_task
 
+pytestmark = pytest.mark.slow
+
 INFO = {
     "Architecture": "x86_64",
     "DockerRootDir": "/",

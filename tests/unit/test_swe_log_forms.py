@@ -19,6 +19,8 @@ from evalcore.benchmarks.swe_bench.log_parsers.result_lines import (
 from evalcore.errors import UsageError
 from tests.support.hangs import stop_hang
 
+pytestmark = pytest.mark.slow
+
 JEST = " ./node_modules/.bin/jest x\n"
 PRISM = "./node_modules/.bin/mocha tests/run.js --reporter json\n"
 MOCHA = "./node_modules/.bin/mocha --reporter json\n"

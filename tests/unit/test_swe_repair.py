@@ -25,6 +25,8 @@ from tests.support.patch_variants import (
 )
 from tests.support.shared_data import shared_data
 
+pytestmark = pytest.mark.slow
+
 #: Where the last file of a patch is new, nothing shows that the text is whole (08), that no line is
 #: missing (10), where it goes (18) and that it was meant the other way round (32).
 UNCLEAR = {"small": (), "wide": (), "new": ("08", "10", "18", "32")}

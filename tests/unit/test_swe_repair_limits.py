@@ -13,6 +13,8 @@ from tests.support.hangs import stop_hang
 from tests.support.patch_trees import MappingTree, make_tree
 from tests.support.patch_variants import diff_of, small
 
+pytestmark = pytest.mark.slow
+
 TREE = {"pkg/b.py": "A = 1\nB = 2\nC = 3\n"}
 B = "--- a/pkg/b.py\n+++ b/pkg/b.py\n"
 HOSTILE = {

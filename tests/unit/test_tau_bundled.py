@@ -26,6 +26,8 @@ from tests.support.tau_episodes import play
 from tools.tau_tasks.generate import SPLIT, generate_data_files, main
 from tools.tau_tasks.retail_fixtures import HYGIENE
 
+pytestmark = pytest.mark.slow
+
 FOLDER = ROOT / "datasets" / "tau_bench"
 AGENTS = {"retail": tau_agents, "airline": tau_airline_agents}
 LARGEST = 3 * 2**20
