@@ -142,6 +142,11 @@ def test_a_good_file_is_kept_shown_and_deleted_with_a_way_back(store):
     assert app.query_params["set"] == f"own:{KEY}:mine"
     assert app.header[0].value == "mine"
     assert CANARY not in words(app)  # neither read as Markdown nor as HTML
+    evaluated = next(button for button in app.button if button.label == "Evaluate on it")
+    evaluated.click().run()
+    assert app.query_params == {"benchmark": KEY, "dataset": "mine"}
+    assert not app.button(key="launch.do.start").disabled
+    app = open_page("datasets", set=f"own:{KEY}:mine")
     app.button(key="datasets.remove").click().run()
     assert datasets.list_added_datasets(store, KEY) == []
     app.button(key="datasets.undo").click().run()

@@ -8,7 +8,7 @@ address; links are copied, named by a parameter, and refused where they ask for 
 from __future__ import annotations
 
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -113,14 +113,21 @@ def test_a_page_named_by_a_parameter_opens_with_all_the_others(board, name, stat
 
 @pytest.mark.parametrize("name", WAYS)
 def test_what_hands_have_set_is_in_the_address_and_stays_on_the_way_back(board, name):
+    """Back within the page takes the last act back, and Forward does it again."""
     way = WAYS[name]
     app = arrive(way.start, board)
+    history = [dict(app.query_params)]
     for act, ending in way.acts:
         act.in_app(app)
         app.run()
         assert not app.exception, app.exception
         assert urlencode(app.query_params).endswith(ending.rpartition("?")[2])
-    query = dict(app.query_params)
+        history.append(dict(app.query_params))
+    *_, before, query = history
+    if name == way.start.path or not way.start.path:
+        for step in (before, query):
+            go(app, name, step)
+            assert app.query_params == step
     for check in way.holds:
         check.in_app(app)
     leave_and_return(app, name, way.elsewhere)
@@ -134,3 +141,22 @@ def test_what_is_not_here_is_told_and_leaves_the_address(board, state, left):
     app = arrive(state, board)
     assert any("“nosuch”" in toast.value for toast in app.toast)
     assert app.query_params == left
+
+
+def test_the_next_target_is_in_the_address(board):
+    app = arrive(STATES["target"][0], board)
+    step = next(button for button in app.main.button if button.label == "hf\\:model")
+    step.click().run()
+    assert app.main.title[0].value == "hf\\:model"
+    assert app.query_params == {"key": "hf:model"}
+
+
+def test_a_case_leads_back_to_the_cases_that_it_was_stepped_through(board):
+    app = arrive(STATES["case"][3], board)
+    label = "Cases of openai\\:strong"
+    link = next(link for link in app.main.page_link if link.label == label)
+    query = dict(parse_qsl(link.proto.query_string))
+    assert query["key"] == "openai:strong"
+    filters = {"difficulty": "1,2", "q": "answer to execution"}
+    assert filters.items() <= query.items()
+    assert filters.items() <= go(app, "target", query).query_params.items()

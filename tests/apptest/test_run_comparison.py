@@ -94,7 +94,7 @@ def test_any_run_may_be_set_against_another_by_hand(open_page, runs_root):
         (folder.path / "spec.json").write_text(text.replace("of two", "of many"))
     app = open_page("runs", run=SECOND)
     assert "2 won" not in words(app)
-    app.selectbox(key=f"runs.with.{SECOND}").set_value(FIRST).run()
+    app.selectbox(key=f"runs.{SECOND}.with").set_value(FIRST).run()
     assert "2 won" in words(app)
     assert app.query_params["with"] == FIRST
 

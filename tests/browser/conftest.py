@@ -1,18 +1,22 @@
-"""A real server with an empty data folder, and a real Chromium that complains of every error."""
+"""Real servers and a real Chromium that complains of every error, shared by all tests here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.full_board import LOCALES, open_tab
+from tests.support.full_board import open_tab, serve_board
 from tests.support.server import Served, serve
 
 CHROMIUM = "/usr/bin/chromium"
-PATIENCE = 30_000  # milliseconds
+PATIENCE = 60_000  # milliseconds
+SIZE = {"width": 1440, "height": 1400}
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -29,18 +33,32 @@ EXPECTED_TEXT = ("404 (Not Found)", "The page that you have requested does not s
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
+def fresh_server(tmp_path: Path) -> Iterator[Served]:
     """A server that has had no visitor yet."""
     with serve(tmp_path) as started:
         yield started
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    """One browser for a file's tests.
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serve(tmp_path_factory.mktemp("server")) as started:
+        yield started
 
-    Not for the whole session: while it lives, Playwright keeps an event loop running in this
-    thread, and a later test could start none of its own.
+
+@pytest.fixture
+def served(server: Served) -> Served:
+    """A server over an empty store; it has served other stores before."""
+    shutil.rmtree(server.data)
+    (server.data / "runs").mkdir(parents=True)
+    return server
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """One browser for all tests here.
+
+    While it lives, Playwright keeps an event loop running in this thread, and a later test could
+    start none of its own: tests with a browser come last, see `tests/conftest.py`.
     """
     if not Path(CHROMIUM).exists():
         pytest.skip(f"{CHROMIUM} is absent; install it with: apt-get install chromium")
@@ -53,30 +71,31 @@ def chromium():
         browser.close()
 
 
-@pytest.fixture(scope="module")
-def tabs(chromium):
-    """A tab a language for a file's tests: a browser that was here before draws a page sooner."""
-    with ExitStack() as opened:
-        yield {language: opened.enter_context(open_tab(chromium, language)) for language in LOCALES}
+@pytest.fixture(scope="session")
+def tabs(chromium) -> Iterator[Callable[..., Any]]:
+    """`tabs(language, width, height)`: the same tab whenever the same is asked for, as a browser
+    that was here before draws a page sooner."""
+    with ExitStack() as stack:
+        yield cache(lambda *size: stack.enter_context(open_tab(chromium, *size)))
+
+
+@pytest.fixture(scope="session")
+def full_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server over a board with everything on it, which tests only look at."""
+    with serve_board(tmp_path_factory.mktemp("full-board")) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def context(chromium):
+    """What the tabs of most tests share: scripts that are compiled, and no more."""
+    return chromium.new_context(locale="en-US", viewport=SIZE)
 
 
 @pytest.fixture
-def page(chromium):
+def page(context):
     """A page that fails its test on an error in the console or a request to another host."""
-    with watched(chromium) as tab:
-        yield tab
-
-
-@pytest.fixture(scope="module")
-def lasting_page(chromium):
-    """The same for all tests of a file: what there was to complain of is told with the last."""
-    with watched(chromium) as tab:
-        yield tab
-
-
-@contextmanager
-def watched(chromium):
-    context = chromium.new_context(locale="en-US", viewport={"width": 1440, "height": 1400})
+    context.clear_cookies()
     tab = context.new_page()
     tab.set_default_timeout(PATIENCE)
     complaints: list[str] = []
@@ -98,5 +117,5 @@ def watched(chromium):
     tab.on("request", asked)
     tab.on("pageerror", lambda error: complaints.append(str(error)))
     yield tab
-    context.close()
+    tab.close()
     assert complaints == []

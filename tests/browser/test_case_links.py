@@ -17,6 +17,7 @@ from tests.support.full_board import settle
 CASE = "case?run=run-a&benchmark=sql_understanding&metric=execution_accuracy"
 
 
+@pytest.mark.full
 def test_keys_step_through_the_selection_and_back_returns(served, page):
     settings = Settings(data=str(served.data), shipped=str(served.data.parent / "none"))
     make_run(settings, Plan(target="openai:a", skill=0.5), "run-a")

@@ -1,4 +1,4 @@
-"""The data sets in a real browser: a file becomes a run, and the page on a phone."""
+"""The data sets in a real browser: a file becomes a run."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def heading(page, text: str) -> None:
     expect(page.get_by_role("heading", name=text, exact=True).first).to_be_visible(timeout=READ)
 
 
+@pytest.mark.full
 def test_a_file_is_handed_in_kept_and_evaluated(served, page, tmp_path):
     file = tmp_path / "mine.jsonl"
     rows = bundled_rows(KEY, PART, Settings())[:2]
@@ -43,15 +44,3 @@ def test_a_file_is_handed_in_kept_and_evaluated(served, page, tmp_path):
     spec = json.loads((served.data / "runs" / run / "spec.json").read_text())
     assert spec["benchmarks"][0]["dataset"] == "mine"
     assert spec["benchmarks"][0]["samples"] == 2
-
-
-def test_a_phone_scrolls_in_one_direction_only(served, page):
-    page.set_viewport_size({"width": 390, "height": 1200})
-    for query, title in {
-        "": "Datasets",
-        f"?set=bundled%3A{KEY}&case={PART}%2Fea-001": "ea-001",
-        "?view=fetch": "Datasets",
-    }.items():
-        page.goto(f"{served.url}/datasets{query}")
-        heading(page, title)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import pytest
-
-from tests.support.full_board import serve_board
 from tests.support.server import free_port, serve
 
 
@@ -34,32 +31,28 @@ def framing(board: str) -> Iterator[str]:
         server.shutdown()
 
 
-def test_the_app_connects_and_draws_its_charts_under_the_policy(tmp_path, page):
+def test_the_app_connects_and_draws_its_charts_under_the_policy(full_board, page):
     """`page` fails on whatever the policy complains of in the console."""
-    with serve_board(tmp_path) as served:
-        page.goto(served.url)
-        page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg)").first.wait_for()
-        policy = page.request.get(served.url).headers["content-security-policy"]
-        page.goto("about:blank")  # else it looks for a server that has ended
-    assert f"connect-src 'self' ws://{served.url[7:]} wss://{served.url[7:]};" in policy
+    page.goto(full_board.url)
+    page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg)").first.wait_for()
+    policy = page.request.get(full_board.url).headers["content-security-policy"]
+    address = full_board.url.removeprefix("http://")
+    assert f"connect-src 'self' ws://{address} wss://{address};" in policy
 
 
-@pytest.mark.parametrize("allowed", [True, False])
-def test_only_the_origins_of_the_setting_frame_the_board(tmp_path, monkeypatch, chromium, allowed):
+def test_only_the_origins_of_the_setting_frame_the_board(tmp_path, monkeypatch, context):
     monkeypatch.delenv("SPACE_ID", raising=False)
     port = free_port()
-    with framing(f"http://localhost:{port}") as outer:
-        monkeypatch.setenv("EVALBOARD_FRAME_ANCESTORS", outer if allowed else "https://lab.example")
-        context = chromium.new_context(locale="en-US")
-        tab, said = context.new_page(), []
-        tab.on("console", lambda message: said.append(message.text))
+    board = f"http://localhost:{port}"
+    with framing(board) as allowed, framing(board) as other:
+        monkeypatch.setenv("EVALBOARD_FRAME_ANCESTORS", allowed)
         with serve(tmp_path, port):
-            tab.goto(outer)
-            if allowed:
-                inner = tab.frame_locator("iframe[name=board]")
-                inner.locator("[data-testid=stAppViewContainer] h1").first.wait_for(timeout=30_000)
-                assert not [text for text in said if "Content Security Policy" in text]
-            else:
-                tab.wait_for_timeout(1000)
-                assert any("frame-ancestors" in text for text in said), said
-        context.close()
+            tab, messages = context.new_page(), []
+            tab.on("console", lambda message: messages.append(message.text))
+            tab.goto(allowed)
+            inner = tab.frame_locator("iframe[name=board]")
+            inner.locator("[data-testid=stAppViewContainer] h1").first.wait_for()
+            assert not [text for text in messages if "Content Security Policy" in text]
+            with tab.expect_console_message(lambda message: "frame-ancestors" in message.text):
+                tab.goto(other)
+            tab.close()

@@ -59,6 +59,7 @@ def heading(page, text: str) -> None:
     settle(page)
 
 
+@pytest.mark.full
 def test_the_main_job_by_keyboard(served, page):
     press = page.keyboard.press
     page.set_viewport_size({"width": 1440, "height": 900})

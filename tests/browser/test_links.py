@@ -21,7 +21,6 @@ from tests.support.linked_store import serving
 from tests.support.page_widgets import heading, says
 
 AT_ONCE = 3  # browsers side by side: while one draws, the server works for another
-PATIENCE = 60_000  # milliseconds
 #: The ways by hand that `make test` takes: a list and a field, and a key.
 SOME_WAYS = ("metrics", "case")
 
@@ -29,15 +28,8 @@ SOME_WAYS = ("metrics", "case")
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory):
     """The address of a server and the key of its second board."""
-    expect.set_options(timeout=PATIENCE)
     with serving(tmp_path_factory.mktemp("links")) as started:
         yield started
-
-
-@pytest.fixture
-def tab(lasting_page):
-    lasting_page.set_default_timeout(PATIENCE)
-    return lasting_page
 
 
 def follow(tabs, states: tuple[State, ...], site: tuple[str, str]) -> None:
@@ -78,10 +70,7 @@ def look(tabs, states: tuple[State, ...], site: tuple[str, str]) -> None:
 def fresh_tabs(chromium):
     """Tabs of browsers that were never here."""
     with ExitStack() as fresh:
-        tabs = [fresh.enter_context(open_tab(chromium)) for _ in range(AT_ONCE)]
-        for tab in tabs:
-            tab.set_default_timeout(PATIENCE)
-        yield tabs
+        yield [fresh.enter_context(open_tab(chromium)) for _ in range(AT_ONCE)]
 
 
 def test_three_states_open_from_their_links_and_again_by_back(site, fresh_tabs):
@@ -101,29 +90,29 @@ def test_every_state_opens_from_its_link_in_a_fresh_browser(site, fresh_tabs, na
     "name",
     [name if name in SOME_WAYS else pytest.param(name, marks=pytest.mark.full) for name in WAYS],
 )
-def test_what_hands_have_set_stays_with_back_and_forward(site, tab, name):
+def test_what_hands_have_set_stays_with_back_and_forward(site, page, name):
     way, url = WAYS[name], site[0]
-    tab.goto(way.start.address(*site))
-    heading_of(tab).wait_for()
+    page.goto(way.start.address(*site))
+    heading_of(page).wait_for()
     for act, ending in way.acts:
-        settle(tab)  # what is touched before may be replaced under the hand
-        act.in_browser(tab)
-        tab.wait_for_url(re.compile(f"{re.escape(ending)}$"))
+        settle(page)  # what is touched before may be replaced under the hand
+        act.in_browser(page)
+        page.wait_for_url(re.compile(f"{re.escape(ending)}$"))
     for check in way.holds:
-        check.in_browser(tab)
-    address = tab.url
+        check.in_browser(page)
+    address = page.url
     there = f"{url}/{way.elsewhere}"
-    tab.get_by_test_id("stSidebar").get_by_role("link", name=way.elsewhere.title()).click()
-    tab.wait_for_url(there)
-    heading(way.elsewhere.title()).in_browser(tab)
-    tab.go_back()
-    tab.wait_for_url(address)
+    page.get_by_test_id("stSidebar").get_by_role("link", name=way.elsewhere.title()).click()
+    page.wait_for_url(there)
+    heading(way.elsewhere.title()).in_browser(page)
+    page.go_back()
+    page.wait_for_url(address)
     for check in way.holds:
-        check.in_browser(tab)
-    assert tab.url == address
-    tab.go_forward()
-    tab.wait_for_url(there)
-    heading(way.elsewhere.title()).in_browser(tab)
+        check.in_browser(page)
+    assert page.url == address
+    page.go_forward()
+    page.wait_for_url(there)
+    heading(way.elsewhere.title()).in_browser(page)
 
 
 def heading_of(tab):
@@ -132,71 +121,71 @@ def heading_of(tab):
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", [name for name in STATES if name != "launch"])
-def test_the_copied_link_is_the_address(site, tab, name):
+def test_the_copied_link_is_the_address(site, page, name):
     """With what hosts without paths need where the page has one, which then leads there."""
     state = STATES[name][1]
-    tab.goto(state.address(*site))
-    tab.get_by_role("button", name="Share", exact=True).click()
+    page.goto(state.address(*site))
+    page.get_by_role("button", name="Share", exact=True).click()
     for address in (state.address(*site), *([state.bare(*site)] if state.path else [])):
-        menu = tab.get_by_test_id("stPopoverBody")
+        menu = page.get_by_test_id("stPopoverBody")
         expect(menu.get_by_text(address, exact=True)).to_be_visible()
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", STATES)
-def test_a_page_named_by_a_parameter_opens_with_all_the_others(site, tab, name):
+def test_a_page_named_by_a_parameter_opens_with_all_the_others(site, page, name):
     """For hosts that pass no path; a step back leads to the ranking and not forward again."""
     state = STATES[name][-1]
-    tab.goto(state.bare(*site))
-    tab.wait_for_url(state.address(*site))
-    look([tab], (state,), site)
+    page.goto(state.bare(*site))
+    page.wait_for_url(state.address(*site))
+    look([page], (state,), site)
     if name == "ranking":
         return
-    tab.go_back()
-    says(re.compile("Ranking|排行榜")).in_browser(tab)
-    tab.go_forward()
-    tab.wait_for_url(state.address(*site))
-    look([tab], (state,), site)
+    page.go_back()
+    says(re.compile("Ranking|排行榜")).in_browser(page)
+    page.go_forward()
+    page.wait_for_url(state.address(*site))
+    look([page], (state,), site)
 
 
 @pytest.mark.full
-def test_what_is_not_here_is_told(site, tab):
+def test_what_is_not_here_is_told(site, page):
     for state, left in NOT_HERE:
-        tab.goto(state.address(*site))
-        expect(tab.get_by_test_id("stToast").filter(has_text="“nosuch”")).to_be_visible()
-        tab.wait_for_url(State(state.path, left, ()).address(*site))
-    tab.goto(f"{site[0]}/?page=nowhere")
-    says("There is no page “nowhere”").in_browser(tab)
+        page.goto(state.address(*site))
+        expect(page.get_by_test_id("stToast").filter(has_text="“nosuch”")).to_be_visible()
+        page.wait_for_url(State(state.path, left, ()).address(*site))
+    page.goto(f"{site[0]}/?page=nowhere")
+    says("There is no page “nowhere”").in_browser(page)
 
 
 @pytest.mark.full
-def test_a_filter_made_by_hand_is_tagged_copied_and_taken_back(site, tab):
+def test_a_filter_made_by_hand_is_tagged_copied_and_taken_back(site, page):
     url = site[0]
-    tab.goto(url)
-    tab.get_by_role("searchbox", name="Search").fill("o")
-    tab.wait_for_url(re.compile(r"\?q=o$"))
-    tab.get_by_role("button", name="Filters", exact=True).click()
-    tab.get_by_role("button", name="Closed", exact=True).click()
-    tab.wait_for_url(re.compile(r"\?q=o&weights=closed$"))
-    expect(tab.get_by_role("button", name="Filters (1)")).to_be_visible()
-    expect(tab.get_by_role("button", name="Closed", exact=True)).to_be_visible()  # still unfolded
-    tab.keyboard.press("Escape")
-    shows(tab, "1 of 3 targets", "Weights: Closed")
+    page.goto(url)
+    page.get_by_role("searchbox", name="Search").fill("o")
+    page.wait_for_url(re.compile(r"\?q=o$"))
+    page.get_by_role("button", name="Filters", exact=True).click()
+    page.get_by_role("button", name="Closed", exact=True).click()
+    page.wait_for_url(re.compile(r"\?q=o&weights=closed$"))
+    expect(page.get_by_role("button", name="Filters (1)")).to_be_visible()
+    expect(page.get_by_role("button", name="Closed", exact=True)).to_be_visible()  # still unfolded
+    page.keyboard.press("Escape")
+    shows(page, "1 of 3 targets", "Weights: Closed")
 
-    share = tab.get_by_role("button", name="Share")
+    share = page.get_by_role("button", name="Share")
     expect(share).to_have_count(1)  # that of the rows before is gone
     share.click()
-    expect(tab.get_by_test_id("stCode").first).to_contain_text("/?q=o&weights=closed")
-    tab.keyboard.press("Escape")
+    expect(page.get_by_test_id("stCode").first).to_contain_text("/?q=o&weights=closed")
+    page.keyboard.press("Escape")
 
-    tab.get_by_role("link", name="Metrics", exact=True).click()
-    tab.wait_for_url(re.compile("/metrics"))
-    tab.go_back()
-    tab.wait_for_url(re.compile(r"\?q=o&weights=closed$"))
-    shows(tab, "1 of 3 targets", "Weights: Closed")
-    tab.get_by_role("button", name="Weights: Closed").click()
-    tab.wait_for_url(re.compile(r"\?q=o$"))
-    shows(tab, "3 of 3 targets", "Search: o")
+    page.get_by_role("link", name="Metrics", exact=True).click()
+    page.wait_for_url(re.compile("/metrics"))
+    page.go_back()
+    page.wait_for_url(re.compile(r"\?q=o&weights=closed$"))
+    shows(page, "1 of 3 targets", "Weights: Closed")
+    page.get_by_role("button", name="Weights: Closed").click()
+    page.wait_for_url(re.compile(r"\?q=o$"))
+    shows(page, "3 of 3 targets", "Search: o")
 
 
 @pytest.mark.full

@@ -128,6 +128,7 @@ def test_somebody_on_the_list_launches_and_leaves(board, page):
     assert told_of(board) == {}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("who", OUTSIDE)
 def test_others_are_told_that_they_are_not_on_the_list(board, page, who):
     page.goto(board.launch)
@@ -141,6 +142,7 @@ def test_others_are_told_that_they_are_not_on_the_list(board, page, who):
     outside(page)
 
 
+@pytest.mark.full
 def test_a_token_that_does_not_hold_logs_nobody_in(board, page):
     page.goto(board.served.url)
     board.provider.account = ADA

@@ -62,9 +62,9 @@ def test_the_main_job_from_launch_to_case(served, page):
     expect(page.get_by_text(re.compile("^Case 2 of "))).to_be_visible()
 
 
-def test_the_first_visitor_may_come_by_a_deep_link(served, page):
+def test_the_first_visitor_may_come_by_a_deep_link(fresh_server, page):
     """Streamlit's older kind of multipage app must never show, not even to the very first."""
-    page.goto(f"{served.url}/runs")
+    page.goto(f"{fresh_server.url}/runs")
     heading(page, "Runs")
     expect(page.get_by_role("link", name="Methodology")).to_be_visible()
     expect(page.get_by_text("No run yet")).to_be_visible()

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from evalcore.exchange.site.publish import SiteOptions, publish_site
 from tests.support.api import fill
+from tests.support.axe import violations
 from tests.support.boards import settings_in
+
+LOOKED_AT = ("index.html", "boards/index.html", "methodology.html", "targets/*.html")
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +82,16 @@ def test_every_kind_of_page_opens_in_both_languages_and_fits_a_phone(offline, si
             assert offline.evaluate("document.styleSheets.length") == 1
     offline.locator(".language").click()
     assert offline.locator("html").get_attribute("lang") == "en"
+
+
+@pytest.mark.parametrize("folder", ["", pytest.param("zh", marks=pytest.mark.full)])
+def test_every_kind_of_page_is_accessible(tabs, site, folder):
+    tab, grave = tabs("en"), []
+    for name in LOOKED_AT:
+        path = next((Path(site.removeprefix("file://")) / folder).glob(name))
+        tab.goto(path.as_uri())
+        grave += [f"{name} {line}" for line in violations(tab)]
+    assert not grave, "\n".join(grave)
 
 
 def test_it_reads_without_scripts(chromium, site):

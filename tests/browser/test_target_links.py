@@ -25,6 +25,7 @@ def fill(served) -> Settings:
     return settings
 
 
+@pytest.mark.full
 def test_the_next_target_is_in_the_address_and_back_returns(served, page):
     fill(served)
     page.goto(f"{served.url}/target?key=openai%3Aa")
@@ -35,6 +36,7 @@ def test_the_next_target_is_in_the_address_and_back_returns(served, page):
     expect(page.get_by_role("heading", name="openai:a", exact=True)).to_be_visible()
 
 
+@pytest.mark.full
 def test_a_card_is_edited_and_a_hostile_one_asks_nobody_for_anything(served, page):
     settings = fill(served)
     save_card(settings, OPERATOR, "openai:b", TargetCard(name=HOSTILE[:60], licence=HOSTILE[:60]))

@@ -26,9 +26,30 @@ ADDRESSES = {
     "runs": "/runs?run=strong",
     "datasets": "/datasets?set=bundled%3Asql_understanding",
 }
+#: What more there is to see of them: other views, nothing found, nothing there.
+VIEWS = {
+    "data sets": "/datasets",
+    "own data set": "/datasets?view=add",
+    "official data set": "/datasets?view=fetch",
+    "case of a data set": "/datasets?set=bundled%3Asql_understanding"
+    "&case=execution_accuracy%2Fea-001",
+    "history": "/target?key=openai%3Astrong&view=history",
+    "failures": "/target?key=openai%3Astrong&view=failures",
+    "outcomes": "/target?key=openai%3Astrong&view=outcomes",
+    "nothing found": "/?q=nobody",
+    "unknown target": "/target?key=nobody",
+    "unknown page": "/nowhere",
+}
 _SETTLED = """() => !document.querySelector(
   '[data-testid="stSkeleton"], [data-testid="stStatusWidget"], [data-stale="true"]')"""
-_DRAWING = 500  # milliseconds that charts and tables take after the page has settled
+#: Charts and tables are drawn after the page has settled: nothing changes for 200 ms, at most 5 s.
+_QUIET = """() => new Promise(done => {
+  let timer = setTimeout(end, 200)
+  const watch = new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(end, 200) })
+  const latest = setTimeout(end, 5000)
+  function end() { watch.disconnect(); clearTimeout(latest); done() }
+  watch.observe(document, {subtree: true, childList: true, attributes: true, characterData: true})
+})"""
 
 
 @contextmanager
@@ -52,7 +73,9 @@ def open_tab(
     size = {"width": width, "height": height}
     context = chromium.new_context(locale=LOCALES[language], viewport=size)
     try:
-        yield context.new_page()
+        tab = context.new_page()
+        tab.set_default_timeout(60_000)  # milliseconds: browsers and servers share the machine
+        yield tab
     finally:
         context.close()
 
@@ -67,4 +90,4 @@ def visit(tab: Any, address: str) -> None:
 def settle(tab: Any) -> None:
     """Wait until the page has been drawn."""
     tab.wait_for_function(_SETTLED)
-    tab.wait_for_timeout(_DRAWING)
+    tab.evaluate(_QUIET)

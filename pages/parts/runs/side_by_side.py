@@ -59,30 +59,21 @@ def draw_run_comparison(
 
 
 def _select_partner(row: RunRow, rows: RunRows) -> RunPair | None:
-    """A partner chosen among the finished runs with a benchmark in common; kept in the URL."""
+    """A partner chosen among the finished runs with a benchmark in common."""
     if not row.scores or row.is_active:
         return None
     requested, shared = st.query_params.get("with", ""), frozenset(row.benchmarks)
-    key = (shared, display_names.compute_names_version())
-    candidates = rows.cache.get(key, lambda: _label_partners(rows, shared))
+    version = (shared, display_names.compute_names_version())
+    candidates = rows.cache.get(version, lambda: _label_partners(rows, shared))
     requested_rows = [other for other in rows if requested and other.run_id == requested]
     partners = _label_partners(requested_rows, shared) | candidates
     other_runs = ((run, other) for run, other in partners.items() if run != row.run_id)
     others = dict(islice(other_runs, _LISTED))
     if not others:
         return None
-    labels = {run: candidate.label for run, candidate in others.items()}
-    options = ["", *others]
-    if requested and requested not in options:
-        url_state.warn_unknown_choice(requested, tr("runs.compare_with"), tr("runs.compare_none"))
-    chosen = st.selectbox(
-        tr("runs.compare_with"),
-        options,
-        index=options.index(requested) if requested in options else 0,
-        format_func={"": tr("runs.compare_none"), **labels}.__getitem__,
-        key=f"runs.with.{row.run_id}",
-    )
-    page_links.set_query_param("with", chosen)
+    titles = {"": tr("runs.compare_none")} | {run: other.label for run, other in others.items()}
+    key = f"runs.{row.run_id}.with"
+    chosen = url_state.draw_select(tr("runs.compare_with"), list(titles), key, titles.__getitem__)
     return RunPair(others[chosen].row, row) if chosen else None
 
 

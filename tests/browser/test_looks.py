@@ -1,0 +1,99 @@
+"""Every page and view as people look at it: axe-core finds nothing serious in light and dark, and
+on a phone nothing scrolls sideways, nothing is cut off, links can be hit."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e .[dev]")
+pytest.importorskip("axe_playwright_python", reason="needs axe-core: pip install -e .[dev]")
+
+from playwright.sync_api import expect
+
+from app import PAGES
+from tests.support.axe import violations, violations_at
+from tests.support.full_board import ADDRESSES, VIEWS, settle, visit
+from tests.support.lanes import in_languages
+from tests.support.phone import PHONE, faults_on_phone
+
+EVERY = ADDRESSES | VIEWS
+SOME = {*ADDRESSES, "failures", "data sets", "own data set", "official data set"}
+POPOVERS = ("Why separate boards?", "Filters", "Columns", "Share")
+#: Puts a button where a menu with a line or two would still open below it.
+LITTLE_ROOM_BELOW = """button => {
+  button.scrollIntoView({block: 'end'})
+  document.querySelector('[data-testid="stMain"]').scrollBy(0, 110)
+}"""
+
+
+def test_every_page_is_looked_at() -> None:
+    assert set(ADDRESSES) == {card.name for card in PAGES}
+
+
+@pytest.mark.parametrize(("name", "language"), in_languages(EVERY, SOME))
+def test_a_page_is_accessible_and_fits_a_phone(tabs, full_board, name, language) -> None:
+    tab = tabs(language)
+    faults = violations_at(tab, full_board.url + EVERY[name])
+    faults += faults_on_phone(tab)
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize(("name", "language"), in_languages(EVERY, ()))
+def test_a_page_that_is_opened_on_a_phone_fits_it(tabs, full_board, name, language) -> None:
+    tab = tabs(language, *PHONE)
+    visit(tab, full_board.url + EVERY[name])
+    assert faults_on_phone(tab) == []
+
+
+def test_the_card_dialog(tabs, full_board) -> None:
+    tab = tabs("en")
+    visit(tab, full_board.url + ADDRESSES["target"])
+    tab.get_by_role("button", name="Edit card").click()
+    tab.get_by_role("dialog").wait_for()
+    grave = violations(tab)
+    assert not grave, "\n".join(grave)
+
+
+def test_the_popovers_of_the_ranking(tabs, full_board) -> None:
+    tab, grave = tabs("en"), []
+    visit(tab, f"{full_board.url}/?complete=1&kind=openai&evidence=executed")
+    for name in POPOVERS:
+        button = tab.get_by_test_id("stPopoverButton").filter(has_text=name)
+        button.click()
+        tab.get_by_test_id("stPopoverBody").locator("p").first.wait_for()  # drawn once it is open
+        grave += violations(tab)
+        tab.keyboard.press("Escape")
+        tab.get_by_test_id("stPopoverBody").wait_for(state="detached")
+    assert not grave, "\n".join(grave)
+
+
+@pytest.mark.full
+def test_every_kind_of_target_of_the_launcher(tabs, full_board) -> None:
+    tab, grave = tabs("en"), []
+    visit(tab, f"{full_board.url}/launch")
+    kinds = tab.get_by_test_id("stMain").get_by_role("radiogroup").first.get_by_role("radio")
+    for number in range(kinds.count()):
+        kinds.nth(number).click()
+        settle(tab)
+        grave += violations(tab)
+    assert not grave, "\n".join(grave)
+    assert kinds.count() >= 4
+
+
+@pytest.mark.full
+def test_what_a_chart_is_saved_as_lies_on_the_screen_wherever_the_chart_ends(
+    tabs, full_board
+) -> None:
+    tab = tabs("en", *PHONE)
+    visit(tab, full_board.url + ADDRESSES["target"])
+    menus = tab.get_by_role("button", name="Save chart")
+    assert menus.count() >= 2
+    for number in range(menus.count()):
+        menus.nth(number).evaluate(LITTLE_ROOM_BELOW)
+        menus.nth(number).click()
+        offered = tab.locator('[data-testid="stPopoverBody"]:visible button')
+        expect(offered).to_have_count(3)
+        expect(offered.first).to_be_in_viewport(ratio=1)
+        expect(offered.last).to_be_in_viewport(ratio=1)
+        tab.keyboard.press("Escape")
+        expect(offered).to_have_count(0)
