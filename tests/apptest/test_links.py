@@ -98,6 +98,7 @@ def test_a_state_opens_from_its_link_and_again_on_the_way_back(board, name, stat
     look(app, state, board)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "state"), EVERY)
 def test_a_page_named_by_a_parameter_opens_with_all_the_others(board, name, state):
     """For hosts that pass no path; a step back leads to the ranking and not forward again."""

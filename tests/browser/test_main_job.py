@@ -71,6 +71,7 @@ def test_the_first_visitor_may_come_by_a_deep_link(fresh_server, page):
     expect(page).to_have_title("Runs · Evalboard")
 
 
+@pytest.mark.full
 def test_a_case_opens_by_its_link_and_hostile_text_stays_text(served, page):
     evidence_run(served.data / "runs")
     page.goto(f"{served.url}/case?run={RUN}&metric={METRIC}&id=table_diff&outcome=failed")
