@@ -86,18 +86,17 @@ def full_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield started
 
 
-@pytest.fixture(scope="session")
-def context(chromium):
-    """What the tabs of most tests share: scripts that are compiled, and no more."""
-    return chromium.new_context(locale="en-US", viewport=SIZE)
-
-
 @pytest.fixture
-def page(context):
-    """A page that fails its test on an error in the console or a request to another host."""
-    context.clear_cookies()
-    tab = context.new_page()
-    tab.set_default_timeout(PATIENCE)
+def page(tabs):
+    """A page that fails its test on an error in the console or a request to another host.
+
+    The same tab for all tests: a tab that is new has to compile the scripts of a page again, which
+    takes longer than most tests.
+    """
+    tab = tabs("en")
+    tab.context.clear_cookies()
+    tab.set_viewport_size(SIZE)
+    tab.emulate_media(media="screen", color_scheme="light")
     complaints: list[str] = []
 
     def refused(response) -> None:
@@ -112,10 +111,16 @@ def page(context):
         if not request.url.startswith(("http://localhost:", "data:", "blob:")):
             complaints.append(f"foreign request to {request.url}")
 
-    tab.on("response", refused)
-    tab.on("console", said)
-    tab.on("request", asked)
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    watches = {
+        "response": refused,
+        "console": said,
+        "request": asked,
+        "pageerror": lambda error: complaints.append(str(error)),
+    }
+    for event, watch in watches.items():
+        tab.on(event, watch)
     yield tab
-    tab.close()
+    tab.goto("about:blank")  # else it looks for a server that has ended
+    for event, watch in watches.items():
+        tab.remove_listener(event, watch)
     assert complaints == []

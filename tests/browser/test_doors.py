@@ -80,7 +80,7 @@ def test_a_server_on_all_addresses_reads_only_until_it_is_told(tmp_path, page, m
         page.goto(f"{started.url}/launch")
         page.get_by_text("Runs cannot be started here").wait_for()
         assert page.get_by_role("link", name="Launch").count() == 0
-        page.goto("about:blank")  # else it looks for a server that has ended
+        page.goto("about:blank")
 
 
 @pytest.mark.full

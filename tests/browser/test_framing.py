@@ -40,19 +40,30 @@ def test_the_app_connects_and_draws_its_charts_under_the_policy(full_board, page
     assert f"connect-src 'self' ws://{address} wss://{address};" in policy
 
 
-def test_only_the_origins_of_the_setting_frame_the_board(tmp_path, monkeypatch, context):
+def test_only_the_origins_of_the_setting_frame_the_board(tmp_path, monkeypatch, tabs):
     monkeypatch.delenv("SPACE_ID", raising=False)
-    port = free_port()
+    port, tab = free_port(), tabs("en")
     board = f"http://localhost:{port}"
     with framing(board) as allowed, framing(board) as other:
         monkeypatch.setenv("EVALBOARD_FRAME_ANCESTORS", allowed)
-        with serve(tmp_path, port):
-            tab, messages = context.new_page(), []
-            tab.on("console", lambda message: messages.append(message.text))
+        with serve(tmp_path, port), watched_console(tab) as messages:
             tab.goto(allowed)
             inner = tab.frame_locator("iframe[name=board]")
             inner.locator("[data-testid=stAppViewContainer] h1").first.wait_for()
             assert not [text for text in messages if "Content Security Policy" in text]
             with tab.expect_console_message(lambda message: "frame-ancestors" in message.text):
                 tab.goto(other)
-            tab.close()
+
+
+@contextmanager
+def watched_console(tab) -> Iterator[list[str]]:
+    """What the console says during the block; the tab is left empty."""
+    messages: list[str] = []
+
+    def listen(message) -> None:
+        messages.append(message.text)
+
+    tab.on("console", listen)
+    yield messages
+    tab.remove_listener("console", listen)
+    tab.goto("about:blank")

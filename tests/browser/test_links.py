@@ -73,9 +73,10 @@ def fresh_tabs(chromium):
         yield [fresh.enter_context(open_tab(chromium)) for _ in range(AT_ONCE)]
 
 
-def test_three_states_open_from_their_links_and_again_by_back(site, fresh_tabs):
-    """A menu that is folded, a page of a long list, a case of a data set."""
-    follow(fresh_tabs, (STATES["ranking"][4], STATES["target"][1], STATES["datasets"][6]), site)
+def test_three_states_open_from_their_links_and_again_by_back(site, page):
+    """A filter within a menu, a page of a long list, a case within a selection."""
+    for state in (STATES["ranking"][3], STATES["target"][1], STATES["case"][1]):
+        follow([page], (state,), site)
 
 
 @pytest.mark.full
