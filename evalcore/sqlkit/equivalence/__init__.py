@@ -10,6 +10,8 @@ from evalcore.sqlkit.result_tables import Reason, ResultTable, TableDiff
 # What is asked of the decision, and what it answers.
 
 Status = Literal["equivalent", "different", "error", "undecided"]
+#: What an equivalence rests on.
+Level = Literal["", "tested", "proved"]
 
 
 class EquivalenceQuestion(Record, frozen=True):
@@ -61,7 +63,8 @@ class Counterexample(Record, frozen=True):
 class Equivalence(Record, frozen=True):
     """The decision. `databases` were compared, on `nonempty` of them there was something to see.
 
-    equivalent: no difference on any of them, which is a bounded test and no proof; different: see
+    equivalent: no difference on any of them, and by `level` "proved" none possible with up to
+    `proof_rows` rows in each table; "tested" claims no more than the databases; different: see
     `counterexample`; error: the answer does not run, `message` are the engine's words; undecided:
     `message` tells why nothing can be said. `cause` is a word for machines for the latter two: a
     status of `engines.base`, or few_databases, reference_fails, unstable.
@@ -73,3 +76,5 @@ class Equivalence(Record, frozen=True):
     cause: str = ""
     message: str = ""
     counterexample: Counterexample | None = None
+    level: Level = ""
+    proof_rows: int = 0

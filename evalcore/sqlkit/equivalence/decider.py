@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+import msgspec
+
 from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.engines import Status as ExecutionStatus
 from evalcore.sqlkit.equivalence import (
@@ -26,6 +28,7 @@ from evalcore.sqlkit.equivalence.trials import (
     observe_statement,
 )
 from evalcore.sqlkit.generate import Database, shrink_database
+from evalcore.sqlkit.prover import prove_equivalence
 from evalcore.sqlkit.result_tables import Reason, ResultTable
 
 #: So many databases must show something, or agreement on them says nothing.
@@ -71,8 +74,10 @@ class Decider:
         )
         added += trials.prepare_limit_trials(engine, question, prepared.schema, answer)
         verdict = _compare_answer(engine, question, prepared, added, answer, verdict)
-        few = few and verdict.nonempty < MIN_NONEMPTY
-        return _build_undecided(prepared) if few and verdict.status == "equivalent" else verdict
+        if verdict.status == "equivalent":
+            verdict = _prove_answer(engine, question, prepared, answer, verdict)
+        few = few and verdict.level == "tested" and verdict.nonempty < MIN_NONEMPTY
+        return _build_undecided(prepared) if few else verdict
 
     def load_trials(self, question: EquivalenceQuestion) -> Trials:
         """The databases of a question, remembered for the next answer."""
@@ -136,6 +141,26 @@ def _compare_answer(
         return Equivalence("error", cause=seen.execution.status, message=seen.execution.message)
     example = _build_counterexample(engine, question, prepared, trial, answer)
     return Equivalence("different", count + 1, shown, counterexample=example)
+
+
+def _prove_answer(
+    engine: Engine,
+    question: EquivalenceQuestion,
+    prepared: Trials,
+    answer: str,
+    tested: Equivalence,
+) -> Equivalence:
+    """What a proof adds to a test that found nothing: its bound, or a database that differs."""
+    ordered = any(trial.ordered for trial in prepared.usable)
+    proof = prove_equivalence(prepared.schema, question.reference, answer, question.engine, ordered)
+    if proof.status == "proved":
+        return msgspec.structs.replace(tested, level="proved", proof_rows=proof.rows)
+    if proof.database is not None:
+        trial = trials.prepare_witness_trial(engine, question, prepared.schema, proof.database)
+        tested = _compare_answer(engine, question, prepared, trial, answer, tested)
+    if tested.status == "equivalent":
+        return msgspec.structs.replace(tested, level="tested")
+    return tested
 
 
 def _is_collation(verdict: Equivalence) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 from evalcore.errors import UsageError
 from evalcore.records import Record
 from evalcore.sqlkit.engines import Engine
-from evalcore.sqlkit.equivalence import Counterexample, EquivalenceQuestion
+from evalcore.sqlkit.equivalence import Counterexample, EquivalenceQuestion, Level
 from evalcore.sqlkit.equivalence.decider import Decider
 
 PairStatus = Literal["equivalent", "different", "invalid", "undecided"]
@@ -29,12 +29,14 @@ class Pair(Record, frozen=True):
 
 
 class PairDecision(Record, frozen=True, omit_defaults=False):
-    """What was decided of a pair: `level` says what an equivalence rests on, `databases` on how
-    many the two were compared, `message` what a person should know."""
+    """What was decided of a pair: `level` says what an equivalence rests on, `proof_rows` up to how
+    many rows in each table it is proved, `databases` on how many the two were compared, `message`
+    what a person should know."""
 
     id: str
     status: PairStatus
-    level: Literal["", "tested"] = ""
+    level: Level = ""
+    proof_rows: int = 0
     databases: int = 0
     counterexample: Counterexample | None = None
     message: str = ""
@@ -76,12 +78,15 @@ def decide_pair(decider: Decider, engine: Engine, pair: Pair) -> PairDecision:
             status, message = "invalid", both if answer.status != "ok" else decision.message
     elif status == "equivalent":
         message = f"no difference on {decision.databases} databases"
+        if decision.proof_rows:
+            message += f", and none with up to {decision.proof_rows} rows in each table, by proof"
     elif decision.counterexample is not None:
         message = decision.counterexample.message or decision.counterexample.reason
     return PairDecision(
         id=pair.id,
         status=status,
-        level="tested" if status == "equivalent" else "",
+        level=decision.level,
+        proof_rows=decision.proof_rows,
         databases=decision.databases,
         counterexample=decision.counterexample,
         message=message,

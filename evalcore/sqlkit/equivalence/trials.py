@@ -370,6 +370,13 @@ def prepare_limit_trials(
     return tuple(usable)
 
 
+def prepare_witness_trial(
+    engine: Engine, question: EquivalenceQuestion, schema: Schema, database: Database
+) -> tuple[Trial, ...]:
+    """The database that a proof found, none where the reference decides nothing on it."""
+    return _collect_trials(engine, question, schema, (_source_from_database(database),)).usable
+
+
 def build_setup(question: EquivalenceQuestion, schema: Schema, rows: Database) -> tuple[str, ...]:
     return (*question.schema, *render_inserts(schema, rows, question.engine))
 

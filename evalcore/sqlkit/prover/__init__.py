@@ -105,7 +105,10 @@ def _prove_up_to(
     solver.add(*_list_constraints(queries, tables, relations))
     difference = _find_difference(symbols, reference, answer)
     solver.add(*symbols.list_axioms(), difference)
-    outcome = solver.check()
+    try:
+        outcome = solver.check()
+    except symbols.z3.Z3Exception as problem:
+        return Proof("undecided", rows=rows, reason=str(problem))
     if outcome == symbols.z3.unsat:
         return Proof("proved", rows=rows)
     if outcome != symbols.z3.sat:
