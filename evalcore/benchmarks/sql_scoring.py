@@ -62,6 +62,10 @@ def build_decision_details(decision: Equivalence) -> dict[str, Any]:
         "databases": decision.databases,
         "databases_nonempty": decision.nonempty,
     }
+    if decision.level:
+        facts["equivalence_level"] = decision.level
+    if decision.proof_rows:
+        facts["proof_rows"] = decision.proof_rows
     if decision.cause:
         facts["error_type"] = decision.cause
     if decision.counterexample is not None:
