@@ -24,7 +24,7 @@ _NAME = 130  # pixels of a row's name: at a phone's width most of the room is le
 def build_heatmap(
     frame: pd.DataFrame, rows: Sequence[str], columns: Sequence[str], labels: Mapping[str, str]
 ) -> alt.LayerChart:
-    """`frame`: row, column, value (0 to 100, None where there is none), said (the text of the
+    """`frame`: row, column, value (0 to 100, None where there is none), text (that of the
     cell), tip (the long name of the row); `labels`: row, column, value. Drawn in the given orders.
     """
     y = alt.Y(
@@ -52,12 +52,12 @@ def build_heatmap(
         tooltip=[
             alt.Tooltip("tip:N", title=labels["row"]),
             alt.Tooltip("column:N", title=labels["column"]),
-            alt.Tooltip("said:N", title=labels["value"]),
+            alt.Tooltip("text:N", title=labels["value"]),
         ],
     )
     return layer_charts(
         base.mark_rect(cornerRadius=3).encode(color=alt.Color("fill:N", scale=None)),
-        base.mark_text(fontSize=12).encode(text="said:N", color=alt.Color("ink:N", scale=None)),
+        base.mark_text(fontSize=12).encode(text="text:N", color=alt.Color("ink:N", scale=None)),
         height=len(rows) * _HEATMAP_ROW + _HEATMAP_AXIS,
     )
 
@@ -264,7 +264,7 @@ def build_stacked_bars(
     a phone cuts none of it."""
     part_index = {part: number for number, part in enumerate(parts)}
     rows = frame[["name", "part", "count", "share"]].assign(
-        percent=100 * frame["share"], place=[part_index[part] for part in frame["part"]]
+        percent=100 * frame["share"], position=[part_index[part] for part in frame["part"]]
     )
     whole = alt.X(
         "percent:Q",
@@ -289,6 +289,6 @@ def build_stacked_bars(
     tip = [alt.Tooltip(key, title=labels[key[:-2]]) for key in ("name:N", "part:N", "count:Q")]
     tip.append(alt.Tooltip("share:Q", title=labels["share"], format=".0%"))
     bars = alt.Chart(rows).mark_bar(height={"band": 0.66})
-    bars = bars.encode(x=whole, y=names, color=colour, order=alt.Order("place:Q"), tooltip=tip)
+    bars = bars.encode(x=whole, y=names, color=colour, order=alt.Order("position:Q"), tooltip=tip)
     legend = _LEGEND + _LEGEND_ROW * len(parts)
     return layer_charts(bars, height=_STACKED_ROW * rows["name"].nunique() + _STACKED_AXIS + legend)

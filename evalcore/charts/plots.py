@@ -253,7 +253,7 @@ def build_count_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.Laye
     """A bar per row with its count and share written at its end. `frame`: name, count, share (0 to
     1), drawn in its order; `labels`: name, count."""
     rows = frame[["name", "count", "share"]].assign(
-        said=[f"{c} · {s:.0%}" for c, s in zip(frame["count"], frame["share"], strict=True)]
+        text=[f"{c} · {s:.0%}" for c, s in zip(frame["count"], frame["share"], strict=True)]
     )
     room = 1.3 * float(rows["count"].max()) if len(rows) else 1.0  # for the words at the end
     base = alt.Chart(rows).encode(
@@ -271,22 +271,22 @@ def build_count_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.Laye
         ],
     )
     bars = base.mark_bar(color=SCORE, opacity=0.55, height={"band": 0.66}, cornerRadiusEnd=3)
-    words = base.mark_text(color=MUTED, align="left", dx=6, fontSize=12).encode(text="said:N")
+    words = base.mark_text(color=MUTED, align="left", dx=6, fontSize=12).encode(text="text:N")
     return layer_charts(bars, words, height=len(rows) * _ROW + _LABEL)
 
 
 @cache_chart
 def build_split_bar(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
     """One bar in the order of the frame, each part named with its count below. `frame`: name,
-    count, place (of PARTS, whatever other parts there are); `labels`: name, count."""
-    rows = frame[["name", "count", "place"]].assign(
-        said=[f"{n} {c}" for n, c in zip(frame["name"], frame["count"], strict=True)]
+    count, position (in PARTS, whatever other parts there are); `labels`: name, count."""
+    rows = frame[["name", "count", "position"]].assign(
+        text=[f"{n} {c}" for n, c in zip(frame["name"], frame["count"], strict=True)]
     )
     colour = alt.Color(
-        "said:N",
+        "text:N",
         title=None,
-        sort=list(rows["said"]),
-        scale=alt.Scale(domain=list(rows["said"]), range=[PARTS[n] for n in rows["place"]]),
+        sort=list(rows["text"]),
+        scale=alt.Scale(domain=list(rows["text"]), range=[PARTS[n] for n in rows["position"]]),
         legend=alt.Legend(orient="bottom", columns=2, labelLimit=260),
     )
     bar = alt.Chart(rows).mark_bar(height=26, stroke="white", strokeWidth=1)
@@ -294,7 +294,7 @@ def build_split_bar(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.Layer
         bar.encode(
             x=alt.X("count:Q", axis=None, stack=True),
             color=colour,
-            order=alt.Order("place:Q"),
+            order=alt.Order("position:Q"),
             tooltip=[
                 alt.Tooltip("name:N", title=labels["name"]),
                 alt.Tooltip("count:Q", title=labels["count"]),

@@ -138,8 +138,8 @@ def metric_board(
     for name in ("rank", "rank_low", "rank_high", "group"):
         frame[name] = frame[name].astype("Int64")
     frame["date"] = pd.to_datetime(frame["date"], utc=True, format="ISO8601")
-    frame["place"] = frame["status"].map({status: n for n, status in enumerate(STATUSES)})
-    by = ["place", "rank", "score", "identity"]
+    frame["position"] = frame["status"].map({status: n for n, status in enumerate(STATUSES)})
+    by = ["position", "rank", "score", "identity"]
     frame = frame.sort_values(by, ascending=[True, True, False, True], ignore_index=True)
     shown: pd.DataFrame = frame[[*_COLUMNS, *levels.columns]]
     return shown
@@ -183,8 +183,8 @@ def summarize_failures(standing: pd.DataFrame, case_data: MetricCases) -> pd.Dat
     counts["share"] = counts["count"] / counts["run"].map(tries)
     target = {run: number for number, run in enumerate(names)}
     cause = {name: number for number, name in enumerate([*frequent, OTHER])}
-    counts = counts.assign(target=counts["run"].map(target), place=counts["cause"].map(cause))
-    counts = counts.sort_values(["target", "place"], ignore_index=True)
+    counts = counts.assign(target=counts["run"].map(target), position=counts["cause"].map(cause))
+    counts = counts.sort_values(["target", "position"], ignore_index=True)
     shown: pd.DataFrame = counts[["identity", "cause", "count", "share"]]
     return shown
 

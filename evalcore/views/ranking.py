@@ -24,6 +24,7 @@ from evalcore.views.targets import metric_line
 # control is a yardstick; what was not run is None and never 0.
 
 STATUSES = ("ranked", "claimed", "incomplete", "not_run", "unreadable", "control")
+_STATUS_ORDER = "_status_order"  # a column while rows are sorted; no benchmark has such a key
 SUITE = "suite"
 
 
@@ -79,9 +80,11 @@ def build_ranking_frame(
     frame["date"] = pd.to_datetime(frame["date"], utc=True, format="ISO8601")
     status_order = frame["status"].map({status: n for n, status in enumerate(STATUSES)})
     return (
-        frame.assign(place=status_order)
-        .sort_values(["place", "rank", "score", "identity"], ascending=[True, True, False, True])
-        .drop(columns="place")
+        frame.assign(**{_STATUS_ORDER: status_order})
+        .sort_values(
+            [_STATUS_ORDER, "rank", "score", "identity"], ascending=[True, True, False, True]
+        )
+        .drop(columns=_STATUS_ORDER)
         .reset_index(drop=True)
     )
 

@@ -128,12 +128,12 @@ def test_bars_of_counts_say_number_and_share_in_words():
     frame = pd.DataFrame({"name": ["a", "b"], "count": [3, 1], "share": [0.75, 0.25]})
     spec = plots.build_count_bars(frame, LABELS).to_dict()
     words = spec["datasets"][spec["data"]["name"]]
-    assert [row["said"] for row in words] == ["3 · 75%", "1 · 25%"]
+    assert [row["text"] for row in words] == ["3 · 75%", "1 · 25%"]
     assert spec["layer"][0]["encoding"]["y"]["sort"] == ["a", "b"]
 
 
 def test_a_split_bar_keeps_the_colour_of_a_part_whatever_others_there_are():
-    frame = pd.DataFrame({"name": ["right", "wrong"], "count": [2, 1], "place": [0, 3]})
+    frame = pd.DataFrame({"name": ["right", "wrong"], "count": [2, 1], "position": [0, 3]})
     colour = plots.build_split_bar(frame, LABELS).to_dict()["layer"][0]["encoding"]["color"]
     assert colour["scale"] == {
         "domain": ["right 2", "wrong 1"],
@@ -142,6 +142,6 @@ def test_a_split_bar_keeps_the_colour_of_a_part_whatever_others_there_are():
 
 
 def test_charts_of_nothing_are_still_charts():
-    empty = pd.DataFrame({"name": [], "count": [], "share": [], "place": []})
+    empty = pd.DataFrame({"name": [], "count": [], "share": [], "position": []})
     for chart in (plots.build_count_bars(empty, LABELS), plots.build_split_bar(empty, LABELS)):
         assert chart.to_dict()["layer"]

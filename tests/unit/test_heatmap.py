@@ -12,7 +12,7 @@ LABELS = {"row": "Metric", "column": "Run", "value": "Score"}
 
 def cells(*values: float | None) -> dict:
     frame = pd.DataFrame(
-        {"row": "m", "column": chr(65 + n), "value": v, "said": f"{v}", "tip": "m"}
+        {"row": "m", "column": chr(65 + n), "value": v, "text": f"{v}", "tip": "m"}
         for n, v in enumerate(values)
     )
     return build_heatmap(frame, ["m"], list(frame["column"]), LABELS).to_dict()
@@ -45,7 +45,7 @@ def test_more_is_deeper_and_out_of_range_is_the_end():
 def test_a_missing_value_has_a_cell_of_its_own_and_no_colour_of_a_score():
     none, zero = data(cells(None, 0.0))
     assert none["fill"] != zero["fill"]
-    assert none["said"] == "None"
+    assert none["text"] == "None"
 
 
 def test_the_orders_are_kept_and_colours_are_no_scale_of_their_own():

@@ -67,4 +67,4 @@ def test_parts_keep_their_order_on_a_whole_axis():
     assert encoding["y"]["sort"] == ["t1", "t2"]
     rows = next(iter(spec["datasets"].values()))
     assert [round(row["percent"]) for row in rows] == [30, 10, 20]
-    assert [row["place"] for row in rows] == [0, 1, 0]
+    assert [row["position"] for row in rows] == [0, 1, 0]

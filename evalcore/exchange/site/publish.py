@@ -199,7 +199,7 @@ def _build_language_pages(facts: SiteFacts, w: Words, site: str, base: str) -> I
     yield build_page("methodology.html", "methodology.html", view, **head)
     for identity in facts.runs:
         view = build_target_view(facts, identity, w, "../")
-        about = " · ".join(f"{item['title']}: {item['said']}" for item in view["standings"][:2])
+        about = " · ".join(f"{item['title']}: {item['sentence']}" for item in view["standings"][:2])
         picture = _picture_path(f"target-{make_file_stem(identity)}") if view["standings"] else ""
         head = {"title": view["name"], "about": about or view["name"], "picture": picture}
         yield build_page("target.html", target_page(identity), view, **head)

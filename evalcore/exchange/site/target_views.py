@@ -76,7 +76,7 @@ def _build_standing(ranking: RankingView, identity: str, w: Words, home: str) ->
         "stem": stem,
         "title": w.board_title(ranking.board),
         "href": home + board_page(stem),
-        "said": w.describe_standing(row, len(ranking.ranked)),
+        "sentence": w.describe_standing(row, len(ranking.ranked)),
         "score": row["score"],
         "reason": reason,
     }

@@ -151,7 +151,7 @@ def _build_heatmap_cell(row: str, letter: str, mark: RunScore | None, runs: int)
     value = None if mark is None else mark.score
     star = "★" if mark is not None and mark.best else ""
     text = DASH if value is None else f"{value:.{digits}f}{star}"
-    return {"row": row, "column": letter, "value": value, "said": text, "tip": row}
+    return {"row": row, "column": letter, "value": value, "text": text, "tip": row}
 
 
 def _describe_score_column(group: ColumnGroup) -> str:
@@ -300,7 +300,7 @@ def _draw_case_heatmap(
             "row": row,
             "column": letter,
             "value": 100 * case.scores[letter],
-            "said": wording.format_score_sign(case.scores[letter]),
+            "text": wording.format_score_sign(case.scores[letter]),
             "tip": f"{metric_title(case.benchmark, case.metric)} · {to_plain_line(case.id)}",
         }
         for row, case in zip(rows, cases, strict=True)

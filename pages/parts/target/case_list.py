@@ -230,7 +230,7 @@ def _draw_answer_kinds(kinds: pd.DataFrame) -> None:
     st.subheader(tr("target.kinds"), anchor=False)
     names = [tr(f"common.answer_kind.{kind}") for kind in kinds["kind"]]
     positions = [target_scores.ANSWER_KINDS.index(kind) for kind in kinds["kind"]]
-    frame = kinds.assign(name=names, place=positions)
+    frame = kinds.assign(name=names, position=positions)
     _draw_count_chart(plots.build_split_bar, frame, "target.kinds_alt")
     st.caption(tr("target.kinds_about"))
 
