@@ -111,7 +111,7 @@ def test_a_folder_that_lost_a_file_or_holds_the_other_version_is_named(tmp_path)
     release = make_wheel(tmp_path)
     folder = tmp_path / "data"
     fetch_bfcl(folder, tmp_path / NAME, silent, release)
-    with pytest.raises(UsageError, match="holds BFCL v4"):
+    with pytest.raises(UsageError, match="contains BFCL v4"):
         fetch_bfcl(folder, "hub", silent)
     (folder / "BFCL_v4_parallel.json").unlink()
     with pytest.raises(UsageError, match=r"lacks BFCL_v4_parallel\.json"):

@@ -124,7 +124,7 @@ def test_the_differing_cases_as_csv(settings):
         (("{0}", "{1}", "--base", "gone"), "not among the compared"),
         (("{0}", "{1}", "--benchmark", "bfcl"), "none of the runs has benchmark 'bfcl'"),
         (("{0}", "{1}", "--metric", "nothing"), "metric 'nothing'"),
-        (("{0}", "{1}", "--cases", "-1"), "cannot be negative"),
+        (("{0}", "{1}", "--cases", "-1"), "must not be negative"),
     ],
 )
 def test_what_is_refused_says_why(call, settings, words, said):

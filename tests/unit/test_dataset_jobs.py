@@ -105,7 +105,7 @@ def test_without_network_the_reason_is_told_and_no_key(settings, monkeypatch):
     data_client.start_fetch("gaia-validation", {"HF_TOKEN": key}, OPERATOR, settings)
     job = jobs.wait_for_job(settings, "fetch", "gaia-validation", SECONDS)
     assert job.state == "failed"
-    assert "forbids the network" in job.error
+    assert "disables the network" in job.error
     kept = b"".join(path.read_bytes() for path in settings.data_dir.rglob("*") if path.is_file())
     assert key.encode() not in kept
     assert datasets.list_added_datasets(settings, "gaia") == []

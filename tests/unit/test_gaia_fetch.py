@@ -172,7 +172,7 @@ def test_without_network_it_says_so(tmp_path, hub, monkeypatch):
 
 def test_where_the_network_is_forbidden_it_says_by_what(tmp_path, hub, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(UsageError, match="HF_HUB_OFFLINE forbids the network"):
+    with pytest.raises(UsageError, match="HF_HUB_OFFLINE disables the network"):
         fetch_gaia(tmp_path / "data", silent)
     assert not hub.asked
 
