@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections import Counter
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ from evalcore.exchange.report_data import format_progress
 from evalcore.i18n import load_catalogue
 from evalcore.plain_text import format_count
 from evalcore.views.board_titles import describe_ranking
+from tests.support.documents import ROOT
 
 CLUMSY = {
     "en": [
@@ -46,6 +48,27 @@ CLUMSY = {
         "licence:",
         "rganisation",
         "95 %",
+        "is no name",
+        "are no name",
+        "at hand",
+        "Calls of tools",
+        "stands there",
+        "stand there",
+        "stood there",
+        "comes about",
+        "Worked for",
+        "with good will",
+        "anew",
+        "whoever",
+        "Whoever",
+        "nobody's",
+        "goes on when",
+        "goes on in",
+        " himself",
+        " he ",
+        " his ",
+        "could make nothing of",
+        "ranks nothing",
     ],
     "zh": ["得点", "满点", "等另外", "行的顺序，", "比较基准", "超出偶然", "95 %"],
 }
@@ -68,14 +91,56 @@ def test_chinese_databases_are_named_plainly():
     assert "Chinese databases" in {metric.title["en"] for metric in CARD.metrics}
 
 
-def test_every_flag_of_run_has_help():
-    verbs = next(
-        action
-        for action in main._build_parser()._actions
-        if isinstance(action, argparse._SubParsersAction)
+def walk_arguments(parser, verb="evalcore"):
+    """Every argument and verb below `parser`: the command it belongs to, its name, its help."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            about = {choice.dest: choice.help for choice in action._choices_actions}
+            for name, sub in action.choices.items():
+                yield verb, name, about.get(name)
+                yield from walk_arguments(sub, f"{verb} {name}")
+        else:
+            yield verb, action.dest, action.help
+
+
+def test_every_verb_and_argument_has_help():
+    arguments = list(walk_arguments(main._build_parser()))
+    assert len(arguments) > 100
+    assert [(verb, name) for verb, name, about in arguments if not about] == []
+
+
+def test_no_help_holds_a_clumsy_phrase():
+    texts = {(verb, name): about for verb, name, about in walk_arguments(main._build_parser())}
+    clumsy = [*CLUMSY["en"], "take in", "hand in", "go on with", "take back", "somebody"]
+    assert {key for key, about in texts.items() for words in clumsy if words in about} == set()
+
+
+DOCUMENTS = sorted(
+    [*(ROOT / "docs").glob("*.md"), *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING"))]
+)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_no_document_holds_a_clumsy_phrase(path):
+    text = " ".join(path.read_text("utf-8").split())
+    assert [words for words in CLUMSY["en"] if words in text] == []
+
+
+BRITISH = re.compile(
+    r"\b(\w*(isation|avour|olour|entre|ehaviour|ecognis|uantis|atalogue)\w*|licence|grey|towards|"
+    r"cancell(ed|ing))\b",
+    re.IGNORECASE,
+)
+
+
+def test_every_text_is_spelled_in_american_english():
+    catalogue = load_catalogue("en").items()  # less the names of placeholders
+    texts = {k: re.sub(r"{\w+}", "", text) for k, text in catalogue if not k.startswith("note.")}
+    texts |= {path.name: path.read_text("utf-8") for path in DOCUMENTS}
+    texts |= {f"{verb} {name}": about for verb, name, about in walk_arguments(main._build_parser())}
+    assert {(key, match[0]) for key, text in texts.items() for match in BRITISH.finditer(text)} == (
+        set()
     )
-    run = verbs.choices["run"]
-    assert [action.dest for action in run._actions if not action.help] == []
 
 
 def test_a_count_agrees_with_its_noun():
