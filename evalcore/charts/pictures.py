@@ -109,7 +109,7 @@ def build_social_card(
     rank = "not ranked"
     if row["rank"] is not None:
         rank = f"rank {row['rank']} of {len(ranking.ranked)}" + (
-            f" (95 %: {low} to {high})" if low != high else ""
+            f" (95%: {low} to {high})" if low != high else ""
         )
     return msgspec.structs.replace(
         card,
@@ -147,7 +147,7 @@ def render_card_png(card: SocialCard) -> bytes:
     for number, bar in enumerate(card.bars):
         _draw_score_bar(draw, bar, _FIRST + number * _STEP, card.floor)
     if card.bars:
-        legend = "Bars: score from 0 to 100, with 95 % interval."
+        legend = "Bars: scores from 0 to 100 with 95% intervals."
         legend += "  Dashed: what an empty answer scores." if card.floor is not None else ""
         _draw_fitted_text(draw, (_LEFT, HEIGHT - 46), legend, 20, _QUIET, _RIGHT - _LEFT)
     out = BytesIO()

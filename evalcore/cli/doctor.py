@@ -231,7 +231,7 @@ def _iter_key_purposes(settings: Settings) -> Iterator[tuple[str, str]]:
     """The environment variables that hold keys, each with what wants it."""
     from evalcore.runner.jobs.data_client import HUB_TOKEN_VARIABLE
 
-    yield HUB_TOKEN_VARIABLE, "gated models and data sets, evalcore hub"
+    yield HUB_TOKEN_VARIABLE, "gated models and datasets, evalcore hub"
     kinds = catalog.target_kinds()
     servers = next(prefix for prefix, card in kinds.items() if card.chooser == "server")
     for name, endpoint in catalog.load_endpoints(settings).items():

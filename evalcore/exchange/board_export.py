@@ -132,7 +132,7 @@ def _latex_row(cells: Sequence[str]) -> str:
 def _build_listing_table(ranking: RankingView) -> ReportTable:
     """The table that people read, without metrics, of which a board can have more than a page is
     wide; those without a rank stand below, with the reason."""
-    columns = ("Rank", "Target", "Score", "95 % interval", "Rank interval", "Status")
+    columns = ("Rank", "Target", "Score", "95% interval", "Rank interval", "Status")
     board, order = ranking.board, ranking.order
     shown = board.columns if order == SUITE else {order: board.columns[order]}
     labels = " + ".join(column.label or key for key, column in shown.items())
@@ -189,7 +189,7 @@ FLOORS = {
     "limit": "floor: input with a limit",
     "tautology": "floor: input with 1 = 1",
 }
-LABELS = {"name": "Target", "score": "Score", "interval": "95 % interval"}
+LABELS = {"name": "Target", "score": "Score", "interval": "95% interval"}
 
 
 def render_board_chart(

@@ -70,11 +70,11 @@ def fetch_gaia(
 
 
 def format_gaia_fetch(fetched: FetchedDataset) -> str:
-    """What a person is told at the end."""
+    """Format the result of a fetch, with the command that runs the dataset."""
     state = "was complete already" if fetched.already else f"{len(fetched.files)} files"
     return (
         f"{fetched.folder}: {state}\n{fetched.part} of {fetched.origin}, {fetched.licence}\n"
-        "now: evalcore run --target TARGET --benchmarks gaia --option "
+        "next: evalcore run --target TARGET --benchmarks gaia --option "
         f"gaia.split={fetched.part} --dataset {shlex.quote(fetched.folder)}"
     )
 

@@ -74,7 +74,7 @@ def _build_run_table(report: RunReport) -> ReportTable:
 
 
 def _build_score_table(report: RunReport) -> ReportTable:
-    columns = ("Benchmark", "Score", "95 % interval", "Answered only", "Coverage")
+    columns = ("Benchmark", "Score", "95% interval", "Answered only", "Coverage")
     return ReportTable(
         "Scores, 0 to 100",
         (*columns, "Passed", "Total", "Not executed", "Unusable", "Errors", "Mean latency"),
@@ -100,7 +100,7 @@ def _build_score_table(report: RunReport) -> ReportTable:
 def _build_metric_table(benchmark: BenchmarkReport) -> ReportTable:
     return ReportTable(
         f"{benchmark.spec.key}: metrics",
-        ("Metric", "Weight", "Score", "95 % interval", "Passed", "Samples"),
+        ("Metric", "Weight", "Score", "95% interval", "Passed", "Samples"),
         tuple(
             (
                 metric.metric,

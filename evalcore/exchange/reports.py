@@ -275,7 +275,7 @@ def _build_eval_notes(spec: RunSpec, score: BenchmarkScore) -> str:
     own = next(entry for entry in spec.benchmarks if entry.key == score.benchmark)
     notes = [f"Evalboard {score.benchmark}, 0 to 100"]
     if score.interval:
-        notes.append(f"95 % interval {score.interval.low:.1f} to {score.interval.high:.1f}")
+        notes.append(f"95% interval {score.interval.low:.1f} to {score.interval.high:.1f}")
     notes.append(f"{score.samples} cases" if score.full else f"a subset of {score.samples} cases")
     notes += [f"{spec.epochs} epochs"] if spec.epochs > 1 else []
     notes.append(f"data {own.dataset_hash[:12]}, column {score.column}, run {spec.run_id}")

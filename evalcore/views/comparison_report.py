@@ -192,7 +192,7 @@ def _format_score_interval(interval: Interval | None, form: str) -> str:
 
 def _build_pair_table(detail: BenchmarkDetail) -> _Table:
     about = f"{detail.benchmark}{f'/{detail.metric}' if detail.metric else ''}"
-    columns = ["", "won", "lost", "tied", "difference", "95 % interval", "p", "test"]
+    columns = ["", "won", "lost", "tied", "difference", "95% interval", "p", "test"]
     rows = [[letter, *_format_pair_result(pair)] for letter, pair in detail.pairs.items()]
     return f"{about} vs. {detail.base}, on {detail.common} common cases", columns, rows
 

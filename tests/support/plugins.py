@@ -154,7 +154,7 @@ _broken(
     "has a weight",
 )
 _broken("broken_taken", _CARD.format(key="bfcl", metrics=_METRIC, options=""), "taken by Evalboard")
-_broken("broken_reserved", _CARD.format(key="score", metrics=_METRIC, options=""), "word of the")
+_broken("broken_reserved", _CARD.format(key="score", metrics=_METRIC, options=""), "is reserved")
 _broken("broken_key", _CARD.format(key="a/b c", metrics=_METRIC, options=""), "not usable")
 _broken(
     "broken_suite",

@@ -150,7 +150,7 @@ async def test_the_other_branch_answers_at_once_in_json(service, target):
         ("deaf x", "timeout", "no result within 0.5 s"),
         ("huge", "malformed", "max_reply_bytes"),
         ("away", "permanent", "another host"),
-        ("path", "permanent", "no id"),
+        ("path", "permanent", "not an id"),
         ("hang", "retryable", "within the time limit"),
         ("endless", "timeout", "no result within 0.5 s"),
         ("status 401", "permanent", "LOOP_KEY"),
@@ -248,7 +248,7 @@ def test_the_key_of_a_fixed_host_goes_nowhere_else(tmp_path):
     opened(base_url="http://127.0.0.1:7")
     with pytest.raises(UsageError, match=r"go to https://service\.example only"):
         opened(base_url="https://other.example")
-    with pytest.raises(UsageError, match="no password or key"):
+    with pytest.raises(UsageError, match="a password or key"):
         opened(base_url="https://u:p@service.example")
     with pytest.raises(UsageError, match="end with a path"):
         opened(base_url="http://127.0.0.1:7/?a=b")

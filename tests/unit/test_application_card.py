@@ -30,7 +30,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "application.yaml"
         ("url: /submit, form: {a: b}, json: {c: d}", "not both"),
         ("url: /submit, unknown: 1", "`$.branches[0].submit`"),
         ("url: /submit, timeout: -1", "branches[0].submit.timeout"),
-        ("url: /submit, query: {api_key: abcdefghijklmnop}", "holds a key"),
+        ("url: /submit, query: {api_key: abcdefghijklmnop}", "contains a key"),
     ],
 )
 def test_a_wrong_request_is_refused_with_the_place(tmp_path, change, part):

@@ -60,7 +60,7 @@ def test_the_command_that_is_printed_scores_the_official_multi_turn_entries(tmp_
         fetched = fetch_bfcl(folder, "wheel", silent)
     except UsageError as error:
         pytest.skip(f"the official wheel cannot be downloaded here: {error}")
-    command = fetch.format_bfcl_fetch(fetched).splitlines()[-1].removeprefix("now: ")
+    command = fetch.format_bfcl_fetch(fetched).splitlines()[-1].removeprefix("next: ")
     assert command.startswith("evalcore run ")
     words = shlex.split(command.replace("TARGET", "control:reference"))[1:]
     words += ["--max-samples", "36", "--option", "bfcl.categories=multi_turn_base"]
@@ -79,9 +79,9 @@ def test_a_folder_elsewhere_is_named_to_the_run(tmp_path, monkeypatch):
     release = make_wheel(tmp_path)
     fetched = fetch_bfcl(tmp_path / "my data", tmp_path / NAME, silent, release)
     command = fetch.format_bfcl_fetch(fetched).splitlines()[-1]
-    assert command.startswith(f"now: EVALBOARD_BFCL_EVAL='{tmp_path}/my data' evalcore run ")
+    assert command.startswith(f"next: EVALBOARD_BFCL_EVAL='{tmp_path}/my data' evalcore run ")
     monkeypatch.setenv("EVALBOARD_BFCL_EVAL", fetched.folder)
-    assert fetch.format_bfcl_fetch(fetched).splitlines()[-1].startswith("now: evalcore run ")
+    assert fetch.format_bfcl_fetch(fetched).splitlines()[-1].startswith("next: evalcore run ")
 
 
 def test_a_complete_folder_is_left_in_place(tmp_path):

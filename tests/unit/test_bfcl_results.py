@@ -272,7 +272,7 @@ def test_what_needs_something_missing_is_named_and_not_counted(tmp_path, setting
 def test_what_cannot_be_imported_leaves_nothing(official, tmp_path, settings):
     empty = tmp_path / "empty"
     empty.mkdir()
-    places = {tmp_path: "give .*result", empty: "holds no", tmp_path / "no": "is no folder"}
+    places = {tmp_path: "give .*result", empty: "contains no", tmp_path / "no": "is not a folder"}
     for place, problem in places.items():
         with pytest.raises(UsageError, match=problem):
             taken(place, tmp_path, settings)

@@ -139,7 +139,7 @@ FORGED: dict[str, tuple[Change, str]] = {
     ),
     "easier cases": (
         line("samples.jsonl", 0, "sample", "reference", value={"answer": ""}),
-        "not those of the data set that the run declares",
+        "not those of the dataset that the run declares",
     ),
     "lighter cases": (
         line("samples.jsonl", 0, "sample", "difficulty", value=-3),

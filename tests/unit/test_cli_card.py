@@ -66,7 +66,7 @@ def test_fields_are_set_one_by_one_and_cleared(
         (("--site", "http://example.org"), "site: "),
         (("--parameters", "many"), "--parameters many"),
         (("--parameters", "-3"), "parameters: "),
-        (("--type", "robot"), "--type robot: one of chat, thinking"),
+        (("--type", "robot"), "--type robot: must be one of chat, thinking"),
         (("--logo", "nowhere.png"), "--logo nowhere.png"),
         (("--logo", __file__), "logo: not a"),
         (("--name", "two\nlines"), "name: "),

@@ -84,9 +84,9 @@ def test_fetched_questions_can_be_run_as_the_last_line_says(capsys, tmp_path, da
     assert err.startswith("1 of 1: 2023/validation/metadata.jsonl\n")
     assert "not to be shared" in err
     said = out.splitlines()[-1]
-    assert said.startswith("now: evalcore run --target TARGET --benchmarks gaia ")
+    assert said.startswith("next: evalcore run --target TARGET --benchmarks gaia ")
     assert said.endswith(str(place))
-    words = said.removeprefix("now: evalcore ").replace("TARGET", "control:reference").split()
+    words = said.removeprefix("next: evalcore ").replace("TARGET", "control:reference").split()
     status, out, _ = call(capsys, *words, "--data", data, "--json")
     assert (status, json.loads(out)["benchmarks"]["gaia"]["score"]) == (0, 100.0)
 

@@ -67,7 +67,7 @@ def test_the_command_line_sends_and_takes_back(hub, here, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["sent"] == [RUN]
     other = str(tmp_path / "other")
     assert main.main(["hub", "pull", "--repo", REPO, "--data", other]) == 0
-    assert "1 run taken back" in capsys.readouterr().out
+    assert "1 run downloaded" in capsys.readouterr().out
     assert (tmp_path / "other" / "runs" / RUN / "summary.json").is_file()
 
 
@@ -83,7 +83,7 @@ def test_what_was_not_sent_shows_in_text_and_status(hub, here, capsys, monkeypat
     monkeypatch.setenv("LAB_API_KEY", "a-key-nobody-may-see")
     finish(here.runs_dir, RUN).write_card({"said": "a-key-nobody-may-see"})
     assert main.main(["hub", "push"]) == 3
-    assert f"{RUN} was not sent" in capsys.readouterr().out
+    assert f"{RUN} was not uploaded" in capsys.readouterr().out
 
 
 def test_a_push_that_is_killed_before_its_commit_is_made_up_for(hub, here):
@@ -130,7 +130,7 @@ def test_a_hub_that_does_not_answer_holds_no_start_up(hub, here, caplog):
     hub.reply = lambda *request: started.wait(PATIENCE) and (500, {}, b"")
     jobs.pull_from_hub(here, timeout=0.2)
     started.set()
-    assert "goes on in the background" in caplog.text
+    assert "continues in the background" in caplog.text
 
 
 def test_a_hub_that_refuses_holds_no_start_up(hub, here, monkeypatch, caplog):

@@ -75,7 +75,7 @@ def nothing_came(settings: Settings) -> bool:
 
 @pytest.mark.parametrize(
     ("status", "part"),
-    [(401, "not valid"), (403, "may not"), (429, "refuses more"), (500, "500"), (503, "503")],
+    [(401, "not valid"), (403, "may not"), (429, "limiting requests"), (500, "500"), (503, "503")],
 )
 @pytest.mark.parametrize(
     "where", ["GET /api/datasets", "POST /api/datasets/lab/board/commit", "PUT /large"]
@@ -234,7 +234,7 @@ def test_an_archive_that_is_not_what_its_name_says_is_refused(hub, here):
     (name,) = hub.files
     hub.files[name] = archive({"spec.json": b"{}", "summary.json": b"{}"})
     empty = settings_of(here.data_dir.parent / "empty")
-    assert "vouches" in pull_results(empty).refused[RUN]
+    assert "does not match" in pull_results(empty).refused[RUN]
     assert nothing_came(empty)
     hub.files[name] = b"no archive at all"
     assert "cannot be unpacked" in pull_results(empty).refused[RUN]

@@ -197,7 +197,7 @@ def test_a_key_that_is_taken_is_refused(kind, name):
 def test_a_folder_that_is_there_is_left_alone(tmp_path, capsys):
     (tmp_path / "evalboard-mine").mkdir()
     assert main(["new", "benchmark", "mine", "--into", str(tmp_path)]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert list((tmp_path / "evalboard-mine").iterdir()) == []
     file = tmp_path / "file"
     file.write_text("")

@@ -166,7 +166,7 @@ def test_visitors_see_and_end_their_own_and_have_a_share_a_day(
     )
     ada, bob = Visitor(name="ada", proved=True), Visitor(name="bob", proved=True)
     name = data_client.submit_bundle("ada.zip", bundle, ada, store)
-    with pytest.raises(AccessDenied, match="somebody else"):
+    with pytest.raises(AccessDenied, match="someone else"):
         data_client.cancel_submission(name, bob, store)
     assert ended(name, store).state == "done"
     assert data_client.list_submissions(bob, store) == []

@@ -307,7 +307,7 @@ def format_bfcl_fetch(fetched: FetchedBfcl) -> str:
         [
             f"{fetched.folder}: {state}",
             f"BFCL {fetched.version} from {fetched.origin}, license {fetched.licence}",
-            f"now: {_build_command_prefix(fetched)}evalcore run --target TARGET --benchmarks "
+            f"next: {_build_command_prefix(fetched)}evalcore run --target TARGET --benchmarks "
             "bfcl --dataset " + shlex.quote(fetched.folder),
         ]
     )

@@ -259,7 +259,7 @@ def rescore_predictions(
             pairs.append((sample, prediction))
     if not pairs:
         raise UsageError(
-            f"the results of {results.model} answer no entry of the data set; is it the official "
+            f"the results of {results.model} answer no entry of the dataset; is it the official "
             "one, with these categories?"
         )
     answered = {sample.metric for sample, _ in pairs}

@@ -124,7 +124,7 @@ def _check_hashes(contents: BundleContents) -> None:
             )
         if not bare and dataset_hash(samples) != benchmark_spec.dataset_hash:
             raise UsageError(
-                f"the samples of {benchmark_spec.key} are not those of the data set that the "
+                f"the samples of {benchmark_spec.key} are not those of the dataset that the "
                 "run declares: their hash differs"
             )
 

@@ -131,7 +131,7 @@ class GoldCheck:
 
     def _confirm_samples(self, location: DatasetLocation, samples: Iterable[Sample]) -> GoldReport:
         asked = tuple(samples)
-        count = f"{len(asked)} cases" if asked else "a data set"
+        count = f"{len(asked)} cases" if asked else "a dataset"
         self._progress(f"confirming the expected answers of {count} of {location.benchmark}")
         began = time.monotonic()
         report = confirm_gold(location, self._settings, (), max(self._seconds, 0.0), asked)

@@ -34,7 +34,7 @@ _STATUS_HINTS = {
     401: "HF_TOKEN is not valid, or not for this; make one that may write to the repository",
     403: "HF_TOKEN may not do that; make one that may write to the repository",
     404: "this token cannot see such a dataset on the Hub; `evalcore hub push` creates it",
-    429: "the Hub refuses more requests for now; what is missing goes with the next exchange",
+    429: "the Hub is limiting requests; the next sync sends the rest",
 }
 
 
