@@ -1,4 +1,4 @@
-"""The verb `equivalent` of the command line: do two SQL statements do the same?"""
+"""The verb `equivalent` of the command line: decide whether two SQL statements are equivalent."""
 
 from __future__ import annotations
 
@@ -22,22 +22,29 @@ _MAX_LINE = 1_000_000  # bytes
 def add_equivalent_verb(
     verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
 ) -> None:
-    """Add the verb; `add_common` adds the flags that every verb has and sets its function."""
-    about = "decide whether two SQL statements do the same, with a database where they do not"
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "decide whether two SQL statements are equivalent, with a counterexample if not"
     sub = verbs.add_parser("equivalent", help=about, description=about)
-    sub.add_argument("--engine", metavar="E", help="`evalcore list engines` shows them")
-    sub.add_argument("--schema", type=Path, metavar="FILE", help="CREATE TABLE statements")
-    sub.add_argument("--reference", metavar="SQL|@FILE")
-    sub.add_argument("--answer", metavar="SQL|@FILE")
+    sub.add_argument("--engine", metavar="E", help="SQL engine; `evalcore list engines` lists them")
+    sub.add_argument(
+        "--schema", type=Path, metavar="FILE", help="file with CREATE TABLE statements"
+    )
+    sub.add_argument("--reference", metavar="SQL|@FILE", help="reference statement")
+    sub.add_argument("--answer", metavar="SQL|@FILE", help="statement to compare with it")
     sub.add_argument(
         "--state",
         default="all",
         metavar="all|T,...",
-        help="tables to compare after statements that change some (default: all of the schema)",
+        help="tables to compare after statements that change data (default: all of the schema)",
     )
-    about = "pairs as JSON lines: id, engine, schema, reference, answer and perhaps ordered"
+    about = "pairs as JSON Lines: id, engine, schema, reference, answer, optionally ordered"
     sub.add_argument("--pairs", type=Path, metavar="FILE.jsonl", help=about)
-    sub.add_argument("--out", type=Path, metavar="FILE.jsonl", help="decisions as JSON lines")
+    sub.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE.jsonl",
+        help="file to write the decisions to, as JSON Lines",
+    )
     add_common(sub, _decide)
 
 
@@ -53,7 +60,9 @@ def _decide(args: argparse.Namespace) -> int:
         print(_to_json(decision) if args.json else _format_decision(decision))
         return _DONE
     if any(value is not None for value in single):
-        raise UsageError("--pairs holds engine, schema and statements itself; give no others")
+        raise UsageError(
+            "--pairs already contains engine, schema and statements; drop the other flags"
+        )
     pairs = _read_pairs(args.pairs)
     counts: dict[str, int] = {}
     out = sys.stdout if args.out is None else args.out.open("w", encoding="utf-8")

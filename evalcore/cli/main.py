@@ -189,7 +189,7 @@ def _add_run(verbs: Any) -> None:
     sub.add_argument(
         "--batch-size",
         metavar="N",
-        help="batch size of a local model; 1 runs one request at a time, which is exact",
+        help="batch size of a local model (default: automatic; 1: exact, one at a time)",
     )
     _add_common_flags(sub, _run_benchmarks)
 
