@@ -137,11 +137,11 @@ def test_views_and_measures_stand_in_tables_of_their_own(tmp_path):
     for row in ("| hardened | 0.0 |", "| official | 33.3 |", "| repaired | 66.7 |"):
         assert row in views
     assert "| strict | 0.0 |" in parts["gaia: views"]
-    measures = parts["swe_bench: Patch format and localisation (not executed)"]
+    measures = parts["swe_bench: Patch format and localization (not executed)"]
     for row in ("| applies_rate | 50.0 |", "| file_recall | 100.0 |", "| line_f1 | 25.0 |"):
         assert row in measures
     assert "gaia: groups" not in text
-    assert "<h2>swe_bench: Patch format and localisation (not executed)</h2>" in render_report(
+    assert "<h2>swe_bench: Patch format and localization (not executed)</h2>" in render_report(
         folder, "html"
     )
     assert "  view repaired" in report_data.format_run_summary(folder.read_summary())
