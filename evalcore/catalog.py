@@ -38,6 +38,7 @@ from evalcore.cards import TargetKindCard as TargetKindCard
 from evalcore.cards import UploadForm as UploadForm
 from evalcore.cards import build_option as build_option
 from evalcore.errors import EvalboardError, UsageError
+from evalcore.i18n import Note
 from evalcore.plain_text import to_single_line
 from evalcore.plugins import SkippedPlugin, UnusablePlugin
 from evalcore.settings import Endpoint, Settings
@@ -149,7 +150,8 @@ def benchmark_card(key: str) -> BenchmarkCard:
     cards = benchmark_cards()
     if key not in cards:
         reasons = [f". {plugin}" for plugin in list_skipped_plugins() if plugin.name == key]
-        raise UsageError(f"unknown benchmark {key!r}; known: {', '.join(cards)}{''.join(reasons)}")
+        known_names = f"{', '.join(cards)}{''.join(reasons)}"
+        raise UsageError(Note("bundle_unknown", name=f"{key!r}", known=known_names))
     return cards[key]
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evalcore.i18n import Note
+
 if TYPE_CHECKING:  # the records themselves are read by what raises these errors
     from evalcore.records import Failure
 
@@ -24,6 +26,14 @@ class IntakeError(EvalboardError, ValueError):
     """A text from outside that is not what it should be; whoever reads it adds where it stands."""
 
 
+class FileError(UsageError):
+    """A file that cannot be used; `problem` says why without naming it."""
+
+    def __init__(self, path: Path | str, problem: str) -> None:
+        self.path, self.problem = str(path), problem
+        super().__init__(Note("located", location=path, problem=problem))
+
+
 class DatasetError(UsageError):
     """A case file that cannot be used: names the file, the line (from 1) and the field."""
 
@@ -32,7 +42,7 @@ class DatasetError(UsageError):
         location = (
             f"{path}" + (f", line {line}" if line else "") + (f", field {field}" if field else "")
         )
-        super().__init__(f"{location}: {problem}")
+        super().__init__(Note("located", location=location, problem=problem))
 
 
 class MissingDependency(UsageError):

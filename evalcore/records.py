@@ -17,7 +17,7 @@ from typing import Any, Literal, Self, TypeVar
 import msgspec
 
 from evalcore.errors import IntakeError
-from evalcore.i18n import Note, unpack_note
+from evalcore.i18n import Note, map_note, restore_notes, unpack_note
 from evalcore.intake import add_counts, read_count, read_number
 from evalcore.intake.json_text import parse_json, replace_surrogates
 
@@ -85,10 +85,55 @@ def to_json(value: Any, *, ordered: bool = True) -> bytes:
     surrogate pair, which a model may write into JSON of its own, becomes the replacement
     character."""
     try:
-        return _encoder.encode(value) if ordered else msgspec.json.encode(value)
+        return (_ordered_encoder if ordered else _encoder).encode(value)
     except UnicodeEncodeError:
-        plain = msgspec.to_builtins(value, order="deterministic" if ordered else None)
+        plain = to_plain(value, order="deterministic" if ordered else None)
         return msgspec.json.encode(replace_surrogates(plain))
+
+
+def to_plain(
+    value: Any,
+    packed_notes: dict[str, Any] | None = None,
+    order: Literal["deterministic"] | None = None,
+) -> Any:
+    """A record or plain data as plain data. A note becomes its English text; `restore_notes` makes
+    it one again by the code and the values that `packed_notes` gets by that text."""
+
+    def strip_note(item: Any) -> str:
+        if packed_notes is not None and isinstance(item, Note):
+            packed_notes[item.english] = item.pack()
+        return _strip_note(item)
+
+    return msgspec.to_builtins(value, enc_hook=strip_note, order=order)
+
+
+def to_json_with_notes(record: Record, *, ordered: bool = True) -> bytes:
+    """`to_json` of a record whose notes stay notes: `from_json_with_notes` reads it, and any other
+    reader their English texts."""
+    packed_notes: dict[str, Any] = {}
+    content = to_plain(record, packed_notes)
+    if packed_notes:
+        content["packed_notes"] = packed_notes
+    return to_json(content, ordered=ordered)
+
+
+def from_json_with_notes(kind: type[R], line: bytes) -> R:
+    """Decode what `to_json_with_notes` wrote; raises msgspec.DecodeError as `from_json` does."""
+    record = from_json(kind, line)
+    if b'"packed_notes"' not in line:
+        return record
+    try:
+        content = msgspec.json.decode(line, type=dict[str, Any])
+        packed_notes = msgspec.convert(content.pop("packed_notes", {}), dict[str, Any])
+        return msgspec.convert(restore_notes(content, packed_notes), kind)
+    except (UnicodeError, RecursionError, msgspec.MsgspecError):
+        return record  # the texts are right, only their notes are not
+
+
+def _strip_note(item: Any) -> str:
+    if isinstance(item, Note):
+        return item.english
+    raise TypeError(f"objects of type {type(item).__name__} are no plain data")
 
 
 def from_json(kind: type[R], line: bytes | str) -> R:
@@ -217,6 +262,25 @@ class Failure(Measured, frozen=True):
     status: int | None = None
     retry_after: float | None = None
     attempts: int = 1
+    packed_notes: dict[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        Measured.__post_init__(self)
+        if isinstance(self.message, Note):
+            packed_notes = {self.message.english: self.message.pack()}
+            msgspec.structs.force_setattr(self, "message", self.message.english)
+            msgspec.structs.force_setattr(self, "packed_notes", packed_notes)
+
+    @property
+    def localizable_message(self) -> str:
+        """The message with its code and values, for `translate_note`."""
+        message: str = restore_notes(self.message, self.packed_notes)
+        return message
+
+    def with_message(self, change: Callable[[str], str]) -> Self:
+        """The failure with `change` made to its message and to the texts that it holds."""
+        message = map_note(self.localizable_message, change)
+        return msgspec.structs.replace(self, message=message, packed_notes={})
 
 
 class Call(Record, frozen=True):
@@ -320,7 +384,7 @@ class Verdict(Record, frozen=True):
             packed = self.note.pack()
             msgspec.structs.force_setattr(self, "note_code", packed["code"])
             msgspec.structs.force_setattr(self, "note_params", packed["params"])
-            msgspec.structs.force_setattr(self, "note", str(self.note))
+            msgspec.structs.force_setattr(self, "note", self.note.english)
 
     @property
     def localizable_note(self) -> str:
@@ -415,5 +479,6 @@ class RunSpec(Record, frozen=True):
     started_by: str = ""
 
 
-_encoder = msgspec.json.Encoder(order="deterministic")
+_encoder = msgspec.json.Encoder(enc_hook=_strip_note)
+_ordered_encoder = msgspec.json.Encoder(enc_hook=_strip_note, order="deterministic")
 _decoders: dict[type[Record], msgspec.json.Decoder[Any]] = {}

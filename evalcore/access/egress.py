@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 if TYPE_CHECKING:
@@ -79,9 +80,9 @@ def resolve_public_addresses(
     try:
         addresses = [ip_address(address.partition("%")[0]) for address in resolve(host, port)]
     except (OSError, UnicodeError, ValueError):
-        raise NotPublic(f"the host {host[:100]} is not known") from None
+        raise NotPublic(Note("access_unknown_host", host=host[:100])) from None
     if not addresses or not all(map(allowed, addresses)):
-        raise NotPublic(f"the host {host[:100]} is not a public one, and only those can be visited")
+        raise NotPublic(Note("access_not_public", host=host[:100]))
     return [str(address) for address in addresses]
 
 
@@ -266,7 +267,7 @@ class EgressPolicy(Record, frozen=True):
         try:
             resolve_public_addresses(self.origin.host, self.origin.port, resolve_host)
         except NotPublic as error:
-            raise UsageError(f"this address cannot be used here: {error}") from None
+            raise UsageError(Note("access_address", problem=error)) from None
 
     def open_socket(self, address_info: Any) -> socket.socket:
         """A socket for an address that was found, as aiohttp asks for before each connection.

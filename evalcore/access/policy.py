@@ -21,6 +21,7 @@ import msgspec
 from evalcore.access import login
 from evalcore.access.egress import is_this_machine
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 from evalcore.settings import Settings, check_access_mode
 
@@ -55,14 +56,11 @@ class Visitor(Record, frozen=True):
 
 ANYBODY, OPERATOR = Visitor(), Visitor(operator=True)
 
-READ_ONLY = "this board is read-only: nothing can be started or changed here"
-NO_PASSCODE = (
-    f"this board asks for a passcode and has none: its operator sets {login.VARIABLE} "
-    f"to at least {login.SHORTEST} characters"
-)
-ASKED_PASSCODE = "this needs the passcode of the board; it is asked for in the sidebar"
-ASKED_LOGIN = "this needs a login; the button is in the sidebar"
-NOT_LISTED = "this account is not on the list of those who may do that here"
+READ_ONLY = Note("access_read_only")
+NO_PASSCODE = Note("access_no_passcode", variable=login.VARIABLE, count=login.SHORTEST)
+ASKED_PASSCODE = Note("access_passcode")
+ASKED_LOGIN = Note("access_login")
+NOT_LISTED = Note("access_not_listed")
 
 #: What the server told: whether it can be reached from this machine only; None before that.
 _is_local_server: bool | None = None

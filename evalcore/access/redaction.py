@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from evalcore.access.secrets import redact_keys, scrub_secrets
+from evalcore.i18n import Note, map_note
 from evalcore.records import BenchmarkSpec, Record, RunSpec, Sample, TargetSpec, Verdict
 from evalcore.results import RunSummary
 from evalcore.settings import ROOT, Settings
@@ -49,6 +50,8 @@ def redact_paths(text: str) -> str:
     """`text` with every path that shows itself as one cut to its last part, and every target that
     is named by a path under its masked name. A path that begins with a word (`models/tiny`) stays:
     nothing tells it from other words with a slash."""
+    if isinstance(text, Note):
+        return map_note(text, redact_paths)
     return _PATH.sub("…/", _QUOTED.sub(_mask_quoted, _mask_targets(text)))
 
 

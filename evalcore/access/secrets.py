@@ -18,6 +18,7 @@ from urllib.parse import quote, quote_plus
 
 import msgspec
 
+from evalcore.i18n import Note, map_note
 from evalcore.records import Completion, ToolCall
 
 _MARK = "[key removed]"
@@ -63,6 +64,9 @@ class Secrets:
 def scrub_secrets(text: str, keys: Iterable[str | None] = ()) -> str:
     """`text` without the `keys` keys, however encoded, and without anything that looks like one.
     Known keys shorter than 4 characters are left: they are placeholders, and would tear words."""
+    if isinstance(text, Note):
+        known_keys = list(keys)
+        return map_note(text, lambda part: scrub_secrets(part, known_keys))
     for value in keys:
         if value and len(value.strip()) >= 4:
             text = _remove_key(text, value.strip())

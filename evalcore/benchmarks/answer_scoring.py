@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
+from evalcore.i18n import Note
 from evalcore.records import (
     MEASURED,
     Episode,
@@ -32,11 +33,11 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9_+-]*[ \t]*\n?")
 
 #: Why nothing was found in an answer, as a sentence.
 NOTES = {
-    "empty": "The answer is empty.",
-    "token_limit": "The answer was cut off by the token limit before it was complete.",
-    "content_filter": "The provider withheld the answer.",
-    "context_overflow": "The prompt does not fit into the model's context.",
-    "format": "Nothing of the requested form was found in the answer.",
+    "empty": Note("empty"),
+    "token_limit": Note("token_limit"),
+    "content_filter": Note("content_filter"),
+    "context_overflow": Note("context_overflow"),
+    "format": Note("format"),
 }
 _BY_FINISH = {
     "length": "token_limit",

@@ -15,6 +15,7 @@ import msgspec
 
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import EnvironmentFailure, MissingDependency, UsageError
+from evalcore.i18n import Note
 from evalcore.records import (
     MEASURED,
     Completion,
@@ -59,14 +60,21 @@ class DatasetIssue(Record, frozen=True):
 
 
 class _Expectation(Record, frozen=True):
-    """What a field of a dataset says of an answer: which outcome is due, and what it means if it is
-    not."""
+    """What a field of a dataset says of an answer: which outcome is due, and the code and values of
+    the note for any other."""
 
     sample: Sample
     episode: Episode
     due: Outcome
     field: str
-    problem: str
+    code: str
+    values: dict[str, Any] = {}
+
+    def describe_problem(self, verdict: Verdict) -> Note:
+        """Why the field is wrong, by the note on its answer."""
+        if not verdict.note:
+            return Note(f"{self.code}_alone", **self.values)
+        return Note(self.code, problem=verdict.localizable_note, **self.values)
 
 
 def user_role(model: str) -> str:
@@ -260,7 +268,7 @@ class Benchmark(ABC):
         issues = [
             DatasetIssue(
                 sample=expectation.sample.key,
-                problem=expectation.problem + (f": {verdict.note}" if verdict.note else ""),
+                problem=expectation.describe_problem(verdict),
                 field=expectation.field,
                 kind="contradicted"
                 if self.is_decided(expectation.sample, verdict)
@@ -286,16 +294,15 @@ class Benchmark(ABC):
 
     def _list_expectations(self, sample: Sample) -> Iterator[_Expectation]:
         reference, field = self.reference_episode(sample), self.gold_field(sample)
-        yield _Expectation(sample, reference, "passed", field, "the reference answer does not pass")
+        yield _Expectation(sample, reference, "passed", field, "gold_reference")
         for number, right in enumerate(sample.meta.get("variants", ()), 1):
-            problem = f"variant {number} does not pass: {str(right)[:80]!r}"
-            yield _Expectation(
-                sample, self.episode_from_answer(sample, right), "passed", "variants", problem
-            )
+            values = {"number": number, "answer": f"{str(right)[:80]!r}"}
+            episode = self.episode_from_answer(sample, right)
+            yield _Expectation(sample, episode, "passed", "variants", "gold_variant", values)
         for number, wrong in enumerate(sample.meta.get("counterexamples", ()), 1):
-            problem = f"counterexample {number} does not fail"
-            episode = self.episode_from_answer(sample, wrong)
-            yield _Expectation(sample, episode, "failed", self.wrong_field, problem)
+            values, episode = {"number": number}, self.episode_from_answer(sample, wrong)
+            code = "gold_counterexample"
+            yield _Expectation(sample, episode, "failed", self.wrong_field, code, values)
 
     async def _score_expectations(self, expectations: Sequence[_Expectation]) -> list[Verdict]:
         """Side by side, since some scorers wait for programs."""

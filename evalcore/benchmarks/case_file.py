@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.errors import DatasetError, UsageError
+from evalcore.i18n import Note
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Record, Sample
 from evalcore.sqlkit.dialects import dialect_name
@@ -35,19 +36,19 @@ class CaseLine(Record, frozen=True):
     def parse_case_id(self, field: str = "case_id") -> str:
         value = self.row.get(field)
         if not isinstance(value, str | int) or isinstance(value, bool) or not str(value).strip():
-            self.raise_field_error(field, "is missing or no text")
+            self.raise_field_error(field, Note("upload_missing"))
         return str(value)
 
     def parse_text(self, field: str) -> str:
         value = self.row.get(field)
         if not isinstance(value, str) or not value.strip():
-            self.raise_field_error(field, "is missing or no text")
+            self.raise_field_error(field, Note("upload_missing"))
         return value
 
     def parse_optional_text(self, field: str) -> str:
         value = self.row.get(field, "")
         if not isinstance(value, str):
-            self.raise_field_error(field, "must be a text")
+            self.raise_field_error(field, Note("upload_text"))
         return value
 
     def parse_text_list(self, field: str) -> list[str]:
@@ -55,32 +56,32 @@ class CaseLine(Record, frozen=True):
         value = self.row.get(field, [])
         value = [value] if isinstance(value, str) else value
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            self.raise_field_error(field, "must be a list of texts")
+            self.raise_field_error(field, Note("upload_texts"))
         return value
 
     def parse_list(self, field: str) -> list[Any]:
         value = self.row.get(field, [])
         if not isinstance(value, list):
-            self.raise_field_error(field, "must be a list")
+            self.raise_field_error(field, Note("upload_list"))
         return value
 
     def parse_object(self, field: str) -> dict[str, Any]:
         value = self.row.get(field)
         if not isinstance(value, dict):
-            self.raise_field_error(field, "is missing or no JSON object")
+            self.raise_field_error(field, Note("upload_no_object"))
         return value
 
     def parse_bool(self, field: str) -> bool | None:
         """A boolean, None where the field is absent."""
         value = self.row.get(field)
         if value is not None and not isinstance(value, bool):
-            self.raise_field_error(field, "must be true or false")
+            self.raise_field_error(field, Note("upload_truth"))
         return value
 
     def parse_difficulty(self) -> int:
         value = str(self.row.get("difficulty_level", ""))
         if value not in ("1", "2", "3"):
-            self.raise_field_error("difficulty_level", f'{value!r} must be "1", "2" or "3"')
+            self.raise_field_error("difficulty_level", Note("upload_level", value=f"{value!r}"))
         return int(value)
 
     def parse_weight(self) -> float | None:
@@ -90,7 +91,7 @@ class CaseLine(Record, frozen=True):
             return None
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not 0 <= value <= MAX_CASE_WEIGHT:
-            problem = f"{value!r} must be a number from 0 to {MAX_CASE_WEIGHT:g}"
+            problem = Note("upload_weight", value=f"{value!r}", most=f"{MAX_CASE_WEIGHT:g}")
             self.raise_field_error("weight", problem)
         return float(value)
 
@@ -137,7 +138,7 @@ def load_case_samples(
             line = CaseLine(path, number, row)
             stem = str(row.get("metric", path.stem))
             if stem not in files:
-                problem = f"{stem!r} is none of: {', '.join(files)} (name the file after one)"
+                problem = Note("upload_file_name", value=f"{stem!r}", names=", ".join(files))
                 line.raise_field_error("metric", problem)
             weight = line.parse_weight()
             for sample in parse_line(line, stem):
@@ -146,7 +147,9 @@ def load_case_samples(
                 if source.metrics and sample.metric not in source.metrics:
                     continue
                 if sample.key in samples:
-                    line.raise_field_error("case_id", f"{sample.id!r} stands here twice")
+                    line.raise_field_error(
+                        "case_id", Note("upload_here_twice", id=f"{sample.id!r}")
+                    )
                 samples[sample.key] = sample
     return list(samples.values())
 

@@ -13,6 +13,7 @@ import msgspec
 from evalcore.benchmarks.answer_scoring import ScoringResult, build_no_answer_verdict, to_verdict
 from evalcore.benchmarks.base import Benchmark, Context, ValidationResult
 from evalcore.errors import EnvironmentFailure, MissingDependency
+from evalcore.i18n import Note
 from evalcore.judges import CAST, Question, Tally, Vote, panel, recorded
 from evalcore.judges.panel import PROMPT_VERSION
 from evalcore.judges.recorded import Ballot
@@ -28,30 +29,34 @@ from evalcore.sqlkit.syntax import transpile_within
 
 _MAX_ROWS = 60  # of a table shown; a counterexample is shrunk and rarely has more
 
-_DECISION_NOTES = {
-    "equivalent": "No difference on {databases} databases; {nonempty} of them had rows to compare.",
-    "different": "On a generated database the outcome differs.",
-    "error": "The engine refuses the statement: {message}",
-    "undecided": "Execution cannot decide: {message}",
+#: Codes of notes.
+DECISION_NOTES = {
+    "equivalent": "exec_equivalent",
+    "different": "exec_different",
+    "error": "exec_error",
+    "undecided": "exec_undecided",
 }
-_DIFFERENT = {
-    "columns_count": "On a generated database the number of columns differs.",
-    "row_count": "On a generated database the number of rows differs.",
-    "rows": "On a generated database some rows differ.",
-    "order": "On a generated database the rows come in another order.",
-    "collation": "On a generated database texts differ by bytes, though not by collation.",
-    "failed": "On a generated database the statement fails: {message}",
-    "no_rows": "On a generated database one side gives rows and the other gives none.",
+DIFFERENCE_NOTES = {
+    "columns_count": "exec_columns",
+    "row_count": "exec_row_count",
+    "rows": "exec_rows",
+    "order": "exec_order",
+    "collation": "exec_collation",
+    "failed": "exec_failed",
+    "no_rows": "exec_no_rows",
 }
 
 
-def describe_decision(decision: Equivalence) -> str:
+def describe_decision(decision: Equivalence) -> Note:
     """The decision as a sentence."""
     example = decision.counterexample
     if decision.status == "different" and example is not None:
-        return _DIFFERENT[example.reason].format(message=example.message)
-    return _DECISION_NOTES[decision.status].format(
-        databases=decision.databases, nonempty=decision.nonempty, message=decision.message
+        return Note(DIFFERENCE_NOTES[example.reason], message=example.message)
+    return Note(
+        DECISION_NOTES[decision.status],
+        databases=decision.databases,
+        nonempty=decision.nonempty,
+        message=decision.message,
     )
 
 
@@ -120,9 +125,6 @@ def _list_table_rows(table: ResultTable | None) -> list[list[Any]]:
 
 # What benchmarks share whose answers are SQL that engines execute.
 
-_NO_ENGINE = "no engine here runs this dialect"
-_NO_PRODUCT = "{title} has {feature}, which its substitute lacks; set a real server in {engine}_dsn"
-
 
 class ExecutedBenchmark(Benchmark):
     """Keeps engines and prepared databases while it lives; nothing of a verdict depends on that."""
@@ -167,7 +169,9 @@ class ExecutedBenchmark(Benchmark):
 
     async def _run_decider(self, question: EquivalenceQuestion, answer: str) -> Equivalence:
         if not question.engine:
-            return Equivalence(status="undecided", cause="no_engine", message=_NO_ENGINE)
+            return Equivalence(
+                status="undecided", cause="no_engine", message=Note("exec_no_engine")
+            )
         try:
             return await asyncio.to_thread(self.decider.decide, question, answer)
         except (MissingDependency, EnvironmentFailure) as error:
@@ -192,7 +196,7 @@ def _build_undecided_feature(
     return Equivalence(
         status="undecided",
         cause="product_feature",
-        message=_NO_PRODUCT.format(feature=feature, title=title, engine=question.engine),
+        message=Note("exec_product_feature", feature=feature, title=title, engine=question.engine),
     )
 
 
@@ -221,17 +225,16 @@ def score_execution(decision: Equivalence, reference: str) -> ScoringResult:
 # Rulings on what nothing here can execute: by the panel of the run, or by recorded votes.
 
 _REASONS: dict[Outcome, str] = {"failed": "wrong_answer", "judge_error": "judge_error"}
-_NO_PANEL = "Only a panel can decide this, and no panel was asked."
-_PANEL_NOTES: dict[Outcome, str] = {
-    "passed": "The panel says yes: {yes} yes, {no} no.",
-    "failed": "The panel does not say yes: {yes} yes, {no} no.",
-    "judge_error": "Too few judges voted: {cast} of {panel}.",
+#: Codes of notes.
+PANEL_NOTES: dict[Outcome, str] = {
+    "passed": "panel_says_yes",
+    "failed": "panel_says_no",
+    "judge_error": "panel_too_few",
 }
-_NONE_CAST = "No vote was cast; by the published rule the case is dropped."
-_PUBLISHED: dict[Outcome, str] = {
-    "passed": "By the published rule the votes pass it: {yes} yes, {no} no.",
-    "failed": "By the published rule the votes fail it: {yes} yes, {no} no.",
-    "judge_error": _NONE_CAST,
+PUBLISHED_NOTES: dict[Outcome, str] = {
+    "passed": "published_pass",
+    "failed": "published_fail",
+    "judge_error": "published_no_vote",
 }
 
 
@@ -242,17 +245,20 @@ async def score_by_panel(
     SCALE's rule instead of ours: a tie passes, one vote suffices."""
     if context is None or not context.judges:
         return ScoringResult(
-            outcome="not_executed", evidence_kind="judged", reason="no_panel", note=_NO_PANEL
+            outcome="not_executed",
+            evidence_kind="judged",
+            reason="no_panel",
+            note=Note("panel_needed"),
         )
     tally = await panel.ask_panel(context, question)
     outcome = _decide_as_published(tally, question) if published else tally.outcome
-    note = (_PUBLISHED if published else _PANEL_NOTES)[outcome]
+    code = (PUBLISHED_NOTES if published else PANEL_NOTES)[outcome]
     cast = tally.yes + tally.no
     return ScoringResult(
         outcome=outcome,
         evidence_kind="judged",
         reason=_REASONS.get(outcome, ""),
-        note=note.format(yes=tally.yes, no=tally.no, cast=cast, panel=len(tally.votes)),
+        note=Note(code, yes=tally.yes, no=tally.no, cast=cast, panel=len(tally.votes)),
         details=_build_panel_details(tally),
         evidence=(_build_votes_section([_vote_to_row(vote) for vote in tally.votes]),),
     )
@@ -269,7 +275,11 @@ def score_recorded_votes(votes: Sequence[Any], by_rules: bool, rule_id: str = ""
         outcome=outcome,
         evidence_kind="judged",
         reason=_REASONS.get(outcome, ""),
-        note=_PUBLISHED[outcome].format(yes=sum(yes_votes), no=len(yes_votes) - sum(yes_votes)),
+        note=Note(
+            PUBLISHED_NOTES[outcome],
+            yes=sum(yes_votes),
+            no=len(yes_votes) - sum(yes_votes),
+        ),
         details={
             "judge_votes_yes": sum(yes_votes),
             "judge_votes_no": len(yes_votes) - sum(yes_votes),

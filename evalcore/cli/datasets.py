@@ -151,10 +151,10 @@ def _save_case_file(args: argparse.Namespace) -> int:
 
 def _print_validation(args: argparse.Namespace, validation: Any, card: Any) -> int:
     """Print the errors, or the numbers and the command that runs the dataset."""
-    import msgspec
+    from evalcore.records import to_plain
 
     if args.json:
-        print(json.dumps(msgspec.to_builtins({"validation": validation, "card": card})))
+        print(json.dumps(to_plain({"validation": validation, "card": card})))
         return _DONE if validation.ok else _BAD
     for error in validation.errors:
         position = ", ".join(

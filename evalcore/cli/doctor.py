@@ -26,7 +26,7 @@ from evalcore import catalog, plugins
 from evalcore.access import policy
 from evalcore.access.egress import is_this_machine
 from evalcore.access.secrets import scrub_secrets
-from evalcore.records import Record
+from evalcore.records import Record, to_plain
 from evalcore.settings import Settings, load_settings
 
 #: `missing`: something that the installation promises is not there; `absent`: optional, and not
@@ -60,12 +60,11 @@ def add_doctor_verb(
 
 
 def _print_report(args: argparse.Namespace) -> int:
-    import msgspec
 
     settings = policy.restrict_settings(load_settings(args.data), policy.OPERATOR)
     report = examine_installation(settings)
     if args.json:
-        print(json.dumps([msgspec.to_builtins(check) for check in report], ensure_ascii=False))
+        print(json.dumps([to_plain(check) for check in report], ensure_ascii=False))
     else:
         print(format_report(report))
     return _INCOMPLETE if has_gaps(report) else _DONE

@@ -288,9 +288,9 @@ def _format_imported_bundle(done: ImportedBundle) -> str:
 
 def _print_result(args: argparse.Namespace, done: Any, text: str) -> None:
     """Print the result as JSON if --json is set, else as text."""
-    import msgspec
+    from evalcore.records import to_json
 
-    print(msgspec.json.encode(done).decode() if args.json else text)
+    print(to_json(done, ordered=False).decode() if args.json else text)
 
 
 def _print_stderr(line: str) -> None:

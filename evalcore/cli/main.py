@@ -459,8 +459,7 @@ def _score_predictions(args: argparse.Namespace) -> int:
 
 
 def _index_rebuild(args: argparse.Namespace) -> int:
-    import msgspec
-
+    from evalcore.records import to_plain
     from evalcore.store.index import open_index
     from evalcore.store.repair import QuarantinedLine, repair_runs
     from evalcore.views import runs
@@ -478,7 +477,7 @@ def _index_rebuild(args: argparse.Namespace) -> int:
         report = {
             "runs": count,
             "damaged": damaged,
-            "set_aside": [msgspec.to_builtins(line) for line in set_aside],
+            "set_aside": [to_plain(line) for line in set_aside],
             "not_repaired": [repair for repair in repairs if isinstance(repair, str)],
         }
         print(json.dumps(report, ensure_ascii=False))

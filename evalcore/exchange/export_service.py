@@ -10,6 +10,7 @@ from evalcore.access import redaction
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.exchange import reports
 from evalcore.exchange.bundle import exporter
+from evalcore.i18n import Note
 from evalcore.runner.jobs import TASKS, TaskContext
 from evalcore.runner.jobs.data_client import BUNDLE_FORM
 from evalcore.settings import Settings
@@ -22,7 +23,7 @@ def build_export_file(context: TaskContext, run: str, form: str) -> bytes:
     try:
         return _build_file(run, form, context.settings)
     except (EvalboardError, OSError, MemoryError) as error:
-        reason = redact_paths(str(error)) or "there is not enough memory for this"
+        reason = redact_paths(str(error)) or Note("job_memory")
     except Exception:
         reason = TASKS["export"].death
     raise UsageError(reason)

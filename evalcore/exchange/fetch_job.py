@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from evalcore.catalog import benchmark_card, call_reference, list_official_datasets
 from evalcore.errors import UsageError
+from evalcore.records import to_plain
 from evalcore.runner.jobs import TaskContext
 from evalcore.runner.jobs.data_client import HUB_TOKEN_VARIABLE
 
@@ -26,5 +25,5 @@ def fetch_official_dataset(context: TaskContext, name: str) -> dict[str, Any]:
     token = context.secrets.to_pipe().get(HUB_TOKEN_VARIABLE) if official.on_hub else None
     folder = settings.data_dir / "datasets" / official.folder
     done = call_reference(fetcher.run, official.benchmark, settings, folder, flags, report, token)
-    summary: dict[str, Any] = msgspec.to_builtins(done.data)
+    summary: dict[str, Any] = to_plain(done.data)
     return summary | {"files": len(summary["files"])}

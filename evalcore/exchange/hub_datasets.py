@@ -17,6 +17,7 @@ import msgspec
 
 from evalcore.access.secrets import scrub_secrets
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import ProgressCallback, R, Record, from_json, to_json
 
 # Files of data sets on the Hugging Face Hub, fetched through the Hub's own library.
@@ -155,9 +156,7 @@ def _translate_hub_errors(
         message = f"{dataset!r} is not a dataset name; use the form OWNER/NAME"
     except (errors.LocalEntryNotFoundError, errors.FileMetadataError, httpx2.HTTPError) as error:
         why = scrub_secrets(f"from {endpoint}: {first_line(error)}", [token])
-        message = (
-            f"{dataset} cannot be fetched {why}; check the network, or name a mirror in HF_ENDPOINT"
-        )
+        message = Note("fetch_network", what=dataset, why=why)
     else:
         return
     raise UsageError(message)
@@ -174,7 +173,7 @@ def _describe_refusal(dataset: str, revision: str, error: Any, *, has_token: boo
                 f"the token is not granted access to {dataset}: accept its terms at {page} with "
                 "the account of HF_TOKEN, or set a token that is valid and may read it"
             )
-        return f"{dataset} needs a token: accept its terms at {page} and set HF_TOKEN"
+        return Note("fetch_token", what=dataset, page=page)
     if isinstance(error, errors.RevisionNotFoundError):
         return f"{dataset} has no revision {revision!r}"
     if status == 404:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from evalcore.access.redaction import mask_target
-from evalcore.errors import UsageError
+from evalcore.errors import FileError, UsageError
 from evalcore.exchange.bundle.importer import import_bundle
+from evalcore.i18n import map_note
+from evalcore.records import to_plain
 from evalcore.runner.jobs import TaskContext
 from evalcore.store.run_folder import RunFolder
 from evalcore.views.runs import redact_paths
@@ -34,10 +34,12 @@ def import_uploaded_bundle(context: TaskContext, file: str) -> dict[str, Any]:
     except UsageError as error:
         # whoever handed the file in knows it by another name
         bare = str(error).removeprefix(file).lstrip(":, ").removeprefix("refused: ")
-        raise UsageError(redact_paths(bare.replace(file, "the bundle"))) from None
+        problem = error.problem if isinstance(error, FileError) else bare
+        problem = map_note(problem, lambda text: text.replace(file, "the bundle"))
+        raise UsageError(redact_paths(problem)) from None
     finally:
         bundle_path.unlink(missing_ok=True)
     spec = RunFolder(context.settings.runs_dir / done.run).read_spec()
-    summary: dict[str, Any] = msgspec.to_builtins(done)
+    summary: dict[str, Any] = to_plain(done)
     identity, board = mask_target(spec.target.identity), spec.benchmarks[0].dataset
     return summary | {"identity": identity, "board": board}

@@ -24,6 +24,7 @@ from evalcore.exchange.hub_datasets import (
     open_scratch_folder,
 )
 from evalcore.exchange.reports import SampleEpisode, iter_sample_episodes, write_json_lines
+from evalcore.i18n import Note
 from evalcore.plain_text import format_count
 from evalcore.records import Episode, ProgressCallback, Record, Sample
 from evalcore.settings import Settings
@@ -113,7 +114,7 @@ def _write_task_rows(out: Path, paths: list[Path]) -> int:
         for path in paths:
             for number, row in _iter_hub_rows(path):
                 if not isinstance(row.get("instance_id"), str):
-                    raise DatasetError(path.name, number, "instance_id", "is missing or no text")
+                    raise DatasetError(path.name, number, "instance_id", Note("upload_missing"))
                 lines.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
                 count += 1
     if not count:

@@ -4,14 +4,16 @@ The key `launch.title` is the entry `title` of `<language>/launch.json`. An entr
 placeholders in the form of `str.format`, as in "{count} cases"; only the entry is ever a template,
 never a value, so a hostile name can be passed as a value.
 
-What scorers and the runner have to say is a `Note`: English text that keeps the key and the values
-it was made of, so that a page says it in its reader's language, however it is worded by then.
+What scorers, the runner and errors have to say is a `Note`: English text that keeps the key and
+the values it was made of, so that a page says it in its reader's language, however it is worded by
+then. Texts that came from a model, a provider or a library are never one; they are values of notes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import string
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -20,6 +22,8 @@ import orjson
 
 LANGUAGES: dict[str, str] = {"en": "English", "zh": "中文"}
 DEFAULT = "en"
+#: Characters of a text that a note holds.
+MAX_NOTE_VALUE = 4000
 
 
 def t(key: str, language: str, **values: Any) -> str:
@@ -38,23 +42,65 @@ def lookup_text(key: str, language: str) -> str | None:
 
 class Note(str):
     """The English text of the entry `note.<code>`, with `code` and `params`, the values it holds.
-    Values are texts, numbers or notes. Raises KeyError for an unknown code."""
+
+    Values are texts, numbers, notes or what `str` makes a text of, such as an error; those that the
+    entry has no placeholder for are left out, and long texts are cut. `str()` of it, or of an error
+    raised with it, is the note itself, so that it passes through handlers of errors; JSON holds its
+    English text, see `pack`. Raises KeyError for an unknown code or a missing value.
+    """
 
     code: str
     params: dict[str, Any]
 
     def __new__(cls, code: str, **params: Any) -> Note:
         note = super().__new__(cls, t(f"note.{code}", DEFAULT, **params))
-        note.code, note.params = code, params
+        note.code = code
+        note.params = {
+            name: value if isinstance(value, int | float) else cut_note(str(value), MAX_NOTE_VALUE)
+            for name, value in params.items()
+            if name in _list_placeholders(code)
+        }
         return note
+
+    def __str__(self) -> str:
+        return self
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
         return (self.code,), self.params
+
+    @property
+    def english(self) -> str:
+        """The text alone."""
+        return str.__str__(self)
 
     def pack(self) -> dict[str, Any]:
         """As plain data for JSON; `unpack_note` reads it."""
         params = {k: v.pack() if isinstance(v, Note) else v for k, v in self.params.items()}
         return {"code": self.code, "params": params}
+
+
+@cache
+def _list_placeholders(code: str) -> frozenset[str]:
+    entry = load_catalogue(DEFAULT)[f"note.{code}"]
+    return frozenset(name for _, name, _, _ in string.Formatter().parse(entry) if name)
+
+
+def cut_note(text: str, length: int) -> str:
+    """The first `length` characters; a note stays one, with the texts that it holds cut as well."""
+    return text if len(text) <= length else map_note(text, lambda part: part[:length])
+
+
+def map_note(text: str, change: Callable[[str], str]) -> str:
+    """`change(text)`; of a note a note, with the change made to the texts that it holds as well."""
+    if not isinstance(text, Note):
+        return change(text)
+    note = str.__new__(Note, change(text.english))
+    note.code = text.code
+    note.params = {
+        name: map_note(value, change) if isinstance(value, str) else value
+        for name, value in text.params.items()
+    }
+    return note
 
 
 def unpack_note(text: str, code: str, params: Mapping[str, Any]) -> str:
@@ -71,6 +117,18 @@ def _rebuild_note(code: str, params: Mapping[str, Any]) -> Note:
         for name, value in params.items()
     }
     return Note(code, **values)
+
+
+def restore_notes(value: Any, packed_notes: Mapping[str, Any]) -> Any:
+    """Plain data with a note for each text that `packed_notes` has the code and the values of."""
+    if isinstance(value, dict):
+        return {name: restore_notes(item, packed_notes) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(restore_notes(item, packed_notes) for item in value)
+    packed = packed_notes.get(value) if isinstance(value, str) and packed_notes else None
+    if not isinstance(packed, dict) or packed.keys() != {"code", "params"}:
+        return value
+    return unpack_note(value, **packed)
 
 
 def translate_note(text: str, language: str) -> str:

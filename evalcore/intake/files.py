@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from evalcore.errors import IntakeError, UsageError
+from evalcore.errors import FileError, IntakeError, UsageError
+from evalcore.i18n import Note
 from evalcore.intake.json_text import is_deeper, parse_json, replace_surrogates
 
 # Files from outside: bytes up to a limit, and zip archives that nobody vouches for.
@@ -71,7 +72,7 @@ def unpack_zip(
         with zipfile.ZipFile(archive) as opened:
             return _unpack_members(opened, archive, folder, limits)
     except _DAMAGE as problem:
-        raise UsageError(f"{archive}: cannot be unpacked: {problem}") from problem
+        raise FileError(archive, Note("bundle_no_zip", detail=problem)) from problem
 
 
 def _unpack_members(

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from evalcore.errors import DatasetError, IntakeError
+from evalcore.i18n import Note
 
 DEPTH_LIMIT = 100  # levels; whatever is deeper would end some later serializer or reader
 FILE_LIMIT = 512 << 20  # bytes; logs of conversations make the largest official files
@@ -42,11 +43,11 @@ def parse_json(
     try:
         value = _decode_json_text(text, strict=strict, drop=drop)
     except RecursionError:
-        raise IntakeError("is nested too deep") from None
+        raise IntakeError(Note("upload_deep")) from None
     except UnicodeDecodeError as error:
-        raise IntakeError(f"is not UTF-8 text (byte {error.start})") from None
+        raise IntakeError(Note("upload_bytes", at=error.start)) from None
     if is_deeper(value, depth):
-        raise IntakeError(f"is nested too deep: more than {depth} levels")
+        raise IntakeError(Note("upload_levels", depth=depth))
     return value
 
 
@@ -71,7 +72,7 @@ def _decode_json_text(text: str | bytes, *, strict: bool, drop: bool) -> Any:
             parse_float=float if drop else _finite_float,
         )
     except json.JSONDecodeError as error:
-        raise IntakeError(f"is not JSON: {error.msg} at character {error.pos + 1}") from None
+        raise IntakeError(Note("upload_not_json", message=error.msg, at=error.pos + 1)) from None
     if drop:
         value = _replace_missing(value)
     return replace_surrogates(value) if _MAYBE_SURROGATE.search(text) else value
@@ -158,7 +159,7 @@ def _parse_json_row(path: Path, number: int, line: bytes, drop: bool) -> dict[st
     except IntakeError as error:
         raise DatasetError(path, number, "", str(error)) from None
     if not isinstance(row, dict):
-        raise DatasetError(path, number, "", "is not a JSON object")
+        raise DatasetError(path, number, "", Note("upload_not_object"))
     return row
 
 
@@ -167,30 +168,30 @@ def _reject_duplicate_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in fields if names.count(name) > 1)
-        raise IntakeError(f"holds the field {twice[:60]!r} twice")
+        raise IntakeError(Note("upload_field_twice", name=f"{twice[:60]!r}"))
     return fields
 
 
 def _refuse_constant(name: str) -> Any:
-    raise IntakeError(f"holds {name}, which is not JSON")
+    raise IntakeError(Note("upload_constant", name=name))
 
 
 def _finite_float(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise IntakeError(f"holds the number {digits[:24]}, which is too large")
+        raise IntakeError(Note("upload_number_large", number=digits[:24]))
     return number
 
 
 def _limited_int(digits: str) -> int:
     if len(digits) > _DIGITS_LIMIT:
-        raise IntakeError(f"holds the number {digits[:24]}, which has {len(digits)} digits")
+        raise IntakeError(Note("upload_number_digits", number=digits[:24], count=len(digits)))
     return int(digits)
 
 
 def _bounded_int(digits: str) -> int:
     if len(digits) > 20 or not -(1 << 63) <= int(digits) < 1 << 63:
-        raise IntakeError(f"holds the number {digits[:24]}, which has more than 64 bits")
+        raise IntakeError(Note("upload_number_bits", number=digits[:24]))
     return int(digits)
 
 

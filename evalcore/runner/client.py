@@ -24,6 +24,7 @@ from evalcore.access.policy import OPERATOR, AccessDenied, Visitor
 from evalcore.access.secrets import Secrets
 from evalcore.catalog import call_reference, find_target_kind
 from evalcore.errors import EvalboardError, UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record, TargetSpec, utc_now
 from evalcore.results import Progress
 from evalcore.runner import jobs, local_models, request_policy, run_request
@@ -171,7 +172,7 @@ def cancel_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     policy.require_access(settings, visitor, "steer")
     folder = _find_own_run(run_id, settings)
     if not folder.has_live_worker():
-        raise UsageError(f"run {run_id} is not running")
+        raise UsageError(Note("run_idle", run=run_id))
     folder.cancel_path.touch()
 
 
@@ -194,7 +195,7 @@ def rescore_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     policy.require_access(settings, visitor, "steer")
     folder = _find_idle_run(run_id, settings)
     if folder.read_spec().origin == "imported":
-        raise UsageError(f"run {run_id} was imported; it can only be verified, not rescored")
+        raise UsageError(Note("run_imported", run=run_id))
     with _launch_lock(settings, visitor):
         request_policy.check_quota(settings, visitor, resumed_run=run_id)  # judges may be asked
         _start_worker([folder], {}, settings, visitor, "--rescore")
@@ -205,9 +206,9 @@ def delete_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     policy.require_access(settings, visitor, "steer")
     folder = RunFolder(settings.runs_dir / run_id)
     if not run_folder.is_run_id(run_id) or not os.path.lexists(folder.path):
-        raise UsageError(f"{run_id!r} is no run here; remove or rename its folder by hand")
+        raise UsageError(Note("run_folder_none", run=f"{run_id!r}"))
     if folder.has_live_worker():
-        raise UsageError(f"run {run_id} is running; cancel it first")
+        raise UsageError(Note("run_active", run=run_id))
     trash = settings.data_dir / "trash"
     trash.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(trash / run_id, ignore_errors=True)
@@ -224,9 +225,9 @@ def restore_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     policy.require_access(settings, visitor, "steer")
     trashed = settings.data_dir / "trash" / run_id
     if not run_folder.is_run_id(run_id) or not os.path.lexists(trashed):
-        raise UsageError(f"run {run_id!r} is not in the trash")
+        raise UsageError(Note("run_not_in_trash", run=f"{run_id!r}"))
     if os.path.lexists(settings.runs_dir / run_id):
-        raise UsageError(f"run {run_id} is there again; delete that one first")
+        raise UsageError(Note("run_there_again", run=run_id))
     trashed.rename(settings.runs_dir / run_id)
     jobs.schedule_push(settings)
 
@@ -277,7 +278,7 @@ def reconcile_runs(settings: Settings) -> list[str]:
             _write_interrupted_note(folder, str(error))
             continue
         if missing:
-            _write_interrupted_note(folder, f"interrupted; resume needs {', '.join(missing)}")
+            _write_interrupted_note(folder, Note("run_resume_needs", names=", ".join(missing)))
         else:
             _start_worker([folder], {}, settings, OPERATOR)  # bound by the mode that its spec holds
             resumed.append(folder.run_id)
@@ -299,7 +300,7 @@ def _find_own_run(run_id: str, settings: Settings) -> RunFolder:
 def _find_idle_run(run_id: str, settings: Settings) -> RunFolder:
     folder = _find_own_run(run_id, settings)
     if folder.has_live_worker():
-        raise UsageError(f"run {run_id} is running; cancel it first")
+        raise UsageError(Note("run_active", run=run_id))
     return folder
 
 
@@ -314,7 +315,7 @@ def _launch_lock(settings: Settings, visitor: Visitor) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout:
-        raise AccessDenied("other runs are being started; try again in a minute") from None
+        raise AccessDenied(Note("access_in_turn")) from None
     try:
         yield
     finally:

@@ -13,6 +13,7 @@ from evalcore import catalog
 from evalcore.benchmarks.base import Benchmark, DatasetIssue, DatasetSource
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import UsageError
+from evalcore.i18n import Note, cut_note
 from evalcore.plain_text import format_count
 from evalcore.records import Record, Sample
 from evalcore.runner.gold import (
@@ -184,7 +185,7 @@ def _group_samples(benchmark: Benchmark, samples: Sequence[Sample]) -> Iterator[
 _LARGEST = 640  # samples between two looks at the clock
 _QUICK = 2.0  # seconds within which a group is worth doubling: each opens its engines anew
 _GRACE = 10.0  # seconds for a group under way when the time is up
-_NO_TIME = "there was no time to run them; `evalcore datasets check` takes as long as it needs"
+_NO_TIME = Note("gold_no_time")
 
 
 class ConfirmTally:
@@ -205,13 +206,15 @@ class ConfirmTally:
                 entry.sample,
                 str(by_key[entry.sample].meta.get("source", "")),
                 entry.field,
-                entry.problem[:500],
+                cut_note(entry.problem, 500),
             )
             for entry in findings
             if entry.kind == "contradicted"
         ]
         open_ = {
-            entry.sample: entry.problem[:300] for entry in findings if entry.kind == "unconfirmed"
+            entry.sample: cut_note(entry.problem, 300)
+            for entry in findings
+            if entry.kind == "unconfirmed"
         }
         for problem in wrong:
             open_.pop(problem.sample, None)

@@ -30,6 +30,7 @@ from evalcore.errors import (
     RunRemoved,
     TargetFailure,
 )
+from evalcore.i18n import Note
 from evalcore.judges.panel import build_judge_role as judge_role
 from evalcore.records import (
     MEASURED,
@@ -283,8 +284,8 @@ class _Execution:
             episode = _build_failed_episode(job, error.failure)
         except TimeoutError:
             limit = self.channels.sample_limit
-            message = f"no answer within the {limit:.0f} s allowed for one sample"
-            episode = _build_failed_episode(job, Failure(kind="timeout", message=message))
+            note = Note("run_sample_time", seconds=f"{limit:.0f}")
+            episode = _build_failed_episode(job, Failure(kind="timeout", message=note))
         except CannotWrite:
             raise
         except EnvironmentFailure as error:
@@ -341,7 +342,7 @@ async def compute_verdict(
             epoch=episode.epoch,
             outcome="environment_error" if ours else "target_error",
             reason=episode.failure.kind,
-            note=episode.failure.message,
+            note=episode.failure.localizable_message,
         )
     try:
         return _validate_verdict(await benchmark.evaluate_sample(sample, episode, context), sample)

@@ -13,7 +13,15 @@ from pathlib import Path
 import msgspec
 
 from evalcore.errors import DatasetError, EvalboardError, UsageError
-from evalcore.records import ProgressCallback, Record, Sample, content_hash, from_json, to_json
+from evalcore.i18n import cut_note
+from evalcore.records import (
+    ProgressCallback,
+    Record,
+    Sample,
+    content_hash,
+    from_json_with_notes,
+    to_json_with_notes,
+)
 from evalcore.runner import jobs
 from evalcore.runner.uploads import DatasetLocation
 from evalcore.settings import Settings
@@ -63,7 +71,7 @@ def confirm_gold(
         return jobs.call_task("gold", arguments, settings, GoldReport, seconds=seconds + _SLACK)
     except UsageError as error:
         unconfirmed = len(keys) or len(samples) or 1
-        return GoldReport(unconfirmed=unconfirmed, reason=str(error)[:300], complete=False)
+        return GoldReport(unconfirmed=unconfirmed, reason=cut_note(str(error), 300), complete=False)
 
 
 def require_gold(
@@ -142,7 +150,7 @@ def _list_present_engines() -> list[str]:
 def load_gold_report(settings: Settings, key: str) -> GoldReport | None:
     """What was confirmed before; None where nothing is remembered, or nothing that can be read."""
     try:
-        return from_json(GoldReport, _gold_report_path(settings, key).read_bytes())
+        return from_json_with_notes(GoldReport, _gold_report_path(settings, key).read_bytes())
     except (OSError, msgspec.MsgspecError):
         return None
 
@@ -156,7 +164,7 @@ def save_gold_report(settings: Settings, key: str, report: GoldReport, *, by_eng
     path = _gold_report_path(settings, key)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, to_json(report))
+        write_atomic(path, to_json_with_notes(report))
     except OSError:
         return
 

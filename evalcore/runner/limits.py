@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from evalcore.errors import TargetFailure, UsageError
+from evalcore.i18n import Note
 from evalcore.records import (
     Completion,
     Failure,
@@ -332,15 +333,12 @@ class RunBudget:
             Usage(input_tokens=1, output_tokens=1)
         ).amount
         if self.limit and info.kind == "endpoint" and unit_price is None:
-            raise UsageError(
-                f"{spec.key}: its price is unknown, so that a run cannot be kept within the "
-                "budget of this board; its operator can add the price, or set run_budget to 0"
-            )
+            raise UsageError(Note("access_price", target=spec.key))
 
     def check_remaining(self) -> None:
         """Raises TargetFailure, which no retry helps, when nothing is left."""
         if self.limit and self.spent >= self.limit:
-            message = f"the budget of this run, ${self.limit:g}, is used up"
+            message = Note("access_run_budget", amount=f"{self.limit:g}")
             raise TargetFailure(Failure(kind="permanent", message=message))
 
     def record_cost(self, cost: float | None) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record, TargetSpec
 from evalcore.runner.run_request import ConnectionReport
 from evalcore.targets.huggingface import load, machine
@@ -111,12 +112,11 @@ def report_local_model(target: str, options: Mapping[str, Any]) -> ConnectionRep
     if inspection.problem:
         return ConnectionReport(ok=False, message=inspection.problem)
     if inspection.about is None:
-        message = "the model is not on this machine yet; it is downloaded when the run starts"
+        message = Note("local_downloads")
         return ConnectionReport(ok=True, message=message)
     free = "?" if inspection.available is None else f"{inspection.available / 1e9:.1f}"
-    message = (
-        f"the model needs about {inspection.needed / 1e9:.1f} GB of {free} GB free on "
-        f"{inspection.device}"
+    message = Note(
+        "local_fits", needed=f"{inspection.needed / 1e9:.1f}", free=free, device=inspection.device
     )
     return ConnectionReport(ok=True, message=message)
 

@@ -19,6 +19,7 @@ from evalcore.benchmarks import registry
 from evalcore.benchmarks.base import Benchmark, DatasetSource
 from evalcore.catalog import COSMETIC_CONTROLS, BenchmarkCard
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.judges.panel import PROMPT_VERSION
 from evalcore.records import (
     BenchmarkSpec,
@@ -266,7 +267,7 @@ def _plan_benchmark(
     if not any(
         spec.weights.get(sample.metric, 0) and spec.case_weight(sample) for sample in samples
     ):
-        raise UsageError(f"no case of {key} has a weight above 0, so nothing can be scored")
+        raise UsageError(Note("run_no_case_weight", name=key))
     return with_column_key(spec), samples, find_gold_location(benchmark, path, settings)
 
 

@@ -21,6 +21,7 @@ from evalcore import catalog
 from evalcore.benchmarks.base import Benchmark, DatasetSource
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import DatasetError, UsageError
+from evalcore.i18n import Note
 from evalcore.intake.json_text import read_rows
 from evalcore.judges import recorded
 from evalcore.records import Episode, Record, Sample, Verdict, to_json
@@ -119,9 +120,9 @@ def _read_predictions(path: Path, card: BenchmarkCard, metric: str) -> Iterator[
     for number, row in read_rows(path, drop=True):  # what a model wrote is data
         for field in ("id", "prediction"):
             if field not in row:
-                raise DatasetError(path, number, field, "is missing")
+                raise DatasetError(path, number, field, Note("upload_is_missing"))
         if not isinstance(row["id"], str | int) or isinstance(row["id"], bool):
-            raise DatasetError(path, number, "id", "must be a text or an integer")
+            raise DatasetError(path, number, "id", Note("upload_text_integer"))
         _check_votes(path, number, row.get("votes") or [])
         yield Prediction(
             line=number,

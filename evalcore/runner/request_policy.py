@@ -15,6 +15,7 @@ from evalcore.access.policy import AccessDenied, Visitor
 from evalcore.access.secrets import Secrets
 from evalcore.catalog import BenchmarkCard, call_reference, find_target_kind
 from evalcore.errors import RunFolderError, UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record, RunSpec, TargetSpec
 from evalcore.runner import run_request
 from evalcore.runner.run_request import RunRequest
@@ -49,20 +50,12 @@ def check_quota(
         return
     used = compute_quota_usage(settings, visitor, excluded_run=resumed_run)
     if not resumed_run and used.runs + run_count > settings.runs_per_day:
-        raise AccessDenied(
-            f"this board allows {settings.runs_per_day} runs a day to each visitor; "
-            f"{used.runs} were started in the last 24 hours"
-        )
+        raise AccessDenied(Note("access_runs_per_day", count=settings.runs_per_day, used=used.runs))
     if used.at_work + run_count > settings.runs_at_once:
-        raise AccessDenied(
-            f"this board allows {settings.runs_at_once} runs at once; wait until one has ended"
-        )
+        raise AccessDenied(Note("access_at_once", count=settings.runs_at_once))
     needed = run_count * settings.run_budget
     if settings.day_budget and used.spent + needed > settings.day_budget:
-        raise AccessDenied(
-            f"this board allows ${settings.day_budget:g} a day, and what is left does not cover "
-            "another run; try again later"
-        )
+        raise AccessDenied(Note("access_day_budget", amount=f"{settings.day_budget:g}"))
 
 
 def compute_quota_usage(
@@ -189,9 +182,7 @@ def check_dataset(name: str, settings: Settings, benchmarks: Iterable[str] = ())
         for path in datasets.list_dataset_paths(settings, benchmark, name)
     )
     if _escapes_folder(name) or not (listed or bundled or added):
-        raise UsageError(
-            f"the data set {name[:100]!r} is not allowed on this board (allow_datasets)"
-        )
+        raise UsageError(Note("access_dataset", name=f"{name[:100]!r}"))
 
 
 def list_allowed_datasets(settings: Settings) -> list[str]:
@@ -218,7 +209,7 @@ def _check_option(card: BenchmarkCard, name: str, value: object, settings: Setti
         return
     declared = {option.name for option in card.options}
     if name not in declared and not name.startswith(("weights.", "difficulty.")):
-        raise UsageError(f"the option {card.key}.{name} is not allowed on this board")
+        raise UsageError(Note("access_case_option", name=f"{card.key}.{name}"))
 
 
 def _iterate_targets(request: RunRequest) -> Iterator[TargetSpec]:

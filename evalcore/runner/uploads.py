@@ -13,6 +13,7 @@ from evalcore import catalog
 from evalcore.catalog import UploadForm as UploadForm
 from evalcore.catalog import benchmark_card
 from evalcore.errors import IntakeError
+from evalcore.i18n import Note
 from evalcore.intake.json_text import parse_json, read_rows
 from evalcore.records import Record
 from evalcore.settings import Settings
@@ -128,9 +129,9 @@ def read_upload(
     errors = [item for item in parsed if isinstance(item, LineError)]
     rows = [item for item in parsed if not isinstance(item, LineError)]
     if len(rows) > MAX_CASES:
-        return [], [LineError(0, "", f"holds {len(rows)} cases; at most {MAX_CASES} are taken")]
+        return [], [LineError(0, "", Note("upload_many", count=len(rows), most=MAX_CASES))]
     if not parsed:
-        errors = [LineError(0, "", "holds no case")]
+        errors = [LineError(0, "", Note("upload_empty"))]
     return rows, errors
 
 
@@ -138,27 +139,23 @@ def _decode_upload(content: bytes) -> str:
     """The file as text; a byte order mark and the line ends of other systems are no part of it."""
     if len(content) > MAX_FILE_BYTES:
         size, most = len(content) / (1 << 20), MAX_FILE_BYTES >> 20
-        raise _UnreadableFile(0, f"has {size:.1f} MB; at most {most} MB are taken")
+        raise _UnreadableFile(0, Note("upload_big", size=f"{size:.1f}", most=most))
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise _UnreadableFile(0, "is UTF-16 text; save it as UTF-8")
+        raise _UnreadableFile(0, Note("upload_utf16"))
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise _UnreadableFile(
-            line, f"is not UTF-8 text (byte {error.start}); save it as UTF-8"
-        ) from None
+        raise _UnreadableFile(line, Note("upload_utf8", at=error.start)) from None
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
-        raise _UnreadableFile(line, "holds a NUL character; this is no text file")
+        raise _UnreadableFile(line, Note("upload_nul"))
     return text
 
 
 def _iterate_jsonl(text: str, columns: UploadColumns) -> Iterator[UploadRow | LineError]:
     if text.lstrip()[:1] == "[":
-        raise _UnreadableFile(
-            1, "begins a JSON list; write one JSON object a line, without a list around"
-        )
+        raise _UnreadableFile(1, Note("upload_json_list"))
     for number, line in enumerate(text.split("\n"), 1):  # JSON may hold the other line ends
         if line.strip():
             yield _parse_json_row(number, line.strip())
@@ -166,13 +163,13 @@ def _iterate_jsonl(text: str, columns: UploadColumns) -> Iterator[UploadRow | Li
 
 def _parse_json_row(number: int, line: str) -> UploadRow | LineError:
     if len(line) > MAX_LINE_LENGTH:
-        return LineError(number, "", f"is longer than {MAX_LINE_LENGTH >> 10} KB")
+        return LineError(number, "", Note("upload_long", size=MAX_LINE_LENGTH >> 10))
     try:
         row = parse_json(line, strict=True)
     except IntakeError as error:
         return LineError(number, "", str(error))
     if not isinstance(row, dict):
-        return LineError(number, "", "is not a JSON object")
+        return LineError(number, "", Note("upload_not_object"))
     return number, row
 
 
@@ -195,7 +192,7 @@ def _iterate_csv(text: str, columns: UploadColumns) -> Iterator[UploadRow | Line
                 continue
             yield from _parse_cells(number, header, cells, columns)
     except csv.Error as error:
-        raise _UnreadableFile(begin, f"is not CSV from here on: {error}") from None
+        raise _UnreadableFile(begin, Note("upload_csv", message=error)) from None
 
 
 def _parse_header(cells: Sequence[str], columns: UploadColumns) -> list[str]:
@@ -204,10 +201,10 @@ def _parse_header(cells: Sequence[str], columns: UploadColumns) -> list[str]:
         if name not in columns:
             column_names = ", ".join(columns)
             raise _UnreadableFile(
-                1, f"has a column {name[:60]!r}, which is none of: {column_names}"
+                1, Note("upload_column", name=f"{name[:60]!r}", names=column_names)
             )
         if names.count(name) > 1:
-            raise _UnreadableFile(1, f"has two columns {name!r}")
+            raise _UnreadableFile(1, Note("upload_column_twice", name=f"{name!r}"))
     return names
 
 
@@ -216,7 +213,7 @@ def _parse_cells(
 ) -> Iterator[UploadRow | LineError]:
     """The row of a line, or an error for each cell that is wrong."""
     if len(cells) != len(header):
-        yield LineError(number, "", f"has {len(cells)} cells, the header has {len(header)}")
+        yield LineError(number, "", Note("upload_cells", cells=len(cells), columns=len(header)))
         return
     row, errors = {}, []
     for name, cell in zip(header, cells, strict=True):
@@ -225,7 +222,7 @@ def _parse_cells(
         try:
             row[name] = parse_json(cell, strict=True) if columns[name] else cell
         except IntakeError as error:
-            errors.append(LineError(number, name, f"the cell {error}"))
+            errors.append(LineError(number, name, Note("upload_cell", problem=error)))
     if errors:
         yield from errors
     else:

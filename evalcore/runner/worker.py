@@ -29,6 +29,7 @@ from evalcore.errors import (
     RunRemoved,
     UsageError,
 )
+from evalcore.i18n import Note
 from evalcore.records import utc_now
 from evalcore.results import Progress, RunSummary
 from evalcore.runner import jobs
@@ -55,12 +56,12 @@ def work_on_run(
     imported run, which was asked and judged elsewhere.
     """
     if folder.read_spec().origin == "imported":
-        raise UsageError(f"run {folder.run_id} was imported; it is shown, never repeated")
+        raise UsageError(Note("run_imported_shown", run=folder.run_id))
     lock = FileLock(folder.lock_path, timeout=_LOOK)
     try:
         lock.acquire()
     except Timeout:
-        raise RunBusy(f"run {folder.run_id} is being worked on by another process") from None
+        raise RunBusy(Note("run_busy", run=folder.run_id)) from None
     try:
         run_settings = _settings_for_run(folder, settings)
         _write_started(folder)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from evalcore.errors import EnvironmentFailure, EvalboardError
+from evalcore.i18n import Note
 from evalcore.records import Record
 from evalcore.sandbox.program import Bind, Program
 
@@ -299,13 +300,13 @@ def build_program_environment(program: Program) -> dict[str, str]:
 def _check_bind(bind: Bind, taken: tuple[str, ...]) -> None:
     target = PurePosixPath(bind.target)
     if str(target) != bind.target or target.root != "/" or ".." in target.parts:
-        raise EnvironmentFailure(f"sandbox: {bind.target!r} is no clean absolute path to bind at")
+        raise EnvironmentFailure(Note("sandbox_bind_path", path=f"{bind.target!r}"))
     hidden = [path for path in taken if _is_under(path, (str(target).rstrip("/"),))]
     if hidden or _is_under(bind.target, _MADE):
         what = hidden[0] if hidden else "what the sandbox itself makes there"
-        raise EnvironmentFailure(f"sandbox: a bind at {bind.target} would hide {what}")
+        raise EnvironmentFailure(Note("sandbox_bind_hides", path=bind.target, hidden=what))
     if not Path(bind.source).exists():
-        raise EnvironmentFailure(f"sandbox: {bind.source} does not exist, so it cannot be bound")
+        raise EnvironmentFailure(Note("sandbox_bind_missing", path=bind.source))
 
 
 def _list_system_binds() -> Iterable[Bind]:

@@ -32,6 +32,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from evalcore.errors import EnvironmentFailure
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 #: The ways to build a sandbox, the preferred one first.
@@ -117,40 +118,38 @@ _DENIED = ("not permitted", "Permission denied", "EPERM", "No permissions", "ENO
 _DIAGNOSES = (
     _DiagnosisRow(
         *(("mount proc",), "", ""),
-        "Parts of /proc are covered in this container, so the kernel allows no new /proc.",
-        "Start the container with `--security-opt systempaths=unconfined`.",
+        Note("sandbox_proc_problem"),
+        Note("sandbox_proc_fix"),
     ),
     _DiagnosisRow(
         *(_DENIED, "user/max_user_namespaces", "0"),
-        "User namespaces are switched off: user.max_user_namespaces is 0.",
-        "As root: `sysctl -w user.max_user_namespaces=15000`.",
+        Note("sandbox_max_user_problem"),
+        Note("sandbox_max_user_fix"),
     ),
     _DiagnosisRow(
         *(_DENIED, "kernel/unprivileged_userns_clone", "0"),
-        "User namespaces are for root only: kernel.unprivileged_userns_clone is 0.",
-        "As root: `sysctl -w kernel.unprivileged_userns_clone=1`.",
+        Note("sandbox_clone_problem"),
+        Note("sandbox_clone_fix"),
     ),
     _DiagnosisRow(
         *(_DENIED, "kernel/apparmor_restrict_unprivileged_userns", "1"),
-        "AppArmor gives no rights in user namespaces to programs without a profile.",
-        "As root: `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`, or install "
-        "bubblewrap with an AppArmor profile that allows `userns`.",
+        Note("sandbox_apparmor_problem"),
+        Note("sandbox_apparmor_fix"),
     ),
     _DiagnosisRow(
         *(("ENOSPC", "No space"), "", ""),
-        "No more user namespaces can be made: they are nested too deep or there are too many.",
-        "Raise user.max_user_namespaces, or start fewer containers inside one another.",
+        Note("sandbox_nested_problem"),
+        Note("sandbox_nested_fix"),
     ),
     _DiagnosisRow(
         *(("mount_setattr", "pivot_root", "not implemented"), "", ""),
-        "This kernel, or what stands in for it, lacks calls that the sandbox is built with.",
-        "Install bubblewrap, or use Linux 5.12 or newer.",
+        Note("sandbox_kernel_problem"),
+        Note("sandbox_kernel_fix"),
     ),
     _DiagnosisRow(
         *(_DENIED, "", ""),
-        "This container or service forbids new namespaces.",
-        "Start the container with `--security-opt seccomp=unconfined` or with a profile that "
-        "allows `unshare`, `clone` and `mount`, or use a machine of your own.",
+        Note("sandbox_forbidden_problem"),
+        Note("sandbox_forbidden_fix"),
     ),
 )
 
@@ -163,18 +162,14 @@ def diagnose_failure(complaint: str) -> Diagnosis:
         if is_set and any(words in complaint for words in row.phrases):
             return Diagnosis(row.problem, row.fix)
     quoted = complaint.strip() or "no reason was given"
-    return Diagnosis(f"The sandbox cannot be built: {quoted}.", "Install bubblewrap (`bwrap`).")
+    return Diagnosis(Note("sandbox_other_problem", message=quoted), Note("sandbox_other_fix"))
 
 
 _PROBE_LIMITS = Limits(seconds=60.0, output_bytes=1 << 16)
 #: What may be missing: the filter knows two kinds of processor, and where the kernel does not count
 #: processes the parent does.
 _SECOND_LINES = frozenset(("system_calls", "process_count"))
-_LINUX_ONLY = "Programs can be run in a sandbox on Linux only."
-_READABLE = (
-    f"See that other users may read the interpreter: `chmod -R o+rX {sys.prefix} "
-    f"{sys.base_prefix}`."
-)
+_READABLE = Note("sandbox_read_fix", command=f"chmod -R o+rX {sys.prefix} {sys.base_prefix}")
 
 
 class SandboxSupport(Record, frozen=True):
@@ -187,14 +182,17 @@ class SandboxSupport(Record, frozen=True):
     fix: str = ""
     enforced: tuple[str, ...] = ()
 
+    @property
+    def explanation(self) -> Note:
+        """Both sentences."""
+        return Note("sandbox_absent", problem=self.problem, fix=self.fix)
+
 
 @cache
 def detect_sandbox() -> SandboxSupport:
     """What this machine can do; found out once per process, by running a probe inside."""
     if sys.platform != "linux":
-        return SandboxSupport(
-            problem=_LINUX_ONLY, fix="Use Linux, a virtual machine or a container."
-        )
+        return SandboxSupport(problem=Note("sandbox_linux_problem"), fix=Note("sandbox_linux_fix"))
     support = SandboxSupport()
     for means in MEANS:  # the last word is our own builder's, which is always there
         support = detect_means(means)
@@ -213,7 +211,8 @@ def detect_means(means: Means) -> SandboxSupport:
         problem, fix = diagnose_failure(broken.output)
         return SandboxSupport(problem=problem, fix=fix)
     except EnvironmentFailure as failure:
-        return SandboxSupport(problem=f"{failure}.", fix=_READABLE)
+        problem = Note("sandbox_failure_problem", message=failure)
+        return SandboxSupport(problem=problem, fix=_READABLE)
     if finished.exit_code != 0:
         return _not_ready(finished)
     seen = finished.output.strip().splitlines()[-1]
@@ -233,16 +232,16 @@ def _run_probe(means: Means) -> ProgramResult:
 def _evaluate_probe(means: Means, seen: dict[str, bool]) -> SandboxSupport:
     failures = [name for name, holds in seen.items() if not holds and name not in _SECOND_LINES]
     if failures:
-        problem = f"In a sandbox by {means} this was seen not to hold: {', '.join(failures)}."
-        return SandboxSupport(problem=problem, fix="Use another machine or container.")
+        problem = Note("sandbox_open_problem", means=means, names=", ".join(failures))
+        return SandboxSupport(problem=problem, fix=Note("sandbox_open_fix"))
     return SandboxSupport(means, enforced=tuple(name for name, holds in seen.items() if holds))
 
 
 def _not_ready(finished: ProgramResult) -> SandboxSupport:
     last = (finished.output.strip().splitlines() or [finished.ended_by or "no output"])[-1]
     return SandboxSupport(
-        problem=f"Python does not work inside the sandbox: {last[:300]}.",
-        fix=f"Install pytest into {sys.prefix}. {_READABLE}",
+        problem=Note("sandbox_python_problem", message=last[:300]),
+        fix=Note("sandbox_python_fix", place=sys.prefix, fix=_READABLE),
     )
 
 
@@ -258,7 +257,7 @@ def run_program(
     if means is None:
         support = detect_sandbox()
         if not support.means:
-            raise EnvironmentFailure(f"{support.problem} {support.fix}")
+            raise EnvironmentFailure(support.explanation)
         means = support.means
     from evalcore.sandbox.supervise import supervise_program  # needs a POSIX system
 

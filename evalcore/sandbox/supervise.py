@@ -18,6 +18,7 @@ from typing import IO
 import msgspec
 
 from evalcore.errors import EnvironmentFailure
+from evalcore.i18n import Note
 from evalcore.sandbox import launch
 from evalcore.sandbox.exec_stage import STARTED
 from evalcore.sandbox.filesystem import (
@@ -183,7 +184,7 @@ class SandboxBroken(EnvironmentFailure):
 
     def __init__(self, means: str, output: str) -> None:
         self.output = output
-        super().__init__(f"sandbox ({means}) cannot be built: {output or 'no reason given'}")
+        super().__init__(Note("sandbox_broken", means=means, message=output or "no reason given"))
 
 
 def supervise_program(means: Means, program: Program, limits: Limits) -> ProgramResult:
@@ -198,7 +199,7 @@ def supervise_program(means: Means, program: Program, limits: Limits) -> Program
     except OSError as problem:
         raise SandboxBroken(means, str(problem)) from problem
     except UnicodeError as problem:  # half a surrogate pair, which no command can hold
-        raise EnvironmentFailure(f"sandbox: not a text for a command: {problem}") from problem
+        raise EnvironmentFailure(Note("sandbox_text", message=problem)) from problem
 
 
 def _run_in_sandbox(
@@ -242,9 +243,9 @@ def _check_end(means: Means, report: str, output: str, status: int) -> None:
     if not report.startswith(STARTED):
         raise SandboxBroken(means, f"{report} {output}".strip()[-_REASON:])
     if report != STARTED:
-        raise EnvironmentFailure(f"sandbox: the program {report[len(STARTED) :]}")
+        raise EnvironmentFailure(Note("sandbox_program", message=report[len(STARTED) :]))
     if status < 0:
-        raise EnvironmentFailure(f"sandbox: it was ended from outside by signal {-status}")
+        raise EnvironmentFailure(Note("sandbox_signal", number=-status))
 
 
 def _supervise_child(
@@ -298,7 +299,7 @@ def _read_first_pid(info: IO[bytes]) -> int:
     deadline = time.monotonic() + _START_SECONDS
     while not buffer.rstrip().endswith(b"}"):
         if not _wait_readable(info.fileno(), deadline - time.monotonic()):
-            raise EnvironmentFailure(f"sandbox: not up after {_START_SECONDS:g} s")
+            raise EnvironmentFailure(Note("sandbox_not_up", seconds=f"{_START_SECONDS:g}"))
         piece = os.read(info.fileno(), _CHUNK)
         if not piece:
             return 0
@@ -313,7 +314,7 @@ def _kill_sandbox(child: subprocess.Popen[bytes], handle: int) -> None:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(handle, signal.SIGKILL)
         if not _wait_readable(handle, _DYING_SECONDS):
-            raise EnvironmentFailure(f"sandbox: it does not die within {_DYING_SECONDS:g} s")
+            raise EnvironmentFailure(Note("sandbox_not_down", seconds=f"{_DYING_SECONDS:g}"))
     else:
         child.kill()
     try:

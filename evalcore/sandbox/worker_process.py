@@ -38,6 +38,7 @@ import msgspec
 
 import evalcore
 from evalcore.errors import EnvironmentFailure
+from evalcore.i18n import Note
 from evalcore.records import Record, from_json, to_json
 
 # Messages on a pipe: four bytes of length, most significant first, then that much JSON.
@@ -302,7 +303,7 @@ class WorkerProcess:
             self._hello = from_json(Hello, answer)
         except (OSError, WorkerLost) as problem:
             raise EnvironmentFailure(
-                f"worker process for {self._start.service} does not start: {problem}"
+                Note("worker_process", service=self._start.service, message=problem)
             ) from problem
         return child
 

@@ -14,6 +14,7 @@ from sqlglot.dialects.dialect import Dialect
 
 from evalcore.catalog import engine_cards
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 #: Dialects by internal name (sqlglot's): the name that people use.
@@ -84,7 +85,7 @@ def dialect_name(text: str) -> str:
     folded = re.sub(r"[^a-z]", "", plain)
     name = _ALIASES.get(folded, folded)
     if name not in TITLES:
-        raise UsageError(f"dialect {text!r} is unknown; known: {', '.join(TITLES.values())}")
+        raise UsageError(Note("upload_dialect", name=f"{text!r}", names=", ".join(TITLES.values())))
     return name
 
 

@@ -10,6 +10,7 @@ from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from evalcore import settings
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 # What a stated version of a server does not have yet, told from the parse tree.
@@ -92,7 +93,12 @@ def find_unsupported_feature(sql: str, dialect: str, title: str, version: str) -
     for feature in _FEATURES[title]:
         if stated < feature.since[: len(stated)] and any(feature.seen(tree) for tree in trees):
             since = ".".join(map(str, feature.since))
-            return f"{title} {version} has no {feature.title}; it came with {since}"
+            return Note(
+                "version_gate",
+                title=f"{title} {version}",
+                feature=feature.title,
+                since=since,
+            )
     return ""
 
 

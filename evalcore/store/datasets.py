@@ -21,7 +21,15 @@ from evalcore import catalog
 from evalcore.access import policy
 from evalcore.access.policy import Visitor
 from evalcore.errors import UsageError
-from evalcore.records import Record, Sample, from_json, to_json
+from evalcore.i18n import Note
+from evalcore.records import (
+    Record,
+    Sample,
+    from_json,
+    from_json_with_notes,
+    to_json,
+    to_json_with_notes,
+)
 from evalcore.settings import Settings
 
 # What is in a data set, ready to be shown: its numbers, a row a case, and the cases themselves.
@@ -96,7 +104,7 @@ def load_dataset_summary(settings: Settings, version: str) -> DatasetSummary | N
 @lru_cache(maxsize=256)
 def _read_summary_file(path: Path) -> DatasetSummary:
     """An index is written once and never changed."""
-    return from_json(DatasetSummary, path.read_bytes())
+    return from_json_with_notes(DatasetSummary, path.read_bytes())
 
 
 def load_case_rows(settings: Settings, version: str) -> list[CaseRow]:
@@ -130,7 +138,7 @@ def write_dataset_index(
                 line = to_json(sample)
                 table.write(to_json(_build_case_row(sample, at, len(line))) + b"\n")
                 at += content.write(line + b"\n")
-        (staging_folder / _SUMMARY).write_bytes(to_json(summary))
+        (staging_folder / _SUMMARY).write_bytes(to_json_with_notes(summary))
         os.rename(staging_folder, index_folder)  # noqa: PTH104
     except FileExistsError:
         shutil.rmtree(staging_folder)
@@ -249,10 +257,7 @@ def list_dataset_paths(settings: Settings, benchmark: str, name: str) -> list[Pa
 def check_dataset_name(name: str) -> str:
     """The name; raises UsageError for one that could not be a folder everywhere."""
     if not _DATASET_NAME.fullmatch(name):
-        raise UsageError(
-            f"{name[:60]!r} is no name of a data set: use up to 40 small letters, digits, - and _, "
-            "beginning with a letter or digit"
-        )
+        raise UsageError(Note("upload_name", name=f"{name[:60]!r}"))
     return name
 
 
@@ -260,9 +265,9 @@ def check_card(settings: Settings, card: OwnCard) -> None:
     """Raises UsageError for a card with a name that is taken or a text that is too long."""
     own_folder(settings, card.benchmark, card.name)
     if (Path(settings.datasets) / card.name).exists():
-        raise UsageError(f"{card.name!r} is the name of a bundled data set; choose another")
+        raise UsageError(Note("upload_name_bundled", name=f"{card.name!r}"))
     if (settings.data_dir / "datasets" / card.name).exists():
-        raise UsageError(f"{card.name!r} is the name of another data set; choose another")
+        raise UsageError(Note("upload_name_other", name=f"{card.name!r}"))
     for field, longest in _CARD_TEXT_LIMITS.items():
         if len(getattr(card, field)) > longest:
             raise UsageError(f"{field}: at most {longest} characters")
@@ -292,7 +297,7 @@ def install_own_dataset(
     check_card(settings, card)
     folder = own_folder(settings, card.benchmark, card.name)
     if folder.exists() and not replace:
-        raise UsageError(f"there is already a dataset {card.name!r}; replace it, or choose a name")
+        raise UsageError(Note("upload_name_taken", name=f"{card.name!r}"))
     stored_card = msgspec.structs.replace(
         card, added=datetime.now(UTC).isoformat(timespec="seconds")
     )
@@ -304,9 +309,7 @@ def install_own_dataset(
     except OSError:
         if former and not folder.exists():
             (_get_trash_folder(settings, card.benchmark, card.name) / former).rename(folder)
-        raise UsageError(
-            f"a dataset {card.name!r} was created in the meantime; look at it first"
-        ) from None
+        raise UsageError(Note("upload_name_meanwhile", name=f"{card.name!r}")) from None
     return stored_card
 
 
@@ -315,7 +318,7 @@ def trash_own_dataset(settings: Settings, visitor: Visitor, benchmark: str, name
     policy.require_access(settings, visitor, "upload")
     folder = own_folder(settings, benchmark, name)
     if not folder.is_dir():
-        raise UsageError(f"you have no dataset {name!r} of {benchmark}")
+        raise UsageError(Note("upload_gone", name=f"{name!r}", benchmark=benchmark))
     return _move_to_trash(settings, folder)
 
 
@@ -332,7 +335,7 @@ def restore_own_dataset(
     policy.require_access(settings, visitor, "upload")
     folder = own_folder(settings, benchmark, name)
     if version not in list_trashed_versions(settings, benchmark, name):
-        raise UsageError(f"there is no former version {version!r} of {name!r}")
+        raise UsageError(Note("upload_version_gone", version=f"{version!r}", name=f"{name!r}"))
     version_folder = _get_trash_folder(settings, benchmark, name) / version
     card = from_json(OwnCard, (version_folder / CARD_FILE).read_bytes())
     aside = folder.with_name(f".{name}.{secrets.token_hex(6)}")

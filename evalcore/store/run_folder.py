@@ -18,7 +18,17 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from evalcore.errors import RunFolderError, UsageError
-from evalcore.records import Call, Episode, Record, RunSpec, Sample, Verdict, from_json, to_json
+from evalcore.records import (
+    Call,
+    Episode,
+    Record,
+    RunSpec,
+    Sample,
+    Verdict,
+    from_json_with_notes,
+    to_json,
+    to_json_with_notes,
+)
 from evalcore.results import Progress, RunState, RunSummary
 from evalcore.store import journal
 
@@ -189,7 +199,7 @@ class RunFolder:
         write_atomic(self.summary_path, to_json(summary), make_folder=False)
 
     def write_progress(self, progress: Progress) -> None:
-        write_atomic(self._progress_path, to_json(progress), make_folder=False)
+        write_atomic(self._progress_path, to_json_with_notes(progress), make_folder=False)
 
     def open_journal(self, *parts: str) -> journal.Journal:
         """The journal at the path `parts`; raises FileNotFoundError where the run folder is gone,
@@ -260,7 +270,7 @@ class RunFolder:
     def _read_record(self, name: str, kind: type[R]) -> R:
         path = self.path / name
         try:
-            return from_json(kind, _read_plain_file(path))
+            return from_json_with_notes(kind, _read_plain_file(path))
         except (OSError, ValueError, msgspec.MsgspecError) as error:
             raise RunFolderError(f"{path}: {describe_os_error(error)}") from None
 
@@ -429,7 +439,7 @@ class Published(Record, frozen=True):
 
 
 def write_published(folder: RunFolder, published: Published) -> None:
-    write_atomic(folder.path / PUBLISHED_FILE, to_json(published))
+    write_atomic(folder.path / PUBLISHED_FILE, to_json_with_notes(published))
 
 
 def read_published(folder: RunFolder) -> Published | None:
@@ -438,6 +448,6 @@ def read_published(folder: RunFolder) -> Published | None:
     if not path.exists():
         return None
     try:
-        return from_json(Published, path.read_bytes())
+        return from_json_with_notes(Published, path.read_bytes())
     except (OSError, msgspec.MsgspecError) as error:
         raise RunFolderError(f"{path}: {error}") from None

@@ -19,6 +19,7 @@ from evalcore.access.egress import EgressPolicy, Origin, parse_origin
 from evalcore.access.secrets import Secrets, scrub_secrets
 from evalcore.catalog import TargetKindCard, call_reference, target_kinds
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record, TargetSpec
 from evalcore.settings import Endpoint, Settings
 from evalcore.targets.base import Target
@@ -202,7 +203,7 @@ def check_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None
     kind = spec.key.partition(":")[0]
     card = target_kinds().get(kind)
     if card is None or not (card.check or card.reaches_nobody):
-        raise UsageError(f"targets of the kind {kind!r} are not allowed on this board")
+        raise UsageError(Note("access_kind", kind=f"{kind!r}"))
     if card.check:
         call_reference(card.check, card.prefix, spec, settings, secrets)
 
@@ -228,9 +229,7 @@ def resolve_egress(
     if operator_address:
         return EgressPolicy(origin, public=False)
     if not _is_origin_listed(origin, settings.allow_endpoints):
-        raise UsageError(
-            f"{spec.key}: the server {origin.host} is not allowed on this board (allow_endpoints)"
-        )
+        raise UsageError(Note("access_server", target=spec.key, host=origin.host))
     return EgressPolicy(origin)
 
 
@@ -245,9 +244,9 @@ def check_endpoint(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Eg
     own = not base_url or base_url.rstrip("/") == named_endpoint.base_url.rstrip("/")
     variable = str(spec.options.get("api_key_env") or "")
     if variable and variable != named_endpoint.api_key_env and not secrets.is_typed(variable):
-        raise UsageError(f"{spec.key}: on this board api_key_env names no variable of the server")
+        raise UsageError(Note("access_key", target=spec.key))
     if spec.options.get("extra_body") not in (None, "", {}):
-        raise UsageError(f"{spec.key}: the option extra_body is not allowed on this board")
+        raise UsageError(Note("access_option", target=spec.key, name="extra_body"))
     if own and name in settings.allow_endpoints:
         return EgressPolicy(parse_origin(named_endpoint.base_url), public=not named_endpoint.local)
     return resolve_egress(spec, base_url or named_endpoint.base_url, settings)
@@ -282,9 +281,7 @@ def list_missing_endpoint_keys(spec: TargetSpec, settings: Settings) -> tuple[st
 def check_hub_model(reference: str, settings: Settings) -> None:
     """Raises UsageError unless a model of the Hub is on the list; paths never are."""
     if _is_path(reference) or reference not in settings.allow_models:
-        raise UsageError(
-            f"the model {reference[:100]!r} is not allowed on this board (allow_models)"
-        )
+        raise UsageError(Note("access_model", name=f"{reference[:100]!r}"))
 
 
 def check_application(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
@@ -292,9 +289,7 @@ def check_application(spec: TargetSpec, settings: Settings, secrets: Secrets) ->
     address of a visitor's that is on no list."""
     name = spec.key.partition(":")[2]
     if _is_path(name) or "/" in name or name not in settings.allow_applications:
-        raise UsageError(
-            f"the service {name[:100]!r} is not allowed on this board (allow_applications)"
-        )
+        raise UsageError(Note("access_service", name=f"{name[:100]!r}"))
     if spec.options.get("base_url"):
         resolve_egress(spec, str(spec.options["base_url"]), settings)
 
@@ -307,7 +302,7 @@ def _is_path(name: str) -> bool:
 def check_local_model(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
     for name in _CODE_OPTIONS:
         if spec.options.get(name) not in _OFF_VALUES:
-            raise UsageError(f"{spec.key}: the option {name} is not allowed on this board")
+            raise UsageError(Note("access_option", target=spec.key, name=name))
     check_hub_model(spec.key.partition(":")[2], settings)
     if spec.options.get("adapter"):
         check_hub_model(str(spec.options["adapter"]), settings)

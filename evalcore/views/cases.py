@@ -13,7 +13,7 @@ import pandas as pd
 
 from evalcore.access.redaction import mask_spec, mask_votes
 from evalcore.errors import RunFolderError, UsageError
-from evalcore.i18n import unpack_note
+from evalcore.i18n import Note, unpack_note
 from evalcore.records import Episode, Failure, Record, RunSpec, Sample, Verdict
 from evalcore.store import case_tables, journal
 from evalcore.store.case_tables import EVERY_CASE as EVERY_CASE
@@ -30,10 +30,7 @@ from evalcore.views.boards import is_rescored
 # stays.
 
 #: Stands where a text is left out; the catalogues hold it as a note.
-HIDDEN = (
-    "The text of this data set is not to be shown publicly; outcome, score and time are. Whoever "
-    "runs the app for themselves can show it with the setting show_gated."
-)
+HIDDEN = Note("gated")
 _MARK = "gated"
 #: Details of a verdict that hold no word of question or answer.
 _SAFE = frozenset({"extraction", "comparison", "file", "needs_web", "tool_calls", "generation"})

@@ -21,6 +21,7 @@ from evalcore.access.redaction import (
 )
 from evalcore.catalog import call_reference, find_target_kind
 from evalcore.errors import EvalboardError, UsageError
+from evalcore.i18n import restore_notes
 from evalcore.records import BenchmarkSpec, Record, RunSpec, TargetSpec
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder, find_run
@@ -66,7 +67,9 @@ def model_card(roots: Iterable[Path], run: str) -> ModelCard | None:
     """The card of a run's local model, None before it is loaded, for other kinds of target, and
     where the file cannot be read."""
     try:
-        card = msgspec.convert(find_run(run, roots).read_card(), ModelCard)
+        content = find_run(run, roots).read_card()
+        packed_notes = msgspec.convert(content.pop("packed_notes", {}), dict[str, Any])
+        card = msgspec.convert(restore_notes(content, packed_notes), ModelCard)
     except (EvalboardError, OSError, msgspec.MsgspecError):
         return None
     adapter = mask_path(card.adapter) if is_path(card.adapter) else card.adapter

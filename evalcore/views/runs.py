@@ -351,8 +351,7 @@ def redact_case(view: CaseView) -> CaseView:
     if verdict is not None:
         verdict = verdict.with_note(redact_paths)
     if episode is not None and episode.failure is not None:
-        message = redact_paths(episode.failure.message)
-        failure = msgspec.structs.replace(episode.failure, message=message)
+        failure = episode.failure.with_message(redact_paths)
         episode = msgspec.structs.replace(episode, failure=failure)
     return msgspec.structs.replace(view, verdict=verdict, episode=episode)
 

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from evalcore.benchmarks.gaia import score
 from evalcore.benchmarks.gaia import score as gaia_verdict
 from evalcore.benchmarks.gaia.score import question_scorer
 from evalcore.benchmarks.swe_bench import verdict as swe_verdict
@@ -21,8 +20,9 @@ from evalcore.benchmarks.swe_bench.log_parsers.result_lines import (
 )
 from evalcore.benchmarks.swe_bench.patches.parsed_patch import PROBLEMS
 from evalcore.benchmarks.swe_bench.verdict import _MISSING as MISSING
-from evalcore.i18n import LANGUAGES, lookup_text, translate_note
+from evalcore.i18n import LANGUAGES, Note, lookup_text, translate_note
 from evalcore.sandbox import program
+from evalcore.sandbox.program import SandboxSupport
 from evalcore.sandbox.supervise import SandboxBroken
 from tests.support import agentic_runs
 from tests.support.boards import settings_in
@@ -45,7 +45,12 @@ UNUSABLE = [
 ]
 OPEN = program._evaluate_probe("bubblewrap", {"network": False, "files": True})
 SENTENCES = [
-    *(note.format(part="17 km", found=3, index=2) for note in score.COMPARISON_NOTES.values()),
+    question_scorer("17 km", "17").note,
+    question_scorer("18", "17").note,
+    question_scorer("1, 2, 3", "1, 2").note,
+    question_scorer("1, 2 km", "1, 3").note,
+    question_scorer("1, 2", "1, 3").note,
+    question_scorer("a", "b").note,
     gaia_verdict._HIDDEN_NOTE,
     gaia_verdict._BUDGET_NOTE,
     swe_verdict._REPOSITORY_NOTE,
@@ -54,17 +59,19 @@ SENTENCES = [
     "7 of the tests that have to pass do not.",
     *swe_verdict._ENDED.values(),
     *(
-        f"{swe_verdict._UNUSABLE_NOTE} the reference patch does not resolve it here: "
-        f"{_explain_gold_failure(one)}"
+        Note("swe_unusable", problem=Note("swe_gold_fails", problem=_explain_gold_failure(one)))
         for one in UNUSABLE
     ),
-    f"{swe_verdict._UNUSABLE_NOTE} its tests pass without a patch",
+    "The task cannot be used here: the reference patch does not resolve it here: it does not apply",
+    "The task cannot be used here: its tests pass without a patch",
     "The official harness has no result: the harness left no report; the harness ended with: x",
     *PROBLEMS.values(),
-    *(f"{row.problem} {row.fix}" for row in program._DIAGNOSES),
+    *(SandboxSupport("", row.problem, row.fix).explanation for row in program._DIAGNOSES),
+    *(SandboxSupport("", row.problem, row.fix).explanation.english for row in program._DIAGNOSES),
     " ".join(program.diagnose_failure("an unheard-of complaint")),
-    f"{program._LINUX_ONLY} Use Linux, a virtual machine or a container.",
-    f"{OPEN.problem} {OPEN.fix}",
+    "Programs can be run in a sandbox on Linux only. Use Linux, a virtual machine or a container.",
+    OPEN.explanation,
+    OPEN.explanation.english,
     str(SandboxBroken("namespaces", "no reason")),
     "sandbox: not up after 20 s",
     "git is not installed; install it (Debian: apt install git)",

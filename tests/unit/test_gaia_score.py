@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from evalcore.benchmarks.gaia.score import (
-    COMPARISON_NOTES,
     ScoredAnswer,
     question_scorer,
     select_branch,
 )
+from evalcore.i18n import Note
 from tests.support.hangs import stop_hang
 
 RIGHT = [
@@ -149,7 +149,7 @@ def test_complaints_are_the_official_ones():
     )
     assert question_scorer("x", "inf").printed  # right, and complained of
     assert question_scorer("a", "b") == ScoredAnswer(
-        False, "string", COMPARISON_NOTES["other_text"].format(part="a")
+        False, "string", Note("gaia_other_text", part="a")
     )
 
 

@@ -14,7 +14,7 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.sql_optimization import advice
 from evalcore.benchmarks.sql_optimization.benchmark import SqlOptimization
 from evalcore.errors import DatasetError, MissingDependency
-from evalcore.i18n import DEFAULT, translate_note
+from evalcore.i18n import DEFAULT, Note, translate_note
 from evalcore.records import Episode, Sample, Verdict
 from evalcore.settings import ROOT
 from evalcore.sqlkit.engines import Execution, Limits, Work
@@ -362,9 +362,9 @@ def test_scales_own_cases_are_for_a_panel(benchmark: SqlOptimization) -> None:
     assert rule(benchmark, samples[0], "").outcome == "failed"
 
 
-@pytest.mark.parametrize("finding", list(advice._OUTCOMES_BY_FINDING))
+@pytest.mark.parametrize("finding", list(advice.OUTCOMES_BY_FINDING))
 def test_every_note_has_a_translation(finding: str) -> None:
     values = {"message": "m", "index": "i", "most": 5, "before": 9, "after": 8, "best": 7}
-    told = advice._OUTCOMES_BY_FINDING[finding][2].format_map(values)
-    assert translate_note(told, DEFAULT) == told
-    assert translate_note(told, "zh") != told
+    note = Note(advice.OUTCOMES_BY_FINDING[finding][2], **values)
+    assert translate_note(note, DEFAULT) == note
+    assert translate_note(note, "zh") != note

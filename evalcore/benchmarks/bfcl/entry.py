@@ -22,6 +22,7 @@ from evalcore.benchmarks.bfcl.categories import (
 )
 from evalcore.benchmarks.case_file import CaseLine
 from evalcore.errors import DatasetError
+from evalcore.i18n import Note
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
 
@@ -106,7 +107,7 @@ def _build_entry(line: CaseLine, category: str | None, answers: dict[str, Any]) 
     row = line.row
     sample_id = row.get("id")
     if not isinstance(sample_id, str) or not sample_id:
-        line.raise_field_error("id", "must be a text")
+        line.raise_field_error("id", Note("upload_text"))
     name = str(row.get("category") or category_from_id(sample_id) or "")
     category = category or to_v4_category(name)
     if category not in _CATEGORIES:
@@ -121,7 +122,7 @@ def _build_entry(line: CaseLine, category: str | None, answers: dict[str, Any]) 
     if category in DECODE_ONLY:
         truth = None
     elif not isinstance(truth, list) or not truth:
-        line.raise_field_error("ground_truth", "is missing")
+        line.raise_field_error("ground_truth", Note("upload_is_missing"))
     elif category in SINGLE_TURN and not (_all_mappings(truth) and all(map(_is_answer, truth))):
         line.raise_field_error("ground_truth", "must hold {name: {parameter: [values]}}")
     extra = {key: value for key, value in row.items() if key not in _OWN_FIELDS}

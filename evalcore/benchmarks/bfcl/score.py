@@ -31,6 +31,7 @@ from evalcore.benchmarks.call_decoding import (
 )
 from evalcore.benchmarks.call_decoding.call import to_plain_value
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record, Section
 
 
@@ -246,10 +247,10 @@ def _score_relevance(entry: BfclEntry, calls: list[Call] | None, reason: str = "
     decoded_calls = None if calls is None else tuple(calls)
     if "irrelevance" in entry.category:
         if calls:
-            message = "a function was called although none fits"
+            message = Note("call_wrongly")
             return ViewResult(False, _CALLED, message, decoded_calls)
     elif not calls:
-        return ViewResult(False, _NOT_CALLED, reason or "no function was called", decoded_calls)
+        return ViewResult(False, _NOT_CALLED, reason or Note("call_not_made"), decoded_calls)
     return ViewResult(True, calls=decoded_calls, score=1.0)
 
 
@@ -257,8 +258,8 @@ def _score_abstention(reading: DecodedAnswer, right: tuple[str, ...]) -> ViewRes
     answer_kind = classify_abstention(reading)
     if answer_kind in right:
         return ViewResult(True, score=1.0)
-    reason = {"call": "a function was called", "malformed": "a call was tried"}
-    return ViewResult(False, _CALLED, reason.get(answer_kind, "there is no answer"))
+    notes = {"call": Note("call_made"), "malformed": Note("call_tried")}
+    return ViewResult(False, _CALLED, notes.get(answer_kind, Note("call_no_answer")))
 
 
 def _score_matching(reading: DecodedAnswer, *, fuzzy: bool) -> ViewResult:

@@ -47,6 +47,7 @@ from evalcore.benchmarks.call_decoding.python_syntax import (
     python_calls_among_prose,
 )
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 
 FORMATS: dict[str, Callable[[str], Any]] = {
     "python": python_calls,
@@ -111,7 +112,7 @@ def tolerant_calls(
     elif isinstance(answer, str):
         calls = _decode_text_calls(strip_hidden_text(answer), signatures, language)
     else:
-        raise to_decode_error("no answer")
+        raise to_decode_error(Note("decode_no_answer"))
     return calls if language == "python" else calls_to_source(calls, functions, language)
 
 
@@ -122,7 +123,7 @@ def _decode_text_calls(text: str, signatures: FunctionSignatures, language: Lang
             return calls
     calls = calls_among_prose(text, signatures) or python_calls_among_prose(text, signatures)
     if not calls:
-        raise to_decode_error("no call is readable")
+        raise to_decode_error(Note("decode_no_call"))
     return calls
 
 
@@ -144,7 +145,7 @@ def _decode_native_call(item: Any, signatures: FunctionSignatures) -> Call:
         name = dotted[0] if len(dotted) == 1 else name
     arguments = {} if written in ("", None) else parse_arguments(written)
     if not isinstance(arguments, dict):
-        raise to_decode_error("arguments that cannot be read")
+        raise to_decode_error(Note("decode_arguments"))
     return {name: arguments}
 
 

@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from evalcore.i18n import Note, cut_note
+
 #: One call: {name: {argument: value}}.
 Call = dict[str, dict[str, Any]]
 
@@ -53,8 +55,12 @@ def parse_literal(text: str) -> Any:
     return ast.literal_eval(ast.parse(text.lstrip(" \t"), SOURCE, mode="eval"))
 
 
-def to_decode_error(message: object) -> DecodeError:
-    return DecodeError("decoder_failed", str(message)[:300])
+def to_decode_error(problem: object) -> DecodeError:
+    """The error of an answer that does not parse, by its note or by what a parser raised."""
+    if isinstance(problem, SyntaxError) and problem.filename == SOURCE:
+        code = "call_invalid" if problem.msg == "invalid syntax" else "decode_python"
+        problem = Note(code, message=problem.msg, line=problem.lineno)
+    return DecodeError("decoder_failed", cut_note(str(problem), 300))
 
 
 def find_properties(function: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,9 +76,9 @@ def strip_quotes(text: str) -> str:
 def require_answer_text(answer: Any) -> str:
     """The text of a prompt-mode answer; raises DecodeError for anything else, and for too much."""
     if not isinstance(answer, str):
-        raise to_decode_error(f"expected text, got {type(answer).__name__}")
+        raise to_decode_error(Note("decode_no_text", kind=type(answer).__name__))
     if len(answer) > LONGEST:
-        raise to_decode_error(f"longer than {LONGEST} characters")
+        raise to_decode_error(Note("decode_long", count=LONGEST))
     return answer
 
 
@@ -84,7 +90,7 @@ def require_calls(decoded: Any) -> list[Call]:
         for item in decoded
     ):
         return decoded
-    raise DecodeError("decoder_wrong_output_format", "the answer is no list of calls")
+    raise DecodeError("decoder_wrong_output_format", Note("decode_no_list"))
 
 
 def to_plain_value(value: Any, depth: int = 50) -> Any:

@@ -21,6 +21,7 @@ from evalcore.benchmarks.call_decoding.call import (
     to_decode_error,
     to_plain_value,
 )
+from evalcore.i18n import Note
 
 
 def parse_syntax_tree(source: str, language: Literal["java", "javascript"]) -> Any:
@@ -32,7 +33,7 @@ def parse_syntax_tree(source: str, language: Literal["java", "javascript"]) -> A
         raise to_decode_error(error) from None
     root = _load_parser(language).parse(encoded).root_node
     if root.has_error and _holds_syntax_error(root):
-        raise to_decode_error(f"no {language} syntax")
+        raise to_decode_error(Note("call_no_syntax", tongue=language))
     return root
 
 
@@ -124,7 +125,7 @@ def _parse_arguments(
         else:
             continue
         if name in arguments:
-            raise to_decode_error(f"argument {name} is given twice")
+            raise to_decode_error(Note("decode_twice", name=name))
         arguments[name] = value
     return arguments
 

@@ -16,6 +16,7 @@ from evalcore.benchmarks.call_decoding.call import (
     require_answer_text,
     to_decode_error,
 )
+from evalcore.i18n import Note
 from evalcore.records import ToolCall
 
 
@@ -31,7 +32,7 @@ def name_and_arguments(item: Any) -> tuple[str, Any]:
             name, arguments = next(iter(item.items()))
         if isinstance(name, str):
             return name, arguments
-    raise to_decode_error("an item that is no tool call")
+    raise to_decode_error(Note("decode_no_call_item"))
 
 
 def native_calls(answer: Any) -> Any:
@@ -40,12 +41,12 @@ def native_calls(answer: Any) -> Any:
     if answer == "":
         return []
     if not isinstance(answer, list | tuple):
-        raise to_decode_error("no tool calls")
+        raise to_decode_error(Note("call_no_tools"))
     calls = []
     for item in answer:
         name, arguments = name_and_arguments(item)
         if not isinstance(arguments, str):
-            raise to_decode_error("arguments that are no JSON text")
+            raise to_decode_error(Note("decode_no_json"))
         try:
             calls.append({name: json.loads(arguments)})
         except PARSING_ERRORS as error:
@@ -109,7 +110,7 @@ def _xml_calls(text: str, arguments: Callable[[Any], dict[str, Any]]) -> Any:
     start = text.find("<functions>")
     end = text.find("</functions>", start)
     if start == -1 or end == -1:
-        raise to_decode_error("no <functions> element")
+        raise to_decode_error(Note("decode_no_functions"))
     try:
         # The text begins with an element: no document type, hence no entities of its own.
         root = ElementTree.fromstring(text[start : end + len("</functions>")])  # noqa: S314

@@ -20,6 +20,7 @@ from evalcore.benchmarks.call_decoding.call import (
     require_answer_text,
     to_decode_error,
 )
+from evalcore.i18n import Note
 
 # Upstream evaluates an expression inside an argument (`60*5`) as Python, names and calls included.
 # Here only literals and operators are folded, and what could cost much memory or time is refused.
@@ -48,17 +49,17 @@ def _fold_container(node: ast.expr, fold: Evaluate) -> Any:
         return {fold(key): fold(value) for key, value in pairs if key is not None}
     if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
         return fold(node.value)[fold(node.slice)]
-    raise to_decode_error(f"{type(node).__name__} is not evaluated")
+    raise to_decode_error(Note("decode_not_evaluated", kind=type(node).__name__))
 
 
 def _apply_operator(kind: type[ast.operator], left: Any, right: Any) -> Any:
     if count_result_bits(kind, left, right) > _MAX_BITS:
-        raise to_decode_error("a number of too many digits")
+        raise to_decode_error(Note("decode_digits"))
     if kind is ast.Mult:
         for sequence, times in ((left, right), (right, left)):
             many = isinstance(times, int) and hasattr(sequence, "__len__")
             if many and len(sequence) * times > _MAX_ITEMS:
-                raise to_decode_error("a sequence of too many items")
+                raise to_decode_error(Note("decode_items"))
     elif kind is ast.Mod and isinstance(left, str | bytes):
         _refuse_formats(left, right)
     return BINARY[kind](left, right)
@@ -74,7 +75,7 @@ def _refuse_formats(left: str | bytes, right: Any) -> None:
     digits = "".join(char if char.isdigit() else " " for char in text).split()
     wide = any(len(number) > 3 for number in digits)
     if not plain or len(text) > _MAX_FORMATTED or "*" in text or wide:
-        raise to_decode_error("formatting of this kind is not evaluated")
+        raise to_decode_error(Note("decode_formats"))
 
 
 # As upstream decodes. Surprising on purpose, since verdicts must agree: positional arguments
@@ -95,7 +96,7 @@ def extract_tagged_text(text: str) -> str:
     start = text.find("<TOOLCALL>")
     end = text.find("</TOOLCALL>", start)
     if start == -1 or end == -1:
-        raise to_decode_error("no <TOOLCALL> section")
+        raise to_decode_error(Note("decode_no_section"))
     return text[start + len("<TOOLCALL>") : end].strip()
 
 
@@ -106,7 +107,7 @@ def python_calls(text: str) -> list[Call]:
         body = ast.parse(text.strip().strip("'"), SOURCE, mode="eval").body
         nodes = [body] if isinstance(body, ast.Call) else getattr(body, "elts", None)
         if nodes is None:
-            raise to_decode_error(f"{type(body).__name__} where a list of calls should be")
+            raise to_decode_error(Note("decode_where_list", kind=type(body).__name__))
         return [_decode_call_node(node) for node in nodes]
     except PARSING_ERRORS as error:
         raise to_decode_error(error or type(error).__name__) from None
@@ -114,7 +115,7 @@ def python_calls(text: str) -> list[Call]:
 
 def _decode_call_node(node: ast.expr) -> Call:
     if not isinstance(node, ast.Call):
-        raise to_decode_error(f"{type(node).__name__} where a call should be")
+        raise to_decode_error(Note("decode_where_call", kind=type(node).__name__))
     arguments = {word.arg or UNPACKED: _decode_value_node(word.value) for word in node.keywords}
     return {dotted_name(node.func): arguments}
 
@@ -137,7 +138,7 @@ def _decode_value_node(node: ast.expr | None) -> Any:
         case ast.UnaryOp(operand=ast.Constant(value=value)):
             return -value  # type: ignore[operator]  # TypeError for a text is right
         case ast.UnaryOp():
-            raise to_decode_error(f"a sign before {type(node.operand).__name__}")
+            raise to_decode_error(Note("decode_sign", kind=type(node.operand).__name__))
         case ast.BinOp():
             return fold_constants(node)
         case ast.List():
@@ -153,7 +154,7 @@ def _decode_value_node(node: ast.expr | None) -> Any:
             return _decode_call_node(node) if node.keywords else ast.unparse(node)
         case ast.Subscript():
             return f"{ast.unparse(node.value)}[{ast.unparse(node.slice)}]"
-    raise to_decode_error(f"{type(node).__name__} is no value of an argument")
+    raise to_decode_error(Note("decode_no_value", kind=type(node).__name__))
 
 
 # Calls in Python syntax, read with good will: statements, wrappers, positional arguments, `+5`.

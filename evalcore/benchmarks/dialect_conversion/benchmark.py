@@ -27,6 +27,7 @@ from evalcore.benchmarks.sql_scoring import (
     score_execution,
 )
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.judges import Question
 from evalcore.records import Completion, Episode, Message, Sample, Verdict, content_hash
 from evalcore.sqlkit import product_features, syntax
@@ -249,7 +250,7 @@ class DialectConversion(ExecutedBenchmark):
         """A case of others, which says nothing but the source: grammar first, then the panel."""
         parses, message = syntax.check_well_formed(sql, sample.reference["dialect"])
         if not parses:
-            note = f"The parser refuses the statement: {message}"
+            note = Note("parser_refuses", message=message)
             return passed_or_failed(False, "parsed", note, error_type="syntax_error")
         return await sql_scoring.score_by_panel(context, build_judge_question(sample, sql))
 

@@ -169,7 +169,7 @@ class Gaia(Benchmark):
         """Those that ask something; rows of a scoring set do not. With tools the host has to be
         able to run programs, and `web` needs a key."""
         if self._mode in WITH_TOOLS and not detect_sandbox().means:
-            why = f"{detect_sandbox().problem} {detect_sandbox().fix}"
+            why = detect_sandbox().explanation
             raise UsageError(f"option gaia.tool_mode={self._mode} runs programs: {why}")
         if self._mode == "web":  # of which the results are part, so that it belongs to the column
             self.options["provider"] = web_tools.find_provider_name(self.options["provider"])

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.case_file import CaseLine, read_table_rows
 from evalcore.errors import DatasetError, EnvironmentFailure
+from evalcore.i18n import Note
 from evalcore.records import Sample
 from evalcore.settings import ROOT, relative_to_root
 
@@ -118,7 +119,7 @@ def load_gaia_samples(source: DatasetSource, split: str, levels: Sequence[int]) 
         line = _DatasetLine(path, number, row, base, split)
         sample = _build_scoring_sample(line) if line.is_scoring else _build_question_sample(line)
         if sample.id in samples:
-            line.raise_field_error(line.id_field, f"{sample.id!r} stands here twice")
+            line.raise_field_error(line.id_field, Note("upload_here_twice", id=f"{sample.id!r}"))
         samples[sample.id] = sample
     chosen = [sample for sample in samples.values() if sample.metric in metrics]
     if not chosen:
@@ -134,11 +135,9 @@ def find_attachments(sample: Sample) -> tuple[Path, ...]:
     base, relative = ROOT / str(sample.meta.get("folder", "")), str(sample.meta.get("file", ""))
     path = _resolve_inside(base, relative)
     if path is None:
-        raise EnvironmentFailure(f"the file {relative} of {sample.id} is gone from {base}")
+        raise EnvironmentFailure(Note("gaia_file_gone", file=relative, case=sample.id, folder=base))
     if _hash_attachment(path) != hashes.get(path.name):
-        raise EnvironmentFailure(
-            f"{path} is not what this run was planned on; restore it or start a new run"
-        )
+        raise EnvironmentFailure(Note("gaia_file_changed", path=path))
     return (path,)
 
 
@@ -190,7 +189,7 @@ def _build_sample_meta(line: _DatasetLine) -> dict[str, Any]:
     steps = _NUMBER.match(str(annotator_notes.get("Number of steps", "")))
     wrong = line.row.get("wrong") or []
     if not isinstance(wrong, list):
-        line.raise_field_error("wrong", "must be a list of texts")
+        line.raise_field_error("wrong", Note("upload_texts"))
     meta = {
         "tools": tools,
         "needs_web": bool(_WEB.search(tools)),
@@ -211,7 +210,7 @@ def _parse_reference_answer(line: _DatasetLine) -> str:
     if value is None:
         return ""
     if not isinstance(value, str | int | float) or isinstance(value, bool):
-        line.raise_field_error(field, "is missing or no text")
+        line.raise_field_error(field, Note("upload_missing"))
     return str(value)
 
 

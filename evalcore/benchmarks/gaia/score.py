@@ -21,19 +21,10 @@ from evalcore.benchmarks.gaia.extraction import (
     to_answer_text,
     unwrap_answer,
 )
+from evalcore.i18n import Note
 from evalcore.records import Episode, Record, Sample, Section, Verdict
 
 Branch = Literal["number", "list", "string"]
-
-#: Why an answer is wrong, in sentences; of the answer only `{part}` is told, of the truth nothing.
-COMPARISON_NOTES = {
-    "not_a_number": "The answer is not a number: {part}.",
-    "other_number": "The answer is another number: {part}.",
-    "other_length": "The list has another number of elements: {found}.",
-    "element_not_a_number": "Element {index} of the list is not a number: {part}.",
-    "other_element": "Element {index} of the list differs: {part}.",
-    "other_text": "The answer is another text: {part}.",
-}
 
 _SEPARATORS = re.compile("[,;]")
 _BLANK = re.compile(r"\s")
@@ -72,22 +63,23 @@ def select_branch(truth: str) -> Branch:
 
 def _score_number(answer: str, truth: str) -> ScoredAnswer:
     right, printed = _compare_number(answer, truth)
-    note = COMPARISON_NOTES["not_a_number" if printed else "other_number"]
-    return ScoredAnswer(right, "number", _format_score_note(right, note, answer), printed=printed)
+    code = "gaia_not_a_number" if printed else "gaia_other_number"
+    wrong = Note(code, part=_shorten_part(answer))
+    return ScoredAnswer(right, "number", "" if right else wrong, printed=printed)
 
 
 def _score_list(answer: str, truth: str) -> ScoredAnswer:
     elements, expected = _SEPARATORS.split(answer), _SEPARATORS.split(truth)
     if len(elements) != len(expected):
-        note = COMPARISON_NOTES["other_length"].format(found=len(elements))
-        return ScoredAnswer(False, "list", note, warnings=(_OTHER_LENGTH,))
+        length_note = Note("gaia_other_length", found=len(elements))
+        return ScoredAnswer(False, "list", length_note, warnings=(_OTHER_LENGTH,))
     note, printed = "", list[str]()
     for index, (element, other) in enumerate(zip(elements, expected, strict=True), 1):
         right, complaints = _compare_element(element, other)
         printed += complaints
         if not right and not note:
-            wrong = COMPARISON_NOTES["element_not_a_number" if complaints else "other_element"]
-            note = _format_score_note(right, wrong, element, index)
+            element_code = "gaia_element_not_a_number" if complaints else "gaia_other_element"
+            note = Note(element_code, index=index, part=_shorten_part(element))
     return ScoredAnswer(not note, "list", note, printed=tuple(printed))
 
 
@@ -95,9 +87,8 @@ def _score_text(answer: str, truth: str) -> ScoredAnswer:
     right = _normalize_answer_text(answer).translate(_PUNCTUATION) == _normalize_answer_text(
         truth
     ).translate(_PUNCTUATION)
-    return ScoredAnswer(
-        right, "string", _format_score_note(right, COMPARISON_NOTES["other_text"], answer)
-    )
+    note = "" if right else Note("gaia_other_text", part=_shorten_part(answer))
+    return ScoredAnswer(right, "string", note)
 
 
 _RULES: dict[Branch, Callable[[str, str], ScoredAnswer]] = {
@@ -135,22 +126,20 @@ def _normalize_answer_text(text: str) -> str:
     return _BLANK.sub("", text).lower()
 
 
-def _format_score_note(right: bool, note: str, part: str, index: int = 0) -> str:
-    if right:
-        return ""
+def _shorten_part(part: str) -> str:
+    """What a note tells of an answer; of the truth it tells nothing."""
     short = " ".join(replace_surrogates(part[: 4 * _PART]).split())
-    short = short if len(short) <= _PART else f"{short[:_PART]}…"
-    return note.format(part=short or "nothing", index=index)
+    return (short if len(short) <= _PART else f"{short[:_PART]}…") or "nothing"
 
 
 HIDDEN = "hidden_answer"
-_HIDDEN_NOTE = "The answer is not public; the prediction can be exported."
+_HIDDEN_NOTE = Note("gaia_hidden")
 _BUDGET = {
     "max_steps": "budget",
     "max_parse_errors": "budget",
     "context_overflow": "context_overflow",
 }
-_BUDGET_NOTE = "The limit on steps or unreadable calls ended it before it answered."
+_BUDGET_NOTE = Note("gaia_budget")
 
 
 def build_gaia_verdict(sample: Sample, episode: Episode, *, bare: bool) -> Verdict:

@@ -20,6 +20,7 @@ from evalcore.benchmarks.answer_scoring import (
 from evalcore.benchmarks.base import Context
 from evalcore.benchmarks.sql_optimization import prompts
 from evalcore.errors import EnvironmentFailure, MissingDependency
+from evalcore.i18n import Note
 from evalcore.records import Episode, Outcome, Sample, Section, Verdict
 from evalcore.sqlkit import index_advice as indexing
 from evalcore.sqlkit.engines import Work
@@ -30,59 +31,22 @@ from evalcore.sqlkit.schema import read_schema
 if TYPE_CHECKING:
     from evalcore.benchmarks.sql_optimization.benchmark import SqlOptimization
 
-#: How each finding is ruled: outcome, reason, note. Notes are known to the catalogue `note`.
-_OUTCOMES_BY_FINDING: dict[str, tuple[Outcome, str, str]] = {
-    "as_good": (
-        "passed",
-        "",
-        "With the advised index the work falls from {before} to {after}; the best known index "
-        "needs {best}.",
-    ),
-    "right_sentence": ("passed", "", "It is right that no index is to be created here."),
-    "weaker": (
-        "failed",
-        "wrong_answer",
-        "The work falls from {before} to {after}, but the best known index needs only {best}.",
-    ),
-    "useless": (
-        "failed",
-        "wrong_answer",
-        "The advised index does not help: work {before} without it, {after} with it.",
-    ),
-    "needless": (
-        "failed",
-        "wrong_answer",
-        "Without the index on {index} the work would be as little.",
-    ),
-    "invalid": ("failed", "invalid_sql", "The engine refuses the index: {message}"),
-    "unreadable": ("failed", "invalid_sql", "The index cannot be read: {message}"),
-    "too_many": (
-        "failed",
-        "wrong_answer",
-        "{message} indexes are advised; more than {most} are not looked at.",
-    ),
-    "not_needed": ("failed", "wrong_answer", "No index is needed: one that exists serves."),
-    "cannot_help": ("failed", "wrong_answer", "No index can help this statement."),
-    "helps": (
-        "failed",
-        "wrong_answer",
-        "An index helps: the best known one lowers the work from {before} to {best}.",
-    ),
-    "no_effect": (
-        "not_executed",
-        "no_effect",
-        "On the generated database no known index lowers the work.",
-    ),
-    "no_count": (
-        "not_executed",
-        "reference_fails",
-        "The work of the statement cannot be counted: {message}",
-    ),
-    "unsupported": (
-        "not_executed",
-        "no_engine",
-        "The server that runs MySQL here has no indexes on expressions.",
-    ),
+#: How each finding is ruled: outcome, reason, code of the note.
+OUTCOMES_BY_FINDING: dict[str, tuple[Outcome, str, str]] = {
+    "as_good": ("passed", "", "index_helps"),
+    "right_sentence": ("passed", "", "index_none_right"),
+    "weaker": ("failed", "wrong_answer", "index_weaker"),
+    "useless": ("failed", "wrong_answer", "index_useless"),
+    "needless": ("failed", "wrong_answer", "index_needless"),
+    "invalid": ("failed", "invalid_sql", "index_refused"),
+    "unreadable": ("failed", "invalid_sql", "index_unreadable"),
+    "too_many": ("failed", "wrong_answer", "index_too_many"),
+    "not_needed": ("failed", "wrong_answer", "index_not_needed"),
+    "cannot_help": ("failed", "wrong_answer", "index_cannot_help"),
+    "helps": ("failed", "wrong_answer", "index_exists"),
+    "no_effect": ("not_executed", "no_effect", "index_no_effect"),
+    "no_count": ("not_executed", "reference_fails", "index_no_count"),
+    "unsupported": ("not_executed", "no_engine", "index_unsupported"),
 }
 _SENTENCES = {"none_ok": "No index is needed.", "cannot_ok": "No index can help."}
 
@@ -183,12 +147,12 @@ def _build_no_engine_result(message: str) -> ScoringResult:
         outcome="not_executed",
         evidence_kind="executed",
         reason="no_engine",
-        note=f"Execution cannot decide: {message}",
+        note=Note("exec_undecided", message=message),
     )
 
 
 def _build_advice_result(effect: Effect, advice: Advice, finding: str) -> ScoringResult:
-    outcome, reason, note = _OUTCOMES_BY_FINDING[finding]
+    outcome, reason, code = OUTCOMES_BY_FINDING[finding]
     counted = {"before": effect.before, "after": effect.after, "best": effect.best}
     amounts = {name: work.amount for name, work in counted.items() if work and work.unit}
     facts: dict[str, Any] = {f"work_{name}": amount for name, amount in amounts.items()}
@@ -201,14 +165,11 @@ def _build_advice_result(effect: Effect, advice: Advice, finding: str) -> Scorin
     if outcome != "passed":
         facts["error_type"] = finding
     index = effect.index.target if effect.index else ""
-    note_text = note.format_map(
-        {"message": effect.message, "most": MAX_INDEXES, "index": index, **amounts}
-    )
     return ScoringResult(
         outcome=outcome,
         evidence_kind="executed" if effect.before else "checked",
         reason=reason,
-        note=note_text,
+        note=Note(code, message=effect.message, most=MAX_INDEXES, index=index, **amounts),
         details={"advice": advice.says, **facts},
         evidence=_build_effect_sections(effect, advice),
     )

@@ -19,6 +19,7 @@ from evalcore.benchmarks.answer_scoring import ScoringResult
 from evalcore.benchmarks.base import Context
 from evalcore.benchmarks.sql_optimization import prompts
 from evalcore.benchmarks.sql_scoring import ExecutedBenchmark, score_execution
+from evalcore.i18n import Note
 from evalcore.judges import Question
 from evalcore.records import MEASURED, Record, Sample, Section
 from evalcore.sqlkit import rewrite_rules
@@ -117,11 +118,6 @@ async def assess_rewrite(
 #: As little as the authored rewrite, with some slack for another plan.
 _AS_LITTLE = 1.1
 
-_UNCHANGED = "The statement was returned as it was."
-_WORSE = "The same rows, but the engine reads more for them than before."
-_NO_SAVING = "The same rows, but the engine does no less work for them than before."
-_UNCOUNTED = "The same rows, but the work for them cannot be counted: {message}"
-
 
 @dataclass(frozen=True)
 class AssessedRewrite:
@@ -167,18 +163,18 @@ async def score_depth(rewrite: AssessedRewrite) -> ScoringResult:
     details = {**result.details, "rule": str(_get_rule(rewrite)["rule_id"]), "check": check}
     result = msgspec.structs.replace(result, details=details)
     if shown:
-        note = "The parse tree shows the improvement, and the rewrite is equivalent."
+        note = Note("rule_shown")
         return msgspec.structs.replace(result, note=note)
     if rewrite.assessment.saves_work and await _reads_as_little(rewrite):
-        note = "The engine reads as little as for the reference, so the improvement is there."
+        note = Note("rule_effect")
         return msgspec.structs.replace(result, note=note)
     if shown is False:
-        return _mark_failed(result, "rule_absent", "The improvement is not in the rewrite.")
+        return _mark_failed(result, "rule_absent", Note("rule_absent"))
     undecided = msgspec.structs.replace(
         result,
         outcome="not_executed",
         reason="no_panel",
-        note="Neither parse tree nor plan decides this rule, and no panel was asked.",
+        note=Note("rule_undecided"),
     )
     return await rewrite.resolve_open_result(
         undecided, prompts.build_rules_question(rewrite.sample, rewrite.sql)
@@ -200,11 +196,11 @@ async def _score_execution(rewrite: AssessedRewrite) -> ScoringResult:
         score_execution(assessment.equivalence, rewrite.sample.input["sql"]), assessment
     )
     if assessment.unchanged:
-        return _mark_failed(result, "unchanged", _UNCHANGED)
+        return _mark_failed(result, "unchanged", Note("unchanged"))
     if result.outcome != "passed":
         return result
     if assessment.is_worse:
-        return _mark_failed(result, "worse", _WORSE)
+        return _mark_failed(result, "worse", Note("worse"))
     if assessment.saves_work:
         return result
     if _rules_shown(rewrite) and not await _authored_saves(rewrite):
@@ -212,9 +208,9 @@ async def _score_execution(rewrite: AssessedRewrite) -> ScoringResult:
         return msgspec.structs.replace(result, details=details)
     if assessment.saves_work is None:
         message = assessment.before.execution.message if assessment.before else ""
-        note = _UNCOUNTED.format(message=message)
+        note = Note("uncounted", message=message)
         return msgspec.structs.replace(result, outcome="not_executed", reason="no_count", note=note)
-    return _mark_failed(result, "no_saving", _NO_SAVING, "no_saving")
+    return _mark_failed(result, "no_saving", Note("no_saving"), "no_saving")
 
 
 async def _authored_saves(rewrite: AssessedRewrite) -> bool:

@@ -19,6 +19,7 @@ from evalcore.benchmarks.answer_scoring import (
     extract_code_blocks,
     strip_reasoning,
 )
+from evalcore.i18n import Note
 from evalcore.records import Record, Sample, Section
 from evalcore.sqlkit.result_tables import ResultTable, TableDiff, compare_tables, to_json_cell
 
@@ -139,7 +140,7 @@ def _compare_table_answer(sample: Sample, answer: dict[str, Any]) -> ComparisonR
     expected = sample.reference["expected"]
     rows = _list_answer_rows(answer)
     if rows is None:
-        return ComparisonResult(right=False, error="shape", note='"columns" or "rows" is no list')
+        return ComparisonResult(right=False, error="shape", note=Note("shape_table"))
     want = ResultTable(
         columns=tuple(map(str, expected["columns"])), rows=tuple(map(tuple, expected["rows"]))
     )
@@ -179,11 +180,11 @@ def _list_answer_rows(answer: dict[str, Any]) -> list[list[Any]] | None:
 
 
 _TABLE_NOTES = {
-    "": "The tables agree.",
-    "columns_count": "The number of columns differs.",
-    "row_count": "The number of rows differs.",
-    "rows": "Some rows differ.",
-    "order": "The rows are right, their order is not.",
+    "": Note("tables_agree"),
+    "columns_count": Note("columns_differ"),
+    "row_count": Note("row_count_differs"),
+    "rows": Note("rows_differ"),
+    "order": Note("order_differs"),
 }
 
 
@@ -208,7 +209,7 @@ def _compare_plan(sample: Sample, answer: dict[str, Any]) -> ComparisonResult:
     want = [_normalize_step(step) for step in expected["steps"]]
     answer_steps = answer.get("steps")
     if not isinstance(answer_steps, list):
-        return ComparisonResult(right=False, error="shape", note='"steps" is no list')
+        return ComparisonResult(right=False, error="shape", note=Note("shape_steps"))
     got = [_normalize_step(step) for step in answer_steps]
     sort = _normalize_word(answer.get("temp_sort")) == _normalize_word(expected["temp_sort"])
     wrong = {
@@ -221,7 +222,7 @@ def _compare_plan(sample: Sample, answer: dict[str, Any]) -> ComparisonResult:
     return ComparisonResult(
         right=not errors,
         error=errors[0] if errors else "",
-        note=f"Wrong: {', '.join(errors)}." if errors else "The plan agrees.",
+        note=Note("wrong", fields=", ".join(errors)) if errors else Note("plan_agrees"),
         details={"wrong_fields": errors, "steps_expected": len(want), "steps_answered": len(got)},
         evidence=(_fields_section(expected, answer),),
     )
@@ -249,7 +250,7 @@ def _compare_fields(sample: Sample, answer: dict[str, Any]) -> ComparisonResult:
     return ComparisonResult(
         right=not wrong,
         error=wrong[0] if wrong else "",
-        note=f"Wrong: {', '.join(wrong)}." if wrong else "Every field agrees.",
+        note=Note("wrong", fields=", ".join(wrong)) if wrong else Note("fields_agree"),
         details={"wrong_fields": wrong},
         evidence=(_fields_section(expected, answer),),
     )

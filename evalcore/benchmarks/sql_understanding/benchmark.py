@@ -22,6 +22,7 @@ from evalcore.benchmarks.case_file import CaseLine
 from evalcore.benchmarks.sql_understanding import answers
 from evalcore.benchmarks.sql_understanding.answers import Extraction, extract_json_answer
 from evalcore.benchmarks.sql_understanding.card import CARD
+from evalcore.i18n import Note
 from evalcore.records import Completion, Episode, EvidenceKind, Message, Sample, Section, Verdict
 from evalcore.sqlkit.dialects import TITLES
 from evalcore.sqlkit.result_tables import to_json_cell
@@ -104,7 +105,7 @@ def _parse_expected(line: CaseLine, metric: str, mode: str) -> dict[str, Any]:
             break
     else:
         shapes = " or ".join("{" + ", ".join(fields) + "}" for fields in EXPECTED[metric])
-        line.raise_field_error("expected", f"needs the fields {shapes}")
+        line.raise_field_error("expected", Note("upload_needs_fields", fields=shapes))
     if metric == "explain_detection" and "steps" not in expected:
         line.raise_field_error(
             "expected",
@@ -114,7 +115,7 @@ def _parse_expected(line: CaseLine, metric: str, mode: str) -> dict[str, Any]:
     if metric == "execution_accuracy":
         _check_table(line, expected)
     if metric == "explain_detection" and not isinstance(expected["steps"], list):
-        line.raise_field_error("expected.steps", "must be a list")
+        line.raise_field_error("expected.steps", Note("upload_list"))
     return expected
 
 
@@ -124,7 +125,7 @@ def _check_table(line: CaseLine, expected: dict[str, Any]) -> None:
         line.raise_field_error("expected", "columns and rows must be lists")
     for row in rows:
         if not isinstance(row, list) or len(row) != len(columns):
-            problem = f"row {row!r} has not one value for each of {len(columns)} columns"
+            problem = Note("upload_row_width", row=f"{row!r}", count=len(columns))
             line.raise_field_error("expected.rows", problem)
 
 

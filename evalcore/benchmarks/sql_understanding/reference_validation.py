@@ -14,6 +14,7 @@ from typing import Any, Literal
 from evalcore.benchmarks.base import DatasetIssue
 from evalcore.benchmarks.sql_understanding import answers
 from evalcore.errors import EnvironmentFailure, MissingDependency
+from evalcore.i18n import Note
 from evalcore.records import Sample
 from evalcore.sqlkit import query_plans, syntax
 from evalcore.sqlkit.dialects import TITLES
@@ -62,7 +63,8 @@ def _validate_sample(
         problem, kind = str(error), "unconfirmed"
     if problem:
         absent = missing.get(sample.input["dialect"], "")
-        problem = f"{problem}: {absent}" if absent and kind == "unconfirmed" else problem
+        if absent and kind == "unconfirmed":
+            problem = Note("located", location=problem, problem=absent)
         yield DatasetIssue(sample=sample.key, problem=problem, field="expected", kind=kind)
 
 
@@ -70,7 +72,7 @@ def _check_table(sample: Sample, engines: dict[str, Engine]) -> Check:
     expected = sample.reference["expected"]
     engine = engines.get(sample.input["dialect"])
     if engine is None:
-        return f"no engine here runs {sample.input['dialect']}", "unconfirmed"
+        return Note("gold_no_dialect", dialect=sample.input["dialect"]), "unconfirmed"
     state_of = expected.get("table_name") if expected["result_type"] == "table_state" else None
     setup = [*sample.input["schema"], *sample.input["data"]]
     execution = engine.execute(setup, sample.input["sql"], state_of=state_of)
@@ -87,7 +89,7 @@ def _check_plan(sample: Sample, engines: dict[str, Engine]) -> Check:
     """A plan depends on the version: another than the case names can contradict nothing."""
     engine = engines.get(sample.input["dialect"])
     if engine is None or engine.name != "sqlite":
-        return f"no engine here explains {sample.input['dialect']}", "unconfirmed"
+        return Note("gold_no_explain", dialect=sample.input["dialect"]), "unconfirmed"
     execution = engine.explain(
         [*sample.input["schema"], *sample.input["data"]], sample.input["sql"]
     )
@@ -101,9 +103,9 @@ def _check_plan(sample: Sample, engines: dict[str, Engine]) -> Check:
 def _check_class(sample: Sample, engines: dict[str, Engine]) -> Check:
     statement_class = syntax.classify_statement(sample.input["sql"], sample.input["dialect"])
     if statement_class is None:
-        return "the class of the statement cannot be told by the parser", "unconfirmed"
+        return Note("gold_no_class"), "unconfirmed"
     answer = {"sql_type": statement_class[0], "statement_type": statement_class[1]}
-    return _compare_with_expected(sample, answer, "the parser")
+    return _compare_with_expected(sample, answer, "gold_class")
 
 
 def _check_syntax(sample: Sample, engines: dict[str, Engine]) -> Check:
@@ -112,26 +114,28 @@ def _check_syntax(sample: Sample, engines: dict[str, Engine]) -> Check:
     engine = engines.get(dialect)
     execution = engine.check_syntax(sql) if engine else None
     if engine and execution and (execution.status == "ok") == wrong:
-        problem = f"{engine.name} does not agree with the label: {execution.message or 'it parses'}"
+        problem = Note(
+            "gold_label", name=engine.name, message=execution.message or Note("gold_parses")
+        )
         return problem, _classify_refusal(sample, execution)
     parses, message = syntax.check_well_formed(sql, dialect)
     if parses == wrong:
-        problem = f"sqlglot does not agree with the label: {message or 'it parses'}"
+        problem = Note("gold_label", name="sqlglot", message=message or Note("gold_parses"))
         return problem, "unconfirmed"
-    return ("", "unconfirmed") if engine else (f"no engine here parses {dialect}", "unconfirmed")
+    return "" if engine else Note("gold_no_parser", dialect=dialect), "unconfirmed"
 
 
 def _compare_with_expected(
-    sample: Sample, answer: dict[str, Any], who: str = "the engine"
+    sample: Sample, answer: dict[str, Any], code: str = "gold_gives"
 ) -> Check:
     comparison = answers.read_answer(sample, answer)
-    return ("" if comparison.right else f"{who} gives {answer}: {comparison.note}"), "contradicted"
+    problem = Note(code, answer=answer, problem=comparison.note)
+    return "" if comparison.right else problem, "contradicted"
 
 
 def _report_engine_failure(sample: Sample, execution: Execution) -> Check:
-    return f"the engine ended with {execution.status}: {execution.message}", _classify_refusal(
-        sample, execution
-    )
+    problem = Note("gold_ended", status=execution.status, message=execution.message)
+    return problem, _classify_refusal(sample, execution)
 
 
 def _classify_refusal(sample: Sample, execution: Execution) -> IssueKind:

@@ -86,7 +86,7 @@ class SweBench(Benchmark):
             )
         support = detect_sandbox() if self._prompt_style == prompts.AGENT else None
         if support and not support.means:
-            why = f"{support.problem} {support.fix}"
+            why = support.explanation
             raise UsageError(f"swe_bench.prompt_style=agent runs programs: {why}")
         if self.options["full_eval"]:
             tasks = [dataset.to_swe_task(sample) for sample in samples]

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from evalcore.benchmarks.swe_bench import Task
 from evalcore.errors import EnvironmentFailure
+from evalcore.i18n import Note
 from evalcore.records import Record, content_hash
 from evalcore.sandbox.filesystem import remove_tree
 from evalcore.sandbox.program import Bind, Limits, Program, run_program
@@ -65,14 +66,14 @@ def run_git(*arguments: str | Path, folder: Path) -> str:
             check=False,
         )
     except FileNotFoundError:
-        raise EnvironmentFailure(
-            "git is not installed; install it (Debian: apt install git)"
-        ) from None
+        raise EnvironmentFailure(Note("not_installed", program="git", package="git")) from None
     except subprocess.TimeoutExpired:
-        raise EnvironmentFailure(f"git {arguments[0]} took longer than {SECONDS:g} s") from None
+        raise EnvironmentFailure(
+            Note("git_slow", verb=arguments[0], seconds=f"{SECONDS:g}")
+        ) from None
     if process.returncode:
         stderr = process.stderr.decode("utf-8", "replace").strip()[-500:]
-        raise EnvironmentFailure(f"git {arguments[0]} failed: {stderr}")
+        raise EnvironmentFailure(Note("git_failed", verb=arguments[0], message=stderr))
     return process.stdout.decode("utf-8", "surrogateescape")
 
 
@@ -116,12 +117,11 @@ def checkout_task(task: Task, tree: Path) -> Path:
     Raises EnvironmentFailure where the repository is missing, broken or without the base commit."""
     if not task.repository:
         raise EnvironmentFailure(
-            f"no repository of {task.repo} is at hand for {task.instance_id}; "
-            "name a folder of bundles or checkouts in the setting swe_repositories"
+            Note("swe_repository_missing", repo=task.repo, task=task.instance_id)
         )
     source = Path(task.repository)
     if not source.exists():
-        raise EnvironmentFailure(f"the repository of {task.instance_id} is gone: {source}")
+        raise EnvironmentFailure(Note("swe_repository_gone", task=task.instance_id, path=source))
     try:
         with tempfile.TemporaryDirectory(prefix="evalcore-git-") as scratch:
             store = _unpack_bundle(source, Path(scratch)) if source.is_file() else source.resolve()
@@ -131,7 +131,9 @@ def checkout_task(task: Task, tree: Path) -> Path:
             run_git("fetch", "-q", "--depth=1", "--no-tags", *fetch_args, folder=tree)
     except EnvironmentFailure as error:
         commit = f"{task.instance_id}: commit {task.base_commit[:12]}"
-        raise EnvironmentFailure(f"{commit} cannot be had from {source}: {error}") from None
+        raise EnvironmentFailure(
+            Note("swe_commit", commit=commit, path=source, message=error)
+        ) from None
     run_git("checkout", "-q", "--detach", task.base_commit, folder=tree)
     (tree / ".git" / "FETCH_HEAD").unlink()
     shutil.rmtree(tree / ".git" / "logs", ignore_errors=True)
@@ -295,7 +297,7 @@ def _query_prefixes(executable: str) -> tuple[str, str, str]:
         done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=True)
         prefix, base, version = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        raise EnvironmentFailure(f"{executable} does not run as a Python: {error}") from None
+        raise EnvironmentFailure(Note("swe_no_python", program=executable, message=error)) from None
     return str(prefix), str(base), str(version)
 
 
@@ -311,6 +313,11 @@ def check_interpreter(python: Interpreter, module: str) -> None:
         done = run_program(Program(argv=("bash", "-c", command), binds=binds), _CHECK)
     if done.exit_code != 0:
         raise EnvironmentFailure(
-            f"{python.executable} cannot run tests inside the sandbox ({code!r} ended with "
-            f"{done.exit_code}): {done.output.strip()[-300:]}; install {module or 'Python'} there"
+            Note(
+                "swe_no_tests",
+                program=python.executable,
+                ended=f"{code!r} ended with {done.exit_code}",
+                message=done.output.strip()[-300:],
+                module=module or "Python",
+            )
         )

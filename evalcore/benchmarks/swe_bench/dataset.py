@@ -19,6 +19,7 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.case_file import CaseLine, read_table_rows
 from evalcore.benchmarks.swe_bench import Task
 from evalcore.errors import DatasetError, UsageError
+from evalcore.i18n import Note
 from evalcore.records import Sample
 from evalcore.settings import ROOT, relative_to_root
 
@@ -53,7 +54,7 @@ def load_swe_samples(source: DatasetSource, repositories: str = "") -> list[Samp
         if source.metrics and sample.metric not in source.metrics:
             continue
         if sample.id in samples:
-            line.raise_field_error("instance_id", f"{sample.id!r} stands here twice")
+            line.raise_field_error("instance_id", Note("upload_here_twice", id=f"{sample.id!r}"))
         samples[sample.id] = sample
     return list(samples.values())
 
@@ -83,7 +84,10 @@ def _parse_task(line: CaseLine, repositories: str) -> Task:
     identity, repo = _require_pattern(line, "instance_id", _NAME), line.parse_text("repo")
     eval_type = line.row.get("eval_type") or _EVAL_TYPES[0]
     if eval_type not in _EVAL_TYPES:
-        line.raise_field_error("eval_type", f"{eval_type!r} is none of: {', '.join(_EVAL_TYPES)}")
+        line.raise_field_error(
+            "eval_type",
+            Note("upload_none_of", value=f"{eval_type!r}", names=", ".join(_EVAL_TYPES)),
+        )
     fields = {
         "instance_id": identity,
         "repo": repo,

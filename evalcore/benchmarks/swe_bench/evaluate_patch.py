@@ -25,6 +25,7 @@ from evalcore.benchmarks.swe_bench.measures import Measures, find_suspicious_lin
 from evalcore.benchmarks.swe_bench.patches import RepairedPatch, repair_patch
 from evalcore.benchmarks.swe_bench.patches.official import extract_official_patch
 from evalcore.benchmarks.swe_bench.patches.source import FolderTree
+from evalcore.i18n import Note
 from evalcore.records import Episode, Record, content_hash, from_json, to_json
 from evalcore.sandbox.program import Limits
 
@@ -114,10 +115,10 @@ def _measure_usability(task: Task, python: Path | None, limits: Limits) -> TaskU
 
     gold = run_patch(task.patch)
     if not is_resolved(gold):
-        problem = f"the reference patch does not resolve it here: {_explain_gold_failure(gold)}"
+        problem = Note("swe_gold_fails", problem=_explain_gold_failure(gold))
         return TaskUsability(False, problem, contradicted=_is_task_defect(gold))
     if passes_all_tests(run_patch("")):
-        return TaskUsability(False, "its tests pass without a patch", contradicted=True)
+        return TaskUsability(False, Note("swe_passes_alone"), contradicted=True)
     expected = {*task.fail_to_pass, *task.pass_to_pass}
     control = run_patch(task.patch, Variation(inverted=task.base_commit)).tests
     alone = not gold.machinery or is_resolved(
@@ -140,14 +141,16 @@ def _is_task_defect(gold: Execution) -> bool:
 
 def _explain_gold_failure(gold: Execution) -> str:
     if not gold.applied:
-        return "it does not apply"
+        return Note("swe_gold_not_applied")
     if gold.ended_by:
-        return f"the limit of {gold.ended_by} ended its tests"
+        return Note("swe_gold_ended", problem=Note(f"limit_{gold.ended_by}"))
     status = gold.report.get("tests_status")
     if not status:
-        return "its log cannot be graded"
+        return Note("swe_gold_log")
     failed = [test for group in status.values() for test in group["failure"]]
-    return f"{len(failed)} of its tests fail, first {failed[0]}" if failed else "tests are missing"
+    if not failed:
+        return Note("swe_gold_missing")
+    return Note("swe_gold_tests", count=len(failed), test=failed[0])
 
 
 # A stricter second look at a patch that the official rules call resolved: it decides the score. The

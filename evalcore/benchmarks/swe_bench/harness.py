@@ -21,6 +21,7 @@ from evalcore.benchmarks.swe_bench import Task
 from evalcore.benchmarks.swe_bench.grade import build_grading_spec, grade_log, sha256_text
 from evalcore.benchmarks.swe_bench.harness_preflight import find_swebench_version
 from evalcore.errors import EnvironmentFailure
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 # The harness counts an instance without a report among its errors and its leaderboard counts errors
@@ -80,7 +81,7 @@ def read_harness_result(task: Task, folder: Path) -> HarnessResult:
     elif report.get("infra_failure"):
         outcome, reason = "environment_error", str(report.get("infra_failure_reason", ""))
     elif not log:
-        outcome, reason = "environment_error", "there is a report without the log it was read from"
+        outcome, reason = "environment_error", Note("swe_harness_no_log")
     else:
         ours = grade_log(build_grading_spec(task), log).get("resolved") is True
         result = replace(result, agrees=ours == report["resolved"])
@@ -98,7 +99,7 @@ def _explain_missing_report(log: str) -> tuple[HarnessOutcome, str]:
         return "unresolved", "the time for its tests was up"
     lines = [line.strip() for line in log.splitlines()]
     explanations = (line[-300:] for sign in _SIGNS for line in lines if sign in line)
-    return "environment_error", next(explanations, "the harness left no report")
+    return "environment_error", next(explanations, Note("swe_harness_no_report"))
 
 
 def _read_harness_report(path: Path, instance_id: str) -> dict[str, Any]:
@@ -178,7 +179,7 @@ def run_harness(
         result = read_harness_result(task, logs / task.instance_id)
         reason = result.reason
         if last and result.outcome == "environment_error":
-            reason = f"{reason}; the harness ended with: {last}"
+            reason = Note("swe_harness_ended", problem=reason, line=last)
         patch = sha256_text(predictions[task.instance_id])
         results[task.instance_id] = replace(
             result, reason=reason, run_id=run_id, patch_sha256=patch, version=version
@@ -203,9 +204,7 @@ def _build_harness_command(run_id: str, workers: int, seconds: int) -> list[str]
     bin_folder = Path(sys.executable).parent
     program = shutil.which("swebench", path=f"{bin_folder}{os.pathsep}{os.environ.get('PATH', '')}")
     if program is None:
-        raise EnvironmentFailure(
-            'swebench is not installed; install it: pip install "swebench>=5.0.2,<6"'
-        )
+        raise EnvironmentFailure(Note("swe_no_harness", command='pip install "swebench>=5.0.2,<6"'))
     options = ["--run-id", run_id, "-s", "test", "-j", str(workers), "-t", str(seconds)]
     return [program, "eval", "tasks.jsonl", "-p", "preds.jsonl", *options]
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from evalcore.benchmarks.swe_bench import Task
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 SECONDS = 1.5
@@ -100,7 +101,7 @@ def _run_until(end: float, *command: str) -> tuple[bool, str]:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=left, check=False)
     except subprocess.TimeoutExpired:
-        return False, f"no answer within {SECONDS:g} s"
+        return False, Note("job_no_answer", seconds=f"{SECONDS:g}")
     except OSError as error:
         return False, str(error)
     return done.returncode == 0, done.stdout if done.returncode == 0 else done.stderr.strip()

@@ -14,6 +14,7 @@ from evalcore.benchmarks.swe_bench.grade import Execution, is_resolved
 from evalcore.benchmarks.swe_bench.harness import HarnessResult
 from evalcore.benchmarks.swe_bench.harness import is_resolved_by_harness as harness_resolved
 from evalcore.benchmarks.swe_bench.measures import Measures
+from evalcore.i18n import Note
 from evalcore.records import Episode, Outcome, Sample, Section, Verdict
 
 _LOG, _PATCH = 24_000, 40_000  # characters that are kept
@@ -110,17 +111,16 @@ def _shorten_section_text(text: str, limit: int) -> str:
 # second look, so that where it was asked (`full_eval`) its own result decides.
 
 UNUSABLE, NO_REPOSITORY = "unusable_task", "no_repository"
-_UNUSABLE_NOTE = "The task cannot be used here:"
-_REPOSITORY_NOTE = "No repository of the task is at hand, so that its tests did not run."
-_APPLY_NOTE = "The patch does not apply."
-_TESTS_NOTE = "Tests that have to pass do not."
-_FORGED_NOTE = "Its tests pass, but the patch does not stand the stricter second look."
+_REPOSITORY_NOTE = Note("swe_no_repository")
+_APPLY_NOTE = Note("swe_not_applied")
+_TESTS_NOTE = Note("swe_tests")
+_FORGED_NOTE = Note("swe_not_hardened")
 _ENDED = {
-    "time": "The time limit ended the tests.",
-    "memory": "The memory limit ended the tests.",
-    "output": "The limit on output ended the tests.",
-    "processes": "The limit on processes ended the tests.",
-    "disk": "The limit on disk space ended the tests.",
+    "time": Note("swe_ended_time"),
+    "memory": Note("swe_ended_memory"),
+    "output": Note("swe_ended_output"),
+    "processes": Note("swe_ended_processes"),
+    "disk": Note("swe_ended_disk"),
 }
 
 
@@ -129,7 +129,7 @@ def build_swe_verdict(
 ) -> Verdict:
     """The verdict; `is_resolved` among its details is None where nothing was executed."""
     if evaluation.unusable:
-        note = f"{_UNUSABLE_NOTE} {evaluation.unusable}"
+        note = Note("swe_unusable", problem=evaluation.unusable)
         fields = _build_unmeasured_fields("environment_error", UNUSABLE, note)
     elif evaluation.execution is not None:
         fields = _build_execution_fields(evaluation, evaluation.execution)
@@ -167,7 +167,7 @@ def _build_execution_fields(evaluation: PatchEvaluation, run: Execution) -> dict
 def _build_harness_fields(result: HarnessResult) -> dict[str, Any]:
     """The verdict of the official harness; what it could not run says nothing of the target."""
     if result.outcome == "environment_error" or result.agrees is False:
-        note = f"The official harness has no result: {result.reason or 'its log grades otherwise'}"
+        note = Note("swe_harness", problem=result.reason or Note("swe_harness_otherwise"))
         return _build_unmeasured_fields("environment_error", "environment", note)
     passed = harness_resolved(result)
     applied = result.outcome != "apply_failed"
@@ -198,7 +198,7 @@ def _explain_failed_run(run: Execution) -> tuple[str, str]:
     if run.ended_by:
         return "budget", _ENDED[run.ended_by]
     failed = count_failed_tests(run)
-    note = f"{failed} of the tests that have to pass do not." if failed else _TESTS_NOTE
+    note = Note("swe_tests_fail", count=failed) if failed else _TESTS_NOTE
     return "tests_fail", note
 
 

@@ -26,6 +26,7 @@ from evalcore.benchmarks.tau_bench.environment import (
 from evalcore.benchmarks.tau_bench.environment.loaders import DOMAINS
 from evalcore.benchmarks.tau_bench.environment.reward import NOTHING_TO_DO, TAU2_OFFLINE, faults
 from evalcore.errors import DatasetError, EnvironmentFailure
+from evalcore.i18n import Note
 from evalcore.records import Sample, content_hash
 from evalcore.settings import ROOT, relative_to_root
 
@@ -88,10 +89,11 @@ def load_sample_domain(sample: Sample) -> Domain:
         try:
             domain = load_domain(folder, sample.metric)
         except DatasetError as error:
-            raise EnvironmentFailure(f"the data of {sample.metric} is gone: {error}") from None
+            raise EnvironmentFailure(
+                Note("tau_data_gone", name=sample.metric, message=error)
+            ) from None
         if _cache_domain(domain) != domain_hash:
-            problem = "is not what this run was planned on; restore it or start a new run"
-            raise EnvironmentFailure(f"the data of {sample.metric} in {folder} {problem}")
+            raise EnvironmentFailure(Note("tau_data_changed", name=sample.metric, folder=folder))
     return _domains[domain_hash]
 
 

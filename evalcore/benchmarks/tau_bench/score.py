@@ -18,6 +18,7 @@ from evalcore.benchmarks.tau_bench.conversation import (
     OVERFLOW,
     TRANSFER,
     USER_STOP,
+    Budgets,
     is_tool_error,
 )
 from evalcore.benchmarks.tau_bench.dataset import (
@@ -34,6 +35,7 @@ from evalcore.benchmarks.tau_bench.environment import (
     compute_reward,
 )
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import MEASURED, Episode, Record, Sample, Section, Verdict
 from evalcore.results import Interval
 from evalcore.scoring.intervals import compute_moments, effective_size, wilson_interval
@@ -71,6 +73,8 @@ MAX_ACTIONS = 10_000
 #: An answer that somebody already has came to its end, whatever that was.
 IMPORTED_ENDING = ""
 _REWARDED = (USER_STOP, TRANSFER, IMPORTED_ENDING)
+#: The limits that end a conversation; the note on each is `end_` and its name.
+ENDINGS = (*Budgets.__struct_fields__, OVERFLOW, FILTERED)
 _HASH_DIGITS = 16  # hex digits of an observation's hash
 _FORM = 'a prediction is {"actions": [{"name", "kwargs"}], "says": [texts]}'
 
@@ -165,13 +169,18 @@ def _select_failure_reason(ended: str) -> str:
     return ended if ended in (OVERFLOW, FILTERED) else "budget"
 
 
+def describe_end(ended: str) -> str:
+    """What ended a conversation, as a note where it is one of our limits."""
+    return Note(f"end_{ended}") if ended in ENDINGS else ended
+
+
 def _format_failure_note(reward: Reward, ended: str) -> str:
     if ended not in _REWARDED:
-        return f"The conversation came to no end of its own: {ended}."
+        return Note("tau_no_end", problem=describe_end(ended))
     if reward.difference is not None:
         where = [reward.difference.table, reward.difference.id, *map(str, reward.difference.path)]
-        return f"The database is not as the task leaves it: {'.'.join(where)}."
-    return f"Never said: {', '.join(reward.missing_outputs)}."
+        return Note("tau_database", place=".".join(where))
+    return Note("tau_never_said", outputs=", ".join(reward.missing_outputs))
 
 
 class PassK(Record, frozen=True):

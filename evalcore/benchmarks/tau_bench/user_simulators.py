@@ -37,6 +37,7 @@ from evalcore.benchmarks.tau_bench.user_goals import (
 )
 from evalcore.benchmarks.tau_bench.user_lexicon import STOP
 from evalcore.errors import EnvironmentFailure, TargetFailure
+from evalcore.i18n import Note
 from evalcore.records import Completion, GenerationRequest, Message
 
 # `reply` is a pure function of the state, the agent's text and the write log. A goal counts as
@@ -353,10 +354,10 @@ class LLMUserSimulator:
         try:
             answer, cost = await self._ask(GenerationRequest(messages=tuple(self._messages)))
         except TargetFailure as error:
-            raise EnvironmentFailure(f"the model that plays the user failed: {error}") from None
+            raise EnvironmentFailure(Note("tau_user_failed", message=error)) from None
         self._cost = None if self._cost is None or cost is None else self._cost + cost
         if not answer.text.strip() and answer.finish_reason in _NO_ANSWER:
-            raise EnvironmentFailure(f"the model that plays the user: {answer.finish_reason}")
+            raise EnvironmentFailure(Note("tau_user_ended", reason=answer.finish_reason))
         message = answer.text.strip() or _SILENCE
         self._messages.append(Message("assistant", message))
         self._done = STOP in message

@@ -26,6 +26,7 @@ from evalcore.benchmarks.bfcl.score import INFRASTRUCTURE_PREFIX, is_infrastruct
 from evalcore.benchmarks.call_decoding import prompt_mode
 from evalcore.errors import DatasetError, UsageError
 from evalcore.exchange.imported_run import score_answers
+from evalcore.i18n import Note
 from evalcore.intake import read_count, read_seconds
 from evalcore.intake.json_text import is_deeper, read_rows
 from evalcore.records import Episode, Failure, Record, Sample, Usage, Verdict
@@ -150,9 +151,9 @@ def _parse_prediction(
 ) -> Prediction:
     sample_id = row.get("id")
     if not isinstance(sample_id, str) or not sample_id:
-        raise DatasetError(file, line, "id", "must be a text")
+        raise DatasetError(file, line, "id", Note("upload_text"))
     if "result" not in row:
-        raise DatasetError(file, line, "result", "is missing")
+        raise DatasetError(file, line, "result", Note("upload_is_missing"))
     result = row["result"]
     if result is not None and not isinstance(result, str | list):
         raise DatasetError(file, line, "result", "must be a text or a list")

@@ -16,6 +16,7 @@ from evalcore.benchmarks.case_file import MAX_CASE_WEIGHT
 from evalcore.catalog import find_bundled_folder
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.contents import BundleContents, refuse_errors
+from evalcore.i18n import Note
 from evalcore.records import MEASURED, BenchmarkSpec, Record, Sample
 from evalcore.runner.plan import dataset_hash
 from evalcore.settings import Settings
@@ -168,7 +169,9 @@ def _check_complete(
             raise UsageError(f"{file}: {benchmark} {key}, epoch {epoch}, belongs to no sample")
     missing = len(keys) * epochs - len(epoch_keys)
     if missing:
-        raise UsageError(f"{file}: {missing} of {len(keys) * epochs} lines are missing")
+        raise UsageError(
+            Note("bundle_missing", file=file, missing=missing, total=len(keys) * epochs)
+        )
 
 
 def _check_unique(file: str, epoch_keys: Iterable[EpochKey]) -> None:

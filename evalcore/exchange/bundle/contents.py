@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from evalcore.errors import IndexFileError, IntakeError, UsageError
+from evalcore.errors import FileError, IndexFileError, IntakeError, UsageError
+from evalcore.i18n import Note
 from evalcore.intake.files import ArchiveLimits, unpack_zip
 from evalcore.intake.json_text import check_depth, parse_json
 from evalcore.records import Record, RunSpec, from_json
@@ -65,13 +66,21 @@ _LIMITS = ArchiveLimits(total_bytes=LARGEST, members=8, ratio=2000)
 _MANIFEST_LARGEST = 1 << 16
 
 
+class BundleRefused(FileError):
+    """A bundle that is not taken in."""
+
+    def __init__(self, source: str, problem: str) -> None:
+        super().__init__(source, f"refused: {problem}")
+        self.problem = problem
+
+
 @contextmanager
 def refuse_errors(source: str) -> Iterator[None]:
     """Say of an error that it is why the bundle is refused."""
     try:
         yield
     except (IndexFileError, UsageError) as error:
-        raise UsageError(f"{source}: refused: {error}") from None
+        raise BundleRefused(source, str(error)) from None
 
 
 def read_bundle(bundle: Path, scratch: Path) -> BundleContents:
@@ -101,7 +110,7 @@ def read_bundle(bundle: Path, scratch: Path) -> BundleContents:
 def _read_manifest(bundle: Path, files: Mapping[str, bytes]) -> BundleManifest:
     data = files.get(MANIFEST)
     if data is None or len(data) > _MANIFEST_LARGEST:
-        raise UsageError(f"{bundle}: is no bundle, for it has no {MANIFEST}")
+        raise FileError(bundle, Note("bundle_none"))
     manifest = _decode_record(bundle, MANIFEST, data, BundleManifest)
     if (manifest.format, manifest.version) != (FORMAT, VERSION):
         raise UsageError(
@@ -125,9 +134,7 @@ def _check_files(bundle: Path, manifest: BundleManifest, files: Mapping[str, byt
             raise UsageError(f"{bundle}: {min(names)[:80]} {problem}")
     for name in sorted(present):
         if hashlib.sha256(files[name]).hexdigest() != manifest.files[name]:
-            raise UsageError(
-                f"{bundle}: {name} is not what the manifest vouches for: its sha256 differs"
-            )
+            raise FileError(bundle, Note("bundle_hash", file=name))
 
 
 def _decode_record(bundle: Path, location: str, data: bytes, kind: type[R]) -> R:

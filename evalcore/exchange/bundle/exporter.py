@@ -180,8 +180,7 @@ def _redact_failure(episode: Episode, censored: Redactor) -> Episode:
     """A failure is told by others' programs, which may name anything."""
     if episode.failure is None:
         return episode
-    message = censored.redact_text(episode.failure.message)
-    failure = msgspec.structs.replace(episode.failure, message=message)
+    failure = episode.failure.with_message(censored.redact_text)
     return msgspec.structs.replace(episode, failure=failure)
 
 

@@ -12,7 +12,7 @@ import msgspec
 from evalcore.benchmarks.base import Benchmark
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.checks import MatchedCases, generation_key, is_bare
-from evalcore.exchange.bundle.contents import BundleContents, refuse_errors
+from evalcore.exchange.bundle.contents import BundleContents, BundleRefused, refuse_errors
 from evalcore.exchange.imported_run import (
     ImportedBenchmark,
     build_imported_run,
@@ -21,6 +21,7 @@ from evalcore.exchange.imported_run import (
     score_answers,
 )
 from evalcore.exchange.staging import BlobStore
+from evalcore.i18n import Note
 from evalcore.records import (
     MEASURED,
     BenchmarkSpec,
@@ -88,7 +89,7 @@ def rescore_bundle(
             continue
         if same:
             problem = _describe_difference(spec, claim, result)
-            raise UsageError(f"{contents.source}: refused: {problem}")
+            raise BundleRefused(contents.source, problem)
         differing.append(f"{claim.metric}/{claim.id}")
     equal = len(claims) - len(differing) - reasons.total()
     return RescoredBundle(tuple(verdicts), equal, tuple(differing), dict(reasons), same)
@@ -149,10 +150,12 @@ def _is_equal_verdict(claim: Verdict, verdict: Verdict) -> bool:
 def _describe_difference(spec: BenchmarkSpec, claim: Verdict, verdict: Verdict) -> str:
     case_label = f"{spec.key} {claim.metric}/{claim.id}, epoch {claim.epoch}"
     if (claim.outcome, claim.score) == (verdict.outcome, verdict.score):
-        return f"the readings of {case_label} do not follow from the answer in generations.jsonl"
-    return (
-        f"the verdict on {case_label} does not follow from the answer in generations.jsonl: "
-        f"{_format_verdict(claim)} is claimed, {_format_verdict(verdict)} is what it scores here"
+        return Note("bundle_views", place=case_label)
+    return Note(
+        "bundle_verdict",
+        place=case_label,
+        claimed=_format_verdict(claim),
+        found=_format_verdict(verdict),
     )
 
 
@@ -341,8 +344,12 @@ def _build_published_score(
     differs = part.differs_from_claim(counted)
     if differs and part.rescored.same_programs:
         raise UsageError(
-            f"summary.json claims {_format_claim_score(claimed, 4)} for {spec.key}, its "
-            f"verdicts amount to {_format_claim_score(counted, 4)}"
+            Note(
+                "bundle_claim",
+                claimed=_format_claim_score(claimed, 4),
+                benchmark=spec.key,
+                found=_format_claim_score(counted, 4),
+            )
         )
     detail = f"{_format_claim_score(claimed, 2)} → {_format_claim_score(counted, 2)}"
     flags = [Flag("score_differs", detail=detail)] if differs else []

@@ -28,7 +28,15 @@ from evalcore.access import login, policy
 from evalcore.access.policy import AccessAction, Visitor
 from evalcore.access.secrets import Secrets, scrub_secrets
 from evalcore.errors import UsageError
-from evalcore.records import ProgressCallback, Record, from_json, to_json, utc_now
+from evalcore.i18n import Note
+from evalcore.records import (
+    ProgressCallback,
+    Record,
+    from_json_with_notes,
+    to_json,
+    to_json_with_notes,
+    utc_now,
+)
 from evalcore.settings import ROOT, Settings
 from evalcore.store.hub_state import TOKEN, is_hub_sync_enabled
 from evalcore.store.run_folder import is_locked
@@ -70,11 +78,10 @@ TASKS: Mapping[str, Task] = MappingProxyType(
         name: Task(
             f"evalcore.runner.jobs.dataset_service:{name}",
             seconds=170.0,
-            timeout="this took too long and was stopped; submit fewer cases",
+            timeout=Note("upload_slow"),
             memory=6 * _GIB,
             cpu=150,
-            death="these cases could not be read within the limits of time and memory; look for "
-            "cases that are very long or nested very deep",
+            death=Note("upload_killed"),
         )
         for name in _DATASET_TASKS
     }
@@ -82,22 +89,22 @@ TASKS: Mapping[str, Task] = MappingProxyType(
         "export": Task(
             "evalcore.exchange.export_service:build_export_file",
             seconds=120.0,
-            timeout="this took too long and was stopped; use `evalcore export`",
+            timeout=Note("export_slow"),
             memory=6 * _GIB,
             cpu=110,
-            death="the file could not be made; use `evalcore export`",
+            death=Note("export_killed"),
         ),
         # no limits of the kernel, which the database servers that it starts would inherit
         "gold": Task(
             "evalcore.runner.dataset_check:confirm_samples",
-            timeout="there was no time to run the expected answers",
+            timeout=Note("gold_slow"),
         ),
         "fetch": Task("evalcore.exchange.fetch_job:fetch_official_dataset", right="fetch"),
         "confirm": Task("evalcore.runner.dataset_check:confirm_dataset", right="upload"),
         "import": Task(
             "evalcore.exchange.import_job:import_uploaded_bundle",
             seconds=3600.0,
-            timeout="scoring it again took more than 1 h and was stopped",
+            timeout=Note("bundle_slow"),
             right="upload",
         ),
     }
@@ -175,11 +182,11 @@ def call_task(
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise UsageError(task.timeout or f"no answer within {limit:.0f} s") from None
+        raise UsageError(task.timeout or Note("job_no_answer", seconds=f"{limit:.0f}")) from None
     if done.returncode != 0 or not done.stdout:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or ["the process ended"]
         raise UsageError(scrub_secrets(task.death or lines[-1], keys.values()))
-    reply = from_json(TaskReply, done.stdout)
+    reply = from_json_with_notes(TaskReply, done.stdout)
     if reply.error:
         raise UsageError(reply.error)
     return msgspec.convert(reply.ok, kind)
@@ -308,9 +315,7 @@ def start_job(
     folder.mkdir(parents=True, exist_ok=True)
     present = find_job(settings, kind, name)
     if present is not None and present.state == "running":
-        raise UsageError(
-            f"{present.name} is already being processed; wait, or cancel that job first"
-        )
+        raise UsageError(Note("job_busy", name=present.name))
     now, file_name = utc_now(), folder.name.removeprefix(f"{kind}-")
     job = Job(kind=kind, name=file_name, started=now, at=now, title=title)
     write_job_status(folder, job)
@@ -327,7 +332,7 @@ def cancel_job(settings: Settings, kind: JobKind, name: str, visitor: Visitor) -
     folder = resolve_job_folder(settings, kind, name)
     job = find_job(settings, kind, name)
     if job is None or job.state != "running" or not job.pid or not is_job_alive(folder):
-        raise UsageError(f"{job.name if job else name} is not being worked on")
+        raise UsageError(Note("job_idle", name=job.name if job else name))
     os.killpg(job.pid, signal.SIGTERM)  # its lock is held: the number still means that process
 
 
@@ -349,13 +354,13 @@ def wait_for_job(settings: Settings, kind: JobKind, name: str, seconds: float) -
 def write_job_status(folder: Path, job: Job) -> None:
     """Replace the status as a whole."""
     fresh = folder / f".{STATUS_FILE}.{os.getpid()}"
-    fresh.write_bytes(to_json(job))
+    fresh.write_bytes(to_json_with_notes(job))
     fresh.replace(folder / STATUS_FILE)
 
 
 def _read_job_status(folder: Path) -> Job | None:
     try:
-        return from_json(Job, (folder / STATUS_FILE).read_bytes())
+        return from_json_with_notes(Job, (folder / STATUS_FILE).read_bytes())
     except (OSError, msgspec.MsgspecError):
         return None
 

@@ -24,7 +24,8 @@ from filelock import FileLock, Timeout
 from evalcore.access import policy
 from evalcore.access.secrets import Secrets, scrub_secrets
 from evalcore.errors import EvalboardError
-from evalcore.records import from_json, to_json, utc_now
+from evalcore.i18n import Note, cut_note
+from evalcore.records import from_json, from_json_with_notes, to_json_with_notes, utc_now
 from evalcore.runner.jobs import (
     LOCK_FILE,
     STATUS_FILE,
@@ -67,14 +68,14 @@ def main() -> int:
             if task_input.folder:
                 return run_job(task, function, task_input)
             reply = _reply_to(function, task_input, answer.fileno())
-        answer.write(to_json(reply, ordered=False))
+        answer.write(to_json_with_notes(reply, ordered=False))
     return 0
 
 
 def _reply_to(function: Callable[..., Any], task_input: TaskInput, answer: int) -> TaskReply:
     def reply_and_exit(reply: TaskReply) -> NoReturn:
         with os.fdopen(answer, "wb", closefd=False) as file:
-            file.write(to_json(reply, ordered=False))
+            file.write(to_json_with_notes(reply, ordered=False))
         os._exit(0)
 
     secrets = Secrets(task_input.keys)
@@ -82,7 +83,7 @@ def _reply_to(function: Callable[..., Any], task_input: TaskInput, answer: int) 
     try:
         return TaskReply(ok=_call(function, task_input, context))
     except _EXPECTED as error:
-        text = str(error) or "there is not enough memory for this"
+        text = str(error) or Note("job_memory")
     except Exception as error:
         traceback.print_exc()
         text = f"{type(error).__name__}: {error}"
@@ -109,7 +110,7 @@ def run_job(task: Task, function: Callable[..., Any], task_input: TaskInput) -> 
 
 def _work_on_job(task: Task, function: Callable[..., Any], task_input: TaskInput) -> int:
     folder, keys = Path(task_input.folder), task_input.keys.values()
-    job = from_json(Job, (folder / STATUS_FILE).read_bytes())
+    job = from_json_with_notes(Job, (folder / STATUS_FILE).read_bytes())
     # It is written with the first report: whoever may cancel by it finds the work's own cleaning up
     # in force, which a signal before the first line of the function would pass by.
     job = msgspec.structs.replace(job, pid=os.getpid())
@@ -122,7 +123,7 @@ def _work_on_job(task: Task, function: Callable[..., Any], task_input: TaskInput
 
     def report_progress(line: str) -> None:
         nonlocal counted_at
-        changes: dict[str, Any] = {"line": scrub_secrets(line, keys)[:300]}
+        changes: dict[str, Any] = {"line": cut_note(scrub_secrets(line, keys), 300)}
         if step := _PROGRESS_STEP.match(line):
             done, total = int(step[1]), int(step[2])
             if done != total and time.monotonic() - counted_at < _BETWEEN_STEPS:
@@ -147,9 +148,9 @@ def _work_on_job(task: Task, function: Callable[..., Any], task_input: TaskInput
         update_status(state="failed", error=task.timeout)
     except _EXPECTED as error:
         text = scrub_secrets(str(error) or type(error).__name__, keys)
-        update_status(state="failed", error=text[:1000])
+        update_status(state="failed", error=cut_note(text, 1000))
     except Exception as error:
-        update_status(state="failed", error=f"the work ended unexpectedly: {type(error).__name__}")
+        update_status(state="failed", error=Note("job_unexpected", kind=type(error).__name__))
         raise
     return 0 if job.state == "done" else 1
 

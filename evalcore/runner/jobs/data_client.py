@@ -17,6 +17,7 @@ from evalcore.access import policy
 from evalcore.access.policy import AccessDenied, Visitor
 from evalcore.catalog import list_official_datasets
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 from evalcore.runner import jobs
 from evalcore.runner.gold import MAX_PROBLEMS, GoldProblem, confirm_gold
@@ -80,7 +81,9 @@ def _line_error(problem: GoldProblem, lines: Mapping[str, Sequence[int]]) -> Lin
     file_lines = lines.get(file, ())
     if number.isdecimal() and 0 < int(number) <= len(file_lines):
         return LineError(file_lines[int(number) - 1], problem.field, problem.problem)
-    return LineError(0, problem.field, f"{problem.sample}: {problem.problem}")
+    return LineError(
+        0, problem.field, Note("located", location=problem.sample, problem=problem.problem)
+    )
 
 
 def save_upload(
@@ -138,7 +141,7 @@ def is_name_taken(benchmark: str, name: str, settings: Settings) -> bool:
 
 def _check_size(upload: Upload) -> None:
     if len(upload.content) > MAX_FILE_BYTES:
-        raise UsageError(f"the file has more than {MAX_FILE_BYTES >> 20} MB")
+        raise UsageError(Note("bundle_large", size=MAX_FILE_BYTES >> 20))
 
 
 @contextmanager
@@ -182,7 +185,7 @@ def export_run_file(run: str, form: str, visitor: Visitor, settings: Settings) -
     if form not in EXPORT_FORMS:
         raise UsageError(f"{form[:40]!r} is no form of a file; known: {', '.join(EXPORT_FORMS)}")
     if not _EXPORT_SLOTS.acquire(timeout=_EXPORT_QUEUE_TIMEOUT):
-        raise UsageError("others are being given files just now; try again in a minute")
+        raise UsageError(Note("export_busy"))
     try:
         arguments = {"run": run, "form": form}
         return jobs.call_task("export", arguments, settings, bytes, visitor=visitor)
@@ -212,12 +215,12 @@ def submit_bundle(file: str, content: bytes, visitor: Visitor, settings: Setting
     """
     policy.require_access(settings, visitor, "upload")
     if len(content) > MAX_BUNDLE_BYTES:
-        raise UsageError(f"the file has more than {MAX_BUNDLE_BYTES >> 20} MB")
+        raise UsageError(Note("bundle_large", size=MAX_BUNDLE_BYTES >> 20))
     if not content.startswith(_ZIP_MAGIC):
-        raise UsageError("the file is no zip archive; hand in a bundle that was exported")
+        raise UsageError(Note("bundle_zip"))
     submissions = _sweep_submissions(settings)
     if any(job.state == "running" for job in submissions):
-        raise UsageError("another bundle is being taken in; try again when it has ended")
+        raise UsageError(Note("bundle_busy"))
     _check_daily_quota(submissions, visitor, settings)
     name = f"{policy.compute_visitor_id(settings, visitor)}-{secrets.token_hex(6)}"
     folder = jobs.resolve_job_folder(settings, "import", name)
@@ -245,7 +248,7 @@ def cancel_submission(name: str, visitor: Visitor, settings: Settings) -> None:
     policy.require_access(settings, visitor, "upload")
     job = jobs.find_job(settings, "import", name)
     if job is not None and not _is_own_submission(job, visitor, settings):
-        raise AccessDenied("this was submitted by someone else")
+        raise AccessDenied(Note("bundle_other_visitor"))
     jobs.cancel_job(settings, "import", name, visitor)
 
 
@@ -261,10 +264,7 @@ def _check_daily_quota(submissions: Iterable[Job], visitor: Visitor, settings: S
         return
     used = sum(job.age < _DAY and _is_own_submission(job, visitor, settings) for job in submissions)
     if used >= settings.runs_per_day:
-        raise AccessDenied(
-            f"this board takes {settings.runs_per_day} bundles a day from each visitor; "
-            f"{used} were handed in within the last 24 hours"
-        )
+        raise AccessDenied(Note("bundle_share", allowed=settings.runs_per_day, used=used))
 
 
 def _sweep_submissions(settings: Settings) -> list[Job]:

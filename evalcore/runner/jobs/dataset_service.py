@@ -23,6 +23,7 @@ from evalcore import catalog
 from evalcore.access.policy import Visitor
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.errors import DatasetError, EvalboardError
+from evalcore.i18n import Note, cut_note, map_note
 from evalcore.records import Sample
 from evalcore.runner import uploads
 from evalcore.runner.jobs import TaskContext
@@ -64,7 +65,7 @@ def _build_dataset_index(location: DatasetLocation) -> tuple[list[Sample], Datas
         benchmark = create_benchmark(location.benchmark, location.options)
         samples = benchmark.load_dataset(DatasetSource(path=location.path))
     except EvalboardError as error:
-        return [], DatasetSummary(problem=str(error)[:500])
+        return [], DatasetSummary(problem=cut_note(str(error), 500))
     return samples, datasets.summarize_samples(samples, dataset_hash(samples))
 
 
@@ -89,7 +90,7 @@ def validate_upload(context: TaskContext, upload: Upload, room: str) -> Validati
     loader, (rows, errors) = RowLoader(upload.benchmark, settings), _read_rows(upload, settings)
     names = ", ".join(loader.form.parts)
     errors += [
-        LineError(line, "metric", f"{part[:60]!r} is none of: {names}")
+        LineError(line, "metric", Note("upload_none_of", value=f"{part[:60]!r}", names=names))
         for line, row in rows
         if (part := loader.form.part_of(row, upload.part)) not in loader.form.parts
     ]
@@ -97,7 +98,7 @@ def validate_upload(context: TaskContext, upload: Upload, room: str) -> Validati
         loader.copy_companion_files(ready)
         loaded = loader.load_rows(ready, rows, upload.part)
         if not loaded:
-            loaded = LineError(0, "", "holds no case that this benchmark would ask")
+            loaded = LineError(0, "", Note("upload_no_case"))
         if not isinstance(loaded, LineError):
             summary = datasets.summarize_samples(loaded, dataset_hash(loaded))
             return Validation(summary=summary, preview=tuple(map(_build_preview, loaded[:PREVIEW])))
@@ -185,10 +186,12 @@ class RowLoader:
         except EvalboardError as error:
             problem = str(error)
         except _FAILURES as error:
-            problem = f"cannot be understood: {type(error).__name__}: {error}"
+            problem = Note("upload_odd", kind=type(error).__name__, message=error)
         # without the folder where it was looked for
-        problem = problem.replace(f"{folder}/", "").replace(str(folder), "the file")
-        return LineError(line, field, problem[:300])
+        problem = map_note(
+            problem, lambda text: text.replace(f"{folder}/", "").replace(str(folder), "the file")
+        )
+        return LineError(line, field, cut_note(problem, 300))
 
     def _write_part_files(
         self, folder: Path, rows: Sequence[UploadRow], part: str
@@ -241,7 +244,7 @@ def _check_rows_alone(
             errors += loader.iterate_row_problems(folder, (line, row), part)
             name = _find_row_identity(form.identity, row, part)
             if name and first.setdefault(name, line) != line:
-                problem = f"{name.partition('/')[2]!r} stands in line {first[name]} already"
+                problem = Note("upload_twice", id=f"{name.partition('/')[2]!r}", line=first[name])
                 errors.append(LineError(line, form.identity, problem))
     return errors, True
 

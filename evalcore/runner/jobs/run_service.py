@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from evalcore.errors import TargetFailure
+from evalcore.i18n import Note
 from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, Usage
 from evalcore.runner import local_models, request_policy, run_request
 from evalcore.runner.gold import INTERACTIVE_TIMEOUT, require_gold
@@ -69,9 +70,9 @@ def estimate_run(context: TaskContext, request: RunRequest) -> Estimate:
     if target.info.kind in _WITHOUT_TOKENS:
         usage = Usage(input_tokens=0, output_tokens=0)
     else:
-        notes.append("input tokens are estimated from the length of the prompts")
+        notes.append(Note("estimate_input"))
         if request.epochs > 1 and str(request.target_options.get("temperature")) in _GREEDY:
-            notes.append("at temperature 0 epochs hardly differ, and neither do pass^k and pass@1")
+            notes.append(Note("estimate_greedy"))
     return Estimate(
         samples=sum(len(group) for group in run_plan.samples.values()),
         requests=requests,
@@ -94,8 +95,8 @@ def _describe_votes(run_plan: Plan, epochs: int) -> list[str]:
     if not open_cases:
         return []
     if votes:
-        return [f"the judges vote up to {votes * epochs} times; their cost is not in the estimate"]
-    return [f"{open_cases} cases may need judges, and none is chosen: they stay undecided"]
+        return [Note("estimate_votes", count=votes * epochs)]
+    return [Note("estimate_no_panel", count=open_cases)]
 
 
 def _scale_from_history(
@@ -108,8 +109,8 @@ def _scale_from_history(
             continue
         share = requests / totals.requests
         tokens = None if totals.output_tokens is None else round(totals.output_tokens * share)
-        return tokens, totals.wall * share or None, f"scaled from run {header.run_id}"
-    return None, None, "time and output tokens are unknown: this target has not run here yet"
+        return tokens, totals.wall * share or None, Note("estimate_scaled", run=header.run_id)
+    return None, None, Note("estimate_unknown")
 
 
 def test_connection(context: TaskContext, request: RunRequest) -> ConnectionReport:
@@ -120,9 +121,9 @@ def test_connection(context: TaskContext, request: RunRequest) -> ConnectionRepo
         TargetSpec(key=request.target, options=request.target_options), settings, secrets
     )
     if target.info.kind == "control":
-        return ConnectionReport(ok=True, message="a control needs no connection")
+        return ConnectionReport(ok=True, message=Note("control_connection"))
     if target.info.kind == "baseline":
-        return ConnectionReport(ok=True, message="a built-in baseline needs no connection")
+        return ConnectionReport(ok=True, message=Note("baseline_connection"))
     if target.info.kind == "local":  # loading takes minutes and the memory of a run at work
         return local_models.report_local_model(request.target, request.target_options)
     example: dict[str, Any] = {}
@@ -144,15 +145,13 @@ async def _test_target(target: Target, probe: GenerationRequest) -> ConnectionRe
         latency = time.monotonic() - started
     except TargetFailure as error:
         if error.failure.kind == "timeout":  # of a task that a service has taken
-            return ConnectionReport(
-                ok=True, message="the service accepted a task and is working on it"
-            )
+            return ConnectionReport(ok=True, message=Note("connection_working"))
         return ConnectionReport(ok=False, message=error.failure.message)
     finally:
         await target.close()
     return ConnectionReport(
         ok=True,
-        message="the target answered",
+        message=Note("connection_answered"),
         latency=latency,
         model=done.model,
         reply=done.text[:200],

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import evalcore
 from evalcore.errors import EnvironmentFailure, MissingDependency
+from evalcore.i18n import Note
 from evalcore.records import Record
 from evalcore.sqlkit.engines.cards import SOCKET
 
@@ -375,7 +376,7 @@ def acquire_server_lease(folder: Path, kind: str) -> ServerLease:
             daemon = _start_daemon(server_folder, kind, folder)
         time.sleep(0.02)
     raise EnvironmentFailure(
-        f"no {kind} server answers after {_TIMEOUT_SECONDS:g} s; see {server_folder}"
+        Note("engine_no_server", kind=kind, seconds=f"{_TIMEOUT_SECONDS:g}", folder=server_folder)
     )
 
 
@@ -414,4 +415,6 @@ def _start_daemon(server_folder: Path, kind: str, folder: Path) -> subprocess.Po
                 start_new_session=True,
             )
     except OSError as error:
-        raise EnvironmentFailure(f"the {kind} server does not start: {error.strerror}") from None
+        raise EnvironmentFailure(
+            Note("engine_not_started", kind=kind, message=error.strerror)
+        ) from None

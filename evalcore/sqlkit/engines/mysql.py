@@ -15,6 +15,7 @@ from pymysql.converters import decoders, escape_string
 from pymysql.cursors import SSCursor
 
 from evalcore.errors import EnvironmentFailure
+from evalcore.i18n import Note
 from evalcore.sqlkit.engines import GeneratedScript, Limits, Status
 from evalcore.sqlkit.engines.backend import fetch_table
 from evalcore.sqlkit.engines.guard import Statement, split_script
@@ -348,7 +349,7 @@ class MysqlServer(DatabaseServer):
             self.version = str(fetch_rows(self._admin, "SELECT VERSION()")[0][0])
         except pymysql.MySQLError as error:
             code = error.args[0] if error.args else ""
-            raise EnvironmentFailure(f"MySQL takes no connection (error {code})") from None
+            raise EnvironmentFailure(Note("engine_mysql_connection", number=code)) from None
 
     def explain_claim_failure(self, error: Exception) -> Exception:
         if not self._admin.open:

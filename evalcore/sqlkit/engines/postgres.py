@@ -14,6 +14,7 @@ import psycopg
 from psycopg import pq, sql
 
 from evalcore.errors import EnvironmentFailure
+from evalcore.i18n import Note
 from evalcore.sqlkit.engines import Limits, Status, postgres_rows
 from evalcore.sqlkit.engines.local_server import ServerLease
 from evalcore.sqlkit.engines.served import (
@@ -270,7 +271,7 @@ class PostgresServer(DatabaseServer):
             super().__init__(connect_postgres(parameters), lease)
         except psycopg.Error as error:
             reason = str(error).strip().splitlines()[0].rsplit(": ", 1)[-1]
-            raise EnvironmentFailure(f"PostgreSQL takes no connection: {reason}") from None
+            raise EnvironmentFailure(Note("engine_postgres_connection", message=reason)) from None
         self.version = self._admin.info.parameter_status("server_version") or ""
 
     def explain_claim_failure(self, error: Exception) -> Exception:

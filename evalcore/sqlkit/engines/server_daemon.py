@@ -27,6 +27,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from evalcore.errors import EnvironmentFailure, EvalboardError
+from evalcore.i18n import Note
 from evalcore.sqlkit.engines.local_server import DATA, PROGRAMS, ServerProgram, find_server_account
 
 SOCKET = "keeper.sock"
@@ -176,7 +177,7 @@ def _start_server(
             break
         # an old folder is damaged: the next try has a new one
         (server_folder / DATA / "complete").unlink()
-    raise EnvironmentFailure(f"the server does not start; see its log {server_folder / LOG}")
+    raise EnvironmentFailure(Note("engine_log", path=server_folder / LOG))
 
 
 def _set_up_data(server_folder: Path, program: ServerProgram, bin_folder: Path) -> None:

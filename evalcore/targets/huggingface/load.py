@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evalcore.errors import MissingDependency, UsageError
+from evalcore.i18n import Note
 from evalcore.records import ProgressCallback, Record
 from evalcore.targets.huggingface import machine
 from evalcore.targets.huggingface.machine import check_loadable
@@ -441,5 +442,5 @@ def _resolve_context(config: Any, tokenizer: Any, options: HuggingFaceOptions) -
 
 
 def _template_notes(tokenizer: Any) -> list[str]:
-    plain = "no chat template: turns are written as lines 'User: ...' and 'Assistant: ...'"
+    plain = Note("local_no_template")
     return [] if tokenizer.chat_template else [plain]

@@ -14,12 +14,10 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from typing import IO, TYPE_CHECKING
-
-import msgspec
+from typing import IO, TYPE_CHECKING, Any
 
 from evalcore.errors import EvalboardError
-from evalcore.records import from_json
+from evalcore.records import from_json, to_plain
 from evalcore.sandbox.worker_process import read_frame, write_frame
 from evalcore.targets.huggingface.load import load_checkpoint
 from evalcore.targets.huggingface.messages import (
@@ -59,7 +57,9 @@ def start_service(
     from evalcore.targets.huggingface.service import build_service  # needs torch, which load found
 
     service = build_service(start, loaded, inbox, send)
-    send(ReadyEvent(msgspec.to_builtins(loaded.report)))
+    packed_notes: dict[str, Any] = {}
+    report = to_plain(loaded.report, packed_notes)
+    send(ReadyEvent(report | {"packed_notes": packed_notes} if packed_notes else report))
     return service
 
 

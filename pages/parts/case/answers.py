@@ -16,7 +16,7 @@ from pages.shared import case_sections, evidence, page_links, url_state
 from pages.shared.board_view import metric_title
 from pages.shared.evidence import cause_title
 from pages.shared.page_links import CaseLink
-from pages.shared.wording import escape_markdown, look_up, to_plain_line, tr
+from pages.shared.wording import escape_markdown, localize_note, look_up, to_plain_line, tr
 
 # What the target answered, and what was expected of it.
 
@@ -44,7 +44,7 @@ def draw_case_answer(view: CaseView) -> None:
     if episode.failure is not None:
         kind = look_up(f"common.error.{episode.failure.kind}") or episode.failure.kind
         st.error(escape_markdown(kind), icon=":material/error:")
-        st.text(episode.failure.message)
+        st.text(localize_note(episode.failure.localizable_message))
     elif not _draw_final_output(episode):
         _draw_last_message(episode)
     facts = []

@@ -12,6 +12,7 @@ import streamlit as st
 from evalcore.access import policy
 from evalcore.catalog import benchmark_cards, find_benchmark_text
 from evalcore.errors import EvalboardError
+from evalcore.i18n import Note
 from evalcore.runner.jobs import data_client
 from evalcore.runner.jobs.data_client import OwnCard, Upload, UploadPart, Validation
 from evalcore.runner.uploads import MAX_CASES, MAX_FILE_BYTES, find_upload_form, guess_part
@@ -97,6 +98,30 @@ def _draw_form_fields(form: UploadPart) -> None:
 # What was found in a file: every error with what to do about it, or the cases as read.
 
 #: What to do about a problem, by what its English sentence holds; the first that fits.
+#: What to do about a problem, by the beginning of the code of its note.
+_CODE_HINTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), key)
+    for pattern, key in (
+        (r"gold_", "datasets.hint.gold"),
+        (r"upload_(utf|bytes|nul)", "datasets.hint.encoding"),
+        (r"upload_(big|many|long)", "datasets.hint.size"),
+        (r"upload_(json_list|not_object)", "datasets.hint.object"),
+        (
+            r"upload_(not_json|deep|levels|field_twice|constant|number)",
+            "datasets.hint.json",
+        ),
+        (r"upload_(csv|cells|column_twice|row_width)", "datasets.hint.csv"),
+        (r"upload_column", "datasets.hint.column"),
+        (r"upload_(twice|here_twice)", "datasets.hint.twice"),
+        (r"upload_(empty|no_case)", "datasets.hint.empty"),
+        (r"upload_(missing|is_missing|no_object)", "datasets.hint.missing"),
+        (r"upload_(none_of|dialect|level|file_name)", "datasets.hint.choice"),
+    )
+)
+#: Notes that say where the problem is that they hold.
+_OUTER_NOTES = frozenset({"located", "upload_cell"})
+_OTHER = "datasets.hint.other"
+#: The same by the words of problems that are no notes.
 _HINTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), key)
     for pattern, key in (
@@ -147,8 +172,12 @@ def _draw_validation_errors(validation: Validation) -> None:
 
 
 def find_error_hint(problem: str) -> str:
-    """The key of what to do about a problem."""
-    return next((key for pattern, key in _HINTS if pattern.search(problem)), "datasets.hint.other")
+    """The key of what to do about a problem, by the code of its note, else by its words."""
+    while isinstance(problem, Note) and problem.code in _OUTER_NOTES:
+        problem = problem.params["problem"]
+    if isinstance(problem, Note):
+        return next((key for pattern, key in _CODE_HINTS if pattern.match(problem.code)), _OTHER)
+    return next((key for pattern, key in _HINTS if pattern.search(problem)), _OTHER)
 
 
 def _draw_valid_cases(benchmark: str, validation: Validation) -> None:

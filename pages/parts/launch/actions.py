@@ -222,7 +222,7 @@ def draw_sandbox_status(
     elif ability.means:
         _draw_protections(ability)
     else:
-        message = escape_markdown(localize_note(f"{ability.problem} {ability.fix}"), 600)
+        message = escape_markdown(localize_note(ability.explanation), 600)
         names = ", ".join(localize(benchmark_cards()[key].title) for key in running)
         st.warning(tr("launch.sandbox_no", problem=message), icon=_UNSURE)
         st.caption(tr("launch.sandbox_needed", benchmark=escape_markdown(names)))

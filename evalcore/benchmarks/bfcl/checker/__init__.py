@@ -25,6 +25,7 @@ from evalcore.benchmarks.bfcl.checker.arguments import (
     type_problem,
 )
 from evalcore.benchmarks.call_decoding.call import Call
+from evalcore.i18n import Note, cut_note
 
 _PREFIX = "simple_function_checker"
 _RULES: dict[type, Callable[[str, Any, list[Any]], Finding | None]] = {
@@ -52,7 +53,7 @@ def call_problem(
     arguments, accepted = call[name], next(iter(answer.values()))
     for parameter in function["parameters"]["required"]:
         if parameter not in arguments:
-            message = f"the required {parameter} is missing"
+            message = Note("call_required", parameter=parameter)
             return Finding(f"{_PREFIX}:missing_required", message, (parameter,))
     schemas = function["parameters"]["properties"]
     for parameter, value in arguments.items():
@@ -64,7 +65,7 @@ def call_problem(
             return finding
     for parameter, answers in accepted.items():
         if parameter not in arguments and "" not in answers:
-            message = f"{parameter} is missing and may not be left out"
+            message = Note("call_optional", parameter=parameter)
             return Finding(f"{_PREFIX}:missing_optional", message, (parameter,))
     return None
 
@@ -132,8 +133,8 @@ def check_calls(
         return find_problem(function, calls[0], answers[0])
     except _CRASHES as error:
         kind = type(error).__name__
-        message = f"the official check stops with {kind}: {error}"
-        return Finding(f"checker_failed:{kind}", message[:300])
+        message = Note("call_check_stops", kind=kind, message=error)
+        return Finding(f"checker_failed:{kind}", cut_note(message, 300))
 
 
 def measure_progress(finding: Finding) -> int:
@@ -170,12 +171,9 @@ def _check_parallel_calls(
 def _build_unmatched_finding(index: int, nearest: tuple[int, Finding] | None) -> Finding:
     error_type = f"{_PARALLEL}:cannot_find_match"
     if nearest is None:
-        return Finding(error_type, "no call is left to match", output=None, expected=index)
+        return Finding(error_type, Note("call_none_left"), output=None, expected=index)
     position, finding = nearest
-    message = (
-        f"no call matches the expected call {index + 1}; nearest, call {position + 1}: "
-        f"{finding.message}"
-    )
+    message = Note("call_nearest", number=index + 1, place=position + 1, problem=finding.message)
     return Finding(error_type, message, finding.path, position, index, finding.error_type)
 
 

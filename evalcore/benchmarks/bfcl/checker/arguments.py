@@ -10,6 +10,7 @@ from msgspec import structs
 from evalcore.benchmarks.answer_scoring import Language
 from evalcore.benchmarks.bfcl.checker.source_literals import java_value, javascript_value
 from evalcore.benchmarks.call_decoding.call import Call, shorten_repr
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 #: One step of a path: an argument or dictionary key, or an index within a list.
@@ -133,7 +134,7 @@ def source_problem(parameter: str, value: Any, language: Language) -> Finding | 
     """Java and JavaScript values arrive as source text; anything else is a type error."""
     if language == "python" or type(value) is str:
         return None
-    message = f"{parameter} should be {language} source text, not {type(value).__name__}"
+    message = Note("call_source", parameter=parameter, tongue=language, kind=type(value).__name__)
     return Finding(_NOT_SOURCE[language], message, (parameter,))
 
 
@@ -161,7 +162,8 @@ def type_problem(
         return None, True
     variable = kind is expected.kind and kind is answered
     name = f"{expected.name} of {expected.element_name}" if nested else expected.name
-    message = f"{parameter} should be {name}, got {kind.__name__} {shorten_repr(value)}"
+    answered_value = f"{kind.__name__} {shorten_repr(value)}"
+    message = Note("call_type", parameter=parameter, expected=name, answered=answered_value)
     error_type = "type_error:nested" if variable else "type_error:simple"
     return Finding(error_type, message, (parameter, *nested)), variable
 
@@ -193,23 +195,23 @@ def _normalize_value(value: Any) -> Any:
 
 
 def build_name_finding(name: str, call: Call) -> Finding:
-    message = f"{name} should be called, not {shorten_repr(next(iter(call), None))}"
+    message = Note("call_name", name=name, answered=shorten_repr(next(iter(call), None)))
     return Finding("simple_function_checker:wrong_func_name", message)
 
 
 def build_surplus_finding(parameter: str) -> Finding:
-    message = f"{shorten_repr(parameter)} is not expected"
+    message = Note("call_surplus", parameter=shorten_repr(parameter))
     return Finding("simple_function_checker:unexpected_param", message, (parameter,))
 
 
 def build_count_finding(rule: str, calls: Sequence[Call], answers: Sequence[Any]) -> Finding:
-    message = f"{len(answers)} calls are expected, not {len(calls)}"
+    message = Note("call_count", expected=len(answers), answered=len(calls))
     return Finding(f"{rule}:wrong_count", message, output=None, expected=None)
 
 
 def build_rejection(error_type: str, path: tuple[Step, ...], value: Any, accepted: Any) -> Finding:
-    message = (
-        f"{shorten_repr(value)} is not accepted for {path[0]}; accepted: {shorten_repr(accepted)}"
+    message = Note(
+        "call_value", value=shorten_repr(value), parameter=path[0], accepted=shorten_repr(accepted)
     )
     return Finding(error_type, message, path)
 
@@ -256,7 +258,7 @@ def dict_problem(parameter: str, value: dict[Any, Any], answers: list[Any]) -> F
 def _missing_key(parameter: str, value: dict[Any, Any], answer: dict[str, Any]) -> Finding | None:
     for key, accepted in answer.items():
         if key not in value and "" not in accepted:
-            message = f"key {shorten_repr(key)} of {parameter} is missing"
+            message = Note("call_key_missing", entry=shorten_repr(key), parameter=parameter)
             return Finding("value_error:dict_key", message, (parameter, key))
     return None
 
@@ -265,7 +267,7 @@ def _wrong_member(parameter: str, value: dict[Any, Any], answer: dict[str, Any])
     for key, member in value.items():
         path = (parameter, key if isinstance(key, str | int) else shorten_repr(key))
         if key not in answer:
-            message = f"key {shorten_repr(key)} of {parameter} is unexpected"
+            message = Note("call_key_extra", entry=shorten_repr(key), parameter=parameter)
             return Finding("value_error:dict_key", message, path)
         if _normalize_value(member) not in [_normalize_value(accepted) for accepted in answer[key]]:
             return build_rejection("value_error:dict_value", path, member, answer[key])
@@ -285,7 +287,9 @@ def list_of_dicts_problem(parameter: str, value: list[Any], answers: list[Any]) 
 
 def _wrong_dict(parameter: str, value: list[Any], answer: list[Any]) -> Finding | None:
     if len(value) != len(answer):
-        message = f"{parameter} should hold {len(answer)} dictionaries, not {len(value)}"
+        message = Note(
+            "call_dictionaries", parameter=parameter, expected=len(answer), answered=len(value)
+        )
         return Finding("value_error:list_dict_count", message, (parameter,))
     for index, item in enumerate(value):
         mismatch = dict_problem(parameter, item, [answer[index]])

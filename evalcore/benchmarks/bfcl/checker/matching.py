@@ -27,6 +27,7 @@ from evalcore.benchmarks.bfcl.checker.arguments import (
     normalize_string,
 )
 from evalcore.benchmarks.call_decoding.call import Call, find_properties
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 _Same = Callable[[Any, Any], bool]
@@ -129,7 +130,9 @@ def _match_argument(
     if parameter not in arguments:
         if "" in answers:
             return None
-        return Finding(f"{_RULE}:missing_required", f"{parameter} is missing", (parameter,))
+        return Finding(
+            f"{_RULE}:missing_required", Note("call_missing", parameter=parameter), (parameter,)
+        )
     value = _tuples_to_lists(_convert_source_literal(arguments[parameter], schema, language))
     if any(_is_accepted(value, answer, same) for answer in answers):
         return None

@@ -24,6 +24,7 @@ from evalcore.benchmarks.bfcl.score import ViewResult
 from evalcore.benchmarks.call_decoding import Call, DecodeError, build_signatures, decode_calls
 from evalcore.benchmarks.call_decoding.python_syntax import calls_in_python
 from evalcore.errors import DatasetError
+from evalcore.i18n import Note
 from evalcore.records import Completion, Episode, Message, Record, ToolCall, is_withheld
 
 # A live multi-turn conversation: a target is asked, its calls run, their results told to it.
@@ -239,7 +240,7 @@ def _find_turn_mismatch(truth: Sequence[Any], prediction: Any) -> ReplayOutcome 
     if not isinstance(prediction, list | tuple):
         return ReplayOutcome(INFERENCE, "the prediction is no list of turns")
     if len(prediction) != len(truth):
-        message = f"the conversation ended in turn {len(prediction)} of {len(truth)}"
+        message = Note("turn_ended", turn=len(prediction), total=len(truth))
         return ReplayOutcome(TERMINATED, message)
     return None
 

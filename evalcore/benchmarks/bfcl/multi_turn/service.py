@@ -26,6 +26,7 @@ from evalcore.benchmarks.call_decoding.call import (
     to_decode_error,
     to_plain_value,
 )
+from evalcore.i18n import Note
 from evalcore.records import Record, to_json
 
 # Calls as text, `name(argument=value)`, which upstream hands to `eval`. Here it is parsed, its
@@ -248,15 +249,15 @@ def _check_turn(
     twin: Instances,
 ) -> ReplayOutcome | None:
     if not called:
-        return ReplayOutcome(EMPTY_TURN, f"nothing was called in turn {number + 1}")
+        return ReplayOutcome(EMPTY_TURN, Note("turn_silent", turn=number + 1))
     difference = find_first_difference(model.instances, twin.instances)
     if difference is not None:
         location = ".".join((difference.api, difference.attribute, *difference.path))
-        message = f"after turn {number + 1} the state differs: {_shorten_text(location)}"
+        message = Note("turn_state", turn=number + 1, place=_shorten_text(location))
         return ReplayOutcome(STATE, message, difference=difference)
     missing = missing_results([result for _, result in expected], results)
     if missing:
-        message = f"up to turn {number + 1} no call gave {len(missing)} of the expected results"
+        message = Note("turn_results", turn=number + 1, count=len(missing))
         shown = tuple(map(_shorten_text, missing[:_MAX_SHOWN]))
         return ReplayOutcome(RESPONSE, message, missing=shown)
     return None

@@ -20,6 +20,7 @@ from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.benchmarks.bfcl.multi_turn.service import Execute, Replay, ReplayOutcome, Setting
 from evalcore.benchmarks.call_decoding.call import replace_surrogates
 from evalcore.errors import DatasetError, EnvironmentFailure
+from evalcore.i18n import Note
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
 from evalcore.sandbox.worker_process import Reply, WorkerLost, WorkerProcess
@@ -268,7 +269,7 @@ class Simulators(AbstractContextManager["Simulators"]):
             self._worker.restart()
             raise Overrun("execution_lost", reply.message)
         if reply.fault:
-            raise EnvironmentFailure(f"{entry.id} cannot be run: {reply.message}")
+            raise EnvironmentFailure(Note("bfcl_not_run", id=entry.id, message=reply.message))
         return reply.result
 
     def _request_with_retry(self, request: Mapping[str, Any]) -> Reply:

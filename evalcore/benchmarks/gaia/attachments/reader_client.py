@@ -24,6 +24,7 @@ from evalcore.benchmarks.gaia.attachments.read_request import (
     detect_file_kind,
 )
 from evalcore.errors import EnvironmentFailure
+from evalcore.i18n import Note
 from evalcore.records import Record
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
 
@@ -87,7 +88,7 @@ def read_attachment_bytes(path: Path) -> bytes:
             return file.read(MAX_ATTACHMENT_BYTES)
     except OSError as error:
         raise EnvironmentFailure(
-            f"the attachment {path.name} cannot be opened: {error.strerror}; fetch the data again"
+            Note("gaia_file_closed", name=path.name, message=error.strerror)
         ) from error
 
 

@@ -24,6 +24,7 @@ from evalcore.benchmarks.gaia.attachments import (
 from evalcore.benchmarks.gaia.attachments.read_request import detect_file_kind
 from evalcore.benchmarks.gaia.tools import ToolError, text_tool
 from evalcore.errors import EnvironmentFailure
+from evalcore.i18n import Note
 from evalcore.sandbox.filesystem import remove_tree
 from evalcore.sandbox.program import Bind, Limits, Program, ProgramResult, run_program
 
@@ -297,9 +298,7 @@ def run_python(code: str, files: Mapping[str, bytes], max_chars: int) -> str:
         finally:
             remove_tree(folder)
     except OSError as error:
-        raise EnvironmentFailure(
-            f"the files for a program cannot be written: {error.strerror}; check the disk"
-        ) from error
+        raise EnvironmentFailure(Note("gaia_program_files", message=error.strerror)) from error
 
 
 def _run_sandboxed_code(folder: Path, code: str, files: Mapping[str, bytes]) -> ProgramResult:

@@ -31,6 +31,7 @@ from evalcore.benchmarks.gaia.tools.http_client import (
     send_http_request,
 )
 from evalcore.errors import EnvironmentFailure, UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 _MAX_RESULTS = 8
@@ -119,7 +120,7 @@ def run_web_search(
             reply = send_http_request(_build_search_request(provider, key, query))
             if reply.status == 200:
                 return _format_search_results(provider, query, reply)
-            problem = f"it answers with status {reply.status}"
+            problem = Note("gaia_search_status", status=reply.status)
             if reply.status in (400, 422):
                 raise ToolError("the search does not take this query; ask in other words")
             if reply.status != 429 and reply.status < 500:
@@ -129,8 +130,7 @@ def run_web_search(
         if attempt < _ATTEMPTS:
             pause(2.0 ** (attempt - 1))
     raise EnvironmentFailure(
-        f"the web search {provider.name} fails: {problem}; check {provider.variable}, its quota "
-        "and the network"
+        Note("gaia_search_fails", name=provider.name, problem=problem, variable=provider.variable)
     )
 
 
@@ -151,9 +151,7 @@ def _format_search_results(provider: SearchProvider, query: str, reply: HttpRepl
             results = results.get(name) or {}
         rows = [row for row in list(results)[:_MAX_RESULTS] if isinstance(row, dict)]
     except (ValueError, AttributeError, TypeError, RecursionError):
-        raise EnvironmentFailure(
-            f"the web search {provider.name} gives a reply that cannot be read; try another service"
-        ) from None
+        raise EnvironmentFailure(Note("gaia_search_unread", name=provider.name)) from None
     day = datetime.now(UTC).date().isoformat()
     lines = [f'[{len(rows)} results of {provider.name} on {day} for "{query}"]']
     for number, row in enumerate(rows, 1):

@@ -17,6 +17,7 @@ from typing import Literal
 
 from evalcore.benchmarks.swe_bench.checkout import build_git_environment
 from evalcore.errors import EnvironmentFailure
+from evalcore.i18n import Note
 from evalcore.records import Record
 from evalcore.sandbox.filesystem import remove_tree
 
@@ -104,7 +105,6 @@ _STATUS = (
 _ED_COMMAND = re.compile(r"^[ \tX]*\d[\d,]*[ \t]*[acdis][ \t\r]*$", re.MULTILINE)
 _LEFTOVERS = (".orig", ".rej")
 _LOG = 20_000  # characters kept of what one command prints
-_NOT_INSTALLED = "{} is not installed; install it (Debian: apt install {})"
 
 
 class ApplyResult(Record, frozen=True):
@@ -125,7 +125,7 @@ def apply_official(checkout: Path, patch: str) -> ApplyResult:
     """Apply `patch` to a clean work tree with the official chain. Raises EnvironmentFailure where
     git or patch is missing or the folder is no work tree."""
     if not (checkout / ".git").exists():
-        raise EnvironmentFailure(f"no work tree of git: {checkout}")
+        raise EnvironmentFailure(Note("git_no_tree", path=checkout))
     if len(patch) > MAX_PATCH_CHARS:
         return ApplyResult(log=f"a patch of more than {MAX_PATCH_CHARS} characters is not tried")
     before = _read_git_status(checkout)
@@ -184,7 +184,7 @@ def _move_git_aside(checkout: Path) -> Iterator[None]:
     try:
         aside = Path(tempfile.mkdtemp(prefix=".evalcore-git-", dir=checkout.parent))
     except OSError as error:
-        raise EnvironmentFailure(f"cannot write beside the work tree: {error}") from error
+        raise EnvironmentFailure(Note("git_beside", message=error)) from error
     (checkout / ".git").rename(aside / "git")
     try:
         yield
@@ -206,7 +206,7 @@ def _read_git_status(checkout: Path) -> frozenset[str]:
     """What differs from the commit, without the files that patch leaves beside what it changes."""
     result = _run_patch_command(_STATUS, checkout, whole=True)
     if not result.ok:
-        raise EnvironmentFailure(f"git status failed in {checkout}: {result.output[-300:]}")
+        raise EnvironmentFailure(Note("git_status", path=checkout, message=result.output[-300:]))
     entries = filter(None, result.output.split("\0"))
     return frozenset(entry for entry in entries if not _is_leftover(entry, checkout))
 
@@ -236,7 +236,7 @@ def _run_patch_command(
         )
     except FileNotFoundError:
         name = command[0]
-        raise EnvironmentFailure(_NOT_INSTALLED.format(name, name)) from None
+        raise EnvironmentFailure(Note("not_installed", program=name, package=name)) from None
     try:
         output, _ = child.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:

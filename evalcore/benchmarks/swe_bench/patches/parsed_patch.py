@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 _OfReply = Literal["empty", "none", "cut", "short", "large"]
@@ -21,24 +22,24 @@ RefusalKind = Literal[_OfReply, _OfFile, _OfHunk, "elided", "python", "same"]
 
 PROBLEMS = MappingProxyType[RefusalKind, str](
     {
-        "empty": "The reply is empty.",
-        "none": "The reply holds no patch in a known format.",
-        "cut": "The reply was cut off, so the patch may be incomplete.",
-        "short": "A hunk holds fewer lines than its header announces.",
-        "large": "The patch is larger than what is repaired.",
-        "path": "The patch names a path outside of the repository.",
-        "file": "The patch names a file that the repository does not hold.",
-        "which_file": "The patch fits more than one file.",
-        "unnamed": "A hunk names no file, and none of the repository holds its old lines.",
-        "exists": "The patch creates a file that exists.",
-        "kind": "The patch holds a binary file, a link or a submodule.",
-        "nowhere": "The old lines of a hunk are not in the file.",
-        "ambiguous": "The old lines of a hunk fit more than one place.",
-        "overlap": "Two hunks change the same lines.",
-        "indent": "How the added lines are to be indented cannot be told.",
-        "elided": "The new text of a file leaves parts of it out.",
-        "python": "A Python file that compiled or is new does not compile after the patch.",
-        "same": "The patch changes nothing.",
+        "empty": Note("patch_empty"),
+        "none": Note("patch_none"),
+        "cut": Note("patch_cut"),
+        "short": Note("patch_short"),
+        "large": Note("patch_large"),
+        "path": Note("patch_path"),
+        "file": Note("patch_file"),
+        "which_file": Note("patch_which_file"),
+        "unnamed": Note("patch_no_name"),
+        "exists": Note("patch_exists"),
+        "kind": Note("patch_kind"),
+        "nowhere": Note("patch_nowhere"),
+        "ambiguous": Note("patch_ambiguous"),
+        "overlap": Note("patch_overlap"),
+        "indent": Note("patch_indent"),
+        "elided": Note("patch_elided"),
+        "python": Note("patch_python"),
+        "same": Note("patch_same"),
     }
 )
 

@@ -30,6 +30,7 @@ from evalcore.benchmarks.tau_bench.environment.reward import (
 )
 from evalcore.benchmarks.tau_bench.environment.tools import Domain, Tool, find_bounds_problem
 from evalcore.errors import DatasetError, UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 LARGEST_FILE = 64 * 2**20
@@ -72,7 +73,7 @@ def iter_jsonl_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if line.strip():
             row = _parse_bounded_json(path, number, line)
             if not isinstance(row, dict):
-                raise DatasetError(path, number, "", "is not a JSON object")
+                raise DatasetError(path, number, "", Note("upload_not_object"))
             yield number, row
 
 
