@@ -15,13 +15,14 @@ import re
 import string
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 LANGUAGES: dict[str, str] = {"en": "English", "zh": "中文"}
 DEFAULT = "en"
+_FOLDER = Path(__file__).parent
 #: Characters of a text that a note holds.
 MAX_NOTE_VALUE = 4000
 
@@ -166,7 +167,7 @@ def _translate_stored_text(text: str, language: str) -> str:
 @cache
 def _compile_stored_notes() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Code and pattern of every sentence; a placeholder stands for any text."""
-    stored: dict[str, str] = orjson.loads((files(__name__) / "stored_notes.json").read_bytes())
+    stored: dict[str, str] = orjson.loads((_FOLDER / "stored_notes.json").read_bytes())
     return tuple(
         (code, re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.*)", re.escape(text)), re.DOTALL))
         for code, text in stored.items()
@@ -176,7 +177,7 @@ def _compile_stored_notes() -> tuple[tuple[str, re.Pattern[str]], ...]:
 @cache
 def load_catalogue(language: str) -> dict[str, str]:
     """Every text of one language by full key; an unknown language has none."""
-    folder = files(__name__) / language
+    folder = _FOLDER / language
     if not folder.is_dir():
         return {}
     texts: dict[str, str] = {}
