@@ -29,7 +29,6 @@ from evalcore.i18n import (
 from evalcore.records import (
     Episode,
     Failure,
-    Progress,
     Sample,
     Verdict,
     from_json,
@@ -37,6 +36,7 @@ from evalcore.records import (
     to_json,
     to_json_with_notes,
 )
+from evalcore.results import Progress
 from evalcore.runner.execute import compute_verdict
 from evalcore.runner.jobs import (
     Job,
