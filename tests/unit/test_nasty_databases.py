@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from evalcore.sqlkit.engines.registry import EnginePool
+from evalcore.sqlkit.equivalence import EquivalenceQuestion
+from evalcore.sqlkit.equivalence.decider import Decider
 from evalcore.sqlkit.generate import (
     Database,
     covers_statement,
@@ -75,6 +77,27 @@ def test_columns_have_the_edges_of_types_and_statements() -> None:
     assert all(len(text) <= 12 for text in note if text is not None)
 
 
+def test_a_unique_column_may_be_null_more_than_once(engines: EnginePool) -> None:
+    ddl = ("CREATE TABLE codes (id INTEGER PRIMARY KEY, code VARCHAR(9) UNIQUE)",)
+    sql = "SELECT code FROM codes"
+    schema = read_schema(ddl, "sqlite")
+    database = next(iter(generate_edge_databases(schema, ((sql, "sqlite"),), seed=2)))
+    rows = database.apply_edges(database.edges).tables["codes"]
+    assert sum(code is None for _, code in rows) >= 2
+    question = EquivalenceQuestion(engine="sqlite", schema=ddl, reference=sql)
+    decider = Decider(engines.get)
+    assert decider.decide(question, "SELECT DISTINCT code FROM codes").status == "different"
+
+
+def test_texts_of_a_length_may_end_in_blanks(engines: EnginePool) -> None:
+    ddl = ("CREATE TABLE codes (id INTEGER PRIMARY KEY, code VARCHAR(34))",)
+    question = EquivalenceQuestion(
+        engine="sqlite", schema=ddl, reference="SELECT id FROM codes WHERE LENGTH(code) = 22"
+    )
+    answer = "SELECT id FROM codes WHERE LENGTH(TRIM(code)) = 22"
+    assert Decider(engines.get).decide(question, answer).status == "different"
+
+
 def test_extreme_numbers_stand_apart() -> None:
     databases = {database.profile: database for database in list_databases("duckdb")}
     assert 2**31 - 1 in {row[4] for row in databases["largest numbers"].tables["staff"]}
@@ -122,3 +145,12 @@ def test_rows_follow_those_of_their_table_that_they_refer_to() -> None:
     rows = tuple((n, n - 1 or None, 1, None, None, None, None) for n in (4, 3, 1, 2))
     ordered = order_own_references(schema, Database("x", {"staff": rows})).tables["staff"]
     assert [row[0] for row in ordered] == [1, 2, 3, 4]
+
+
+def test_no_statement_for_duckdb_holds_a_row_and_one_that_refers_to_it() -> None:
+    schema = read_schema(DDL, "duckdb")
+    bosses = {1: None, 2: None, 3: 1, 4: 2, 5: 4, 6: None}
+    rows = tuple((n, boss, 1, None, None, None, None) for n, boss in bosses.items())
+    inserts = render_inserts(schema, Database("x", {"staff": rows}), "duckdb")
+    assert [text.count("\n") for text in inserts] == [2, 2, 2]  # 1 and 2, 3 and 4, 5 and 6
+    assert len(render_inserts(schema, Database("x", {"staff": rows}), "sqlite")) == 1

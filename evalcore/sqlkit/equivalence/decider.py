@@ -33,6 +33,7 @@ from evalcore.sqlkit.result_tables import Reason, ResultTable
 
 #: So many databases must show something, or agreement on them says nothing.
 MIN_NONEMPTY = 2
+_MIN_ROWS = 3
 #: Where so many times more databases are unstable than not, agreement on the rest says little.
 _MAX_UNSTABLE_RATIO = 3
 _ANSWER_DATABASES = 4  # databases made for an answer's own constants
@@ -60,7 +61,7 @@ class Decider:
         engine = self._open(question.engine)
         question = trials.add_written_tables(question, answer)
         prepared = self.load_trials(question)
-        few = len(list(trials.select_nonempty(prepared.usable))) < MIN_NONEMPTY
+        few = _shows_little(prepared.usable)
         unstable = prepared.unstable > _MAX_UNSTABLE_RATIO * prepared.usual
         if unstable or not prepared.usable:
             return _build_undecided(prepared)
@@ -90,6 +91,13 @@ class Decider:
                     _prepared.popitem(last=False)
             _prepared.move_to_end(question)
             return question_trials
+
+
+def _shows_little(usable: Sequence[Trial]) -> bool:
+    """Whether too few databases show something, unless one shows several rows."""
+    shown = list(trials.select_nonempty(usable))
+    tables = (table for trial in shown for table in trial.expected.tables.values() if table)
+    return len(shown) < MIN_NONEMPTY and max((len(t.rows) for t in tables), default=0) < _MIN_ROWS
 
 
 def _build_undecided(prepared: Trials) -> Equivalence:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -110,22 +110,40 @@ def render_inserts(schema: Schema, database: Database, dialect: str) -> tuple[st
     for table in sort_by_dependency(schema):
         rows = database.tables.get(table.name, ())
         indexes = [n for n, column in enumerate(table.columns) if not column.computed]
-        at_once = 1 if _refers_to_itself(table) and dialect == "duckdb" else _AT_ONCE
         names = ", ".join(_quote_column(table.columns[n], dialect) for n in indexes)
-        for start in range(0, len(rows), at_once):
+        for batch in _iter_batches(table, rows, dialect):
             values = ",\n".join(
                 "("
                 + ", ".join(_format_sql_cell(row[n], table.columns[n], dialect) for n in indexes)
                 + ")"
-                for row in rows[start : start + at_once]
+                for row in batch
             )
             text = f"INSERT INTO {table.name} ({names}) VALUES\n{values}"
             statements.append(GeneratedScript(text))
     return tuple(statements)
 
 
+def _iter_batches(table: Table, rows: Sequence[Row], dialect: str) -> Iterator[Sequence[Row]]:
+    """The rows of one statement each. DuckDB looks for a row referred to before it has those of the
+    same statement, so there none refers to another of its batch."""
+    if dialect != "duckdb" or not _refers_to_itself(table):
+        yield from (rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE))
+        return
+    own = [f for f in table.foreign if plain_name(f.table) == plain_name(table.name)]
+    keys = [_list_cells(table, rows, list_target_columns(table, foreign)) for foreign in own]
+    references = [_list_cells(table, rows, foreign.columns) for foreign in own]
+    start, present = 0, [set[Row]() for _ in own]
+    for index in range(len(rows)):
+        if any(cells[index] in seen for cells, seen in zip(references, present, strict=True)):
+            yield rows[start:index]
+            start, present = index, [set() for _ in own]
+        for cells, seen in zip(keys, present, strict=True):
+            seen.add(cells[index])
+    if rows:
+        yield rows[start:]
+
+
 def _refers_to_itself(table: Table) -> bool:
-    """DuckDB looks for the rows referred to before it has those of the same statement."""
     return any(plain_name(f.table) == plain_name(table.name) for f in table.foreign)
 
 

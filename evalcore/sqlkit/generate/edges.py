@@ -175,6 +175,7 @@ def _iter_texts(
         for number in usage.lengths:
             yield from (_make_text(number + step) for step in (-1, 0, 1, 2))
             yield "中" * number
+            yield from (f"{_make_text(number - 1)} ", f" {_make_text(number - 1)}")
     yield from _TEXTS
     yield _make_text(min(column.length or 40, 40))
 

@@ -152,7 +152,7 @@ def _list_cells(
     column = table.columns[index]
     if column.computed or not usage.mentions_column(column.name.lower()):
         return ()
-    edges: list[Any] = [None] if column.nullable else []
+    edges: list[Any] = [None, None] if column.nullable else []
     if not _is_bound(schema, table, column):
         edges += [
             SameAs(number)
@@ -221,13 +221,18 @@ def _place_edges(
                 continue
         row[column] = value
         mine = [(key, taken) for key, taken in zip(keys, seen, strict=True) if column in key]
-        if any(_fold_key(row, key) in taken for key, taken in mine):
+        if any(_is_taken(_fold_key(row, key), taken) for key, taken in mine):
             continue
         if not all(check(dict(zip(names, row, strict=True))) for check in checks):
             continue
         for key, taken in mine:
             taken.add(_fold_key(row, key))
         yield Edge(table.name, index, column, value)
+
+
+def _is_taken(cells: tuple[Any, ...], taken: set[tuple[Any, ...]]) -> bool:
+    """Whether a key is there already; one with a NULL may come again."""
+    return None not in cells and cells in taken
 
 
 def _fold_key(row: Sequence[Any], key: Sequence[int]) -> tuple[Any, ...]:
