@@ -90,7 +90,7 @@ def test_a_unique_column_may_be_null_more_than_once(engines: EnginePool) -> None
 
 
 def test_texts_of_a_length_may_end_in_blanks(engines: EnginePool) -> None:
-    ddl = ("CREATE TABLE codes (id INTEGER PRIMARY KEY, code VARCHAR(34))",)
+    ddl = ("CREATE TABLE codes (id INTEGER PRIMARY KEY, code VARCHAR(34) UNIQUE)",)
     question = EquivalenceQuestion(
         engine="sqlite", schema=ddl, reference="SELECT id FROM codes WHERE LENGTH(code) = 22"
     )

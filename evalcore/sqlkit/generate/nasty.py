@@ -236,9 +236,9 @@ def _is_taken(cells: tuple[Any, ...], taken: set[tuple[Any, ...]]) -> bool:
 
 
 def _fold_key(row: Sequence[Any], key: Sequence[int]) -> tuple[Any, ...]:
-    """What keeps keys apart under any collation."""
+    """What keeps keys apart under any collation that does not pad with blanks."""
     return tuple(
-        unicodedata.normalize("NFKD", cell).casefold().strip() if isinstance(cell, str) else cell
+        unicodedata.normalize("NFKD", cell).casefold() if isinstance(cell, str) else cell
         for cell in (row[n] for n in key)
     )
 
