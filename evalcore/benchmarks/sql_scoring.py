@@ -52,6 +52,8 @@ def describe_decision(decision: Equivalence) -> Note:
     example = decision.counterexample
     if decision.status == "different" and example is not None:
         return Note(DIFFERENCE_NOTES[example.reason], message=example.message)
+    if decision.proof_rows:
+        return Note("exec_proved", databases=decision.databases, rows=decision.proof_rows)
     return Note(
         DECISION_NOTES[decision.status],
         databases=decision.databases,
