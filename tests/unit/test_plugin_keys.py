@@ -84,6 +84,8 @@ ENGINES_ALLOWED = {
     "evalcore/sqlkit/index_advice/__init__.py": _DIALECT,
     "evalcore/sqlkit/index_advice/parsing.py": _DIALECT,
     "evalcore/sqlkit/product_features.py": _DIALECT,
+    "evalcore/sqlkit/prover/expressions.py": _DIALECT,
+    "evalcore/sqlkit/prover/symbols.py": _DIALECT,
     "evalcore/targets/baseline.py": "names of baselines, and of the engines that they are",
     "evalcore/web/application.py": "the package `duckdb`, which is imported early",
 }
