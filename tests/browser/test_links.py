@@ -1,7 +1,7 @@
 """Links in a real browser, in whose history every state of a page is an address of its own.
 
 `make test` takes a few of the states and ways of `link_states`, `make test-full` all of them; in
-AppTest `tests/apptest/test_links.py` always takes all.
+AppTest `tests/apptest/test_link_states.py` always takes all.
 """
 
 from __future__ import annotations
