@@ -59,6 +59,7 @@ _STATUS: tuple[tuple[type[Exception], Status], ...] = (
 #: What a class does not tell: too deep an expression is no syntax error.
 _STATUS_BY_TEXT: dict[str, Status] = {
     "bad_alloc": "memory",
+    "could not allocate block": "memory",
     "expression depth limit": "error",
     "has been locked": "forbidden",
 }

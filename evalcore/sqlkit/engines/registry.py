@@ -113,6 +113,8 @@ class ProcessEngine(GuardedEngine):
         execution = msgspec.json.decode(reply.result, type=Execution)
         if execution.status == "memory":
             self._worker.restart()
+            if retry and execution.stage == "setup":  # prepared databases had filled it
+                return self._send_request(request, retry=False)
         return msgspec.structs.replace(execution, elapsed=time.perf_counter() - start)
 
 
