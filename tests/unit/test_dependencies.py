@@ -25,6 +25,7 @@ DISTRIBUTIONS = {
     "pptx": "python-pptx",
     "vl_convert": "vl-convert-python",
     "yaml": "pyyaml",
+    "z3": "z3-solver",
 }
 #: The official implementations, which `perf` is compared with where somebody has them.
 NOT_DECLARED = {"bfcl-eval", "tau-bench"}
