@@ -2,7 +2,7 @@
 the link says and nothing taken out of it, and again on the way back; what hands set is in the
 address; links are copied, named by a parameter, and refused where they ask for what is not here.
 
-`tests/browser/test_links.py` does the same in a real browser, some of it in `make test`.
+`tests/browser/test_link_history.py` does the same in a real browser, some of it in `make test`.
 """
 
 from __future__ import annotations
