@@ -106,7 +106,7 @@ def test_a_gated_case_shows_no_word_of_it(store, language):
     app = open_case(store, GATED, language)
     found = everything(app).lower()
     assert [word for word in SECRETS if word in found] == []
-    told = {"en": "not to be shown publicly", "zh": "不得公开显示"}
+    told = {"en": "must not be shown publicly", "zh": "不得公开显示"}
     assert told[language] in app.info[0].value
     assert "0 / 100" in [metric.value for metric in app.main.metric]
     assert "2.5" in "".join(metric.value for metric in app.main.metric)

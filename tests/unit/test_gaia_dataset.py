@@ -260,7 +260,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, monkeypatch):
 
 
 def test_an_id_that_stands_twice_and_sources_that_are_none(tmp_path):
-    with pytest.raises(DatasetError, match=r"line 2, field task_id: 'eb-1' stands here twice"):
+    with pytest.raises(DatasetError, match=r"line 2, field task_id: 'eb-1' occurs twice here"):
         samples(write(tmp_path / "a.jsonl", [row(), row()]))
     with pytest.raises(DatasetError, match="no such file"):
         samples(tmp_path / "none")

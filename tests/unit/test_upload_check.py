@@ -83,7 +83,7 @@ def test_every_mistake_of_every_line_is_told(tmp_path):
         (4, ""),
         (5, "expected"),
     ]
-    assert "stands in line 1 already" in found.errors[3].problem
+    assert "is already on line 1" in found.errors[3].problem
     assert not found.more
     assert found.summary.samples == 0
 

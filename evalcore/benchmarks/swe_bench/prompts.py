@@ -2,7 +2,7 @@
 
 Styles: `issue_only` shows no code, `files` the places that the true patch touches (they are given,
 which a board has to say), `text` the prompt that the data set brings, `agent` tools over a
-checkout. `auto` is `files` where a repository is at hand, else `text` or `issue_only`.
+checkout. `auto` is `files` where a repository is available, else `text` or `issue_only`.
 """
 
 from __future__ import annotations
