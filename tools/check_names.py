@@ -11,7 +11,8 @@ What is counted, over all Python files below the given folders:
 - one-word functions: the share of function names with a single part. A leading underscore is no
   part; dunders and `main` are left out.
 - crowded names: functions, methods and classes defined in more than `CROWDED` modules. Overrides
-  of a method of a base class in these folders (bases are resolved by name), dunders and `main` are
+  of a method of a base class in these folders (bases are resolved by name), what a class has of a
+  protocol that it implements whole, `close` of classes (contextlib.closing), dunders and `main` are
   left out.
 - modules, their lines, modules above `LONG` lines, and the 95th percentile of function lengths.
 """
@@ -61,10 +62,10 @@ CEILINGS: dict[str, float] = {
     "word said": 3,
     "word wanted": 3,
     "one-word functions, %": 8,
-    "crowded names": 2,
+    "crowded names": 0,
     "long modules": 0,
-    "modules": 400,
-    "lines": 93_000,
+    "modules": 395,
+    "lines": 92_000,
     "function length, p95": 26,
 }
 
@@ -148,12 +149,18 @@ def survey_files(paths: Iterable[Path], root: Path) -> Survey:
         survey.modules[name] = len(source.splitlines())
         trees[name] = ast.parse(source, name)
     methods = _inherited_methods(trees.values())
+    protocols = [
+        methods[node.name]
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and "Protocol" in _bases(node) and methods[node.name]
+    ]
     for path_name, tree in trees.items():
         for identifier, line in _identifiers(tree):
             survey.identifiers += 1
             for word in set(split_name(identifier)).intersection(WORDS):
                 survey.words[word].append(Location(path_name, line, identifier))
-        _survey_definitions(survey, path_name, tree, methods)
+        _survey_definitions(survey, path_name, tree, methods, protocols)
     return survey
 
 
@@ -174,7 +181,11 @@ def _identifiers(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def _survey_definitions(
-    survey: Survey, path: str, tree: ast.Module, methods: Mapping[str, set[str]]
+    survey: Survey,
+    path: str,
+    tree: ast.Module,
+    methods: Mapping[str, set[str]],
+    protocols: Sequence[set[str]],
 ) -> None:
     owners = {
         child: node
@@ -190,8 +201,20 @@ def _survey_definitions(
             survey.functions.append(location)
             survey.lengths.append((node.end_lineno or node.lineno) - node.lineno + 1)
         owner = owners.get(node)
-        if owner is None or not any(node.name in methods.get(b, ()) for b in _bases(owner)):
+        if owner is None or not _overrides(node.name, owner, methods, protocols):
             survey.definitions[node.name].append(location)
+
+
+def _overrides(
+    name: str, owner: ast.ClassDef, methods: Mapping[str, set[str]], protocols: Sequence[set[str]]
+) -> bool:
+    """Whether a method of `owner` is imposed by a base, a protocol or the standard library."""
+    own = methods.get(owner.name, set[str]())
+    return (
+        name == "close"
+        or any(name in methods.get(base, ()) for base in _bases(owner))
+        or any(name in protocol <= own for protocol in protocols if "Protocol" not in _bases(owner))
+    )
 
 
 def _is_exempt(name: str) -> bool:

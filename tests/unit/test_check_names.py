@@ -124,6 +124,22 @@ def test_a_method_without_such_a_base_is_no_override(tmp_path):
     assert set(survey(tmp_path, base=other, **parts).crowded) == {"load"}
 
 
+@pytest.mark.parametrize(
+    ("methods", "crowded"),
+    [
+        ("    def load(self): ...\n    def store(self): ...\n", set()),
+        ("    def load(self): ...\n", {"load"}),
+        ("    def close(self): ...\n", set()),
+    ],
+)
+def test_a_protocol_imposes_names_only_where_all_of_it_is_there(tmp_path, methods, crowded):
+    protocol = (
+        "class P(Protocol):\n    def load(self): ...\n    def store(self): ...\ndef close(): ...\n"
+    )
+    parts = {name: f"class C{name}:\n{methods}" for name in crowd("")}
+    assert set(survey(tmp_path, protocol=protocol, **parts).crowded) == crowded
+
+
 def test_bases_in_a_circle_end(tmp_path):
     assert survey(tmp_path, m="class A(B): ...\nclass B(A):\n    def f(self): ...").definitions
 
