@@ -14,7 +14,7 @@ IMAGE := Dockerfile .dockerignore .streamlit/config.toml LICENSE app.py constrai
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	--junitxml $(REPORT)
 # How often `make test-full` repeats what `make test` repeats a few times.
-REPEATS := EVALBOARD_KILLS=50 EVALBOARD_END_KILLS=20 EVALBOARD_FUZZ=500
+REPEATS := EVALBOARD_KILLS=50 EVALBOARD_END_KILLS=20 EVALBOARD_FUZZ=500 EVALBOARD_PROOFS=400
 
 .PHONY: app test-fast test test-full lint shipped space clean
 

@@ -47,6 +47,11 @@ class SandboxAbility(Record, frozen=True):
     fix: str = ""
     enforced: tuple[str, ...] = ()
 
+    @property
+    def explanation(self) -> Note:
+        """Both sentences."""
+        return Note("sandbox_absent", problem=self.problem, fix=self.fix)
+
 
 def launch_run(
     request: RunRequest, keys: Mapping[str, str], settings: Settings, *, visitor: Visitor

@@ -60,7 +60,7 @@ def test_a_page_of_cases_is_in_the_url_and_starts_anew_with_another_filter(store
     app.text_input(key="target.q").set_value("answer to").run()
     assert "showing 1 to 25" in words(app)
     assert "p" not in app.query_params
-    assert "76 to 80 shown" in words(open_page("target", key="openai:a", p="999"))
+    assert "showing 76 to 80" in words(open_page("target", key="openai:a", p="999"))
     assert "showing 1 to 25" in words(open_page("target", key="openai:a", p="-1"))
 
 

@@ -50,8 +50,8 @@ def test_nearly_all_answers_are_decided_and_mostly_as_published(found: dict[str,
     dialect, optimization = found["dialect_conversion"], found["sql_optimization"]
     assert dialect["decided"] >= 0.95 * dialect["eligible"] > 0
     assert optimization["decided"] >= 0.80 * optimization["eligible"] > 0
-    assert dialect["agree"] >= 0.93 * dialect["decided"]
-    assert optimization["agree"] >= 0.93 * optimization["decided"]
+    for part in (dialect, optimization):  # one of the few answers of a single target may differ
+        assert part["decided"] - part["agree"] <= max(1, 0.07 * part["decided"])
     for part in (dialect, optimization):
         for name in ("eligible", "decided", "agree"):
             assert part[name] == sum(counts[name] for counts in part["by_case"].values())

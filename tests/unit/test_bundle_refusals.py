@@ -147,7 +147,7 @@ FORGED: dict[str, tuple[Change, str]] = {
     ),
     "fewer cases": (
         edit_lines("samples.jsonl", lambda lines: lines.pop()),
-        "does not hold the 4 samples",
+        "does not contain the 4 samples",
     ),
     "a case twice": (
         edit_lines("samples.jsonl", lambda lines: lines.__setitem__(1, lines[0])),

@@ -197,6 +197,7 @@ NOT_RUN = {
     "datasets check": "minutes; CI runs it",
     "datasets add": "a file of the reader",
     "evalcore score": "a file of the reader",
+    "evalcore equivalent": "a file of the reader",
     "verify scale": "published data",
     "import scale": "published data",
     "import bundle": "another installation",

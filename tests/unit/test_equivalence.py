@@ -189,7 +189,7 @@ def test_what_does_not_run_is_an_error_with_the_engines_words(
     ("reference", "cause"),
     [
         ("SELECT absent FROM loans", "reference_fails"),
-        ("SELECT id FROM loans WHERE 1 = 0", "few_databases"),
+        ("SELECT id FROM loans WHERE 1 = 0 LIMIT 5", "few_databases"),
         ("SELECT status FROM loans LIMIT 1", "unstable"),
     ],
 )

@@ -73,7 +73,7 @@ def test_it_goes_to_a_file(capsys, run, tmp_path):
     ("words", "problem"),
     [
         ((), "--hub BENCHMARK=OWNER/DATASET:TASK[@REVISION] is missing"),
-        (("--hub", "bfcl=a/b:c"), "it holds: sql_understanding"),
+        (("--hub", "bfcl=a/b:c"), "the run contains: sql_understanding"),
         (("--hub", "sql_understanding"), "must have the form"),
         (("--hub", HUB, "--source", "javascript:alert(1)"), "starts with https://"),
         (("--hub", HUB, "--source", "https://a b"), "starts with https://"),

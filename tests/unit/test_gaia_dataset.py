@@ -196,7 +196,7 @@ def test_a_scoring_set_is_without_levels_and_never_hidden(tmp_path):
         ({"derivation": "x"}, "field derivation"),
         ({"wrong": "16"}, "field wrong"),
         ({"file_name": 7}, "field file_name"),
-        ({"file_name": "gone.csv"}, "there is no file gone.csv beside the rows"),
+        ({"file_name": "gone.csv"}, "there is no file gone.csv next to the rows"),
         ({"file_path": "2023/validation/gone.csv"}, "no file 2023/validation/gone.csv"),
     ],
 )

@@ -152,7 +152,7 @@ def test_what_a_page_keeps_or_starts_is_refused(
     assert list((settings.data_dir / "datasets" / "own").glob("*")) == []
     path = write(tmp_path / "own", row)
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path))
-    with pytest.raises(UsageError, match=r"line 1, field expected: .*; mend it, or .*mode=scale"):
+    with pytest.raises(UsageError, match=r"line 1, field expected: .*; fix it, or .*mode=scale"):
         jobs.call_task("make_plan", {"request": request}, settings, str, visitor=OPERATOR)
     assert not list(settings.runs_dir.glob("*"))
 

@@ -235,7 +235,7 @@ def test_a_file_with_a_key_of_this_machine_stays_here(hub, here, monkeypatch):
     folder = finish(here.runs_dir, FIRST)
     folder.write_card({"server": "said a-key-nobody-may-see"})
     told = push_results(here)
-    assert told.held == {FIRST: "card.json holds a key of this machine"}
+    assert told.held == {FIRST: "card.json contains a key of this machine"}
     assert hub.files == {}
 
 

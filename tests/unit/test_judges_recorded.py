@@ -111,7 +111,7 @@ REFUSED = [
     ([{"judge": "a"}], False, r"votes\[0\].*vote, answer, rules, reply or text"),
     ([{"vote": ["yes"]}], False, r"votes\[0\]\.vote"),
     ([{"text": 5}], False, r"votes\[0\]\.text"),
-    ([[True], False], False, r"votes\[1\]: is a vote beside runs"),
+    ([[True], False], False, r"votes\[1\]: is a vote next to runs"),
     ([[True, [True]]], False, r"votes\[0\]\[1\]"),
     ([[[["1"]]]], True, r"votes\[0\]\[0\]"),
     ([{"rules": {"1": True}}], True, r"votes\[0\]\.rules.*a list of rule ids"),

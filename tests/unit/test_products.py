@@ -38,14 +38,18 @@ CASES = [
         ("postgres", title, f"SELECT id, COALESCE(a, 0) AS a FROM t{minus}", "undecided")
         for title in ("GaussDB", "openGauss")
         for minus in (
-            " MINUS SELECT -1, -1",
-            " x minus all (SELECT -1, -1)",
+            " MINUS SELECT -1, -1 WHERE FALSE",
+            " x minus all (SELECT -1, -1 WHERE FALSE)",
             " WHERE TRUE\nMINUS /* MINUS */ VALUES (-1, -1)",
-            " MINUS SELECT -1, NVL(NULL, -1)",
+            " MINUS SELECT -1, NVL(NULL, -1) WHERE FALSE",
         )
     ),
     (
-        *("postgres", "GaussDB", "(SELECT id, COALESCE(a, 0) AS a FROM t) MINUS (SELECT -1, -1)"),
+        *(
+            "postgres",
+            "GaussDB",
+            "(SELECT id, COALESCE(a, 0) AS a FROM t) MINUS (SELECT -1, -1 WHERE FALSE)",
+        ),
         "undecided",
     ),
     (
