@@ -133,7 +133,7 @@ def test_no_other_page_shows_a_word_of_it(store, page, query):
     found = everything(app).lower()
     assert [word for word in SECRETS if word in found] == []
     if page == "methodology":
-        assert any("not to be shown" in one.value for one in app.info)
+        assert any("not be shown" in one.value for one in app.info)
 
 
 def test_the_list_of_cases_says_that_the_note_is_hidden(store):
