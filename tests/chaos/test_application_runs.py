@@ -184,6 +184,7 @@ async def test_a_run_that_is_stopped_while_it_waits_goes_on_later(bench, how):
     bench.misbehave("do", "do", "do", "endless")
     process = await bench.start_run()
     while sum(bench.service.polls.values()) < 12:  # three answers, and many polls of the fourth
+        assert process.returncode is None, "the run ended before it waited"
         await asyncio.sleep(0.05)
     if how == "kill":
         process.kill()
