@@ -266,7 +266,7 @@ def test_a_task_without_repository_is_unconfirmed_and_a_right_one_confirmed(
     row = without_claims(PATCH)
     bare = report_of("swe_bench", swe(tmp_path / "a", row | {"bundle": ""}), settings)
     assert (bare.contradicted, bare.unconfirmed) == ((), 1)
-    assert "No repository" in bare.reason
+    assert "repository is not available" in bare.reason
     right = report_of("swe_bench", swe(tmp_path / "b", row), settings)  # nothing stale is recalled
     assert (right.contradicted, right.unconfirmed) == ((), 0)
 

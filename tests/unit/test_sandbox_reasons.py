@@ -42,7 +42,7 @@ OLD = "namespaces: [Errno 38] mount_setattr /tmp/usr: Function not implemented"
         (OURS, "", "forbids new namespaces"),
         (NESTED, "user/max_user_namespaces=100", "nested too deep"),
         (PROC, "user/max_user_namespaces=0", "/proc are covered"),
-        (OLD, "", "lacks calls"),
+        (OLD, "", "lacks system calls"),
         ("bwrap is not installed", "", "bwrap is not installed"),
         ("", "", "no reason was given"),
     ],
