@@ -126,8 +126,8 @@ def _iter_decisions(pairs: list[Pair]) -> Iterator[PairDecision]:
 
     for pair in pairs:
         if pair.engine not in list_engine_names():
-            known = ", ".join(list_engine_names())
-            raise UsageError(f"pair {pair.id!r}: no engine is called {pair.engine!r}; use {known}")
+            names = ", ".join(list_engine_names())
+            raise UsageError(f"pair {pair.id!r}: no engine is called {pair.engine!r}; use {names}")
     with EnginePool() as engines:
         decider = Decider(engines.get)
         for pair in pairs:

@@ -25,10 +25,11 @@ from evalcore.access.secrets import Secrets
 from evalcore.catalog import call_reference, find_target_kind
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.i18n import Note
-from evalcore.records import Record, TargetSpec, utc_now
+from evalcore.records import TargetSpec, utc_now
 from evalcore.results import Progress
 from evalcore.runner import jobs, local_models, request_policy, run_request
 from evalcore.runner.run_request import ConnectionReport, Estimate, RunRequest
+from evalcore.sandbox.program import SandboxSupport
 from evalcore.settings import Settings
 from evalcore.store import run_folder
 from evalcore.store.headers import create_comparison_sides, format_comparison_note
@@ -36,21 +37,6 @@ from evalcore.store.index import open_index
 from evalcore.store.run_folder import RunFolder
 
 _WAIT_FOR_OTHERS = 150.0  # seconds that a launch waits for others that are being planned
-
-
-class SandboxAbility(Record, frozen=True):
-    """Whether this host can run untrusted programs: `means` is "" where it cannot, then `problem`
-    and `fix` are a sentence each; `enforced` names the protections that were seen to hold."""
-
-    means: str = ""
-    problem: str = ""
-    fix: str = ""
-    enforced: tuple[str, ...] = ()
-
-    @property
-    def explanation(self) -> Note:
-        """Both sentences."""
-        return Note("sandbox_absent", problem=self.problem, fix=self.fix)
 
 
 def launch_run(
@@ -140,9 +126,9 @@ def inspect_model(
     return local_models.inspect_local_model(target, options)
 
 
-def sandbox_ability(settings: Settings) -> SandboxAbility:
+def sandbox_ability(settings: Settings) -> SandboxSupport:
     """What this host can run in a sandbox; a probe in a subprocess, which takes about a second."""
-    return jobs.call_task("probe_sandbox", {}, settings, SandboxAbility, visitor=OPERATOR)
+    return jobs.call_task("probe_sandbox", {}, settings, SandboxSupport, visitor=OPERATOR)
 
 
 def estimate_run(request: RunRequest, settings: Settings, *, visitor: Visitor) -> Estimate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evalcore.runner import client
-from evalcore.runner.client import SandboxAbility
+from evalcore.sandbox.program import SandboxSupport
 from evalcore.views import cases
 from pages.parts.launch import actions
 from tests.support import agentic_runs
@@ -169,7 +169,7 @@ def test_the_methodology_tells_the_rules(store, language, title, rules):
 
 def gaia_form(monkeypatch, language="en", means="bubblewrap"):
     actions._probe_sandbox.clear()
-    found = SandboxAbility(means=means, problem="" if means else "No.", fix="" if means else "Do.")
+    found = SandboxSupport(means=means, problem="" if means else "No.", fix="" if means else "Do.")
     monkeypatch.setattr(client, "sandbox_ability", lambda settings: found)
     app = open_page("launch", language)
     app.multiselect(key="launch.benchmarks").set_value(["gaia"]).run()

@@ -6,7 +6,7 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.runner import client
-from evalcore.runner.client import SandboxAbility
+from evalcore.sandbox.program import SandboxSupport
 from evalcore.sandbox.program import _DIAGNOSES
 from pages.parts.launch import actions
 from tests.support import agentic_runs
@@ -264,7 +264,7 @@ class TestLaunch:
         ],
     )
     def test_what_holds_is_said(self, monkeypatch, language, said, holds):
-        found = SandboxAbility(means="bubblewrap", enforced=("memory", "network"))
+        found = SandboxSupport(means="bubblewrap", enforced=("memory", "network"))
         app = self.form(monkeypatch, found, language)
         [success] = app.main.success
         assert said in success.value
@@ -274,7 +274,7 @@ class TestLaunch:
         ("language", "said"), [("en", "User namespaces are switched off"), ("zh", "命名空间已关闭")]
     )
     def test_why_not_and_what_helps_is_said(self, monkeypatch, language, said):
-        found = SandboxAbility(problem=_DIAGNOSES[1].problem, fix=_DIAGNOSES[1].fix)
+        found = SandboxSupport(problem=_DIAGNOSES[1].problem, fix=_DIAGNOSES[1].fix)
         app = self.form(monkeypatch, found, language)
         text = "".join(one.value for one in app.main.warning).replace("\\", "")
         assert said in text
@@ -282,7 +282,7 @@ class TestLaunch:
         assert not app.button(key="launch.do.start").disabled, "what is not run is not resolved"
 
     def test_an_agent_cannot_start_where_it_could_run_nothing(self, monkeypatch):
-        found = SandboxAbility(problem="No.", fix="Do.")
+        found = SandboxSupport(problem="No.", fix="Do.")
         app = self.form(monkeypatch, found, prompt_style="agent")
         assert any("runs the target's programs" in one.value for one in app.main.warning)
         assert app.button(key="launch.do.start").disabled
@@ -297,7 +297,7 @@ class TestLaunch:
         [(True, "slow and heavy and needs Docker"), (False, "never count as resolved")],
     )
     def test_what_the_full_evaluation_takes_is_said(self, monkeypatch, full, said):
-        found = SandboxAbility(means="namespaces")
+        found = SandboxSupport(means="namespaces")
         app = self.form(monkeypatch, found, full_eval=full)
         assert said in plain(app)
         assert bool(app.main.success) is not full, "the harness runs nothing in our sandbox"

@@ -186,23 +186,25 @@ def _build_edge_database(
     seed: int,
     list_cells: Callable[[Table, int], Sequence[Any]],
 ) -> EdgeDatabase:
-    wanted: dict[str, list[tuple[int, Any]]] = {}
+    edge_cells: dict[str, list[tuple[int, Any]]] = {}
     for table in schema.tables:
         cells = [(n, value) for n in range(len(table.columns)) for value in list_cells(table, n)]
         rounds = _ROUNDS if len(cells) * _ROUNDS <= _MAX_ROWS else 1
-        wanted[table.name] = (cells * rounds)[:_MAX_ROWS]
+        edge_cells[table.name] = (cells * rounds)[:_MAX_ROWS]
     # as many everywhere, so that each row with an edge can have a partner to itself
-    size = _BASE_ROWS + max(map(len, wanted.values()), default=0)
+    size = _BASE_ROWS + max(map(len, edge_cells.values()), default=0)
     profile = msgspec.structs.replace(_GOOD, name=name, rows=12)
     base = _spread_references(schema, _fill_tables(schema, hints, profile, seed, lambda _: size))
     edges: list[Edge] = []
     for table in schema.tables:
-        edges += _place_edges(table, base.tables[table.name], wanted[table.name], schema.dialect)
+        edges += _insert_edges(
+            table, base.tables[table.name], edge_cells[table.name], schema.dialect
+        )
     return EdgeDatabase(base, tuple(edges))
 
 
-def _place_edges(
-    table: Table, rows: Sequence[Row], wanted: Sequence[tuple[int, Any]], dialect: str
+def _insert_edges(
+    table: Table, rows: Sequence[Row], edge_cells: Sequence[tuple[int, Any]], dialect: str
 ) -> Iterator[Edge]:
     """Edges that keep the table's keys and checks, each in a row of its own."""
     names = [column.name.lower() for column in table.columns]
@@ -210,7 +212,7 @@ def _place_edges(
     keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
     seen = [{_fold_key(row, key) for row in rows} for key in keys]
     free = iter(range(min(_BASE_ROWS, len(rows) // 2), len(rows)))
-    for column, value in wanted:
+    for column, value in edge_cells:
         index = next(free, None)
         if index is None:
             return

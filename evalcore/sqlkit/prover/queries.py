@@ -136,7 +136,7 @@ class Queries:
             rows = self._unify(rows)
         else:
             rows = []
-            wanted = isinstance(query, exp.Intersect)
+            intersects = isinstance(query, exp.Intersect)
             for index, (present, values) in enumerate(left.rows):
                 others = s.count(self._match(values, row) for row in right.rows)
                 earlier = (
@@ -144,7 +144,7 @@ class Queries:
                     if distinct
                     else s.count(self._match(values, row) for row in left.rows[:index])
                 )
-                keeps = others > earlier if wanted else others <= earlier
+                keeps = others > earlier if intersects else others <= earlier
                 rows.append((s.all_of((present, keeps)), values))
         if distinct:
             rows = self._remove_duplicates(rows)

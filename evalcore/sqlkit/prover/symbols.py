@@ -155,8 +155,8 @@ class Symbols:
             holds = value.term
         else:
             raise Unsupported(f"a {value.kind} as a condition")
-        known = self.negate(value.null)
-        return self.all_of((known, holds)), self.all_of((known, self.negate(holds)))
+        not_null = self.negate(value.null)
+        return self.all_of((not_null, holds)), self.all_of((not_null, self.negate(holds)))
 
     def is_true(self, value: Value) -> Term:
         return self.read_truth(value)[0]

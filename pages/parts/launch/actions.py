@@ -15,7 +15,7 @@ from evalcore.catalog import benchmark_cards, find_benchmark_text, runs_models_h
 from evalcore.errors import EvalboardError
 from evalcore.records import Record, TargetSpec
 from evalcore.runner import client
-from evalcore.runner.client import SandboxAbility
+from evalcore.runner.client import SandboxSupport
 from evalcore.runner.run_request import ConnectionReport, Estimate, RunRequest
 from evalcore.settings import Settings
 from pages.parts.launch.preflight import LaunchProblem
@@ -243,7 +243,7 @@ def find_sandbox_problems(
     return [LaunchProblem(key=problem, values={"benchmark": title}) for title in titles]
 
 
-def _draw_protections(ability: SandboxAbility) -> None:
+def _draw_protections(ability: SandboxSupport) -> None:
     text = tr("launch.sandbox_yes", means=escape_markdown(ability.means))
     st.success(text, icon=":material/shield:")
     for key, enforced in (("launch.sandbox_holds", True), ("launch.sandbox_lacks", False)):
@@ -273,7 +273,7 @@ def _resolve_option_value(key: str, name: str, options: BenchmarkOptions) -> Any
 
 
 @st.cache_data(ttl=_PROBE_TTL, max_entries=1, show_spinner=False)
-def _probe_sandbox(_settings: Settings) -> SandboxAbility | str:
+def _probe_sandbox(_settings: Settings) -> SandboxSupport | str:
     """What a probe in a process of its own saw, or why there is no answer."""
     try:
         return client.sandbox_ability(_settings)
