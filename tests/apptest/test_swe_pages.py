@@ -6,8 +6,7 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.runner import client
-from evalcore.sandbox.program import SandboxSupport
-from evalcore.sandbox.program import _DIAGNOSES
+from evalcore.sandbox.program import _DIAGNOSES, SandboxSupport
 from pages.parts.launch import actions
 from tests.support import agentic_runs
 from tests.support.agentic_runs import SWE_CASES, SWE_RUN, TARGET
