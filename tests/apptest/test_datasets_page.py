@@ -56,7 +56,7 @@ def hand_in(app, content, name="mine.jsonl"):
 def test_the_bundled_sets_are_there_without_any_run(store, language):
     app = open_page("datasets", language)
     assert app.title[0].value == LANGUAGES[language]
-    assert "**379**" in words(app)
+    assert "**514**" in words(app)
     assert "6c53ba13f2f7f1ec" in words(app)
     assert {button.key for button in app.button} >= {f"datasets.open.bundled:{KEY}"}
     app.button(key="datasets.open.bundled:gaia").click().run()
