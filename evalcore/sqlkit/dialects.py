@@ -1,8 +1,8 @@
 """The SQL dialects and servers we know: how people write them, who parses and who executes them.
 
-A server that cannot be had here is executed by one that shares its kernel's dialect where that is
-honest: openGauss and GaussDB (PostgreSQL kernel), OceanBase in MySQL mode. Nothing executes Oracle,
-SQL Server or OceanBase in Oracle mode.
+A product that cannot be had here is executed by an engine that stands in for it, with the profile
+that `evalcore.sqlkit.products` holds. Nothing executes Oracle, SQL Server and the products that only
+ever are the source of a conversion.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _ALIASES = {"postgresql": "postgres", "sqlserver": "tsql", "mssql": "tsql", "mar
 class Server(Record, frozen=True):
     """A database product as a case names it.
 
-    `dialect` is the internal name of the dialect that its SQL is parsed in, `engine` who executes
-    it here ("" if nobody), `version` what the case says of its version, "" if nothing.
+    `dialect` is the internal name of the dialect that its SQL is parsed in, "" for sqlglot's own, `engine` who executes
+    it here ("" if nobody; where that is another product, by a profile), `version` what the case says of its version, "" if nothing.
     """
 
     title: str
@@ -47,15 +47,43 @@ class Server(Record, frozen=True):
         return f"{self.title} {self.version}".strip()
 
 
-#: Products that share another dialect, by the beginning of their folded name.
+_OPENGAUSS = Server("openGauss", "postgres", "postgres")
+_GAUSSDB = Server("GaussDB", "postgres", "postgres")
+_OCEANBASE_ORACLE = Server("OceanBase (Oracle mode)", "oracle", "postgres")
+_OCEANBASE_MYSQL = Server("OceanBase (MySQL mode)", "mysql", "mysql")
+_KINGBASE = Server("KingbaseES", "postgres", "postgres")
+_DM = Server("DM", "oracle", "postgres")
+#: Products that share another dialect, by the beginning of their folded name; longer ones first.
 _RELATED_PRODUCTS: dict[str, Server] = {
-    "opengauss": Server("openGauss", "postgres", "postgres"),
-    "gaussdb": Server("GaussDB", "postgres", "postgres"),
-    "oceanbaseoracle": Server("OceanBase (Oracle mode)", "oracle"),
-    "oceanbase的oracle模式": Server("OceanBase (Oracle mode)", "oracle"),
-    "oceanbasemysql": Server("OceanBase (MySQL mode)", "mysql", "mysql"),
-    "oceanbase的mysql模式": Server("OceanBase (MySQL mode)", "mysql", "mysql"),
+    "opengauss": _OPENGAUSS,
+    "gaussdb": _GAUSSDB,
+    "oceanbaseoracle": _OCEANBASE_ORACLE,
+    "oceanbase的oracle模式": _OCEANBASE_ORACLE,
+    "oceanbasemysql": _OCEANBASE_MYSQL,
+    "oceanbase的mysql模式": _OCEANBASE_MYSQL,
+    "oceanbase": _OCEANBASE_MYSQL,
+    "kingbase": _KINGBASE,
+    "人大金仓": _KINGBASE,
+    "金仓": _KINGBASE,
+    "dameng": _DM,
+    "达梦": _DM,
+    "dm": _DM,
+    "tidb": Server("TiDB", "mysql", "mysql"),
+    "polardbforpostgresql": Server("PolarDB for PostgreSQL", "postgres", "postgres"),
+    "polardbpostgresql": Server("PolarDB for PostgreSQL", "postgres", "postgres"),
+    "polardb": Server("PolarDB for MySQL", "mysql", "mysql"),
+    "mariadb": Server("MariaDB", "mysql", "mysql"),
+    "ibmdbtwo": Server("DB2", ""),
+    "dbtwo": Server("DB2", ""),
+    "snowflake": Server("Snowflake", "snowflake"),
+    "bigquery": Server("BigQuery", "bigquery"),
+    "clickhouse": Server("ClickHouse", "clickhouse"),
+    "apachehive": Server("Hive", "hive"),
+    "hive": Server("Hive", "hive"),
+    "spark": Server("Spark SQL", "spark"),
 }
+_SHORTEST_BEGINNING = 4  # letters of a name that may begin another word
+_DB2 = re.compile(r"db2", re.IGNORECASE)  # whose digit is no version
 _NAME_AND_VERSION = re.compile(r"(.*?)[\s-]*(?:v(?=\d))?(\d[\w.]*)?\s*", re.IGNORECASE | re.DOTALL)
 
 
@@ -94,11 +122,12 @@ def parse_server(text: str, version: str = "") -> Server:
 
     Raises UsageError naming the known ones.
     """
-    match = _NAME_AND_VERSION.fullmatch(text.strip())
+    match = _NAME_AND_VERSION.fullmatch(_DB2.sub("DBtwo", text.strip()))
     written, stated_version = (match[1], match[2] or "") if match else (text, "")
     folded = re.sub(r"[\W_]", "", written.lower())
     for beginning, product in _RELATED_PRODUCTS.items():
-        if folded.startswith(beginning):
+        is_whole = len(beginning) < _SHORTEST_BEGINNING and beginning.isascii()
+        if folded == beginning or (folded.startswith(beginning) and not is_whole):
             return Server(product.title, product.dialect, product.engine, version or stated_version)
     try:
         name = dialect_name(written)

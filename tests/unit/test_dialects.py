@@ -17,12 +17,26 @@ from evalcore.sqlkit.product_features import find_unsupported_feature
         ("Postgresql-9.2", "PostgreSQL", "postgres", "postgres", "9.2"),
         ("PostgreSQL 16", "PostgreSQL", "postgres", "postgres", "16"),
         ("MySQL", "MySQL", "mysql", "mysql", ""),
-        ("MariaDB", "MySQL", "mysql", "mysql", ""),
+        ("MariaDB", "MariaDB", "mysql", "mysql", ""),
         ("SQLite", "SQLite", "sqlite", "sqlite", ""),
         ("GaussDB-v2.0_3.x", "GaussDB", "postgres", "postgres", "2.0_3.x"),
         ("openGauss 5.0", "openGauss", "postgres", "postgres", "5.0"),
-        ("OceanBase的Oracle模式-4.2.5", "OceanBase (Oracle mode)", "oracle", "", "4.2.5"),
+        ("OceanBase的Oracle模式-4.2.5", "OceanBase (Oracle mode)", "oracle", "postgres", "4.2.5"),
+        ("OceanBase (Oracle mode) 4.2", "OceanBase (Oracle mode)", "oracle", "postgres", "4.2"),
         ("OceanBase-MySQL", "OceanBase (MySQL mode)", "mysql", "mysql", ""),
+        ("KingbaseES V8", "KingbaseES", "postgres", "postgres", "8"),
+        ("人大金仓 V9", "KingbaseES", "postgres", "postgres", "9"),
+        ("DM8", "DM", "oracle", "postgres", "8"),
+        ("达梦 8", "DM", "oracle", "postgres", "8"),
+        ("TiDB v7.5", "TiDB", "mysql", "mysql", "7.5"),
+        ("PolarDB MySQL 8.0", "PolarDB for MySQL", "mysql", "mysql", "8.0"),
+        ("PolarDB for PostgreSQL 14", "PolarDB for PostgreSQL", "postgres", "postgres", "14"),
+        ("DB2", "DB2", "", "", ""),
+        ("IBM Db2 11.5", "DB2", "", "", "11.5"),
+        ("Snowflake", "Snowflake", "snowflake", "", ""),
+        ("BigQuery", "BigQuery", "bigquery", "", ""),
+        ("Apache Hive 3", "Hive", "hive", "", "3"),
+        ("ClickHouse 24.8", "ClickHouse", "clickhouse", "", "24.8"),
     ],
 )
 def test_servers_as_people_write_them(
@@ -41,6 +55,8 @@ def test_a_version_beside_the_name_wins() -> None:
 def test_an_unknown_server_names_the_known_ones() -> None:
     with pytest.raises(UsageError, match="openGauss"):
         parse_server("dBASE IV")
+    with pytest.raises(UsageError, match="DB2"):
+        parse_server("DMX")
     with pytest.raises(UsageError, match="PostgreSQL"):
         dialect_name("")
 
