@@ -1,8 +1,8 @@
 """The SQL dialects and servers we know: how people write them, who parses and who executes them.
 
 A product that cannot be had here is executed by an engine that stands in for it, with the profile
-that `evalcore.sqlkit.products` holds. Nothing executes Oracle, SQL Server and the products that only
-ever are the source of a conversion.
+that `evalcore.sqlkit.products` holds. Nothing executes Oracle, SQL Server and the products that are
+only ever the source of a conversion.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ _ALIASES = {"postgresql": "postgres", "sqlserver": "tsql", "mssql": "tsql", "mar
 class Server(Record, frozen=True):
     """A database product as a case names it.
 
-    `dialect` is the internal name of the dialect that its SQL is parsed in, "" for sqlglot's own, `engine` who executes
-    it here ("" if nobody; where that is another product, by a profile), `version` what the case says of its version, "" if nothing.
+    `dialect` is the internal name of the dialect that its SQL is parsed in, "" for sqlglot's own,
+    `engine` who executes it here ("" if nobody; where that is another product, by a profile),
+    `version` what the case says of its version, "" if nothing.
     """
 
     title: str
