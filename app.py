@@ -48,6 +48,7 @@ PAGES: tuple[PageCard, ...] = (
     PageCard("launch", "launch", ":material/rocket_launch:"),
     PageCard("runs", "runs", ":material/monitoring:"),
     PageCard("datasets", "datasets", ":material/dataset:"),
+    PageCard("equivalent", "equivalent", ":material/rule:"),
 )
 
 

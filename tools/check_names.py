@@ -64,7 +64,7 @@ CEILINGS: dict[str, float] = {
     "one-word functions, %": 8,
     "crowded names": 0,
     "long modules": 0,
-    "modules": 395,
+    "modules": 420,
     "lines": 92_000,
     "function length, p95": 26,
 }

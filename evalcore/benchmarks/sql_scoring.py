@@ -19,111 +19,15 @@ from evalcore.judges.panel import PROMPT_VERSION
 from evalcore.judges.recorded import Ballot
 from evalcore.records import MEASURED, Episode, Outcome, Sample, Section, Verdict
 from evalcore.sqlkit.engines.registry import EnginePool
-from evalcore.sqlkit.equivalence import Counterexample, Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.equivalence.decider import Decider
+from evalcore.sqlkit.equivalence.evidence import (
+    build_decision_details,
+    build_decision_sections,
+    describe_decision,
+)
 from evalcore.sqlkit.product_features import missing_feature, replace_minus
-from evalcore.sqlkit.result_tables import ResultTable
 from evalcore.sqlkit.syntax import transpile_within
-
-# What a decision on generated databases looks like as evidence, and in one sentence.
-
-_MAX_ROWS = 60  # of a table shown; a counterexample is shrunk and rarely has more
-
-#: Codes of notes.
-DECISION_NOTES = {
-    "equivalent": "exec_equivalent",
-    "different": "exec_different",
-    "error": "exec_error",
-    "undecided": "exec_undecided",
-}
-DIFFERENCE_NOTES = {
-    "columns_count": "exec_columns",
-    "row_count": "exec_row_count",
-    "rows": "exec_rows",
-    "order": "exec_order",
-    "collation": "exec_collation",
-    "failed": "exec_failed",
-    "no_rows": "exec_no_rows",
-}
-
-
-def describe_decision(decision: Equivalence) -> Note:
-    """The decision as a sentence."""
-    example = decision.counterexample
-    if decision.status == "different" and example is not None:
-        return Note(DIFFERENCE_NOTES[example.reason], message=example.message)
-    if decision.proof_rows:
-        return Note("exec_proved", databases=decision.databases, rows=decision.proof_rows)
-    return Note(
-        DECISION_NOTES[decision.status],
-        databases=decision.databases,
-        nonempty=decision.nonempty,
-        message=decision.message,
-    )
-
-
-def build_decision_details(decision: Equivalence) -> dict[str, Any]:
-    """The decision as facts for machines."""
-    facts: dict[str, Any] = {
-        "equivalence": decision.status,
-        "databases": decision.databases,
-        "databases_nonempty": decision.nonempty,
-    }
-    if decision.level:
-        facts["equivalence_level"] = decision.level
-    if decision.proof_rows:
-        facts["proof_rows"] = decision.proof_rows
-    if decision.cause:
-        facts["error_type"] = decision.cause
-    if decision.counterexample is not None:
-        facts["error_type"] = decision.counterexample.reason
-        facts["counterexample_profile"] = decision.counterexample.profile
-    return facts
-
-
-def build_decision_sections(decision: Equivalence, reference: str) -> tuple[Section, ...]:
-    """The reference, the counterexample with its database, and the difference side by side."""
-    evidence = [_build_code_section("reference_sql", reference)] if reference else []
-    example = decision.counterexample
-    if example is not None:
-        evidence += [_build_database_section(example), *_build_difference_sections(example)]
-    return tuple(evidence)
-
-
-def _build_code_section(title: str, sql: str) -> Section:
-    return Section(kind="code", title=title, body={"language": "sql", "text": sql})
-
-
-def _build_database_section(example: Counterexample) -> Section:
-    tables = [
-        {"name": name, "columns": list(table.columns), "rows": _list_table_rows(table)}
-        for name, table in example.tables.items()
-    ]
-    return Section(
-        kind="database", title="counterexample", body={"profile": example.profile, "tables": tables}
-    )
-
-
-def _build_difference_sections(example: Counterexample) -> list[Section]:
-    if example.reason == "failed":
-        return [Section(kind="log", title="engine_message", body=example.message)]
-    want, got, diff = example.expected, example.actual, example.diff
-    body = {
-        "columns": list(want.columns if want else ()),
-        "answer_columns": list(got.columns if got else ()),
-        "expected": _list_table_rows(want),
-        "actual": _list_table_rows(got),
-        "missing": [list(row) for row in diff.missing][:_MAX_ROWS]
-        if diff
-        else _list_table_rows(want),
-        "extra": [list(row) for row in diff.extra][:_MAX_ROWS] if diff else _list_table_rows(got),
-    }
-    return [Section(kind="table_diff", title="difference", body=body)]
-
-
-def _list_table_rows(table: ResultTable | None) -> list[list[Any]]:
-    return [list(row) for row in table.rows[:_MAX_ROWS]] if table else []
-
 
 # What benchmarks share whose answers are SQL that engines execute.
 

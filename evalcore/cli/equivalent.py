@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 Verb = Callable[[argparse.Namespace], int]
 _DONE = 0
-_MAX_LINE = 1_000_000  # bytes
 
 
 def add_equivalent_verb(
@@ -49,6 +48,8 @@ def add_equivalent_verb(
 
 
 def _decide(args: argparse.Namespace) -> int:
+    from evalcore.sqlkit.equivalence.pairs import decide_pairs
+
     single = (args.engine, args.schema, args.reference, args.answer)
     if args.pairs is None:
         if None in single or args.out is not None:
@@ -56,7 +57,7 @@ def _decide(args: argparse.Namespace) -> int:
                 "give --engine, --schema, --reference and --answer, or --pairs FILE.jsonl with "
                 "--out FILE.jsonl"
             )
-        decision = next(_iter_decisions([_build_pair(args)]))
+        decision = next(decide_pairs([_build_pair(args)]))
         print(_to_json(decision) if args.json else _format_decision(decision))
         return _DONE
     if any(value is not None for value in single):
@@ -67,7 +68,7 @@ def _decide(args: argparse.Namespace) -> int:
     counts: dict[str, int] = {}
     out = sys.stdout if args.out is None else args.out.open("w", encoding="utf-8")
     try:
-        for decision in _iter_decisions(pairs):
+        for decision in decide_pairs(pairs):
             counts[decision.status] = counts.get(decision.status, 0) + 1
             print(_to_json(decision), file=out, flush=True)
     finally:
@@ -105,42 +106,19 @@ def _read_file(path: Path) -> str:
 
 
 def _read_pairs(path: Path) -> list[Pair]:
-    from evalcore.sqlkit.equivalence.pairs import read_pair
+    from evalcore.sqlkit.equivalence.pairs import MAX_LINE_BYTES, read_pairs
 
-    pairs = []
     with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if len(line) > _MAX_LINE:
-                raise UsageError(f"line {number} of {path} is longer than {_MAX_LINE} bytes")
-            if line.strip():
-                pairs.append(read_pair(line, number))
-    return pairs
-
-
-def _iter_decisions(pairs: list[Pair]) -> Iterator[PairDecision]:
-    """Each pair's decision in order; an engine that is missing here leaves its pairs undecided."""
-    from evalcore.errors import EnvironmentFailure, MissingDependency
-    from evalcore.sqlkit.engines.registry import EnginePool, list_engine_names
-    from evalcore.sqlkit.equivalence.decider import Decider
-    from evalcore.sqlkit.equivalence.pairs import PairDecision, decide_pair
-
-    for pair in pairs:
-        if pair.engine not in list_engine_names():
-            names = ", ".join(list_engine_names())
-            raise UsageError(f"pair {pair.id!r}: no engine is called {pair.engine!r}; use {names}")
-    with EnginePool() as engines:
-        decider = Decider(engines.get)
-        for pair in pairs:
-            try:
-                yield decide_pair(decider, engines.get(pair.engine), pair)
-            except (EnvironmentFailure, MissingDependency) as error:
-                yield PairDecision(id=pair.id, status="undecided", message=str(error))
+        try:
+            return read_pairs(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""))
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from None
 
 
 def _to_json(decision: PairDecision) -> str:
-    import msgspec
+    from evalcore.records import to_json
 
-    return msgspec.json.encode(decision).decode()
+    return to_json(decision, ordered=False).decode()
 
 
 def _format_counts(counts: dict[str, int]) -> str:

@@ -25,10 +25,12 @@ ADDRESSES = {
     "launch": "/launch",
     "runs": "/runs?run=strong",
     "datasets": "/datasets?set=bundled%3Asql_understanding",
+    "equivalent": "/equivalent",
 }
 #: What more there is to see of them: other views, nothing found, nothing there.
 VIEWS = {
     "data sets": "/datasets",
+    "file of pairs": "/equivalent?view=file",
     "own data set": "/datasets?view=add",
     "official data set": "/datasets?view=fetch",
     "case of a data set": "/datasets?set=bundled%3Asql_understanding"

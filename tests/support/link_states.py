@@ -223,6 +223,10 @@ DATASETS = (
     ),
     State("datasets", {"view": "fetch"}, (segment("Fetch official datasets"),)),
 )
+EQUIVALENT = (
+    State("equivalent", {"view": "file"}, (segment("A file of pairs"),)),
+    State("equivalent", {"check": "nosuch"}, (segment("Two statements"),)),
+)
 STATES = {
     "ranking": RANKING,
     "metrics": METRICS,
@@ -233,6 +237,7 @@ STATES = {
     "launch": LAUNCH,
     "runs": RUNS,
     "datasets": DATASETS,
+    "equivalent": EQUIVALENT,
 }
 
 
@@ -321,6 +326,11 @@ WAYS = {
             (fill("select", "Search in cases"), "&metric=explain_detection&q=select"),
         ),
         (box("Metric", "Plan reading"), typed("select", "Search in cases")),
+    ),
+    "equivalent": Way(
+        State("equivalent", {}, ()),
+        ((take_segment("A file of pairs"), "/equivalent?view=file"),),
+        (segment("A file of pairs"),),
     ),
 }
 

@@ -26,6 +26,7 @@ PAGES = (
     "launch",
     "runs",
     "datasets",
+    "equivalent",
 )
 
 IMPORT = """

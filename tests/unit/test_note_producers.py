@@ -24,15 +24,16 @@ from evalcore.benchmarks.sql_optimization import advice
 from evalcore.benchmarks.tau_bench import score as tau_score
 from evalcore.i18n import LANGUAGES, load_catalogue
 from evalcore.sandbox.program import Ending
+from evalcore.sqlkit.equivalence import evidence
 
 ROOT = Path(__file__).parents[2]
 #: The codes of calls that compute theirs, by file and the expression as it is written.
 COMPUTED_CODES = {
-    ("benchmarks/sql_scoring.py", "DIFFERENCE_NOTES[example.reason]"): [
-        *sql_scoring.DIFFERENCE_NOTES.values()
+    ("sqlkit/equivalence/evidence.py", "DIFFERENCE_NOTES[example.reason]"): [
+        *evidence.DIFFERENCE_NOTES.values()
     ],
-    ("benchmarks/sql_scoring.py", "DECISION_NOTES[decision.status]"): [
-        *sql_scoring.DECISION_NOTES.values()
+    ("sqlkit/equivalence/evidence.py", "DECISION_NOTES[decision.status]"): [
+        *evidence.DECISION_NOTES.values()
     ],
     ("benchmarks/sql_scoring.py", "code"): [
         *sql_scoring.PANEL_NOTES.values(),

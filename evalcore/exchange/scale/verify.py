@@ -14,7 +14,6 @@ import sqlglot
 from sqlglot import exp
 
 from evalcore.benchmarks.sql_answer import extract_sql
-from evalcore.benchmarks.sql_scoring import describe_decision
 from evalcore.errors import DatasetError, UsageError
 from evalcore.exchange.scale.forms import CASES, SUFFIX, json_object, read_report
 from evalcore.intake.json_text import read_rows
@@ -22,6 +21,7 @@ from evalcore.records import Record
 from evalcore.sqlkit.engines.registry import EnginePool
 from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.equivalence.decider import Decider
+from evalcore.sqlkit.equivalence.evidence import describe_decision
 from evalcore.sqlkit.syntax import find_changed_table, transpile_sql
 
 

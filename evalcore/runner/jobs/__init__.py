@@ -101,6 +101,12 @@ TASKS: Mapping[str, Task] = MappingProxyType(
         ),
         "fetch": Task("evalcore.exchange.fetch_job:fetch_official_dataset", right="fetch"),
         "confirm": Task("evalcore.runner.dataset_check:confirm_dataset", right="upload"),
+        "equivalent": Task(
+            "evalcore.runner.jobs.pair_checks:decide_statement_pairs",
+            seconds=600.0,
+            timeout=Note("pair_slow"),
+            right="launch",
+        ),
         "import": Task(
             "evalcore.exchange.import_job:import_uploaded_bundle",
             seconds=3600.0,
@@ -232,7 +238,7 @@ def build_import_environment() -> dict[str, str]:
 
 # Jobs, seen from outside. One that ended can be started again; what it made is in its own place.
 
-JobKind = Literal["fetch", "confirm", "import"]
+JobKind = Literal["fetch", "confirm", "import", "equivalent"]
 JobState = Literal["running", "done", "failed", "cancelled", "interrupted"]
 STATUS_FILE, LOCK_FILE, LOG_FILE = "status.json", "lock", "log.txt"
 _JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")

@@ -1,16 +1,28 @@
-"""Two statements held against each other: what people who review rewrites ask, one pair or many."""
+"""Pairs of statements, one or a file of them: what people who review rewrites ask.
+
+Pages read pairs by this module, so what decides them is imported when it is needed.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from evalcore.errors import UsageError
+from evalcore.catalog import engine_cards
+from evalcore.errors import EnvironmentFailure, MissingDependency, UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
-from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.equivalence import Counterexample, EquivalenceQuestion, Level
-from evalcore.sqlkit.equivalence.decider import Decider
+from evalcore.sqlkit.equivalence.evidence import describe_decision
+
+if TYPE_CHECKING:
+    from evalcore.sqlkit.engines import Engine
+    from evalcore.sqlkit.equivalence.decider import Decider
+
+#: Bytes of a line of a file of pairs.
+MAX_LINE_BYTES = 1_000_000
 
 PairStatus = Literal["equivalent", "different", "invalid", "undecided"]
 
@@ -27,11 +39,16 @@ class Pair(Record, frozen=True):
     ordered: bool | None = None
     state_of: list[str] = []
 
+    @property
+    def schema_scripts(self) -> tuple[str, ...]:
+        """The DDL as separate texts."""
+        return (self.schema,) if isinstance(self.schema, str) else tuple(self.schema)
+
 
 class PairDecision(Record, frozen=True, omit_defaults=False):
     """What was decided of a pair: `level` says what an equivalence rests on, `proof_rows` up to how
     many rows in each table it is proved, `databases` on how many the two were compared, `message`
-    what a person should know."""
+    (a note) what a person should know."""
 
     id: str
     status: PairStatus
@@ -42,15 +59,48 @@ class PairDecision(Record, frozen=True, omit_defaults=False):
     message: str = ""
 
 
-def read_pair(line: bytes | str, number: int = 1) -> Pair:
-    """A pair from a JSON object; raises UsageError with the number of the line and the field."""
+def read_pairs(lines: Iterable[bytes]) -> list[Pair]:
+    """Pairs from JSON Lines. Raises UsageError with the line and the field, and for a pair that
+    names no engine; blank lines count as lines."""
+    pairs = [_read_pair(line, number) for number, line in enumerate(lines, 1) if line.strip()]
+    check_engines(pairs)
+    return pairs
+
+
+def _read_pair(line: bytes, number: int) -> Pair:
+    if len(line) > MAX_LINE_BYTES:
+        raise UsageError(Note("pair_line_long", line=number, limit=MAX_LINE_BYTES))
     try:
         return msgspec.json.decode(line, type=Pair)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"line {number}: {error}; a pair has id, engine, schema, reference, answer and perhaps "
-            "ordered"
-        ) from None
+        raise UsageError(Note("pair_line", line=number, problem=str(error))) from None
+
+
+def check_engines(pairs: Sequence[Pair]) -> None:
+    """Raises UsageError for a pair whose engine is none of those installed."""
+    names = engine_cards()
+    for pair in pairs:
+        if pair.engine not in names:
+            engines = ", ".join(names)
+            raise UsageError(
+                Note("pair_engine", id=pair.id, engine=repr(pair.engine)[:80], engines=engines)
+            )
+
+
+def decide_pairs(pairs: Sequence[Pair]) -> Iterator[PairDecision]:
+    """Each pair's decision in order; one whose engine does not start here is undecided. Raises
+    UsageError, before any is decided, as `check_engines` does."""
+    from evalcore.sqlkit.engines.registry import EnginePool
+    from evalcore.sqlkit.equivalence.decider import Decider
+
+    check_engines(pairs)
+    with EnginePool() as engines:
+        decider = Decider(engines.get)
+        for pair in pairs:
+            try:
+                yield decide_pair(decider, engines.get(pair.engine), pair)
+            except (EnvironmentFailure, MissingDependency) as error:
+                yield PairDecision(id=pair.id, status="undecided", message=str(error))
 
 
 def decide_pair(decider: Decider, engine: Engine, pair: Pair) -> PairDecision:
@@ -58,30 +108,24 @@ def decide_pair(decider: Decider, engine: Engine, pair: Pair) -> PairDecision:
 
     invalid: one of the statements does not run on any database, or neither does.
     """
-    schema = (pair.schema,) if isinstance(pair.schema, str) else tuple(pair.schema)
     question = EquivalenceQuestion(
         engine=pair.engine,
-        schema=schema,
+        schema=pair.schema_scripts,
         reference=pair.reference,
         state_of=tuple(pair.state_of),
         ordered=pair.ordered,
     )
     decision = decider.decide(question, pair.answer)
     status: PairStatus = "invalid" if decision.status == "error" else decision.status
-    message = decision.message
+    message: str = describe_decision(decision)
     if decision.cause == "reference_fails":
-        answer = engine.execute(schema, pair.answer)
+        answer = engine.execute(pair.schema_scripts, pair.answer)
         if answer.stage == "setup" and answer.status != "ok":
-            message = f"the schema does not run: {answer.message}"
+            message = Note("pair_schema", message=answer.message)
         else:
-            both = f"neither statement runs: {answer.message}"
-            status, message = "invalid", both if answer.status != "ok" else decision.message
-    elif status == "equivalent":
-        message = f"no difference on {decision.databases} databases"
-        if decision.proof_rows:
-            message += f", and none with up to {decision.proof_rows} rows in each table, by proof"
-    elif decision.counterexample is not None:
-        message = decision.counterexample.message or decision.counterexample.reason
+            status = "invalid"
+            if answer.status != "ok":
+                message = Note("pair_neither", message=answer.message)
     return PairDecision(
         id=pair.id,
         status=status,
