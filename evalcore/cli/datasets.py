@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -35,6 +36,8 @@ def add_datasets_verb(
     sub = actions.add_parser("check", help=about, description=about)
     about = "datasets to check (default: all bundled ones)"
     sub.add_argument("names", nargs="*", metavar="NAME|PATH", help=about)
+    about = "datasets to check at a time (default: one per core)"
+    sub.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help=about)
     add_common(sub, _check_datasets)
     _add_own(actions, add_common)
     about = "fetch official data, which is not bundled; nothing is installed or run"
@@ -88,11 +91,17 @@ def _load_cli_settings(args: argparse.Namespace) -> Settings:
 
 
 def _check_datasets(args: argparse.Namespace) -> int:
+    from evalcore.records import to_json
     from evalcore.runner import dataset_check
 
-    report = dataset_check.check_datasets(args.names, _load_cli_settings(args))
-    print(json.dumps(report.as_data()) if args.json else report.as_text())
-    return _DONE if report.ok else _BAD
+    settings, reports = _load_cli_settings(args), []
+    for report in dataset_check.check_datasets(args.names, settings, args.jobs):
+        reports.append(report)
+        if not args.json:
+            print(report.as_text(), flush=True)
+    if args.json:
+        print(to_json(reports, ordered=False).decode())
+    return _BAD if any(report.findings for report in reports) else _DONE
 
 
 def _list_datasets(args: argparse.Namespace) -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,46 +47,33 @@ class DatasetReport(Record, frozen=True):
     engines: dict[str, str]
     findings: tuple[DatasetIssue, ...]
 
-
-class CheckReport(Record, frozen=True):
-    datasets: tuple[DatasetReport, ...]
-
-    @property
-    def ok(self) -> bool:
-        return not any(dataset.findings for dataset in self.datasets)
-
-    def as_data(self) -> list[dict[str, object]]:
-        return [
-            {
-                "dataset": d.dataset,
-                "benchmark": d.benchmark,
-                "hash": d.hash,
-                "samples": d.samples,
-                "counterexamples": d.counterexamples,
-                "engines": d.engines,
-                "findings": [{"sample": f.sample, "problem": f.problem} for f in d.findings],
-            }
-            for d in self.datasets
-        ]
-
     def as_text(self) -> str:
-        lines = []
-        for d in self.datasets:
-            engines = ", ".join(f"{name} {version}" for name, version in d.engines.items())
-            lines.append(
-                f"{d.dataset}: {format_count(d.samples, 'sample')} and "
-                f"{format_count(d.counterexamples, 'counterexample')} checked ({engines}), "
-                f"{format_count(len(d.findings), 'problem')}, hash {d.hash}"
-            )
-            lines += [f"  {finding.sample}: {finding.problem}" for finding in d.findings]
-        return "\n".join(lines)
+        """A line, and one more for each problem."""
+        engines = ", ".join(f"{name} {version}" for name, version in self.engines.items())
+        head = (
+            f"{self.dataset}: {format_count(self.samples, 'sample')} and "
+            f"{format_count(self.counterexamples, 'counterexample')} checked ({engines}), "
+            f"{format_count(len(self.findings), 'problem')}, hash {self.hash}"
+        )
+        return "\n".join([head, *(f"  {issue.sample}: {issue.problem}" for issue in self.findings)])
 
 
-def check_datasets(names: Sequence[str], settings: Settings) -> CheckReport:
-    """Check datasets by name or path; without names, every bundled one."""
+def check_datasets(
+    names: Sequence[str], settings: Settings, processes: int
+) -> Iterator[DatasetReport]:
+    """Check datasets by name or path, so many at a time, and give each report when it and those
+    before it are there; without names, every bundled one. Raises UsageError for an unknown name."""
     cards = catalog.benchmark_cards().values()
     dataset_names = names or [card.dataset for card in cards if card.dataset]
-    return CheckReport(datasets=tuple(_check_dataset(name, settings) for name in dataset_names))
+    for name in dataset_names:
+        find_dataset(name, _find_dataset_card(name, settings), settings)
+    check = partial(_check_dataset, settings=settings)
+    if min(processes, len(dataset_names)) < 2:
+        yield from map(check, dataset_names)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(processes, len(dataset_names)), context) as pool:
+        yield from pool.map(check, dataset_names)
 
 
 def _check_dataset(name: str, settings: Settings) -> DatasetReport:

@@ -17,6 +17,7 @@ from evalcore import settings as configuration
 from evalcore.access.secrets import Secrets
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.sql_understanding.benchmark import SqlUnderstanding
+from evalcore.cli.main import main
 from evalcore.records import Sample
 from evalcore.runner import dataset_check
 from evalcore.runner.execute import execute_run
@@ -62,9 +63,11 @@ def test_controls_score_what_they_deserve(
 
 @pytest.mark.full
 def test_the_check_on_real_engines_finds_nothing() -> None:
-    report = dataset_check.check_datasets(["sql_understanding"], configuration.load_settings())
-    assert report.as_data()[0]["findings"] == []
-    assert set(report.datasets[0].engines) == {"sqlite", "duckdb", "postgres", "mysql"}
+    [report] = dataset_check.check_datasets(
+        ["sql_understanding"], configuration.load_settings(), processes=1
+    )
+    assert report.findings == ()
+    assert set(report.engines) == {"sqlite", "duckdb", "postgres", "mysql"}
 
 
 def test_the_check_finds_what_is_wrong(tmp_path: Path) -> None:
@@ -75,12 +78,19 @@ def test_the_check_finds_what_is_wrong(tmp_path: Path) -> None:
     file = tmp_path / "execution_accuracy.jsonl"
     rows = [json.dumps(row) for row in (good, wrong, tame)]
     file.write_text("\n".join(rows), encoding="utf-8")
-    report = dataset_check.check_datasets([str(file)], configuration.load_settings())
-    problems = {(f.sample.split("/")[1], f.problem.split()[0]) for f in report.datasets[0].findings}
-    assert not report.ok
+    [report] = dataset_check.check_datasets([str(file)], configuration.load_settings(), processes=1)
+    problems = {(f.sample.split("/")[1], f.problem.split()[0]) for f in report.findings}
     assert ("wrong", "the") in problems  # the engine gives something else
     assert ("tame", "counterexample") in problems
     assert ("tame", "is") in problems  # the same statement again
+
+
+def test_sets_are_checked_side_by_side_in_their_order(capsys) -> None:
+    sets = ["gaia", "bfcl"]
+    assert main(["datasets", "check", *sets, "--jobs", "2", "--json"]) == 0
+    assert [report["dataset"] for report in json.loads(capsys.readouterr().out)] == sets
+    assert main(["datasets", "check", "gaia", "nosuch"]) != 0
+    assert "nosuch" in capsys.readouterr().err
 
 
 def test_sizes_and_spread(samples: list[Sample]) -> None:
