@@ -32,7 +32,8 @@ ERRORS = frozenset({"target_error", "judge_error", "environment_error", MISSING}
 
 class ReportCase(Record, frozen=True):
     """One case in one epoch. `score` is 0 to 1, None where unmeasured; `latency` in seconds;
-    `gated` questions are not to be shared; `weight` is that of the case within its metric."""
+    `gated` questions are not to be shared; `weight` is that of the case within its metric;
+    `level` says what an equivalence rests on: proved, tested, or "" where there is none."""
 
     metric: str
     id: str
@@ -47,6 +48,7 @@ class ReportCase(Record, frozen=True):
     prediction: str
     latency: float | None
     gated: bool = False
+    level: str = ""
 
     @property
     def passed(self) -> bool:
@@ -206,6 +208,7 @@ def _build_report_case(
         prediction=_extract_prediction(stored.benchmark, episode) if episode else "",
         latency=episode.latency if episode else None,
         gated=bool(sample.meta.get("gated")),
+        level=str(verdict.details.get("equivalence_level", "")) if verdict else "",
     )
 
 

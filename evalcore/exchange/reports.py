@@ -68,7 +68,7 @@ CSV_COLUMNS = (
 
 _CASE_FIELDS = (
     *("id", "prediction", "passed", "score", "note", "latency", "metric", "epoch"),
-    *("difficulty", "weight", "outcome", "reason", "evidence_kind"),
+    *("difficulty", "weight", "outcome", "reason", "evidence_kind", "level"),
 )
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # what needs them.
 
 #: Part of the signature, so that a table made by other code is made anew.
-_SAMPLES_VERSION = "5"
+_SAMPLES_VERSION = "6"
 _SIGNATURE = b"evalboard.signature"
 _SELECT_COUNT, _SELECT_CASES = (
     "SELECT count(*) FROM samples",
@@ -72,6 +72,7 @@ class CaseFilter(Record, frozen=True):
     error_type: tuple[str, ...] = ()
     cause: tuple[str, ...] = ()
     why: tuple[str, ...] = ()
+    level: tuple[str, ...] = ()
     text: str = ""
 
 

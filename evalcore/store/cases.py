@@ -47,6 +47,7 @@ COLUMNS: dict[str, str] = {
     "error_type": "string",
     "cause": "string",
     "answer_kind": "string",
+    "level": "string",
     "words": "string",
 }
 
@@ -136,6 +137,7 @@ def _verdict_columns(verdict: Verdict | None) -> Row:
         "extraction": _to_optional_text(verdict.details.get("extraction")),
         "cause": _find_failure_cause(verdict),
         "answer_kind": _to_optional_text(verdict.details.get("answer_kind")),
+        "level": _to_optional_text(verdict.details.get("equivalence_level")),
     }
 
 

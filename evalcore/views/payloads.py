@@ -33,6 +33,7 @@ _RUN = (
 _CASE = (
     *("benchmark", "metric", "id", "epoch", "difficulty", "case_weight", "weight", "dialect"),
     *("outcome", "score", "evidence_kind", "reason", "cause", "error_type", "note", "extraction"),
+    "level",
     *("finish_reason", "latency", "input_tokens", "output_tokens", "cost", "attempts", "cached"),
 )
 #: Counts that a frame holds as floats wherever one of them is unknown.

@@ -177,6 +177,10 @@ SELECT coalesce(cause, nullif(reason, ''), error_type) AS why, count(*) AS count
 WHERE benchmark = ? AND outcome <> 'passed' GROUP BY why HAVING why IS NOT NULL
 ORDER BY count DESC, why
 """
+_LEVELS = """
+SELECT level, count(*) AS count FROM samples
+WHERE benchmark = ? AND level IS NOT NULL GROUP BY level ORDER BY level
+"""
 _KINDS = """
 SELECT answer_kind AS kind, count(*) AS count FROM samples
 WHERE benchmark = ? AND answer_kind IS NOT NULL GROUP BY answer_kind
@@ -197,6 +201,12 @@ def count_failure_reasons(roots: Sequence[Path], run: str, benchmark: str) -> pd
     """Why cases did not pass, errors included, the most frequent first: why, count, share (0 to 1
     of them). Raises as `count_failure_causes`."""
     return _add_share_column(_query_run_counts(roots, run, benchmark, _WHYS))
+
+
+def list_levels(roots: Sequence[Path], run: str, benchmark: str) -> list[str]:
+    """What the equivalences of a run rest on, as codes. Raises as `count_failure_causes`."""
+    frame = _query_run_counts(roots, run, benchmark, _LEVELS)
+    return [str(level) for level in frame["level"]]
 
 
 def count_answer_kinds(roots: Sequence[Path], run: str, benchmark: str) -> pd.DataFrame:

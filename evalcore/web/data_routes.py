@@ -150,7 +150,10 @@ TARGET = Resource(
 # Nothing here tells where a file lies.
 # Texts of gated cases never leave here, whatever the settings let the pages of this machine show.
 
-_FILTERS = ("benchmark", "metric", "outcome", "difficulty", "dialect", "reason", "cause")
+_FILTERS = (
+    *("benchmark", "metric", "outcome", "difficulty", "dialect", "reason", "cause"),
+    "level",
+)
 
 
 def _build_runs_page(settings: Settings, params: ParamValues) -> Any:
@@ -228,6 +231,7 @@ CASES = Resource(
         Parameter("dialect", "SQL dialects", kind="list"),
         Parameter("reason", "codes of why cases ended so", kind="list"),
         Parameter("cause", "coarse causes of failure", kind="list"),
+        Parameter("level", "what an equivalence rests on: proved or tested", kind="list"),
         Parameter("q", "text in the id or the note; of a gated case in the id alone"),
         LIMIT,
         CURSOR,

@@ -36,9 +36,9 @@ _ITEMS = {
         cost_sources:array""",
     "Case": """benchmark metric id epoch:integer difficulty:integer case_weight:number?
         weight:number? dialect:string? outcome score:number? evidence_kind:string? reason:string?
-        cause:string? error_type:string? note:string? extraction:string? finish_reason:string?
-        latency:number? input_tokens:integer? output_tokens:integer? cost:number?
-        attempts:integer? cached:boolean?""",
+        cause:string? error_type:string? note:string? extraction:string? level:string?
+        finish_reason:string? latency:number? input_tokens:integer? output_tokens:integer?
+        cost:number? attempts:integer? cached:boolean?""",
 }
 ITEMS: dict[str, dict[str, str]] = {
     item: {

@@ -272,6 +272,8 @@ def draw_verdict_badges(details: Mapping[str, Any]) -> None:
         st.badge(word, color="orange", icon=":material/format_quote:", help=about)
     if kind := details.get("answer_kind"):
         st.badge(escape_markdown(_lookup_badge_label("common.answer_kind", kind)), color="gray")
+    if level := details.get("equivalence_level"):
+        st.badge(format_level(level, details), color="blue", icon=":material/verified:")
     if mode := details.get("mode"):
         st.badge(escape_markdown(mode_title(mode)), color="gray", icon=":material/chat:")
     _draw_conversation_badges(details)
@@ -286,6 +288,12 @@ def draw_verdict_badges(details: Mapping[str, Any]) -> None:
     if details.get("flagged"):
         word = tr("case.flagged_task" if _describe_task_flags(details) else "case.flagged")
         st.badge(word, color="violet", icon=":material/flag:")
+
+
+def format_level(level: object, facts: Mapping[str, Any]) -> str:
+    """What an equivalence rests on, with its bound: `proof_rows` or `databases`."""
+    text = look_up(f"common.level_bound.{level}") or escape_markdown(level, 40)
+    return text.format_map({name: facts.get(name, 0) for name in ("proof_rows", "databases")})
 
 
 def termination_title(ended: object) -> str:

@@ -36,6 +36,7 @@ class CaseLink(NamedTuple):
     metrics: str = ""
     difficulty: str = ""
     cause: str = ""
+    level: str = ""
     q: str = ""
 
     @property
@@ -51,6 +52,7 @@ class CaseLink(NamedTuple):
             metrics=",".join(case_filter.metric),
             difficulty=",".join(map(str, case_filter.difficulty)),
             cause=",".join(case_filter.why),
+            level=",".join(case_filter.level),
             q=case_filter.text,
         )
 
@@ -63,6 +65,7 @@ class CaseLink(NamedTuple):
             outcome=split_url_values(self.outcome),
             difficulty=tuple(map(int, levels)),
             why=split_url_values(self.cause),
+            level=split_url_values(self.level),
             text=self.q,
         )
 
@@ -99,7 +102,8 @@ def step_to_case(metric: str, case: str, epoch: int) -> None:
 def build_cases_query(identity: str, link: CaseLink) -> dict[str, str]:
     """The query parameters of the list of a target's cases that a case was opened from."""
     query = {"key": identity, "benchmark": link.benchmark, "metric": link.metrics}
-    filters = {name: getattr(link, name) for name in ("outcome", "difficulty", "cause", "q")}
+    names = ("outcome", "difficulty", "cause", "level", "q")
+    filters = {name: getattr(link, name) for name in names}
     return {name: value for name, value in (query | filters).items() if value}
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from evalcore.records import to_json
+from evalcore.store.run_folder import RunFolder
 from evalcore.views import targets
 from tests.support.boards import Plan, make_run
 from tests.support.pages import open_page, store, table, words
@@ -52,6 +55,22 @@ def test_errors_have_reasons_to_filter_by(store):
     shown = table(app, "outcome")
     assert len(shown) == 6
     assert set(shown["outcome"]) == {"· Target error"}
+
+
+def test_equivalences_are_filtered_by_what_they_rest_on(store):
+    folder = RunFolder(store.runs_dir / "run-a")
+    stored = next(iter(folder.read_verdicts(folder.read_summary().scoring)))
+    details = {"equivalence_level": "proved", "proof_rows": 3}
+    verdict = msgspec.structs.replace(stored.verdict, details=details)
+    journal = (
+        folder.path / "verdicts" / folder.read_summary().scoring / "zz.jsonl"
+    )  # the last journal counts
+    journal.write_bytes(to_json(msgspec.structs.replace(stored, verdict=verdict)) + b"\n")
+    app = open_page("target", key="openai:a", benchmark=stored.benchmark, level="proved")
+    assert list(table(app, "case")["case"]) == [verdict.id]
+    case = {"metric": verdict.metric, "id": verdict.id, "level": "proved"}
+    app = open_page("case", run="run-a", benchmark=stored.benchmark, **case)
+    assert "Proved up to 3 rows per table" in words(app)
 
 
 def test_a_page_of_cases_is_in_the_url_and_starts_anew_with_another_filter(store):

@@ -132,6 +132,7 @@ def test_cases_are_filtered_by_lists_and_text(full, api):
     assert {case["outcome"] for case in failed} == {"failed"}
     assert items(api, f"{V1}/cases?run={RUN}&q=A ROW DIFFERS") == failed
     assert items(api, f"{V1}/cases?run={RUN}&q=%25") == []
+    assert items(api, f"{V1}/cases?run={RUN}&level=proved") == []
 
 
 def test_the_ranking_is_filtered_and_ranks_stay(full, api):

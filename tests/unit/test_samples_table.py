@@ -78,8 +78,16 @@ def test_there_is_one_row_per_case_with_all_that_is_known_of_it(folder):
         "error_type": "mismatch",
         "cause": "mismatch",
         "answer_kind": None,
+        "level": None,
         "words": "duckdb\nanswer to execution_accuracy/2",
     }
+
+
+def test_what_an_equivalence_rests_on_is_filtered_by(folder):
+    judge(folder, SAMPLES[0], passed=True, details={"equivalence_level": "proved"})
+    judge(folder, SAMPLES[1], passed=True, details={"equivalence_level": "tested"})
+    frame, count = query_case_page(folder, CaseFilter(level=("proved",)))
+    assert (list(frame["id"]), list(frame["level"]), count) == ([SAMPLES[0].id], ["proved"], 1)
 
 
 def test_what_is_not_known_is_null(folder):
@@ -279,6 +287,7 @@ def test_pages_follow_each_other_in_the_declared_order(folder):
         (CaseFilter(difficulty=(2, 3)), [1, 2]),
         (CaseFilter(dialect=("sqlite", "duckdb")), [0, 1]),
         (CaseFilter(evidence_kind=("checked",)), [0, 1, 2]),
+        (CaseFilter(level=("proved",)), []),
         (CaseFilter(text="2"), [1]),
         (CaseFilter(text="%"), []),
         (CaseFilter(text="'; DROP VIEW samples; --"), []),

@@ -147,6 +147,5 @@ def engine_title(name: str) -> str:
 def _format_level(result: PairResult) -> str:
     if result.status != "equivalent":
         return ""
-    return tr(
-        f"equivalent.level.{result.level}", rows=result.proof_rows, databases=result.databases
-    )
+    facts = {"proof_rows": result.proof_rows, "databases": result.databases}
+    return evidence.format_level(result.level, facts)

@@ -47,7 +47,8 @@ def draw_target_cases(
     with widgets.show_errors("target.cases_broken", draw=st.warning):
         causes_by_count = target_scores.count_failure_reasons(settings.run_roots, run, benchmark)
         reasons = causes or list(causes_by_count["why"])
-        case_filter = _draw_case_filters(benchmark, reasons, failed=bool(causes))
+        levels = target_scores.list_levels(settings.run_roots, run, benchmark)
+        case_filter = _draw_case_filters(benchmark, reasons, levels, failed=bool(causes))
         signature = content_hash([run, case_filter])
         number = url_state.read_page_number("target.p", signature)
         cases, count = _load_case_page(settings, run, case_filter, number)
@@ -90,7 +91,7 @@ def _load_case_page(
 
 
 def _build_filter_fields(
-    benchmark: str, reasons: Sequence[str], *, failed: bool
+    benchmark: str, reasons: Sequence[str], levels: Sequence[str], *, failed: bool
 ) -> dict[str, _FilterField]:
     """What cases are filtered by; where only `failed` ones are shown, by no outcome."""
     card = benchmark_cards().get(benchmark)
@@ -100,15 +101,19 @@ def _build_filter_fields(
         "metric": (metrics, partial(metric_title, benchmark), 200),
         "outcome": ([*OUTCOMES, MISSING], outcome_title, 170),
         "difficulty": (_DIFFICULTIES, str, 110),
+        "level": (levels, lambda code: tr(f"common.level.{code}"), 150),
     }
     names = ["metric", "outcome", "difficulty", *(["cause"] if reasons else [])]
+    names += ["level"] if levels else []
     names = ["cause", "metric", "difficulty"] if failed else names
     return {name: fields[name] for name in names}
 
 
-def _draw_case_filters(benchmark: str, reasons: Sequence[str], *, failed: bool) -> CaseFilter:
+def _draw_case_filters(
+    benchmark: str, reasons: Sequence[str], levels: Sequence[str], *, failed: bool
+) -> CaseFilter:
     """The filters in one row, all of them in the URL."""
-    fields = _build_filter_fields(benchmark, reasons, failed=failed)
+    fields = _build_filter_fields(benchmark, reasons, levels, failed=failed)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = {
             name: url_state.draw_multiselect(
@@ -134,6 +139,7 @@ def _draw_case_filters(benchmark: str, reasons: Sequence[str], *, failed: bool) 
         outcome=("failed",) if failed else tuple(chosen["outcome"]),
         why=tuple(chosen.get("cause", ())),
         difficulty=tuple(int(level) for level in chosen["difficulty"]),
+        level=tuple(chosen.get("level", ())),
         text=text,
     )
 
