@@ -76,7 +76,8 @@ def extract_code_blocks(text: str) -> list[str]:
 
 
 class ScoringResult(Record, frozen=True):
-    """What is known of an answer. `views` are scores under other readings."""
+    """What is known of an answer. `views` are scores under other readings; `share` is the part of
+    the points, above 0 to 1, that an answer earns which passes."""
 
     outcome: Outcome
     evidence_kind: EvidenceKind
@@ -85,11 +86,13 @@ class ScoringResult(Record, frozen=True):
     details: dict[str, Any] = {}
     evidence: tuple[Section, ...] = ()
     views: dict[str, float] = {}
+    share: float = 1.0
 
 
 def to_verdict(sample: Sample, episode: Episode, extraction: str, result: ScoringResult) -> Verdict:
     """The verdict; the view `strict` also asks for the answer in the form that was asked for."""
-    score = float(result.outcome == "passed") if result.outcome in MEASURED else None
+    passed = result.share if result.outcome == "passed" else 0.0
+    score = passed if result.outcome in MEASURED else None
     views = {"strict": score if extraction == "strict" else 0.0, "lenient": score}
     return Verdict(
         metric=sample.metric,

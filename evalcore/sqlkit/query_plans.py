@@ -9,7 +9,7 @@ from typing import Any
 
 from evalcore.sqlkit.engines import Engine, Work
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
-from evalcore.sqlkit.generate import generate_scaled_database, render_inserts
+from evalcore.sqlkit.generate import Database, generate_scaled_database, render_inserts
 from evalcore.sqlkit.result_tables import ResultTable
 from evalcore.sqlkit.schema import read_schema
 
@@ -75,11 +75,18 @@ _REMEMBERED = 32
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def build_large_setup(question: EquivalenceQuestion) -> tuple[str, ...]:
-    """DDL and rows of the database on which work is counted; the same for every answer."""
+def build_scaled_database(question: EquivalenceQuestion) -> Database:
+    """The rows on which work is counted; the same for every answer."""
     schema = read_schema(question.schema, question.engine)
     mined = ((question.reference, question.engine), *question.related)
-    rows = generate_scaled_database(schema, mined, seed=question.seed, rows=ROWS)
+    return generate_scaled_database(schema, mined, seed=question.seed, rows=ROWS)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def build_large_setup(question: EquivalenceQuestion) -> tuple[str, ...]:
+    """DDL and rows of the database on which work is counted."""
+    schema = read_schema(question.schema, question.engine)
+    rows = build_scaled_database(question)
     return (*question.schema, *render_inserts(schema, rows, question.engine))
 
 

@@ -178,6 +178,7 @@ _OUR_COLUMNS: Mapping[str, frozenset[str]] = {
     "results": frozenset({"reading", "resolved", "applied"}),
     "tests": frozenset({"group", "status"}),
     "patch_measures": frozenset({"measure", "value"}),
+    "works": frozenset({"statement"}),
 }
 _SEPARATOR = ", "  # between the words of a cell that holds several
 _PASSING = frozenset({"PASSED", "XFAIL"})  # a test that is expected to fail may
@@ -264,6 +265,7 @@ TABLE_DRAWERS: Mapping[str, Callable[[Section], None]] = {
     "answer_compared": _draw_compared_answers,
     "results": _draw_small_table,
     "patch_measures": _draw_small_table,
+    "works": _draw_small_table,
     "tests": _draw_test_results,
 }
 

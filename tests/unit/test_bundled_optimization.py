@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -20,6 +20,8 @@ from evalcore.benchmarks.sql_optimization.card import CARD
 from evalcore.records import Episode, Sample, Verdict
 from evalcore.settings import ROOT
 from evalcore.sqlkit.engines import Limits
+from evalcore.sqlkit.rewrite_rules import has_rewrite
+from tests.support.cosmetic_rewrites import DISGUISES, disguise_sample
 from tests.support.engines import SERVERS, server_engine
 
 pytestmark = pytest.mark.slow
@@ -53,20 +55,22 @@ def of_engine(samples: list[Sample], name: str, step: int) -> list[Sample]:
 
 
 def judged(benchmark: SqlOptimization, samples: list[Sample], kind: str) -> list[Verdict]:
-    async def all_of_them() -> list[Verdict]:
+    return rule_answers(benchmark, samples, lambda s: benchmark.control(s, kind, ()).text)
+
+
+def rule_answers(
+    benchmark: SqlOptimization, samples: list[Sample], write_answer: Callable[[Sample], str]
+) -> list[Verdict]:
+    async def rule_all() -> list[Verdict]:
         return [
             await benchmark.evaluate_sample(
                 sample,
-                Episode(
-                    key=benchmark.generation_key(sample),
-                    epoch=0,
-                    answer=benchmark.control(sample, kind, ()).text,
-                ),
+                Episode(key=benchmark.generation_key(sample), epoch=0, answer=write_answer(sample)),
             )
             for sample in samples
         ]
 
-    return asyncio.run(all_of_them())
+    return asyncio.run(rule_all())
 
 
 @each_step
@@ -118,3 +122,58 @@ def test_the_reference_of_an_index_case_reads_less_than_no_index(
     assert len(counted) >= 10 // step
     for facts in counted:
         assert facts["work_after"] <= 0.8 * facts["work_before"]
+
+
+#: A disguise may by chance give an engine a better plan: so many points of 100.
+FLOOR = 5.0
+
+
+def test_a_disguise_earns_nothing_on_a_case(
+    benchmark: SqlOptimization, samples: list[Sample]
+) -> None:
+    """The first of SQLite's, in every third disguise."""
+    rewrites = [s for s in samples if s.metric == "logical_equivalence"]
+    asked = of_engine(rewrites, "sqlite", len(rewrites))
+    for name in list(DISGUISES)[::3]:
+        (verdict,) = rule_answers(benchmark, asked, lambda s, n=name: disguise_sample(n, s))
+        assert (name, verdict.outcome, verdict.score) == (name, "failed", 0.0)
+
+
+@pytest.mark.full
+def test_no_disguise_earns_more_than_the_floor(
+    benchmark: SqlOptimization, samples: list[Sample]
+) -> None:
+    for name in SERVERS:
+        server_engine(name, Limits()).close()
+    asked = [s for s in samples if s.metric != "index_advice"]
+    verdicts: dict[str, list[Verdict]] = {name: [] for name in DISGUISES}
+    for case in sorted({s.id.split("/")[0] for s in asked}):  # a case is prepared once for all
+        own = [s for s in asked if s.id.split("/")[0] == case]
+        for name in DISGUISES:
+            verdicts[name] += rule_answers(benchmark, own, lambda s, n=name: disguise_sample(n, s))
+    by_case = sorted(asked, key=lambda s: s.id.split("/")[0])
+    totals = {
+        name: benchmark.aggregate(by_case, found, CARD.weights).score
+        for name, found in verdicts.items()
+    }
+    assert {name: total for name, total in totals.items() if total > FLOOR} == {}
+
+
+@pytest.mark.parametrize("step", [20, pytest.param(1, marks=pytest.mark.full)])
+def test_no_disguise_hides_a_fault_from_its_rule(samples: list[Sample], step: int) -> None:
+    """Whatever a disguise saves, the syntax tree shows no improvement in it."""
+    rules = [s for s in samples if s.metric == "optimization_depth"]
+    fooled = [
+        (sample.id, sample.reference["rule"]["check"], name)
+        for number, sample in enumerate(rules)
+        for order, name in enumerate(DISGUISES)
+        if (number + order) % step == 0
+        if has_rewrite(
+            sample.reference["rule"]["check"],
+            sample.input["sql"],
+            disguise_sample(name, sample),
+            sample.reference["dialect"],
+            sample.input["schema"],
+        )
+    ]
+    assert fooled == []

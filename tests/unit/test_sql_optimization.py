@@ -14,10 +14,14 @@ import pytest
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.sql_optimization.benchmark import SqlOptimization
 from evalcore.benchmarks.sql_optimization.card import CARD
+from evalcore.benchmarks.sql_optimization.rewrites import Assessment
 from evalcore.errors import DatasetError, MissingDependency
 from evalcore.records import Completion, Episode, GenerationRequest, Sample, TargetSpec, Verdict
 from evalcore.settings import ROOT
+from evalcore.sqlkit.engines import Execution, Limits, Work
+from evalcore.sqlkit.equivalence import Equivalence
 from evalcore.targets.baseline import Baseline
+from tests.support.engines import server_engine
 from tests.support.judges import Scripted
 from tests.support.shared_data import shared_data
 
@@ -309,3 +313,105 @@ def test_the_baseline_rewrites_and_advises(benchmark: SqlOptimization, tmp_path:
     }
     samples = samples_of(tmp_path, index, stem="index_advice")
     assert ask(samples["index_advice/i-1"]) == "CREATE INDEX advised_1 ON visits (room, day)"
+
+
+#: Fewer days go through the function than before, and more than are asked for.
+HALF = "SELECT id, room FROM visits WHERE day < 'k11' AND substr(day, 1, 4) = '2024'"
+
+
+def test_the_score_grows_with_the_work_saved(benchmark: SqlOptimization, tmp_path: Path) -> None:
+    samples = samples_of(tmp_path, CASE)
+    shares = {}
+    for name, answer in (("all", CASE["reference"]), ("half", HALF)):
+        verdicts = {key: rule(benchmark, sample, answer) for key, sample in samples.items()}
+        assert {verdicts[key].outcome for key in (EQUIVALENT, RUNS)} == {"passed"}
+        assert verdicts[EQUIVALENT].score == verdicts[RUNS].score
+        assert verdicts[EQUIVALENT].details["effect"] == "work"
+        shares[name] = verdicts[EQUIVALENT].score
+        assert verdicts[EQUIVALENT].views == {"strict": shares[name], "lenient": shares[name]}
+    assert shares["all"] == 1.0
+    assert 0.1 < shares["half"] < 0.95
+
+
+def test_rows_are_compared_on_the_large_database_too(
+    benchmark: SqlOptimization, tmp_path: Path
+) -> None:
+    """Right on every small database, and empty on one of thousands of rows."""
+    answer = f"{CASE['reference']} AND length(hex(zeroblob((SELECT count(*) FROM visits)))) < 6000"
+    verdict = rule(benchmark, samples_of(tmp_path, CASE)[EQUIVALENT], answer)
+    assert (verdict.outcome, verdict.reason) == ("failed", "wrong_answer")
+    assert verdict.details["counterexample_profile"] == "scaled"
+    shown = rule(benchmark, samples_of(tmp_path, CASE)[EQUIVALENT], CASE["reference"])
+    assert shown.details["scaled_compared"] is True
+
+
+def test_the_case_page_gets_the_work_as_a_table(benchmark: SqlOptimization, tmp_path: Path) -> None:
+    verdict = rule(benchmark, samples_of(tmp_path, CASE)[EQUIVALENT], HALF)
+    table = next(section for section in verdict.evidence if section.title == "works")
+    assert (table.kind, table.body["columns"]) == ("table", ["statement", "vm_steps", "saved"])
+    rows = {row[0]: row[1:] for row in table.body["rows"]}
+    assert list(rows) == ["before", "after", "best"]
+    assert rows["before"][0] > rows["after"][0] > rows["best"][0]
+    assert verdict.details["work_best"] == rows["best"][0]
+
+
+def count_work(amount: int, visited: int = 0) -> Work:
+    return Work(execution=Execution(status="ok"), unit="pages", amount=amount, visited=visited)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "best", "share"),
+    [
+        (count_work(1000), count_work(100), count_work(100), 1.0),
+        (count_work(1000), count_work(50), count_work(100), 1.0),
+        (count_work(1000), count_work(550), count_work(100), 0.5),
+        (count_work(1000), count_work(950), count_work(100), 0.0),
+        (count_work(1000), count_work(1500), count_work(100), 0.0),
+        (count_work(1000), count_work(500), count_work(1000), 1.0),
+        # fewer pages, and as many rows in a materialized CTE
+        (count_work(92_000, 16_000_000), count_work(23, 16_000_000), count_work(23, 9_000), 0.0),
+        (count_work(92_000, 16_000_000), count_work(23, 8_000_000), count_work(23, 9_000), 0.5),
+        # a join buffer whose rows no counter sees
+        (count_work(22_000, 21_000), count_work(2_000, 1_002_000), count_work(900, 20_000), 0.0),
+        # fewer pages for somewhat more rows: another plan
+        (count_work(12_000, 8_000), count_work(60, 20_000), count_work(60, 20_000), 1.0),
+    ],
+)
+def test_the_share_of_the_saving(before: Work, after: Work, best: Work, share: float) -> None:
+    assessment = Assessment(False, Equivalence("equivalent"), before, after, best)
+    assert assessment.saved_share == pytest.approx(share, abs=0.01)
+    assert bool(assessment.saves_work) == (share > 0)
+
+
+FANNED = (
+    "CREATE TABLE a (id INT PRIMARY KEY, g INT, KEY ig (g))",
+    "CREATE TABLE b (id INT PRIMARY KEY, g INT, KEY ig (g))",
+    *(
+        f"INSERT INTO {table} VALUES " + ", ".join(f"({n}, {n % 10})" for n in range(300))
+        for table in "ab"
+    ),
+)
+
+
+def test_rows_behind_a_join_buffer_are_visited_rows() -> None:
+    """MariaDB reads few rows for a join without an index, and compares each with each."""
+    with server_engine("mysql", Limits()) as engine:
+        if "MariaDB" not in engine.version:
+            pytest.skip("a real MySQL joins by hash")
+        joined = engine.measure(FANNED, "SELECT count(*) FROM a JOIN b ON a.g = b.g")
+        hidden = engine.measure(FANNED, "SELECT count(*) FROM a JOIN b ON a.g + 0 = b.g + 0")
+    assert hidden.amount < joined.amount / 5
+    assert hidden.visited >= 90_000 > 4 * joined.visited
+
+
+def test_rows_of_a_materialized_cte_are_visited_rows() -> None:
+    setup = (
+        "CREATE TABLE t (a INT NOT NULL, b INT NOT NULL)",
+        "INSERT INTO t SELECT n, n % 10 FROM generate_series(1, 1000) AS n",
+    )
+    nested = "SELECT count(*) FROM {0} AS x WHERE (SELECT max(a) FROM {0} AS y WHERE y.b = x.a) > 0"
+    with server_engine("postgres", Limits()) as engine:
+        plain = engine.measure(setup, nested.format("t"))
+        stored = engine.measure(setup, "WITH q AS (SELECT * FROM t) " + nested.format("q"))
+    assert stored.amount < plain.amount / 50
+    assert stored.visited >= plain.visited >= 1_000_000

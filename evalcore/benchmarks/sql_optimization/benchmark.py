@@ -262,7 +262,7 @@ class SqlOptimization(ExecutedBenchmark):
         if extracted.kind == "none":
             return build_no_answer_verdict(sample, episode, "executed")
         assessment = await self._assess_cached(sample, extracted.sql)
-        rewrite = AssessedRewrite(sample, extracted.sql, assessment, self.meter, context)
+        rewrite = AssessedRewrite(sample, extracted.sql, assessment, context)
         return to_verdict(sample, episode, extracted.kind, await RULES[sample.metric](rewrite))
 
     async def _assess_cached(self, sample: Sample, sql: str) -> Assessment:
@@ -271,7 +271,8 @@ class SqlOptimization(ExecutedBenchmark):
         assessment = self._assessments.get((question, sql))
         if assessment is None:
             dialect = sample.reference["dialect"]
-            assessment = await assess_rewrite(self, self.meter, question, sql, dialect)
+            authored = sample.reference["reference"]
+            assessment = await assess_rewrite(self, self.meter, question, sql, dialect, authored)
             self._assessments[question, sql] = assessment
             if len(self._assessments) > _MAX_ASSESSMENTS:
                 self._assessments.popitem(last=False)

@@ -40,9 +40,10 @@ CARD = BenchmarkCard(
             evidence="executed",
             title={"en": "Logical equivalence", "zh": "逻辑等价"},
             about={
-                "en": "The rewrite returns the same rows on every generated database with "
-                "measurably less work for the engine.",
-                "zh": "改写在每个生成的数据库上结果一致，且引擎的实际工作量明显减少。",
+                "en": "The rewrite returns the same rows on every generated database, paid by how "
+                "much of the reference's saving in the engine's work it reaches.",
+                "zh": "改写在每个生成的数据库上结果一致；"
+                "按其节省的引擎工作量占参考改写节省量的比例计分。",
             },
         ),
         MetricCard(
@@ -51,9 +52,9 @@ CARD = BenchmarkCard(
             evidence="executed",
             title={"en": "Runs", "zh": "可执行"},
             about={
-                "en": "The rewrite is valid on the engine; counted only if it is equivalent and "
-                "saves work, because any valid statement runs.",
-                "zh": "改写可在引擎上执行；仅当结果等价且节省工作量时计分，"
+                "en": "The rewrite is valid on the engine; counted only if it is equivalent, by "
+                "the share of work it saves, because any valid statement runs.",
+                "zh": "改写可在引擎上执行；仅当结果等价时按节省工作量的比例计分，"
                 "因为任何合法语句都能执行。",
             },
         ),

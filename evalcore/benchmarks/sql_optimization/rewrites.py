@@ -1,8 +1,9 @@
-"""What is found out about a rewrite, and how the three rewrite metrics rule on it.
+"""What is known of a rewrite, and how the three rewrite metrics rule on it.
 
-Every metric pays for effect alone: the same rows, for clearly less work by the engine's own
-counter on a large database. Where that counter shows no saving for the authored rewrite either,
-a rule of the case that the parse tree shows counts as the effect.
+Every metric pays for effect alone: the same rows, on small databases and on a large one, for
+clearly less work by the engine's own counter. Equivalence and validity are paid by the share of
+the work saved that the authored rewrite saves. Where that counter shows no saving for the authored
+rewrite either, the rules of the case that the parse tree shows count as the effect.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from evalcore.records import MEASURED, Record, Sample, Section
 from evalcore.sqlkit import rewrite_rules
 from evalcore.sqlkit.engines import Work
 from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
-from evalcore.sqlkit.query_plans import WorkMeter
+from evalcore.sqlkit.query_plans import ROWS, WorkMeter, build_scaled_database
 from evalcore.sqlkit.rewrite_rules import is_same_statement
 
 # What is found out about one rewrite, once for all metrics that are scored on it.
@@ -34,6 +35,10 @@ from evalcore.sqlkit.rewrite_rules import is_same_statement
 _SLACK, _SLACK_UNITS = 1.05, 8
 #: It is better only from here on.
 _BETTER = 0.9
+#: As little as the authored rewrite, with some slack for another plan.
+_AS_LITTLE = 1.1
+#: Another plan may visit some times the rows for fewer pages, but not so many.
+_MORE_VISITED = 4
 
 
 #: The product that a case of a dialect means.
@@ -41,13 +46,16 @@ _PRODUCTS = {"mysql": "MySQL"}
 
 
 class Assessment(Record, frozen=True):
-    """One rewrite beside its original. Work is None where it was not counted."""
+    """One rewrite beside its original and the authored rewrite, `best`. Work is None where it was
+    not counted; `scaled` tells whether the rows of the large database were compared, too."""
 
     unchanged: bool
     equivalence: Equivalence
     before: Work | None = None
     after: Work | None = None
+    best: Work | None = None
     same_plan: bool = False
+    scaled: bool = False
 
     @property
     def is_worse(self) -> bool:
@@ -60,19 +68,71 @@ class Assessment(Record, frozen=True):
 
     @property
     def saves_work(self) -> bool | None:
-        """Whether the engine does clearly less work, None where that cannot be told; where it
-        counted neither statement, equal plans mean that nothing is saved."""
-        return False if self.same_plan else has_less_work(self.before, self.after)
+        """Whether the engine does clearly less work, None where that cannot be determined; where
+        it counted neither statement, equal plans mean that nothing is saved."""
+        if self.same_plan:
+            return False
+        before, after, best = self.before, self.after, self.best
+        by_count = has_less_work(before, after)
+        if by_count and before and after and best and before.unit and best.unit:
+            return _compute_visited_share(before, after, best) > 1 - _BETTER
+        return by_count
+
+    @property
+    def best_saves_work(self) -> bool | None:
+        """Whether the counter shows the saving of the authored rewrite; without one it might."""
+        if self.best is None:
+            return self.saves_work is not None
+        return has_less_work(self.before, self.best) is True
+
+    @property
+    def reads_as_little(self) -> bool:
+        """As the authored rewrite; without one, clearly less than before is enough."""
+        if not self.saves_work or self.after is None:
+            return False
+        if self.best is None:
+            return True
+        return bool(self.best.unit) and self.after.amount <= self.best.amount * _AS_LITTLE
+
+    @property
+    def saved_share(self) -> float:
+        """The work saved, from 0 to 1, as a share of what the authored rewrite saves; the lesser
+        one where that saves visited rows, too.
+
+        1 without an authored rewrite that saves, and where the original never ends.
+        """
+        before, after, best = self.before, self.after, self.best
+        if not self.saves_work or before is None or after is None:
+            return 0.0
+        if best is None or not self.best_saves_work or not before.unit:
+            return 1.0
+        share = 1.0
+        if not self.reads_as_little:
+            share = (before.amount - after.amount) / (before.amount - best.amount)
+        return round(min(1.0, share, _compute_visited_share(before, after, best)), 3)
 
 
 def has_less_work(before: Work | None, after: Work | None) -> bool | None:
     """Whether the second is clearly less work by the engine's counter, None without a count.
 
-    A statement that only the original cannot finish on the large database saves, too.
+    A statement that only the original cannot finish on the large database saves, too. Visiting
+    many times more rows does not: the counter overlooks those of a buffer.
     """
     if before is None or after is None or not (before.unit or after.unit):
         return None
+    if before.unit and after.visited > _MORE_VISITED * max(before.visited, ROWS):
+        return False
     return bool(after.unit) and (not before.unit or after.amount < before.amount * _BETTER)
+
+
+def _compute_visited_share(before: Work, after: Work, best: Work) -> float:
+    """The visited rows saved, as a share of what the authored rewrite saves; 1 where that saves
+    less than half of them."""
+    if not before.visited or best.visited * 2 > before.visited:
+        return 1.0
+    if after.visited <= best.visited * _AS_LITTLE:
+        return 1.0
+    return (before.visited - after.visited) / (before.visited - best.visited)
 
 
 def build_rewrite_question(sample: Sample) -> EquivalenceQuestion:
@@ -95,28 +155,33 @@ async def assess_rewrite(
     question: EquivalenceQuestion,
     sql: str,
     dialect: str,
+    authored: str = "",
 ) -> Assessment:
-    """Compare with the original, then count the work of both where they are equivalent."""
+    """Compare with the original, then count the work of both where they are equivalent, and
+    compare their rows on the database on which it was counted."""
     unchanged = is_same_statement(question.reference, sql, dialect, question.schema)
     equivalence = await benchmark.decide_equivalence(question, sql, _PRODUCTS.get(dialect, ""))
     if unchanged or equivalence.status != "equivalent":
         return Assessment(unchanged=unchanged, equivalence=equivalence)
     before = await asyncio.to_thread(meter.measure_reference, question)
     after = await asyncio.to_thread(meter.measure_work, question, sql)
+    best = await asyncio.to_thread(meter.measure_cached, question, authored) if authored else None
     same_plan = not before.unit and await asyncio.to_thread(meter.has_same_plan, question, sql)
-    return Assessment(False, equivalence, before, after, same_plan)
+    assessment = Assessment(False, equivalence, before, after, best, same_plan)
+    if not (before.unit and after.unit):  # an answer that does not end there is worse
+        return assessment
+    scaled = await asyncio.to_thread(
+        benchmark.decider.decide_scaled, question, build_scaled_database(question), sql
+    )
+    if scaled.status == "equivalent":
+        return msgspec.structs.replace(assessment, scaled=scaled.databases > 0)
+    return Assessment(unchanged=False, equivalence=scaled, scaled=True)
 
 
 # The rulings of the three rewrite metrics on one assessed rewrite.
-# Every metric pays for effect alone: the rewrite gives the same rows, and the engine does clearly
-# less work for them by its own counter on a large database. Where that counter shows no saving
-# for the authored rewrite either, a rule of the case that the parse tree shows counts as the
-# effect. An equal rewrite without effect is `no_saving`. A rule of the depth metric counts in
-# such a rewrite if the parse tree shows it, or if it reads about as little as the authored one. A
+# An equal rewrite without effect is `no_saving`. A rule of the depth metric counts in a rewrite
+# with effect if the parse tree shows it, or if it reads about as little as the authored one. A
 # panel is asked for what is left open in cases that come without an authored rewrite.
-
-#: As little as the authored rewrite, with some slack for another plan.
-_AS_LITTLE = 1.1
 
 
 @dataclass(frozen=True)
@@ -126,7 +191,6 @@ class AssessedRewrite:
     sample: Sample
     sql: str
     assessment: Assessment
-    meter: WorkMeter
     context: Context | None
 
     @property
@@ -162,11 +226,9 @@ async def score_depth(rewrite: AssessedRewrite) -> ScoringResult:
     check, shown = _detect_rule(rewrite, _get_rule(rewrite))
     details = {**result.details, "rule": str(_get_rule(rewrite)["rule_id"]), "check": check}
     result = msgspec.structs.replace(result, details=details)
-    if shown:
-        note = Note("rule_shown")
-        return msgspec.structs.replace(result, note=note)
-    if rewrite.assessment.saves_work and await _reads_as_little(rewrite):
-        note = Note("rule_effect")
+    result = msgspec.structs.replace(result, share=1.0)
+    if shown or rewrite.assessment.reads_as_little:
+        note = Note("rule_shown" if shown else "rule_effect")
         return msgspec.structs.replace(result, note=note)
     if shown is False:
         return _mark_failed(result, "rule_absent", Note("rule_absent"))
@@ -202,10 +264,13 @@ async def _score_execution(rewrite: AssessedRewrite) -> ScoringResult:
     if assessment.is_worse:
         return _mark_failed(result, "worse", Note("worse"))
     if assessment.saves_work:
-        return result
-    if _rules_shown(rewrite) and not await _authored_saves(rewrite):
-        details = {**result.details, "effect": "rule"}
-        return msgspec.structs.replace(result, details=details)
+        share = assessment.saved_share
+        note = Note("work_saved", share=f"{100 * share:.3g}", decision=result.note)
+        return _pay_share(result, "work", share, note if assessment.best else result.note)
+    share = 0.0 if assessment.best_saves_work else _compute_rule_share(rewrite)
+    if share:
+        note = Note("work_by_rule", share=f"{100 * share:.3g}", decision=result.note)
+        return _pay_share(result, "rule", share, note)
     if assessment.saves_work is None:
         message = assessment.before.execution.message if assessment.before else ""
         note = Note("uncounted", message=message)
@@ -213,19 +278,21 @@ async def _score_execution(rewrite: AssessedRewrite) -> ScoringResult:
     return _mark_failed(result, "no_saving", Note("no_saving"), "no_saving")
 
 
-async def _authored_saves(rewrite: AssessedRewrite) -> bool:
-    """Whether the counter shows the saving of the authored rewrite; without one it might."""
-    before = rewrite.assessment.before
-    if not rewrite.authored_sql:
-        return rewrite.assessment.saves_work is not None
-    question = build_rewrite_question(rewrite.sample)
-    best = await asyncio.to_thread(rewrite.meter.measure_cached, question, rewrite.authored_sql)
-    return has_less_work(before, best) is True
+def _pay_share(result: ScoringResult, effect: str, share: float, note: str) -> ScoringResult:
+    details = {**result.details, "effect": effect, "saved_share": share}
+    return msgspec.structs.replace(result, details=details, share=share, note=note)
 
 
-def _rules_shown(rewrite: AssessedRewrite) -> bool:
-    """Whether the parse tree shows that some fault is gone which a rule of the case names."""
-    return any(_detect_rule(rewrite, rule)[1] for rule in rewrite.sample.reference.get("rules", ()))
+def _compute_rule_share(rewrite: AssessedRewrite) -> float:
+    """The share, by difficulty, of the rules of the case that the parse tree shows."""
+    rules = rewrite.sample.reference.get("rules", ())
+    weights = [int(rule["difficulty_level"]) for rule in rules]
+    shown = [
+        weight
+        for rule, weight in zip(rules, weights, strict=True)
+        if _detect_rule(rewrite, rule)[1]
+    ]
+    return round(sum(shown) / sum(weights), 3) if weights else 0.0
 
 
 def _get_rule(rewrite: AssessedRewrite) -> dict[str, Any]:
@@ -244,16 +311,6 @@ def _detect_rule(rewrite: AssessedRewrite, rule: Mapping[str, Any]) -> tuple[str
     return check, rewrite_rules.has_rewrite(check, original, rewrite.sql, dialect, schema)
 
 
-async def _reads_as_little(rewrite: AssessedRewrite) -> bool:
-    """Without an authored rewrite, clearly less than before is enough."""
-    after = rewrite.assessment.after
-    if not rewrite.authored_sql or after is None:
-        return after is not None
-    question = build_rewrite_question(rewrite.sample)
-    best = await asyncio.to_thread(rewrite.meter.measure_cached, question, rewrite.authored_sql)
-    return bool(best.unit) and after.amount <= best.amount * _AS_LITTLE
-
-
 def _mark_failed(
     result: ScoringResult, error: str, note: str, reason: str = "wrong_answer"
 ) -> ScoringResult:
@@ -264,23 +321,37 @@ def _mark_failed(
 
 
 def _add_work_evidence(result: ScoringResult, assessment: Assessment) -> ScoringResult:
-    """Add what was counted before and after, with both plans."""
-    if assessment.before is None or assessment.after is None:
+    """Add what was counted before, after and for the authored rewrite, with both plans."""
+    before, after, best = assessment.before, assessment.after, assessment.best
+    if before is None or after is None:
         return result
+    sides = {"before": before, "after": after, "best": best}
+    counted = {name: work for name, work in sides.items() if work and work.unit}
+    unit = before.unit or after.unit
     facts = {
-        "work_unit": assessment.before.unit,
-        "work_before": assessment.before.amount,
-        "work_after": assessment.after.amount,
+        "work_unit": unit,
+        **{f"work_{name}": work.amount for name, work in counted.items()},
+        "scaled_compared": assessment.scaled,
     }
+    columns = ["statement", unit, "saved", *(["visited"] if before.visited else [])]
+    rows = [
+        [name, work.amount, _format_saving(before, work), work.visited][: len(columns)]
+        for name, work in counted.items()
+    ]
+    table = Section(kind="table", title="works", body={"columns": columns, "rows": rows})
     plans = Section(
         kind="plans",
         title="work",
         body={
-            "unit": assessment.before.unit,
-            "before": {"amount": assessment.before.amount, "plan": list(assessment.before.plan)},
-            "after": {"amount": assessment.after.amount, "plan": list(assessment.after.plan)},
+            "unit": before.unit,
+            "before": {"amount": before.amount, "plan": list(before.plan)},
+            "after": {"amount": after.amount, "plan": list(after.plan)},
         },
     )
     return msgspec.structs.replace(
-        result, details={**result.details, **facts}, evidence=(*result.evidence, plans)
+        result, details={**result.details, **facts}, evidence=(*result.evidence, table, plans)
     )
+
+
+def _format_saving(before: Work, work: Work) -> str:
+    return f"{100 * (1 - work.amount / before.amount):.1f} %" if before.amount else "-"

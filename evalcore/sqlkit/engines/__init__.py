@@ -63,13 +63,16 @@ class Work(Record, frozen=True):
 
     `unit` names the counter: vm_steps (SQLite), rows (operators' rows in DuckDB, Handler_read* in
     MariaDB), or pages (buffers touched in PostgreSQL). `plan` is the engine's own text, a line a
-    step. `execution` says how the statement ended; the rest is empty unless it is ok.
+    step. `visited` counts the rows that all operators looked at, in servers alone, whose counter
+    overlooks rows kept in a buffer or a materialized CTE; 0 elsewhere. `execution` says how the
+    statement ended; the rest is empty unless it is ok.
     """
 
     execution: Execution
     unit: str = ""
     amount: int = 0
     plan: tuple[str, ...] = ()
+    visited: int = 0
 
 
 class Engine(Protocol):

@@ -32,6 +32,14 @@ _PAGES = tuple(
     f"{kind} {way} Blocks" for kind in ("Shared", "Local", "Temp") for way in ("Hit", "Read")
 )
 
+#: Averages of a loop.
+_ROWS = (
+    "Actual Rows",
+    "Rows Removed by Filter",
+    "Rows Removed by Join Filter",
+    "Rows Removed by Index Recheck",
+)
+
 
 def measure_pages(run: Callable[[str], ResultTable | None], sql: str) -> QueryCost:
     """The pages that a query touches, as the server counts them at its second run, which holds no
@@ -43,7 +51,15 @@ def measure_pages(run: Callable[[str], ResultTable | None], sql: str) -> QueryCo
         unit="pages",
         amount=sum(int(root.get(name, 0)) for name in _PAGES),
         plan=tuple(_iter_plan_lines(root)),
+        visited=_count_visited_rows(root),
     )
+
+
+def _count_visited_rows(node: Mapping[str, Any]) -> int:
+    """The rows that came out of every operator and those that its conditions removed."""
+    rows = sum(float(node.get(name, 0)) for name in _ROWS)
+    own = round(rows * float(node.get("Actual Loops", 0)))
+    return own + sum(map(_count_visited_rows, node.get("Plans", ())))
 
 
 def _iter_plan_lines(node: Mapping[str, Any], depth: int = 0) -> Iterator[str]:

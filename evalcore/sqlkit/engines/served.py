@@ -40,11 +40,13 @@ class StatementResult(Record, frozen=True):
 
 
 class QueryCost(Record, frozen=True):
-    """What running a query took, in a unit of the engine, and its plan, a line a step."""
+    """What running a query took, in a unit of the engine, its plan, a line a step, and the rows
+    that the operators of the plan visited."""
 
     unit: str
     amount: int
     plan: tuple[str, ...]
+    visited: int = 0
 
 
 class DatabaseSlot(ABC):
@@ -324,7 +326,8 @@ class ServedEngine(GuardedEngine):
         execution = self._run_in_setup(setup, sql, measure_in_slot)
         if execution.status != "ok":
             return Work(execution=execution)
-        return Work(execution, costs[-1].unit, costs[-1].amount, costs[-1].plan)
+        cost = costs[-1]
+        return Work(execution, cost.unit, cost.amount, cost.plan, cost.visited)
 
     def close(self) -> None:
         with self._lock:

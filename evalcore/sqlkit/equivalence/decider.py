@@ -30,6 +30,7 @@ from evalcore.sqlkit.equivalence.trials import (
 from evalcore.sqlkit.generate import Database, shrink_database
 from evalcore.sqlkit.prover import prove_equivalence
 from evalcore.sqlkit.result_tables import Reason, ResultTable
+from evalcore.sqlkit.schema import read_schema
 
 #: So many databases must show something, or agreement on them says nothing.
 MIN_NONEMPTY = 2
@@ -37,6 +38,7 @@ _MIN_ROWS = 3
 #: Where so many times more databases are unstable than not, agreement on the rest says little.
 _MAX_UNSTABLE_RATIO = 3
 _ANSWER_DATABASES = 4  # databases made for an answer's own constants
+_MAX_SCALED = 16  # questions whose large database is remembered
 _MAX_CACHED_TRIALS = 256  # questions whose databases are remembered
 #: They hold no engine and are equal in every process, so that all deciders share them.
 _prepared: OrderedDict[EquivalenceQuestion, Trials] = OrderedDict()
@@ -55,6 +57,7 @@ class Decider:
 
     def __init__(self, open_engine: Callable[[str], Engine]) -> None:
         self._open = open_engine
+        self._scaled: dict[tuple[EquivalenceQuestion, str], tuple[Trial, ...]] = {}
 
     def decide(self, question: EquivalenceQuestion, answer: str) -> Equivalence:
         """Whether `answer` does what the reference does; the same for the same text, always."""
@@ -79,6 +82,23 @@ class Decider:
             verdict = _prove_answer(engine, question, prepared, answer, verdict)
         few = few and verdict.level == "tested" and verdict.nonempty < MIN_NONEMPTY
         return _build_undecided(prepared) if few else verdict
+
+    def decide_scaled(
+        self, question: EquivalenceQuestion, database: Database, answer: str
+    ) -> Equivalence:
+        """Whether `answer` gives what the reference gives on one database, too large to be shrunk;
+        equivalent with 0 databases where the reference decides nothing on it."""
+        engine = self._open(question.engine)
+        schema = read_schema(question.schema, question.engine)
+        key = (question, database.profile)
+        if key not in self._scaled:
+            usable = trials.prepare_witness_trial(engine, question, schema, database)
+            self._scaled[key] = tuple(msgspec.structs.replace(t, rows=None) for t in usable)
+            if len(self._scaled) > _MAX_SCALED:
+                self._scaled.pop(next(iter(self._scaled)), None)
+        usable = self._scaled[key]
+        prepared = Trials(schema=schema, usable=usable)
+        return _compare_answer(engine, question, prepared, usable, answer)
 
     def load_trials(self, question: EquivalenceQuestion) -> Trials:
         """The databases of a question, remembered for the next answer."""

@@ -211,7 +211,7 @@ def _is_negated(node: exp.Expr) -> bool:
 
 
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.DPipe)
-_OPERATION = (*COMPARISON, *_ARITHMETIC)
+_OPERATION = (*COMPARISON, *_ARITHMETIC, exp.In)
 _NO_CONSTANT = (
     exp.AggFunc,
     exp.Window,
@@ -234,13 +234,21 @@ def count_constant_expressions(parsed: ParsedQuery) -> int:
 def _is_constant(node: exp.Expr) -> bool:
     if isinstance(node, exp.Boolean):
         return isinstance(node.parent, exp.Connector | exp.Where)
+    if isinstance(node, exp.Subquery):
+        return _selects_constant(node.unnest())
     computed = isinstance(node, _OPERATION) or (
         isinstance(node, exp.Func) and not isinstance(node, _NO_CONSTANT)
     )
-    if not computed or node.find(exp.Column, exp.Query, exp.Star, exp.Parameter, exp.Placeholder):
+    varying = (exp.Column, exp.Table, exp.Star, exp.Parameter, exp.Placeholder)
+    if not computed or node.find(*varying):
         return False
     literals = sum(1 for _ in node.find_all(exp.Literal))
     return literals > 1 or (literals == 1 and isinstance(node, _OPERATION))
+
+
+def _selects_constant(query: exp.Expr) -> bool:
+    """Whether a subquery reads no table and gives a constant: `(SELECT 1)`."""
+    return isinstance(query, exp.Select) and not query.find(exp.Column, exp.Table, exp.Star)
 
 
 def count_operations(parsed: ParsedQuery) -> int:
@@ -248,6 +256,6 @@ def count_operations(parsed: ParsedQuery) -> int:
     return sum(
         isinstance(node, _ARITHMETIC)
         or (isinstance(node, exp.Func) and not isinstance(node, _NO_CONSTANT))
-        or (isinstance(node, COMPARISON) and _is_constant(node))
+        or (isinstance(node, (*COMPARISON, exp.In, exp.Subquery)) and _is_constant(node))
         for node in parsed.tree.walk()
     )

@@ -210,25 +210,34 @@ def _count_aggregated_tables(parsed: ParsedQuery, scope: Scope) -> Counter[str]:
 
 
 def is_limited_sooner(before: ParsedQuery, after: ParsedQuery) -> bool:
-    """A LIMIT, of no more rows and by the same order, cuts some of the tables sooner."""
+    """A LIMIT, of no more rows and by the same order, cuts some of the tables sooner.
+
+    Where tables are read more often than before, it must cut some before others come in: rows that
+    are limited and then united with, or compared to, more of the same tables were cut no sooner.
+    """
     max_rows = max(
         (find_row_limit(s.expression, skipped=True) or 0 for s in before.scopes), default=0
     )
     orders = {name for scope in before.scopes for name in _iter_order_columns(before, scope)}
-    return len(_list_early_limits(after, max_rows, orders)) > len(
-        _list_early_limits(before, max_rows, orders)
+    others = not has_no_more_reads(before, after)
+    return len(_list_early_limits(after, max_rows, orders, others)) > len(
+        _list_early_limits(before, max_rows, orders, others)
     )
 
 
-def _list_early_limits(parsed: ParsedQuery, max_rows: int, orders: set[str]) -> list[Scope]:
-    """Limited SELECTs whose rows are joined or united with more, some of the same order."""
+def _list_early_limits(
+    parsed: ParsedQuery, max_rows: int, orders: set[str], others: bool
+) -> list[Scope]:
+    """Limited SELECTs whose rows are joined or united with more, some of the same order; with
+    `others` only those that lack a table of the whole."""
     whole = parsed.count_tables_beneath(parsed.scopes[-1])
     return [
         scope
         for scope in parsed.scopes
         if parsed.is_nested(scope) or parsed.find_role(scope) == "branch"
         if parsed.is_live(scope) and 0 < (find_row_limit(scope.expression) or 0) <= max_rows
-        if _part_of(parsed.count_tables_beneath(scope), whole)
+        for tables in (parsed.count_tables_beneath(scope),)
+        if _part_of(tables, whole) and not (others and set(tables) == set(whole))
         if not orders or orders & set(_iter_order_columns(parsed, scope))
     ]
 
