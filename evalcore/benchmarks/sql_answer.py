@@ -10,16 +10,29 @@ are left the last, since models correct themselves. EXPLAIN output, JSON plans a
 
 from __future__ import annotations
 
-import json
+import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any
 
-from evalcore.benchmarks.answer_scoring import LIMIT, ExtractionKind, strip_reasoning
+from evalcore.benchmarks.answer_scoring import LIMIT, ExtractionKind
+from evalcore.benchmarks.sql_markup import (
+    Block,
+    clean_lines,
+    clean_punctuation,
+    find_host_strings,
+    find_inline_code,
+    find_json_sql,
+    find_tagged_blocks,
+    split_fences,
+    strip_thinking,
+    unescape_entities,
+)
 from evalcore.benchmarks.sql_text import (
     VERBS,
     StatementParser,
+    drop_client_commands,
+    find_routine_end,
     find_statement_ends,
     is_only_comments,
     is_routine,
@@ -29,13 +42,17 @@ from evalcore.benchmarks.sql_text import (
     split_statements,
     starts_like_sql,
 )
+from evalcore.errors import UsageError
 from evalcore.records import Record
+from evalcore.sqlkit.dialects import parse_server
 from evalcore.sqlkit.syntax import classify_statement
 
 #: Words that also begin English sentences count in prose only where SQL must follow them.
 _START = re.compile(
     r"""(?: ^[ \t>*"'`]*(?:/\*[^\n]{0,300}?\*/[ \t]*)?
-      | (?: [:：] | \b(?:is|be|use|try)[ \t] | [为是成] )[ \t*"'`]* )
+      | (?: [:：→⇒➜] | => | \b(?:is|be|use|try)[ \t] | [为是成] )[ \t*"'`]*
+      | ^[ \t]*(?:[-*+•]|\d{1,2}[.)、])[ \t]+[*"'`]*
+      | (?P<weak>[ \t](?=(?-i:[A-Z]{4}))|[.!?。！，】])[ \t]* )
       (?P<sql>\(*(?:
         SELECT\b(?!\s+(?:the|statements?|quer(?:y|ies)|only)\b)
       | WITH\s+(?:RECURSIVE\s+)?[\w"`\[\]]+\s*(?:\([^)]{0,2000}\)\s*)?AS\b
@@ -44,27 +61,12 @@ _START = re.compile(
       | UPDATE\s+[\w"`.\[\]]+(?:\s+(?:AS\s+)?\w+)?\s*(?:\bSET\b|(?:LEFT\s+|INNER\s+)?\bJOIN\b|,)
       | UPDATE\s+[\w"`.\[\]]+[^\n]{0,300}?\bSET\b | DELETE\s+(?:\w+\s+)?(?:FROM|OUTPUT)\b
       | MERGE\s+(?:INTO|\w+\s+(?:AS\s+)?(?:\w+\s+)?USING)\b | TRUNCATE\s+TABLE\b
-      | CREATE\s+(?:OR\s+REPLACE\s+)?(?:UNIQUE\s+|TEMP\w*\s+|MATERIALIZED\s+|DEFINER\s*=\s*\S+\s+
-        |GLOBAL\s+|LOCAL\s+|UNLOGGED\s+|(?:NON)?EDITIONABLE\s+|FORCE\s+)*
+      | CREATE\s+(?:OR\s+(?:REPLACE|ALTER)\s+)?(?:UNIQUE\s+|TEMP\w*\s+|MATERIALIZED\s+
+        |DEFINER\s*=\s*\S+\s+|GLOBAL\s+|LOCAL\s+|UNLOGGED\s+|(?:NON)?EDITIONABLE\s+|FORCE\s+)*
         (?:TABLE|VIEW|INDEX|FUNCTION|PROCEDURE|TRIGGER|SEQUENCE|TYPE|PACKAGE|SCHEMA|EVENT)\b
       | (?:ALTER|DROP)\s+(?:TABLE|VIEW|INDEX|SEQUENCE|FUNCTION|PROCEDURE|TRIGGER)\b
       | DO\s+\$ | BEGIN\s*$ | DECLARE(?:\s*$|\s+\w+\s) | DELIMITER\s+\S | CALL\s+\w+\s*\( ))""",
     re.I | re.M | re.X,
-)
-_FIELDS = (
-    *("sql", "final_sql", "optimized_sql", "optimised_sql", "rewritten_sql", "converted_sql"),
-    *("final_answer", "answer", "query", "result", "statement", "output", "optimized_query"),
-)
-_NOT_FIELDS = re.compile(r"orig|source|before|input|index|explain|explan|alternat|example", re.I)
-_TAGS = re.compile(
-    r"<(sql|answer|final|final_answer|final_sql|query|output|result|pre|code)>(.*?)</\1>",
-    re.I | re.S,
-)
-_FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})([^\n]*)$", re.M)
-_INLINE = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]{1,4000})\1(?!`)")
-#: The last line of a routine.
-_ROUTINE_END = re.compile(
-    r"^[ \t]*(?:END\b[^\n]*|\$\w*\$[^\n]*|/[ \t]*|DELIMITER[ \t]+;)$", re.I | re.M
 )
 _MAX_CANDIDATES, _MAX_PROSE_STARTS = 40, 16  # candidates, and those in prose
 _MAX_PARSED_CHARS = 30_000  # characters of a statement whose kind is read
@@ -72,11 +74,12 @@ _MAX_PARSED_CHARS = 30_000  # characters of a statement whose kind is read
 #: What the words before a candidate say of it; the last of them counts.
 _ROLES = {
     "final": r"final|corrected|convert|translat|optimi[sz]ed|rewrit|improved|better|answer|solution"
-    r"|result(?:ing)?\s+(?:sql|query)|最终|转换后|优化后|改写后|改写为|重写后|答案|结果如下|应为|修正",
+    r"|result(?:ing)?\s+(?:sql|query)|target\s+(?:sql|query)|最终|转换后|优化后|改写后|改写为|重写后|答案|结果如下|应为|修正|✅|✔",
+    "recommended": r"recommended|preferred|推荐|首选",
     "original": r"original|you\s+(?:gave|provided|sent)|your\s+(?:query|sql|statement)|as\s+given"
     r"|source\s+(?:sql|query|statement)|before\b|input\s+(?:sql|query)|原始|原\s*SQL|原语句|原查询"
     r"|源\s*SQL|优化前|转换前|改写前",
-    "alternative": r"alternativ|or\s+else|another\s+(?:option|way|variant|version|possib)"
+    "alternative": r"alternativ|optional|or\s+else|another\s+(?:option|way|variant|version|possib)"
     r"|(?:could|can|may)\s+also|if\s+you\s+(?:prefer|want|need|like|are)|equivalently|variant"
     r"|option\s+(?:b|2|two)|instead,?\s+you|older\s+versions?|备选|另一种|另外|也可以|或者|如果需要|替代",
     "index": r"index|indices|索引",
@@ -84,11 +87,36 @@ _ROLES = {
     r"|call\s+it|sample|you\s+can\s+(?:test|verify|check)|用法|示例|例如|调用|测试|验证|使用方法",
     "rejected": r"wrong|incorrect|does\s*n[o']t\s+work|won't\s+work|not\s+valid|invalid|avoid\b"
     r"|first\s+(?:attempt|try|draft|idea)|draft|initially|naive|do\s+not\s+use|错误|不正确|不要"
-    r"|初稿|草稿|第一版|不能这样",
+    r"|初稿|草稿|第一版|不能这样|❌|✗",
 }
 _ROLE = re.compile("|".join(f"(?P<{role}>{words})" for role, words in _ROLES.items()), re.I)
 #: Kinds of statements that are converted and rewritten into one statement.
 _SINGLE = ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE")
+#: Statements that change data, one of which may stand for another.
+_CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE")
+_DEFINED = re.compile(
+    r"\A(?:\s|--[^\n]*\n)*CREATE\b[^(;]*?\b(TABLE|VIEW|INDEX|SEQUENCE|TYPE|DOMAIN|SCHEMA|FUNCTION"
+    r"|PROCEDURE|TRIGGER|PACKAGE)\s+(?:BODY\s+)?(?:IF\s+(?:NOT\s+)?EXISTS\s+)?([^\s(;]+)",
+    re.I,
+)
+_DEFINITION = re.compile(
+    r"(?:\s|--[^\n]*\n|/\*[^*]*\*/)*(?:CREATE|ALTER|COMMENT|GRANT|DROP|DELIMITER)\b", re.I
+)
+#: What tells a statement from the name of one.
+_WHOLE = re.compile(
+    r"\b(?:FROM|SET|VALUES|INTO|USING|TABLE|VIEW|INDEX|PROCEDURE|FUNCTION|JOIN|CALL)\b|SELECT\s+[\d'(]",
+    re.I,
+)
+#: Code of another language that gives a name to a text.
+_ASSIGNED = re.compile(r"^[ \t]*[\w.$: ]{1,60}(?<!:)=\s*[(f@$]?\s*[\"']", re.M)
+#: How a text goes on that continues a list of questions instead of ending.
+_NEXT_QUESTION = re.compile(
+    r"^\W{0,5}(?:(?:next\s+)?(?:question|problem|instruction|user|human|task)\s*\d*\s*[:：]"
+    r"|SQL\s+for\s+[\w ]{2,30}:[ \t]*$|Convert\s+the\s+SQL\s+below)",
+    re.I | re.M,
+)
+#: What may end a statement that is given as it was asked for.
+_TERMINATOR = re.compile(r"[\s;]*(?:\n[ \t]*(?:/|GO)[ \t]*)?")
 _ASIDE = ("original", "alternative", "index", "usage", "rejected")
 _ELLIPSIS = re.compile(r"(?<![\w'])(?:\.\.\.|…)(?![\w'])|<[a-z_ ]+ here>")
 
@@ -102,157 +130,141 @@ class SqlAnswer(Record, frozen=True):
 
 class _Candidate(Record, frozen=True):
     """A piece of SQL, what the words before it call it, and how sure it is meant as code: 2 for a
-    fence, a tag or a field, 1 for bare text, 0 for inline code."""
+    fence, a tag or a field, 1 for bare text, 0 for inline code and the middle of a sentence.
+    `dialect` is that of the product that a heading or a fence names, "" if none does."""
 
     sql: str
     role: str = ""
     form: int = 2
+    dialect: str = ""
 
 
 def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
     """The SQL of an answer, in the dialect it was asked in; `original` is the statement that the
     question quoted. Takes linear time."""
     whole = normalize_answer_text(text)
-    rest = normalize_answer_text(strip_reasoning(text)[-LIMIT:])
-    parser = StatementParser(dialect)
-    candidates = list(_find_sql_candidates(rest, parser))[-_MAX_CANDIDATES:]
-    pieces = [
-        piece
-        for candidate in candidates
-        for piece in _split_candidate(candidate, dialect, original)
-    ]
-    sql = _choose_candidate(pieces[-_MAX_CANDIDATES:], parser, original)
+    question = _Question(original, StatementParser(dialect))
+    is_sql = starts_like_sql(whole) and question.parser.accepts(whole)
+    rest = whole if is_sql else normalize_answer_text(strip_thinking(text)[-LIMIT:])
+    is_sql = is_sql or question.parser.accepts(rest)
+    rest = clean_punctuation(rest if is_sql else clean_lines(rest), is_sql=is_sql)
+    sql = _choose_candidate(_find_sql_candidates(rest, question), question)
     if not sql:
         return SqlAnswer(kind="none")
-    return SqlAnswer(kind="strict" if rest == whole and sql == whole else "lenient", sql=sql)
+    is_strict = rest == whole and whole.startswith(sql) and _TERMINATOR.fullmatch(whole, len(sql))
+    return SqlAnswer(kind="strict" if is_strict else "lenient", sql=sql)
 
 
-def _find_sql_candidates(text: str, parser: StatementParser) -> Iterator[_Candidate]:
-    """Whatever stands as code in a text, in the order of the text; of prose only where there is no
-    code."""
-    fields = list(_json_fields(text))
-    if fields:
-        yield from fields
-        return
-    blocks, prose = _split_fences(text)
-    marked = [
-        *_find_code_candidates(blocks[-_MAX_CANDIDATES:], parser),
-        *_find_code_candidates(_find_tagged_blocks(prose)[-_MAX_CANDIDATES:], parser),
-    ]
-    if marked:
-        yield from marked
-        return
-    yield from _find_bare_sql(prose, parser)
+class _Question:
+    """What was asked: the original, its class, and how many statements it has."""
 
-
-def _find_code_candidates(
-    blocks: Sequence[tuple[str, str]], parser: StatementParser
-) -> Iterator[_Candidate]:
-    """The candidates in marked pieces, each with the words before it."""
-    for body, before in blocks:
-        if starts_like_sql(body):
-            yield _Candidate(_cut_trailing_prose(body, parser), _detect_candidate_role(before))
-            continue
-        fields = list(_json_fields(body))
-        yield from fields
-        if not fields and (start := _START.search(body)) is not None:
-            yield _Candidate(
-                _cut_trailing_prose(body[start.start("sql") :], parser),
-                _detect_candidate_role(before),
-            )
-
-
-def _split_fences(text: str) -> tuple[list[tuple[str, str]], str]:
-    """The bodies of code fences with the words before each, and the text with its fences cut out.
-
-    A fence ends at a line of as many marks of its kind; an open one ends with the text.
-    """
-    blocks: list[tuple[str, str]] = []
-    prose: list[str] = []
-    end, opened, before = 0, None, ""
-    for mark in _FENCE.finditer(text):
-        if opened is None:
-            single_line_match = re.match(
-                r"[ \t]*\w*[ \t]+(.+?)[ \t]*(?:`{3,}|~{3,})[ \t]*$", mark[2]
-            )
-            prose.append(text[end : mark.start()])
-            before = (before + prose[-1])[-400:]
-            end = mark.end()
-            if single_line_match is not None:
-                blocks.append((single_line_match[1], before))
-                prose.append("\n")
-                before += "\n"
-            elif starts_like_sql(mark[2]):  # no line break after the mark
-                opened, end = mark, mark.start(2)
-            else:
-                opened = mark
-        elif mark[1].startswith(opened[1]) and not mark[2].strip():
-            blocks.append((_strip_quote_marks(text[end : mark.start()]), before))
-            prose.append("\n")
-            before += "\n"
-            end, opened = mark.end(), None
-    if opened is not None:
-        blocks.append((_strip_quote_marks(text[end:]), before))
-    else:
-        prose.append(text[end:])
-    return [(body.strip(), before) for body, before in blocks if body.strip()], "".join(prose)
-
-
-def _strip_quote_marks(body: str) -> str:
-    """A block whose every line is quoted with `>`, without that."""
-    lines = body.strip("\n").split("\n")
-    quoted = all(line.lstrip().startswith(">") for line in lines)
-    return "\n".join(line.lstrip()[1:].removeprefix(" ") for line in lines) if quoted else body
-
-
-def _find_tagged_blocks(text: str) -> list[tuple[str, str]]:
-    if "</" not in text:
-        return []
-    return [
-        (
-            _split_fences(tag[2])[0][-1][0]
-            if "```" in tag[2] and _split_fences(tag[2])[0]
-            else tag[2].strip(),
-            text[max(0, tag.start() - 400) : tag.start()],
+    def __init__(self, original: str, parser: StatementParser) -> None:
+        self.parser, self.dialect, self.original = parser, parser.dialect, original
+        self.statement_class = self.classify(original) if original else None
+        self.statements = (
+            1 if is_routine(original) else len(split_statements(original, self.dialect))
         )
-        for tag in _TAGS.finditer(text)
+        self._normalized = normalize_statement(original)
+
+    def is_quoted(self, sql: str) -> bool:
+        """Whether a statement is the original again, however laid out."""
+        return bool(self.original) and normalize_statement(sql) == self._normalized
+
+    def classify(self, sql: str) -> str | None:
+        """The kind of a statement by its first verb: SELECT, INSERT, CREATE ROUTINE, ..."""
+        if is_routine(sql):
+            return "ROUTINE"
+        if len(sql) > _MAX_PARSED_CHARS:
+            return None
+        classified = classify_statement(sql, self.dialect or "postgres")
+        word = re.match(rf"[\s(;]*({'|'.join(VERBS)})\b", sql, re.I)
+        return classified[1] if classified else (word[1].upper() if word else None)
+
+    def is_answered_by(self, candidate: _Candidate) -> bool:
+        """Whether a candidate may be the answer by what it is and by what it is called."""
+        return (
+            candidate.role not in _ASIDE
+            and not self.is_quoted(candidate.sql)
+            and self.statement_class in (None, self.classify(candidate.sql))
+        )
+
+
+def _find_sql_candidates(text: str, question: _Question) -> list[_Candidate]:
+    """Whatever stands as code in a text, in the order of the text; prose is read only where no code
+    answers, and nothing after an answer where a model goes on with the next question."""
+    following = _NEXT_QUESTION.search(text, 1)
+    if following is not None:
+        candidates = _find_sql_candidates(text[: following.start()], question)
+        if any(map(question.is_answered_by, candidates)):
+            return candidates
+    is_sql = starts_like_sql(text)
+    start = _START.search(text)
+    words = text[: start.start("sql")] if start else text
+    fields = find_json_sql(text) if not is_sql and ("{" in words or not start) else []
+    if fields:
+        return _split_candidates(list(_read_blocks(fields, question)), question)
+    blocks, prose = split_fences(text)
+    tagged, prose = ([], prose) if is_sql else find_tagged_blocks(prose)
+    if not is_sql and _ASSIGNED.search(prose[: len(words)]):
+        tagged += find_host_strings(prose)
+    marked = [
+        *_read_blocks(blocks[-_MAX_CANDIDATES:], question),
+        *_read_blocks(tagged[-_MAX_CANDIDATES:], question),
     ]
+    candidates = _split_candidates(marked, question)
+    if any(map(question.is_answered_by, candidates)):
+        return candidates
+    bare = _split_candidates(list(_find_bare_sql(unescape_entities(prose), question)), question)
+    if not bare:
+        strings = [part for part in find_host_strings(prose) if question.parser.accepts(part.body)]
+        bare = [_Candidate(part.body, form=0) for part in strings]
+    if candidates:
+        bare = [part for part in bare if question.parser.accepts(part.sql)]
+    return [*candidates, *bare]
 
 
-def _json_fields(text: str) -> list[_Candidate]:
-    """The one field of an object that holds SQL; a text that is no JSON holds none."""
-    start = text.find("{")
-    if start < 0 or not re.fullmatch(r"[^{}`;]{0,300}", text[:start], re.S):
-        return []
-    try:
-        value: Any = json.JSONDecoder(strict=False).raw_decode(text, start)[0]
-    except (ValueError, RecursionError):
-        return []
-    return _find_sql_field(value, 3)
-
-
-def _find_sql_field(value: Any, depth: int) -> list[_Candidate]:
-    if not isinstance(value, dict) or not depth:
-        return []
-    fields = {str(name).lower(): item for name, item in value.items()}
-    for name in (*_FIELDS, *fields):
-        item = fields.get(name)
-        if _NOT_FIELDS.search(name):
+def _read_blocks(blocks: Sequence[Block], question: _Question) -> Iterator[_Candidate]:
+    """The candidates in marked pieces, each with the words before it."""
+    for block in blocks:
+        body, role = unescape_entities(block.body), _detect_candidate_role(block.before)
+        dialect = _detect_dialect(block)
+        if is_only_comments(body):
             continue
-        if isinstance(item, str):
-            body = (
-                _split_fences(item)[0][-1][0] if "```" in item and _split_fences(item)[0] else item
-            )
-            if starts_like_sql(body):
-                return [_Candidate(body.strip())]
-        elif inner := _find_sql_field(item, depth - 1):
-            return inner
-    return []
+        if starts_like_sql(body):
+            yield _Candidate(_cut_trailing_prose(body, question.parser), role, dialect=dialect)
+            continue
+        inner = [
+            part
+            for part in find_json_sql(body) or find_host_strings(body)
+            if question.parser.accepts(part.body) or "{" in body
+        ]
+        for part in inner:
+            yield _Candidate(part.body, _detect_candidate_role(part.before) or role)
+        if not inner and (start := _START.search(body)) is not None:
+            sql = _cut_trailing_prose(body[start.start("sql") :], question.parser)
+            yield _Candidate(sql, role, dialect=dialect)
 
 
-def _find_bare_sql(text: str, parser: StatementParser) -> Iterator[_Candidate]:
-    """SQL that stands in prose: from a line that begins like SQL to where it ends, or inline."""
+def _detect_dialect(block: Block) -> str:
+    """The dialect of the product that the line above a block or its fence names, "" if none."""
+    lines = block.before.strip().rsplit("\n", 1)
+    heading = re.fullmatch(
+        r"\W*(?:(?:for|in)\s+)?([\w .+-]{2,40}?)(?:\s+version)?\W*", lines[-1], re.I
+    )
+    for name in (block.language, heading[1] if heading else ""):
+        with contextlib.suppress(UsageError):
+            return parse_server(name).dialect if name else ""
+    return ""
+
+
+def _find_bare_sql(text: str, question: _Question) -> Iterator[_Candidate]:
+    """SQL that stands in prose: inline, or from where a statement may begin to where it ends."""
+    parser = question.parser
     end = 0
+    for code in find_inline_code(text):
+        if starts_like_sql(code.body) and _WHOLE.search(code.body) and parser.accepts(code.body):
+            yield _Candidate(code.body, _detect_candidate_role(code.before), form=0)
+            text = text.replace(code.body, " " * len(code.body), 1)
     if starts_like_sql(text) and not looks_like_prose(text) and not _START.match(text):
         sql = _cut_trailing_prose(text, parser)
         yield _Candidate(sql, form=1)
@@ -268,36 +280,31 @@ def _find_bare_sql(text: str, parser: StatementParser) -> Iterator[_Candidate]:
         quoted = text[at - 1 : at] if at else ""
         if quoted in ('"', "'", "`", "*") and (stop := text.find(quoted, at)) > 0:
             sql = text[at:stop] if stop - at < len(sql) or quoted != "'" else sql
-        yield _Candidate(
-            sql.strip(), _detect_candidate_role(text[max(0, end, at - 300) : at]), form=1
-        )
+        if start["weak"] is None:
+            role = _detect_candidate_role(text[max(0, end, at - 300) : at])
+            yield _Candidate(sql.strip(), role, form=1)
+        elif _WHOLE.search(sql) and parser.accepts(sql):
+            role = _detect_candidate_role(text[max(0, end, at - 300) : at])
+            yield _Candidate(sql.strip(), role, form=0)
+        else:
+            sql = ""
         end = at + max(1, len(sql))
-    if end:
-        return
-    for code in _INLINE.finditer(text):
-        if starts_like_sql(code[2]) and parser.accepts(code[2]):
-            before = text[max(0, code.start() - 200) : code.start()]
-            yield _Candidate(code[2].strip(), _detect_candidate_role(before), form=0)
 
 
 def _cut_trailing_prose(text: str, parser: StatementParser) -> str:
-    """The SQL that a text begins with, without the prose that follows it.
+    """The SQL that a text begins with, without the prose and the full stop that follow it.
 
     Prose is cut where it begins a line or follows a semicolon, and where what stands before it
     parses; a text in which nothing does is cut at the first line that reads like prose.
     """
+    text = drop_client_commands(text, parser.dialect)
     if is_routine(text):
-        last = max((end.end() for end in _ROUTINE_END.finditer(text)), default=0)
-        return (
-            text[:last].strip() if last and looks_like_prose(text[last:].lstrip()) else text.strip()
-        )
+        return text[: find_routine_end(text, parser.dialect)].strip()
     ends = list(islice(find_statement_ends(text, parser.dialect), 8))
-    if not ends or parser.accepts(text):
-        return text.strip()
-    for end in ends:
-        if parser.accepts(text[:end]):
-            return text[:end].strip()
-    return text[: ends[0]].strip()
+    sql = text if not ends or parser.accepts(text) else text[: ends[0]]
+    if sql is not text:
+        sql = next((text[:end] for end in ends if parser.accepts(text[:end])), sql)
+    return re.sub(r"(?<=[\w)'\"`])\.\Z", "", sql.strip())
 
 
 def _detect_candidate_role(before: str) -> str:
@@ -306,81 +313,98 @@ def _detect_candidate_role(before: str) -> str:
     if not lines:
         return ""
     named = [match.lastgroup or "" for match in _ROLE.finditer(lines[-1][-160:])]
+    if "recommended" in named and "rejected" not in named:
+        return "final"
     if "final" in named and not {"alternative", "rejected", "usage"} & set(named):
         return "original" if "original" in named and named[-1] == "original" else "final"
     return next((role for role in reversed(named) if role in _ASIDE), "")
 
 
-def _split_candidate(candidate: _Candidate, dialect: str, original: str) -> Iterator[_Candidate]:
-    """The statements of a candidate apart, where one statement was asked for."""
-    expected_class = _detect_statement_class(original, dialect) if original else None
-    if expected_class not in _SINGLE or is_routine(candidate.sql):
+def _split_candidates(candidates: list[_Candidate], question: _Question) -> list[_Candidate]:
+    """The statements of the candidates apart, where one statement was asked for; a statement that
+    stands in two pieces is one."""
+    pieces: list[_Candidate] = []
+    for candidate in candidates:
+        for piece in _split_candidate(candidate, question):
+            last = pieces[-1] if pieces else None
+            if last and last.form == piece.form == 2 and not question.parser.accepts(last.sql):
+                joined = f"{last.sql}\n{piece.sql}"
+                if question.parser.accepts(joined):
+                    pieces[-1] = _Candidate(joined, last.role, dialect=last.dialect)
+                    continue
+            pieces.append(piece)
+    return [piece for piece in pieces if piece.sql][-_MAX_CANDIDATES:]
+
+
+def _split_candidate(candidate: _Candidate, question: _Question) -> Iterator[_Candidate]:
+    if question.statement_class in (None, "ROUTINE") or question.statements != 1:
         yield candidate
         return
-    if len(split_statements(original, dialect)) != 1:
-        yield candidate
-        return
-    statements = split_statements(candidate.sql, dialect)
-    if len(statements) < 2 or len(statements) > _MAX_CANDIDATES:
+    statements = split_statements(candidate.sql, question.dialect)
+    if is_routine(candidate.sql) or not 2 <= len(statements) <= _MAX_CANDIDATES:
         yield candidate
         return
     for statement in statements:
         comments = re.match(r"(?:\s|--[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*", statement, re.S)
         named = _detect_candidate_role(comments[0]) if comments else ""
-        yield _Candidate(statement.strip(), named or candidate.role, candidate.form)
+        role = named or candidate.role
+        yield _Candidate(statement.strip(), role, candidate.form, candidate.dialect)
 
 
-def _choose_candidate(
-    candidates: Sequence[_Candidate], parser: StatementParser, original: str
-) -> str:
+def _choose_candidate(candidates: Sequence[_Candidate], question: _Question) -> str:
     """The candidate that answers; each rule counts only where some candidate keeps it."""
-    remaining = [candidate for candidate in candidates if candidate.sql]
+    remaining = _keep_unchanged(candidates, question)
     if not remaining:
         return ""
-    dialect = parser.dialect
-    expected_class = _detect_statement_class(original, dialect) if original else None
-    quoted = normalize_statement(original)
+    intended = [candidate for candidate in remaining if candidate.role not in _ASIDE]
+    if question.statements == len(intended) > 1:  # a script, each part in a block of its own
+        return _join(intended)
+    if question.statement_class not in (None, *_SINGLE) and question.statements == 1:
+        parts = _select_definitions(intended, question)
+        if len(parts) > 1:
+            return _join(parts)
+    parser, asked = question.parser, question.statement_class
     rules: tuple[Callable[[_Candidate], bool], ...] = (
-        lambda candidate: not original or normalize_statement(candidate.sql) != quoted,
+        lambda candidate: not question.is_quoted(candidate.sql),
+        lambda candidate: candidate.dialect in ("", parser.dialect),
         lambda candidate: not _ELLIPSIS.search(candidate.sql),
-        lambda candidate: (
-            expected_class is None
-            or _detect_statement_class(candidate.sql, dialect) == expected_class
-        ),
+        lambda candidate: asked is None or question.classify(candidate.sql) == asked,
+        lambda candidate: asked not in _CHANGES or question.classify(candidate.sql) in _CHANGES,
         lambda candidate: candidate.role not in _ASIDE,
         lambda candidate: len(candidate.sql) > _MAX_PARSED_CHARS or parser.accepts(candidate.sql),
         lambda candidate: candidate.role == "final",
         lambda candidate: candidate.form > 0,
     )
-    aside = [
-        candidate
-        for candidate in remaining
-        if candidate.role in ("alternative", "index", "usage", "rejected")
-    ]
-    if original and any(normalize_statement(candidate.sql) == quoted for candidate in remaining):
-        others = [
-            candidate for candidate in remaining if normalize_statement(candidate.sql) != quoted
-        ]
-        if others and all(candidate in aside for candidate in others):
-            # the original itself is the answer, and the rest is only offered beside it
-            remaining = [
-                candidate for candidate in remaining if normalize_statement(candidate.sql) == quoted
-            ]
-    due = 1 if is_routine(original) else len(split_statements(original, dialect))
-    intended = [candidate for candidate in remaining if candidate.role not in _ASIDE]
-    if due == len(intended) > 1:  # the parts of a script, each in a block of its own
-        return "\n".join(f"{candidate.sql.rstrip('; ')};" for candidate in intended)
     for rule in rules:
         remaining = [candidate for candidate in remaining if rule(candidate)] or remaining
     return remaining[-1].sql
 
 
-def _detect_statement_class(sql: str, dialect: str) -> str | None:
-    """The kind of a statement by its first verb: SELECT, INSERT, CREATE ROUTINE, ..."""
-    if is_routine(sql):
-        return "ROUTINE"
-    if len(sql) > _MAX_PARSED_CHARS:
-        return None
-    classified = classify_statement(sql, dialect or "postgres")
-    word = re.match(rf"[\s(;]*({'|'.join(VERBS)})\b", sql, re.I)
-    return classified[1] if classified else (word[1].upper() if word else None)
+def _join(parts: Sequence[_Candidate]) -> str:
+    return "\n".join(f"{part.sql.rstrip('; ')};" for part in parts)
+
+
+def _keep_unchanged(candidates: Sequence[_Candidate], question: _Question) -> list[_Candidate]:
+    """The original alone where it is the answer, and the rest is only offered beside it."""
+    quoted = [candidate for candidate in candidates if question.is_quoted(candidate.sql)]
+    others = [candidate for candidate in candidates if candidate not in quoted]
+    offered = all(other.role in _ASIDE and other.role != "original" for other in others)
+    return quoted if quoted and others and offered else list(candidates)
+
+
+def _select_definitions(
+    candidates: Sequence[_Candidate], question: _Question
+) -> Sequence[_Candidate]:
+    """The statements that define something, the last of each thing, where a definition was asked
+    for: it may take a sequence, a table and a comment to say what one statement said."""
+    by_object: dict[str, _Candidate] = {}
+    for candidate in candidates:
+        if question.is_quoted(candidate.sql) or not _DEFINITION.match(candidate.sql):
+            continue
+        if candidate.dialect not in ("", question.dialect):
+            continue
+        defined = _DEFINED.search(candidate.sql)
+        key = f"{defined[1]} {defined[2]}".lower() if defined else candidate.sql
+        by_object.pop(key, None)
+        by_object[key] = candidate
+    return list(by_object.values())

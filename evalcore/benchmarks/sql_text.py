@@ -24,6 +24,7 @@ _SQL = re.compile(rf"{_LEADING}(?:{'|'.join(VERBS)})\b", re.I)
 _ENGLISH = re.compile(
     r"\s*(?:(?:with|use|start|if|from|set|do|call|select|replace|update|create|table|comment|begin)"
     r"\s+(?:the|this|that|an?|your|you|these|it|by|not|all\s+of|here|care|regard|respect)\b"
+    r"(?!\s*[.,(=*;]|\s+(?:as|set|from|join|inner|left|where|values)\b)"
     r"|(?:select|update|insert|delete|create|with)\s+(?:statements?|quer(?:y|ies)|clauses?)\b)",
     re.I,
 )
@@ -31,7 +32,7 @@ _INVISIBLE = re.compile("[\ufeff\u200b\u2060\u00ad\u200e\u200f\u202a-\u202e\u206
 _JOINERS = re.compile("(?<=[\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?=[\x00-\x7f])")
 _WIDE_SPACES = re.compile("'[^'\n]*'|[\u00a0\u2000-\u200a\u202f\u3000]")
 _ROUTINE = re.compile(
-    r"\A[\s(;]*(?:--[^\n]*\n\s*)*(?:DELIMITER\b|DECLARE\b|BEGIN\b|DO\s+\$|CREATE\s+(?:OR\s+REPLACE\s+)?"
+    r"\A[\s(;]*(?:--[^\n]*\n\s*)*(?:DELIMITER\b|DECLARE\b|BEGIN\b|DO\s+\$|CREATE\s+(?:OR\s+(?:REPLACE|ALTER)\s+)?"
     r"(?:DEFINER\s*=\s*\S+\s+|(?:NON)?EDITIONABLE\s+)*(?:FUNCTION|PROC|PROCEDURE|TRIGGER|PACKAGE|EVENT)\b)",
     re.I,
 )
@@ -63,21 +64,27 @@ def is_only_comments(text: str) -> bool:
 
 
 def normalize_statement(sql: str) -> str:
-    """A statement in lower case without layout, comments and semicolons, to compare by."""
-    bare = re.sub(r"--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)", " ", sql)
+    """A statement in lower case without layout, comments and what ends it, to compare by."""
+    bare = re.sub(
+        r"--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|^[ \t]*(?:/|GO)[ \t]*$", " ", sql, flags=re.M
+    )
     return re.sub(r"\s*([(),=<>])\s*", r"\1", " ".join(bare.lower().replace(";", " ").split()))
 
 
 _COMMON = (
     r"\"(?:[^\"]|\"\")*(?:\"|\Z) | `[^`]*(?:`|\Z) | --[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/|\Z)"
-    r" | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$) | (?P<mark>[();\n])"
+    r" | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$) | (?P<mark>[();\n→⇒➜✅❌✔✗。]"
+    r"|=>(?=\s*(?:SELECT|WITH|UPDATE|DELETE|INSERT)\b))"
 )
-_LEXER = re.compile(rf"'(?:[^']|'')*(?:'|\Z) | {_COMMON}", re.X)
-_LEXER_MYSQL = re.compile(rf"'(?:[^'\\]|\\.|'')*(?:'|\Z) | \#[^\n]* | {_COMMON}", re.X | re.S)
+_LEXER = re.compile(rf"'(?:[^']|'')*(?:'|\Z) | {_COMMON}", re.X | re.I)
+_LEXER_MYSQL = re.compile(
+    rf"'(?:[^'\\]|\\.|'')*(?:'|\Z) | \#[^\n]* | {_COMMON}", re.X | re.S | re.I
+)
 
 
 def _find_statement_marks(text: str, dialect: str) -> Iterator[tuple[int, str]]:
-    """The semicolons and line breaks outside of quotes, comments and brackets, by position."""
+    """The semicolons, line breaks and characters that are no SQL outside of quotes, comments and
+    brackets, by position."""
     lexer = _LEXER_MYSQL if dialect == "mysql" else _LEXER
     depth = position = 0
     while (token := lexer.search(text, position)) is not None:
@@ -99,11 +106,16 @@ _CODE = re.compile(
 
 #: After these a statement goes on.
 _UNFINISHED = re.compile(
-    r"(?:[,(=<>+*/|-]|\b(?:SELECT|DISTINCT|FROM|WHERE|AND|OR|ON|BY|AS|SET|VALUES|IN|JOIN|HAVING|NOT"
-    r"|LIKE|BETWEEN|UNION|ALL|WITH|INTO|UPDATE|TABLE|CASE|WHEN|THEN|ELSE|LIMIT|USING|BEGIN|IS))"
+    r"(?:[,(=<>+*/|-]|\b(?:SELECT|DISTINCT|FROM|WHERE|AND|OR|ON|BY|AS|SET|VALUES|IN|JOIN|HAVING"
+    r"|NOT|LIKE|BETWEEN|UNION|(?<!BY )ALL|WITH|INTO|UPDATE|TABLE|CASE|WHEN|THEN|ELSE|LIMIT|USING"
+    r"|BEGIN|IS))"
     r"\s*\Z",
     re.I,
 )
+
+
+#: After a blank line these begin another statement, unless the text parses as one.
+_NEXT_STATEMENT = re.compile(r"[^;\s]\n[ \t]*\n\s*(?:SELECT|WITH|UPDATE|DELETE|CREATE)\b", re.I)
 
 
 def find_statement_ends(text: str, dialect: str) -> Iterator[int]:
@@ -113,7 +125,9 @@ def find_statement_ends(text: str, dialect: str) -> Iterator[int]:
         rest = text[end : end + 400].lstrip()
         if mark == "\n" and _UNFINISHED.search(text, max(0, end - 60), end):
             continue
-        if looks_like_prose(rest) or (mark == ";" and rest and not _CODE.match(rest)):
+        next_statement = mark == "\n" and _NEXT_STATEMENT.match(text, max(0, position - 1))
+        is_no_code = mark == ";" and rest and not _CODE.match(rest)
+        if mark not in ";\n" or next_statement or is_no_code or looks_like_prose(rest):
             yield end
 
 
@@ -128,8 +142,118 @@ def split_statements(sql: str, dialect: str) -> list[str]:
     return [part for part in statements if not is_only_comments(part)]
 
 
-_MARKDOWN = re.compile(
-    r"\s*(?:#{1,6}\s|\*\*|__|[-*•+]\s+\S|>\s|\d{1,2}[.)、]\s|```|~~~|---+\s*$|\|)"
+_CLIENT_COMMAND = re.compile(
+    r"^[ \t]*(?:GO(?:[ \t]+\d+)?|/|SHOW[ \t]+ERRORS?|SET[ \t]+(?:SERVEROUTPUT|ECHO|FEEDBACK|DEFINE"
+    r"|TIMING|LINESIZE|PAGESIZE|NOCOUNT)\b[^\n;]*|USE[ \t]+[\w\[\]`\"]+|\\[a-z]{1,10}\b[^\n]*"
+    r"|\.(?:mode|headers?|tables|schema|open|read|quit|exit|timer|output)\b[^\n]*|QUIT|EXIT)"
+    r"[ \t]*;?[ \t]*$",
+    re.I | re.M,
+)
+
+
+def drop_client_commands(sql: str, dialect: str) -> str:
+    """Without lines that only a client understands; `GO` and `\\G` end a statement. In a routine
+    only those at its end, as its body may hold the same words."""
+    sql = re.sub(r"[ \t]*\\[Gg]\b[ \t]*;?(?=\s|$)", ";", sql) if dialect == "mysql" else sql
+    if not is_routine(sql):
+        return _CLIENT_COMMAND.sub(
+            lambda line: ";" if line[0].strip().upper()[:2] == "GO" else "", sql
+        )
+    return sql
+
+
+#: Words that open and close the blocks of a routine, and what hides such words.
+_BLOCK_WORDS = re.compile(
+    r"(?P<hidden>'(?:[^']|'')*+(?:'|\Z)|\"[^\"\n]*\"|`[^`]*`|--[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))"
+    r"|(?P<dollar>\$(?:[A-Za-z_]\w*)?\$)|(?P<opens>\b(?:BEGIN(?!\s*(?:;|TRAN|WORK\b))|CASE)\b)"
+    r"|(?P<closes>\bEND\b(?!\s+(?:IF|LOOP|WHILE|REPEAT|FOR)\b)(?:\s+(?:CASE|TRY|CATCH)\b)?)"
+    r"|(?P<stop>;)",
+    re.I,
+)
+#: What may stand between the last word of a routine and its end.
+_AFTER_END = re.compile(
+    r"[ \t]*(?:[\w.\"`]+(?=[ \t]*(?:[;/$|@]|\n|\Z)))?[ \t]*(?:(?:;|//|\$\$|[|@#/]{1,2})[ \t]*)*"
+    r"(?:\s*\n[ \t]*DELIMITER[ \t]+;[ \t]*(?=\n|\Z))?",
+    re.I,
+)
+_USAGE = re.compile(
+    r"(?:CALL|EXEC|EXECUTE|SELECT|SHOW|PRINT|VALUES|VARIABLE|VAR|SET|INSERT|UPDATE|DELETE)\b", re.I
+)
+_DEFINITION = re.compile(r"(?:CREATE|ALTER|GRANT|DROP|COMMENT|DELIMITER)\b", re.I)
+_USAGE_COMMENT = re.compile(r"usage|example|how to|call|test|用法|示例|调用|测试", re.I)
+
+
+_TSQL = re.compile(
+    r"(?<![\w@])@{1,2}[A-Za-z]\w|\[dbo\]|\bdbo\.|\bNVARCHAR\b|^[ \t]*GO[ \t]*$", re.I | re.M
+)
+#: A label, and below it another definition than the one before it.
+_LABELLED_DEFINITION = re.compile(
+    r"^\W*[A-Z\u3400-\u9fff][^\n;()=']{2,60}[:：]\W*\n(?=\s*(?:CREATE|DELIMITER)\b)", re.M
+)
+_BATCH_END = re.compile(r"^[ \t]*(?:END\b[^\n]*|GO[ \t]*)$", re.I | re.M)
+
+
+def find_routine_end(text: str, dialect: str) -> int:
+    """Where the last routine of a text ends that begins with one: before prose, before the commands
+    of a client, and before statements that use it."""
+    delimited = re.match(r"\s*DELIMITER\b", text, re.I) is not None
+    if (labelled := _LABELLED_DEFINITION.search(text)) is not None:
+        text = text[: labelled.start()]
+    if dialect == "tsql" or _TSQL.search(text[:2_000]):  # a body need not stand in BEGIN and END
+        last = max((end.end() for end in _BATCH_END.finditer(text)), default=0)
+        if last and looks_like_prose(text[last:].lstrip()):
+            return last
+        return last + next(find_statement_ends(text[last:], dialect), len(text) - last)
+    depth = position = last = 0
+    closed = False
+    while (token := _BLOCK_WORDS.search(text, position)) is not None:
+        position = token.end()
+        if token["opens"]:
+            depth += 1
+        elif token["dollar"] and not delimited:
+            closing = text.find(token["dollar"], position)
+            position = len(text) if closing < 0 else closing + len(token["dollar"])
+            closed, last = True, position
+            end = text.find("\n", position)
+            if end >= 0 and ";" not in text[position:end] and looks_like_prose(text[end:].lstrip()):
+                return end
+        elif token["closes"]:
+            depth = max(0, depth - 1)
+            closed, last = closed or depth == 0, position
+            end = _AFTER_END.match(text, position).end()  # type: ignore[union-attr]
+            if depth == 0 and _is_after_routine(text, end):
+                return end
+        elif token["stop"] and closed and depth == 0 and _is_after_routine(text, position):
+            return position
+    return last + next(find_statement_ends(text[last:], dialect), len(text) - last)
+
+
+def _is_after_routine(text: str, end: int) -> bool:
+    """Whether what stands from `end` on is no part of a routine nor of another definition."""
+    batch_ends = False
+    rest = text[end : end + 2_000].lstrip()
+    while rest:
+        comment = re.match(r"--[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)", rest)
+        command = _CLIENT_COMMAND.match(rest)
+        if comment and _USAGE_COMMENT.search(comment[0]):
+            return True
+        if not comment and not command:
+            break
+        batch_ends = batch_ends or command is not None
+        rest = rest[(comment or command).end() :].lstrip()  # type: ignore[union-attr]
+    if _DEFINITION.match(rest):
+        return False
+    if not rest or batch_ends or looks_like_prose(rest):
+        return True
+    return _USAGE.match(rest) is not None
+
+
+_MARKDOWN = re.compile(r"\s*(?:#{1,6}\s|\*\*|__|•\s|>\s|\d{1,2}[.)、]\s|```|~~~|---+\s*$|\|)")
+#: An item of a list, which is no operator with its operand.
+_BULLET = re.compile(
+    r"[-*+]\s+(?:[`*\"“\[✓✔\u3400-\u9fff]|[A-Z][\w ]{0,40}(?:->|→|:)"
+    r"|[A-Za-z'’-]+[:,]?\s+(?!(?:as|from|and|or|end|then|else|when|where|over|desc|asc|is|in|between"
+    r"|group|order)\b)[a-z`\"'=<>≤→-])"
 )
 _CJK = re.compile("[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]")
 _HEADING = re.compile(
@@ -155,7 +279,7 @@ def looks_like_prose(text: str) -> bool:
     line = text.split("\n", 1)[0].strip()
     if not line or line.startswith(("--", "/*")):
         return False
-    if _MARKDOWN.match(line) or line.startswith(("</", "<")):
+    if _MARKDOWN.match(line) or _BULLET.match(line) or line.startswith(("</", "<")):
         return True
     bare = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`|--.*", "x", line)
     if _CJK.search(bare):
@@ -165,13 +289,17 @@ def looks_like_prose(text: str) -> bool:
     words = re.findall(r"[A-Za-z'’]+", bare)
     sentence = bare.endswith((".", ":", "!", "?")) and len(words) >= 3
     operators = re.search(r"[=<>;]|\w\(|\w\.\w|\*", bare.rstrip(".:!"))
-    if _SQL_LINE.match(bare) and line[:4].isupper():
+    if _SQL_LINE.match(bare) and bare.split()[0].isupper():
         return False
     if _HEADING.match(bare) and (len(words) >= 3 or bare.endswith(":") or len(words) == 1):
         return not (operators and not sentence and not re.match(r"[A-Z][a-z]", bare))
     if _SQL_LINE.match(bare) and not (sentence and not operators):
         return False
     return len(words) >= 3 and (sentence or bool(re.match(r"[A-Z][a-z]+ [a-z]+ [a-z]+", bare)))
+
+
+_CJK_SENTENCE = re.compile("[：。！？、]")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)")
 
 
 class StatementParser:
@@ -192,6 +320,8 @@ class StatementParser:
     def _parses_as_statements(self, sql: str) -> bool:
         if is_routine(sql):
             return True
+        if _CJK_SENTENCE.search(_QUOTED.sub("", sql)):  # which sqlglot takes for a name
+            return False
         if (
             len(sql) > min(_MAX_PARSED_LENGTH, self.budget)
             or _measure_bracket_depth(sql) > _MAX_BRACKET_DEPTH

@@ -1,0 +1,428 @@
+"""What models wrap round SQL, taken off: thinking, code fences, tags, JSON, marks at lines.
+
+Nothing here knows what a statement means; `sql_answer` chooses among what is unwrapped here. Every
+pattern takes linear time in the length of the text.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from evalcore.benchmarks.sql_text import starts_like_sql
+
+
+class Block(NamedTuple):
+    """A marked piece of text with the words before it, or the name of its tag or field, and the
+    language that its fence names."""
+
+    body: str
+    before: str = ""
+    language: str = ""
+
+
+# Thinking in the tags, brackets and tokens of many models.
+
+_THOUGHT = (
+    r"(?:think|thinking|thoughts?|reasoning|scratch_?pad|analysis|reflection|inner_monologue"
+    r"|chain_of_thought|antthinking)"
+)
+_THINKING = re.compile(
+    rf"(?:<(?P<tag>/?(?:\w{{1,12}}:)?{_THOUGHT})(?:\s[^<>\n]{{0,200}})?>"
+    rf"|\[(?P<bracket>/?{_THOUGHT})\]|◁(?P<triangle>/?think)▷"
+    r"|<\|(?P<token>(?:begin|end)_of_thought)\|>)",
+    re.I,
+)
+_CHANNEL = re.compile(r"<\|channel\|>\s*(\w{1,20})[^<\n]{0,60}<\|message\|>", re.I)
+#: Where a model goes on with a turn of the user that it makes up.
+_NEXT_TURN = re.compile(r"(?<=\S)\s*<\|(?:im_start\|>|start_header_id\|>)?(?:user|human)\b", re.I)
+_SPECIAL_TOKEN = re.compile(r"<\|/?\w{1,30}\|>")
+_DONE_THINKING = re.compile(r"^[^\w\n]{0,20}done thinking[^\w\n]{0,20}$", re.I | re.M)
+
+
+def strip_thinking(text: str) -> str:
+    """The text without what a model thinks: closed blocks, all before a closing mark alone, all
+    after an opening mark that begins a line and is never closed."""
+    channels = list(_CHANNEL.finditer(text))
+    if channels:
+        text = text[channels[-1].end() :] if channels[-1][1].lower() == "final" else ""
+    done = list(_DONE_THINKING.finditer(text))
+    text = text[done[-1].end() :] if done else text
+    visible: list[str] = []
+    start, opened, opened_name = 0, -1, ""
+    for mark in _THINKING.finditer(text):
+        name = (mark.group(mark.lastgroup or 0)).lower().replace("end_of", "/begin_of")
+        if not name.startswith("/"):
+            if opened < 0 and text[mark.start() - 1 : mark.start()] not in ("'", '"', "`"):
+                opened, opened_name = mark.start(), name
+            continue
+        if opened < 0:
+            visible.clear()
+        elif name != f"/{opened_name}":
+            continue
+        else:
+            visible.append(text[start:opened])
+        start, opened = mark.end(), -1
+    line = text[text.rfind("\n", 0, opened) + 1 : opened] if opened >= 0 else ""
+    visible.append(text[start:opened] if opened >= 0 and not line.strip() else text[start:])
+    shown = "".join(visible)
+    next_turn = _NEXT_TURN.search(shown)
+    return _SPECIAL_TOKEN.sub("", shown[: next_turn.start()] if next_turn else shown)
+
+
+# Marks at the beginnings of lines, and characters that stand for others.
+
+_COMMENTS = r"--[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)"
+_HIDDEN = rf"{_COMMENTS}|'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`"
+_ODD = r"[（），；＝＜＞＊]|\\[*_<>]|‘[^‘’\n]{0,400}’"
+_ODD_IN_PROSE = re.compile(f"{_HIDDEN}|{_ODD}")
+#: Where all is SQL, quotes may span lines.
+_ODD_IN_SQL = re.compile(rf"{_COMMENTS}|'[^']*'|\"[^\"]*\"|`[^`]*`|{_ODD}")
+_WIDE_TO_ASCII = str.maketrans("（），；＝＜＞＊‘’", "(),;=<>*''")
+_ENTITY = re.compile(
+    rf"{_HIDDEN}|&(?:lt|gt|amp|quot|apos|nbsp|#\d{{1,6}}|#x[0-9a-f]{{1,5}});", re.I
+)
+_ESCAPED_BREAK = re.compile(r"\\r\\n|\\[nrt](?![a-z])")
+_NUMBERED = re.compile(r"[ \t]*(\d{1,4})(?:[ \t]*[|:.)│]|(?=[ \t]))[ \t]?(.*)")
+_PROMPT = re.compile(
+    r"[ \t]*(?:(?:mysql|mariadb|sqlite|sql|duckdb|postgres|psql)(?:\s?\[[\w() ]*\])?>"
+    r"|[\w.]{1,40}(?:=[#>*]|(?<=\w)[#>](?=[ \t]+[A-Z]))|=[#>]|D(?=[ \t]+[A-Z])"
+    r"|\d+:[ \t]*jdbc:[^>\n]{0,200}>)[ \t]*(.*)",
+    re.I,
+)
+_CONTINUED = re.compile(
+    r"[ \t]*(?:->|\.\.\.>|[\w.]{0,40}[-('\"][#>]|'>|\">|`>|\.(?:[ \t]\.)+[ \t]*>|‣|·)[ \t]?(.*)"
+)
+
+
+def clean_lines(text: str) -> str:
+    """The text without block quotes, line numbers, prompts of clients and what these printed."""
+    if "\n" not in text and _ESCAPED_BREAK.search(text):
+        text = _ESCAPED_BREAK.sub(lambda m: "\t" if m[0] == "\\t" else "\n", text)
+    lines = _strip_prompts(_strip_block_quotes(text.split("\n")))
+    return "\n".join(_strip_line_numbers(lines))
+
+
+def clean_punctuation(text: str, *, is_sql: bool) -> str:
+    """The text with full-width and escaped punctuation outside of quotes as plain."""
+    return (_ODD_IN_SQL if is_sql else _ODD_IN_PROSE).sub(_to_ascii, text)
+
+
+def _to_ascii(match: re.Match[str]) -> str:
+    if match[0].startswith("\\"):
+        return match[0][1:]
+    hidden = match[0][0] in "-/'\"`"
+    return match[0] if hidden else match[0].translate(_WIDE_TO_ASCII)
+
+
+def _strip_block_quotes(lines: list[str]) -> list[str]:
+    """Only runs of quoted lines after a blank line or words: an operator may begin a line of SQL,
+    too."""
+    cleaned: list[str] = []
+    quoted = False
+    for number, line in enumerate(lines):
+        bare = line.lstrip()
+        begins = number == 0 or not lines[number - 1].strip() or lines[number - 1][-1:] in ":：.。"
+        follows = number + 1 < len(lines) and lines[number + 1].lstrip().startswith(">")
+        quoted = bare.startswith(">") and (quoted or begins or follows)
+        cleaned.append(bare.lstrip(">").removeprefix(" ") if quoted else line)
+    return cleaned
+
+
+def _strip_line_numbers(lines: list[str]) -> list[str]:
+    """Numbers that count up from a line that begins like SQL."""
+    cleaned: list[str] = []
+    due = -1
+    for line in lines:
+        match = _NUMBERED.fullmatch(line)
+        number = int(match[1]) if match else -1
+        if match and (number == due or (number <= 1 and starts_like_sql(match[2]))):
+            cleaned.append(match[2])
+            due = number + 1
+        else:
+            cleaned.append(line)
+            due = -1 if line.strip() else due
+    return cleaned
+
+
+def _strip_prompts(lines: list[str]) -> list[str]:
+    """What was typed at the prompts of clients; what these printed is left out."""
+    cleaned: list[str] = []
+    typing = session = False
+    number = 2
+    for line in lines:
+        prompt = _PROMPT.fullmatch(line)
+        if prompt and starts_like_sql(prompt[1]):
+            typing = session = True
+            number = 2
+            cleaned.append(prompt[1])
+        elif session and line.lstrip().startswith("```"):
+            typing = session = False
+            cleaned.append(line)
+        elif typing and (more := _CONTINUED.fullmatch(line)):
+            cleaned.append(more[1])
+        elif typing and (more := _NUMBERED.fullmatch(line)) and int(more[1]) == number:
+            cleaned.append(more[2])
+            number += 1
+        elif not session or (typing and not cleaned[-1].rstrip().endswith((";", "/", "\\G"))):
+            cleaned.append(line)
+        else:
+            typing = False
+            cleaned.append("")
+            continue
+        if typing and cleaned[-1].rstrip().endswith((";", "/", "\\G")):
+            typing = False
+    return cleaned
+
+
+def unescape_entities(text: str) -> str:
+    """HTML entities decoded, where some stand outside of what SQL quotes: a literal may hold
+    them."""
+    if not any(match[0].startswith("&") for match in _ENTITY.finditer(text)):
+        return text
+    return html.unescape(text).replace("\u00a0", " ")
+
+
+def apply_diff(body: str) -> str:
+    """What a diff leaves: its added and its unchanged lines; any other text as it is."""
+    lines = [
+        line for line in body.split("\n") if not re.match(r"@@|--- |\+\+\+ |diff |index ", line)
+    ]
+    marks = {line[:1] for line in lines if line.strip()}
+    sql_comments = [line for line in lines if line.startswith("--")]
+    if not {"+", "-"} <= marks or marks - {"+", "-", " "} or sql_comments:
+        return body
+    return "\n".join(line[1:] for line in lines if not line.startswith("-"))
+
+
+# Code fences.
+
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})([^\n]*)$", re.M)
+_ONE_LINE_FENCE = re.compile(r"(`{3,})(?!`)[ \t]*(?:\w+[ \t]+)?([^`\n]{4,4000}?)[ \t]*\1(?!`)")
+_NESTED = re.compile(r"[ \t]*(?:markdown|md|text)?[ \t]*", re.I)
+
+
+def split_fences(text: str) -> tuple[list[Block], str]:
+    """The bodies of code fences with the words before each, and the text with its fences cut out.
+
+    A fence ends at a line of as many marks of its kind; an open one ends with the text. A fence
+    called markdown holds fences itself.
+    """
+    blocks: list[Block] = []
+    prose: list[str] = []
+    end, opened, before = 0, None, ""
+    for mark in _FENCE.finditer(text):
+        if opened is None:
+            prose.append(text[end : mark.start()])
+            before = (before + prose[-1])[-400:]
+            end = mark.end()
+            closed = re.match(r"[ \t]*(?:\w*[ \t]+)?(.+?)[ \t]*(?:`{3,}|~{3,})[ \t]*$", mark[2])
+            if closed is not None:
+                blocks.append(Block(closed[1], before))
+                prose.append("\n")
+                before += "\n"
+            else:
+                opened = mark
+                if starts_like_sql(mark[2]) and len(mark[2].split()) > 1:
+                    end = mark.start(2)  # no line break after the mark
+        elif mark[1].startswith(opened[1]) and not mark[2].strip():
+            blocks += _fence_blocks(opened[2], text[end : mark.start()], before)
+            prose.append("\n")
+            before += "\n"
+            end, opened = mark.end(), None
+    if opened is not None:
+        blocks += _fence_blocks(opened[2], text[end:], before)
+    else:
+        prose.append(text[end:])
+    return blocks, "".join(prose)
+
+
+def _fence_blocks(info: str, body: str, before: str) -> Iterator[Block]:
+    if re.match(rf"[ \t]*{_THOUGHT}\b", info, re.I):
+        return
+    if _NESTED.fullmatch(info) and _FENCE.search(body):
+        yield from split_fences(body)[0]
+    elif body.strip():
+        language = re.match(r"\W*([\w+-]*)", info)
+        yield Block(apply_diff(body.strip("\n")).strip(), before, language[1] if language else "")
+
+
+# Tags, brackets and quotes round code in prose.
+
+_CODE_NAME = (
+    r"sql|answer|final|query|quer|output|result|pre|code|statement|response|solution|script"
+)
+_TAG = re.compile(r"<(?P<tag>[a-z][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?>", re.I)
+_PAIRED = re.compile(
+    r"\[(?P<bracket>sql|code|answer|result)\](?P<in_bracket>.*?)(?:\[/(?P=bracket)\]|\Z)"
+    r"|\\boxed\{(?:\\text\{)?(?P<in_box>[^\n\\]{0,4000}?)\}{1,2}(?=[\s.$]|\Z)"
+    r"|「(?P<in_corner>[^「」]*)」|『(?P<in_double_corner>[^『』]*)』|“(?P<in_curly>[^“”]*)”"
+    r"|«(?P<in_angle>[^«»]*)»|\"{3}(?P<in_triple>.*?)\"{3}|'{3}(?P<in_single>.*?)'{3}"
+    r"|`{3,}[ \t]*(?:\w+[ \t]+)?(?P<in_fence>[^`\n]{4,8000}?)[ \t]*`{3,}",
+    re.I | re.S,
+)
+_LAYOUT_TAG = re.compile(
+    r"'[^'\n]*'|<(/?)(br|p|div|li|ul|ol|tr|td|th|table|h[1-6]|hr|span|b|i|em|strong|u|body|html|tbody|thead"
+    r"|section|blockquote|font|mark|small)(?:\s[^<>\n]{0,300})?/?>",
+    re.I,
+)
+#: Tags round words about the code; any other name may be part of it (mapper files, XML).
+_WORDS_NAME = re.compile(r"expla|note|comment|descri|summary|change|rational|reason|thought", re.I)
+_INLINE_TAGS = frozenset(("span", "b", "i", "em", "strong", "u", "font", "mark", "small"))
+
+
+def find_tagged_blocks(text: str) -> tuple[list[Block], str]:
+    """What tags, brackets and quotes mark as code, with the name of the tag before it, and the text
+    without its tags."""
+    if "]]>" in text and not starts_like_sql(text):
+        text = text.replace("<![CDATA[", "").replace("]]>", "")
+    blocks, rest = _find_tags(text, 3) if "<" in text else ([], text)
+    for pair in _PAIRED.finditer(rest):
+        body = pair.group(pair.lastgroup or 0)
+        if starts_like_sql(body) or pair["in_bracket"]:
+            blocks.append(Block(body.strip(), rest[max(0, pair.start() - 400) : pair.start()]))
+    return blocks, rest
+
+
+def _find_tags(text: str, depth: int) -> tuple[list[Block], str]:
+    """Tags that name code or what it is; those of HTML's layout become line breaks."""
+    blocks: list[Block] = []
+    rest: list[str] = []
+    end = 0
+    missing: set[str] = set()
+    lowered = text.lower()
+    while (tag := _TAG.search(text, end)) is not None:
+        name = tag["tag"].lower()
+        named_code = re.search(_CODE_NAME, name) is not None
+        closing = -1 if name in missing else lowered.find(f"</{name}>", tag.end())
+        if closing < 0:
+            missing.add(name)
+        is_layout = _LAYOUT_TAG.match(tag[0]) is not None
+        is_open_code = (
+            closing < 0 and named_code and starts_like_sql(text[tag.end() : tag.end() + 2_000])
+        )
+        is_known = named_code or (closing >= 0 and _WORDS_NAME.search(name) is not None)
+        if is_layout or not depth or not is_known or (closing < 0 and not is_open_code):
+            rest.append(text[end : tag.end()])
+            end = tag.end()
+            continue
+        rest.append(text[end : tag.start()])
+        stop = len(text) if closing < 0 else closing
+        body = text[tag.end() : stop]
+        words = f"{text[max(0, tag.start() - 300) : tag.start()]} {name.replace('_', ' ')}"
+        inner, left = _find_tags(body, depth - 1)
+        fenced = split_fences(left)[0]
+        if inner or fenced:
+            blocks += inner + [Block(block.body, block.before + words) for block in fenced]
+        elif named_code:
+            blocks.append(Block(unescape_entities(_drop_layout(body)).strip(), words))
+        rest.append("\n")
+        end = len(text) if closing < 0 else closing + len(name) + 3
+    rest.append(text[end:])
+    return blocks, _drop_layout("".join(rest))
+
+
+def _drop_layout(text: str) -> str:
+    def replace(tag: re.Match[str]) -> str:
+        if tag[2] is None:  # a literal of SQL
+            return tag[0]
+        return "" if tag[2].lower() in _INLINE_TAGS else "\n"
+
+    return _LAYOUT_TAG.sub(replace, text)
+
+
+_MAX_INLINE = 40
+_INLINE = re.compile(
+    r"(?<!`)(`{1,2})(?!`)([^`\n]{1,4000}|(?<=``)(?:[^`\n]|`(?!`)){1,4000}?)\1(?!`)"
+)
+
+
+def find_inline_code(text: str) -> Iterator[Block]:
+    """What stands between single or double backticks on a line."""
+    for code in list(_INLINE.finditer(text))[-_MAX_INLINE:]:
+        yield Block(code[2].strip(), text[max(0, code.start() - 200) : code.start()])
+
+
+_STRING = re.compile(
+    r"\"{3}(?P<triple>.*?)\"{3}|'{3}(?P<single>.*?)'{3}|\"(?P<double>(?:[^\"\\\n]|\\.)*+)\""
+    r"|'(?P<plain>(?:[^'\\\n]|\\.)*+)'|`(?P<template>[^`]*)`",
+    re.S,
+)
+
+
+def find_host_strings(code: str) -> Iterator[Block]:
+    """The statements that code of another language holds in strings; strings that are added to each
+    other are one."""
+    joined, end = "", 0
+    for string in _STRING.finditer(code):
+        body = string.group(string.lastgroup or 0)
+        if string.lastgroup in ("double", "plain"):
+            body = re.sub(r"\\n", "\n", body).replace("\\'", "'").replace('\\"', '"')
+        glued = re.fullmatch(r"[\s+.&|\\()]*|\s*\.append\(\s*", code[end : string.start()])
+        if joined and glued:
+            joined += body
+        else:
+            yield from [Block(joined.strip())] if starts_like_sql(joined) else []
+            joined = body
+        end = string.end()
+    yield from [Block(joined.strip())] if starts_like_sql(joined) else []
+
+
+# JSON.
+
+_FIELDS = (
+    *("sql", "final_sql", "optimized_sql", "optimised_sql", "rewritten_sql", "converted_sql"),
+    *("target_sql", "final_answer", "answer", "query", "result", "statement", "output"),
+    *("optimized_query", "statements", "arguments"),
+)
+_NOT_FIELDS = re.compile(
+    r"orig|source|before|input|index|explain|explan|alternat|example|think|reason|usage|note|test",
+    re.I,
+)
+
+
+def find_json_sql(text: str) -> list[Block]:
+    """The one field of an object that holds SQL, with its name; a text that is no JSON has none."""
+    start = text.find("{")
+    listed = text.find("[")
+    if 0 <= listed < (start if start >= 0 else len(text)) and re.match(
+        r"\[\s*[{\"]", text[listed:]
+    ):
+        start = listed
+    if start < 0 or not re.fullmatch(r"[^{}`;]{0,300}", text[:start], re.S):
+        whole = re.fullmatch(r"\"(?:[^\"\\]|\\.)*+\"", text.strip(), re.S)
+        return _find_sql_field(_decode(whole[0], 0), 1) if whole else []
+    return _find_sql_field(_decode(text, start), 4)
+
+
+def _decode(text: str, start: int) -> Any:
+    try:
+        return json.JSONDecoder(strict=False).raw_decode(text, start)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _find_sql_field(value: Any, depth: int) -> list[Block]:
+    if not depth:
+        return []
+    if isinstance(value, str):
+        if value.lstrip().startswith("{"):
+            return _find_sql_field(_decode(value, value.find("{")), depth - 1)
+        fenced = split_fences(value)[0] if "```" in value else []
+        body = fenced[-1].body if fenced else value.strip()
+        return [Block(body)] if starts_like_sql(body) else []
+    if isinstance(value, list):
+        parts = [found for item in value[:40] for found in _find_sql_field(item, depth - 1)]
+        return [Block("\n".join(f"{part.body.rstrip('; ')};" for part in parts))] if parts else []
+    if not isinstance(value, dict):
+        return []
+    fields = {str(name).lower(): item for name, item in value.items()}
+    for name in (*_FIELDS, *fields):
+        if name in fields and not _NOT_FIELDS.search(name):
+            inner = _find_sql_field(fields[name], depth - 1)
+            if inner:
+                return [Block(block.body, name.replace("_", " ")) for block in inner]
+    return []
