@@ -26,8 +26,8 @@ from evalcore.sqlkit.equivalence.evidence import (
     build_decision_sections,
     describe_decision,
 )
-from evalcore.sqlkit.product_features import missing_feature, replace_minus
-from evalcore.sqlkit.syntax import transpile_within
+from evalcore.sqlkit.products import find_profile
+from evalcore.sqlkit.products.decision import decide_for_product
 
 # What benchmarks share whose answers are SQL that engines execute.
 
@@ -52,58 +52,32 @@ class ExecutedBenchmark(Benchmark):
         return bool(self.options.get("mode") == "scale")
 
     async def decide_equivalence(
-        self, question: EquivalenceQuestion, answer: str, title: str = ""
+        self, question: EquivalenceQuestion, answer: str, title: str = "", version: str = ""
     ) -> Equivalence:
         """The decision, made beside the event loop; `undecided` where the engine is missing, or
-        lacks what the product `title` has. Where the answer can be said without that and then gives
-        other rows, it is different all the same."""
-        decision = await self._run_decider(question, answer)
-        if decision.cause == "reference_fails":
-            return _attribute_to_product(decision, question, title)
-        feature = decision.status == "error" and missing_feature(answer, title, decision.message)
-        if not feature:
-            return decision
-        standard = replace_minus(answer) if question.engine == "postgres" else answer
-        retried = await self._run_decider(question, standard) if standard != answer else decision
-        if retried.status == "error" and not missing_feature(standard, title, retried.message):
-            return retried
-        plain = transpile_within(standard, question.engine)
-        retried = await self._run_decider(question, plain) if plain != standard else retried
-        if retried.status == "different":
-            return retried
-        return _build_undecided_feature(feature, question, title)
-
-    async def _run_decider(self, question: EquivalenceQuestion, answer: str) -> Equivalence:
+        lacks what the product `title` has. Where another engine stands in for that product, both
+        question and answer are read by its profile."""
         if not question.engine:
             return Equivalence(
                 status="undecided", cause="no_engine", message=Note("exec_no_engine")
             )
         try:
-            return await asyncio.to_thread(self.decider.decide, question, answer)
+            return await asyncio.to_thread(self._decide, question, answer, title, version)
         except (MissingDependency, EnvironmentFailure) as error:
             return Equivalence(status="undecided", cause="no_engine", message=str(error))
+
+    def _decide(
+        self, question: EquivalenceQuestion, answer: str, title: str, version: str
+    ) -> Equivalence:
+        engine_version = self.engines.get(question.engine).version if title else ""
+        profile = find_profile(title, version, engine_version)
+        if profile is None:
+            return self.decider.decide(question, answer)
+        return decide_for_product(self.decider.decide, question, answer, profile, engine_version)
 
     def validate_references(self, samples: Sequence[Sample]) -> ValidationResult:
         """Execution confirmed everything; the engines are those that decided."""
         return [], self.engines.collect_versions()
-
-
-def _attribute_to_product(
-    decision: Equivalence, question: EquivalenceQuestion, title: str
-) -> Equivalence:
-    """A reference that fails, unless only the stand-in of the product `title` refuses it."""
-    feature = missing_feature(question.reference, title, decision.message)
-    return _build_undecided_feature(feature, question, title) if feature else decision
-
-
-def _build_undecided_feature(
-    feature: str, question: EquivalenceQuestion, title: str
-) -> Equivalence:
-    return Equivalence(
-        status="undecided",
-        cause="product_feature",
-        message=Note("exec_product_feature", feature=feature, title=title, engine=question.engine),
-    )
 
 
 def merge_judged_and_executed(judged: Verdict, executed: Verdict) -> Verdict:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import sqlglot
 from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
-from evalcore import settings
 from evalcore.i18n import Note
 from evalcore.records import Record
 
@@ -102,6 +102,85 @@ def find_unsupported_feature(sql: str, dialect: str, title: str, version: str) -
     return ""
 
 
+# What the engine that stands in for a product accepts and the product refuses.
+# Sources: the reference manuals of MySQL 8.0, TiDB 8, OceanBase 4, openGauss 5; MariaDB 10.11.
+
+_MARIADB_FUNCTIONS = frozenset(
+    "NVL NVL2 DECODE_ORACLE ADD_MONTHS TO_CHAR TO_DATE CHR LENGTHB SUBSTRB MEDIAN "  # noqa: SIM905
+    "PERCENTILE_CONT PERCENTILE_DISC NEXTVAL LASTVAL SETVAL JSON_DETAILED JSON_COMPACT JSON_LOOSE "
+    "JSON_EXISTS JSON_QUERY JSON_EQUALS JSON_NORMALIZE SFORMAT NATURAL_SORT_KEY SYS_GUID ROWNUM "
+    "CRC32C COLUMN_GET COLUMN_CREATE COLUMN_JSON".split()
+)
+#: Syntax of MariaDB alone, by how the words of a statement show it; texts are left out of them.
+_MARIADB_SYNTAX = {
+    "RETURNING": r"\A(?:INSERT|REPLACE|DELETE)\b(?:(?!\bJSON_VALUE\b).)*\bRETURNING\b",
+    "sequences": r"\b(?:CREATE|ALTER|DROP)\b.*?\bSEQUENCE\b|\b(?:NEXT|PREVIOUS) VALUE FOR\b",
+    "CREATE OR REPLACE TABLE": r"\ACREATE OR REPLACE (?:TEMPORARY )?(?:TABLE|UNIQUE|INDEX)\b",
+    "CREATE INDEX IF NOT EXISTS": r"\ACREATE (?:UNIQUE )?INDEX IF NOT EXISTS\b",
+    "ALTER with IF EXISTS": r"\AALTER TABLE (?!IF EXISTS).*\bIF (?:NOT )?EXISTS\b|"
+    r"\AALTER TABLE IF EXISTS\b",
+    "FETCH FIRST": r"\bFETCH (?:FIRST|NEXT)\b",
+    "VALUES without ROW": r"(?:\A|(?<=[(]) ?|\bUNION (?:ALL )?|\bFROM \( ?)VALUES \(",
+    "BEGIN NOT ATOMIC": r"\ABEGIN NOT ATOMIC\b",
+    "EXECUTE IMMEDIATE": r"\AEXECUTE IMMEDIATE\b",
+    "system versions": r"\bFOR SYSTEM_TIME\b|\bWITH SYSTEM VERSIONING\b",
+}
+#: What TiDB does not have, by its own list.
+_TIDB_SYNTAX = {
+    "stored procedures and functions": r"\ACREATE (?:DEFINER \S+ )?"
+    r"(?:PROCEDURE|FUNCTION|TRIGGER|EVENT)\b",
+    "CREATE TABLE AS SELECT": r"\ACREATE (?:TEMPORARY )?TABLE\b.*\b(?:AS|\)) \(?SELECT\b",
+    "FULLTEXT": r"\bMATCH \(.*\bAGAINST\b|\bFULLTEXT\b",
+}
+#: The kernel of openGauss and GaussDB is PostgreSQL 9.2; these came later and were not added.
+_GAUSS_SYNTAX = {
+    "ON CONFLICT": r"\bON CONFLICT\b",
+    "LATERAL": r"\bLATERAL \(",
+    "identity columns": r"\bGENERATED (?:ALWAYS|BY DEFAULT) AS IDENTITY\b",
+    "WITH TIES": r"\bWITH TIES\b",
+}
+_GAUSS_FUNCTIONS = frozenset("MAKE_DATE MAKE_TIMESTAMP DATE_BIN REGEXP_MATCH NUM_NULLS".split())  # noqa: SIM905
+_REFUSED: dict[str, tuple[str, frozenset[str], dict[str, str]]] = {
+    **dict.fromkeys(("MySQL", "PolarDB for MySQL"), ("mysql", _MARIADB_FUNCTIONS, _MARIADB_SYNTAX)),
+    "TiDB": (
+        "mysql",
+        _MARIADB_FUNCTIONS - {"NEXTVAL", "LASTVAL", "SETVAL"},
+        {k: v for k, v in _MARIADB_SYNTAX.items() if k != "sequences"} | _TIDB_SYNTAX,
+    ),
+    "OceanBase (MySQL mode)": (
+        "mysql",
+        _MARIADB_FUNCTIONS - {"NVL", "NEXTVAL"},
+        {k: v for k, v in _MARIADB_SYNTAX.items() if k not in ("sequences", "FETCH FIRST")},
+    ),
+    **dict.fromkeys(("openGauss", "GaussDB"), ("postgres", _GAUSS_FUNCTIONS, _GAUSS_SYNTAX)),
+}
+
+
+def find_product_refusal(sql: str, title: str, schema: Sequence[str] = ()) -> str:
+    """The construct of a statement that the engine accepts and the product `title` does not know,
+    "" if there is none. A function that `schema` makes is known."""
+    if title not in _REFUSED:
+        return ""
+    dialect, functions, syntax = _REFUSED[title]
+    try:
+        tokens = sqlglot.tokenize(sql, read=dialect)
+    except (SqlglotError, RecursionError):
+        return ""
+    quoted = (TokenType.STRING, TokenType.IDENTIFIER, TokenType.HEREDOC_STRING)
+    words = ["''" if t.token_type in quoted else str(t.text).upper() for t in tokens]
+    for index, (word, follower) in enumerate(pairwise(words)):
+        qualified = index > 0 and words[index - 1] == "."
+        if follower != "(" or qualified or word not in functions:
+            continue
+        if not any(re.search(rf"\bFUNCTION\s+`?{word}\b", ddl, re.I) for ddl in schema):
+            return Note("product_refuses", title=title, feature=word)
+    text = " ".join(words)
+    for feature, pattern in syntax.items():
+        if re.search(pattern, text, re.S):
+            return Note("product_refuses", title=title, feature=feature)
+    return ""
+
+
 # What a database product has and the engine that stands in for it here lacks.
 # A refusal by the stand-in says nothing of an answer that uses such a feature: it stays undecided
 # until a real server runs it. Only a refusal that names the feature counts, in a statement that
@@ -109,16 +188,25 @@ def find_unsupported_feature(sql: str, dialect: str, title: str, version: str) -
 # Sources: the reference manuals of MySQL 8.0 and openGauss; refusals by MariaDB 10.11 and
 # PostgreSQL.
 
-_MYSQL = ("MySQL", "OceanBase (MySQL mode)")
+_MYSQL = ("MySQL", "PolarDB for MySQL", "TiDB", "OceanBase (MySQL mode)")
 _GAUSS = ("openGauss", "GaussDB")
+#: Products after Oracle, which turn values into the type that an operator or function takes.
+_CASTING = (*_GAUSS, "KingbaseES", "DM", "OceanBase (Oracle mode)")
+_ORACLE_FUNCTIONS = (
+    "nvl|nvl2|decode|add_months|months_between|last_day|next_day|instr|to_number|sysdate"
+    "|instrb|lengthb|substrb|rawtohex|hextoraw|bitand|systimestamp|listagg|regexp_like|rownum"
+    "|regexp_count|regexp_instr|regexp_substr|to_clob|to_char|to_date|to_timestamp|lnnvl|nanvl"
+    "|sys_guid|numtodsinterval|numtoyminterval|to_dsinterval|to_yminterval|wm_concat|remainder"
+    "|ratio_to_report|userenv|sys_context|vsize|dump|median|ora_hash|sys_extract_utc|from_tz"
+)
 #: Functions that the product has, by how the refusal names them.
 _FUNCTIONS = {
-    **dict.fromkeys(_MYSQL, "any_value|grouping|regexp_like|bin_to_uuid|uuid_to_bin"),
     **dict.fromkeys(
-        _GAUSS,
-        "nvl|nvl2|decode|add_months|months_between|last_day|next_day|instr|to_number|sysdate"
-        "|instrb|lengthb|substrb|rawtohex|bitand|systimestamp|listagg|regexp_like|rownum",
+        _MYSQL,
+        "any_value|grouping|regexp_like|bin_to_uuid|uuid_to_bin|is_uuid|json_schema_valid"
+        "|json_storage_size|format_bytes|format_pico_time|icu_version|statement_digest",
     ),
+    **dict.fromkeys(_CASTING, _ORACLE_FUNCTIONS),
 }
 _UNKNOWN_FUNCTION = r"(?:function|column)\s+[\"'`]?(?:\w+\.)?(?P<name>{names})\b"
 #: Syntax that MySQL 8 has: how a statement shows it, and where MariaDB's message then points.
@@ -128,10 +216,19 @@ _MYSQL_SYNTAX = {
     "MEMBER OF": (r"\bMEMBER\s+OF\s*\(", r"near '(?:MEMBER\b|OF\b)"),
     "VALUES ROW": (r"\bVALUES\s+ROW\s*\(", r"near '(?:ROW\b|\()"),
     "a row alias": (r"\bVALUES\b.*\)\s*AS\s+\w+\s*ON\s+DUPLICATE\b", r"near '(?:AS\b|ON\b)"),
-    "TABLE": (r"(?:\A|[(;]|\bUNION\b(?:\s+ALL)?)\s*TABLE\s+\w+", r"near '(?:TABLE\b|\w+)"),
     "WITH before a change": (r"\A\s*WITH\b.*\b(?:DELETE|UPDATE)\b", r"near '(?:DELETE|UPDATE)\b"),
     "GROUPING": (r"\bGROUPING\s*\(", r"GROUPING|near '\("),
+    "ROLLUP with ORDER BY": (r"\bROLLUP\b", r"CUBE/ROLLUP"),
+    "arguments of REGEXP_*": (r"\bREGEXP_\w+\s*\(", r"parameter count .*'REGEXP_\w+'"),
+    "a feature": (r".", r"MariaDB doesn't yet support"),
 }
+#: What PostgreSQL says where another product would turn a value into another type by itself.
+_AT_CAST = (
+    r"operator does not exist|types .* cannot be matched|is of type .* but expression is of type"
+    r"|function (?:\w+\.)?(?:substr|length|lpad|rpad|ltrim|rtrim|btrim|replace|upper|lower|instr"
+    r"|concat|round|trunc|mod|ceil|floor|abs|power|greatest|least|sum|avg|to_char|to_date|to_number|translate"
+    r"|add_months|months_between|last_day|next_day|string_agg|initcap|ascii|nullif)\("
+)
 
 
 #: What PostgreSQL names in `a MINUS SELECT b`, where it may take MINUS for an alias.
@@ -144,12 +241,12 @@ _OPERANDS = frozenset(
 def missing_feature(sql: str, title: str, message: str) -> str:
     """The feature of the product `title` over which its stand-in refused `sql` with `message`.
 
-    "" where the refusal is about something else, where the statement does not parse in the
-    product's dialect, and where a server of one's own runs it.
+    "" where the refusal is about something else, and where the statement does not parse in the
+    product's dialect.
     """
-    own, dialect = settings.load_settings(), "mysql" if title in _MYSQL else "postgres"
-    if title not in _FUNCTIONS or (own.mysql_dsn if title in _MYSQL else own.postgres_dsn):
+    if title not in _FUNCTIONS:
         return ""
+    dialect = "mysql" if title in _MYSQL else "oracle" if "Oracle" in title else "postgres"
     text = re.sub(r"--[^\n]*|/\*.*?(?:\*/|\Z)", " ", sql[:100_000], flags=re.S)
     named = re.search(_UNKNOWN_FUNCTION.format(names=_FUNCTIONS[title]), message, re.I)
     feature = named["name"].upper() if named else ""
@@ -166,6 +263,8 @@ def missing_feature(sql: str, title: str, message: str) -> str:
             return ""
     if title in _GAUSS and not feature and re.search(_AT_MINUS, message, re.I):
         feature = "MINUS" if replace_minus(sql) != sql else ""
+    if title in _CASTING and not feature and re.search(_AT_CAST, message, re.I):
+        feature = "implicit casts"
     return feature if feature and _is_parsable(replace_minus(sql), dialect) else ""
 
 
@@ -176,11 +275,11 @@ def _changes_its_own_name(text: str) -> bool:
     return not {name.lower() for name in names}.isdisjoint(name.lower() for name in changed)
 
 
-def replace_minus(sql: str) -> str:
-    """The statement with openGauss's set operator MINUS as the standard's EXCEPT, which it equals;
+def replace_minus(sql: str, dialect: str = "postgres") -> str:
+    """The statement with the set operator MINUS as the standard's EXCEPT, which it equals;
     an alias, a text or a comment of that word stays."""
     try:
-        tokens = sqlglot.tokenize(sql, read="postgres")
+        tokens = sqlglot.tokenize(sql, read=dialect)
     except SqlglotError:
         return sql
     for position in range(len(tokens) - 2, 0, -1):

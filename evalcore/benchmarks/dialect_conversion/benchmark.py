@@ -240,7 +240,7 @@ class DialectConversion(ExecutedBenchmark):
         if not reference["reference"]:
             return await self._score_without_reference(sample, sql, context)
         equivalence = await self.decide_equivalence(
-            build_conversion_question(sample), sql, reference["title"]
+            build_conversion_question(sample), sql, reference["title"], reference["version"]
         )
         return score_execution(equivalence, reference["reference"])
 

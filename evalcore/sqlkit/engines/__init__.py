@@ -26,6 +26,13 @@ class GeneratedScript(str):
     __slots__ = ()
 
 
+class SessionScript(GeneratedScript):
+    """A statement of our own with which each session on a setup begins, such as the search path
+    that makes a server stand in for another product."""
+
+    __slots__ = ()
+
+
 class Limits(Record, frozen=True):
     """What one call may use: wall-clock seconds, memory in MB, and result rows and bytes.
 

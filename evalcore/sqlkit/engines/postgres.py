@@ -8,6 +8,7 @@ import secrets
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, LiteralString
 
 import psycopg
@@ -15,8 +16,9 @@ from psycopg import pq, sql
 
 from evalcore.errors import EnvironmentFailure
 from evalcore.i18n import Note
-from evalcore.sqlkit.engines import Limits, Status, postgres_rows
+from evalcore.sqlkit.engines import Limits, SessionScript, Status, postgres_rows
 from evalcore.sqlkit.engines.local_server import ServerLease
+from evalcore.sqlkit.engines.postgres_shims import build_shim_script
 from evalcore.sqlkit.engines.served import (
     ConnectionLost,
     DatabaseServer,
@@ -126,7 +128,9 @@ class PostgresSlot(DatabaseSlot):
 
     errors = (psycopg.Error, UnicodeError)
 
-    def __init__(self, parameters: Parameters, limits: Limits) -> None:
+    def __init__(
+        self, parameters: Parameters, limits: Limits, install_shims: Callable[[], None]
+    ) -> None:
         settings = {**_SETTINGS, "statement_timeout": str(int(limits.seconds * 1000))}
         options = " ".join(
             f"-c {name}={value.replace(' ', '')}" for name, value in settings.items()
@@ -135,7 +139,9 @@ class PostgresSlot(DatabaseSlot):
         self._limits = limits
         self._session = self._open_session()
         self._restore = ""
-        self._analysed = self._commits = False
+        self._analysed = self._commits = self._has_shims = False
+        self._install_shims = install_shims
+        self._session_scripts: tuple[str, ...] = ()
 
     @property
     def is_lost(self) -> bool:
@@ -144,6 +150,10 @@ class PostgresSlot(DatabaseSlot):
     def fill(self, setup: Setup) -> None:
         self._analysed, self._restore = False, ""
         self._commits = any(map(_ENDS_TRANSACTION.search, setup))
+        self._session_scripts = tuple(s for s in setup if isinstance(s, SessionScript))
+        if self._session_scripts and not self._has_shims:
+            self._install_shims()
+            self._has_shims = True
         self._session.execute("\n;".join((_EMPTY, *setup)).encode())
         self._restore = self._build_sequence_reset()
 
@@ -154,6 +164,11 @@ class PostgresSlot(DatabaseSlot):
             self._session.execute("SELECT 1")  # notices a server that has gone
         else:
             self._session.execute("BEGIN")
+        self._run_session_scripts()
+
+    def _run_session_scripts(self) -> None:
+        for script in self._session_scripts:
+            self._session.execute(script.encode())
 
     def end_call(self) -> None:
         status = self._session.info.transaction_status
@@ -251,6 +266,7 @@ class PostgresSlot(DatabaseSlot):
             names = sql.SQL(", ").join(tables)
             self._session.execute(sql.SQL("VACUUM (ANALYZE) {}").format(names))
             self._session.execute("BEGIN")
+            self._run_session_scripts()
         self._analysed = True
 
     def _build_sequence_reset(self) -> str:
@@ -331,4 +347,10 @@ class PostgresServer(DatabaseServer):
         ):
             self._admin.execute(command)
         own = {"dbname": name, "user": name, "password": password}
-        return PostgresSlot({**self._parameters, **own}, self._limits)
+        install = partial(self._install_shims, name)
+        return PostgresSlot({**self._parameters, **own}, self._limits, install)
+
+    def _install_shims(self, name: str) -> None:
+        """Make in a slot's database what products have that PostgreSQL lacks."""
+        with connect_postgres({**self._parameters, "dbname": name}) as session:
+            session.execute(build_shim_script().encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from evalcore.records import Record, content_hash
+from evalcore.sqlkit.engines import SessionScript
 from evalcore.sqlkit.result_tables import Reason, ResultTable, TableDiff
 
 # What is asked of the decision, and what it answers.
@@ -22,6 +23,8 @@ class EquivalenceQuestion(Record, frozen=True):
     shall reach, such as the source of a conversion. `data` are databases made by hand, as INSERT
     scripts. `state_of` names the tables to be compared after a change, `calls` our statements that
     use what the statement created (a procedure, a table). `ordered` None means: by the reference.
+    `session` are statements of our own with which each session begins; `empty_is_null` says that,
+    as to Oracle, no text is without characters.
     """
 
     engine: str
@@ -33,11 +36,17 @@ class EquivalenceQuestion(Record, frozen=True):
     calls: tuple[str, ...] = ()
     ordered: bool | None = None
     count: int = 16
+    session: tuple[str, ...] = ()
+    empty_is_null: bool = False
 
     @property
     def seed(self) -> int:
         """Equal questions get equal databases, everywhere and always."""
         return int(content_hash(self), 16)
+
+    def build_tables(self) -> tuple[str, ...]:
+        """The scripts that make empty tables, after those of a session."""
+        return (*map(SessionScript, self.session), *self.schema)
 
 
 class Counterexample(Record, frozen=True):
@@ -67,7 +76,8 @@ class Equivalence(Record, frozen=True):
     `proof_rows` rows in each table; "tested" claims no more than the databases; different: see
     `counterexample`; error: the answer does not run, `message` are the engine's words; undecided:
     `message` tells why nothing can be said. `cause` is a word for machines for the latter two: a
-    status of `engines.base`, or few_databases, reference_fails, unstable.
+    status of `engines.base`, or few_databases, reference_fails, unstable. Where an engine stood in
+    for another product, `product` names that and `stand_in` the engine with its version.
     """
 
     status: Status
@@ -78,3 +88,5 @@ class Equivalence(Record, frozen=True):
     counterexample: Counterexample | None = None
     level: Level = ""
     proof_rows: int = 0
+    product: str = ""
+    stand_in: str = ""

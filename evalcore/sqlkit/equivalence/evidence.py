@@ -55,6 +55,10 @@ def build_decision_details(decision: Equivalence) -> dict[str, Any]:
         facts["equivalence_level"] = decision.level
     if decision.proof_rows:
         facts["proof_rows"] = decision.proof_rows
+    if decision.product:
+        facts["product"] = decision.product
+    if decision.stand_in:
+        facts["stand_in"] = decision.stand_in
     if decision.cause:
         facts["error_type"] = decision.cause
     if decision.counterexample is not None:

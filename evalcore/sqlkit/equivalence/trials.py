@@ -24,6 +24,7 @@ from evalcore.sqlkit.generate import (
     Database,
     Edge,
     covers_statement,
+    fill_empty_texts,
     generate_crowded_database,
     generate_databases,
     generate_edge_databases,
@@ -378,7 +379,8 @@ def prepare_witness_trial(
 
 
 def build_setup(question: EquivalenceQuestion, schema: Schema, rows: Database) -> tuple[str, ...]:
-    return (*question.schema, *render_inserts(schema, rows, question.engine))
+    rows = fill_empty_texts(schema, rows) if question.empty_is_null else rows
+    return (*question.build_tables(), *render_inserts(schema, rows, question.engine))
 
 
 def build_twin_setup(
@@ -417,7 +419,11 @@ def _collect_trials(
     usable: list[Trial] = []
     failed, unstable, slow, message = 0, 0, 0, ""
     for profile, rows, script in sources:
-        setup = (*question.schema, *script) if rows is None else build_setup(question, schema, rows)
+        setup = (
+            (*_begin_setup(question), *script)
+            if rows is None
+            else build_setup(question, schema, rows)
+        )
         seen = observe_statement(engine, setup, question, question.reference)
         if not seen.ok or seen.truncated:
             failed += 1

@@ -15,6 +15,7 @@ from evalcore.sqlkit.generate import nasty
 from evalcore.sqlkit.generate.database import (
     Database,
     Row,
+    fill_empty_texts,
     order_own_references,
     permute_rows,
     render_inserts,
@@ -177,6 +178,7 @@ __all__ = [
     "Edge",
     "EdgeDatabase",
     "covers_statement",
+    "fill_empty_texts",
     "list_row_limits",
     "order_own_references",
     "permute_rows",

@@ -93,6 +93,19 @@ def order_own_references(schema: Schema, database: Database) -> Database:
     return msgspec.structs.replace(database, tables=tables)
 
 
+def fill_empty_texts(schema: Schema, database: Database) -> Database:
+    """The rows as a server keeps them to which a text without characters is NULL; where a column
+    takes no NULL it holds a blank."""
+    tables = dict(database.tables)
+    for table in schema.tables:
+        filling = [None if column.nullable else " " for column in table.columns]
+        tables[table.name] = tuple(
+            tuple(fill if cell == "" else cell for cell, fill in zip(row, filling, strict=True))
+            for row in tables.get(table.name, ())
+        )
+    return msgspec.structs.replace(database, tables=tables)
+
+
 def _list_cells(table: Table, rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
     order = {column.name.lower(): n for n, column in enumerate(table.columns)}
     indexes = [order[name.lower()] for name in names if name.lower() in order]

@@ -1,0 +1,95 @@
+"""Decide questions about a product on the engine that stands in for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import msgspec
+
+from evalcore.i18n import Note
+from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.product_features import find_product_refusal, missing_feature
+from evalcore.sqlkit.products import (
+    Profile,
+    Untranslatable,
+    translate_rows,
+    translate_statement,
+)
+
+Decide = Callable[[EquivalenceQuestion, str], Equivalence]
+
+
+def decide_for_product(
+    decide: Decide,
+    question: EquivalenceQuestion,
+    answer: str,
+    profile: Profile,
+    engine_version: str,
+) -> Equivalence:
+    """The decision for a product: `question` and `answer` are in its own words.
+
+    What the product refuses is an error; what it has and its substitute lacks leaves the question
+    undecided. Where an answer has several readings, each has to be equivalent.
+    """
+    refusal = find_product_refusal(answer, profile.title, question.schema)
+    if refusal:
+        return Equivalence(status="error", cause="product_refuses", message=refusal)
+    try:
+        translated = translate_question(question, profile, engine_version)
+        readings = translate_statement(answer, profile, translated.schema, engine_version)
+    except Untranslatable as feature:
+        return _build_undecided(str(feature), question, profile)
+    decision = _decide_readings(decide, translated, readings)
+    failed, message = (answer, decision.message) if decision.status == "error" else ("", "")
+    if decision.cause == "reference_fails":
+        failed, message = question.reference, decision.message
+    feature_name = missing_feature(failed, profile.title, message) if failed else ""
+    if feature_name:
+        return _build_undecided(feature_name, question, profile)
+    stand_in = f"{profile.engine} {engine_version}"
+    return msgspec.structs.replace(decision, product=profile.title, stand_in=stand_in)
+
+
+@lru_cache(maxsize=256)
+def translate_question(
+    question: EquivalenceQuestion, profile: Profile, engine_version: str
+) -> EquivalenceQuestion:
+    """The question in the words of the engine; raises Untranslatable."""
+
+    def translate(sql: str, schema: tuple[str, ...] = ()) -> str:
+        return translate_statement(sql, profile, schema, engine_version)[0]
+
+    tables = tuple(map(translate, question.schema))
+    return msgspec.structs.replace(
+        question,
+        schema=tables,
+        session=profile.session,
+        reference=translate(question.reference, tables),
+        data=tuple(tuple(translate_rows(s, profile) for s in script) for script in question.data),
+        calls=tuple(translate(call, tables) for call in question.calls),
+        empty_is_null=profile.empties,
+    )
+
+
+def _decide_readings(
+    decide: Decide, question: EquivalenceQuestion, readings: tuple[str, ...]
+) -> Equivalence:
+    """The first decision that is not equivalent, else the least that all of them rest on."""
+    decision = decide(question, readings[0])
+    for reading in readings[1:]:
+        if decision.status != "equivalent":
+            return decision
+        other = decide(question, reading)
+        if other.status != "equivalent" or other.level != "proved":
+            decision = other
+    return decision
+
+
+def _build_undecided(feature: str, question: EquivalenceQuestion, profile: Profile) -> Equivalence:
+    note = Note(
+        "exec_product_feature", feature=feature, title=profile.title, engine=question.engine
+    )
+    return Equivalence(
+        status="undecided", cause="product_feature", message=note, product=profile.title
+    )
