@@ -420,7 +420,7 @@ def _collect_trials(
     failed, unstable, slow, message = 0, 0, 0, ""
     for profile, rows, script in sources:
         setup = (
-            (*_begin_setup(question), *script)
+            (*question.build_tables(), *script)
             if rows is None
             else build_setup(question, schema, rows)
         )
