@@ -5,31 +5,27 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import msgspec
 
 from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.engines import Status as ExecutionStatus
 from evalcore.sqlkit.equivalence import (
-    Counterexample,
     Equivalence,
     EquivalenceQuestion,
     Status,
 )
 from evalcore.sqlkit.equivalence import trials as trials
+from evalcore.sqlkit.equivalence.counterexample import build_counterexample
 from evalcore.sqlkit.equivalence.trials import (
-    Difference,
     Observation,
     Trial,
     Trials,
-    build_select_all,
     find_difference,
     observe_statement,
 )
-from evalcore.sqlkit.generate import Database, shrink_database
+from evalcore.sqlkit.generate import Database
 from evalcore.sqlkit.prover import prove_equivalence
-from evalcore.sqlkit.result_tables import Reason, ResultTable
 from evalcore.sqlkit.schema import read_schema
 
 #: So many databases must show something, or agreement on them says nothing.
@@ -156,7 +152,7 @@ def _compare_answer(
         difference = find_difference(question, trial.expected, seen, trial.ordered)
         if difference is None or (collated and trials.differs_by_collation(question, difference)):
             continue
-        example = _build_counterexample(engine, question, prepared, trial, answer)
+        example = build_counterexample(engine, question, prepared.schema, trial, answer, seen)
         if example.reason != "collation":
             return Equivalence("different", count, shown, counterexample=example)
         if not trials.holds_variants(question, example.tables.values()):
@@ -167,7 +163,7 @@ def _compare_answer(
     trial, seen = failures[0]
     if count == 0 and (question.calls or seen.execution.stage != "state"):
         return Equivalence("error", cause=seen.execution.status, message=seen.execution.message)
-    example = _build_counterexample(engine, question, prepared, trial, answer)
+    example = build_counterexample(engine, question, prepared.schema, trial, answer, seen)
     return Equivalence("different", count + 1, shown, counterexample=example)
 
 
@@ -206,99 +202,3 @@ def _is_statement_at_fault(seen: Observation, always: bool, failures: int) -> bo
     return always and (
         status in ("syntax_error", "forbidden") or (failures >= 2 and status in _FAILURES)
     )
-
-
-def _build_counterexample(
-    engine: Engine, question: EquivalenceQuestion, prepared: Trials, trial: Trial, answer: str
-) -> Counterexample:
-    """The difference on the smallest database found that still shows it."""
-    rows = trial.rows
-    if rows is not None:
-
-        def still_differs(candidate: Database) -> bool:
-            return _has_difference(engine, question, prepared, candidate, answer, by_order)
-
-        seen = observe_statement(engine, trial.setup, question, answer)
-        by_order = (
-            seen.ok and find_difference(question, trial.expected, seen, ordered=False) is None
-        )
-        rows = shrink_database(prepared.schema, rows, still_differs)
-        setup = trials.build_setup(question, prepared.schema, rows)
-        expected = observe_statement(engine, setup, question, question.reference)
-        if expected.ok:
-            smaller = Trial(trial.profile, setup, expected, trial.ordered, trial.shows, rows)
-            example = _describe_counterexample(engine, question, prepared, smaller, answer)
-            if example is not None:
-                return example
-    example = _describe_counterexample(engine, question, prepared, trial, answer)
-    if example is None:  # the engine answered twice in two ways
-        return Counterexample(profile=trial.profile, tables={}, reason="failed")
-    return example
-
-
-def _has_difference(
-    engine: Engine,
-    question: EquivalenceQuestion,
-    prepared: Trials,
-    rows: Database,
-    answer: str,
-    by_order: bool,
-) -> bool:
-    """Whether a smaller database still shows the difference, by a reference that is stable."""
-    setup = trials.build_setup(question, prepared.schema, rows)
-    expected = observe_statement(engine, setup, question, question.reference)
-    if not expected.ok:
-        return False
-    seen = observe_statement(engine, setup, question, answer)
-    if seen.ok and find_difference(question, expected, seen, ordered=by_order) is None:
-        return False
-    ordered = trials.is_ordered(engine, question, prepared.schema, rows, expected)
-    return ordered is not None and (ordered or not by_order)
-
-
-def _describe_counterexample(
-    engine: Engine, question: EquivalenceQuestion, prepared: Trials, trial: Trial, answer: str
-) -> Counterexample | None:
-    seen = observe_statement(engine, trial.setup, question, answer)
-    tables = _read_database_contents(engine, question, prepared, trial)
-    if not seen.ok:
-        expected = next(iter(trial.expected.tables.values()), None)
-        return Counterexample(
-            profile=trial.profile,
-            tables=tables,
-            expected=expected,
-            reason="failed",
-            message=seen.execution.message,
-        )
-    first_difference = find_difference(question, trial.expected, seen, trial.ordered)
-    if first_difference is None:
-        return None
-    return Counterexample(
-        profile=trial.profile,
-        tables=tables,
-        subject=first_difference.subject,
-        expected=first_difference.expected,
-        actual=first_difference.actual,
-        diff=first_difference.diff,
-        reason=_name_reason(question, first_difference),
-    )
-
-
-def _name_reason(
-    question: EquivalenceQuestion, difference: Difference
-) -> Reason | Literal["no_rows", "collation"]:
-    if difference.diff is None:
-        return "no_rows"
-    return (
-        "collation" if trials.differs_by_collation(question, difference) else difference.diff.reason
-    )
-
-
-def _read_database_contents(
-    engine: Engine, question: EquivalenceQuestion, prepared: Trials, trial: Trial
-) -> dict[str, ResultTable]:
-    """What the database holds, read from the engine itself."""
-    names = [table.name for table in prepared.schema.tables]
-    queries = [build_select_all(name, question.engine) for name in names]
-    done = engine.execute(trial.setup, "SELECT 1", probes=queries)
-    return dict(zip(names, done.probed, strict=False))

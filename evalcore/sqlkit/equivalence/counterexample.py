@@ -1,0 +1,147 @@
+"""The counterexample: a difference on the smallest database found that still shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from evalcore.sqlkit.engines import Engine
+from evalcore.sqlkit.equivalence import Counterexample, EquivalenceQuestion
+from evalcore.sqlkit.equivalence import trials
+from evalcore.sqlkit.equivalence.trials import (
+    Difference,
+    Observation,
+    Trial,
+    build_select_all,
+    find_difference,
+    observe_statement,
+)
+from evalcore.sqlkit.generate import Database, shrink_database
+from evalcore.sqlkit.result_tables import Reason, ResultTable
+from evalcore.sqlkit.schema import Schema
+
+
+def build_counterexample(
+    engine: Engine,
+    question: EquivalenceQuestion,
+    schema: Schema,
+    trial: Trial,
+    answer: str,
+    seen: Observation,
+) -> Counterexample:
+    """The difference that `trial` showed, where the answer gave `seen`.
+
+    A reference that is stable on the trial may not be on fewer rows. That takes several executions
+    to know, so it is asked of the smallest database alone; only where it says no, of every step.
+    """
+    for is_careful in (False, True) if trial.rows is not None else ():
+        smaller = _shrink_trial(engine, question, schema, trial, answer, seen, is_careful)
+        if smaller is not None:
+            example = _describe_difference(engine, question, schema, smaller, answer)
+            if example is not None:
+                return example
+    example = _describe_difference(engine, question, schema, trial, answer)
+    if example is None:  # the engine answered twice in two ways
+        return Counterexample(profile=trial.profile, tables={}, reason="failed")
+    return example
+
+
+def _shrink_trial(
+    engine: Engine,
+    question: EquivalenceQuestion,
+    schema: Schema,
+    trial: Trial,
+    answer: str,
+    seen: Observation,
+    is_careful: bool,
+) -> Trial | None:
+    """The trial on fewer rows; None where the reference is not stable on them."""
+    assert trial.rows is not None  # noqa: S101 - the caller has looked
+    by_order = seen.ok and find_difference(question, trial.expected, seen, ordered=False) is None
+    is_query = seen.tables.get("") is not None and not question.calls and not question.state_of
+
+    def still_differs(rows: Database) -> bool:
+        setup = trials.build_setup(question, schema, rows)
+        if is_query:
+            expected, shown = _observe_queries(engine, setup, reference, answer)
+        else:
+            expected = observe_statement(engine, setup, question, reference)
+            shown = observe_statement(engine, setup, question, answer) if expected.ok else expected
+        if not expected.ok:
+            return False
+        if shown.ok and find_difference(question, expected, shown, ordered=by_order) is None:
+            return False
+        return not is_careful or is_stable(rows, expected)
+
+    def is_stable(rows: Database, expected: Observation) -> bool:
+        ordered = trials.is_ordered(engine, question, schema, rows, expected)
+        return ordered is not None and (ordered or not by_order)
+
+    reference = question.reference
+    rows = shrink_database(schema, trial.rows, still_differs)
+    setup = trials.build_setup(question, schema, rows)
+    expected = observe_statement(engine, setup, question, reference)
+    if not expected.ok or not (is_careful or is_stable(rows, expected)):
+        return None
+    return Trial(trial.profile, setup, expected, trial.ordered, trial.shows, rows)
+
+
+def _observe_queries(
+    engine: Engine, setup: Sequence[str], reference: str, answer: str
+) -> tuple[Observation, Observation]:
+    """What two queries give, asked at once; where either fails, both do."""
+    done = engine.execute(setup, reference, probes=[answer])
+    if done.status != "ok" or len(done.probed) != 1:
+        failed = Observation(msgspec.structs.replace(done, status="error"))
+        return failed, failed
+    return Observation(done, {"": done.table}), Observation(done, {"": done.probed[0]})
+
+
+def _describe_difference(
+    engine: Engine, question: EquivalenceQuestion, schema: Schema, trial: Trial, answer: str
+) -> Counterexample | None:
+    seen = observe_statement(engine, trial.setup, question, answer)
+    tables = _read_database_contents(engine, question, schema, trial)
+    if not seen.ok:
+        expected = next(iter(trial.expected.tables.values()), None)
+        return Counterexample(
+            profile=trial.profile,
+            tables=tables,
+            expected=expected,
+            reason="failed",
+            message=seen.execution.message,
+        )
+    first_difference = find_difference(question, trial.expected, seen, trial.ordered)
+    if first_difference is None:
+        return None
+    return Counterexample(
+        profile=trial.profile,
+        tables=tables,
+        subject=first_difference.subject,
+        expected=first_difference.expected,
+        actual=first_difference.actual,
+        diff=first_difference.diff,
+        reason=_name_reason(question, first_difference),
+    )
+
+
+def _name_reason(
+    question: EquivalenceQuestion, difference: Difference
+) -> Reason | Literal["no_rows", "collation"]:
+    if difference.diff is None:
+        return "no_rows"
+    return (
+        "collation" if trials.differs_by_collation(question, difference) else difference.diff.reason
+    )
+
+
+def _read_database_contents(
+    engine: Engine, question: EquivalenceQuestion, schema: Schema, trial: Trial
+) -> dict[str, ResultTable]:
+    """What the database holds, read from the engine itself."""
+    names = [table.name for table in schema.tables]
+    queries = [build_select_all(name, question.engine) for name in names]
+    done = engine.execute(trial.setup, "SELECT 1", probes=queries)
+    return dict(zip(names, done.probed, strict=False))
