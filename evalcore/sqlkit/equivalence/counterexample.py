@@ -8,8 +8,7 @@ from typing import Literal
 import msgspec
 
 from evalcore.sqlkit.engines import Engine
-from evalcore.sqlkit.equivalence import Counterexample, EquivalenceQuestion
-from evalcore.sqlkit.equivalence import trials
+from evalcore.sqlkit.equivalence import Counterexample, EquivalenceQuestion, trials
 from evalcore.sqlkit.equivalence.trials import (
     Difference,
     Observation,
