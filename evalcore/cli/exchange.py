@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,27 @@ def add_exchange_verbs(
     sub.add_argument("path", type=Path, metavar="PATH", help="SCALE's folder public/data")
     sub.add_argument(
         "--out", type=Path, metavar="FILE.jsonl", help="write one line per disagreement"
+    )
+    sub.add_argument(
+        "--jobs",
+        type=int,
+        default=len(os.sched_getaffinity(0)),
+        metavar="N",
+        help="worker processes (default: one per core); what is decided is journaled in the data "
+        "folder, so repeating the command goes on where it stopped",
+    )
+    sub.add_argument(
+        "--report",
+        type=Path,
+        metavar="FOLDER",
+        help="write judge_errors.json, .csv and .md: wrong verdicts per model, month and metric",
+    )
+    sub.add_argument(
+        "--export",
+        type=Path,
+        metavar="FOLDER",
+        help="write corrected_board.json, .csv and .md: each published score beside the score with "
+        "the decided cases corrected, marked as ours",
     )
     add_common(sub, _verify_published)
 
@@ -298,15 +320,74 @@ def _print_stderr(line: str) -> None:
 
 
 def _verify_published(args: argparse.Namespace) -> int:
-    from evalcore.exchange.scale import verify
+    from evalcore.exchange.scale import judge_errors, verify
 
-    twins = Path(_load_cli_settings(args).datasets) / "scale_twins" / "logical_equivalence.jsonl"
-    report = verify.verify_published_answers(args.path, twins)
+    if args.jobs < 1:
+        raise UsageError(f"--jobs {args.jobs}: give at least 1")
+    settings = _load_cli_settings(args)
+    is_watched = not args.json and sys.stderr.isatty()
+    with _draw_verify_progress() if is_watched else nullcontext(_ignore_progress) as progress:
+        verified = verify.verify_published_answers(
+            args.path,
+            Path(settings.datasets) / "scale_twins" / "logical_equivalence.jsonl",
+            Path(settings.data) / verify.JOURNAL,
+            jobs=args.jobs,
+            progress=progress,
+        )
+    report = verify.summarize_agreement(verified)
     if args.out:
         lines = (json.dumps(d, ensure_ascii=False) for d in verify.list_disagreements(report))
         args.out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    paths = []
+    if args.report:
+        errors = judge_errors.count_judge_errors(verified)
+        paths += judge_errors.write_judge_errors(args.report, errors)
+    if args.export:
+        boards = judge_errors.correct_boards(args.path, verified)
+        paths += judge_errors.write_corrected_boards(args.export, boards)
     _print_result(args, report, verify.format_verification(report))
+    for path in paths:
+        _print_stderr(f"{path} written")
     return _DONE
+
+
+def _ignore_progress(decided: int, total: int, new: int) -> None:
+    """Where nobody watches."""
+
+
+@contextmanager
+def _draw_verify_progress() -> Iterator[Callable[[int, int, int], None]]:
+    """Draw a bar on standard error for as long as the block lasts; yields what moves it on. The
+    time that remains is estimated from what was decided now, not from what the journal held."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )
+    with bar:
+        task = bar.add_task("deciding answers", total=None)
+
+        def move_bar(decided: int, total: int, new: int) -> None:
+            if not new:
+                bar.update(task, total=total, completed=decided)
+                bar.reset(task, total=total, completed=decided)
+            else:
+                bar.update(task, completed=decided)
+
+        yield move_bar
 
 
 _INCOMPLETE = 3

@@ -94,3 +94,167 @@ def months(months_store: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setenv("EVALBOARD_SHIPPED", months_store.shipped)
     monkeypatch.delenv("EVALBOARD_CONFIG", raising=False)
     return months_store
+
+
+# Two months whose answers engines can decide: each row with the verdict that was published and the
+# one that execution gives, None where nothing here can say.
+
+TABLE = "CREATE TABLE t (id INT PRIMARY KEY, v INT, w INT);"
+QUERY = "SELECT id FROM t WHERE v > 1 AND v > 0;"
+DECIDABLE_MONTHS = ("2026-01", "2026-02")
+_REWRITE = {"create_table_statements": [TABLE], "sql": QUERY}
+_INDEX = {"create_table_statements": TABLE, "sql": "SELECT w FROM t WHERE v = 3;"}
+_CONVERSION = {
+    "source_dialect": "ORACLE",
+    "target_dialect": "Postgresql-9.2",
+    "key_info": {"sys_func": ["NVL"]},
+    "sql": "SELECT NVL(a, 0) FROM t",
+}
+_TABLES = {
+    "create_table_statements": ["CREATE TABLE t (id INT, v INT);"],
+    "insert_statements": ["INSERT INTO t VALUES (1, 10), (2, 20);"],
+}
+_TEN = {"result_type": "select", "columns": ["v"], "rows": [[10]]}
+#: capability, indicator, case, answers, published, decided.
+DECIDABLE_ROWS: tuple[tuple[str, str, dict[str, Any], list[Any], bool, bool | None], ...] = (
+    (
+        "sql_optimization",
+        "logical_equivalence",
+        _REWRITE | {"db_type": "mysql"},
+        ["SELECT id FROM t WHERE v > 1"],
+        False,
+        True,
+    ),
+    (
+        "sql_optimization",
+        "logical_equivalence",
+        _REWRITE | {"db_type": "postgresql"},
+        ["SELECT id FROM t WHERE v >= 1"],
+        True,
+        False,
+    ),
+    (
+        "sql_optimization",
+        "logical_equivalence",
+        _REWRITE | {"db_type": "oracle"},
+        ["SELECT id FROM t WHERE v > 1"],
+        True,
+        None,
+    ),
+    (
+        "sql_optimization",
+        "syntax_error_detection",
+        _REWRITE | {"db_type": "mysql"},
+        ["SELECT id FROM t WHER v > 1"],
+        True,
+        False,
+    ),
+    (
+        "sql_optimization",
+        "syntax_error_detection",
+        _REWRITE | {"db_type": "mysql"},
+        ["SELECT t.id FROM t, LATERAL (SELECT t.v AS x) q WHERE q.x > 1"],
+        False,
+        True,
+    ),
+    (
+        "sql_optimization",
+        "index_advice",
+        _INDEX | {"expected": "给 t 表的 v 列加索引"},
+        ["CREATE INDEX i ON t (v); Reason: Single-column index - serves the filter"],
+        False,
+        True,
+    ),
+    (
+        "sql_optimization",
+        "index_advice",
+        _INDEX | {"expected": "给 t 表的 v 列加索引"},
+        ["No performance issues; no indexes need to be created."],
+        True,
+        False,
+    ),
+    (
+        "sql_optimization",
+        "index_advice",
+        _INDEX | {"expected": "分别给t表的v，w列添加单列索引"},
+        ["CREATE INDEX i ON t (w);"],
+        False,
+        None,
+    ),
+    (
+        "dialect_conversion",
+        "syntax_error_detection",
+        _CONVERSION,
+        ["SELECT coalesce(a, 0) FROM t"],
+        True,
+        True,
+    ),
+    (
+        "dialect_conversion",
+        "syntax_error_detection",
+        _CONVERSION,
+        ["SELECT nvl(a, 0) FROM t"],
+        True,
+        False,
+    ),
+    (
+        "dialect_conversion",
+        "big_sql_conversion",
+        _CONVERSION,
+        ["SELECT coalesce(a, 0) FORM t u v", "SELECT 1", "SELECT coalesce(a, 0 FROM t"],
+        True,
+        False,
+    ),
+    (
+        "dialect_conversion",
+        "China-made_database",
+        _CONVERSION | {"target_dialect": "OceanBase的Oracle模式-4.2.5"},
+        ["SELECT NVL(a, 0) FORM t"],
+        True,
+        None,
+    ),
+    (
+        "sql_understanding",
+        "execution_accuracy",
+        _TABLES | {"sql": "SELECT v FROM t WHERE id = 1;", "expected": _TEN | {"rows": [["10"]]}},
+        [_TEN | {"result_type": "table_state"}],
+        False,
+        True,
+    ),
+    (
+        "sql_understanding",
+        "execution_accuracy",
+        _TABLES | {"sql": "SELECT v FROM t WHERE CURRENT_DATE > '2020-01-01'", "expected": _TEN},
+        [_TEN],
+        True,
+        None,
+    ),
+    (
+        "sql_understanding",
+        "syntax_error_detection",
+        {"sql": "SELECT FROM WHERE", "expected": {"has_syntax_error": "no"}},
+        [{"has_syntax_error": "no"}],
+        True,
+        False,
+    ),
+)
+
+
+def write_decidable_months(root: Path, target: str = "acme-1") -> None:
+    """Write boards and reports of `DECIDABLE_ROWS`, the same in both months."""
+    tree = TreeBuilder(root)
+    reports: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for number, (capability, name, case, answers, passed, _) in enumerate(DECIDABLE_ROWS, 1):
+        given = [
+            {"case_evaluation_count": count, "model_answer": answer}
+            for count, answer in enumerate(answers, 1)
+        ]
+        content = json.dumps({"case_id": str(number), **case}, ensure_ascii=False)
+        reports.setdefault(capability, {}).setdefault(name, []).append(
+            row(number, passed, 2, case_content=content, model_answers=given)
+        )
+    for month in DECIDABLE_MONTHS:
+        tree.board(month, model(target, {capability: claim(75.0) for capability in reports}))
+        for capability, metrics in reports.items():
+            parts = [indicator(name, rows, 2) for name, rows in metrics.items()]
+            tree.report(month, target, parts, capability)

@@ -21,7 +21,8 @@ ALLOWED = {
     "evalcore/catalog.py": "the built-in list, and the members of the built-in suites",
     "evalcore/exchange/scale/exporter.py": "SCALE's own names of what it publishes",
     "evalcore/exchange/scale/forms.py": "SCALE's own names of what it publishes, with its weights",
-    "evalcore/exchange/scale/verify.py": "SCALE's own names of what it publishes",
+    "evalcore/exchange/scale/published_answers.py": "SCALE's own names of what it publishes",
+    "evalcore/exchange/scale/redecision.py": "the reader of answers to SCALE's questions",
 }
 #: By kind of target, its own modules.
 TARGET_MODULES = {
@@ -73,7 +74,7 @@ ENGINES_ALLOWED = {
     "evalcore/benchmarks/sql_understanding/reference_validation.py": "the engine of its plans",
     "evalcore/cli/doctor.py": "extras of this package",
     "evalcore/exchange/bundle/imported_run.py": _PACKAGE,
-    "evalcore/exchange/scale/verify.py": "the engine that SCALE's cases name",
+    "evalcore/exchange/scale/published_answers.py": "the dialect of SCALE's cases",
     "evalcore/runner/plan.py": _PACKAGE,
     "evalcore/sqlkit/dialects.py": _DIALECT,
     "evalcore/sqlkit/engines/guard.py": "how words of a server's dialect are told apart",
