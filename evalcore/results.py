@@ -11,6 +11,7 @@ import msgspec
 
 from evalcore.records import CostSource, Measured, Record, TargetSpec
 
+CLAIMED_VIEW = "claimed"  # the score that a publisher gives beside the recomputed one
 RunState = Literal["planned", "running", "done", "incomplete", "cancelled", "interrupted", "broken"]
 
 
@@ -74,6 +75,12 @@ class BenchmarkScore(Record, frozen=True):
         msgspec.structs.force_setattr(self, "metrics", metrics)
         if score is None:
             msgspec.structs.force_setattr(self, "interval", None)
+            msgspec.structs.force_setattr(self, "views", drop_unmeasured_views(self.views))
+
+
+def drop_unmeasured_views(views: dict[str, float]) -> dict[str, float]:
+    """The readings of a benchmark of which nothing was measured: only what a publisher claims."""
+    return {name: value for name, value in views.items() if name == CLAIMED_VIEW}
 
 
 def measured_score(score: float | None, answered: float | None, samples: int) -> float | None:

@@ -94,6 +94,9 @@ def to_verdict(sample: Sample, episode: Episode, extraction: str, result: Scorin
     passed = result.share if result.outcome == "passed" else 0.0
     score = passed if result.outcome in MEASURED else None
     views = {"strict": score if extraction == "strict" else 0.0, "lenient": score}
+    details: dict[str, Any] = {"extraction": extraction, **result.details}
+    if score and extraction == "lenient":
+        details["lost_to_format"] = True
     return Verdict(
         metric=sample.metric,
         id=sample.id,
@@ -104,7 +107,7 @@ def to_verdict(sample: Sample, episode: Episode, extraction: str, result: Scorin
         reason=result.reason,
         note=result.note,
         views={name: view for name, view in views.items() if view is not None} | result.views,
-        details={"extraction": extraction, **result.details},
+        details=details,
         evidence=result.evidence,
     )
 

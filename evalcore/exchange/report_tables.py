@@ -85,7 +85,7 @@ def _build_score_table(report: RunReport) -> ReportTable:
                 _format_interval_cell(b.score.interval),
                 _format_score_cell(b.score.answered),
                 f"{b.score.coverage:.1%}",
-                str(b.passed_count),
+                DASH if b.pass_rate is None else str(b.passed_count),
                 str(b.total_count),
                 str(b.not_executed_count),
                 str(b.unusable_count),
@@ -107,7 +107,7 @@ def _build_metric_table(benchmark: BenchmarkReport) -> ReportTable:
                 "not scored" if metric.weight is None else f"{metric.weight:g}",
                 _format_score_cell(metric.score) if metric.samples else "no cases",
                 _format_interval_cell(metric.interval),
-                f"{metric.passed:g}",
+                DASH if metric.score is None else f"{metric.passed:g}",
                 str(metric.samples),
             )
             for metric in benchmark.score.metrics.values()

@@ -126,12 +126,21 @@ def _benchmark_to_dict(benchmark: BenchmarkReport) -> dict[str, Any]:
         "not_executed": benchmark.not_executed_count,
         "unusable": benchmark.unusable_count,
         "avg_latency_s": benchmark.mean_latency,
-        "weighted": msgspec.to_builtins(benchmark.score),
+        "weighted": _build_weighted_score(benchmark.score),
         "samples": [
             _case_to_dict(case) | ({"resolved": case.resolved} if resolving else {})
             for case in benchmark.cases
         ],
     }
+
+
+def _build_weighted_score(score: BenchmarkScore) -> dict[str, Any]:
+    """The record of a score; what was not measured has no points either."""
+    weighted: dict[str, Any] = msgspec.to_builtins(score)
+    for metric in weighted["metrics"].values():
+        if metric["score"] is None:
+            metric |= {"passed": None, "points": None}
+    return weighted
 
 
 def _case_to_dict(case: ReportCase) -> dict[str, Any]:

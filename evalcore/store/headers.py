@@ -35,6 +35,7 @@ from evalcore.results import (
     RunState,
     RunSummary,
     Totals,
+    drop_unmeasured_views,
     measured_score,
 )
 from evalcore.single_flight import SingleFlightCache
@@ -121,7 +122,8 @@ class HeaderScore(Record, frozen=True):
         ):
             return
         lines = {name: (None, None, None, line[3]) for name, line in self.metrics.items()}
-        for name, value in {"score": None, "low": None, "high": None, "metrics": lines}.items():
+        blank = {"score": None, "low": None, "high": None, "metrics": lines}
+        for name, value in (blank | {"views": drop_unmeasured_views(self.views)}).items():
             msgspec.structs.force_setattr(self, name, value)
 
     @property

@@ -23,7 +23,7 @@ _READINGS = ("official", "hardened", "repaired", "tolerant", "strict", "lenient"
 #: Measures of patches, which need no test to be run and say nothing of whether one would pass.
 _MEASURES = ("applies_rate", "file_recall", "hunk_recall", "line_f1")
 #: What the second wins over the first is what the format cost.
-_FORMAT = ("official", "tolerant")
+_FORMATS = (("official", "tolerant"), ("strict", "lenient"))
 
 
 def build_group_scores(score: BenchmarkScore) -> pd.DataFrame:
@@ -123,11 +123,10 @@ def build_alternate_scores(views: Mapping[str, float], score: float | None) -> p
 
 
 def lost_to_format(views: Mapping[str, float]) -> float | None:
-    """Points lost because right calls could not be read as officially, None where unknown."""
-    official, tolerant = _FORMAT
-    if official not in views or tolerant not in views:
-        return None
-    return views[tolerant] - views[official]
+    """Points lost, under the reading that is strict on the form, by right answers in another form;
+    None where no two readings differ in that."""
+    gains = (views[to] - views[of] for of, to in _FORMATS if of in views and to in views)
+    return next(gains, None)
 
 
 # What others published of a run beside what its cases give: claims, levels and flags.

@@ -268,7 +268,9 @@ def draw_verdict_badges(details: Mapping[str, Any]) -> None:
         cause = escape_markdown(_format_error_cause(group, details))
         st.badge(cause, color="red", icon=":material/rule:")
     if details.get("lost_to_format"):
-        word, about = tr("case.lost_to_format"), tr("case.lost_to_format_help")
+        is_strict_reading = details.get("extraction") == "lenient"
+        help_key = "lost_to_format_strict_help" if is_strict_reading else "lost_to_format_help"
+        word, about = tr("case.lost_to_format"), tr(f"case.{help_key}")
         st.badge(word, color="orange", icon=":material/format_quote:", help=about)
     if kind := details.get("answer_kind"):
         st.badge(escape_markdown(_lookup_badge_label("common.answer_kind", kind)), color="gray")

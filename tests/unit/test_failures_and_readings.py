@@ -119,9 +119,10 @@ def test_readings_stand_beside_the_score_of_the_board():
     assert target_scores.lost_to_format({"official": 50.0, "tolerant": 58.0}) == 8.0
 
 
-def test_one_reading_is_none_and_without_the_tolerant_one_the_loss_is_unknown():
+def test_one_reading_is_none_and_without_a_second_one_the_loss_is_unknown():
     assert target_scores.build_alternate_scores({"strict": 1.0}, 1.0).empty
-    assert target_scores.lost_to_format({"strict": 1.0, "lenient": 2.0}) is None
+    assert target_scores.lost_to_format({"strict": 1.0, "lenient": 2.5}) == 1.5
+    assert target_scores.lost_to_format({"strict": 1.0, "tolerant": 2.0}) is None
 
 
 def test_bars_of_counts_say_number_and_share_in_words():

@@ -14,6 +14,8 @@ from evalcore.cli.main import main
 from evalcore.exchange.board_export import FORMATS
 from evalcore.exchange.reports import render_report
 from evalcore.exchange.site.publish import build_site_files
+from evalcore.records import Verdict
+from evalcore.results import BenchmarkScore
 from evalcore.store.headers import HeaderScore, build_run_header
 from evalcore.store.index import open_index
 from evalcore.views import (
@@ -25,6 +27,7 @@ from evalcore.views import (
     targets,
 )
 from evalcore.views.targets import find_score_extremes
+from tests.support import judged_runs
 from tests.support.api import client
 from tests.support.boards import BENCHMARK, Plan, make_run
 from tests.support.pages import open_page, words
@@ -170,3 +173,55 @@ def test_an_old_index_is_read_without_zeros(store, runs):
     old["metrics"] = {name: (0.0, 0.0, 49.0, line[3]) for name, line in score.metrics.items()}
     assert msgspec.convert(old, HeaderScore) == score
     assert open_index(store).rebuild() == 3
+
+
+@pytest.fixture
+def judged(store, monkeypatch):
+    """A run whose judges all failed; the answers were not in the form that was asked for."""
+
+    def fail(number, cost):
+        return Verdict(
+            metric=judged_runs.METRIC,
+            id=str(number),
+            outcome="judge_error",
+            score=None,
+            evidence_kind="judged",
+            reason="judge_error",
+            views={"strict": 0.0},
+            details={"judge_requests": 3},
+        )
+
+    monkeypatch.setattr(judged_runs, "_verdict", fail)
+    return judged_runs.make_judged_run(store, "20260301-100000-aaaaaa")
+
+
+def test_readings_are_left_out_where_all_judges_failed(store, judged, capsys):
+    summary = judged.read_summary()
+    score = summary.benchmarks["dialect_conversion"]
+    assert (score.score, score.views) == (None, {})
+    old = msgspec.to_builtins(score) | {"score": 0.0, "views": {"strict": 0.0, "claimed": 61.0}}
+    assert msgspec.convert(old, BenchmarkScore).views == {"claimed": 61.0}
+    header = build_run_header(judged.read_spec(), summary).benchmarks["dialect_conversion"]
+    assert msgspec.convert(
+        msgspec.to_builtins(header) | {"views": old["views"]}, HeaderScore
+    ).views == {"claimed": 61.0}
+    assert "0.0" not in printed(capsys, "show", judged.run_id)
+
+
+def test_tables_of_a_report_have_dashes_where_all_judges_failed(judged):
+    report = json.loads(render_report(judged, "json"))["benchmarks"]["dialect_conversion"]
+    for metric in report["weighted"]["metrics"].values():
+        assert (metric["score"], metric["passed"], metric["points"]) == (None, None, None)
+    rows = [
+        row for row in render_report(judged, "md").splitlines() if "| dialect_conversion" in row
+    ]
+    assert rows[0].startswith("| dialect_conversion | – | – | – | 0.0% | – | 4 |")
+    [row] = [row for row in render_report(judged, "md").splitlines() if "| logical_eq" in row][:1]
+    assert row == "| logical_equivalence | 4 | – | – | – | 4 |"
+
+
+def test_scale_gets_no_zero_for_what_no_judge_ruled_on(judged, tmp_path, capsys):
+    out = tmp_path / "public"
+    assert main(["export", judged.run_id, "--format", "scale", "--out", str(out)]) == 2
+    assert "nothing of run 20260301-100000-aaaaaa was measured" in capsys.readouterr().err
+    assert not list(out.rglob("*.json"))

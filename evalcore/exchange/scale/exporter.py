@@ -263,7 +263,7 @@ def export_scale_run(folder: RunFolder, out: Path) -> ScaleExport:
     """Write the three kinds of report under `out`, SCALE's folder public/data.
 
     A monthly board that is there keeps its other rows. Raises UsageError, with nothing written, for
-    a run without scores or without a benchmark that SCALE has, and for a board that is none or has
+    a run without scores, with nothing measured or without a benchmark that SCALE has, and for a board that is none or has
     another model of that id; also where `out` cannot be written.
     """
     run = read_run_report(folder)
@@ -279,22 +279,42 @@ def export_scale_run(folder: RunFolder, out: Path) -> ScaleExport:
         name = report.spec.key
         if report.score.level == 0:
             model.scores[name] = _bare_claim(report.score)
-        else:
-            indicators = [build_indicator(report, *group) for group in cases[name].items()]
+        elif measured := _select_measured_metrics(cases[name]):
+            indicators = [build_indicator(report, *group) for group in measured.items()]
             model.scores[name] = _build_claim(indicators)
             path = case_folder(out, month) / name / f"{model.id}.json"
             files[path] = msgspec.json.format(msgspec.json.encode(indicators), indent=2)
-            for metric, group in cases[name].items():
+            for metric, group in measured.items():
                 text = render_process_log(run.spec, name, metric, group)
                 files[log_path(out, month, model.id, name, indicator_of(metric))] = text.encode()
+    if not model.scores:
+        raise UsageError(
+            f"nothing of run {folder.run_id} was measured, so there is no score to export; "
+            f"continue it with `evalcore resume {folder.run_id}`"
+        )
     files[board_path(out, month)] = _render_month_board(board_path(out, month), model)
     _write_scale_files(files)
     return ScaleExport(
         month=month,
         model=model.id,
         files=tuple(str(path.relative_to(out)) for path in files),
-        unmeasured=sum(count_unmeasured(cases[report.spec.key]) for report in reports),
+        unmeasured=sum(
+            count_unmeasured(_select_measured_metrics(cases[report.spec.key])) for report in reports
+        ),
     )
+
+
+def _select_measured_metrics(
+    of_metric: Mapping[str, Sequence[ExportedCase]],
+) -> dict[str, Sequence[ExportedCase]]:
+    """The metrics with a measured case: of the others there is no score, which their format cannot
+    say otherwise than by leaving them out."""
+    declared = {name: sum(len(case.rounds) for case in group) for name, group in of_metric.items()}
+    return {
+        name: group
+        for name, group in of_metric.items()
+        if count_unmeasured({name: group}) < declared[name]
+    }
 
 
 def _bare_claim(benchmark_score: BenchmarkScore) -> CapabilityScore:

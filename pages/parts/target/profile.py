@@ -311,7 +311,9 @@ def _draw_alternate_readings(score: BenchmarkScore, *, show_benchmark: bool) -> 
     tables.draw_word_table(titles, rows, tr("target.readings_alt"))
     lost = target_scores.lost_to_format(score.views)
     if lost is not None:
-        st.caption(tr("target.lost_to_format", points=wording.format_score(lost)))
+        by_official = "official" in score.views
+        word = "target.lost_to_format" if by_official else "target.lost_to_format_strict"
+        st.caption(tr(word, points=wording.format_score(lost)))
 
 
 def _view_about(name: str, benchmark: str) -> str:
