@@ -56,3 +56,16 @@ def test_a_run_with_a_data_folder_starts_its_engines_there(
         worker.main([str(run)])
     assert {folder.parent for folder in opened} == {data / "engines"}
     assert not (tmp_path / "default").exists()
+
+
+@pytest.mark.parametrize("verb", ["equivalent", "doctor"])
+def test_other_verbs_open_their_engines_below_a_relative_folder(
+    opened, monkeypatch, tmp_path: Path, verb: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("schema.sql").write_text("CREATE TABLE t (a integer)", encoding="utf-8")
+    statements = ["--reference", "SELECT a FROM t", "--answer", "SELECT a + 0 FROM t"]
+    flags = {"equivalent": ["--engine", "mysql", "--schema", "schema.sql", *statements]}
+    main([verb, *flags.get(verb, []), "--data", "chosen"])
+    assert {folder.parent.resolve() for folder in opened} == {tmp_path / "chosen" / "engines"}
+    assert not (tmp_path / "default").exists()

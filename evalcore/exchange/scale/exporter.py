@@ -263,8 +263,8 @@ def export_scale_run(folder: RunFolder, out: Path) -> ScaleExport:
     """Write the three kinds of report under `out`, SCALE's folder public/data.
 
     A monthly board that is there keeps its other rows. Raises UsageError, with nothing written, for
-    a run without scores, with nothing measured or without a benchmark that SCALE has, and for a board that is none or has
-    another model of that id; also where `out` cannot be written.
+    a run without scores, with nothing measured or without a benchmark that SCALE has, for a board
+    that is none or has another model of that id, and where `out` cannot be written.
     """
     run = read_run_report(folder)
     run = msgspec.structs.replace(run, spec=with_masked_target(run.spec))
