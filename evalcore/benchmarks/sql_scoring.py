@@ -26,8 +26,7 @@ from evalcore.sqlkit.equivalence.evidence import (
     build_decision_sections,
     describe_decision,
 )
-from evalcore.sqlkit.products import find_profile
-from evalcore.sqlkit.products.decision import decide_for_product
+from evalcore.sqlkit.products.decision import decide_on_stand_in
 
 # What benchmarks share whose answers are SQL that engines execute.
 
@@ -62,18 +61,11 @@ class ExecutedBenchmark(Benchmark):
                 status="undecided", cause="no_engine", message=Note("exec_no_engine")
             )
         try:
-            return await asyncio.to_thread(self._decide, question, answer, title, version)
+            return await asyncio.to_thread(
+                decide_on_stand_in, self.decider, question, answer, title, version
+            )
         except (MissingDependency, EnvironmentFailure) as error:
             return Equivalence(status="undecided", cause="no_engine", message=str(error))
-
-    def _decide(
-        self, question: EquivalenceQuestion, answer: str, title: str, version: str
-    ) -> Equivalence:
-        engine_version = self.engines.get(question.engine).version if title else ""
-        profile = find_profile(title, version, engine_version)
-        if profile is None:
-            return self.decider.decide(question, answer)
-        return decide_for_product(self.decider.decide, question, answer, profile, engine_version)
 
     def validate_references(self, samples: Sequence[Sample]) -> ValidationResult:
         """Execution confirmed everything; the engines are those that decided."""

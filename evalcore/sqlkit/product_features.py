@@ -135,7 +135,6 @@ _TIDB_SYNTAX = {
 #: The kernel of openGauss and GaussDB is PostgreSQL 9.2; these came later and were not added.
 _GAUSS_SYNTAX = {
     "ON CONFLICT": r"\bON CONFLICT\b",
-    "LATERAL": r"\bLATERAL \(",
     "identity columns": r"\bGENERATED (?:ALWAYS|BY DEFAULT) AS IDENTITY\b",
     "WITH TIES": r"\bWITH TIES\b",
 }
@@ -176,6 +175,8 @@ def find_product_refusal(sql: str, title: str, schema: Sequence[str] = ()) -> st
             return Note("product_refuses", title=title, feature=word)
     text = " ".join(words)
     for feature, pattern in syntax.items():
+        if feature == "VALUES without ROW" and "DUPLICATE" in words:
+            continue  # where VALUES(c) is the value that a row brings
         if re.search(pattern, text, re.S):
             return Note("product_refuses", title=title, feature=feature)
     return ""
@@ -222,6 +223,8 @@ _MYSQL_SYNTAX = {
     "arguments of REGEXP_*": (r"\bREGEXP_\w+\s*\(", r"parameter count .*'REGEXP_\w+'"),
     "a feature": (r".", r"MariaDB doesn't yet support"),
 }
+#: Syntax that they have, by where PostgreSQL's message points.
+_AT_ORACLE_SYNTAX = r"at or near \"(PIVOT|UNPIVOT|KEEP|MODEL|DUPLICATE|PRIOR|CONNECT|ROTATE)\""
 #: What PostgreSQL says where another product would turn a value into another type by itself.
 _AT_CAST = (
     r"operator does not exist|types .* cannot be matched|is of type .* but expression is of type"
@@ -263,8 +266,10 @@ def missing_feature(sql: str, title: str, message: str) -> str:
             return ""
     if title in _GAUSS and not feature and re.search(_AT_MINUS, message, re.I):
         feature = "MINUS" if replace_minus(sql) != sql else ""
-    if title in _CASTING and not feature and re.search(_AT_CAST, message, re.I):
-        feature = "implicit casts"
+    if title in _CASTING and not feature:
+        pointed = re.search(_AT_ORACLE_SYNTAX, message, re.I)
+        casts = "implicit casts" if re.search(_AT_CAST, message, re.I) else ""
+        feature = pointed[1].upper() if pointed else casts
     return feature if feature and _is_parsable(replace_minus(sql), dialect) else ""
 
 

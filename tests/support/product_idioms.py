@@ -281,7 +281,12 @@ ORACLE_WAYS: tuple[tuple[str, str, str, Any], ...] = (
     ("OceanBase (Oracle mode)", "", "SELECT NVL2(dept, 1, 0) FROM emp WHERE id = 3", ((0,),)),
     ("openGauss", "", "SELECT NVL2(dept, 1, 0) FROM emp", UNDECIDED),
     ("openGauss", "", "INSERT INTO dept VALUES (10, 'x') ON CONFLICT DO NOTHING", REFUSED),
-    ("GaussDB", "", "SELECT * FROM dept d, LATERAL (SELECT d.id) x", REFUSED),
+    ("GaussDB", "", "SELECT * FROM dept d, LATERAL (SELECT d.id) x", UNDECIDED),
+    (
+        *("GaussDB", "", "INSERT INTO dept VALUES (10, 'x') ON DUPLICATE KEY UPDATE title = 'x'"),
+        UNDECIDED,
+    ),
+    ("GaussDB", "", "SELECT * FROM emp PIVOT (SUM(pay) FOR dept IN (10, 20))", UNDECIDED),
     ("GaussDB", "", "SELECT make_date(2020, 1, 1)", REFUSED),
     ("OceanBase (Oracle mode)", "", 'SELECT "NAME" FROM "EMP" WHERE "ID" = 1', (("KING",),)),
     (

@@ -96,6 +96,10 @@ class Decider:
         prepared = Trials(schema=schema, usable=usable)
         return _compare_answer(engine, question, prepared, usable, answer)
 
+    def read_engine_version(self, question: EquivalenceQuestion) -> str:
+        """What the engine of a question says of itself."""
+        return self._open(question.engine).version
+
     def load_trials(self, question: EquivalenceQuestion) -> Trials:
         """The databases of a question, remembered for the next answer."""
         with _preparing:

@@ -72,10 +72,10 @@ _GAUSS = Profile(
     native="GaussDB|openGauss",
     shims=(GAUSS_MONTHS, NULL_TEXTS, QUOTIENTS, DAYS),
     empties=True,
-    uncertain=frozenset(("LNNVL",)),
+    uncertain=frozenset(("LNNVL", "LATERAL")),
 )
 _OPENGAUSS = msgspec.structs.replace(
-    _GAUSS, title="openGauss", uncertain=frozenset(("LNNVL", "NVL2", "MONTHS_BETWEEN"))
+    _GAUSS, title="openGauss", uncertain=_GAUSS.uncertain | {"NVL2", "MONTHS_BETWEEN"}
 )
 _KINGBASE = Profile(
     title="KingbaseES",

@@ -9,15 +9,31 @@ import msgspec
 
 from evalcore.i18n import Note
 from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.equivalence.decider import Decider
 from evalcore.sqlkit.product_features import find_product_refusal, missing_feature
 from evalcore.sqlkit.products import (
     Profile,
     Untranslatable,
+    find_profile,
     translate_rows,
     translate_statement,
 )
 
 Decide = Callable[[EquivalenceQuestion, str], Equivalence]
+
+
+def decide_on_stand_in(
+    decider: Decider, question: EquivalenceQuestion, answer: str, title: str, version: str = ""
+) -> Equivalence:
+    """The decision for the product `title`, by its profile unless the engine is the product itself.
+
+    Raises what opening the engine raises.
+    """
+    engine_version = decider.read_engine_version(question) if title else ""
+    profile = find_profile(title, version, engine_version)
+    if profile is None:
+        return decider.decide(question, answer)
+    return decide_for_product(decider.decide, question, answer, profile, engine_version)
 
 
 def decide_for_product(

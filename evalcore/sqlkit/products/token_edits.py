@@ -19,6 +19,10 @@ _QUOTED = frozenset(
     )
 )
 _NAMES = frozenset((TokenType.VAR, TokenType.IDENTIFIER))
+#: Before a qualified name, and before the name of what is made or filled.
+_BEFORE_NO_CALL = frozenset(
+    (".", "FUNCTION", "PROCEDURE", "TABLE", "VIEW", "INDEX", "INTO", "EXISTS", "REFERENCES")
+)
 
 
 class Untranslatable(Exception):
@@ -93,9 +97,9 @@ def iter_calls(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
     for index in range(len(tokens) - 2, -1, -1):
         if tokens[index + 1].token_type != TokenType.L_PAREN:
             continue
-        qualified = index > 0 and tokens[index - 1].token_type == TokenType.DOT
+        before = fold_word(tokens[index - 1]) if index else ""
         word = fold_word(tokens[index])
-        if word and not qualified and word.replace("_", "").isalnum():
+        if word and before not in _BEFORE_NO_CALL and word.replace("_", "").isalnum():
             yield index, word
 
 
