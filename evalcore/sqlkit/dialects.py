@@ -85,7 +85,11 @@ _RELATED_PRODUCTS: dict[str, Server] = {
 }
 _SHORTEST_BEGINNING = 4  # letters of a name that may begin another word
 _DB2 = re.compile(r"db2", re.IGNORECASE)  # whose digit is no version
-_NAME_AND_VERSION = re.compile(r"(.*?)[\s-]*(?:v(?=\d))?(\d[\w.]*)?\s*", re.IGNORECASE | re.DOTALL)
+#: A version may name the mode of compatibility behind it.
+_NAME_AND_VERSION = re.compile(
+    r"(.*?)[\s-]*(?:v(?=\d))?((?:\d[\w.]*)?\s*(?:\([^()]*compat[^()]*\))?)\s*",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def register_plugin_dialects() -> None:
@@ -124,7 +128,7 @@ def parse_server(text: str, version: str = "") -> Server:
     Raises UsageError naming the known ones.
     """
     match = _NAME_AND_VERSION.fullmatch(_DB2.sub("DBtwo", text.strip()))
-    written, stated_version = (match[1], match[2] or "") if match else (text, "")
+    written, stated_version = (match[1], match[2].strip()) if match else (text, "")
     folded = re.sub(r"[\W_]", "", written.lower())
     for beginning, product in _RELATED_PRODUCTS.items():
         is_whole = len(beginning) < _SHORTEST_BEGINNING and beginning.isascii()

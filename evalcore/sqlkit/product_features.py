@@ -268,6 +268,8 @@ def missing_feature(sql: str, title: str, message: str) -> str:
         feature = "MINUS" if replace_minus(sql) != sql else ""
     if title in _CASTING and not feature:
         pointed = re.search(_AT_ORACLE_SYNTAX, message, re.I)
+        if "syntax error" in message:  # PostgreSQL takes the word for an alias
+            pointed = pointed or re.search(r"\b((?:UN)?PIVOT)\s*\(", text, re.I)
         casts = "implicit casts" if re.search(_AT_CAST, message, re.I) else ""
         feature = pointed[1].upper() if pointed else casts
     return feature if feature and _is_parsable(replace_minus(sql), dialect) else ""

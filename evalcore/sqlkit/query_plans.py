@@ -87,7 +87,7 @@ def build_large_setup(question: EquivalenceQuestion) -> tuple[str, ...]:
     """DDL and rows of the database on which work is counted."""
     schema = read_schema(question.schema, question.engine)
     rows = build_scaled_database(question)
-    return (*question.schema, *render_inserts(schema, rows, question.engine))
+    return (*question.build_tables(), *render_inserts(schema, rows, question.engine))
 
 
 class WorkMeter:
@@ -125,7 +125,9 @@ class WorkMeter:
     def has_same_plan(self, question: EquivalenceQuestion, sql: str) -> bool:
         """Whether the engine would run `sql` as it runs the reference, but for names and costs."""
         engine = self._open(question.engine)
-        plans = [engine.explain(question.schema, text) for text in (question.reference, sql)]
+        plans = [
+            engine.explain(question.build_tables(), text) for text in (question.reference, sql)
+        ]
         first, second = (normalize_plan(plan.table) if plan.table else None for plan in plans)
         return first is not None and first == second
 

@@ -24,6 +24,10 @@ from evalcore.sqlkit.product_features import find_unsupported_feature
         ("OceanBase的Oracle模式-4.2.5", "OceanBase (Oracle mode)", "oracle", "postgres", "4.2.5"),
         ("OceanBase (Oracle mode) 4.2", "OceanBase (Oracle mode)", "oracle", "postgres", "4.2"),
         ("OceanBase-MySQL", "OceanBase (MySQL mode)", "mysql", "mysql", ""),
+        *(
+            (f"GaussDB{text}", "GaussDB", "postgres", "postgres", text.strip())
+            for text in (" 505 (PG compatibility)", " (MySQL compatibility)")
+        ),
         ("KingbaseES V8", "KingbaseES", "postgres", "postgres", "8"),
         ("人大金仓 V9", "KingbaseES", "postgres", "postgres", "9"),
         ("DM8", "DM", "oracle", "postgres", "8"),

@@ -270,9 +270,9 @@ class SqlOptimization(ExecutedBenchmark):
         question = build_rewrite_question(sample)
         assessment = self._assessments.get((question, sql))
         if assessment is None:
-            dialect = sample.reference["dialect"]
+            server = parse_server(sample.input["dialect"])
             authored = sample.reference["reference"]
-            assessment = await assess_rewrite(self, self.meter, question, sql, dialect, authored)
+            assessment = await assess_rewrite(self, self.meter, question, sql, server, authored)
             self._assessments[question, sql] = assessment
             if len(self._assessments) > _MAX_ASSESSMENTS:
                 self._assessments.popitem(last=False)

@@ -24,8 +24,10 @@ from evalcore.i18n import Note
 from evalcore.judges import Question
 from evalcore.records import MEASURED, Record, Sample, Section
 from evalcore.sqlkit import rewrite_rules
+from evalcore.sqlkit.dialects import Server
 from evalcore.sqlkit.engines import Work
 from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.products.decision import read_on_stand_in
 from evalcore.sqlkit.query_plans import ROWS, WorkMeter, build_scaled_database
 from evalcore.sqlkit.rewrite_rules import is_same_statement
 
@@ -39,10 +41,6 @@ _BETTER = 0.9
 _AS_LITTLE = 1.1
 #: Another plan may visit some times the rows for fewer pages, but not so many.
 _MORE_VISITED = 4
-
-
-#: The product that a case of a dialect means.
-_PRODUCTS = {"mysql": "MySQL"}
 
 
 class Assessment(Record, frozen=True):
@@ -154,15 +152,20 @@ async def assess_rewrite(
     meter: WorkMeter,
     question: EquivalenceQuestion,
     sql: str,
-    dialect: str,
+    server: Server,
     authored: str = "",
 ) -> Assessment:
     """Compare with the original, then count the work of both where they are equivalent, and
     compare their rows on the database on which it was counted."""
-    unchanged = is_same_statement(question.reference, sql, dialect, question.schema)
-    equivalence = await benchmark.decide_equivalence(question, sql, _PRODUCTS.get(dialect, ""))
+    unchanged = is_same_statement(question.reference, sql, server.dialect, question.schema)
+    product = server.title, server.version
+    equivalence = await benchmark.decide_equivalence(question, sql, *product)
     if unchanged or equivalence.status != "equivalent":
         return Assessment(unchanged=unchanged, equivalence=equivalence)
+    (_, authored), (question, sql) = [
+        await asyncio.to_thread(read_on_stand_in, benchmark.decider, question, text, *product)
+        for text in (authored, sql)
+    ]
     before = await asyncio.to_thread(meter.measure_reference, question)
     after = await asyncio.to_thread(meter.measure_work, question, sql)
     best = await asyncio.to_thread(meter.measure_cached, question, authored) if authored else None

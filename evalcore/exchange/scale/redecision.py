@@ -27,18 +27,18 @@ from evalcore.records import Record, Sample
 from evalcore.sqlkit import index_advice as indexing
 from evalcore.sqlkit.engines import Execution, Work
 from evalcore.sqlkit.engines.registry import EnginePool
-from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.equivalence import Equivalence
 from evalcore.sqlkit.equivalence.decider import Decider
 from evalcore.sqlkit.equivalence.evidence import describe_decision
 from evalcore.sqlkit.product_features import find_unsupported_feature, missing_feature
 from evalcore.sqlkit.products import Untranslatable, find_profile, translate_statement
-from evalcore.sqlkit.products.decision import decide_for_product
+from evalcore.sqlkit.products.decision import decide_on_stand_in
 from evalcore.sqlkit.query_plans import WorkMeter
 from evalcore.sqlkit.schema import read_schema
-from evalcore.sqlkit.syntax import find_changed_table, has_order_by, transpile_sql
+from evalcore.sqlkit.syntax import find_changed_table, has_order_by
 
 #: Raise it with any change that can decide otherwise: decisions by older rules are made again.
-RULES_VERSION = "1"
+RULES_VERSION = "2"
 _REFUSALS = ("syntax_error", "error")
 _CLOCK = re.compile(r"\b(?:CUR(?:RENT_)?(?:DATE|TIME(?:STAMP)?)|NOW|SYSDATE|RAND|UUID)\b", re.I)
 _ROUTINE = re.compile(r"\s*(?:CREATE\b.{0,40}\b(?:FUNCTION|PROCEDURE|TRIGGER)\b|DO\b)", re.I | re.S)
@@ -93,17 +93,11 @@ class Redecider:
             return _decide_without_sql()
         decision = Equivalence(status="undecided", cause="few_databases")
         for asked in twin.questions:
-            if twin.is_authored:
-                own = transpile_sql(sql, twin.answer_dialect or asked.engine, asked.engine)
-                decision = self._decider.decide(asked, own)
-                feature = missing_feature(own, question.title, decision.message)
-            else:
-                decision = self._decide_for_product(question, asked, sql)
-                feature = ""
+            decision = decide_on_stand_in(
+                self._decider, asked, sql, question.title, question.version
+            )
             if decision.status != "error":
                 break
-            if feature:
-                return _undecided("product_feature", feature)
         verdicts = {"equivalent": True, "different": False, "error": False}
         return Redecision(
             passed=verdicts.get(decision.status),
@@ -111,16 +105,6 @@ class Redecider:
             why=describe_decision(decision),
             counterexample=msgspec.to_builtins(decision.counterexample),
         )
-
-    def _decide_for_product(
-        self, question: BlindQuestion, asked: EquivalenceQuestion, sql: str
-    ) -> Equivalence:
-        """The decision by the profile of the product where another engine stands in for it."""
-        version = self._engines.get(asked.engine).version
-        profile = find_profile(question.title, question.version, version)
-        if profile is None:
-            return self._decider.decide(asked, sql)
-        return decide_for_product(self._decider.decide, asked, sql, profile, version)
 
     def _decide_rewrite(self, question: BlindQuestion) -> Redecision:
         """Whether the server takes the rewrite, on the tables of the case."""

@@ -26,12 +26,10 @@ from evalcore.sqlkit.syntax import find_changed_table
 
 class Twin(Record, frozen=True):
     """What an answer is held against: the questions (tried in turn where names do not resolve)
-    and the dialect that answers are written in, if it is not the engine's. `is_authored` tells a
-    twin of ours, in the engine's own words, from the statement of a case, in the product's."""
+    and the dialect that answers are written in, if it is not the engine's."""
 
     questions: tuple[EquivalenceQuestion, ...]
     answer_dialect: str = ""
-    is_authored: bool = False
 
 
 def read_twins(path: Path) -> dict[str, Twin]:
@@ -46,7 +44,7 @@ def read_twins(path: Path) -> dict[str, Twin]:
             ordered=row.get("ordered"),
         )
         questions = (question, _quote_question_names(question, row["names"]))
-        twins[row["sql_hash"]] = Twin(questions, row.get("answer_dialect", ""), is_authored=True)
+        twins[row["sql_hash"]] = Twin(questions, row.get("answer_dialect", ""))
     return twins
 
 

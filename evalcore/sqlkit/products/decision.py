@@ -36,6 +36,23 @@ def decide_on_stand_in(
     return decide_for_product(decider.decide, question, answer, profile, engine_version)
 
 
+def read_on_stand_in(
+    decider: Decider, question: EquivalenceQuestion, answer: str, title: str, version: str = ""
+) -> tuple[EquivalenceQuestion, str]:
+    """Question and answer in the words of the engine, such as for counting work; as they are where
+    they cannot be said in them. Raises what opening the engine raises."""
+    engine_version = decider.read_engine_version(question) if title else ""
+    profile = find_profile(title, version, engine_version)
+    if profile is None:
+        return question, answer
+    try:
+        translated = translate_question(question, profile, engine_version)
+        readings = translate_statement(answer, profile, translated.schema, engine_version)
+    except Untranslatable:
+        return question, answer
+    return translated, readings[0]
+
+
 def decide_for_product(
     decide: Decide,
     question: EquivalenceQuestion,
