@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 FOLDER = ROOT / "datasets" / "sql_optimization"
 ENGINES = ("sqlite", "duckdb", *SERVERS)
 #: One case in so many is run.
-THINNED = 6
+THINNED = 8
 each_step = pytest.mark.parametrize("step", [THINNED, pytest.param(1, marks=pytest.mark.full)])
 
 

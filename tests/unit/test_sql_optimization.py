@@ -368,6 +368,10 @@ def count_work(amount: int, visited: int = 0) -> Work:
         (count_work(1000), count_work(950), count_work(100), 0.0),
         (count_work(1000), count_work(1500), count_work(100), 0.0),
         (count_work(1000), count_work(500), count_work(1000), 1.0),
+        # the original runs into its limit of time: what the answer takes is held against the best
+        (Work(execution=Execution(status="timeout")), count_work(100), count_work(100), 1.0),
+        (Work(execution=Execution(status="timeout")), count_work(440), count_work(100), 0.25),
+        (Work(execution=Execution(status="timeout")), count_work(90_000), count_work(100), 0.0),
         # fewer pages, and as many rows in a materialized CTE
         (count_work(92_000, 16_000_000), count_work(23, 16_000_000), count_work(23, 9_000), 0.0),
         (count_work(92_000, 16_000_000), count_work(23, 8_000_000), count_work(23, 9_000), 0.5),

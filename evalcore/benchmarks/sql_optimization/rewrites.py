@@ -28,7 +28,7 @@ from evalcore.sqlkit.dialects import Server
 from evalcore.sqlkit.engines import Work
 from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.products.decision import read_on_stand_in
-from evalcore.sqlkit.query_plans import ROWS, WorkMeter, build_scaled_database
+from evalcore.sqlkit.query_plans import FEWER_ROWS, ROWS, WorkMeter, build_scaled_database
 from evalcore.sqlkit.rewrite_rules import is_same_statement
 
 # What is found out about one rewrite, once for all metrics that are scored on it.
@@ -72,8 +72,9 @@ class Assessment(Record, frozen=True):
             return False
         before, after, best = self.before, self.after, self.best
         by_count = has_less_work(before, after)
-        if by_count and before and after and best and before.unit and best.unit:
-            return _compute_visited_share(before, after, best) > 1 - _BETTER
+        if by_count and before and after and best and best.unit:
+            share = _compute_visited_share if before.unit else _compute_best_ratio
+            return share(before, after, best) > 1 - _BETTER
         return by_count
 
     @property
@@ -97,17 +98,22 @@ class Assessment(Record, frozen=True):
         """The work saved, from 0 to 1, as a share of what the authored rewrite saves; the lesser
         one where that saves visited rows, too.
 
-        1 without an authored rewrite that saves, and where the original never ends.
+        1 without an authored rewrite that saves. Where the original never ends, the share is the
+        authored rewrite's work by that of the answer.
         """
         before, after, best = self.before, self.after, self.best
         if not self.saves_work or before is None or after is None:
             return 0.0
-        if best is None or not self.best_saves_work or not before.unit:
+        if best is None or not self.best_saves_work:
             return 1.0
-        share = 1.0
-        if not self.reads_as_little:
-            share = (before.amount - after.amount) / (before.amount - best.amount)
-        return round(min(1.0, share, _compute_visited_share(before, after, best)), 3)
+        if not before.unit:
+            share = _compute_best_ratio(before, after, best)
+        elif self.reads_as_little:
+            share = _compute_visited_share(before, after, best)
+        else:
+            by_count = (before.amount - after.amount) / (before.amount - best.amount)
+            share = min(by_count, _compute_visited_share(before, after, best))
+        return round(min(1.0, share), 3)
 
 
 def has_less_work(before: Work | None, after: Work | None) -> bool | None:
@@ -121,6 +127,11 @@ def has_less_work(before: Work | None, after: Work | None) -> bool | None:
     if before.unit and after.visited > _MORE_VISITED * max(before.visited, ROWS):
         return False
     return bool(after.unit) and (not before.unit or after.amount < before.amount * _BETTER)
+
+
+def _compute_best_ratio(before: Work, after: Work, best: Work) -> float:
+    """1 within the slack of the authored rewrite's work, and less the more work an answer is."""
+    return min(1.0, _AS_LITTLE * best.amount / max(1, after.amount))
 
 
 def _compute_visited_share(before: Work, after: Work, best: Work) -> float:
@@ -171,14 +182,16 @@ async def assess_rewrite(
     best = await asyncio.to_thread(meter.measure_cached, question, authored) if authored else None
     same_plan = not before.unit and await asyncio.to_thread(meter.has_same_plan, question, sql)
     assessment = Assessment(False, equivalence, before, after, best, same_plan)
-    if not (before.unit and after.unit):  # an answer that does not end there is worse
+    if not after.unit:  # an answer that does not end there is worse
         return assessment
-    scaled = await asyncio.to_thread(
-        benchmark.decider.decide_scaled, question, build_scaled_database(question), sql
-    )
-    if scaled.status == "equivalent":
-        return msgspec.structs.replace(assessment, scaled=scaled.databases > 0)
-    return Assessment(unchanged=False, equivalence=scaled, scaled=True)
+    for rows in (ROWS, FEWER_ROWS) if before.unit else (FEWER_ROWS,):
+        database = build_scaled_database(question, rows)
+        scaled = await asyncio.to_thread(benchmark.decider.decide_scaled, question, database, sql)
+        if scaled.status != "equivalent":
+            return Assessment(unchanged=False, equivalence=scaled, scaled=True)
+        if scaled.databases:
+            return msgspec.structs.replace(assessment, scaled=True)
+    return assessment
 
 
 # The rulings of the three rewrite metrics on one assessed rewrite.
@@ -287,14 +300,13 @@ def _pay_share(result: ScoringResult, effect: str, share: float, note: str) -> S
 
 
 def _compute_rule_share(rewrite: AssessedRewrite) -> float:
-    """The share, by difficulty, of the rules of the case that the parse tree shows."""
+    """The share, by difficulty, of the rules of the case that the parse tree shows, among those
+    that it shows for the authored rewrite."""
     rules = rewrite.sample.reference.get("rules", ())
+    if rewrite.authored_sql:
+        rules = [rule for rule in rules if _detect_rule(rewrite, rule, rewrite.authored_sql)[1]]
     weights = [int(rule["difficulty_level"]) for rule in rules]
-    shown = [
-        weight
-        for rule, weight in zip(rules, weights, strict=True)
-        if _detect_rule(rewrite, rule)[1]
-    ]
+    shown = [w for rule, w in zip(rules, weights, strict=True) if _detect_rule(rewrite, rule)[1]]
     return round(sum(shown) / sum(weights), 3) if weights else 0.0
 
 
@@ -303,15 +315,19 @@ def _get_rule(rewrite: AssessedRewrite) -> dict[str, Any]:
     return rule
 
 
-def _detect_rule(rewrite: AssessedRewrite, rule: Mapping[str, Any]) -> tuple[str, bool | None]:
-    """The detector for a rule and what it says; None where there is none, or it cannot tell."""
+def _detect_rule(
+    rewrite: AssessedRewrite, rule: Mapping[str, Any], sql: str = ""
+) -> tuple[str, bool | None]:
+    """The detector for a rule and what it says of the answer, or of `sql`; None where there is
+    none, or it cannot tell."""
     sample = rewrite.sample
     check = rule.get("check") or rewrite_rules.detector_for(str(rule.get("rationale", "")))
     if not check:
         return "", None
     original, schema = sample.input["sql"], sample.input["schema"]
     dialect = sample.reference["dialect"]
-    return check, rewrite_rules.has_rewrite(check, original, rewrite.sql, dialect, schema)
+    answer = sql or rewrite.sql
+    return check, rewrite_rules.has_rewrite(check, original, answer, dialect, schema)
 
 
 def _mark_failed(
