@@ -64,6 +64,7 @@ _BEYOND_PARSER = re.compile(
 )
 _FIRST_WORD_ONLY = "known by its first word only"
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT_OR_TEXT = re.compile(rf"'(?:[^']|'')*'|{_COMMENT.pattern}", re.DOTALL)
 _VERBS_OF_WITH = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE|MERGE)\b", re.IGNORECASE)
 
 
@@ -160,7 +161,7 @@ def _fold_tokens(sql: str, dialect: str) -> str:
 def _class_by_word(sql: str) -> str:
     word = _first_word(sql)
     if word == "WITH":
-        verbs = _VERBS_OF_WITH.findall(_COMMENT.sub(" ", sql))
+        verbs = _VERBS_OF_WITH.findall(_COMMENT_OR_TEXT.sub(" ", sql))
         return next((verb.upper() for verb in verbs if verb.upper() != "SELECT"), "SELECT")
     return _BY_WORD.get(word, "")
 

@@ -7,6 +7,7 @@ repeats the statement: neither is a JSON answer, so doing nothing deserves 0.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -110,6 +111,36 @@ def test_each_engine_has_as_many_cases_and_half_of_them_join_three_tables(
     assert min(by_dialect.values()) >= 0.9 * max(by_dialect.values())
     read = [sum("CREATE TABLE" in ddl.upper() for ddl in s.input["schema"]) for s in tables]
     assert sum(count >= 3 for count in read) >= len(tables) / 2
+
+
+def test_plans_of_several_steps_stand_on_three_engines(samples: list[Sample]) -> None:
+    benchmark = SqlUnderstanding({"mode": "verified"})
+    plans = [s for s in samples if s.metric == "explain_detection"]
+    several = Counter(
+        s.input["dialect"] for s in plans if len(s.reference["expected"]["steps"]) > 1
+    )
+    assert set(several) == {"sqlite", "postgres", "mysql"}
+    assert several.total() > len(plans) / 2
+    for sample in plans:
+        prompt = benchmark.build_prompt(sample)[0].content
+        assert sample.input["engine"] in prompt
+        assert ("ANALYZE was never run" in prompt) is (sample.input["dialect"] == "sqlite")
+
+
+def test_statements_to_identify_are_not_told_by_their_first_word(samples: list[Sample]) -> None:
+    """Of the cases that have to be read the first word, comments apart, gives at most 60 %."""
+    read = [s for s in samples if s.metric == "sql_identification"][58:]
+    words = [
+        re.match(
+            r"[\s(]*(\w+)", re.sub(r"--[^\n]*|/\*.*?\*/", " ", s.input["sql"], flags=re.DOTALL)
+        )
+        for s in read
+    ]
+    kinds = [s.reference["expected"]["statement_type"] for s in read]
+    pairs = zip(words, kinds, strict=True)
+    assert sum(word is not None and word[1].upper() == kind for word, kind in pairs) <= 0.6 * len(
+        read
+    )
 
 
 def test_every_case_has_a_counterexample_and_names_its_engine(samples: list[Sample]) -> None:

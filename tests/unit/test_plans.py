@@ -1,4 +1,4 @@
-"""Reading SQLite's query plans, from recorded details and from the engine itself."""
+"""Reading query plans of three engines, from recorded text and from SQLite itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.engines.registry import open_engine
-from evalcore.sqlkit.query_plans import sqlite_steps
+from evalcore.sqlkit.query_plans import mysql_steps, postgres_steps, sqlite_steps
 
 Step = tuple[str, str, str | None]
 
@@ -97,3 +97,54 @@ def test_plan_of_the_engine(sqlite: Engine, sql: str, steps: list[Step], temp_so
     found: dict[str, Any] = sqlite_steps(table.rows)
     assert [(s["table"], s["access"], s["index"]) for s in found["steps"]] == steps
     assert found["temp_sort"] is temp_sort
+
+
+POSTGRES = """\
+Sort  (cost=9.1..9.2 rows=3 width=62)
+  Sort Key: c.w
+  ->  Nested Loop  (cost=0.3..9.0 rows=3 width=62)
+        ->  Index Scan using a_pkey on a  (cost=0.2..8.0 rows=1 width=62)
+              Index Cond: (id = 5)
+        ->  Bitmap Heap Scan on b x  (cost=0.0..1.0 rows=3 width=8)
+              Recheck Cond: (a_id = 5)
+              ->  Bitmap Index Scan on ix_b_a  (cost=0.0..1.0 rows=3 width=0)
+                    Index Cond: (a_id = 5)
+        ->  Index Only Scan Backward using ix_c on public.c  (cost=0.0..1.0 rows=3 width=8)
+        ->  Seq Scan on "d e" f  (cost=0.0..1.0 rows=1 width=8)
+              Filter: ((kind)::text = '->  Seq Scan on y  (cost'::text)
+        ->  Function Scan on generate_series g  (cost=0.0..1.0 rows=1 width=8)"""
+
+
+def test_postgres_steps_stand_from_top_to_bottom() -> None:
+    plan = postgres_steps([(line,) for line in POSTGRES.splitlines()])
+    assert [(s["table"], s["access"], s["index"]) for s in plan["steps"]] == [
+        ("a", "search", "PRIMARY KEY"),
+        ("x", "search", "ix_b_a"),
+        ("public.c", "scan", "ix_c"),
+        ("f", "scan", None),
+    ]
+    assert plan["temp_sort"] is True
+    assert postgres_steps([("HashAggregate  (cost=1..2)",)])["temp_sort"] is True
+    assert postgres_steps([("GroupAggregate  (cost=1..2)",)]) == {"steps": [], "temp_sort": False}
+
+
+def test_mysql_steps_leave_out_what_is_no_table() -> None:
+    def build_row(table: str | None, kind: str | None, key: str | None, extra: str) -> list[Any]:
+        return [1, "SIMPLE", table, kind, None, key, None, None, "1", extra]
+
+    plan = mysql_steps(
+        [
+            build_row("c", "const", "PRIMARY", ""),
+            build_row("o", "index", "ix_o", "Using index"),
+            build_row("<subquery2>", "eq_ref", "distinct_key", "Using filesort"),
+            build_row("i", "ALL", None, "Using where; Using join buffer (flat, BNL join)"),
+            build_row(None, None, None, "Impossible WHERE"),
+        ]
+    )
+    assert [(s["table"], s["access"], s["index"]) for s in plan["steps"]] == [
+        ("c", "search", "PRIMARY KEY"),
+        ("o", "scan", "ix_o"),
+        ("i", "scan", None),
+    ]
+    assert plan["temp_sort"] is False
+    assert mysql_steps([build_row("c", "ALL", None, "Using temporary")])["temp_sort"] is True

@@ -113,6 +113,11 @@ CLASSES = [
     ("SAVEPOINT a", "oracle", ("TCL", "SAVEPOINT")),
     ("SAVE TRANSACTION a", "tsql", ("TCL", "SAVEPOINT")),
     ("ROLLBACK TO SAVEPOINT a", "postgres", ("TCL", "ROLLBACK")),
+    (
+        "WITH a AS (SELECT 'INSERT INTO') DELETE a OUTPUT deleted.x INTO b FROM c",
+        "tsql",
+        ("DML", "DELETE"),
+    ),
     ("EXPLAIN SELECT 1", "mysql", None),
     ("hello", "mysql", None),
     ("", "mysql", None),

@@ -47,6 +47,8 @@ EXPECTED: dict[str, tuple[tuple[str, ...], ...]] = {
     "syntax_error_detection": (("has_syntax_error",),),
 }
 SCALE_DIALECT = "mysql"
+_STAND_INS = {"mariadb": "MariaDB"}
+_EMBEDDED_PLANS = "sqlite"  # the dialect whose plans are those of an engine without statistics
 
 
 def load_understanding_samples(source: DatasetSource, mode: str) -> list[Sample]:
@@ -72,7 +74,9 @@ def _build_understanding_sample(line: CaseLine, metric: str, mode: str) -> Sampl
     }
     provenance = line.row.get("provenance", {})
     if metric == "explain_detection" and isinstance(provenance, dict) and "engine" in provenance:
-        content["engine"] = _engine_title(str(provenance["engine"]))  # a plan depends on it
+        content["engine"] = _engine_title(
+            str(provenance["engine"]), dialect
+        )  # a plan depends on it
     reference: dict[str, Any] = {"expected": expected}
     if metric == "execution_accuracy":
         reference["ordered"] = _is_ordered(line, dialect, expected)
@@ -90,10 +94,11 @@ def _build_understanding_sample(line: CaseLine, metric: str, mode: str) -> Sampl
     )
 
 
-def _engine_title(engine: str) -> str:
-    """ "sqlite 3.40.1" as people write it: "SQLite 3.40.1"."""
+def _engine_title(engine: str, dialect: str) -> str:
+    """ "sqlite 3.40.1" as people write it: "SQLite 3.40.1"; a stand-in also says for what."""
     name, _, version = engine.partition(" ")
-    return f"{TITLES.get(name, name)} {version}".strip()
+    title = f"{TITLES.get(name, _STAND_INS.get(name, name))} {version}".strip()
+    return title if name in TITLES else f"{title} as {TITLES[dialect]}"
 
 
 def _parse_expected(line: CaseLine, metric: str, mode: str) -> dict[str, Any]:
@@ -196,6 +201,27 @@ Rows:
 Statement:
 {sql}"""
 
+_SERVER_PLAN = """You predict the plan that EXPLAIN of {dialect} shows for the statement below. \
+The tables and indexes are created and filled as shown, then ANALYZE gathers their statistics.
+
+{only_json} Its form:
+{{"steps": [{{"table": "...", "access": "scan", "index": null}}], "temp_sort": false}}
+
+"steps" lists the tables in the order in which EXPLAIN names them, from top to bottom, by alias \
+where there is one. "access" is "scan" if all entries of the table or index are read and "search" \
+if only those that match a condition on the index. "index" is the name of the index that is used, \
+"PRIMARY KEY" for that of the primary key, else null. "temp_sort" is true if rows are sorted, \
+hashed or put into a temporary table for ORDER BY, GROUP BY or DISTINCT.
+
+Tables and indexes:
+{schema}
+
+Rows:
+{data}
+
+Statement:
+{sql}"""
+
 _SCALE_PLAN = """Give the first row that EXPLAIN returns in {dialect} for the statement below, \
 after the tables were created and filled as shown.
 
@@ -247,6 +273,8 @@ def build_understanding_prompt(sample: Sample, mode: str) -> list[Message]:
     elif sample.metric == "explain_detection" and "steps" not in expected:
         template = _SCALE_PLAN
         values["form"] = "{" + ", ".join(f'"{field}": ...' for field in expected) + "}"
+    elif sample.metric == "explain_detection" and sample.input["dialect"] != _EMBEDDED_PLANS:
+        template = _SERVER_PLAN
     return [Message(role="user", content=template.format(**values))]
 
 

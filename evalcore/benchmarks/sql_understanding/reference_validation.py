@@ -88,15 +88,17 @@ def _check_table(sample: Sample, engines: dict[str, Engine]) -> Check:
 def _check_plan(sample: Sample, engines: dict[str, Engine]) -> Check:
     """A plan depends on the version: another than the case names can contradict nothing."""
     engine = engines.get(sample.input["dialect"])
-    if engine is None or engine.name != "sqlite":
+    if engine is None or engine.name not in query_plans.PLAN_READERS:
         return Note("gold_no_explain", dialect=sample.input["dialect"]), "unconfirmed"
     execution = engine.explain(
         [*sample.input["schema"], *sample.input["data"]], sample.input["sql"]
     )
     if execution.table is None:
         return _report_engine_failure(sample, execution)
-    problem, kind = _compare_with_expected(sample, query_plans.sqlite_steps(execution.table.rows))
-    same = sample.input.get("engine", engine.version).endswith(engine.version)
+    steps = query_plans.PLAN_READERS[engine.name](execution.table.rows)
+    problem, kind = _compare_with_expected(sample, steps)
+    version = engine.version.partition("-")[0]  # MariaDB names its build behind it
+    same = version in sample.input.get("engine", version).split()
     return problem, kind if same else "unconfirmed"
 
 
