@@ -12,6 +12,7 @@ from sqlglot.errors import SqlglotError
 
 from evalcore.i18n import Note
 from evalcore.records import Record
+from evalcore.sqlkit.schema import read_schema
 
 # What a stated version of a server does not have yet, told from the parse tree.
 # The engine that executes here is newer than many servers that cases name, so what it accepts may
@@ -179,6 +180,41 @@ def find_product_refusal(sql: str, title: str, schema: Sequence[str] = ()) -> st
             continue  # where VALUES(c) is the value that a row brings
         if re.search(pattern, text, re.S):
             return Note("product_refuses", title=title, feature=feature)
+    column = _find_ungrouped_column(sql, schema) if title in _FULL_GROUPS else ""
+    return Note("product_refuses_column", title=title, column=column) if column else ""
+
+
+#: Products that by default refuse a column with several values in a group (ONLY_FULL_GROUP_BY).
+_FULL_GROUPS = ("MySQL", "PolarDB for MySQL", "TiDB")
+
+
+def _find_ungrouped_column(sql: str, schema: Sequence[str]) -> str:
+    """A selected column that may have several values in a group: of a query over one table,
+    grouped by columns that hold no key of it and filtered by no equality, "" if there is none."""
+    try:
+        tree = sqlglot.parse_one(sql, read="mysql")
+    except (SqlglotError, RecursionError):
+        return ""
+    tables = read_schema(schema, "mysql")
+    for select in tree.find_all(exp.Select):
+        source, group = select.args.get("from_"), select.args.get("group")
+        if source is None or group is None or select.args.get("joins"):
+            continue
+        table = tables.find_table(source.this.name) if isinstance(source.this, exp.Table) else None
+        where = select.args.get("where")
+        if table is None or (where and where.find(exp.EQ, exp.In, exp.Is)):
+            continue
+        names = {part.name.lower() for part in group.expressions if isinstance(part, exp.Column)}
+        if len(names) < len(group.expressions) or not all(map(table.find_column, names)):
+            continue
+        keys = ({name.lower() for name in key.columns} for key in table.keys)
+        if any(key <= names for key in keys):
+            continue
+        for column in (c for item in select.selects for c in item.find_all(exp.Column)):
+            inside = column.find_ancestor(exp.AggFunc, exp.AnyValue, exp.Select)
+            is_grouped = inside is not select or column.name.lower() in names
+            if not is_grouped and table.find_column(column.name):
+                return column.name
     return ""
 
 
@@ -223,8 +259,17 @@ _MYSQL_SYNTAX = {
     "arguments of REGEXP_*": (r"\bREGEXP_\w+\s*\(", r"parameter count .*'REGEXP_\w+'"),
     "a feature": (r".", r"MariaDB doesn't yet support"),
 }
-#: Syntax that they have, by where PostgreSQL's message points.
-_AT_ORACLE_SYNTAX = r"at or near \"(PIVOT|UNPIVOT|KEEP|MODEL|DUPLICATE|PRIOR|CONNECT|ROTATE)\""
+#: Syntax that they have and PostgreSQL lacks, by how a statement shows it.
+_ORACLE_SYNTAX = {
+    "PIVOT": r"\b(?:UN)?PIVOT\s*\(",
+    "INSERT ALL": r"\A\s*INSERT\s+(?:ALL|FIRST)\b",
+    "MERGE with WHERE": r"\bMERGE\b.*\b(?:UPDATE\s+SET|INSERT)\b.*\bWHERE\b",
+    "KEEP": r"\bKEEP\s*\(\s*DENSE_RANK\b",
+    "MODEL": r"\bMODEL\b.*\bDIMENSION\s+BY\b",
+    "ON DUPLICATE KEY": r"\bON\s+DUPLICATE\s+KEY\b",
+    "CONNECT BY": r"\bCONNECT\s+BY\b",
+    "PL/SQL": r"\A\s*(?:DECLARE|BEGIN|CREATE\b.{0,40}\b(?:PROCEDURE|FUNCTION|TRIGGER|PACKAGE))\b",
+}
 #: What PostgreSQL says where another product would turn a value into another type by itself.
 _AT_CAST = (
     r"operator does not exist|types .* cannot be matched|is of type .* but expression is of type"
@@ -267,11 +312,10 @@ def missing_feature(sql: str, title: str, message: str) -> str:
     if title in _GAUSS and not feature and re.search(_AT_MINUS, message, re.I):
         feature = "MINUS" if replace_minus(sql) != sql else ""
     if title in _CASTING and not feature:
-        pointed = re.search(_AT_ORACLE_SYNTAX, message, re.I)
-        if "syntax error" in message:  # PostgreSQL takes the word for an alias
-            pointed = pointed or re.search(r"\b((?:UN)?PIVOT)\s*\(", text, re.I)
-        casts = "implicit casts" if re.search(_AT_CAST, message, re.I) else ""
-        feature = pointed[1].upper() if pointed else casts
+        feature = "implicit casts" if re.search(_AT_CAST, message, re.I) else ""
+        if "syntax error" in message:
+            shown = _ORACLE_SYNTAX.items()
+            feature = next((n for n, p in shown if re.search(p, text, re.I | re.S)), "")
     return feature if feature and _is_parsable(replace_minus(sql), dialect) else ""
 
 

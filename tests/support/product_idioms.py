@@ -93,6 +93,11 @@ MYSQL_8: tuple[Idiom, ...] = (
     ("CREATE INDEX IF NOT EXISTS i ON t (a)", REFUSED),
     ("ALTER TABLE t ADD COLUMN IF NOT EXISTS c INT", REFUSED),
     ("SELECT MEDIAN(a) OVER () FROM t", REFUSED),
+    ("SELECT a, b FROM t GROUP BY a", REFUSED),
+    ("SELECT a, b + MAX(id) FROM t WHERE b > 0 GROUP BY a", REFUSED),
+    ("SELECT id, s FROM t GROUP BY id HAVING id = 2", ((2, "bcd"),)),
+    ("SELECT a, s FROM t WHERE id = 2 GROUP BY a", ((1, "bcd"),)),
+    ("SELECT a, MAX(b), (SELECT MAX(v) FROM u) FROM t GROUP BY a HAVING a = 2", ((2, 7, 7),)),
     (
         "SELECT 'NVL(a, 0) RETURNING', `a` AS `nvl` FROM t WHERE id = 1",
         (("NVL(a, 0) RETURNING", 1),),
@@ -295,5 +300,24 @@ ORACLE_WAYS: tuple[tuple[str, str, str, Any], ...] = (
         "SELECT REPLACE('abc', 'b'), LENGTH('') FROM dual",
         (("ac", None),),
     ),
+    (
+        "OceanBase (Oracle mode)",
+        "",
+        "SELECT GREATEST(1, NULL), LEAST(2, 1) FROM dual",
+        ((None, 1),),
+    ),
+    ("OceanBase (Oracle mode)", "", "SELECT q'[it's]' FROM dual", (("it's",),)),
+    (
+        "OceanBase (Oracle mode)",
+        "",
+        "SELECT CONCAT(name, NULL) FROM emp WHERE id = 1",
+        (("KING",),),
+    ),
+    ("OceanBase (Oracle mode)", "", "SELECT SUBSTR('abcd', 5 / 2) FROM dual", (("bcd",),)),
+    (
+        *("OceanBase (Oracle mode)", "", "INSERT ALL INTO dept VALUES (1, 'a') SELECT 1 FROM dual"),
+        UNDECIDED,
+    ),
+    ("OceanBase (Oracle mode)", "", "SELECT TO_CHAR(hired) FROM emp", UNDECIDED),
     ("DM", "", "SELECT LENGTH(REPLACE('b', 'b', '')) FROM dual", ((0,),)),
 )

@@ -125,6 +125,11 @@ CREATE FUNCTION substr(a text, b int, c int) RETURNS text IMMUTABLE STRICT
   RETURN CASE WHEN c < 1 THEN NULL ELSE or_null(CASE
     WHEN b < 0 THEN CASE WHEN -b > length(a) THEN '' ELSE left(right(a, -b), c) END
     ELSE substr(a, greatest(b, 1), c) END) END;
+CREATE FUNCTION substr(a text, b numeric) RETURNS text IMMUTABLE STRICT
+  LANGUAGE sql AS $$ SELECT {schema}.substr(a, pg_catalog.trunc(b)::int) $$;
+CREATE FUNCTION substr(a text, b numeric, c numeric) RETURNS text IMMUTABLE STRICT
+  LANGUAGE sql AS $$
+    SELECT {schema}.substr(a, pg_catalog.trunc(b)::int, pg_catalog.trunc(c)::int) $$;
 CREATE FUNCTION replace(a text, b text, c text) RETURNS text IMMUTABLE
   RETURN or_null(CASE WHEN b IS NULL THEN a ELSE replace(a, b, coalesce(c, '')) END);
 CREATE FUNCTION replace(a text, b text) RETURNS text IMMUTABLE

@@ -62,11 +62,12 @@ def decide_for_product(
 ) -> Equivalence:
     """The decision for a product: `question` and `answer` are in its own words.
 
-    What the product refuses is an error; what it has and its substitute lacks leaves the question
-    undecided. Where an answer has several readings, each has to be equivalent.
+    What the product refuses is an error, unless the question itself uses it; what it has and its
+    substitute lacks leaves the question undecided. Where an answer has several readings, each has
+    to be equivalent.
     """
     refusal = find_product_refusal(answer, profile.title, question.schema)
-    if refusal:
+    if refusal and not find_product_refusal(question.reference, profile.title, question.schema):
         return Equivalence(status="error", cause="product_refuses", message=refusal)
     try:
         translated = translate_question(question, profile, engine_version)

@@ -106,6 +106,8 @@ def _replace_value_rows(sql: str, _: Sequence[str]) -> str:
             end = closing + 1
             if end < len(tokens) and tokens[end].token_type == TokenType.COMMA:
                 end += 1
+        if not rows:
+            return sql
         last = tokens[end - 1].end + 1
         in_insert = fold_word(tokens[0]) in ("INSERT", "REPLACE") and not any(
             token.token_type == TokenType.L_PAREN and find_closing(tokens, index) >= end
@@ -210,7 +212,9 @@ def _match_expression(arguments: list[str]) -> str | None:
 
 def _find_substring(arguments: list[str]) -> str | None:
     """MySQL gives NULL where nothing matches, MariaDB an empty text."""
-    if (arguments[2:] and any(text != "1" for text in arguments[2:4])) or len(arguments) > 4:
+    if len(arguments) < 2:
+        return None
+    if any(text != "1" for text in arguments[2:4]) or len(arguments) > 4:
         raise Untranslatable("REGEXP_SUBSTR")
     subject, pattern = arguments[:2]
     return f"IF(({subject}) REGEXP ({pattern}), REGEXP_SUBSTR({subject}, {pattern}), NULL)"

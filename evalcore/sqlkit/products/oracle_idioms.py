@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from sqlglot import Token, TokenType
 
@@ -81,6 +82,9 @@ def _replace_words(sql: str, dialect: str, *, types: bool, empties: bool, dates:
         is_member = before is not None and before.token_type == TokenType.DOT
         if empties and token.token_type == TokenType.STRING and not token.text:
             edits.append((token.start, token.end + 1, "NULL"))
+        elif token.token_type == TokenType.RAW_STRING:
+            quoted = str(token.text).replace("'", "''")
+            edits.append((token.start, token.end + 1, f"'{quoted}'"))
         elif word in _CALLS_BY_NAME and not is_member:
             end = token.end + 1
             if after is not None and after.token_type == TokenType.L_PAREN:
@@ -154,12 +158,21 @@ def _nvl2(arguments: list[str]) -> str | None:
     return "CASE WHEN ({}) IS NOT NULL THEN {} ELSE {} END".format(*arguments)
 
 
+def _choose_extreme(name: str, arguments: list[str]) -> str | None:
+    """GREATEST and LEAST, which are NULL where an argument is; PostgreSQL passes that over."""
+    absent = " OR ".join(f"({argument}) IS NULL" for argument in arguments)
+    call = f"{name}({', '.join(arguments)})"
+    return f"CASE WHEN {absent} THEN NULL ELSE {call} END" if arguments else None
+
+
 def _lnnvl(arguments: list[str]) -> str | None:
     return f"(({arguments[0]}) IS NOT TRUE)" if len(arguments) == 1 else None
 
 
 def _replace_calls(sql: str, dialect: str, *, empties: bool) -> str:
     rewriters = {"DECODE": _decode, "NVL": _nvl, "NVL2": _nvl2, "LNNVL": _lnnvl}
+    if dialect == "oracle":
+        rewriters |= {name: partial(_choose_extreme, name) for name in ("GREATEST", "LEAST")}
     if empties:
         for name in _TEXTS:
             rewriters[name] = lambda arguments, name=name: (  # type: ignore[misc]

@@ -167,7 +167,7 @@ def _is_same_column(node: exp.Expr, key: exp.Expr) -> bool:
 def _replace_lateral(select: exp.Select, join: exp.Join, schema: Schema) -> None:
     lateral = join.this
     inner = lateral.this.this if isinstance(lateral.this, exp.Subquery) else None
-    if not isinstance(inner, exp.Select) or inner.args.get("with_"):
+    if not isinstance(inner, exp.Select) or inner.args.get("with_") or not lateral.alias:
         raise Untranslatable("LATERAL")
     if any(
         isinstance(item, exp.Star) or item.is_star for item in [*select.selects, *inner.selects]

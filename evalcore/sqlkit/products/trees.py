@@ -141,7 +141,12 @@ def _opens(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _find_priors(node: exp.Expr) -> list[exp.Expr]:
-    return [call for call in node.find_all(exp.Anonymous) if call.name.lower() == _PRIOR]
+    calls: list[exp.Expr] = [
+        call for call in node.find_all(exp.Anonymous) if call.name.lower() == _PRIOR
+    ]
+    if any(len(call.expressions) != 1 for call in calls):
+        raise Untranslatable("PRIOR")
+    return calls
 
 
 _CARRIED = "hierarchy"
@@ -235,7 +240,9 @@ class _Carried:
             if call.expressions[0] not in self.priors
         ]
         for call in node.find_all(exp.Anonymous):
-            if call.name.upper() == f"{_PREFIX}SYS_CONNECT_BY_PATH".upper():
+            if call.name.upper().endswith("SYS_CONNECT_BY_PATH"):
+                if len(call.expressions) != 2:
+                    raise Untranslatable("SYS_CONNECT_BY_PATH")
                 pair = (call.expressions[0], call.expressions[1])
                 if pair not in self.paths:
                     self.paths.append(pair)
