@@ -17,13 +17,14 @@ import pytest
 
 from evalcore.cli import main
 from evalcore.errors import UsageError
-from evalcore.exchange.scale import judge_errors, verify
+from evalcore.exchange.scale import judge_errors, redecision, verify
 from evalcore.exchange.scale.forms import CASES
 from evalcore.exchange.scale.published_answers import read_published_data
 from evalcore.exchange.scale.redecision import Redecider, Redecision
 from evalcore.exchange.scale.twins import read_expected_indexes, read_twins
 from evalcore.settings import ROOT
 from evalcore.sqlkit.engines import Limits
+from evalcore.sqlkit.equivalence import Counterexample, Equivalence
 from tests.support.engines import server_engine
 from tests.support.scale_months import DECIDABLE_MONTHS, DECIDABLE_ROWS, write_decidable_months
 from tests.support.shared_data import shared_data
@@ -115,6 +116,19 @@ def test_an_interrupted_verification_goes_on_and_decides_nothing_twice(
     assert seen[-1][0] == seen[-1][1] == len(made)
     verify.verify_published_answers(tmp_path, TWINS, journal)
     assert set(made.values()) == {1}
+
+
+def test_a_difference_without_a_database_to_show_it_decides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_decidable_months(tmp_path)
+    questions = read_published_data(tmp_path, {}).questions.values()
+    question = next(each for each in questions if each.kind == "equivalence")
+    ties = Equivalence("different", counterexample=Counterexample("ties", {}, reason="order"))
+    monkeypatch.setattr(redecision, "decide_on_stand_in", lambda *asked: ties)
+    redecider = Redecider()
+    assert redecider.decide(question).passed is None
+    redecider.close()
 
 
 def test_what_a_missing_engine_left_undecided_is_asked_again(

@@ -38,7 +38,7 @@ from evalcore.sqlkit.schema import read_schema
 from evalcore.sqlkit.syntax import find_changed_table, has_order_by
 
 #: Raise it with any change that can decide otherwise: decisions by older rules are made again.
-RULES_VERSION = "2"
+RULES_VERSION = "3"
 _REFUSALS = ("syntax_error", "error")
 _CLOCK = re.compile(r"\b(?:CUR(?:RENT_)?(?:DATE|TIME(?:STAMP)?)|NOW|SYSDATE|RAND|UUID)\b", re.I)
 _ROUTINE = re.compile(r"\s*(?:CREATE\b.{0,40}\b(?:FUNCTION|PROCEDURE|TRIGGER)\b|DO\b)", re.I | re.S)
@@ -98,12 +98,15 @@ class Redecider:
             )
             if decision.status != "error":
                 break
+        example = decision.counterexample
+        if decision.status == "different" and not (example and example.tables):
+            return _undecided("no_proof", "the statements differed on a database that is not shown")
         verdicts = {"equivalent": True, "different": False, "error": False}
         return Redecision(
             passed=verdicts.get(decision.status),
             decision=decision.status,
             why=describe_decision(decision),
-            counterexample=msgspec.to_builtins(decision.counterexample),
+            counterexample=msgspec.to_builtins(example),
         )
 
     def _decide_rewrite(self, question: BlindQuestion) -> Redecision:
