@@ -79,7 +79,7 @@ _ROLES = {
     "original": r"original|you\s+(?:gave|provided|sent)|your\s+(?:query|sql|statement)|as\s+given"
     r"|source\s+(?:sql|query|statement)|before\b|input\s+(?:sql|query)|原始|原\s*SQL|原语句|原查询"
     r"|源\s*SQL|优化前|转换前|改写前",
-    "alternative": r"alternativ|optional|or\s+else|another\s+(?:option|way|variant|version|possib)"
+    "alternative": r"^\W*or\b|alternativ|optional|another\s+(?:option|way|variant|version|possib)"
     r"|(?:could|can|may)\s+also|if\s+you\s+(?:prefer|want|need|like|are)|equivalently|variant"
     r"|option\s+(?:b|2|two)|instead,?\s+you|older\s+versions?|备选|另一种|另外|也可以|或者|如果需要|替代",
     "index": r"index|indices|索引",
@@ -115,6 +115,16 @@ _NEXT_QUESTION = re.compile(
     r"|SQL\s+for\s+[\w ]{2,30}:[ \t]*$|Convert\s+the\s+SQL\s+below)",
     re.I | re.M,
 )
+_IN_PRODUCT = re.compile(
+    r"\b(?i:in|for|on)\s+([A-Z]\w+(?: Server)?)"
+    r"(?=\s+(?:it|this|you|the|would|is|becomes|use|version|\d)|\s*[:：,(]|\s*$)"
+)
+#: A statement after the routine that a script begins with.
+_SCRIPT_GOES_ON = re.compile(
+    r"[\s;/]*(?:--[^\n]*\s*)*(?:WITH|SELECT|INSERT|UPDATE|DELETE|MERGE)\b", re.I
+)
+#: The rest of a literal whose quotes are doubled.
+_DOUBLED = re.compile(r"([^']*''(?:[^']|'')*+)'(?!')")
 #: What may end a statement that is given as it was asked for.
 _TERMINATOR = re.compile(r"[\s;]*(?:\n[ \t]*(?:/|GO)[ \t]*)?")
 _ASIDE = ("original", "alternative", "index", "usage", "rejected")
@@ -148,7 +158,9 @@ def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
     rest = whole if is_sql else normalize_answer_text(strip_thinking(text)[-LIMIT:])
     is_sql = is_sql or question.parser.accepts(rest)
     rest = clean_punctuation(rest if is_sql else clean_lines(rest), is_sql=is_sql)
-    sql = _choose_candidate(_find_sql_candidates(rest, question), question)
+    sql = _choose_candidate(
+        _find_sql_candidates(question.drop_quoted_script(rest), question), question
+    )
     if not sql:
         return SqlAnswer(kind="none")
     is_strict = rest == whole and whole.startswith(sql) and _TERMINATOR.fullmatch(whole, len(sql))
@@ -161,14 +173,32 @@ class _Question:
     def __init__(self, original: str, parser: StatementParser) -> None:
         self.parser, self.dialect, self.original = parser, parser.dialect, original
         self.statement_class = self.classify(original) if original else None
+        self._is_script = False
         self.statements = (
             1 if is_routine(original) else len(split_statements(original, self.dialect))
         )
         self._normalized = normalize_statement(original)
+        if self.statement_class == "ROUTINE":
+            rest = original[find_routine_end(original, self.dialect) :]
+            self._is_script = _SCRIPT_GOES_ON.match(rest) is not None
+            self.statement_class = None if self._is_script else "ROUTINE"
 
     def is_quoted(self, sql: str) -> bool:
         """Whether a statement is the original again, however laid out."""
-        return bool(self.original) and normalize_statement(sql) == self._normalized
+        normalized = normalize_statement(sql)
+        is_start = self._is_script and self._normalized.startswith(normalized)
+        return bool(self.original) and (is_start or normalized == self._normalized)
+
+    def drop_quoted_script(self, text: str) -> str:
+        """A text without the original, where that is a script, whose parts would look like answers,
+        and something as long is left that may be the answer."""
+        script = self.original.strip().rstrip("; \n/")
+        if self.statement_class not in (None, "ROUTINE") and self.statements == 1:
+            return text
+        left = text.replace(script, "") if script and script in text else text
+        candidates = _find_sql_candidates(left, self) if left != text else []
+        answers = [part for part in candidates if part.role not in _ASIDE]
+        return left if any(len(part.sql) * 5 > len(script) for part in answers) else text
 
     def classify(self, sql: str) -> str | None:
         """The kind of a statement by its first verb: SELECT, INSERT, CREATE ROUTINE, ..."""
@@ -228,7 +258,7 @@ def _read_blocks(blocks: Sequence[Block], question: _Question) -> Iterator[_Cand
     for block in blocks:
         body, role = unescape_entities(block.body), _detect_candidate_role(block.before)
         dialect = _detect_dialect(block)
-        if is_only_comments(body):
+        if is_only_comments(body) or len(body.split(None, 1)) < 2:  # a keyword that is marked
             continue
         if starts_like_sql(body):
             yield _Candidate(_cut_trailing_prose(body, question.parser), role, dialect=dialect)
@@ -248,12 +278,14 @@ def _read_blocks(blocks: Sequence[Block], question: _Question) -> Iterator[_Cand
 def _detect_dialect(block: Block) -> str:
     """The dialect of the product that the line above a block or its fence names, "" if none."""
     lines = block.before.strip().rsplit("\n", 1)
+    mentioned = _IN_PRODUCT.search(lines[-1][-80:])
     heading = re.fullmatch(
         r"\W*(?:(?:for|in)\s+)?([\w .+-]{2,40}?)(?:\s+version)?\W*", lines[-1], re.I
     )
-    for name in (block.language, heading[1] if heading else ""):
+    for match in (re.fullmatch("(.+)", block.language), heading, mentioned):
         with contextlib.suppress(UsageError):
-            return parse_server(name).dialect if name else ""
+            if match is not None:
+                return parse_server(match[1]).dialect
     return ""
 
 
@@ -278,11 +310,17 @@ def _find_bare_sql(text: str, question: _Question) -> Iterator[_Candidate]:
             at = 0
         sql = _cut_trailing_prose(text[at:], parser)
         quoted = text[at - 1 : at] if at else ""
+        doubled = _DOUBLED.match(text, at) if quoted == "'" else None
+        if doubled is not None and parser.accepts(doubled[1].replace("''", "'")):
+            yield _Candidate(doubled[1].replace("''", "'"), form=1)
+            end = doubled.end()
+            continue
         if quoted in ('"', "'", "`", "*") and (stop := text.find(quoted, at)) > 0:
             sql = text[at:stop] if stop - at < len(sql) or quoted != "'" else sql
         if start["weak"] is None:
-            role = _detect_candidate_role(text[max(0, end, at - 300) : at])
-            yield _Candidate(sql.strip(), role, form=1)
+            before = text[max(0, end, at - 300) : at]
+            dialect = _detect_dialect(Block("", before))
+            yield _Candidate(sql.strip(), _detect_candidate_role(before), 1, dialect)
         elif _WHOLE.search(sql) and parser.accepts(sql):
             role = _detect_candidate_role(text[max(0, end, at - 300) : at])
             yield _Candidate(sql.strip(), role, form=0)
@@ -301,9 +339,13 @@ def _cut_trailing_prose(text: str, parser: StatementParser) -> str:
     if is_routine(text):
         return text[: find_routine_end(text, parser.dialect)].strip()
     ends = list(islice(find_statement_ends(text, parser.dialect), 8))
-    sql = text if not ends or parser.accepts(text) else text[: ends[0]]
-    if sql is not text:
-        sql = next((text[:end] for end in ends if parser.accepts(text[:end])), sql)
+    if parser.accepts(text):
+        ends = []
+    accepted = [end for end in ends if parser.accepts(text[:end])][:1]
+    if not accepted and not parser.accepts(text):
+        breaks = [gap.start() for gap in islice(re.finditer(r"\n[ \t]*\n(?!\s*\Z)", text), 8)]
+        accepted = [end for end in breaks if parser.accepts(text[:end])][-1:]
+    sql = text[: (accepted or ends or [len(text)])[0]]
     return re.sub(r"(?<=[\w)'\"`])\.\Z", "", sql.strip())
 
 

@@ -139,7 +139,10 @@ def _strip_line_numbers(lines: list[str]) -> list[str]:
     for line in lines:
         match = _NUMBERED.fullmatch(line)
         number = int(match[1]) if match else -1
-        if match and (number == due or (number <= 1 and starts_like_sql(match[2]))):
+        begins = (
+            match and number <= 1 and (starts_like_sql(match[2]) or match[2][:2] in ("--", "/*"))
+        )
+        if match and (number == due or begins):
             cleaned.append(match[2])
             due = number + 1
         else:
@@ -284,6 +287,9 @@ def find_tagged_blocks(text: str) -> tuple[list[Block], str]:
         body = pair.group(pair.lastgroup or 0)
         if starts_like_sql(body) or pair["in_bracket"]:
             blocks.append(Block(body.strip(), rest[max(0, pair.start() - 400) : pair.start()]))
+    rows = [line.strip().strip("|").split(" | ") for line in rest.split("\n") if line[:1] == "|"]
+    cells = [cell.strip() for row in rows for cell in row if len(cell.split()) > 2]
+    blocks += [Block(cell) for cell in cells if starts_like_sql(cell)]
     return blocks, rest
 
 
@@ -378,6 +384,7 @@ _FIELDS = (
     *("target_sql", "final_answer", "answer", "query", "result", "statement", "output"),
     *("optimized_query", "statements", "arguments"),
 )
+_MAX_OBJECTS = 20  # one after another
 _NOT_FIELDS = re.compile(
     r"orig|source|before|input|index|explain|explan|alternat|example|think|reason|usage|note|test",
     re.I,
@@ -394,15 +401,23 @@ def find_json_sql(text: str) -> list[Block]:
         start = listed
     if start < 0 or not re.fullmatch(r"[^{}`;]{0,300}", text[:start], re.S):
         whole = re.fullmatch(r"\"(?:[^\"\\]|\\.)*+\"", text.strip(), re.S)
-        return _find_sql_field(_decode(whole[0], 0), 1) if whole else []
-    return _find_sql_field(_decode(text, start), 4)
+        return _find_sql_field(_decode(whole[0], 0)[0], 1) if whole else []
+    found: list[Block] = []
+    for _ in range(_MAX_OBJECTS):
+        value, end = _decode(text, start)
+        found += _find_sql_field(value, 4)
+        start = text.find("{", end) if end else -1
+        if start < 0 or text[end:start].strip(", \n\t"):
+            break
+    return found
 
 
-def _decode(text: str, start: int) -> Any:
+def _decode(text: str, start: int) -> tuple[Any, int]:
+    """The value that begins there and where it ends, None and 0 where there is none."""
     try:
-        return json.JSONDecoder(strict=False).raw_decode(text, start)[0]
+        return json.JSONDecoder(strict=False).raw_decode(text, start)
     except (ValueError, RecursionError):
-        return None
+        return None, 0
 
 
 def _find_sql_field(value: Any, depth: int) -> list[Block]:
@@ -410,7 +425,7 @@ def _find_sql_field(value: Any, depth: int) -> list[Block]:
         return []
     if isinstance(value, str):
         if value.lstrip().startswith("{"):
-            return _find_sql_field(_decode(value, value.find("{")), depth - 1)
+            return _find_sql_field(_decode(value, value.find("{"))[0], depth - 1)
         fenced = split_fences(value)[0] if "```" in value else []
         body = fenced[-1].body if fenced else value.strip()
         return [Block(body)] if starts_like_sql(body) else []

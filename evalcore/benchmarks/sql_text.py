@@ -118,12 +118,21 @@ _UNFINISHED = re.compile(
 _NEXT_STATEMENT = re.compile(r"[^;\s]\n[ \t]*\n\s*(?:SELECT|WITH|UPDATE|DELETE|CREATE)\b", re.I)
 
 
+def _is_unfinished(text: str, end: int) -> bool:
+    """Whether a statement goes on after `end`, comments before it left out."""
+    before = text[max(0, end - 1_000) : end]
+    while (start := before.rfind("\n") + 1) and before[start:].lstrip().startswith("--"):
+        before = before[: start - 1]
+    before = re.sub(r"--[^\n]*\Z", "", before[-400:])
+    return _UNFINISHED.search(before[-60:]) is not None
+
+
 def find_statement_ends(text: str, dialect: str) -> Iterator[int]:
     """Where a statement may end that prose follows."""
     for position, mark in _find_statement_marks(text, dialect):
         end = position + (mark == ";")
         rest = text[end : end + 400].lstrip()
-        if mark == "\n" and _UNFINISHED.search(text, max(0, end - 60), end):
+        if mark == "\n" and _is_unfinished(text, end):
             continue
         next_statement = mark == "\n" and _NEXT_STATEMENT.match(text, max(0, position - 1))
         is_no_code = mark == ";" and rest and not _CODE.match(rest)
@@ -255,7 +264,10 @@ _BULLET = re.compile(
     r"|[A-Za-z'’-]+[:,]?\s+(?!(?:as|from|and|or|end|then|else|when|where|over|desc|asc|is|in|between"
     r"|group|order)\b)[a-z`\"'=<>≤→-])"
 )
-_CJK = re.compile("[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]")
+#: Letters of scripts that names in SQL are not written in as a rule: CJK, Cyrillic, Greek, ...
+_FOREIGN = re.compile("[\u0370-\u0dff\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+#: What begins no line of SQL: dashes, arrows to a word, emoji, double rules.
+_NO_CODE_LINE = re.compile("[\u2010-\u2015\u2190-\u2bff\U0001f000-\U0001faff]|->\\s+[A-Z]|={3,}")
 _HEADING = re.compile(
     r"(?:explanations?|notes?|changes|why|done|reason(?:ing)?|rationale|key|summary|remarks?|usage"
     r"|original|alternative(?:ly)?|index(?:es)?|output|here|this|that|these|it|the|and|but|so|or|if"
@@ -276,19 +288,26 @@ _SQL_LINE = re.compile(
 
 def looks_like_prose(text: str) -> bool:
     """Whether what follows a possible end of SQL reads like words to people."""
-    line = text.split("\n", 1)[0].strip()
+    first, _, following = text.partition("\n")
+    line = first.strip()
+    if re.fullmatch("-{3,}", line):  # a rule, or a comment of SQL
+        return looks_like_prose(following.lstrip()[:400])
     if not line or line.startswith(("--", "/*")):
         return False
     if _MARKDOWN.match(line) or _BULLET.match(line) or line.startswith(("</", "<")):
         return True
     bare = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`|--.*", "x", line)
-    if _CJK.search(bare):
-        return not _SQL_LINE.match(bare) or bare.endswith(("。", "：", "！"))
+    if _NO_CODE_LINE.match(line) or (line[0] == "(" and line.endswith((".)", "。)"))):
+        return True
+    if not _SQL_LINE.match(bare) and re.fullmatch(r"[A-Za-z'’]+(?: [A-Za-z'’-]+){4,}[.!]?", bare):
+        return True
+    if _FOREIGN.search(bare):
+        return not _SQL_LINE.match(bare) or bare.endswith(("。", "：", "！", ".", ":"))
     if _ENGLISH.match(line):
         return True
     words = re.findall(r"[A-Za-z'’]+", bare)
     sentence = bare.endswith((".", ":", "!", "?")) and len(words) >= 3
-    operators = re.search(r"[=<>;]|\w\(|\w\.\w|\*", bare.rstrip(".:!"))
+    operators = re.search(r"[=<>]|;(?! [a-z])|\w\(|\w\.\w|\*", bare.rstrip(".:!"))
     if _SQL_LINE.match(bare) and bare.split()[0].isupper():
         return False
     if _HEADING.match(bare) and (len(words) >= 3 or bare.endswith(":") or len(words) == 1):
@@ -298,7 +317,8 @@ def looks_like_prose(text: str) -> bool:
     return len(words) >= 3 and (sentence or bool(re.match(r"[A-Z][a-z]+ [a-z]+ [a-z]+", bare)))
 
 
-_CJK_SENTENCE = re.compile("[：。！？、]")
+#: Marks of Chinese sentences, and two words in a row of a script that is no name's.
+_SENTENCE = re.compile("[：。！？、]|[\u0370-\u0dff]{2,} +[\u0370-\u0dff]{2,}")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)")
 
 
@@ -320,7 +340,7 @@ class StatementParser:
     def _parses_as_statements(self, sql: str) -> bool:
         if is_routine(sql):
             return True
-        if _CJK_SENTENCE.search(_QUOTED.sub("", sql)):  # which sqlglot takes for a name
+        if _SENTENCE.search(_QUOTED.sub("", sql)):  # which sqlglot takes for a name
             return False
         if (
             len(sql) > min(_MAX_PARSED_LENGTH, self.budget)

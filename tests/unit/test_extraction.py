@@ -32,6 +32,19 @@ LENIENT = {
 }
 
 
+THINKING = {
+    "never closed": f"<think>\nmaybe {TEXT} or not",
+    "another tag": f"<thought>{TEXT}</thought>",
+    "brackets": f"[THINK]{TEXT}[/THINK] I do not know.",
+    "a channel without a final one": f"<|channel|>analysis<|message|>{TEXT}",
+}
+
+
+@pytest.mark.parametrize("text", THINKING.values(), ids=THINKING.keys())
+def test_what_is_only_thought_is_no_answer(text: str) -> None:
+    assert extract_json_answer(text, FIELDS).kind == "none"
+
+
 def test_the_bare_object_is_strict() -> None:
     found = extract_json_answer(f"  {TEXT}\n", FIELDS)
     assert (found.kind, found.value) == ("strict", ANSWER)

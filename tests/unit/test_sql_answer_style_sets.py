@@ -145,6 +145,35 @@ def _wrap(sql: str, original: str) -> list[str]:
     ]
 
 
+#: Further words after the statement "A" and before it; N is the original.
+AROUND = (
+    *("{A}\n======\nNote: uses LIMIT.", "{A}\nreplaces NVL with COALESCE and ROWNUM with LIMIT"),
+    *("{A}\n\n(NVL is COALESCE in PostgreSQL.)", "{A}\n– NVL became COALESCE", "{A}\n🎉 Done!"),
+    *("{A}\n-> NVL became COALESCE", "{A}\n\nLIMIT 5 replaces ROWNUM <= 5.", "{A}\nDone"),
+    *("{A};\n\nOr, using FETCH:\n\nSELECT 1 AS name FROM staff;", "### `{A}`", "**`{A}`**"),
+    *("{A};\n\nIn MySQL it would be:\nSELECT IFNULL(name, 'x') AS name FROM staff;", "So: {A}"),
+    *("| Original | Converted |\n|---|---|\n| {N} | {A} |", "~~{N}~~\n{A}", "`{N}` => `{A}`"),
+    *('{{"sql": "{N}"}}\n{{"sql": "{A}"}}', '{{"sql": "{A}"}}\nThis uses LIMIT.'),
+    *(
+        'cursor.execute("{A}")',
+        'sql = """{A}"""',
+        "final_sql = {A}",
+        "<SQLQuery>\n{A}\n</SQLQuery>",
+    ),
+    *("{A}\nتم استبدال الدالة", "คำตอบ: {A}", "Το ερώτημα:\n{A}\nΗ συνάρτηση άλλαξε."),
+    *("See https://x.invalid/?q=SELECT+1 for details.\n{A}", "It's simple; don't use NVL:\n{A}"),
+    *("{A}\n\nFrom now on, use LIMIT.", "{A}\n\nWith LIMIT the planner stops after 5 rows."),
+)
+
+
+@pytest.mark.parametrize("text", AROUND)
+def test_words_and_marks_around_a_statement_are_left_out(text: str) -> None:
+    question = SETS["first_120"]["questions"]["pg"]
+    answer, original = question["answer"], question["original"]
+    read = extract_sql(text.format(A=answer, N=original), "postgres", original)
+    assert normalize(read.sql) == answer
+
+
 def _check_authored_statements(statements: list[tuple[str, str, str, str]]) -> None:
     for case, dialect, original, sql in statements:
         for text in _wrap(sql, original):
@@ -158,7 +187,7 @@ def test_authored_statements_are_read_whole_in_every_wrapper() -> None:
 
 @pytest.mark.full
 def test_all_authored_statements_are_read_whole_in_every_wrapper() -> None:
-    """Of 5,900 wrapped statements none is cut short, and none is read with the words round it."""
+    """Of 7,000 wrapped statements none is cut short, and none is read with the words round it."""
     _check_authored_statements(_authored_statements())
 
 

@@ -14,10 +14,10 @@ from evalcore.benchmarks import sql_scoring
 from evalcore.benchmarks.answer_scoring import (
     ScoringResult,
     build_no_answer_verdict,
-    strip_reasoning,
     to_verdict,
 )
 from evalcore.benchmarks.base import Context
+from evalcore.benchmarks.sql_markup import strip_thinking
 from evalcore.benchmarks.sql_optimization import prompts
 from evalcore.errors import EnvironmentFailure, MissingDependency
 from evalcore.i18n import Note
@@ -89,7 +89,7 @@ async def evaluate_advice(
     benchmark: SqlOptimization, sample: Sample, episode: Episode, context: Context | None = None
 ) -> Verdict:
     """The verdict on an answer; `not_executed` where the engine or a panel is missing."""
-    answer = strip_reasoning(episode.answer).strip()
+    answer = strip_thinking(episode.answer).strip()
     advice = indexing.read_advice(answer, sample.reference["dialect"])
     prose = isinstance(sample.reference["expected"], str)
     if not answer or (advice.says == "nothing" and not prose):

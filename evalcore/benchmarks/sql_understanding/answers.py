@@ -17,8 +17,8 @@ from evalcore.benchmarks.answer_scoring import (
     LIMIT,
     ExtractionKind,
     extract_code_blocks,
-    strip_reasoning,
 )
+from evalcore.benchmarks.sql_markup import strip_thinking
 from evalcore.i18n import Note
 from evalcore.records import Record, Sample, Section
 from evalcore.sqlkit.result_tables import ResultTable, TableDiff, compare_tables, to_json_cell
@@ -47,7 +47,7 @@ def extract_json_answer(text: str, fields: Sequence[str]) -> Extraction:
         return Extraction(kind="strict", value=strict)
     best: dict[str, Any] | None = None
     best_count = 0
-    for candidate in _find_object_texts(strip_reasoning(text)[-LIMIT:]):
+    for candidate in _find_object_texts(strip_thinking(text)[-LIMIT:]):
         if not any(field in candidate for field in fields):
             continue
         value = _parse_object(candidate)
