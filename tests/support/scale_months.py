@@ -176,6 +176,22 @@ DECIDABLE_ROWS: tuple[tuple[str, str, dict[str, Any], list[Any], bool, bool | No
     (
         "sql_optimization",
         "index_advice",
+        _INDEX | {"expected": "给 t 表的 v 列加索引"},
+        ["CREATE INDEX i ON t (v, w);"],
+        False,
+        None,
+    ),
+    (
+        "sql_optimization",
+        "index_advice",
+        _INDEX | {"expected": "给 t 表的 v 列加索引"},
+        ["CREATE INDEX i ON t (w);"],
+        True,
+        False,
+    ),
+    (
+        "sql_optimization",
+        "index_advice",
         _INDEX | {"expected": "分别给t表的v，w列添加单列索引"},
         ["CREATE INDEX i ON t (w);"],
         False,

@@ -38,7 +38,7 @@ from evalcore.sqlkit.schema import read_schema
 from evalcore.sqlkit.syntax import find_changed_table, has_order_by
 
 #: Raise it with any change that can decide otherwise: decisions by older rules are made again.
-RULES_VERSION = "3"
+RULES_VERSION = "4"
 _REFUSALS = ("syntax_error", "error")
 _CLOCK = re.compile(r"\b(?:CUR(?:RENT_)?(?:DATE|TIME(?:STAMP)?)|NOW|SYSDATE|RAND|UUID)\b", re.I)
 _ROUTINE = re.compile(r"\s*(?:CREATE\b.{0,40}\b(?:FUNCTION|PROCEDURE|TRIGGER)\b|DO\b)", re.I | re.S)
@@ -211,7 +211,8 @@ class Redecider:
 
     def _decide_index(self, question: BlindQuestion) -> Redecision:
         """Advice against what the case names: a sentence by the case's own words, an index that it
-        names by its columns, any other by the work that it saves."""
+        names by its columns. Any other is wrong where the server refuses it or it saves no work;
+        that it saves as much here proves nothing for the data that the case speaks of."""
         asked = question.twin.questions[0]
         advice = indexing.read_advice(strip_reasoning(question.answer).strip(), question.engine)
         expected, is_whole = read_expected_indexes(question.case["expected"], question.engine)
@@ -237,10 +238,6 @@ class Redecider:
         indexes = [indexing.qualify_index_table(index, schema) for index in advice.indexes]
         effect = indexing.check_advice(measure_work, indexes, expected, question.engine)
         saved = effect.before and effect.after and effect.after.amount < effect.before.amount
-        if effect.finding == "as_good":
-            return Redecision(
-                True, "as_good", "it saves as much work as the best that the case names"
-            )
         if effect.finding == "invalid":
             return Redecision(False, "invalid", effect.message)
         if effect.finding in ("useless", "not_needed", "cannot_help") and not saved:
