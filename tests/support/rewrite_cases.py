@@ -256,6 +256,11 @@ CASES: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "d ORDER BY o.id LIMIT 5",
             "SELECT q.id, k.name FROM (SELECT id, c FROM o ORDER BY id LIMIT 99999999) AS q "
             "JOIN k ON k.id = q.c ORDER BY q.id LIMIT 5",
+            "SELECT * FROM (SELECT o.id, k.name FROM o JOIN k ON k.id = o.c ORDER BY o.id LIMIT 5) "
+            "AS q UNION ALL SELECT * FROM (SELECT o.id, k.name FROM o JOIN k ON k.id = o.c) AS e "
+            "WHERE 1 = 0",
+            "SELECT * FROM (SELECT o.id, k.name FROM o JOIN k ON k.id = o.c ORDER BY o.id LIMIT 5) "
+            "AS q INTERSECT SELECT o.id, k.name FROM o JOIN k ON k.id = o.c",
         ),
     ),
     "scalar_subquery_merged": (
