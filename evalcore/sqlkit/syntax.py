@@ -198,7 +198,7 @@ def find_changed_table(sql: str, dialect: str) -> str | None:
     """The table whose rows a statement changes, as qualified; None for a query or RETURNING."""
     try:
         tree = sqlglot.parse_one(sql, dialect=dialect)
-    except sqlglot.errors.SqlglotError:
+    except (sqlglot.errors.SqlglotError, RecursionError):
         return None
     if not isinstance(tree, _CHANGES) or tree.args.get("returning"):
         return None

@@ -27,6 +27,7 @@ from evalcore.sqlkit.engines import Limits
 from evalcore.sqlkit.equivalence import Counterexample, Equivalence
 from tests.support.engines import server_engine
 from tests.support.scale_months import DECIDABLE_MONTHS, DECIDABLE_ROWS, write_decidable_months
+from tests.support.scale_tree import TreeBuilder, indicator, row
 from tests.support.shared_data import shared_data
 
 TWINS = ROOT / "datasets" / "scale_twins" / "logical_equivalence.jsonl"
@@ -55,11 +56,11 @@ def test_each_row_gets_the_verdict_of_the_engine(
     by_case = {(each.row.month, each.row.case_id): each for each in verified[0]}
     assert len(by_case) == len(DECIDABLE_MONTHS) * len(DECIDABLE_ROWS)
     for month in DECIDABLE_MONTHS:
-        for number, row in enumerate(DECIDABLE_ROWS, 1):
+        for number, case in enumerate(DECIDABLE_ROWS, 1):
             each = by_case[month, str(number)]
             decisions = [msgspec.to_builtins(decision) for decision in each.decisions]
-            assert each.passed is row[5], (row[:4], decisions)
-            assert each.row.passed is row[4]
+            assert each.passed is case[5], (case[:4], decisions)
+            assert each.row.passed is case[4]
             assert not each.is_disputed or each.decisive.why
 
 
@@ -81,6 +82,43 @@ def test_verdicts_are_in_no_question(tmp_path: Path) -> None:
     assert [row.passed for row in after.rows] == [not row.passed for row in before.rows]
     assert after.questions == before.questions
     assert [row.questions for row in after.rows] == [row.questions for row in before.rows]
+
+
+_ODD: tuple[Any, ...] = (None, 5, "x", [], {}, [1, None, {"a": []}], True, "(" * 3000, 1e308)
+_FIELDS = ("create_table_statements", "insert_statements", "sql", "expected", "key_info", "db_type")
+
+
+def write_odd_month(root: Path) -> None:
+    """A month whose cases have each field of another type than it should have."""
+    tree = TreeBuilder(root)
+    for number, (capability, name, case, answers, passed, _) in enumerate(DECIDABLE_ROWS):
+        rows = []
+        for field in (*_FIELDS, "target_dialect", ""):
+            for odd in _ODD:
+                content = case | {field: odd} if field else case
+                given = odd if not field else answers[0]
+                answer = {"case_evaluation_count": 1, "model_answer": given}
+                text = json.dumps(content)
+                rows.append(row(len(rows), passed, case_content=text, model_answers=[answer]))
+        tree.report(
+            f"2026-{1 + number % 12:02}", f"m{number}", [indicator(name, rows, 1)], capability
+        )
+
+
+def test_cases_with_fields_of_other_types_are_read(tmp_path: Path) -> None:
+    write_odd_month(tmp_path)
+    data = read_published_data(tmp_path, {})
+    assert len(data.rows) == len(DECIDABLE_ROWS) * len(_ODD) * (len(_FIELDS) + 2)
+    assert data.questions
+
+
+@pytest.mark.full
+def test_cases_with_fields_of_other_types_are_decided_or_not(months: Path, tmp_path: Path) -> None:
+    write_odd_month(tmp_path)
+    redecider = Redecider()
+    for question in read_published_data(tmp_path, {}).questions.values():
+        assert redecider.decide(question).decision != "fault", question
+    redecider.close()
 
 
 class _Interrupt(Exception):

@@ -8,7 +8,12 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.sqlkit.dialects import dialect_name
-from evalcore.sqlkit.syntax import check_well_formed, classify_statement, fold_statement
+from evalcore.sqlkit.syntax import (
+    check_well_formed,
+    classify_statement,
+    find_changed_table,
+    fold_statement,
+)
 
 NAMES = [
     ("MySQL", "mysql"),
@@ -25,6 +30,10 @@ NAMES = [
 @pytest.mark.parametrize(("text", "name"), NAMES)
 def test_dialect_name(text: str, name: str) -> None:
     assert dialect_name(text) == name
+
+
+def test_a_statement_nested_too_deep_changes_no_table() -> None:
+    assert find_changed_table("DELETE FROM t WHERE a = " + "(" * 3000 + "1", "mysql") is None
 
 
 @pytest.mark.parametrize("function", [check_well_formed, classify_statement, fold_statement])

@@ -24,7 +24,7 @@ from evalcore.exchange.scale.forms import (
     metric_of,
     read_report,
 )
-from evalcore.exchange.scale.twins import Twin, build_rewrite_twin, hash_sql
+from evalcore.exchange.scale.twins import Twin, build_rewrite_twin, hash_sql, read_statements
 from evalcore.records import Record, content_hash
 from evalcore.sqlkit.dialects import TITLES, Server, parse_server
 
@@ -170,7 +170,9 @@ def _ask_conversion(
         return BlindQuestion("equivalence", twin.questions[0].engine, "", title, version, twin)
     if server is None or TITLES.get(server.engine) != server.title:
         return None  # a refusal by what stands in for a server says nothing of it
-    functions = (case.get("key_info") or {}).get("sys_func", [])
+    info = case.get("key_info")
+    functions = info.get("sys_func") if isinstance(info, dict) else None
+    names = functions if isinstance(functions, list) else []
     return BlindQuestion(
         "conversion",
         server.engine,
@@ -180,7 +182,7 @@ def _ask_conversion(
         # what is valid is right only where nothing but validity was asked
         case={
             "validity": metric == "syntax_error_detection",
-            "functions": sorted({str(name).lower() for name in functions}),
+            "functions": sorted({str(name).lower() for name in names}),
         },
     )
 
@@ -193,6 +195,8 @@ def _ask_optimization(
     if server is None or not server.engine:
         return None
     twin = build_rewrite_twin(case, server.engine)
+    if twin is None:
+        return None
     if metric == "index_advice":
         expected = case.get("expected")
         if not isinstance(expected, str):
@@ -216,10 +220,12 @@ def _ask_understanding(
     server = _parse_server(str(case.get("dialect") or _PUBLISHED_DIALECT))
     if server is None or not server.engine:
         return None
-    names = ("sql", "create_table_statements", "insert_statements", "expected")
-    fields = {name: case[name] for name in names if name in case}
-    if kind == "label":
-        fields = {"sql": fields.get("sql", "")}
+    setup = [read_statements(case, f"{name}_statements") for name in ("create_table", "insert")]
+    fields: dict[str, Any] = {"sql": str(case.get("sql", ""))}
+    if kind == "table":
+        if None in setup:
+            return None
+        fields["setup"] = [statement for part in setup for statement in part or ()]
     return BlindQuestion(kind, server.engine, "", server.title, case=fields)
 
 

@@ -38,7 +38,7 @@ from evalcore.sqlkit.schema import read_schema
 from evalcore.sqlkit.syntax import find_changed_table, has_order_by
 
 #: Raise it with any change that can decide otherwise: decisions by older rules are made again.
-RULES_VERSION = "4"
+RULES_VERSION = "5"
 _REFUSALS = ("syntax_error", "error")
 _CLOCK = re.compile(r"\b(?:CUR(?:RENT_)?(?:DATE|TIME(?:STAMP)?)|NOW|SYSDATE|RAND|UUID)\b", re.I)
 _ROUTINE = re.compile(r"\s*(?:CREATE\b.{0,40}\b(?:FUNCTION|PROCEDURE|TRIGGER)\b|DO\b)", re.I | re.S)
@@ -83,6 +83,8 @@ class Redecider:
             decision = deciders[question.kind](question)
         except (MissingDependency, EnvironmentFailure) as error:
             return Redecision(None, "no_engine", str(error), lasts=False)
+        except Exception as error:  # a fault of ours in one answer must not end the others
+            return Redecision(None, "fault", f"{type(error).__name__}: {error}", lasts=False)
         # a note becomes plain text, as the journal holds it
         return msgspec.structs.replace(decision, why=str.__str__(decision.why))
 
@@ -175,13 +177,12 @@ class Redecider:
     def _decide_table(self, question: BlindQuestion) -> Redecision:
         """The answer against the rows that the engine gives, whatever was published as expected."""
         case = question.case
-        sql = str(case.get("sql", "")).strip().rstrip(";")
+        sql = str(case["sql"]).strip().rstrip(";")
         if _CLOCK.search(sql):
             return _undecided("clock", "the result depends on the day")
         changed = find_changed_table(sql, question.engine)
-        setup = [*_to_list(case.get("create_table_statements"))]
-        setup += _to_list(case.get("insert_statements"))
-        execution = self._engines.get(question.engine).execute(setup, sql, state_of=changed)
+        engine = self._engines.get(question.engine)
+        execution = engine.execute(case["setup"], sql, state_of=changed)
         if execution.table is None:
             return _undecided("reference_fails", execution.message)
         expected = {
@@ -199,7 +200,7 @@ class Redecider:
 
     def _decide_label(self, question: BlindQuestion) -> Redecision:
         """The answer's label against the server's parser."""
-        sql = str(question.case.get("sql", ""))
+        sql = str(question.case["sql"])
         execution = self._engines.get(question.engine).check_syntax(sql)
         if missing_feature(sql, question.title, execution.message):
             return _undecided("product_feature", execution.message)
@@ -273,7 +274,3 @@ def _decide_without_sql() -> Redecision:
 
 def _undecided(cause: str, message: str) -> Redecision:
     return Redecision(None, cause, message)
-
-
-def _to_list(value: Any) -> list[str]:
-    return [value] if isinstance(value, str) else list(value or ())

@@ -52,15 +52,23 @@ def hash_sql(sql: str) -> str:
     return hashlib.sha256(sql.encode()).hexdigest()[:16]
 
 
-def build_rewrite_twin(case: Mapping[str, Any], engine: str) -> Twin:
-    """The original statement is what answers are held against, on the tables of the case."""
-    schema = case.get("create_table_statements", [])
-    question = EquivalenceQuestion(
-        engine=engine,
-        schema=tuple([schema] if isinstance(schema, str) else schema),
-        reference=str(case.get("sql", "")).strip().rstrip(";"),
-    )
-    return Twin((question,))
+def build_rewrite_twin(case: Mapping[str, Any], engine: str) -> Twin | None:
+    """The original statement is what answers are held against, on the tables of the case; None for
+    a case whose tables are no statements."""
+    schema = read_statements(case, "create_table_statements")
+    if schema is None:
+        return None
+    reference = str(case.get("sql", "")).strip().rstrip(";")
+    return Twin((EquivalenceQuestion(engine=engine, schema=schema, reference=reference),))
+
+
+def read_statements(case: Mapping[str, Any], field: str) -> tuple[str, ...] | None:
+    """A field that holds a statement or a list of them: empty without it, else None."""
+    value = case.get(field, [])
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
+        return None
+    return tuple(values)
 
 
 def _quote_question_names(
