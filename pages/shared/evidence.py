@@ -276,6 +276,12 @@ def draw_verdict_badges(details: Mapping[str, Any]) -> None:
         st.badge(escape_markdown(_lookup_badge_label("common.answer_kind", kind)), color="gray")
     if level := details.get("equivalence_level"):
         st.badge(format_level(level, details), color="blue", icon=":material/verified:")
+    if details.get("stand_in"):
+        product, engine = (
+            escape_markdown(details.get(n) or "", 60) for n in ("product", "stand_in")
+        )
+        word = tr("case.stand_in", product=product, stand_in=engine)
+        st.badge(word, color="gray", icon=":material/swap_horiz:")
     if mode := details.get("mode"):
         st.badge(escape_markdown(mode_title(mode)), color="gray", icon=":material/chat:")
     _draw_conversation_badges(details)

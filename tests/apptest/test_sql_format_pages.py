@@ -23,6 +23,7 @@ METRIC = "logical_equivalence"
 #: Extraction and outcome by case: one of four right answers is in the form that was asked for.
 CASES = {"bare": ("strict", "passed"), "fenced": ("lenient", "passed")}
 CASES |= {"wrong": ("lenient", "failed"), "silent": ("none", "failed")}
+STAND_IN = {"product": "GaussDB", "stand_in": "postgres 18.4"}
 _WHEN = "2026-02-01T10:00:00.000+00:00"
 
 
@@ -36,7 +37,11 @@ def make_run(settings):
             sample,
             episode,
             extraction,
-            ScoringResult(outcome=outcome, evidence_kind="executed"),
+            ScoringResult(
+                outcome=outcome,
+                evidence_kind="executed",
+                details=STAND_IN if sample.id == "fenced" else {},
+            ),
         )
         for sample, episode, (extraction, outcome) in zip(
             samples, episodes, CASES.values(), strict=True
@@ -96,3 +101,16 @@ def test_a_case_says_that_its_right_answer_is_lost_to_format(store, name, lost):
     app = open_page("case", "en", run=RUN, benchmark=CARD.key, metric=METRIC, id=name)
     badges = " ".join(str(element.value) for element in app.main.markdown)
     assert ("Lost to format" in badges) == lost
+
+
+@pytest.mark.parametrize(
+    ("language", "badge"), [("en", "GaussDB by postgres 18.4"), ("zh", "由 postgres 18.4 代替")]
+)
+def test_a_case_says_which_engine_stood_in_for_its_product(store, language, badge):
+    make_run(store)
+    shown = {}
+    for name in ("fenced", "bare"):
+        app = open_page("case", language, run=RUN, benchmark=CARD.key, metric=METRIC, id=name)
+        text = " ".join(str(element.value) for element in app.main.markdown)
+        shown[name] = badge in text.replace("\\", "").replace("\u2060", "")
+    assert shown == {"fenced": True, "bare": False}

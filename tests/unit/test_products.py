@@ -12,6 +12,7 @@ import pytest
 
 from evalcore.benchmarks.dialect_conversion.benchmark import DialectConversion
 from evalcore.sqlkit.engines import Engine, Execution, Limits, SessionScript
+from evalcore.sqlkit.engines.postgres import name_server
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from evalcore.sqlkit.equivalence.evidence import build_decision_details
 from evalcore.sqlkit.product_features import find_product_refusal, missing_feature
@@ -164,6 +165,35 @@ def test_a_server_that_is_the_product_needs_no_profile(
     title: str, engine_version: str, has_profile: bool
 ) -> None:
     assert (find_profile(title, "", engine_version) is not None) == has_profile
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("PostgreSQL 16.2 on x86_64-pc-linux-gnu, compiled by gcc", "9.2.4"),
+        (
+            "(openGauss 5.0.0 build a07d57c3) compiled at 2023-03-29",
+            "openGauss 5.0.0 build a07d57c3",
+        ),
+        ("gaussdb (GaussDB Kernel 505.1.0 build 44f4fa53)", "gaussdb"),
+        ("KingbaseES V008R006C008B0014 on x86_64", "KingbaseES V008R006C008B0014 on x86_64"),
+    ],
+)
+def test_a_server_after_postgresql_says_what_it_is(text: str, name: str) -> None:
+    named = name_server(text, "9.2.4")
+    assert named == name
+    titles = {"open": "openGauss", "gaus": "GaussDB", "King": "KingbaseES"}
+    if title := titles.get(named[:4]):
+        assert find_profile(title, "", named) is None
+
+
+def test_no_dsn_is_named_where_none_can_help(benchmark: DialectConversion) -> None:
+    server_engine("postgres", Limits()).close()
+    question = EquivalenceQuestion(engine="postgres", schema=SCHEMA, reference=REFERENCE)
+    answer = "SELECT COUNT(*) FROM t WHERE ROWNUM <= 2"
+    decision = asyncio.run(benchmark.decide_equivalence(question, answer, "DM"))
+    assert (decision.status, decision.cause) == ("undecided", "product_feature")
+    assert "dsn" not in decision.message
 
 
 # Decisions as a benchmark makes them.

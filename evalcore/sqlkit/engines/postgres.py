@@ -294,6 +294,16 @@ _KINDS: tuple[tuple[int, LiteralString], ...] = (
 )
 
 
+_PRODUCT = re.compile(r"\b(?:openGauss|GaussDB(?: Kernel)?|KingbaseES)[ \w.]*", re.IGNORECASE)
+
+
+def name_server(text: str, version: str) -> str:
+    """What a server is by its `version()`: a product after PostgreSQL with its own version, else
+    PostgreSQL's `version`."""
+    product = _PRODUCT.search(text)
+    return product[0].strip() if product else version
+
+
 class PostgresServer(DatabaseServer):
     errors = (psycopg.Error,)
 
@@ -304,7 +314,9 @@ class PostgresServer(DatabaseServer):
         except psycopg.Error as error:
             reason = str(error).strip().splitlines()[0].rsplit(": ", 1)[-1]
             raise EnvironmentFailure(Note("engine_postgres_connection", message=reason)) from None
-        self.version = self._admin.info.parameter_status("server_version") or ""
+        text = self._admin.execute("SELECT version()").fetchone()
+        version = self._admin.info.parameter_status("server_version") or ""
+        self.version = name_server(str(text[0]) if text else "", version)
 
     def explain_claim_failure(self, error: Exception) -> Exception:
         if isinstance(error, psycopg.errors.InsufficientPrivilege):

@@ -42,7 +42,8 @@ class Profile(Record, frozen=True):
     version that the product's own server states. `shims` are schemas of `engines.postgres_shims`
     that replace PostgreSQL's own functions and operators. `types`, `empties` and `dates` are those
     of `translate_for_postgres`. `uncertain` are features of which the sources do not say whether
-    the product has them. `has_minus` says that a product after MySQL has that set operator.
+    the product has them. `connects` says whether its own server can be set in a DSN, `has_minus`
+    that a product after MySQL has that set operator.
     """
 
     title: str
@@ -54,6 +55,7 @@ class Profile(Record, frozen=True):
     empties: bool = False
     dates: bool = False
     uncertain: frozenset[str] = frozenset()
+    connects: bool = True
     has_minus: bool = False
 
     @property
@@ -92,6 +94,7 @@ _DM = Profile(
     engine="postgres",
     dialect="oracle",
     native="DM Database",
+    connects=False,
     shims=(TEXTS, DAYS),
     types=True,
 )
@@ -100,6 +103,7 @@ _OCEANBASE_ORACLE = Profile(
     engine="postgres",
     dialect="oracle",
     native="OceanBase",
+    connects=False,
     shims=(NULL_TEXTS, QUOTIENTS, DAYS, DAY_DIFFERENCES),
     types=True,
     empties=True,

@@ -121,9 +121,8 @@ def _decide_readings(
 
 
 def _build_undecided(feature: str, question: EquivalenceQuestion, profile: Profile) -> Equivalence:
-    note = Note(
-        "exec_product_feature", feature=feature, title=profile.title, engine=question.engine
-    )
+    code = "exec_product_feature" if profile.connects else "exec_product_alone"
+    note = Note(code, feature=feature, title=profile.title, engine=question.engine)
     return Equivalence(
         status="undecided", cause="product_feature", message=note, product=profile.title
     )
