@@ -195,7 +195,13 @@ class _Question:
         script = self.original.strip().rstrip("; \n/")
         if self.statement_class not in (None, "ROUTINE") and self.statements == 1:
             return text
-        left = text.replace(script, "") if script and script in text else text
+        left = text
+        if script and (start := text.find(script)) >= 0:
+            before, after = text[:start].rstrip(), text[start + len(script) :].lstrip(" ;/\n")
+            last = before.rsplit("\n", 1)[-1]
+            is_apart = not last or last.startswith("```") or last.endswith((":", "："))
+            if is_apart and (not after or after.startswith("```") or looks_like_prose(after)):
+                left = f"{before}\n{after}"
         candidates = _find_sql_candidates(left, self) if left != text else []
         answers = [part for part in candidates if part.role not in _ASIDE]
         return left if any(len(part.sql) * 5 > len(script) for part in answers) else text

@@ -116,6 +116,16 @@ def test_odd_looking_statements_are_read_whole(name: str, wrapper: str) -> None:
     assert (answer.kind == "strict") == (wrapper == "{sql}")
 
 
+def test_an_answer_that_holds_the_original_is_read_whole() -> None:
+    """A script quoted in an answer is left out only where it stands by itself."""
+    original = "CREATE OR REPLACE PROCEDURE p IS\nBEGIN\n  DELETE FROM t;\nEND;"
+    inside = f"CREATE PROCEDURE q AS\nBEGIN\n  EXECUTE IMMEDIATE '{original}';\nEND;"
+    assert extract_sql(inside, "oracle", original).sql == inside
+    for more in ("", "\nCREATE OR REPLACE PROCEDURE q IS\nBEGIN\n  p;\nEND;"):
+        text = f"```sql\n{original}{more}\n```"
+        assert extract_sql(text, "oracle", original).sql == original + more
+
+
 def _authored_statements() -> list[tuple[str, str, str, str]]:
     """(case, dialect, original, statement) of all references and variants that are bundled."""
     statements = []
