@@ -71,7 +71,7 @@ def add_exchange_verbs(
     sub.add_argument(
         "--jobs",
         type=int,
-        default=len(os.sched_getaffinity(0)),
+        default=os.cpu_count() or 1,
         metavar="N",
         help="worker processes (default: one per core); what is decided is journaled in the data "
         "folder, so repeating the command goes on where it stopped",
