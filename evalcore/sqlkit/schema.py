@@ -6,7 +6,8 @@ Read with sqlglot, tolerant of options that only one product knows; statements t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -14,14 +15,27 @@ import sqlglot
 from sqlglot import exp
 
 from evalcore.records import Record
+from evalcore.sqlkit.literal_types import list_literals, read_enum_types
 
 Kind = Literal[
-    "integer", "decimal", "float", "text", "date", "timestamp", "time", "boolean", "bytes", "json"
+    "integer",
+    "decimal",
+    "float",
+    "text",
+    "date",
+    "timestamp",
+    "time",
+    "boolean",
+    "bytes",
+    "json",
+    "uuid",
+    "literal",
 ]
 
 
 class Column(Record, frozen=True):
-    """A column. `precision` of an integer is the number of digits that are always safe.
+    """A column. `precision` of an integer is the number of digits that are always safe; of a column
+    with `choices`, such as any of the kind literal, these are all the values that it is given.
 
     `computed` columns cannot be inserted; `identity` ones are filled where nothing is given.
     `quoted` tells whether the DDL quotes the name.
@@ -154,10 +168,12 @@ _KINDS: dict[Kind, tuple[exp.DType, ...]] = {
         _Type.VARBINARY,
     ),
     "json": (_Type.JSON, _Type.JSONB),
+    "uuid": (_Type.UUID,),
 }
 _KIND_BY_TYPE: dict[exp.DType, Kind] = {t: kind for kind, types in _KINDS.items() for t in types}
 _DIGITS = {
     _Type.TINYINT: 2,
+    _Type.BIT: 2,
     _Type.UTINYINT: 2,
     _Type.SMALLINT: 4,
     _Type.USMALLINT: 4,
@@ -169,18 +185,21 @@ _DIGITS = {
     _Type.BIGSERIAL: 18,
     _Type.INT128: 18,
 }
-_YEARS = ("1999", "2019", "2020", "2023", "2024", "2025")
+#: A type of two words that sqlglot does not read, which would lose the whole table.
+_UNREADABLE = re.compile(r"\bBIT\s+VARYING\b", re.I)
+_ENUMERATIONS = (_Type.ENUM, _Type.SET, _Type.YEAR)
 _SERIALS = (_Type.SERIAL, _Type.SMALLSERIAL, _Type.BIGSERIAL)
 
 
 def read_schema(ddl: Sequence[str], dialect: str) -> Schema:
     """The tables that DDL creates; what cannot be parsed is passed over."""
     tables: dict[str, Table] = {}
+    enums = read_enum_types(ddl)
     for statement in _iter_ddl_statements(ddl, dialect):
         if not isinstance(statement, exp.Create):
             continue
         if statement.kind == "TABLE" and isinstance(statement.this, exp.Schema):
-            table = _build_schema_table(statement, dialect)
+            table = _build_schema_table(statement, dialect, enums)
             tables[plain_name(table.name)] = table
         elif statement.kind == "INDEX" and statement.args.get("unique"):
             _add_unique_index(statement.this, tables)
@@ -189,13 +208,16 @@ def read_schema(ddl: Sequence[str], dialect: str) -> Schema:
 
 def _iter_ddl_statements(ddl: Sequence[str], dialect: str) -> Iterator[exp.Expr]:
     for text in ddl:
+        readable = _UNREADABLE.sub("VARBIT", text) if dialect == "postgres" else text
         try:
-            yield from (tree for tree in sqlglot.parse(text, read=dialect) if tree)
+            yield from (tree for tree in sqlglot.parse(readable, read=dialect) if tree)
         except (sqlglot.errors.SqlglotError, RecursionError):
             continue
 
 
-def _build_schema_table(create: exp.Create, dialect: str) -> Table:
+def _build_schema_table(
+    create: exp.Create, dialect: str, enums: Mapping[str, tuple[str, ...]]
+) -> Table:
     body = create.this
     keys: list[Key] = []
     foreign: list[ForeignKey] = []
@@ -203,7 +225,7 @@ def _build_schema_table(create: exp.Create, dialect: str) -> Table:
     columns: list[Column] = []
     for item in body.expressions:
         if isinstance(item, exp.ColumnDef):
-            columns.append(_build_schema_column(item, dialect))
+            columns.append(_build_schema_column(item, dialect, enums))
             _add_column_constraints(item, dialect, keys, foreign, checks)
         else:
             _add_table_constraints(item, dialect, keys, foreign, checks)
@@ -221,11 +243,16 @@ def _make_required(column: Column) -> Column:
     return msgspec.structs.replace(column, nullable=False)
 
 
-def _build_schema_column(item: exp.ColumnDef, dialect: str) -> Column:
+def _build_schema_column(
+    item: exp.ColumnDef, dialect: str, enums: Mapping[str, tuple[str, ...]]
+) -> Column:
     kinds = {type(c.kind): c.kind for c in item.constraints}
     not_null = kinds.get(exp.NotNullColumnConstraint)
     declared = item.args.get("kind")
-    kind, sizes, choices = _parse_type(declared)
+    kind, sizes = _parse_type(declared)
+    choices = list_literals(declared, dialect, enums) if declared is not None else ()
+    if choices and declared is not None and declared.this not in _ENUMERATIONS:
+        kind = "literal"
     generated = kinds.get(exp.GeneratedAsIdentityColumnConstraint)
     computed = exp.ComputedColumnConstraint in kinds or bool(
         generated is not None and generated.args.get("expression")
@@ -248,20 +275,18 @@ def _build_schema_column(item: exp.ColumnDef, dialect: str) -> Column:
     )
 
 
-def _parse_type(declared: exp.DataType | None) -> tuple[Kind, list[int], tuple[str, ...]]:
-    if not isinstance(declared, exp.DataType):
-        return "text", [], ()
-    if declared.this in (_Type.ENUM, _Type.SET):
-        return "text", [], tuple(e.name for e in declared.expressions)
-    if declared.this == _Type.YEAR:
-        return "text", [], _YEARS
+def _parse_type(declared: exp.DataType | None) -> tuple[Kind, list[int]]:
+    if not isinstance(declared, exp.DataType) or declared.this in _ENUMERATIONS:
+        return "text", []
     sizes = [int(p.name) for p in declared.expressions if p.name.isdigit()]
     kind = _KIND_BY_TYPE.get(declared.this, "text")
     if declared.this == _Type.TINYINT and sizes == [1]:
-        return "boolean", [], ()
+        return "boolean", []
+    if declared.this == _Type.BIT and sizes and sizes[0] > 1:
+        return "integer", sizes
     if kind == "decimal" and len(sizes) == 1 and sizes[0] > 0:
         sizes.append(0)
-    return kind, sizes, ()
+    return kind, sizes
 
 
 def classify_type(declared: exp.DataType | None) -> Kind:

@@ -328,14 +328,14 @@ def prepare_answer_trials(
 
 
 #: Limits that `choose` has no sizes for; beyond the larger one a result could not be compared.
-_LIMITS = range(9, 4_901)
+_LIMITS = range(9, 9_901)
 _MAX_EDGE_SPLITS = 4  # halvings of the edges on which a reference decides nothing
 _LARGE = 1_000
 _RESOURCES: frozenset[Status] = frozenset(("timeout", "memory"))
 _EXTREME: frozenset[Status] = _RESOURCES | {"error"}
 _MAX_LIMITS = 2
 #: So many rows per row of a limit, tried one after another, and never more than these.
-_CROWDS, _MAX_CROWD_ROWS = (1.25, 4), 5_000
+_CROWDS, _MAX_CROWD_ROWS = (1.25, 4), 9_990
 
 
 def prepare_limit_trials(

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from itertools import chain
 from typing import Any
+from uuid import UUID
 
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.usage import Usage
@@ -71,6 +72,7 @@ def list_edge_cells(column: Column, hints: Hints, usage: Usage, dialect: str) ->
         "time": lambda: _iter_clock_cells(constants, column),
         "boolean": lambda: (True, False),
         "bytes": lambda: ("", "00", "ff", "c3a9", "61"),
+        "uuid": lambda: (str(UUID(int=0)), str(UUID(int=2**128 - 1))),
     }
     return tuple(dict.fromkeys(filter(fits, chain(mined, makers[column.kind]()))))
 
@@ -237,6 +239,7 @@ def _iter_moments(constants: Iterable[Any], clocks: Sequence[str]) -> Iterator[C
             yield f"{moment + step}{zone}"
         if any("." in clock for clock in clocks):
             yield f"{moment - timedelta(milliseconds=500)}{zone}"
+            yield f"{moment + timedelta(milliseconds=500)}{zone}"
     for number, day in enumerate(_DAYS):
         yield f"{day} {clocks[number % len(clocks)]}"
     yield from (f"2024-07-09 {clock}" for clock in clocks)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from evalcore.records import Record
 from evalcore.sqlkit.generate import conditions
@@ -112,6 +113,8 @@ class Pool(Record, frozen=True):
 
 
 _WORDS = ("ash", "Birch", "cedar", "dogwood", "Elm", "fir", "hazel wood", "O'Neil", "x", "_y%", "")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UNSIGNED = re.compile(r"\bUNSIGNED\b|^BIT\b|^U\w*INT(EGER)?\b", re.I)
 _FIRST_DAY = date(2023, 11, 28)
 _PLAIN: dict[str, tuple[Cell, ...]] = {
     "integer": (0, 1, 2, 3, 4, 5, 7, 10, -1, 12),
@@ -127,6 +130,7 @@ _PLAIN: dict[str, tuple[Cell, ...]] = {
     "boolean": (True, False),
     "bytes": ("", "00ff", "6162"),
     "json": ("{}", '{"a": 1}', '{"a": null, "b": [1, 2]}'),
+    "uuid": tuple(str(UUID(int=n)) for n in range(1, 9)),
 }
 
 
@@ -167,9 +171,13 @@ def build_fit_check(column: Column) -> Callable[[Cell], bool]:
     if column.kind == "text" and column.length is not None:
         length = column.length
         return lambda cell: len(cell) <= length
+    if column.kind == "uuid":
+        return lambda cell: bool(_UUID.fullmatch(cell))
     if column.kind == "integer":
         bound = 10 ** (column.precision or 9)
-        minimum = 0 if column.identity else -bound  # MySQL counts on where it is given a 0
+        unsigned = _UNSIGNED.search(column.declared)
+        # MySQL counts on where it is given a 0
+        minimum = 0 if column.identity else -1 if unsigned else -bound
         return lambda cell: minimum < cell < bound
     if column.kind == "decimal" and column.precision is not None:
         bound, scale = 10 ** (column.precision - (column.scale or 0)), column.scale or 0
@@ -267,6 +275,7 @@ _NEIGHBOURS: dict[str, Callable[[Any], tuple[Sequence[Cell], Sequence[Cell]]]] =
     "boolean": _list_boolean_neighbours,
     "bytes": _list_boolean_neighbours,
     "json": _list_boolean_neighbours,
+    "uuid": _list_boolean_neighbours,
 }
 _DATE = re.compile(r"\d{4}-\d\d?(?:-\d\d?)?")
 
@@ -281,6 +290,8 @@ def _as_kind(value: Any, kind: str) -> Cell | None:
         return _as_moment(value, kind)
     if kind == "text":
         return str(value)
+    if kind == "uuid":
+        return str(value).lower()
     return None
 
 
@@ -335,6 +346,8 @@ def extend_values(values: Iterable[Cell], kind: str) -> Iterable[Cell]:
     seen = dict.fromkeys(values)
     first = next((str(v) for v in seen if v is not None), "")
     yield from seen
+    if kind == "literal":
+        return  # what else there is, only the engine knows
     day = date.fromisoformat(first) if kind == "date" and first else date(2021, 1, 1)
     moment = (
         datetime.fromisoformat(first) if kind == "timestamp" and first else datetime(2021, 1, 1)
@@ -348,6 +361,7 @@ def extend_values(values: Iterable[Cell], kind: str) -> Iterable[Cell]:
         "time": lambda n: f"{n // 60 % 24:02}:{n % 60:02}:{n // 1440 % 60:02}",
         "bytes": lambda n: f"{n:08x}",
         "json": lambda n: f'{{"n": {n}}}',
+        "uuid": lambda n: str(UUID(int=n << 64)),
         "boolean": lambda n: bool(n % 2),
         "text": lambda n: f"k{n}",
     }

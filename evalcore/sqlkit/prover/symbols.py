@@ -300,7 +300,7 @@ def _refuse(text: str) -> Value:
 
 
 def _classify_column(column: Column, dialect: str) -> tuple[Kind, str]:
-    if column.choices:
+    if column.choices and column.kind == "text":
         return "enum", "Real"
     if column.kind in ("timestamp", "time") and dialect == "sqlite":
         return "text", "Real"  # SQLite compares them as texts, which a date is a prefix of
