@@ -196,6 +196,30 @@ def test_no_dsn_is_named_where_none_can_help(benchmark: DialectConversion) -> No
     assert "dsn" not in decision.message
 
 
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "DROP SCHEMA evalboard_functions CASCADE",
+        "DROP VIEW evalboard_functions.dual",
+        "CREATE FUNCTION evalboard_null_texts.evil() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "CREATE OR REPLACE FUNCTION evalboard_quotients.divide(a int, b int) RETURNS numeric "
+        "LANGUAGE sql AS 'SELECT 1::numeric'",
+        "INSERT INTO evalboard_functions.dual VALUES ('Y')",
+    ],
+)
+def test_no_statement_changes_what_stands_in(postgres: Engine, attack: str) -> None:
+    profile = profile_of("GaussDB")
+    setup = [*map(SessionScript, profile.session), *SCHEMA]
+    assert postgres.execute(setup, attack).status in ("error", "forbidden")
+    table = postgres.execute(setup, "SELECT 7/2, dummy FROM dual").table
+    assert table is not None
+    assert table.rows == ((Decimal("3.5"), "X"),) or table.rows == ((3.5, "X"),)
+    assert postgres.execute([*SCHEMA], "SELECT 7/2 FROM dual").status == "error"
+    plain = postgres.execute([*SCHEMA], "SELECT 7/2").table
+    assert plain is not None
+    assert plain.rows == ((3,),)
+
+
 # Decisions as a benchmark makes them.
 
 SCHEMA = ("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, s VARCHAR(10))",)
