@@ -267,6 +267,30 @@ CASES = [
         "SELECT id FROM t WHERE NVL(s, 'z') > 'b'",
         "equivalent",
     ),
+    (
+        *ORACLE,
+        "SELECT id FROM t START WITH b IS NULL CONNECT BY PRIOR id = b",
+        "SELECT id FROM t START WITH b IS NULL CONNECT BY PRIOR id = b ORDER BY LEVEL DESC",
+        "different",
+    ),
+    (
+        *ORACLE,
+        "SELECT id FROM t WHERE s IS NULL",
+        "SELECT id FROM t WHERE s IS NULL OR s = ''",
+        "equivalent",
+    ),
+    (
+        *("postgres", "DM"),
+        "SELECT id FROM t WHERE s IS NULL",
+        "SELECT id FROM t WHERE s IS NULL OR s = ''",
+        "different",
+    ),
+    (
+        *GAUSS,
+        "UPDATE t SET s = NULL WHERE a = 1",
+        "UPDATE t SET s = '' WHERE a = 1",
+        "equivalent",
+    ),
     (*MYSQL, REFERENCE, "SELECT id, NVL(a, 0) AS a FROM t", "error"),
     (
         *MYSQL,
