@@ -52,6 +52,14 @@ def test_a_difference_of_tables_is_marked_in_words(open_page, runs_root):
     assert "∅ stands for NULL" in said
 
 
+def test_the_work_of_a_rewrite_is_a_table_in_words(open_page, runs_root):
+    evidence_run(runs_root)
+    app = open_page("case", run=RUN, metric=METRIC, id="works")
+    shown = " ".join(table.value.to_string() for table in app.table)
+    for word in ("original", "this rewrite", "reference", "Pages read", "Rows visited"):
+        assert word in shown
+
+
 def test_a_section_of_a_wrong_form_is_shown_raw_and_said_to_be(open_page, runs_root):
     evidence_run(runs_root)
     app = open_page("case", run=RUN, metric=METRIC, id="malformed")

@@ -37,6 +37,14 @@ SECTIONS: dict[str, Section] = {
             "differences": [{"path": "a", "expected": 1, "actual": 2}],
         },
     ),
+    "works": Section(
+        kind="table",
+        title="works",
+        body={
+            "columns": ["statement", "pages", "saved", "visited"],
+            "rows": [["before", 90, "0.0 %", 7], ["after", 9, "90.0 %", 7], ["best", 9, "90 %", 6]],
+        },
+    ),
     "table": Section(kind="table", title="rows", body={"columns": ["n", "n"], "rows": [[1, 2]]}),
     "chat": Section(
         kind="chat",
