@@ -65,7 +65,7 @@ CEILINGS: dict[str, float] = {
     "crowded names": 0,
     "long modules": 0,
     "modules": 420,
-    "lines": 97_000,
+    "lines": 98_500,
     "function length, p95": 26,
 }
 

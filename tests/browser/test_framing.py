@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import pytest
+
 from tests.support.server import free_port, serve
 
 
@@ -31,6 +33,7 @@ def framing(board: str) -> Iterator[str]:
         server.shutdown()
 
 
+@pytest.mark.full
 def test_the_app_connects_and_draws_its_charts_under_the_policy(full_board, page):
     """`page` fails on whatever the policy complains of in the console."""
     page.goto(full_board.url)

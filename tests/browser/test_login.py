@@ -98,6 +98,7 @@ def told_of(board: Board) -> dict[str, list[str]]:
     return {name: secrets for name, secrets in found.items() if secrets}
 
 
+@pytest.mark.full
 def test_somebody_on_the_list_launches_and_leaves(board, page):
     page.goto(board.launch)
     page.get_by_text("This needs a login").wait_for()

@@ -62,6 +62,7 @@ def test_the_main_job_from_launch_to_case(served, page):
     expect(page.get_by_text(re.compile("^Case 2 of "))).to_be_visible()
 
 
+@pytest.mark.full
 def test_the_first_visitor_may_come_by_a_deep_link(fresh_server, page):
     """Streamlit's older kind of multipage app must never show, not even to the very first."""
     page.goto(f"{fresh_server.url}/runs")
@@ -86,6 +87,7 @@ def test_a_case_opens_by_its_link_and_hostile_text_stays_text(served, page):
     page.wait_for_url(re.compile("id=tree_diff&outcome=failed"))
 
 
+@pytest.mark.full
 def test_the_language_is_kept_from_page_to_page_and_in_the_link(served, page):
     page.goto(f"{served.url}/launch")
     heading(page, "Launch an evaluation")
@@ -100,6 +102,7 @@ def test_the_language_is_kept_from_page_to_page_and_in_the_link(served, page):
     expect(page.get_by_role("link", name="排行榜").first).to_be_visible()
 
 
+@pytest.mark.full
 def test_an_unknown_path_is_said_to_be_unknown(served, page):
     page.goto(f"{served.url}/nosuch")
     expect(page.get_by_text("There is no page “nosuch”")).to_be_visible()

@@ -22,6 +22,7 @@ def url(served):
     return served.url
 
 
+@pytest.mark.full
 def test_on_paper_there_are_no_controls_and_nothing_is_cut_off(url, page):
     page.goto(f"{url}/methodology")
     main = page.get_by_test_id("stMain")

@@ -126,6 +126,7 @@ async def bench(tmp_path):
         yield Bench(tmp_path, service)
 
 
+@pytest.mark.full
 async def test_a_service_that_converts_well_earns_all(bench):
     bench.misbehave("do", "slow", "flaky", "garbled")
     assert await bench.run() == 0
@@ -150,6 +151,7 @@ async def test_a_service_that_recovers_is_asked_again(bench):
         ("do", "status 500", "status 401", "path"),
     ],
 )
+@pytest.mark.full
 async def test_errors_of_the_service_leave_the_run_incomplete_and_are_never_scored(bench, moods):
     bench.describe(polling=1.5)
     bench.misbehave(*(mood.split()[0] for mood in moods))

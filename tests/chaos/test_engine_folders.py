@@ -164,6 +164,7 @@ def test_a_folder_of_the_same_name_is_another_one(running: Running) -> None:
 
 
 @pytest.mark.parametrize("name", SERVERS)
+@pytest.mark.full
 def test_a_folder_that_goes_while_its_server_starts_leaves_none(name: str, root: Path) -> None:
     skip_without(name, root)
     clients = Clients(name, root / "engines" / "engine")

@@ -116,6 +116,7 @@ def test_two_clients_share_one_server_that_ends_with_the_last(clients: Clients) 
     assert soon(lambda: not clients.servers and not clients.keepers)
 
 
+@pytest.mark.full
 def test_a_client_killed_while_the_server_starts_leaves_none(clients: Clients) -> None:
     assert soon(lambda: not clients.keepers)
     client = clients.start()

@@ -59,6 +59,7 @@ async def texts(local, asked) -> list[str]:
     return [done.text for done in await asyncio.gather(*map(local.generate, asked))]
 
 
+@pytest.mark.full
 async def test_a_process_killed_in_the_middle_of_a_batch_changes_no_answer(checkpoint):
     local, said = target(checkpoint), []
     await local.open(said.append)
@@ -73,6 +74,7 @@ async def test_a_process_killed_in_the_middle_of_a_batch_changes_no_answer(check
     await local.close()
 
 
+@pytest.mark.full
 async def test_a_batch_without_memory_shrinks_and_finishes(checkpoint, monkeypatch):
     local = target(checkpoint)
     await local.open(print)

@@ -24,6 +24,7 @@ WRITERS, INSERTS, KILLS = 4, 250, 100
 HEADERS_BEFORE = 2000
 
 
+@pytest.mark.full
 def test_four_writers_lose_none_of_a_thousand_inserts(tmp_path):
     path = tmp_path / "evalboard.json"
     writers = [index_writers.start("insert", path, name, INSERTS) for name in "abcd"]

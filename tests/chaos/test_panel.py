@@ -166,6 +166,7 @@ def test_the_answer_reaches_the_judge_fenced(tmp_path: Path) -> None:
     assert "Does STATEMENT B" in after
 
 
+@pytest.mark.full
 def test_a_judge_that_is_too_slow_casts_no_vote(tmp_path: Path) -> None:
     with servers(Options(reply=ANSWER), Options(reply=YES), Options(fault="stall")) as (
         target,

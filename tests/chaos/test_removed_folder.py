@@ -30,6 +30,7 @@ def work_and(folder: RunFolder, server: Server, take_away: Path) -> str:
 
 
 @pytest.mark.parametrize("level", ["run", "runs", "data"])
+@pytest.mark.full
 def test_a_worker_stops_when_its_folder_goes_and_makes_nothing_anew(
     tmp_path: Path, level: str
 ) -> None:

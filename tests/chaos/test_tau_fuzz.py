@@ -132,6 +132,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.full
 def test_two_thousand_episodes_of_a_fuzzing_agent(folder: Path) -> None:
     tasks = [name for name in SAMPLES[folder] if name != "retail/test/4"]
     ends: dict[str, int] = {}

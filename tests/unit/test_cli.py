@@ -150,6 +150,7 @@ def test_hostile_predictions_become_strict_json(
 
 
 @pytest.mark.slow
+@pytest.mark.full
 def test_thousands_of_predictions_take_seconds(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -314,6 +314,7 @@ def test_hidden_answers_are_exported_and_never_scored(capsys, tmp_path, data):
     assert [line["model_answer"] for line in lines(out)] == ["?", "?"]
 
 
+@pytest.mark.full
 def test_the_overrides_of_slm_evals_for_swe_bench(capsys, tmp_path, data, example):
     given = {"data_path": str(example), "full_eval": False, "context_lines": 80}
     told, files = run(capsys, tmp_path, data, "swe_bench", given)

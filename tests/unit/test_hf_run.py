@@ -82,7 +82,7 @@ def check_that_tools_were_called(done: Done) -> None:
 
 
 @pytest.mark.parametrize(
-    "dtype", ["bfloat16", "int8", *(pytest.param(name, marks=FULL) for name in ("float32", "int4"))]
+    "dtype", ["int8", *(pytest.param(name, marks=FULL) for name in ("bfloat16", "float32", "int4"))]
 )
 def test_the_bundled_benchmarks_run_in_every_dtype(tiny, tmp_path, cards, dtype) -> None:
     words = ("--target", f"hf:{tiny.base}", *BOTH, "--max-samples", "17")
@@ -98,6 +98,7 @@ def test_the_bundled_benchmarks_run_in_every_dtype(tiny, tmp_path, cards, dtype)
     assert {verdict.metric for verdict in done.verdicts("bfcl")} >= {"multiple", "multi_turn_base"}
 
 
+@pytest.mark.full
 def test_base_and_adapter_are_told_apart(tiny, tmp_path, cards) -> None:
     base = on_classes(tiny, tmp_path / "data", max_tokens=64)
     adapted = on_classes(tiny, tmp_path / "data", max_tokens=64, adapter=tiny.adapter)
@@ -108,6 +109,7 @@ def test_base_and_adapter_are_told_apart(tiny, tmp_path, cards) -> None:
     assert [card.get("adapter", "") for card in cards] == ["", str(tiny.adapter)]
 
 
+@pytest.mark.full
 def test_an_adapter_works_on_quantised_weights(tiny, tmp_path) -> None:
     done = on_classes(tiny, tmp_path / "data", max_tokens=64, dtype="int4", adapter=tiny.adapter)
 

@@ -70,6 +70,7 @@ def said(completion: Completion) -> tuple[object, ...]:
     return completion.text, calls, completion.finish_reason, completion.usage.input_tokens
 
 
+@pytest.mark.full
 def test_the_same_answers_to_what_it_was_not_taught(tiny, doors, tmp_path) -> None:
     words = held_out(tiny, *BOTH)
     here = locally(doors, tmp_path / "here", *words)

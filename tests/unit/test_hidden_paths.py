@@ -167,6 +167,7 @@ def runs_of(settings: Settings) -> list[str]:
     return sorted(path.name for path in settings.runs_dir.iterdir())
 
 
+@pytest.mark.full
 def test_the_runs_do_name_the_place(stored):
     spec = RunFolder(stored.runs_dir / runs_of(stored)[0]).read_spec()
     assert PLACE in spec.benchmarks[0].dataset
@@ -287,6 +288,7 @@ def test_no_file_for_the_site_of_scale_names_a_place(here, tmp_path):
             assert places(path.read_bytes() + path.name.encode()) == [], path.name
 
 
+@pytest.mark.full
 def test_no_page_for_readers_names_a_place(here, monkeypatch):
     """All that the server sends for every page, as it goes over the wire."""
     monkeypatch.setenv("EVALBOARD_ACCESS", "read-only")

@@ -157,6 +157,7 @@ def test_the_api_answers_for_every_month(months):
     assert strict_json(runs.text)["total"] == 309
 
 
+@pytest.mark.full
 def test_the_site_of_all_months_is_written(months):
     found = dict(build_site_files(months, "Evalboard", "https://example.org/board/"))
     for key in BOARDS:

@@ -240,6 +240,7 @@ assert os.getcwd() == "/testbed"
         assert is_resolved(execute_patch(task, patch_of({CORE: litter})))
         assert [path for path in tmp_path.iterdir() if "git" not in path.name] == []
 
+    @pytest.mark.full
     def test_twenty_repeats_and_threads_agree(self, task: Task) -> None:
         found: list[Execution] = []
         threads = [

@@ -60,6 +60,7 @@ def test_the_reference_resolves_all_by_real_runs_and_doing_nothing_none(tmp_path
         assert (worst.state, worst.benchmarks["swe_bench"].score) == ("done", 0)
 
 
+@pytest.mark.full
 def test_the_reference_resolves_as_an_agent_too(tmp_path):
     summary, folder = agentic.run(
         tmp_path,
@@ -74,6 +75,7 @@ def test_the_reference_resolves_as_an_agent_too(tmp_path):
     assert all(call["name"] == "run" for [call] in calls)
 
 
+@pytest.mark.full
 def test_a_malformed_patch_is_repaired_beside_the_score(tmp_path):
     headless = "\n".join(
         line for line in SMALL["patch"].splitlines() if not line.startswith(("diff ", "index "))
@@ -136,6 +138,7 @@ def test_a_task_that_its_true_patch_does_not_resolve_is_unusable(tmp_path):
     assert score.label.endswith("1 unusable")
 
 
+@pytest.mark.full
 def test_an_agent_edits_tests_and_submits(tmp_path):
     command = f"git apply - <<'EOF'\n{SMALL['patch']}EOF"
     script = [
