@@ -266,8 +266,11 @@ _BULLET = re.compile(
 )
 #: Letters of scripts that names in SQL are not written in as a rule: CJK, Cyrillic, Greek, ...
 _FOREIGN = re.compile("[\u0370-\u0dff\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-#: What begins no line of SQL: dashes, arrows to a word, emoji, double rules.
-_NO_CODE_LINE = re.compile("[\u2010-\u2015\u2190-\u2bff\U0001f000-\U0001faff]|->\\s+[A-Z]|={3,}")
+#: What begins no line of SQL: dashes, arrows to a word, emoji, double rules, labels of statements.
+_NO_CODE_LINE = re.compile(
+    "[\u2010-\u2015\u2190-\u2bff\U0001f000-\U0001faff]|->\\s+[A-Z]|={3,}"
+    r"|[A-Z][\w ,()#-]{0,40}[:：]\s*(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|CREATE)\s"
+)
 _HEADING = re.compile(
     r"(?:explanations?|notes?|changes|why|done|reason(?:ing)?|rationale|key|summary|remarks?|usage"
     r"|original|alternative(?:ly)?|index(?:es)?|output|here|this|that|these|it|the|and|but|so|or|if"

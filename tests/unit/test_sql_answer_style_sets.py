@@ -161,7 +161,11 @@ AROUND = (
     *("{A}\n\n(NVL is COALESCE in PostgreSQL.)", "{A}\n– NVL became COALESCE", "{A}\n🎉 Done!"),
     *("{A}\n-> NVL became COALESCE", "{A}\n\nLIMIT 5 replaces ROWNUM <= 5.", "{A}\nDone"),
     *("{A};\n\nOr, using FETCH:\n\nSELECT 1 AS name FROM staff;", "### `{A}`", "**`{A}`**"),
-    *("{A};\n\nIn MySQL it would be:\nSELECT IFNULL(name, 'x') AS name FROM staff;", "So: {A}"),
+    *(
+        "{A};\n\nIn MySQL it would be:\nSELECT IFNULL(name, 'x') AS name FROM staff;",
+        "So: {A}",
+        "Step 1: {N}\nStep 2: {A}",
+    ),
     *("| Original | Converted |\n|---|---|\n| {N} | {A} |", "~~{N}~~\n{A}", "`{N}` => `{A}`"),
     *('{{"sql": "{N}"}}\n{{"sql": "{A}"}}', '{{"sql": "{A}"}}\nThis uses LIMIT.'),
     *(
