@@ -208,7 +208,7 @@ def read_schema(ddl: Sequence[str], dialect: str) -> Schema:
 
 def _iter_ddl_statements(ddl: Sequence[str], dialect: str) -> Iterator[exp.Expr]:
     for text in ddl:
-        readable = _UNREADABLE.sub("VARBIT", text) if dialect == "postgres" else text
+        readable = _UNREADABLE.sub("VARBIT", text)
         try:
             yield from (tree for tree in sqlglot.parse(readable, read=dialect) if tree)
         except (sqlglot.errors.SqlglotError, RecursionError):

@@ -82,7 +82,7 @@ def test_an_empty_field_is_refused_in_words(store: Settings):
 
 
 @pytest.mark.parametrize(
-    ("state", "word"), [("cancelled", "cancelled"), ("failed", "The check failed: out of luck")]
+    ("state", "word"), [("cancelled", "canceled"), ("failed", "The check failed: out of luck")]
 )
 def test_a_check_that_did_not_end_well_says_so(store: Settings, state, word: str):
     folder = jobs.resolve_job_folder(store, "equivalent", "abc")

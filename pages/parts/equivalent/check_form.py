@@ -22,9 +22,8 @@ _HEIGHT = 122  # pixels of a field for SQL
 
 
 class _Example(NamedTuple):
-    """A pair that shows what the check finds."""
+    """A pair that shows what the check finds, on any engine."""
 
-    engine: str
     schema: str
     reference: str
     answer: str
@@ -37,27 +36,24 @@ _STAFF = """CREATE TABLE staff (
 );"""
 EXAMPLES = {
     "null": _Example(
-        "postgres",
         _CUSTOMERS,
         "SELECT name FROM customers\nWHERE id NOT IN (SELECT customer_id FROM orders)",
         "SELECT name FROM customers c\nWHERE NOT EXISTS (\n"
         "  SELECT 1 FROM orders o WHERE o.customer_id = c.id\n)",
     ),
     "join": _Example(
-        "sqlite",
         _CUSTOMERS,
         "SELECT c.name FROM customers c\n"
         "LEFT JOIN orders o ON o.customer_id = c.id\nWHERE o.total > 100",
         "SELECT c.name FROM customers c\nJOIN orders o ON o.customer_id = c.id AND o.total > 100",
     ),
     "rank": _Example(
-        "duckdb",
         _STAFF,
         "SELECT s.team, s.id FROM staff s\n"
         "WHERE s.salary = (SELECT MAX(t.salary) FROM staff t WHERE t.team = s.team)",
         "SELECT team, id FROM (\n  SELECT team, id,\n"
-        "    ROW_NUMBER() OVER (PARTITION BY team ORDER BY salary DESC) AS position\n"
-        "  FROM staff\n) AS ranked\nWHERE position = 1",
+        "    ROW_NUMBER() OVER (PARTITION BY team ORDER BY salary DESC) AS rn\n"
+        "  FROM staff\n) AS ranked\nWHERE rn = 1",
     ),
 }
 
@@ -73,7 +69,7 @@ def draw_pair_form(settings: Settings) -> None:
                 key=f"equivalent.example.{name}",
                 type="tertiary",
                 on_click=_fill_fields,
-                args=(Pair("", *example),),
+                args=(example,),
             )
     with st.form("equivalent.form"):
         left, right = st.columns(2)
@@ -153,13 +149,18 @@ def _fill_from_link(settings: Settings) -> None:
     check = pair_checks.find_check(name, settings)
     results = pair_checks.read_results(check) if check and check.state == "done" else []
     if len(results) == 1:
-        st.session_state[_FILLED] = name
-        _fill_fields(results[0].pair)
+        pair = results[0].pair
+        _fill_fields(_Example(";\n".join(pair.schema_scripts), pair.reference, pair.answer))
+        orders = {ordered: code for code, ordered in _ORDERS.items()}
+        st.session_state.update(
+            {
+                _FILLED: name,
+                "equivalent.engine": pair.engine,
+                "equivalent.order": orders[pair.ordered],
+            }
+        )
 
 
-def _fill_fields(pair: Pair) -> None:
-    for field in ("engine", "reference", "answer"):
-        st.session_state[f"equivalent.{field}"] = getattr(pair, field)
-    st.session_state["equivalent.schema"] = ";\n".join(pair.schema_scripts)
-    orders = {ordered: code for code, ordered in _ORDERS.items()}
-    st.session_state["equivalent.order"] = orders[pair.ordered]
+def _fill_fields(example: _Example) -> None:
+    for field, text in example._asdict().items():
+        st.session_state[f"equivalent.{field}"] = text
