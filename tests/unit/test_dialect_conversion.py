@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -209,6 +210,15 @@ def test_the_bundled_set_is_what_its_card_says(bundled: list[Sample]) -> None:
         assert sample.reference["engine"]
         assert sample.meta["variants"]
         assert len(sample.meta["counterexamples"]) >= 3
+
+
+def test_the_bundled_sources_are_many_and_some_are_long(bundled: list[Sample]) -> None:
+    sources = Counter(sample.input["source_dialect"].split(" 1")[0] for sample in bundled)
+    nine = "Oracle|SQL Server|DB2|OceanBase (Oracle mode)|DM|Snowflake|BigQuery|Hive|ClickHouse"
+    assert all(sources[name] >= 6 for name in nine.split("|")), sources
+    long_statements = [s for s in bundled if 4_000 <= len(s.input["sql"]) <= 9_000]
+    assert len(long_statements) >= 40
+    assert {s.metric for s in long_statements} >= {"big_sql_conversion", "domestic_database"}
 
 
 @pytest.mark.full
