@@ -30,6 +30,7 @@ test: .venv/installed-dev
 
 test-full: .venv/installed-dev
 	$(REPEATS) $(PYTEST) $(ARGS)
+	$(BIN)/evalcore datasets check
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

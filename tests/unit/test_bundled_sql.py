@@ -90,6 +90,9 @@ def test_sets_are_checked_side_by_side_in_their_order(capsys) -> None:
     sets = ["gaia", "bfcl"]
     assert main(["datasets", "check", *sets, "--jobs", "2", "--json"]) == 0
     assert [report["dataset"] for report in json.loads(capsys.readouterr().out)] == sets
+    assert main(["datasets", "check", "gaia", "--every", "20", "--json"]) == 0
+    [report] = json.loads(capsys.readouterr().out)
+    assert 0 < report["samples"] < 10
     assert main(["datasets", "check", "gaia", "nosuch"]) != 0
     assert "nosuch" in capsys.readouterr().err
 
