@@ -24,6 +24,7 @@ from evalcore.runner.execute import execute_run
 from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
+from evalcore.sqlkit.equivalence import decider
 from evalcore.target_cards import FILE, TargetCard, save_card
 from evalcore.targets.base import KINDS
 from evalcore.targets.baseline import VARIANTS, list_baseline_benchmarks
@@ -57,12 +58,14 @@ CARDS = {
     "control:limit": replace(_OWN, name="Control: input with a limit"),
     "control:tautology": replace(_OWN, name="Control: input with 1 = 1"),
 }
+_MAX_QUESTIONS = 1_000  # more than the bundled sets have
 _NOT_EVIDENCE = ("worker.lock", "progress.json", "calls")
 
 
 def rebuild_shipped_runs(settings: Settings) -> list[RunSummary]:
     """Replace the shipped runs by fresh ones; returns their summaries."""
     root = Path(settings.shipped)
+    decider.MAX_CACHED_TRIALS = _MAX_QUESTIONS  # the targets are asked the same, one by one
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # engines write there as well
         own = replace(settings, data=folder, shipped=folder)
         make_cards(own)

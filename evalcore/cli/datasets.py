@@ -37,9 +37,9 @@ def add_datasets_verb(
     about = "datasets to check (default: all bundled ones)"
     sub.add_argument("names", nargs="*", metavar="NAME|PATH", help=about)
     about = "datasets to check at a time (default: one per core)"
-    sub.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help=about)
+    sub.add_argument("--jobs", type=_read_count, metavar="N", help=about)
     about = "check every Nth case only (default: every case)"
-    sub.add_argument("--every", type=_read_step, default=1, metavar="N", help=about)
+    sub.add_argument("--every", type=_read_count, default=1, metavar="N", help=about)
     add_common(sub, _check_datasets)
     _add_own(actions, add_common)
     about = "fetch official data, which is not bundled; nothing is installed or run"
@@ -92,11 +92,11 @@ def _load_cli_settings(args: argparse.Namespace) -> Settings:
     return settings.load_settings(args.data)
 
 
-def _read_step(text: str) -> int:
+def _read_count(text: str) -> int:
     """A number of at least 1; raises ValueError, which argparse reports."""
-    if (step := int(text)) < 1:
+    if (count := int(text)) < 1:
         raise ValueError
-    return step
+    return count
 
 
 def _check_datasets(args: argparse.Namespace) -> int:
@@ -104,7 +104,8 @@ def _check_datasets(args: argparse.Namespace) -> int:
     from evalcore.runner import dataset_check
 
     settings, reports = _load_cli_settings(args), []
-    for report in dataset_check.check_datasets(args.names, settings, args.jobs, args.every):
+    jobs = args.jobs or os.cpu_count() or 1
+    for report in dataset_check.check_datasets(args.names, settings, jobs, args.every):
         reports.append(report)
         if not args.json:
             print(report.as_text(), flush=True)

@@ -71,7 +71,6 @@ def add_exchange_verbs(
     sub.add_argument(
         "--jobs",
         type=int,
-        default=os.cpu_count() or 1,
         metavar="N",
         help="worker processes (default: one per core); what is decided is journaled in the data "
         "folder, so repeating the command goes on where it stopped",
@@ -322,7 +321,7 @@ def _print_stderr(line: str) -> None:
 def _verify_published(args: argparse.Namespace) -> int:
     from evalcore.exchange.scale import judge_errors, verify
 
-    if args.jobs < 1:
+    if args.jobs is not None and args.jobs < 1:
         raise UsageError(f"--jobs {args.jobs}: give at least 1")
     settings = _load_cli_settings(args)
     is_watched = not args.json and sys.stderr.isatty()
@@ -331,7 +330,7 @@ def _verify_published(args: argparse.Namespace) -> int:
             args.path,
             Path(settings.datasets) / "scale_twins" / "logical_equivalence.jsonl",
             Path(settings.data) / verify.JOURNAL,
-            jobs=args.jobs,
+            jobs=args.jobs or os.cpu_count() or 1,
             progress=progress,
         )
     report = verify.summarize_agreement(verified)

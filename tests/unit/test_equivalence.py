@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from evalcore.errors import UsageError
+from evalcore.sqlkit.engines import Engine, Execution
 from evalcore.sqlkit.engines.registry import EnginePool
 from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.equivalence.decider import Decider
@@ -249,3 +250,31 @@ def test_a_limit_that_the_reference_lacks_cuts_something_off(limit: str) -> None
         decider = Decider(engines.get)
         assert decider.decide(question, f"{question.reference} {limit}").status == "different"
         assert decider.decide(question, f"{question.reference} AND 1 = 1").status == "equivalent"
+
+
+class BusyEngine:
+    """An engine that meets its limit the first time that it is asked for a statement."""
+
+    def __init__(self, engine: Engine, statement: str, status: str, times: int) -> None:
+        self.engine, self.statement, self.status, self.times = engine, statement, status, times
+
+    def execute(self, setup, sql, **more):
+        if sql == self.statement and self.times:
+            self.times -= 1
+            return Execution(status=self.status, elapsed=1.0)
+        return self.engine.execute(setup, sql, **more)
+
+    def __getattr__(self, name: str):
+        return getattr(self.engine, name)
+
+
+@pytest.mark.parametrize("status", ["memory", "timeout"])
+@pytest.mark.parametrize(("times", "decided"), [(1, "equivalent"), (1_000, "different")])
+def test_a_limit_met_once_is_no_fault_of_the_answer(status, times, decided):
+    schema = ("CREATE TABLE t (a INTEGER, b INTEGER)",)
+    question = EquivalenceQuestion(engine="sqlite", schema=schema, reference="SELECT a FROM t")
+    answer = "SELECT t.a FROM t"
+    with EnginePool() as engines:
+        busy = BusyEngine(engines.get("sqlite"), answer, status, times)
+        decision = Decider(lambda _: busy).decide(question, answer)
+    assert decision.status in (decided, "error" if times > 1 else decided)

@@ -46,6 +46,7 @@ COMPUTED_CODES = {
         code for _, _, code in advice.OUTCOMES_BY_FINDING.values()
     ],
     ("benchmarks/sql_understanding/reference_validation.py", "code"): ["gold_gives", "gold_class"],
+    ("sqlkit/products/decision.py", "code"): ["exec_product_feature", "exec_product_alone"],
     ("benchmarks/gaia/score.py", "code"): ["gaia_not_a_number", "gaia_other_number"],
     ("benchmarks/gaia/score.py", "element_code"): [
         "gaia_element_not_a_number",

@@ -177,7 +177,7 @@ def test_a_repeated_verdict_replaces_the_earlier_one():
 def test_views_of_an_unmeasured_verdict_count_for_nothing():
     one = [sample("A", "x")]
     lost = verdict(one[0], None, outcome="judge_error", views={"lenient": 1.0})
-    assert score_benchmark(CARD, one, [lost], CARD.weights).views == {"lenient": 0.0}
+    assert score_benchmark(CARD, one, [lost], CARD.weights).views == {}
 
 
 def test_verdicts_on_undeclared_samples_and_epochs_are_left_out():

@@ -33,9 +33,13 @@ MIN_NONEMPTY = 2
 _MIN_ROWS = 3
 #: Where so many times more databases are unstable than not, agreement on the rest says little.
 _MAX_UNSTABLE_RATIO = 3
+#: What an answer may meet because other work holds the memory and the cores of the machine.
+_LIMITED: frozenset[ExecutionStatus] = frozenset(("timeout", "memory"))
+#: An answer that is stopped in time took at least so many times as long as the reference.
+_SLOWER = 4
 _ANSWER_DATABASES = 4  # databases made for an answer's own constants
 _MAX_SCALED = 16  # questions whose large database is remembered
-_MAX_CACHED_TRIALS = 256  # questions whose databases are remembered
+MAX_CACHED_TRIALS = 256  # questions whose databases are remembered
 #: They hold no engine and are equal in every process, so that all deciders share them.
 _prepared: OrderedDict[EquivalenceQuestion, Trials] = OrderedDict()
 _preparing = threading.Lock()
@@ -107,7 +111,7 @@ class Decider:
             if question_trials is None:
                 question_trials = trials.prepare_trials(self._open(question.engine), question)
                 _prepared[question] = question_trials
-                if len(_prepared) > _MAX_CACHED_TRIALS:
+                if len(_prepared) > MAX_CACHED_TRIALS:
                     _prepared.popitem(last=False)
             _prepared.move_to_end(question)
             return question_trials
@@ -145,6 +149,10 @@ def _compare_answer(
     collated = before.counterexample
     for number, trial in enumerate(usable):
         seen = observe_statement(engine, trial.setup, question, answer)
+        if seen.execution.status in _LIMITED and seen.execution.status not in trial.excused:
+            seen = observe_statement(engine, trial.setup, question, answer)
+            if _is_machine_at_fault(engine, question, trial, seen):
+                continue
         if not seen.ok:
             if count and seen.execution.status in trial.excused:
                 continue
@@ -198,6 +206,18 @@ def _prove_answer(
 
 def _is_collation(verdict: Equivalence) -> bool:
     return verdict.counterexample is not None and verdict.counterexample.reason == "collation"
+
+
+def _is_machine_at_fault(
+    engine: Engine, question: EquivalenceQuestion, trial: Trial, seen: Observation
+) -> bool:
+    """Whether an answer met a limit again, and the reference, run once more, meets it too or takes
+    nearly as long: then it is the load of this machine, or cannot be told apart from it."""
+    if seen.execution.status not in _LIMITED:
+        return False
+    again = observe_statement(engine, trial.setup, question, question.reference)
+    is_slow = again.execution.elapsed * _SLOWER > seen.execution.elapsed
+    return not again.ok or (seen.execution.status == "timeout" and is_slow)
 
 
 def _is_statement_at_fault(seen: Observation, always: bool, failures: int) -> bool:
