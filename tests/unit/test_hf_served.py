@@ -1,10 +1,11 @@
 """The same model here and behind a server that nobody here wrote: the same greedy answers.
 
-Two differences are known, and are asserted. That server answers a bare HTTP 500, for ever, where it
-cannot parse what the model wrote as a call; here such words are the text of the answer. Where tools
-were offered that is the model's failure, else it cannot be told from the server's. And it goes on
-beyond the model's context, which here is an outcome of its own. Each such 500 is
-the end of its connection, of which it does not tell: no other request may be lost by that.
+Three differences are known, and are asserted. That server answers a bare HTTP 500, for ever, where
+it cannot parse what the model wrote as a call; here such words are the text of the answer. Where
+tools were offered that is the model's failure, else it cannot be told from the server's. And it
+goes on beyond the model's context, which here is an outcome of its own. Where both run on to the
+limit, in a loop of words that are nearly as likely, the order of sums decides how it turns. Each
+such 500 is the end of its connection, of which it does not tell: no other request may be lost.
 """
 
 from __future__ import annotations
@@ -111,8 +112,13 @@ def test_the_same_answers_on_the_bundled_samples_but_for_what_is_known(
             same += 1
             continue
         parted.add(key)
-        assert mine.finish_reason == "context_overflow" or (
-            its.finish_reason == "unparsable" and ("<tool_call>" in mine.text or mine.tool_calls)
+        assert (
+            mine.finish_reason == "context_overflow"
+            or (mine.finish_reason == its.finish_reason == "length")
+            or (
+                its.finish_reason == "unparsable"
+                and ("<tool_call>" in mine.text or mine.tool_calls)
+            )
         ), (key, said(mine), said(its))
     assert same >= count  # half of the samples; the others depend on what the training came to
     assert here.status == 0
