@@ -39,6 +39,7 @@ def gap_of(settings, board):
     return run.identity, run.run_id, line.benchmark, line.sample.metric, line.sample.id
 
 
+@pytest.mark.full
 def test_every_page_opens_on_every_month(months, board):
     place = {"suite": "sql", "board": board.key}
     identity, run, benchmark, metric, case = gap_of(months, board)

@@ -73,6 +73,7 @@ def fresh_tabs(chromium):
         yield [fresh.enter_context(open_tab(chromium)) for _ in range(AT_ONCE)]
 
 
+@pytest.mark.full
 def test_three_states_open_from_their_links_and_again_by_back(site, page):
     """A filter within a menu, a page of a long list, a case within a selection."""
     for state in (STATES["ranking"][3], STATES["target"][1], STATES["case"][1]):

@@ -36,6 +36,7 @@ def test_nearly_every_wrong_answer_is_told(sample: list[Asked]) -> None:
     assert kill_rate.rate(tried) >= 0.95, list(kill_rate.report(tried))
 
 
+@pytest.mark.full
 def test_no_equivalent_answer_is_called_different(sample: list[Asked]) -> None:
     found = list(false_different.pairs(sample, SPELLINGS, processes=1))
     decided = [one for one in found if one.status in ("equivalent", "different")]

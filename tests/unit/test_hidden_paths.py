@@ -189,6 +189,7 @@ def addresses(settings: Settings) -> Iterator[str]:
             yield f"{path}?{urlencode(query)}"
 
 
+@pytest.mark.full
 def test_no_answer_of_the_api_names_a_place(here):
     asked, answered = client(), 0
     for address in addresses(here):

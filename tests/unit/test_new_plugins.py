@@ -52,6 +52,7 @@ def environment(stranger: Stranger) -> PluginEnvironment:
     return stranger.environment
 
 
+@pytest.mark.full
 def test_the_document_alone_leads_to_a_row_on_the_board(stranger):
     assert list(PATHS) == list(plugin_templates.KINDS)
     assert all(len(commands) < 10 for commands in PATHS.values())

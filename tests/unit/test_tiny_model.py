@@ -79,6 +79,7 @@ def test_the_parser_agrees_with_every_class():
         assert classify_statement(sql.format(**VALUES), "postgres") == named
 
 
+@pytest.mark.full
 def test_the_reference_of_every_held_out_case_passes(tiny: TinyModel):
     for name, benchmark in (("bfcl", "bfcl"), ("sql_understanding", "sql_understanding")):
         made = instantiate_benchmark(benchmark)
