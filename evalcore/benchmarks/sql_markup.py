@@ -402,14 +402,14 @@ def find_json_sql(text: str) -> list[Block]:
     if start < 0 or not re.fullmatch(r"[^{}`;]{0,300}", text[:start], re.S):
         whole = re.fullmatch(r"\"(?:[^\"\\]|\\.)*+\"", text.strip(), re.S)
         return _find_sql_field(_decode(whole[0], 0)[0], 1) if whole else []
-    found: list[Block] = []
+    blocks: list[Block] = []
     for _ in range(_MAX_OBJECTS):
         value, end = _decode(text, start)
-        found += _find_sql_field(value, 4)
+        blocks += _find_sql_field(value, 4)
         start = text.find("{", end) if end else -1
         if start < 0 or text[end:start].strip(", \n\t"):
             break
-    return found
+    return blocks
 
 
 def _decode(text: str, start: int) -> tuple[Any, int]:
@@ -430,7 +430,7 @@ def _find_sql_field(value: Any, depth: int) -> list[Block]:
         body = fenced[-1].body if fenced else value.strip()
         return [Block(body)] if starts_like_sql(body) else []
     if isinstance(value, list):
-        parts = [found for item in value[:40] for found in _find_sql_field(item, depth - 1)]
+        parts = [block for item in value[:40] for block in _find_sql_field(item, depth - 1)]
         return [Block("\n".join(f"{part.body.rstrip('; ')};" for part in parts))] if parts else []
     if not isinstance(value, dict):
         return []

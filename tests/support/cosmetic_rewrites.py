@@ -125,8 +125,8 @@ def add_empty_branch(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query
 
 
 def join_values_away(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
-    one = exp.select("1 AS n").subquery("o")
-    return exp.select("q.*").from_(tree.subquery("q", copy=True)).join(one, join_type="cross")
+    row = exp.select("1 AS n").subquery("o")
+    return exp.select("q.*").from_(tree.subquery("q", copy=True)).join(row, join_type="cross")
 
 
 def coalesce_columns(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
@@ -194,8 +194,8 @@ def name_tables(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
 
 
 def materialize(tree: exp.Query, schema: Schema, dialect: str) -> str:
-    kept = " MATERIALIZED" if dialect != "mysql" else ""
-    return f"WITH q AS{kept} ({tree.sql(dialect=dialect)}) SELECT * FROM q"
+    materialized = " MATERIALIZED" if dialect != "mysql" else ""
+    return f"WITH q AS{materialized} ({tree.sql(dialect=dialect)}) SELECT * FROM q"
 
 
 def case_conditions(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
