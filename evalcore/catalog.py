@@ -334,7 +334,7 @@ def _check_engine(card: EngineCard) -> str:
 
 def load_endpoints(settings: Settings) -> dict[str, Endpoint]:
     """The named OpenAI-compatible servers: presets, and those that the settings add or replace."""
-    endpoints: dict[str, Endpoint] = import_reference("evalcore.targets.registry:list_endpoints")(
+    endpoints: dict[str, Endpoint] = import_reference("evalcore.targets.endpoints:list_endpoints")(
         settings
     )
     return endpoints

@@ -31,7 +31,7 @@ from evalcore.records import (
     content_hash,
 )
 from evalcore.settings import Settings
-from evalcore.targets import chat_completions, failures, registry
+from evalcore.targets import chat_completions, failures
 from evalcore.targets.base import TargetInfo, convert_options
 from evalcore.targets.chat_completions import (
     TOKEN_FIELDS,
@@ -44,8 +44,8 @@ from evalcore.targets.chat_completions import (
     find_token_limit,
     merge_sampling,
 )
+from evalcore.targets.endpoints import ModelRoute, check_endpoint, resolve_route
 from evalcore.targets.failures import LengthRefusal, read_length_refusal
-from evalcore.targets.registry import ModelRoute, resolve_route
 
 if TYPE_CHECKING:
     import httpx2
@@ -90,7 +90,7 @@ def create_openai_target(
     options = read_openai_options(spec)
     route = resolve_route(spec.key, settings, options.base_url, options.api_key_env)
     _check_no_keys(spec, secrets.get(route.endpoint.api_key_env))
-    egress = registry.check_endpoint(spec, settings, secrets)
+    egress = check_endpoint(spec, settings, secrets)
     return OpenAICompatible(spec, route, options, settings, secrets, egress)
 
 

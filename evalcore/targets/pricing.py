@@ -16,7 +16,7 @@ from evalcore.errors import UsageError
 from evalcore.records import CostSource, TargetSpec, Usage
 from evalcore.settings import Price, Settings
 from evalcore.targets.base import TargetInfo
-from evalcore.targets.registry import list_endpoints, resolve_route
+from evalcore.targets.endpoints import list_endpoints, resolve_route
 
 #: A million tokens as prices are usually averaged: three of the question to one of the answer.
 _MILLION = Usage(input_tokens=750_000, output_tokens=250_000)

@@ -6,14 +6,8 @@ import pytest
 
 from evalcore.errors import UsageError
 from evalcore.settings import Endpoint, Settings
-from evalcore.targets.registry import (
-    PRESETS,
-    check_address,
-    is_loopback,
-    list_endpoints,
-    resolve_endpoint,
-    resolve_route,
-)
+from evalcore.targets.endpoints import PRESETS, list_endpoints, resolve_endpoint, resolve_route
+from evalcore.targets.registry import check_address, is_loopback
 
 SETTINGS = Settings(
     endpoints={

@@ -26,7 +26,11 @@ ALLOWED = {
 }
 #: By kind of target, its own modules.
 TARGET_MODULES = {
-    "openai": ("evalcore/targets/openai_compatible.py", "evalcore/targets/chat_completions.py"),
+    "openai": (
+        "evalcore/targets/openai_compatible.py",
+        "evalcore/targets/chat_completions.py",
+        "evalcore/targets/endpoints.py",
+    ),
     "hf": (
         "evalcore/targets/huggingface/",
         "evalcore/runner/local_models.py",
@@ -52,7 +56,6 @@ TARGETS_ALLOWED = {
     "evalcore/targets/base.py": _KIND_OF_INFO,
     "evalcore/targets/cards.py": "the built-in list",
     "evalcore/targets/pricing.py": _KIND_OF_INFO,
-    "evalcore/targets/registry.py": "the named servers of `openai:`, and which address a key means",
     "evalcore/views/board_table.py": _STATUS,
     "evalcore/views/ranking.py": _STATUS,
     "evalcore/web/badge.py": _STATUS,

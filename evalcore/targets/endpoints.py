@@ -1,0 +1,184 @@
+"""The endpoints behind `openai:` targets: presets and configured servers, where the requests of a
+target go, with which key, and who may name them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+import msgspec
+
+from evalcore.access import policy
+from evalcore.access.egress import EgressPolicy, parse_origin
+from evalcore.access.secrets import Secrets
+from evalcore.errors import UsageError
+from evalcore.i18n import Note
+from evalcore.records import Record, TargetSpec
+from evalcore.settings import Endpoint, Settings
+from evalcore.targets.registry import check_address, is_loopback, resolve_egress, same_host
+
+# `openai:<model>` is a model at OpenAI, `openai:<endpoint>/<model>` one at a preset or configured
+# endpoint. What stands before the first slash is an endpoint only if one has that name, so that
+# `openai:Qwen/Qwen3-4B` stays a model. An endpoint in the settings replaces a preset of its name.
+
+DEFAULT = "openai"
+#: Addresses as the vendors and projects document them; local ones are the servers' default ports.
+PRESETS: dict[str, Endpoint] = {
+    "openai": Endpoint(
+        base_url="https://api.openai.com/v1",
+        api_key_env="OPENAI_API_KEY",
+        token_field="max_completion_tokens",  # noqa: S106 (tokens of text)
+        title="OpenAI",
+    ),
+    "deepseek": Endpoint(
+        base_url="https://api.deepseek.com",
+        api_key_env="DEEPSEEK_API_KEY",
+        send_reasoning=True,
+        title="DeepSeek",
+    ),
+    "qwen": Endpoint(
+        base_url="https://dashscope.aliyuncs.com/compatible-mode/v1",
+        api_key_env="DASHSCOPE_API_KEY",
+        title="Qwen (DashScope)",
+    ),
+    "gemini": Endpoint(
+        base_url="https://generativelanguage.googleapis.com/v1beta/openai",
+        api_key_env="GEMINI_API_KEY",
+        title="Gemini",
+    ),
+    "anthropic": Endpoint(
+        base_url="https://api.anthropic.com/v1", api_key_env="ANTHROPIC_API_KEY", title="Anthropic"
+    ),
+    "vllm": Endpoint(
+        base_url="http://127.0.0.1:8000/v1",
+        api_key_env="VLLM_API_KEY",
+        local=True,
+        title="vLLM",
+        start="vllm serve MODEL",
+    ),
+    "ollama": Endpoint(
+        base_url="http://127.0.0.1:11434/v1", local=True, title="Ollama", start="ollama serve"
+    ),
+    "llamacpp": Endpoint(
+        base_url="http://127.0.0.1:8080/v1",
+        api_key_env="LLAMA_API_KEY",
+        local=True,
+        title="llama.cpp",
+        start="llama-server -m MODEL.gguf",
+    ),
+    "lmstudio": Endpoint(
+        base_url="http://127.0.0.1:1234/v1", local=True, title="LM Studio", start="lms server start"
+    ),
+    "transformers": Endpoint(
+        base_url="http://127.0.0.1:8000/v1",
+        local=True,
+        title="transformers serve",
+        start="transformers serve",
+    ),
+}
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class ModelRoute(Record, frozen=True):
+    """Where a target's requests go. `key_optional`: the server may want none. `name` is that of the
+    endpoint whose prices hold there, else the address itself."""
+
+    name: str
+    endpoint: Endpoint
+    model: str
+    key_optional: bool
+
+
+def list_endpoints(settings: Settings) -> dict[str, Endpoint]:
+    """Every endpoint by name: the configured ones, and the presets they do not replace."""
+    return PRESETS | settings.endpoints
+
+
+def resolve_endpoint(model_key: str, settings: Settings) -> tuple[str, Endpoint, str]:
+    """Name, endpoint and model of a key, with or without its `openai:`. Raises UsageError where no
+    model is named."""
+    reference = model_key.removeprefix("openai:")
+    endpoints = list_endpoints(settings)
+    name, slash, model = reference.partition("/")
+    if not slash or name not in endpoints:
+        name, model = DEFAULT, reference
+    if not model.strip():
+        raise UsageError(
+            f"target {model_key!r} names no model; write openai:MODEL or openai:ENDPOINT/MODEL "
+            f"with an endpoint of: {', '.join(endpoints)}"
+        )
+    return name, endpoints[name], model
+
+
+def resolve_route(
+    model_key: str, settings: Settings, base_url: str = "", api_key_env: str = ""
+) -> ModelRoute:
+    """Where the requests of a target go, once its options are applied. The key of an endpoint is
+    sent to that endpoint's host and to this machine, nowhere else: for another `base_url` the
+    variable must be named. Raises UsageError for a bad address or name."""
+    if api_key_env and not _VARIABLE.fullmatch(api_key_env):
+        raise UsageError(
+            "option api_key_env takes the name of an environment variable, not a key itself"
+        )
+    name, endpoint, model = resolve_endpoint(model_key, settings)
+    address = (base_url or endpoint.base_url).rstrip("/")
+    check_address(address)
+    here, moved = is_loopback(address), not same_host(address, endpoint.base_url)
+    inherited = "" if moved and not here else endpoint.api_key_env
+    endpoint = msgspec.structs.replace(
+        endpoint,
+        base_url=address,
+        api_key_env=api_key_env or inherited,
+        token_field="max_tokens" if moved else endpoint.token_field,
+        requests_per_minute=None if moved else endpoint.requests_per_minute,
+        tokens_per_minute=None if moved else endpoint.tokens_per_minute,
+    )
+    optional = not api_key_env and (endpoint.local or here or not inherited)
+    same = not moved or endpoint.local
+    return ModelRoute(name if same else address, endpoint, model, optional)
+
+
+def check_endpoint(spec: TargetSpec, settings: Settings, secrets: Secrets) -> EgressPolicy | None:
+    """How far an `openai:` target may reach; raises UsageError for one that is not allowed. The
+    name of an endpoint allows its own address, a host any address there. Only the address of a
+    server of the operator's own (`local`) may be in his network."""
+    if not policy.is_restricted(settings):
+        return None
+    name, named_endpoint, _ = resolve_endpoint(spec.key, settings)
+    base_url = str(spec.options.get("base_url") or "")
+    own = not base_url or base_url.rstrip("/") == named_endpoint.base_url.rstrip("/")
+    variable = str(spec.options.get("api_key_env") or "")
+    if variable and variable != named_endpoint.api_key_env and not secrets.is_typed(variable):
+        raise UsageError(Note("access_key", target=spec.key))
+    if spec.options.get("extra_body") not in (None, "", {}):
+        raise UsageError(Note("access_option", target=spec.key, name="extra_body"))
+    if own and name in settings.allow_endpoints:
+        return EgressPolicy(parse_origin(named_endpoint.base_url), public=not named_endpoint.local)
+    return resolve_egress(spec, base_url or named_endpoint.base_url, settings)
+
+
+def find_endpoint_egress(
+    spec: TargetSpec, settings: Settings, secrets: Secrets
+) -> EgressPolicy | None:
+    """As `check_endpoint`; raises UsageError for an address that is none, too."""
+    check_address(str(spec.options.get("base_url") or "https://none"))
+    return check_endpoint(spec, settings, secrets)
+
+
+def list_endpoint_keys(spec: TargetSpec, settings: Settings) -> tuple[str, ...]:
+    """The variable with the key of an endpoint, none where it needs none."""
+    address, variable = (str(spec.options.get(name, "")) for name in ("base_url", "api_key_env"))
+    route = resolve_route(spec.key, settings, address, variable)
+    needed = route.endpoint.api_key_env
+    return () if not needed or route.key_optional else (needed,)
+
+
+def list_missing_endpoint_keys(spec: TargetSpec, settings: Settings) -> tuple[str, ...]:
+    """The variable with the key of an endpoint where it is not set; a visitor's own variable counts
+    as none, so that they type the key themselves."""
+    variable = str(spec.options.get("api_key_env", ""))
+    own = not variable or variable == resolve_endpoint(spec.key, settings)[1].api_key_env
+    is_visible = own or not policy.is_restricted(settings)
+    needed = list_endpoint_keys(spec, settings)
+    return tuple(name for name in needed if not (os.environ.get(name) and is_visible))
