@@ -20,6 +20,7 @@ from evalcore.benchmarks.sql_markup import (
     Block,
     clean_lines,
     clean_punctuation,
+    drop_layout,
     find_host_strings,
     find_inline_code,
     find_json_sql,
@@ -81,12 +82,15 @@ _ROLES = {
     r"|源\s*SQL|优化前|转换前|改写前",
     "alternative": r"^\W*or\b|alternativ|optional|another\s+(?:option|way|variant|version|possib)"
     r"|(?:could|can|may)\s+also|if\s+you\s+(?:prefer|want|need|like|are)|equivalently|variant"
-    r"|option\s+(?:b|2|two)|instead,?\s+you|older\s+versions?|备选|另一种|另外|也可以|或者|如果需要|替代",
+    r"|option\s+(?:b|2|two)|instead,?\s+you|(?:older|earlier|previous)\s+(?:versions?|releases?)"
+    r"|\d\w*\s+(?:and|or)\s+(?:earlier|older|below)|(?:prior\s+to|before)\s+(?:version\s+)?\d"
+    r"|(?:旧|低|早期)版本|以下版本|及更早|备选|另一种|另外|也可以|或者|如果需要|替代",
     "index": r"index|indices|索引",
     "usage": r"usage|example|how\s+to\s+(?:use|call|run|test)|to\s+(?:test|verify|check|call|run)\b"
     r"|call\s+it|sample|you\s+can\s+(?:test|verify|check)|用法|示例|例如|调用|测试|验证|使用方法",
     "rejected": r"wrong|incorrect|does\s*n[o']t\s+work|won't\s+work|not\s+valid|invalid|avoid\b"
-    r"|first\s+(?:attempt|try|draft|idea)|draft|initially|naive|do\s+not\s+use|错误|不正确|不要"
+    r"|first\s+(?:attempt|try|draft|idea)|draft|initially|naive|do\s+not\s+use"
+    r"|\b(?:had|if)\s+(?:I|we|you)\s+(?:had\s+)?(?:written|wrote|used)|错误|不正确|不要"
     r"|初稿|草稿|第一版|不能这样|❌|✗",
 }
 _ROLE = re.compile("|".join(f"(?P<{role}>{words})" for role, words in _ROLES.items()), re.I)
@@ -127,6 +131,20 @@ _SCRIPT_GOES_ON = re.compile(
 _DOUBLED = re.compile(r"([^']*''(?:[^']|'')*+)'(?!')")
 #: What may end a statement that is given as it was asked for.
 _TERMINATOR = re.compile(r"[\s;]*(?:\n[ \t]*(?:/|GO)[ \t]*)?")
+#: Words of a model that gives no answer; what it quotes then is only the question.
+_REFUSAL = re.compile(
+    r"\b(?:I(?:\s+am|['’]m)?\s+(?:sorry|(?:can(?:not|['’]t|\s+not)|unable\s+to|not\s+able\s+to"
+    r"|won['’]t)\s+(?:help|assist|optimi[sz]e|rewrite|convert|translate|provide|determine|answer)\b"
+    r"(?!\s+(?:it|this)?\s*(?:any\s+)?(?:further|more|better)))"
+    r"|(?:please|could\s+you)\s+(?:provide|share)\b)"
+    r"|抱歉|对不起|请(?:您|你)?(?:先)?提供|无法(?:提供|完成|改写|转换|回答)",
+    re.I,
+)
+_UNCHANGED = re.compile(
+    r"already|\bno\s+(?:change|rewrite|conversion|modification)|as\s+is\b|identical|unchanged|compatible"
+    r"|无需|不需要|已经|已是|不变|相同|兼容",
+    re.I,
+)
 _ASIDE = ("original", "alternative", "index", "usage", "rejected")
 _ELLIPSIS = re.compile(r"(?<![\w'])(?:\.\.\.|…)(?![\w'])|<[a-z_ ]+ here>")
 
@@ -158,13 +176,17 @@ def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
     rest = whole if is_sql else normalize_answer_text(strip_thinking(text)[-LIMIT:])
     is_sql = is_sql or question.parser.accepts(rest)
     rest = clean_punctuation(rest if is_sql else clean_lines(rest), is_sql=is_sql)
-    sql = _choose_candidate(
-        _find_sql_candidates(question.drop_quoted_script(rest), question), question
-    )
-    if not sql:
+    candidates = _find_sql_candidates(question.drop_quoted_script(rest), question)
+    sql = _choose_candidate(candidates, question)
+    if not sql or (question.is_quoted(sql) and _is_refusal(rest)):
         return SqlAnswer(kind="none")
     is_strict = rest == whole and whole.startswith(sql) and _TERMINATOR.fullmatch(whole, len(sql))
     return SqlAnswer(kind="strict" if is_strict else "lenient", sql=sql)
+
+
+def _is_refusal(text: str) -> bool:
+    """Whether a text that holds only the original gives no answer."""
+    return _REFUSAL.search(text) is not None and not _UNCHANGED.search(text)
 
 
 class _Question:
@@ -234,6 +256,8 @@ def _find_sql_candidates(text: str, question: _Question) -> list[_Candidate]:
         if any(map(question.is_answered_by, candidates)):
             return candidates
     is_sql = starts_like_sql(text)
+    if is_sql and not question.parser.accepts(text):
+        text = drop_layout(text)
     start = _START.search(text)
     words = text[: start.start("sql")] if start else text
     fields = find_json_sql(text) if not is_sql and ("{" in words or not start) else []

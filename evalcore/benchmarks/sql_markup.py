@@ -186,6 +186,7 @@ def unescape_entities(text: str) -> str:
     them."""
     if not any(match[0].startswith("&") for match in _ENTITY.finditer(text)):
         return text
+    text = re.sub(r"&amp;(?=(?:lt|gt|amp|quot|apos|#\d{1,6});)", "&", text)  # escaped twice
     return html.unescape(text).replace("\u00a0", " ")
 
 
@@ -324,14 +325,17 @@ def _find_tags(text: str, depth: int) -> tuple[list[Block], str]:
         if inner or fenced:
             blocks += inner + [Block(block.body, block.before + words) for block in fenced]
         elif named_code:
-            blocks.append(Block(unescape_entities(_drop_layout(body)).strip(), words))
+            blocks.append(Block(unescape_entities(drop_layout(body)).strip(), words))
         rest.append("\n")
         end = len(text) if closing < 0 else closing + len(name) + 3
     rest.append(text[end:])
-    return blocks, _drop_layout("".join(rest))
+    return blocks, drop_layout("".join(rest))
 
 
-def _drop_layout(text: str) -> str:
+def drop_layout(text: str) -> str:
+    """The text without HTML's tags of layout outside of literals: line breaks for what HTML shows
+    on lines of their own."""
+
     def replace(tag: re.Match[str]) -> str:
         if tag[2] is None:  # a literal of SQL
             return tag[0]
@@ -430,6 +434,9 @@ def _find_sql_field(value: Any, depth: int) -> list[Block]:
         body = fenced[-1].body if fenced else value.strip()
         return [Block(body)] if starts_like_sql(body) else []
     if isinstance(value, list):
+        lines = [item for item in value if isinstance(item, str)]
+        if len(lines) == len(value) > 1 and not all(map(starts_like_sql, lines)):
+            return _find_sql_field("\n".join(lines), depth - 1)
         parts = [block for item in value[:40] for block in _find_sql_field(item, depth - 1)]
         return [Block("\n".join(f"{part.body.rstrip('; ')};" for part in parts))] if parts else []
     if not isinstance(value, dict):

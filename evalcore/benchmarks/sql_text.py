@@ -32,7 +32,9 @@ _INVISIBLE = re.compile("[\ufeff\u200b\u2060\u00ad\u200e\u200f\u202a-\u202e\u206
 _JOINERS = re.compile("(?<=[\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?=[\x00-\x7f])")
 _WIDE_SPACES = re.compile("'[^'\n]*'|[\u00a0\u2000-\u200a\u202f\u3000]")
 _ROUTINE = re.compile(
-    r"\A[\s(;]*(?:--[^\n]*\n\s*)*(?:DELIMITER\b|DECLARE\b|BEGIN\b|DO\s+\$|CREATE\s+(?:OR\s+(?:REPLACE|ALTER)\s+)?"
+    r"\A[\s(;]*(?:--[^\n]*\n\s*)*(?:DROP\s+(?:FUNCTION|PROCEDURE|TRIGGER|EVENT)\s[^;\n]{1,200};"
+    r"\s*(?:--[^\n]*\n\s*)*(?=DELIMITER\b|CREATE\b))?"
+    r"(?:DELIMITER\b|DECLARE\b|BEGIN\b(?!\s*(?:;|TRAN|WORK\b))|DO\s+\$|CREATE\s+(?:OR\s+(?:REPLACE|ALTER)\s+)?"
     r"(?:DEFINER\s*=\s*\S+\s+|(?:NON)?EDITIONABLE\s+)*(?:FUNCTION|PROC|PROCEDURE|TRIGGER|PACKAGE|EVENT)\b)",
     re.I,
 )
@@ -312,7 +314,7 @@ def looks_like_prose(text: str) -> bool:
     sentence = bare.endswith((".", ":", "!", "?")) and len(words) >= 3
     operators = re.search(r"[=<>]|;(?! [a-z])|\w\(|\w\.\w|\*", bare.rstrip(".:!"))
     if _SQL_LINE.match(bare) and bare.split()[0].isupper():
-        return False
+        return sentence and not operators and len(words) >= 5
     if _HEADING.match(bare) and (len(words) >= 3 or bare.endswith(":") or len(words) == 1):
         return not (operators and not sentence and not re.match(r"[A-Z][a-z]", bare))
     if _SQL_LINE.match(bare) and not (sentence and not operators):
