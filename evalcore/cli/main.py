@@ -360,29 +360,10 @@ def _execute_run(
 @contextmanager
 def _draw_run_progress(run_id: str) -> Iterator[Callable[[Tracker], None]]:
     """Draw a bar on standard error for as long as the block lasts; yields what moves it on."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
     from evalcore.exchange.report_data import format_progress
 
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[counts]}", markup=False),
-        console=Console(stderr=True),
-        auto_refresh=False,  # the worker ticks twice a second; no thread of the bar's own
-    )
-    with bar:
+    # The worker ticks twice a second; no thread of the bar's own.
+    with exchange.build_progress_bar("{task.fields[counts]}", auto_refresh=False) as bar:
         task = bar.add_task(run_id, total=None, counts="")
 
         def move_bar(tracker: Tracker) -> None:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from evalcore.benchmarks.dialect_conversion.card import CARD
-from evalcore.records import BenchmarkSpec, Outcome, RunSpec, Sample, Section, TargetSpec, Verdict
+from evalcore.records import (
+    BenchmarkSpec,
+    Episode,
+    Outcome,
+    RunSpec,
+    Sample,
+    Section,
+    TargetSpec,
+    Verdict,
+)
 from evalcore.results import RunSummary, Totals
 from evalcore.scoring.aggregation import score_benchmark
 from evalcore.settings import Settings
 from evalcore.store.index import record_run
 from evalcore.store.journal import Journal
-from evalcore.store.run_folder import RunFolder, StoredVerdict
+from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredVerdict
 
 METRIC = "logical_equivalence"
 JUDGES = ("openai:mild", "openai:stern?base_url=http://127.0.0.1:1/v1", "openai:shy")
@@ -26,31 +38,55 @@ _WHEN = "2026-11-01T10:00:00.000+00:00"
 def make_judged_run(settings: Settings, run_id: str, cost: float | None = 0.5) -> RunFolder:
     """Four cases judged for `cost` USD each, entered into the index."""
     samples = [Sample(metric=METRIC, id=str(number), input={}) for number in range(len(VOTES))]
+    verdicts = [_verdict(number, cost) for number in range(len(samples))]
+    return write_scored_run(
+        settings,
+        run_id,
+        TargetSpec(key="openai:answers"),
+        samples,
+        verdicts,
+        column="judged",
+        options={"mode": "scale"},
+        judges=JUDGES,
+    )
+
+
+def write_scored_run(
+    settings: Settings,
+    run_id: str,
+    target: TargetSpec,
+    samples: list[Sample],
+    verdicts: list[Verdict],
+    episodes: Sequence[Episode] = (),
+    *,
+    column: str,
+    **benchmark_fields: Any,
+) -> RunFolder:
+    """Write a finished run of conversions with these verdicts, and enter it into the index."""
     benchmark = BenchmarkSpec(
         key=CARD.key,
         suite=CARD.suite,
         dataset="own",
         dataset_hash="d1",
-        options={"mode": "scale"},
         weights={METRIC: 4.0},
         prompt_version="1",
-        scorer_version="1",
-        column="judged",
+        column=column,
         samples=len(samples),
-        judges=JUDGES,
+        **{"options": {}, "scorer_version": "1", **benchmark_fields},
     )
-    target = TargetSpec(key="openai:answers")
+    spec = RunSpec(run_id=run_id, created_at=_WHEN, target=target, benchmarks=(benchmark,))
     folder = RunFolder(settings.runs_dir / run_id)
-    folder.create(
-        RunSpec(run_id=run_id, created_at=_WHEN, target=target, benchmarks=(benchmark,)),
-        [(CARD.key, sample) for sample in samples],
-    )
-    verdicts = [_verdict(number, cost) for number in range(len(samples))]
-    with Journal(folder.path / "verdicts" / "s1" / "w1.jsonl") as journal:
+    folder.create(spec, [(CARD.key, sample) for sample in samples])
+    with (
+        Journal(folder.path / "generations" / "w1.jsonl") as generations,
+        Journal(folder.path / "verdicts" / "s1" / "w1.jsonl") as journal,
+    ):
+        for episode in episodes:
+            generations.append(StoredEpisode(benchmark=CARD.key, episode=episode))
         for verdict in verdicts:
             journal.append(StoredVerdict(benchmark=CARD.key, verdict=verdict))
     score = score_benchmark(
-        CARD, samples, verdicts, {METRIC: 4.0}, column="judged", full=True, label="judged"
+        CARD, samples, verdicts, benchmark.weights, column=column, full=True, label=column
     )
     folder.write_summary(
         RunSummary(
