@@ -94,9 +94,9 @@ class UploadForm(Record, frozen=True):
 
 
 class OfficialDataset(Record, frozen=True):
-    """An official data set that can be fetched. `part` is the value of the fetcher's first flag,
-    `folder` where it goes below `<data>/datasets`, `page` where its terms stand, `cases` how many
-    it is published with, where that is known. `on_hub`: a token of the Hub is of use."""
+    """An official dataset that can be fetched. `part` is the value of the fetcher's first flag,
+    `folder` its folder below `<data>/datasets`, `page` the page with its terms, `cases` the
+    published number of cases, if known. `on_hub`: a Hub token helps."""
 
     name: str
     benchmark: str

@@ -370,7 +370,7 @@ def find_bundled_folder(card: BenchmarkCard, settings: Settings) -> Path:
 
 
 def list_command_cards(kind: Literal["fetcher", "exporter", "importer"]) -> dict[str, CommandCard]:
-    """What benchmarks add to a verb of the command line, by benchmark."""
+    """List what benchmarks add to a verb of the command line, by benchmark."""
     commands = {key: getattr(card, kind) for key, card in benchmark_cards().items()}
     return {key: command for key, command in commands.items() if command is not None}
 

@@ -90,8 +90,8 @@ def list_installed_plugins() -> list[tuple[str, str, str]]:
 
 
 def load_factory(group: str, name: str) -> Any | None:
-    """The callable of the first entry point of that name, None without one. Raises UsageError,
-    naming the distribution, where it cannot be used."""
+    """Load the callable of the first entry point of that name; None if there is none. Raises
+    UsageError, naming the distribution, if it cannot be used."""
     point = next(
         (candidate for candidate in _list_entry_points(group) if candidate.name == name), None
     )

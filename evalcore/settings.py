@@ -118,7 +118,7 @@ class Settings(Record, frozen=True):
 
 
 def relative_to_root(path: Path) -> str:
-    """A path as it is recorded: relative to this installation where it is inside of it."""
+    """Return a path as it is recorded: relative to this installation if it is inside."""
     path = path.resolve()
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 

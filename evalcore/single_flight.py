@@ -13,8 +13,8 @@ V = TypeVar("V")
 
 
 class SingleFlightCache(Generic[V]):
-    """The `most` values that were asked for last. They are shared: who gets one may not change it.
-    A computation that raises leaves nothing behind, and the next who asks tries again."""
+    """LRU cache with single-flight computation. Values are shared; treat them as immutable. A
+    computation that raises stores nothing, and the next caller tries again."""
 
     def __init__(self, maxsize: int) -> None:
         self._maxsize = maxsize

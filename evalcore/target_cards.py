@@ -109,7 +109,7 @@ def check_target_card(card: TargetCard) -> None:
 
 
 def find_card_problems(card: TargetCard) -> dict[str, str]:
-    """What each field that cannot be has to look like, by field; empty for a card that is right."""
+    """Describe, by field, what each invalid field has to look like; empty for a valid card."""
     problems = {
         field: f"one line of at most {longest} characters"
         for field, longest in LONGEST.items()

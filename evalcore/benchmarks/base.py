@@ -255,11 +255,11 @@ class Benchmark(ABC):
         return
 
     def validate_dataset(self, samples: Sequence[Sample]) -> ValidationResult:
-        """Problems of a dataset, and the engines (with versions) that confirmed its answers.
+        """Validate a dataset: its problems, and the engines (with versions) that confirmed its
+        answers.
 
-        Every benchmark demands that the reference and its variants pass and that every
-        counterexample fails; one overrides `validate_references` to have the reference itself
-        confirmed.
+        Every benchmark requires the reference and its variants to pass and every counterexample to
+        fail; a benchmark overrides `validate_references` to have the reference itself confirmed.
         """
         expectations = [
             expectation for sample in samples for expectation in self._list_expectations(sample)

@@ -191,7 +191,7 @@ def unescape_entities(text: str) -> str:
 
 
 def apply_diff(body: str) -> str:
-    """What a diff leaves: its added and its unchanged lines; any other text as it is."""
+    """Return the added and unchanged lines of a diff; any other text as it is."""
     lines = [
         line for line in body.split("\n") if not re.match(r"@@|--- |\+\+\+ |diff |index ", line)
     ]

@@ -130,7 +130,7 @@ def _is_unfinished(text: str, end: int) -> bool:
 
 
 def find_statement_ends(text: str, dialect: str) -> Iterator[int]:
-    """Where a statement may end that prose follows."""
+    """Find where a statement may end if prose follows it."""
     for position, mark in _find_statement_marks(text, dialect):
         end = position + (mark == ";")
         rest = text[end : end + 400].lstrip()

@@ -1,4 +1,4 @@
-"""Charts that put many targets side by side: radar, heatmap and stacked bars."""
+"""Charts that compare many targets: radar, heatmap and stacked bars."""
 
 from __future__ import annotations
 

@@ -90,8 +90,8 @@ def select_bars(
 def build_social_card(
     site: str, title: str, ranking: RankingView, identity: str = ""
 ) -> SocialCard:
-    """A board with its first targets, or a target that is on it among its neighbours; `title` is
-    that of the board."""
+    """Draw a board with its top targets, or one of its targets among its neighbours; `title` is the
+    board's."""
     from evalcore.views import board_titles  # not in the process that draws charts
 
     row, rows = ranking.find_row(identity), ranking.rows
@@ -120,8 +120,8 @@ def build_social_card(
 
 
 def to_drawable_text(text: str, fallback: str = "") -> str:
-    """Text that the font can draw, letters without their accents: of `text`, else of the fallback,
-    else with unknown letters as "?"."""
+    """Reduce text to what the font can draw, letters without accents: `text`, else the fallback,
+    else "?" for each missing letter."""
     for candidate in map(_strip_accents, (text, fallback)):
         if candidate and all(map(_is_drawable, candidate)):
             return candidate

@@ -195,8 +195,8 @@ LABELS = {"name": "Target", "score": "Score", "interval": "95% interval"}
 def render_board_chart(
     settings: Settings, selection: BoardSelection, form: str, theme: Theme = "light"
 ) -> bytes:
-    """The chart of a board in a format of `chart_files.FORMATS`. Raises UsageError for another
-    format, for no such board, and where nobody is ranked on it."""
+    """Draw the chart of a board in a format of `chart_files.FORMATS`. Raises UsageError for another
+    format, an unknown board, or a board without a ranked target."""
     if form not in pictures.FORMATS:
         raise UsageError("--chart: the file's name must end with .svg or .png")
     headers = stored_boards.load_run_headers(settings)

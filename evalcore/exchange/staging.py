@@ -113,7 +113,7 @@ class ImportStage:
         self.blobs = BlobStore(folder / "shelf", _find_existing_blobs(settings))
 
     def prepare_run(self, run_id: str, published: Published) -> ImportOutcome:
-        """Prepare a run; raises UsageError where one of that id is no import."""
+        """Prepare a run; raises UsageError if a run of that id exists and is not an import."""
         if run_id in self._outcomes:
             raise UsageError(f"two models of {published.month} would both become run {run_id}")
         folder = RunFolder(self._settings.runs_dir / run_id)

@@ -243,10 +243,10 @@ def _parse_yaml(text: str) -> Any:
 
 
 def _check_yaml_tokens(text: str) -> None:
-    """Raises IntakeError at the first level too many or alias, before anything is built of it.
+    """Raise IntakeError at the first alias or excess nesting level, before anything is built.
 
-    A few lines of aliases to aliases stand for more than any memory holds, and both the parser
-    and its caller are recursive.
+    A few lines of nested aliases expand beyond any memory, and both the parser and its caller are
+    recursive.
     """
     import yaml
 

@@ -101,7 +101,7 @@ class BoundedBody:
             unpack.check_complete()
 
     async def _reserve_memory(self) -> None:
-        """Wait until there is memory for a whole reply; the time limit of a request bounds it."""
+        """Wait until there is memory for a whole reply, bounded by the request's time limit."""
         room = max(self._limits.in_flight, self._limits.per_reply)
         while BoundedBody._reserved + self._limits.per_reply > room:
             await asyncio.sleep(_PAUSE)

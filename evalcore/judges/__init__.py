@@ -187,8 +187,8 @@ class JudgeProfile(Record, frozen=True):
 
 
 class Calibration(Record, frozen=True):
-    """A judge against executed verdicts on the `n` cases that have both. `false_pass` counts its
-    yes to what execution failed, `false_fail` its no to what passed."""
+    """A judge compared with execution on the `n` cases that have both. `false_pass` counts its yes
+    votes on failed executions, `false_fail` its no votes on passed ones."""
 
     judge: str
     n: int

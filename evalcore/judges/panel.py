@@ -133,7 +133,7 @@ def _list_material_blocks(question: Question) -> Iterator[tuple[str, str]]:
 
 
 def _choose_marker_code(texts: list[str]) -> str:
-    """A code that occurs in none of the texts: a hash of them, taken again while it does."""
+    """Return a code that occurs in none of the texts: their hash, rehashed until that holds."""
     whole = "\n".join(texts).lower()
     turn = 0
     while (code := content_hash([turn, texts])) in whole:

@@ -345,7 +345,7 @@ def _start_worker(
 
 
 def worker_log(run_id: str, settings: Settings, *, visitor: Visitor) -> str:
-    """The end of what the worker printed; it names files, so that only launchers may read it."""
+    """Return the end of the worker's output; it names files, so only launchers may read it."""
     policy.require_access(settings, visitor, "launch")
     path: Path = _find_own_run(run_id, settings).log_path
     return path.read_text(encoding="utf-8", errors="replace")[-4000:] if path.exists() else ""

@@ -225,7 +225,8 @@ class _Execution:
         width: int,
         work: Callable[[GenerationJob], Awaitable[None]],
     ) -> None:
-        """Work on all jobs, so many at a time, until they are done or one cannot be journaled."""
+        """Work on all jobs, a bounded number at a time, until done or until one cannot be
+        journaled."""
         left = iter(jobs)
 
         async def process_jobs() -> None:
@@ -273,7 +274,7 @@ class _Execution:
         )
 
     async def _run_episode(self, job: GenerationJob) -> Episode:
-        """Run one sample; whatever ends it becomes an episode, so that the run goes on."""
+        """Run one sample; whatever ends it becomes an episode, so that the run continues."""
         context = self._build_context(job, job.samples[0], job.key)
         try:
             async with asyncio.timeout_at(context.deadline):
@@ -361,7 +362,7 @@ async def compute_verdict(
 
 
 def _validate_verdict(verdict: Any, sample: Sample) -> Verdict:
-    """The verdict; raises where it is about another sample or has no usable score."""
+    """Return the verdict; raises if it is for another sample or has no usable score."""
     if not isinstance(verdict, Verdict) or (verdict.metric, verdict.id) != (
         sample.metric,
         sample.id,

@@ -166,9 +166,9 @@ def check_run(spec: RunSpec, settings: Settings, secrets: Secrets) -> None:
 
 
 def check_dataset(name: str, settings: Settings, benchmarks: Iterable[str] = ()) -> None:
-    """Raises UsageError unless a data set came with the project, was added to one of the benchmarks
-    here, or is on the list: by its name, or below a folder of which the list holds FOLDER/*. A path
-    that leaves the folder never is."""
+    """Raise UsageError unless a dataset is bundled, was added to one of the benchmarks here, or is
+    on the allow-list: by name, or below a folder listed as FOLDER/*. A path that leaves the folder
+    never is."""
     if not name or not policy.is_restricted(settings):
         return
     folder, _, last = name.rpartition("/")

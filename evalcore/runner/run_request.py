@@ -153,7 +153,7 @@ def apply_flags(
     overridden: list[str] = []
 
     def choose_value(flag: str, field: str, ours: Any, theirs: Any) -> Any:
-        """A typed value, else that of the file; differing ones are noted by their names."""
+        """Prefer a typed value to that of the file; note the name where the two differ."""
         if ours is None or theirs is None:
             return theirs if ours is None else ours
         if _format_typed(ours) != _format_typed(theirs):

@@ -80,9 +80,8 @@ class CasePreview(Record, frozen=True):
 
 
 class Validation(Record, frozen=True):
-    """The numbers of a set that can be taken, or its errors by line and field (some of them, where
-    there are `more`). Of its expected answers so many are `unconfirmed`, the first over `reason`.
-    """
+    """Counts of an acceptable dataset, or its errors by line and field (some of them if there are
+    `more`). `unconfirmed` counts expected answers not confirmed, the first because of `reason`."""
 
     summary: DatasetSummary
     errors: tuple[LineError, ...] = ()

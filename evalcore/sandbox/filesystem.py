@@ -204,7 +204,7 @@ class SandboxUser(Record, frozen=True):
 
 @contextmanager
 def acquire_sandbox_user() -> Iterator[SandboxUser]:
-    """Lend an identity for one run; waits where all of this process are in use."""
+    """Lend an identity for one run; waits while this process has all of them in use."""
     users = Path("/proc/self/uid_map").read_text()
     if not _is_privileged() or _parse_uid_range(users)[1] < _ENOUGH_USERS:
         yield SandboxUser(uid=_ORDINARY, gid=_ORDINARY, own_user=False)

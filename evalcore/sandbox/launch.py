@@ -65,7 +65,7 @@ def build_launch_plan(program: Program, limits: Limits, user: SandboxUser) -> La
 
 
 class InheritedFiles:
-    """The open files that a child inherits; `close` them when it has started."""
+    """The open files that a child inherits; `close` them once it has started."""
 
     def __init__(self) -> None:
         self._open = ExitStack()

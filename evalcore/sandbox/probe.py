@@ -1,8 +1,8 @@
-"""Seen from inside: what a program in the sandbox can reach. Run there from its source.
+"""A probe that runs inside the sandbox, from source, and reports what a program can reach there.
 
-Arguments: a path of the host that must be out of sight, and a port on which the host listens on its
-loopback. Prints one JSON object, the name of each protection to whether it was seen to hold, and
-fails where pytest cannot be imported.
+Arguments: a host path that must be invisible, and a port on which the host listens on its loopback
+interface. Prints one JSON object, from protection to whether it holds, and fails where pytest
+cannot be imported.
 """
 
 from __future__ import annotations

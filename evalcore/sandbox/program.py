@@ -64,10 +64,10 @@ class Program(Record, frozen=True):
 
 
 class Limits(Record, frozen=True):
-    """What a program may use. `cpu_seconds` and `file_bytes` (size of a file) hold for each
-    process; `memory_bytes` is the address space of each process and also the resident total of all,
-    files in memory included; `processes` counts threads too; `output_bytes` are kept and the
-    program is ended beyond; `disk_bytes` is the growth of all writable folders together."""
+    """What a program may use. `cpu_seconds` and `file_bytes` (size of a file) apply per process;
+    `memory_bytes` limits the address space of each process and the resident total of all, files in
+    memory included; `processes` counts threads too; `output_bytes` of output are stored, and more
+    ends the program; `disk_bytes` limits the growth of all writable folders together."""
 
     seconds: float = 60.0
     cpu_seconds: int = 60
@@ -184,7 +184,7 @@ class SandboxSupport(Record, frozen=True):
 
     @property
     def explanation(self) -> Note:
-        """Both sentences."""
+        """The problem and its remedy, as two sentences."""
         return Note("sandbox_absent", problem=self.problem, fix=self.fix)
 
 

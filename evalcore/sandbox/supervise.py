@@ -61,7 +61,7 @@ class UsageMonitor:
         self._next_disk = time.monotonic() + _DISK_SECONDS
 
     def find_exceeded_limit(self, first: int) -> Ending:
-        """The limit that is broken now, "" for none; `first` is the first process inside."""
+        """Return the limit that is exceeded now, or ""; `first` is the first process inside."""
         inside = list_descendants(first)
         if sum(map(_count_threads, inside)) > self._limits.processes + _OURS:
             return "processes"

@@ -68,8 +68,8 @@ def write_frame(pipe: IO[bytes], value: Any) -> None:
 
 
 def read_frame(pipe: IO[bytes], limit: int | None = None) -> bytes | None:
-    """The JSON of the next message, None at the end of the pipe or where it breaks off. Raises
-    ValueError for a message longer than `limit` bytes, of which nothing is read."""
+    """Read the JSON of the next message; None at the end of the pipe or if it breaks off. Raises
+    ValueError for a message longer than `limit` bytes, without reading it."""
     head = pipe.read(_LENGTH)
     if len(head) < _LENGTH:
         return None

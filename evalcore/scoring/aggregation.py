@@ -175,7 +175,7 @@ def _check_metric_weights(weights: Mapping[str, float], epochs: int) -> None:
 def _group_by_metric(
     card: BenchmarkCard, scores: Sequence[SampleScore]
 ) -> dict[str, list[SampleScore]]:
-    """The metrics of the card in its order, then those that only the samples know."""
+    """Group by the metrics of the card in its order, then by those that only samples name."""
     groups: dict[str, list[SampleScore]] = {metric.key: [] for metric in card.metrics}
     for score in sorted(scores):
         groups.setdefault(score.metric, []).append(score)

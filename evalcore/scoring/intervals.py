@@ -47,8 +47,8 @@ WeightedStrata = Sequence[tuple[Stratum, float]]
 
 
 def compute_weighted_score(strata: WeightedStrata) -> float:
-    """100 x sum(metric points x metric weight) / sum(metric maximum x metric weight). The published
-    rule of SCALE. 0 where there is nothing to win."""
+    """Compute 100 x sum(metric points x metric weight) / sum(metric maximum x metric weight),
+    SCALE's published rule. 0 if the maximum is 0."""
     maximum = fsum(stratum.maximum * weight for stratum, weight in strata)
     if not maximum:
         return 0.0
@@ -143,7 +143,8 @@ def score_interval(strata: WeightedStrata) -> Interval | None:
 
 
 def compute_moments(cells: Sequence[tuple[float, float, int]]) -> Moments[float]:
-    """The moments of a stratum from (weight, score 0 to 1, how many cases), some weight above 0."""
+    """Compute a stratum's moments from (weight, score 0 to 1, case count); some weight is above
+    0."""
     weight = sum(w * n for w, _, n in cells)
     return Moments(
         weight,

@@ -141,7 +141,7 @@ def _significantly_better(
 
 
 def _pair_moments(points: np.ndarray, heaviest: np.ndarray) -> Moments[np.ndarray]:
-    """The moments of (1 + score of the row's target - score of the column's) / 2."""
+    """Compute the moments of (1 + score of the row's target - score of the column's) / 2."""
     weight = heaviest.sum()
     totals = points.sum(axis=0)
     mean = (totals[:, None] - totals) / weight

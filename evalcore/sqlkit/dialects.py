@@ -32,9 +32,9 @@ _ALIASES = {"postgresql": "postgres", "sqlserver": "tsql", "mssql": "tsql", "mar
 class Server(Record, frozen=True):
     """A database product as a case names it.
 
-    `dialect` is the internal name of the dialect that its SQL is parsed in, "" for sqlglot's own,
-    `engine` who executes it here ("" if nobody; where that is another product, by a profile),
-    `version` what the case says of its version, "" if nothing.
+    `dialect` is the internal name of the dialect that its SQL is parsed in, "" for sqlglot's own;
+    `engine` executes it here ("" if none; another product stands in by a profile); `version` is the
+    version that the case names, or "".
     """
 
     title: str

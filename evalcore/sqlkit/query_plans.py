@@ -166,7 +166,7 @@ class WorkMeter:
     def measure_work(
         self, question: EquivalenceQuestion, sql: str, indexes: tuple[str, ...] = ()
     ) -> Work:
-        """The work of `sql` once the statements `indexes` have run too."""
+        """Measure the work of `sql` after running the statements `indexes`."""
         engine = self._open(question.engine)
         return engine.measure((*build_large_setup(question), *indexes), sql)
 

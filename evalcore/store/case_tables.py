@@ -178,8 +178,8 @@ def _read_file_state(path: Path) -> tuple[str, int, int, int]:
 def locate_cases(
     folder: RunFolder, where: CaseFilter, among: CaseFilter, *, hidden_cases: Collection[Case] = ()
 ) -> pd.DataFrame:
-    """The cases that fit `among` in the declared order: position, epoch, metric, id, outcome, and
-    `fits`, whether they fit `where` too. `hidden_cases` as in `query_case_page`."""
+    """Locate the cases that match `among`, in the declared order: position, epoch, metric, id,
+    outcome, and `fits`, whether they match `where` too. `hidden_cases` as in `query_case_page`."""
     fits, params = _build_where_clause(where, hidden_cases)
     terms, more = _build_where_clause(among, hidden_cases)
     statement = _PLACES.format(fits=fits, among=f" WHERE {terms}") + " ORDER BY position, epoch"

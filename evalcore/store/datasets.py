@@ -149,7 +149,7 @@ def write_dataset_index(
 
 
 def summarize_samples(samples: Sequence[Sample], content: str) -> DatasetSummary:
-    """The numbers of samples; `content` is the hash of their data set."""
+    """Summarize samples; `content` is the hash of their dataset."""
     levels: dict[str, Counter[str]] = {}
     for sample in samples:
         levels.setdefault(sample.metric, Counter())[str(sample.difficulty)] += 1

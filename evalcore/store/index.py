@@ -218,7 +218,7 @@ class Index:
         return IndexChanges(newer, gone)
 
     def _build_unsaved_snapshot(self, changes: IndexChanges) -> _IndexSnapshot:
-        """What the file would say if it could be written."""
+        """Build the snapshot that the index file would hold if it could be written."""
         headers = {
             name: header
             for name, header in self._snapshot.headers.items()
@@ -341,7 +341,7 @@ def _has_run_spec(settings: Settings, run: str) -> bool:
 
 
 def headers_signature(settings: Settings) -> str:
-    """Changes whenever `load_headers` would: a key for caches of what is made from headers."""
+    """Return a value that changes whenever `load_headers` would: a cache key for derived data."""
     shipped = _open_shipped_runs(Path(settings.shipped) / "runs")
     return f"{open_index(settings).signature()}&{shipped.signature()}"
 

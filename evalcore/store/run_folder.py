@@ -429,7 +429,7 @@ class PublishedScore(Record, frozen=True):
 
 class Published(Record, frozen=True):
     """The publisher's row: `facts` are its own fields, `files` the sha256 of each other file of the
-    run folder by name, so that equal imports are known and share their files."""
+    run folder by name, so that equal imports are recognized and share their files."""
 
     publisher: str
     month: str

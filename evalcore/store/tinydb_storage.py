@@ -126,7 +126,7 @@ class AtomicStorage(Storage):
         self._cached: tuple[str, bytes] | None = None
 
     def read(self) -> Tables | None:
-        """All tables, None without a file; raises IndexFileError when it cannot be understood."""
+        """Read all tables; None without a file. Raises IndexFileError if it cannot be parsed."""
         content = self._read_content()
         if content is None:
             return None

@@ -63,7 +63,7 @@ class Dialect(Record, frozen=True):
         return None if name in TOKEN_FIELDS and learned.limit_field() is None else learned
 
     def to_card(self) -> dict[str, Any]:
-        """For the capability card: the name of the limit, and what is left out."""
+        """Return the capability card entries: the limit's name, and the parameters left out."""
         dropped = sorted(self.refused - set(TOKEN_FIELDS))
         most = {"most_tokens": self.most_tokens} if self.most_tokens else {}
         return {"token_field": self.limit_field(), "dropped": dropped, **most}
@@ -286,8 +286,8 @@ def read_finish_reason(reason: Any) -> str | Failure:
 
 
 def is_answer(completion: Completion) -> bool:
-    """Whether a recorded completion is one: older versions took any end of a reply for the
-    model's own, and journals and caches may hold answers that the provider had broken off."""
+    """Whether a recorded completion is an answer: older versions took any end of a reply for the
+    model's own, and journals and caches may hold answers that the provider broke off."""
     return completion.finish_reason.lower() not in _FAILED
 
 

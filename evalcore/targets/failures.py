@@ -102,8 +102,8 @@ _FILTERED_STATUSES = (400, 403, 422, 451)
 def from_status(
     status: int, headers: Mapping[str, str], body: str, key_env: str = "", key_sent: bool = True
 ) -> Failure:
-    """The failure that an HTTP error status means; header names are lower case. `key_env` names the
-    variable that should hold the key."""
+    """Classify the failure that an HTTP error status means; header names are lower case. `key_env`
+    names the variable that should hold the key."""
     body = body[:_MAX_BODY_CHARS]
     kind = _classify_status(status, body)
     hint = _HINTS.get(status, "")
@@ -161,9 +161,9 @@ def _key_hint(key_env: str, key_sent: bool) -> str:
 
 
 def from_exception(error: BaseException) -> Failure:
-    """The failure that a lost, refused or broken exchange means, by its first known cause. The SDK
-    wraps and renames: a reset arrives as a timeout, so that only the cause tells. The exceptions'
-    own texts are left out, for they could quote a header."""
+    """Classify the failure behind a lost, refused or broken exchange by its first known cause. The
+    SDK wraps and renames: a reset arrives as a timeout, so only the cause tells them apart.
+    Exception texts are left out because they may quote a header."""
     causes = list(_iter_causes(error))
     for table, candidates in ((_TRANSPORT, causes), (_PLAIN_TRANSPORT, causes[-1:])):
         for cause in candidates:

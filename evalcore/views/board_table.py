@@ -58,9 +58,9 @@ _FINISHED = frozenset({"ranked", "control"})
 
 
 class BoardFilter(Record, frozen=True):
-    """What rows are asked for. `text` is looked for in name, maker and identity, letter case aside;
-    `size` and `price` hold codes of SIZES and PRICES; `evidence` asks for a score in a metric that
-    rests on it; `complete` leaves out runs that did not end."""
+    """A filter of board rows. `text` is matched against name, maker and identity, ignoring case;
+    `size` and `price` hold codes of SIZES and PRICES; `evidence` requires a score in a metric that
+    rests on it; `complete` leaves out unfinished runs."""
 
     text: str = ""
     kind: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class BoardFilter(Record, frozen=True):
 
 
 def filter_board_rows(frame: pd.DataFrame, board: Board, board_filter: BoardFilter) -> pd.DataFrame:
-    """The rows of a `BoardTable` that fit, in their order, under their index."""
+    """Filter the rows of a `BoardTable`, preserving order and index."""
     if not board_filter.active_fields:
         return frame
     fits = pd.Series(True, index=frame.index)

@@ -213,8 +213,9 @@ def list_columns(headers: Iterable[RunHeader], suite: str) -> dict[str, list[Col
 
 
 def _build_column(benchmark: str, runs: Sequence[RunHeader]) -> Column:
-    """One column of equal runs. The same cases may go by another name, a path, say, or as all
-    metrics chosen one by one: that takes a column no preference that an earlier run gave it."""
+    """Build one column from equal runs. The same cases may have another name (a path, or all
+    metrics chosen one by one); that must not cost the column the preference that an earlier run
+    gave it."""
 
     def plainness_key(run: RunHeader) -> tuple[bool, bool, bool, str, int]:
         score = run.benchmarks[benchmark]

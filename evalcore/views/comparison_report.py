@@ -303,7 +303,7 @@ def cases_csv(detail: BenchmarkDetail) -> str:
 
 
 def _to_plain_cell(text: str) -> str:
-    """One line of printable characters, cut where it is long."""
+    """Return one line of printable characters, truncated if it is long."""
     line = "".join(c if c.isprintable() else " " for c in _SPACE.sub(" ", text)).strip()
     return line if len(line) <= _CELL else f"{line[: _CELL - 1]}…"
 

@@ -334,7 +334,7 @@ def _mask_judge_name(line: Mapping[str, Any]) -> str:
 
 
 def _load_judged_verdicts(folder: RunFolder) -> list[Verdict]:
-    """The latest verdict on each judged sample under the run's present scoring."""
+    """Load the latest verdict on each judged sample under the run's present scoring."""
     summary = folder.read_summary()
     if summary is None or not any(spec.judges for spec in folder.read_spec().benchmarks):
         return []

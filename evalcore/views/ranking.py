@@ -302,8 +302,8 @@ _ASCENDING = {"name": True, "cost": True, "latency": True, "price": True, "param
 
 
 def list_sort_keys(board: Board) -> list[str]:
-    """The codes of the orders a board's rows can stand in: by rank first, then what costs, when it
-    was run, and the score in each part."""
+    """List the codes by which a board can be sorted: rank first, then cost, date and the score of
+    each part."""
     facts = ("name", "cost", "latency", "price", "parameters", "date")
     return [RANK_ORDER, *facts, *list_board_parts(board)]
 

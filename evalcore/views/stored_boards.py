@@ -93,9 +93,9 @@ def load_cached_metric(settings: Settings, board: Board, benchmark: str, metric:
 
 
 def find_run_board(run_headers: Headers, run: str) -> tuple[Board, str] | None:
-    """The board on which a run is to be seen and what to rank it by: the first board with most of
-    its columns, in its own order where that counts the target, else by a benchmark that the run
-    has. None for a run without a score, or whose columns are on no board."""
+    """Find the board to show a run on and what to rank it by: the first board with most of its
+    columns, in its own order if the target counts there, else by a benchmark of the run. None for a
+    run without a score, or with columns that no board has."""
     header = next((candidate for candidate in run_headers if candidate.run_id == run), None)
     if header is None:
         return None

@@ -66,8 +66,8 @@ def build_patch_measures(score: BenchmarkScore) -> pd.DataFrame:
 
 
 def build_pass_k(score: BenchmarkScore) -> pd.DataFrame:
-    """pass^k of a benchmark that reports it: k, value, low and high (a 95 % interval), idle (the
-    score of doing nothing) and adjusted; 0 to 100, None where not known.
+    """Return pass^k of a benchmark that reports it: k, value, low and high (95% interval), idle
+    (the score of doing nothing) and adjusted; 0 to 100, None if unknown.
 
     Empty for any other benchmark.
     """
@@ -93,7 +93,7 @@ def build_pass_k(score: BenchmarkScore) -> pd.DataFrame:
 def _find_missing_parts(
     name: str, score: BenchmarkScore, groups: Mapping[str, GroupCard]
 ) -> tuple[str, ...]:
-    """The groups below it without a score, else its metrics without a case."""
+    """List the subgroups without a score, else the metrics without a case."""
     members = groups[name].members if name in groups else ()
     gaps = (member for member in members if not _is_measured(member, score))
     missing: list[str] = []
@@ -110,8 +110,8 @@ def _is_measured(name: str, score: BenchmarkScore) -> bool:
 
 
 def build_alternate_scores(views: Mapping[str, float], score: float | None) -> pd.DataFrame:
-    """The same answers under other rules: view, score (0 to 100), difference to the board's score.
-    Empty where there are fewer than two, or nothing was measured."""
+    """Score the same answers under other rules: view, score (0 to 100), difference to the board's
+    score. Empty if there are fewer than two views or nothing was measured."""
     positions = {name: number for number, name in enumerate(_READINGS)}
     names = sorted(views, key=lambda name: (positions.get(name, len(positions)), name))
     records = [

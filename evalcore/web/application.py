@@ -81,7 +81,7 @@ def _answer_data(path: str, pairs: list[tuple[str, str]], if_none_match: str) ->
 
 
 async def handle_share(request: Request) -> Response:
-    """A link of the app with what a preview of it shows, see `handle_share`."""
+    """Answer a link of the app with what a preview of it shows; see `evalcore.web.share`."""
     page = request.path_params.get("page", "")
     if_none_match = request.headers.get("if-none-match", "")
     root = request.scope.get("root_path", "")

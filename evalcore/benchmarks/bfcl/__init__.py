@@ -1,1 +1,1 @@
-"""BFCL v4, calling functions: official decoding and checking, re-implemented and without `eval`."""
+"""BFCL v4, function calling: official decoding and checking, re-implemented without `eval`."""

@@ -77,7 +77,7 @@ class Group(Record, frozen=True):
 
 
 class GroupScore(Record, frozen=True):
-    """`score` is 0 to 100, None where a category is missing; `missing` names those."""
+    """`score` is 0 to 100, None if a category is missing; `missing` names the missing ones."""
 
     score: float | None
     missing: tuple[str, ...] = ()

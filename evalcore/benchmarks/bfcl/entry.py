@@ -70,7 +70,8 @@ def question_files(folder: Path) -> dict[str, Path]:
 
 
 def file_category(path: Path) -> str | None:
-    """The v4 category that a file name stands for, if it follows either naming."""
+    """Return the v4 category that a file name stands for, None if it follows neither naming
+    scheme."""
     match = _PREFIX.match(path.name)
     return to_v4_category(match["category"]) if match else None
 

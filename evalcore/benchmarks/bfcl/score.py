@@ -163,7 +163,7 @@ def resolve_answer_mode(category: str, answer: Any, mode: str = "") -> str:
 
 
 def decode_answer(entry: BfclEntry, answer: Any, mode: str = "") -> DecodedAnswer:
-    """An answer to look at in several views. Raises UsageError for an unknown mode."""
+    """Decode an answer for several views. Raises UsageError for an unknown mode."""
     return DecodedAnswer(entry, answer, resolve_answer_mode(entry.category, answer, mode))
 
 
@@ -190,8 +190,8 @@ def score_tolerant(reading: DecodedAnswer) -> ViewResult:
 
 
 def score_strict(reading: DecodedAnswer) -> ViewResult:
-    """Exact names, argument names and values. Where no function fits, the answer has to say so;
-    where one fits, it has to be an offered one."""
+    """Require exact names, argument names and values. If no function fits, the answer has to say
+    so; if one fits, the answer has to call one that was offered."""
     return _score_matching(reading, fuzzy=False)
 
 

@@ -81,7 +81,7 @@ def prompt_mode(language: str) -> str:
 
 
 def decode_calls(answer: Any, mode: str) -> list[Call]:
-    """The calls of an answer, exactly as upstream decodes them. Raises DecodeError where upstream
+    """Decode the calls of an answer exactly as upstream does. Raises DecodeError where upstream
     reads no calls, UsageError for an unknown mode."""
     reader = MODES.get(mode)
     if reader is None:

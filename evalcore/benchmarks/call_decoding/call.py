@@ -119,7 +119,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def shorten_repr(value: Any, max_length: int = 200) -> str:
-    """The value in Python's notation, cut; never raises, whatever a model wrote."""
+    """Return the value in Python's notation, truncated; never raises, whatever a model wrote."""
     try:
         text = repr(value)
     except (ValueError, RecursionError, MemoryError):

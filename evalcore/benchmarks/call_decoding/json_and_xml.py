@@ -163,7 +163,7 @@ _NAMED_OBJECT = re.compile(r"[\s,;]*([\w.-]+)\s*(?:\[ARGS\]\s*)?(?=\{)")
 
 
 def calls_in_json(text: str, function_names: Collection[str]) -> list[Call] | None:
-    """The calls of text that is nothing but JSON values; None if it is something else."""
+    """Parse the calls of text that consists of JSON values only; None for anything else."""
     values = _parse_json_values(text)
     return None if values is None else _find_calls_in_value(values, function_names)
 

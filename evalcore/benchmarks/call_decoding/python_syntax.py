@@ -170,8 +170,8 @@ FunctionSignatures = Mapping[str, Sequence[str]]
 
 
 def calls_in_python(text: str, signatures: FunctionSignatures) -> list[Call] | None:
-    """The calls of text that is nothing but calls, in a list, line by line or assigned. None if it
-    is something else, or if a call is not readable."""
+    """Parse the calls of text that consists of calls only: a list, one per line, or assignments.
+    None for anything else, or if a call cannot be parsed."""
     text = text.strip().strip("`\"' \n")
     for attempt in (text, text + "]", "[" + text, text.translate(_QUOTES)):
         try:
@@ -201,7 +201,8 @@ def python_calls_among_prose(text: str, signatures: FunctionSignatures) -> list[
 
 
 def _find_closing_bracket(text: str, start: int) -> int:
-    """Just after the bracket that closes the one at `start`, or the end of the text."""
+    """Return the offset after the bracket that closes the one at `start`, or the end of the
+    text."""
     depth, quote, at = 0, "", start
     while at < len(text):
         char = text[at]

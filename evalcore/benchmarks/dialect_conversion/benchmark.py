@@ -52,8 +52,8 @@ _FILES = {metric: (metric,) for metric in METRICS} | {old: (new,) for old, new i
 
 
 def load_conversion_samples(source: DatasetSource) -> list[Sample]:
-    """The samples of a folder of `<metric>.jsonl` files, or of one such file. Raises DatasetError
-    naming file, line and field."""
+    """Load the samples of a folder of `<metric>.jsonl` files, or of one such file. Raises
+    DatasetError naming file, line and field."""
 
     def parse_line(line: CaseLine, stem: str) -> Iterator[Sample]:
         yield _build_conversion_sample(line, _RENAMED.get(stem, stem))

@@ -1,8 +1,8 @@
-"""Rows of GAIA, from Parquet or JSON lines, as samples, and the files that come with them.
+"""Load rows of GAIA (Parquet or JSON lines) as samples, with the files attached to them.
 
-A sample names its file by hash, and one that was changed since is never used. No file outside the
-folder of the data is ever touched. Rows of the official set, which must not be shared, are
-marked: their ids are UUIDs.
+A sample names its file by hash, and a file that changed since is never used. No file outside the
+data folder is ever opened. Rows of the official set, which must not be shared, are recognized by
+their UUIDs and marked.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ Row = tuple[Path, int, dict[str, Any]]
 
 
 def iter_gaia_rows(source: Path, split: str) -> Iterator[Row]:
-    """File, number (from 1) and content of each row of a file, or of one split of a folder. Raises
-    DatasetError where there is none or one cannot be read."""
+    """Yield file, row number (from 1) and content of each row of a file, or of one split of a
+    folder. Raises DatasetError if there is no such file or it cannot be read."""
     for path in _find_row_files(source, split):
         for number, row in read_table_rows(path, _LIMIT):
             yield path, number, row

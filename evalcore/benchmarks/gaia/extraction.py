@@ -110,7 +110,7 @@ def _find_labelled_answer(text: str, *, final: bool) -> str:
 
 
 def _strip_closing_marks(rest: str, marks: str) -> str:
-    """Without the marks that close those before the label, wherever on the line they stand."""
+    """Strip the marks that close those opened before the label, wherever on the line they are."""
     if not marks:
         return rest
     if rest.startswith(marks):

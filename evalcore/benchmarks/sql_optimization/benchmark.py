@@ -131,7 +131,7 @@ def _build_rewrite_samples(line: CaseLine, metric: str) -> Iterator[Sample]:
 
 
 def _build_depth_samples(line: CaseLine, metric: str) -> Iterator[Sample]:
-    """A sample per rule."""
+    """Build one sample per rule."""
     target, rules = _parse_server(line), _parse_rules(line)
     for rule in rules:
         yield Sample(
@@ -223,8 +223,8 @@ class SqlOptimization(ExecutedBenchmark):
         return content_hash([sample.metric == "index_advice", sample.input])
 
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
-        """`reference` gives the authored rewrite or index, `null` nothing, `noop` the input, the
-        cosmetic kinds the input in their disguise."""
+        """Answer as a control: `reference` gives the authored rewrite or index, `null` nothing,
+        `noop` the input, the cosmetic kinds the input in disguise."""
         if kind == "reference":
             by_index = sample.metric == "index_advice"
             text = (

@@ -171,7 +171,7 @@ class SweBench(Benchmark):
     def episode_from_answer(
         self, sample: Sample, prediction: Any, extra_fields: Mapping[str, Any] = NO_FIELDS
     ) -> Episode:
-        """A text goes through extraction; {"model_patch": ...} is taken as it stands."""
+        """Build an episode: text goes through extraction, {"model_patch": ...} is used as it is."""
         if isinstance(prediction, dict) and "model_patch" in prediction:
             patch = prediction["model_patch"] or ""
             if not isinstance(patch, str):

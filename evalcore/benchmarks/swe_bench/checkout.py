@@ -53,8 +53,8 @@ _CONFIGURATION = """\
 
 
 def run_git(*arguments: str | Path, folder: Path) -> str:
-    """What git prints when it is run in a folder; the name of a file that is no UTF-8 is escaped.
-    Raises EnvironmentFailure where git is missing, fails or takes longer than SECONDS."""
+    """Run git in a folder and return its output; file names that are not UTF-8 are escaped. Raises
+    EnvironmentFailure if git is missing, fails or takes longer than SECONDS."""
     try:
         process = subprocess.run(
             ["git", *map(str, arguments)],

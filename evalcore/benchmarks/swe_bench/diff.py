@@ -142,7 +142,7 @@ def _parse_file_diff(lines: list[str], first: int, end: int) -> FileDiff | None:
 
 
 class _FileHeader:
-    """What the header lines of one file say; `---` and `+++` outweigh the line `diff --git`."""
+    """The header lines of one file; `---` and `+++` take precedence over the line `diff --git`."""
 
     def __init__(self, lines: list[str]) -> None:
         self.old = self.new = self.mode = ""

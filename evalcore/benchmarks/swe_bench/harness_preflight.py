@@ -108,7 +108,7 @@ def _run_until(end: float, *command: str) -> tuple[bool, str]:
 
 
 def _parse_docker_info(ok: bool, text: str) -> tuple[dict[str, Any] | None, str]:
-    """`docker info` prints its form, and status 0, even where there is only a client."""
+    """Parse `docker info`, which exits with status 0 even where only the client is installed."""
     if not ok:
         return None, text[-300:]
     try:

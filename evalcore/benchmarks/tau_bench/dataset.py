@@ -176,7 +176,7 @@ _PUBLISHED_FAULTY_TASKS = frozenset(
 
 
 def confirm_actions(sample: Sample) -> Iterator[DatasetIssue]:
-    """A finding where a call of the ground truth is of no tool, or a write of it is refused."""
+    """Report ground-truth calls of unknown tools and writes that are refused."""
     task = to_task(sample)
     try:
         domain = load_sample_domain(sample)

@@ -192,7 +192,8 @@ class PassK(Record, frozen=True):
 
 
 def pass_k(successes: Sequence[int], tries: int) -> tuple[PassK, ...]:
-    """pass^1 to pass^tries, from the successes of each task, all tried equally often."""
+    """Compute pass^1 to pass^tries from the successes per task; all tasks have equally many
+    tries."""
     return (
         tuple(_estimate_pass_k(successes, tries, k) for k in range(1, tries + 1))
         if successes

@@ -162,7 +162,7 @@ def _check_verdicts(contents: BundleContents) -> None:
 def _check_complete(
     file: str, epoch_keys: list[EpochKey], keys: set[tuple[str, str]], epochs: int
 ) -> None:
-    """Every key in every epoch, once, and nothing else."""
+    """Check that every key occurs exactly once per epoch, and that there is nothing else."""
     _check_unique(file, epoch_keys)
     for benchmark, key, epoch in epoch_keys:
         if (benchmark, key) not in keys or not 0 <= epoch < epochs:

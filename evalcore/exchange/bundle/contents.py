@@ -1,4 +1,4 @@
-"""What a bundle is: a zip of a few named files and a manifest with their digests. Reads one."""
+"""The bundle format, a zip of a few named files and a manifest with their digests; reads one."""
 
 from __future__ import annotations
 

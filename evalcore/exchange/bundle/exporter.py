@@ -200,7 +200,7 @@ def _encode_censored_lines(records: Iterable[Record], censored: Redactor) -> byt
 
 
 def _pack_bundle(spec: RunSpec, files: dict[str, bytes], redacted: dict[str, int]) -> bytes:
-    """The zip. Raises UsageError for one that would be too large to be taken in."""
+    """Pack the zip. Raises UsageError if it would be too large to import."""
     size = sum(map(len, files.values()))
     if size > contents.LARGEST:
         raise UsageError(

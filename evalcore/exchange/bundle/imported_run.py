@@ -369,7 +369,7 @@ def _format_claim_score(score: float | None, decimals: int) -> str:
 
 
 def _build_bundle_flags(part: ScoredBenchmark, spec: BenchmarkSpec) -> Iterable[Flag]:
-    """What a reader should know of a benchmark, in the words that pages have texts for."""
+    """List the warnings about a benchmark, as codes that pages have texts for."""
     total = len(part.rescored.verdicts)
     if differing := part.rescored.differing:
         named = ", ".join(differing[:_CASES_NAMED])

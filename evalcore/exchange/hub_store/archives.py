@@ -88,7 +88,7 @@ def run_of(subject: str) -> str:
 
 
 def digest_of(subject: str, files: Mapping[str, str]) -> str:
-    """What contents are known by: sha256 over the subject and the sha256 of each file by name."""
+    """Compute the id of contents: sha256 over the subject and the sha256 of each file by name."""
     return hashlib.sha256(to_json([subject, sorted(files.items())])).hexdigest()
 
 

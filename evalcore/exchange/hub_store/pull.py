@@ -48,10 +48,10 @@ _LOCK_SECONDS = 10.0
 
 
 def merge_extras(folder: Path, settings: Settings) -> list[str]:
-    """Move what is missing here from an unpacked folder into the data folder; returns its names.
+    """Move what is missing here from an unpacked folder into the data folder; return the names.
 
-    Nothing that is here is changed, and where moving fails nothing of it stays. Raises UsageError
-    for cards that cannot be read.
+    Existing files never change, and nothing is left behind if moving fails. Raises UsageError for
+    cards that cannot be read.
     """
     added: list[str] = []
     try:

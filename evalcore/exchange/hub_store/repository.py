@@ -196,7 +196,7 @@ class HubRepository:
 
 
 def _find_http_status(error: Exception) -> int | None:
-    """The HTTP status of an error or of what it came from."""
+    """Return the HTTP status of an error or of its cause."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status is None and isinstance(error.__cause__, Exception):
         return _find_http_status(error.__cause__)

@@ -62,7 +62,7 @@ class Vote(Record, frozen=True):
 
 
 class ProcessLog(Record, frozen=True):
-    """What a log says. `finals` maps a case, or case/rule, to its result."""
+    """A parsed log. `finals` maps a case, or case/rule, to its result."""
 
     target: str
     judges: tuple[str, ...]

@@ -341,7 +341,7 @@ def _build_claim(indicators: Sequence[Indicator]) -> CapabilityScore:
 
 
 def _build_model_row(folder: RunFolder, run: RunReport) -> ScaleModel:
-    """The row, its scores still empty; an import goes out under what its publisher said of it."""
+    """Build the row without scores; an import is exported under its publisher's description."""
     published = published_file.read_published(folder)
     if published is not None:
         facts = msgspec.convert(published.facts, ScaleModel)

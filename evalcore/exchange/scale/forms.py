@@ -1,5 +1,4 @@
-"""What SCALE publishes: its words for benchmarks and metrics, the forms of its files, and the
-folder that they lie in."""
+"""SCALE's published formats: its names for benchmarks and metrics, its files and their folder."""
 
 from __future__ import annotations
 

@@ -70,11 +70,11 @@ def verify_published_answers(
     jobs: int = 1,
     progress: Progress = lambda decided, total, new: None,
 ) -> list[VerifiedRow]:
-    """Every published row with our verdict. `journal` is the file of decisions, which one process
-    writes at a time; `jobs` is the number of worker processes.
+    """Decide every published row. `journal` is the file of decisions, which one process writes at a
+    time; `jobs` is the number of worker processes.
 
-    Raises UsageError for a folder without reports and where another process verifies,
-    EnvironmentFailure where a worker dies; what was decided is journaled then.
+    Raises UsageError for a folder without reports or while another process verifies, and
+    EnvironmentFailure if a worker dies; decisions made until then stay in the journal.
     """
     data = read_published_data(data_folder, read_twins(twins))
     journal.parent.mkdir(parents=True, exist_ok=True)
@@ -162,8 +162,8 @@ def _decide_in_worker(question: BlindQuestion) -> Redecision:
 
 
 def compare_verdicts(data: PublishedData, decisions: Mapping[str, Redecision]) -> list[VerifiedRow]:
-    """The rows with the decisions on their answers joined. Of several answers more than half must
-    be decided alike: a row of three answers is wrong as soon as two are."""
+    """Join the rows with the decisions on their answers. Of several answers more than half must
+    agree: a row of three answers is wrong as soon as two are."""
     verified = []
     for row in data.rows:
         made = tuple(decisions[key] for key in row.questions)

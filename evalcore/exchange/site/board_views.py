@@ -145,7 +145,7 @@ def _build_order_links(facts: SiteFacts, ranking: RankingView, w: Words, home: s
 
 
 def build_boards_view(facts: SiteFacts, w: Words, home: str) -> list[tuple[str, list[Data]]]:
-    """Every board by suite, with who leads it."""
+    """List every board by suite, with its leader."""
     cards_by_suite: dict[str, list[Data]] = {}
     for ranking in facts.default_rankings:
         leader, ranked = "", ranking.ranked

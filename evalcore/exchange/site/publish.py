@@ -77,7 +77,7 @@ def write_site(out: Path, files: Iterable[tuple[str, bytes]]) -> int:
 
 
 def _swap_folders(fresh: Path, target: Path) -> None:
-    """`fresh` takes the place; what stood there goes only when that has worked."""
+    """Put `fresh` in place of a folder; the old one is removed only once that has succeeded."""
     if not target.exists():
         fresh.rename(target)
         return

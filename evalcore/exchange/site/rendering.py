@@ -198,8 +198,8 @@ _NAME_ROOM, _NAME_LENGTH = 15.0, 280.0  # pixels that the name of a point takes
 
 
 def draw_score_bar(row: Mapping[str, Any], marks: Mapping[str, float] | None = None) -> Markup:
-    """A score of 0 to 100 as a bar with its interval, and upright marks by style class (floors, the
-    best); `row` has identity, score, low and high."""
+    """Draw a score of 0 to 100 as a bar with its interval, and upright marks by style class
+    (floors, best); `row` has identity, score, low and high."""
     score = row["score"]
     if score is None:
         return Markup("")

@@ -112,7 +112,7 @@ def remove_dataset(benchmark: str, name: str, visitor: Visitor, settings: Settin
 def restore_dataset(
     benchmark: str, name: str, version: str, visitor: Visitor, settings: Settings
 ) -> None:
-    """Bring a former version of an own set back."""
+    """Restore an earlier version of an uploaded dataset."""
     datasets.restore_own_dataset(settings, visitor, benchmark, name, version)
 
 

@@ -146,7 +146,7 @@ def save_upload(
 
 
 class RowLoader:
-    """Loads rows of uploads by the own loader of a benchmark."""
+    """Loads uploaded rows with a benchmark's own loader."""
 
     def __init__(self, benchmark: str, settings: Settings) -> None:
         self.form = find_upload_form(benchmark)

@@ -83,10 +83,10 @@ class Work(Record, frozen=True):
 
 
 class Engine(Protocol):
-    """One kind of database. Synchronous, usable from several threads (calls queue up).
+    """One kind of database. Synchronous and usable from several threads (calls queue).
 
-    Everything hostile in SQL comes back as a status; EnvironmentFailure is raised only where the
-    engine's process cannot be started at all.
+    Hostile SQL is reported as a status; EnvironmentFailure is raised only if the engine's process
+    cannot start at all.
     """
 
     name: str

@@ -124,7 +124,7 @@ class DuckdbBackend(Backend[duckdb.DuckDBPyConnection]):
         return table, affected
 
     def is_read_only(self, connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
-        """By the statement's type; a transaction that was left open is not."""
+        """Decide by the statement's type; an open transaction is not read-only."""
         statements = connection.extract_statements(sql)
         return bool(statements) and all(s.type.name in _READING for s in statements)
 

@@ -257,7 +257,7 @@ class PostgresSlot(DatabaseSlot):
         return session
 
     def _gather_statistics(self) -> None:
-        """Gather statistics once for a setup; autovacuum might do it in the midst of something."""
+        """Gather statistics once per setup; otherwise autovacuum might do so at any time."""
         if self._analysed:
             return
         tables = [sql.Identifier(*row) for row in self._session.execute(_TABLES)]

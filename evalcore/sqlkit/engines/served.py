@@ -258,11 +258,11 @@ class _CallEnded(Exception):
 
 
 class ServedEngine(GuardedEngine):
-    """An `Engine` whose databases lie on a server, which `connect` opens at the first use.
+    """An `Engine` whose databases are on a server, which `connect` opens on first use.
 
-    A statement is guarded, gets the slot that holds its setup (filled now if none does), runs under
-    two clocks, and is undone. What cannot be undone spoils the slot, which is filled anew when
-    needed. A server that has gone away is looked for once more with the next call.
+    A statement is guarded, gets the slot with its setup (filled now if there is none), runs under
+    two clocks and is rolled back. What cannot be rolled back spoils the slot, which is refilled
+    when needed. A server that has gone away is looked up once more with the next call.
     """
 
     def __init__(self, name: str, limits: Limits, connect: Callable[[], DatabaseServer]) -> None:

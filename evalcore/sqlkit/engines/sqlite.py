@@ -62,7 +62,7 @@ _SYNTAX = re.compile(
 
 
 class SqliteBackend(Backend[sqlite3.Connection]):
-    """See `Backend`. Interrupted by the progress handler at the deadline of the call."""
+    """See `Backend`. The progress handler interrupts it at the deadline of the call."""
 
     errors = (sqlite3.Error, sqlite3.Warning, ValueError)
 

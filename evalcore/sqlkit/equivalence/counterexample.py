@@ -30,10 +30,10 @@ def build_counterexample(
     answer: str,
     seen: Observation,
 ) -> Counterexample:
-    """The difference that `trial` showed, where the answer gave `seen`.
+    """Build the difference that `trial` showed, where the answer returned `seen`.
 
-    A reference that is stable on the trial may not be on fewer rows. That takes several executions
-    to know, so it is asked of the smallest database alone; only where it says no, of every step.
+    A reference that is stable on the trial may not be on fewer rows. That check takes several
+    executions: the smallest database is checked first, and every step only if that one fails.
     """
     for is_careful in (False, True) if trial.rows is not None else ():
         smaller = _shrink_trial(engine, question, schema, trial, answer, seen, is_careful)

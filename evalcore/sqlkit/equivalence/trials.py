@@ -124,7 +124,7 @@ def build_select_all(table: str, dialect: str) -> str:
 
 @lru_cache(maxsize=256)
 def build_cell_rules(engine: str, schema: tuple[str, ...]) -> CellRules:
-    """The rules by which results of an engine compare: exact where the type is."""
+    """Build the comparison rules of an engine's results: exact where the type is exact."""
     columns = [column for table in read_schema(schema, engine).tables for column in table.columns]
     single = engine != "sqlite" and any(_SINGLE.match(column.declared) for column in columns)
     return CellRules(

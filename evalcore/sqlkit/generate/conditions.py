@@ -256,7 +256,7 @@ _LONGEST = 60 * 365
 
 
 def is_time_dependent(tree: exp.Expr) -> bool:
-    """Whether a statement asks for the time."""
+    """Whether a statement reads the current time."""
     if tree.find(*_CLOCKS):
         return True
     named = any(node.name.lower() in _CLOCK_NAMES for node in tree.find_all(exp.Anonymous))

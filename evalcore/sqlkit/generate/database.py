@@ -222,7 +222,7 @@ def _remove_rows(
     probe_candidate: Callable[[Database], bool],
     count_remaining: Callable[[], int],
 ) -> Database:
-    """As few rows of one table as still show the difference."""
+    """Remove rows of one table until as few as possible still show the difference."""
     step = max(1, len(smallest.tables[name]) // 2)
     while smallest.tables[name] and count_remaining() > 0:
         shorter = _find_smaller(schema, smallest, name, step, probe_candidate, count_remaining)

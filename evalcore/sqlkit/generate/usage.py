@@ -1,4 +1,4 @@
-"""How statements use tables and columns beside comparing them: what values would matter there."""
+"""How statements use tables and columns other than in comparisons: which values would matter."""
 
 from __future__ import annotations
 

@@ -308,7 +308,7 @@ def _as_number(value: Any, whole: bool) -> int | float | None:
 
 
 def _as_moment(value: Any, kind: str) -> str | None:
-    """A date or time from an ISO text."""
+    """Parse a date or time from ISO text."""
     text = str(value).replace("/", "-")
     text = re.sub(r"-(\d)(?=\D|$)", r"-0\1", text)
     try:
@@ -322,7 +322,7 @@ def _as_moment(value: Any, kind: str) -> str | None:
 
 
 def _build_like_cells(pattern: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
-    """Texts that match a LIKE pattern, and some that nearly do."""
+    """Build texts that match a LIKE pattern, and near misses."""
     core = re.sub(r"\\(.)", r"\1", pattern)
     tight = core.replace("%", "").replace("_", "k")
     loose = core.replace("%", "zq").replace("_", "7")

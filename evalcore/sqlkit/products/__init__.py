@@ -155,10 +155,9 @@ def find_profile(title: str, version: str = "", engine_version: str = "") -> Pro
 def translate_statement(
     sql: str, profile: Profile, schema: Sequence[str], engine_version: str = "MariaDB"
 ) -> tuple[str, ...]:
-    """The readings of a statement on the engine, of which each must do what is asked.
+    """Translate a statement into its possible readings on the engine; the answer must satisfy each.
 
-    `schema` is the translated DDL. Raises Untranslatable, which names the feature that no reading
-    says.
+    `schema` is the translated DDL. Raises Untranslatable, which names the unsupported feature.
     """
     if profile.engine == "mysql":
         sql = replace_minus(sql, "mysql") if profile.has_minus else sql

@@ -25,7 +25,7 @@ Decide = Callable[[EquivalenceQuestion, str], Equivalence]
 def decide_on_stand_in(
     decider: Decider, question: EquivalenceQuestion, answer: str, title: str, version: str = ""
 ) -> Equivalence:
-    """The decision for the product `title`, by its profile unless the engine is the product itself.
+    """Decide for the product `title`, through its profile unless the engine is the product itself.
 
     Raises what opening the engine raises.
     """
@@ -89,7 +89,7 @@ def decide_for_product(
 def translate_question(
     question: EquivalenceQuestion, profile: Profile, engine_version: str
 ) -> EquivalenceQuestion:
-    """The question in the words of the engine; raises Untranslatable."""
+    """Translate a question into the engine's dialect; raises Untranslatable."""
 
     def translate(sql: str, schema: tuple[str, ...] = ()) -> str:
         return translate_statement(sql, profile, schema, engine_version)[0]

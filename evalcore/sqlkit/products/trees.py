@@ -337,7 +337,7 @@ def _build_members(
 
 
 def _translate_condition(condition: exp.Expr, carried: _Carried) -> exp.Expr:
-    """CONNECT BY as the condition of the join of a level (`parent`) with the table."""
+    """Translate CONNECT BY into the join condition between a level (`parent`) and the table."""
     holder = exp.Paren(this=condition.copy())
     for call in _find_priors(holder):
         call.replace(exp.paren(_qualify(call.expressions[0], "parent")))

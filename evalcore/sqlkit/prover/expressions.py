@@ -19,7 +19,7 @@ from evalcore.sqlkit.schema import classify_type
 
 
 class Source(NamedTuple):
-    """The columns of one item of FROM in one row, and which of them identify the row."""
+    """The columns of one FROM item in one row, and which of them identify the row."""
 
     columns: dict[str, Value]
     primary: tuple[str, ...] = ()
@@ -166,7 +166,7 @@ class Expressions:
         }
 
     def evaluate(self, node: exp.Expr, scope: Scope) -> Value:
-        """The value of an expression; raises Unsupported for what is not known."""
+        """Evaluate an expression; raises Unsupported for an unknown one."""
         self.symbols.spend()
         if scope.group and (value := scope.group.keys.get(node.sql())):
             return value

@@ -141,7 +141,8 @@ def count_wrapped_and_bare(parsed: ParsedQuery) -> tuple[Counter[Base], Counter[
 
 
 def _classify_holder(column: exp.Column, condition: exp.Expr) -> type[exp.Expr] | None:
-    """What holds a column in a condition: a Func, any expression; a Predicate; None, neither."""
+    """How a condition uses a column: within an expression (Func), compared (Predicate) or neither
+    (None)."""
     node: exp.Expr | None = column
     while node is not None and node is not condition:
         node = node.parent

@@ -121,7 +121,7 @@ def _collect_bounds(parsed: ParsedQuery) -> tuple[dict[Base, list[str]], dict[Ba
 
 
 def _iter_bounds(node: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr, bool]]:
-    """A column, what bounds it, and whether from below."""
+    """Yield columns with their bound, and whether it is a lower bound."""
     if isinstance(node, exp.Between):
         yield node.this, node.args["low"], True
         yield node.this, node.args["high"], False
@@ -255,7 +255,7 @@ def _group_by_query(parsed: ParsedQuery) -> dict[int, list[Condition]]:
 def _collect_topic(
     parsed: ParsedQuery, scope: Scope, node: exp.Expr, within: dict[int, list[Condition]]
 ) -> _Topic:
-    """Of a whole condition, queries within it included."""
+    """Collect columns and literals of a whole condition, including the queries inside it."""
     topic: set[Base | str] = {*iter_bases(parsed, scope, node), *collect_literals(node)}
     for query in node.find_all(exp.Query):
         for condition in within.get(id(query), ()):

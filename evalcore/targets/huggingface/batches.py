@@ -45,7 +45,7 @@ class BatchBudget(Record, frozen=True):
     rows: int
 
     def can_hold(self, rows: Sequence[WaitingPrompt]) -> bool:
-        """Whether these may run together; one alone always may, else it would never."""
+        """Whether these may run together; a single one always may, or it would never run."""
         return len(rows) <= 1 or (
             len(rows) <= self.rows and count_batch_tokens(rows) <= self.tokens
         )

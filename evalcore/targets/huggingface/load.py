@@ -192,7 +192,7 @@ def _build_size_error(folder: Path, size: int, embedded: int) -> LoadError:
 
 
 def takes_tools(tokenizer: Any) -> bool:
-    """Whether the chat template shows the tools it is given."""
+    """Whether the chat template renders the tools passed to it."""
     if not tokenizer.chat_template:
         return False
     about = {"type": "object", "properties": {}, "required": []}

@@ -121,7 +121,7 @@ class ModelProcess:
         return report
 
     async def request_completion(self, request: GenerationRequest) -> Completion:
-        """An answer; raises TargetFailure. Cancelling the caller cancels the request."""
+        """Request an answer; raises TargetFailure. Cancelling the caller cancels the request."""
         if self._dead:
             raise TargetFailure(Failure(kind="environment", message=self._dead))
         number = str(next(self._numbers))

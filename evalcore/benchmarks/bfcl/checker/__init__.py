@@ -149,7 +149,7 @@ def _check_parallel_calls(
     answers: list[dict[str, Any]],
     find_problem: Callable[[dict[str, Any], Call, dict[str, Any]], _Problem],
 ) -> Finding | None:
-    """Each reference call in turn takes the first call not yet taken that fits it: greedy."""
+    """Match greedily: each reference call takes the first unused call that fits it."""
     if len(calls) != len(answers):
         return build_count_finding(_PARALLEL, calls, answers)
     remaining = list(range(len(calls)))

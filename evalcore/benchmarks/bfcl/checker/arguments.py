@@ -121,8 +121,8 @@ def expected_type(schema: dict[str, Any], language: Language) -> ExpectedType:
 
 
 def convert_value(value: Any, expected: ExpectedType, language: Language) -> Any:
-    """The value after the conversions that a language grants. Python: an integer for a float, a
-    tuple for a tuple's list. Java and JavaScript: source text."""
+    """Convert a value as the language permits: in Python an integer where a float is expected and a
+    tuple to a list, in Java and JavaScript source text."""
     if language != "python":
         return _CONVERT[language](value, expected.name, expected.element_name)
     if expected.name == "tuple" and type(value) is tuple:

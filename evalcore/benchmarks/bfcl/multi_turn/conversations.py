@@ -58,7 +58,7 @@ class Conversation(Record, frozen=True):
 
 
 class _ConversationRun:
-    """A conversation while it lasts."""
+    """The state of a running conversation."""
 
     def __init__(
         self, entry: BfclEntry, ask: Ask, simulators: Simulators, read: Read | None
@@ -93,7 +93,7 @@ class _ConversationRun:
         return Message("user", f"{described}\n{NEW_FUNCTIONS_MESSAGE}")
 
     async def _run_step(self) -> bool:
-        """One answer; whether it held calls, which have then been run."""
+        """Request one answer and run its calls; return whether it had any."""
         answer = await self._ask(tuple(self.messages), tuple(self._tools))
         self.requests += 1
         if answer.finish_reason == OVERFLOW or is_withheld(answer):
@@ -165,7 +165,7 @@ async def run_conversation(
 def split_tools_by_turn(
     entry: BfclEntry, documents: Sequence[dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], dict[int, list[dict[str, Any]]]]:
-    """The documents offered from the first turn on, and those handed over later, by turn. Raises
+    """Return the documents offered from the first turn on, and those added later, by turn. Raises
     DatasetError for a `missed_function` that is not {turn: [names]}."""
     tools = list(documents)
     tools_by_turn: dict[int, list[dict[str, Any]]] = {}
@@ -227,7 +227,7 @@ def examine_prediction(entry: BfclEntry, prediction: Any, simulators: Simulators
 
 
 def ground_truth(entry: BfclEntry) -> list[list[str]]:
-    """The calls of every turn as text; raises DatasetError for anything else."""
+    """Return the calls of every turn as text; raises DatasetError for anything else."""
     truth = entry.ground_truth
     if not truth or not all(
         isinstance(turn, list) and all(isinstance(call, str) for call in turn) for turn in truth

@@ -59,9 +59,9 @@ def list_call_steps(turn: Any) -> list[list[str]]:
 
 
 def evaluate_call(text: str, tools: Tools) -> Any:
-    """What the call returns. Raises whatever a wrong text or the tool itself raises. The function
-    is looked up first, then arguments are evaluated from left to right, as Python does: what nested
-    calls have changed by then stays changed."""
+    """Evaluate a call. Raises whatever a malformed text or the tool itself raises. As in Python,
+    the function is looked up first and arguments are evaluated from left to right, so that changes
+    made by nested calls persist."""
     if len(text) > LONGEST:
         raise ValueError(f"a call is longer than {LONGEST} characters")
     body = ast.parse(text.lstrip(" \t"), "<string>", mode="eval").body
@@ -339,7 +339,7 @@ FAILED_CALL = "Error during execution: "
 
 
 class Setting(Record, frozen=True):
-    """What an entry plays in: classes and their tools, in order, and the scenarios by class. Both
+    """What an entry runs in: classes and their tools, in order, and the scenarios by class. Both
     are sent as lists and as JSON text: messages sort the keys of objects, but the official APIs
     take the first key of some."""
 

@@ -176,7 +176,7 @@ OverrunKind = Literal["execution_timeout", "execution_lost"]
 
 
 class Overrun(Exception):
-    """A call took more time (`execution_timeout`) or memory (`execution_lost`) than it may."""
+    """A call exceeded its time (`execution_timeout`) or memory (`execution_lost`)."""
 
     def __init__(self, kind: OverrunKind, message: str) -> None:
         self.kind: OverrunKind = kind
@@ -212,9 +212,9 @@ class Simulators(AbstractContextManager["Simulators"]):
         return [dict(document) for api in apis for document in api.documents]
 
     def execute(self, entry: BfclEntry, done: Sequence[str], calls: Sequence[str]) -> list[str]:
-        """The results of calls made after others, of one conversation, as the model is told them.
-        Raises Overrun; EnvironmentFailure where the APIs cannot be run; DatasetError for an entry
-        whose classes or scenarios are none."""
+        """Run calls after the earlier ones of the same conversation; return the results as the
+        model sees them. Raises Overrun; EnvironmentFailure if the APIs cannot run; DatasetError if
+        an entry names unknown classes or scenarios."""
         setting = self._build_setting(entry)
         request = Execute(setting, _clean_call_texts(calls), _clean_call_texts(done))
         return msgspec.json.decode(self._send_request(entry, request), type=list[str])

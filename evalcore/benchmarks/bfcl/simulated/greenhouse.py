@@ -113,9 +113,9 @@ def add_batches(
 
 
 def add_readings(zones: dict[str, Zone], logs: dict[str, list[Reading]], today: str) -> None:
-    """Put the READINGS of the week before `today` around those that a log has already. A reading of
-    the scenario replaces the one of the same time (`YYYY-MM-DD HH:MM`). The others stay within 3
-    degrees and 4 percent of what the zone shows."""
+    """Add the READINGS of the week before `today` to a log. A reading of the scenario replaces the
+    generated one of the same time (`YYYY-MM-DD HH:MM`). The others stay within 3 degrees and 4
+    percent of what the zone shows."""
     start = datetime.fromisoformat(f"{today}T00:00") - timedelta(minutes=15 * READINGS)
     for zone_index, (zone_id, zone) in enumerate(sorted(zones.items())):
         rows = {}

@@ -1,5 +1,5 @@
-"""Readers of office formats: workbooks (xlsx), documents (docx) and presentations (pptx), in the
-locked process only.
+"""Readers for office formats: workbooks (xlsx), documents (docx) and presentations (pptx). They run
+in the locked-down process only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The tools of mode `web`: searching by a service that has a key, and visiting pages.
+"""The tools of mode `web`: searching through a service that needs a key, and visiting pages.
 
-A service that is down, refuses the key, or has no more quota fails the episode as a failure of
-ours: its results are part of the measurement, and a model is not to be blamed for their absence.
+A service that is down, rejects the key or is out of quota fails the episode as an environment
+error: search results are part of the measurement, and their absence is not the model's fault.
 """
 
 from __future__ import annotations

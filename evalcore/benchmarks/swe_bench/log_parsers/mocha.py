@@ -35,7 +35,7 @@ _OF_A_TAG = re.compile(r"<?[\w/]*")
 
 
 def strip_elements(log: str) -> str:
-    """The log without its elements. Tags with attributes are text."""
+    """Strip the elements of a log. Tags with attributes count as text."""
     if not _CLOSING.search(log):
         return log
     tags = _TagIndex(log)

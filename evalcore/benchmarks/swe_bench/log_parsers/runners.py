@@ -35,7 +35,7 @@ def parse_pytest(log: str) -> StatusMap:
 
 
 def parse_pytest_options(log: str) -> StatusMap:
-    """As the plain form, with a path in brackets cut to its last part."""
+    """Parse as the plain format does, and cut a path in brackets to its last part."""
     return {_shorten_path_option(test): state for test, state in _iter_summary_lines(log)}
 
 
@@ -270,7 +270,7 @@ def parse_maven(log: str) -> StatusMap:
 
 
 def parse_gradle(log: str) -> StatusMap:
-    """A test's name, blanks and the state; the state can follow on a line of its own."""
+    """Parse a test's name, blanks and the state; the state may follow on a line of its own."""
     states: StatusMap = {}
     pending_name = ""
     for raw in log.split("\n"):

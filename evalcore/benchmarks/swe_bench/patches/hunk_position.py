@@ -1,5 +1,5 @@
-"""A hunk: which lines belong to it, and where it belongs in a file, by its content first and by
-its header only to choose.
+"""Hunks: which lines belong to one, and where it applies in a file. The content decides; the header
+only chooses between equal matches.
 """
 
 from __future__ import annotations
@@ -284,8 +284,7 @@ def _indent_depth(text: str) -> int:
 
 
 def _check_header_line(hunk: ParsedHunk, reading: HunkReading, at: int, source: SourceFile) -> None:
-    """Raises PatchRefused where the hunk nearly fits at another line, the one that its header
-    names."""
+    """Raise PatchRefused if the hunk nearly fits at another line: the one that its header names."""
     named = hunk.start - 1
     if named >= 0 and named != at and _find_wrong_lines(reading, named, source) is not None:
         raise PatchRefused("ambiguous")

@@ -95,9 +95,9 @@ class ParsedHunk(Record, frozen=True):
 
 
 class ParsedFile(Record, frozen=True):
-    """One file as a patch names it; "" where it does not. `block` numbers the stretch of the reply
-    between fences, from 0; `mode` is the mode of a new file, `content` its lines or all of a file's
-    lines where it is given whole."""
+    """One file as a patch names it; "" if it does not. `block` numbers the fenced section of the
+    reply, from 0; `mode` is the mode of a new file, `content` its lines, or all lines of a file
+    that the reply gives in full."""
 
     old: str = ""
     new: str = ""

@@ -203,7 +203,7 @@ def replay_ground_truth(domain: Domain, task: Task) -> Environment:
 
 
 def faults(domain: Domain, task: Task) -> list[str]:
-    """What does not run of the ground truth: writes that are refused, and calls of no tool."""
+    """List the ground-truth calls that do not run: refused writes, and calls of unknown tools."""
     _, refused, unknown = _replay_actions(domain, task)
     return [*refused, *unknown]
 

@@ -205,9 +205,9 @@ MAX_BITS = 20_000
 
 
 def evaluate_arithmetic(expression: str) -> str:
-    """The value of an expression of numbers, brackets and + - * / // **, to two decimals. Raises
-    what Python does for one without a value: SyntaxError, ArithmeticError, TypeError; and
-    ValueError for one that is too long or grows too large."""
+    """Evaluate an expression of numbers, brackets and + - * / // **, to two decimals. Raises what
+    Python raises for an expression without a value (SyntaxError, ArithmeticError, TypeError), and
+    ValueError if it is too long or its value grows too large."""
     if len(expression) > MAX_EXPRESSION_CHARS:
         raise ValueError("the expression is too long")
     try:
