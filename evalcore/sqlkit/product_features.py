@@ -17,8 +17,8 @@ from evalcore.sqlkit.schema import read_schema
 # What a stated version of a server does not have yet, told from the parse tree.
 # The engine that executes here is newer than many servers that cases name, so what it accepts may
 # be unknown there. Sources: the release notes of PostgreSQL 8.4 to 15 and the reference manuals
-# of MySQL 5.7 and 8.0. Products that only share a kernel are not gated: they add features of
-# their own.
+# of MySQL 5.7 and 8.0, the tagged sources of openGauss 5.0 to 7.0. Other products that only share a
+# kernel are not gated: they add features of their own.
 
 Version = tuple[int, ...]
 
@@ -75,6 +75,7 @@ _FEATURES: dict[str, tuple[Feature, ...]] = {
         Feature("INTERSECT and EXCEPT", (8, 0, 31), _match_nodes(exp.Intersect, exp.Except)),
         Feature("REGEXP_REPLACE", (8,), _match_nodes(exp.RegexpReplace)),
     ),
+    "openGauss": (Feature("LATERAL", (7,), _match_nodes(exp.Lateral)),),
 }
 
 
@@ -126,6 +127,8 @@ _MARIADB_SYNTAX = {
     "EXECUTE IMMEDIATE": r"\AEXECUTE IMMEDIATE\b",
     "system versions": r"\bFOR SYSTEM_TIME\b|\bWITH SYSTEM VERSIONING\b",
 }
+#: What MySQL and all after it refuse, beside a feature that only they have.
+_MYSQL_REFUSED = {"DECLARE outside of a procedure": r"\ADECLARE\b"}
 #: What TiDB does not have, by its own list.
 _TIDB_SYNTAX = {
     "stored procedures and functions": r"\ACREATE (?:DEFINER \S+ )?"
@@ -139,6 +142,9 @@ _GAUSS_SYNTAX = {
     "identity columns": r"\bGENERATED (?:ALWAYS|BY DEFAULT) AS IDENTITY\b",
     "WITH TIES": r"\bWITH TIES\b",
 }
+#: What the sources of openGauss (5.0 to 6.0) define nowhere, and GaussDB may have.
+_OPENGAUSS_SYNTAX = {"PIVOT": r"\b(?:UN)?PIVOT \((?:(?!\bSELECT\b).)*?\bFOR\b.*?\bIN \("}
+_OPENGAUSS_FUNCTIONS = frozenset(("MONTHS_BETWEEN", "NVL2", "LNNVL"))
 _GAUSS_FUNCTIONS = frozenset("MAKE_DATE MAKE_TIMESTAMP DATE_BIN REGEXP_MATCH NUM_NULLS".split())  # noqa: SIM905
 _REFUSED: dict[str, tuple[str, frozenset[str], dict[str, str]]] = {
     **dict.fromkeys(("MySQL", "PolarDB for MySQL"), ("mysql", _MARIADB_FUNCTIONS, _MARIADB_SYNTAX)),
@@ -152,7 +158,12 @@ _REFUSED: dict[str, tuple[str, frozenset[str], dict[str, str]]] = {
         _MARIADB_FUNCTIONS - {"NVL", "NEXTVAL"},
         {k: v for k, v in _MARIADB_SYNTAX.items() if k not in ("sequences", "FETCH FIRST")},
     ),
-    **dict.fromkeys(("openGauss", "GaussDB"), ("postgres", _GAUSS_FUNCTIONS, _GAUSS_SYNTAX)),
+    "GaussDB": ("postgres", _GAUSS_FUNCTIONS, _GAUSS_SYNTAX),
+    "openGauss": (
+        "postgres",
+        _GAUSS_FUNCTIONS | _OPENGAUSS_FUNCTIONS,
+        _GAUSS_SYNTAX | _OPENGAUSS_SYNTAX,
+    ),
 }
 
 
@@ -175,13 +186,52 @@ def find_product_refusal(sql: str, title: str, schema: Sequence[str] = ()) -> st
         if not any(re.search(rf"\bFUNCTION\s+`?{word}\b", ddl, re.I) for ddl in schema):
             return Note("product_refuses", title=title, feature=word)
     text = " ".join(words)
+    if dialect == "mysql":
+        syntax = syntax | _MYSQL_REFUSED
     for feature, pattern in syntax.items():
         if feature == "VALUES without ROW" and "DUPLICATE" in words:
             continue  # where VALUES(c) is the value that a row brings
         if re.search(pattern, text, re.S):
             return Note("product_refuses", title=title, feature=feature)
+    if "LATERAL" in words and dialect == "mysql" and _has_unconditional_outer_join(sql):
+        return Note("product_refuses", title=title, feature="LEFT JOIN without ON")
     column = _find_ungrouped_column(sql, schema) if title in _FULL_GROUPS else ""
     return Note("product_refuses_column", title=title, column=column) if column else ""
+
+
+def _has_unconditional_outer_join(sql: str) -> bool:
+    """Whether a lateral table is joined by LEFT or RIGHT JOIN without ON, which MySQL demands."""
+    try:
+        tree = sqlglot.parse_one(sql, read="mysql")
+    except (SqlglotError, RecursionError):
+        return False
+    return any(
+        isinstance(join.this, exp.Lateral) and join.side and not join.args.get("on")
+        for join in tree.find_all(exp.Join)
+    )
+
+
+def find_output_name_in_having(sql: str, schema: Sequence[str]) -> str:
+    """A name that HAVING takes from the select list and no table has, "" if there is none: the
+    products after PostgreSQL and Oracle know such names in ORDER BY and GROUP BY alone."""
+    try:
+        trees = [tree for tree in sqlglot.parse(sql, read="postgres") if tree]
+    except (SqlglotError, RecursionError):
+        return ""
+    tables = read_schema(schema, "postgres").tables
+    for select in (select for tree in trees for select in tree.find_all(exp.Select)):
+        having, source = select.args.get("having"), select.args.get("from_")
+        joined = [join.this for join in select.args.get("joins") or []]
+        if having is None or source is None or having.find(exp.Select):
+            continue
+        if not all(isinstance(part, exp.Table) for part in (source.this, *joined)):
+            continue
+        outputs = {item.alias.lower() for item in select.selects if isinstance(item, exp.Alias)}
+        for column in having.find_all(exp.Column):
+            is_output = not column.table and column.name.lower() in outputs
+            if is_output and not any(table.find_column(column.name) for table in tables):
+                return column.name
+    return ""
 
 
 #: Products that by default refuse a column with several values in a group (ONLY_FULL_GROUP_BY).
@@ -312,11 +362,28 @@ def missing_feature(sql: str, title: str, message: str) -> str:
     if title in _GAUSS and not feature and re.search(_AT_MINUS, message, re.I):
         feature = "MINUS" if replace_minus(sql) != sql else ""
     if title in _CASTING and not feature:
-        feature = "implicit casts" if re.search(_AT_CAST, message, re.I) else ""
+        is_cast = re.search(_AT_CAST, message, re.I) and not _is_never_cast(text, message)
+        feature = "implicit casts" if is_cast else ""
         if "syntax error" in message:
             shown = _ORACLE_SYNTAX.items()
             feature = next((n for n, p in shown if re.search(p, text, re.I | re.S)), "")
-    return feature if feature and _is_parsable(replace_minus(sql), dialect) else ""
+    dialects = (dialect, "oracle") if title in _CASTING else (dialect,)
+    is_sql = any(_is_parsable(replace_minus(sql), name) for name in dialects)
+    return feature if feature and is_sql else ""
+
+
+#: No product turns an interval into a number, nor a text without digits.
+_OF_INTERVAL = r"function (?:\w+\.)?(?:round|trunc|mod|ceil|floor|abs|power)\(interval"
+_ADDED_TEXTS = r"operator does not exist: (?:text|character varying|unknown) \+ "
+_LITERAL_ADDED = r"(?:\+\s*'[^'\d]+'(?!')|(?<!')'[^'\d]+'\s*\+)"
+
+
+def _is_never_cast(text: str, message: str) -> bool:
+    """Whether the value over which PostgreSQL refused a statement has no other type anywhere."""
+    if re.search(_OF_INTERVAL, message, re.I):
+        return True
+    added = re.search(_ADDED_TEXTS, message, re.I) is not None
+    return added and re.search(_LITERAL_ADDED, text) is not None
 
 
 def _changes_its_own_name(text: str) -> bool:

@@ -38,6 +38,8 @@ MYSQL_8: tuple[Idiom, ...] = (
         ((1, 5), (2, 1), (3, None), (4, None)),
     ),
     ("SELECT t.id FROM t JOIN LATERAL (SELECT v FROM u WHERE tid < t.id) l ON TRUE", UNDECIDED),
+    ("SELECT l.v FROM t LEFT JOIN LATERAL (SELECT v FROM u LIMIT 1) l WHERE l.v > 0", REFUSED),
+    ("DECLARE @since DATE = '2024-01-01'; SELECT id FROM t", REFUSED),
     ("SELECT j->>'$.x' FROM t WHERE j->>'$.x' = 'q'", (("q",),)),
     ("SELECT id FROM t WHERE t.j->'$.n' = 5", ((1,),)),
     ("SELECT id FROM t ORDER BY j->'$.n'", UNDECIDED),
@@ -225,7 +227,23 @@ ORACLE_LIKE: tuple[Idiom, ...] = (
         ((1, 5), (2, 2), (3, 2)),
     ),
     ("SELECT LEVEL FROM dual CONNECT BY LEVEL <= 3", ((1,), (2,), (3,))),
-    ("SELECT CONNECT_BY_ISLEAF FROM emp CONNECT BY PRIOR id = boss", UNDECIDED),
+    (
+        "SELECT id, CONNECT_BY_ISLEAF FROM emp START WITH boss IS NULL CONNECT BY PRIOR id = boss "
+        "ORDER BY id",
+        ((1, 0), (2, 0), (3, 0), (4, 1), (5, 1)),
+    ),
+    (
+        "SELECT id FROM emp WHERE CONNECT_BY_ISLEAF = 1 START WITH id = 2 "
+        "CONNECT BY emp.boss = PRIOR id AND LEVEL <= 9",
+        ((4,),),
+    ),
+    (
+        "SELECT id, CONNECT_BY_ISCYCLE FROM emp START WITH id = 1 "
+        "CONNECT BY NOCYCLE COALESCE(boss, 4) = PRIOR id ORDER BY id",
+        ((1, 0), (2, 0), (3, 0), (4, 1), (5, 0)),
+    ),
+    ("SELECT SUM(CONNECT_BY_ISLEAF) FROM emp CONNECT BY PRIOR id = boss", UNDECIDED),
+    ("SELECT CONNECT_BY_ISLEAF FROM emp CONNECT BY NOCYCLE PRIOR id = boss", UNDECIDED),
     ("SELECT INSTR('corporate floor', 'or', 3, 2), INSTR('abc', 'z') FROM dual", ((14, 0),)),
     ("SELECT SUBSTR('abc', 0, 2), SUBSTR('abc', -2) FROM dual", (("ab", "bc"),)),
     ("SELECT 'a' || NULL FROM dual", (("a",),)),
@@ -284,7 +302,29 @@ ORACLE_WAYS: tuple[tuple[str, str, str, Any], ...] = (
         ((1,),),
     ),
     ("OceanBase (Oracle mode)", "", "SELECT NVL2(dept, 1, 0) FROM emp WHERE id = 3", ((0,),)),
-    ("openGauss", "", "SELECT NVL2(dept, 1, 0) FROM emp", UNDECIDED),
+    ("openGauss", "", "SELECT NVL2(dept, 1, 0) FROM emp", REFUSED),
+    ("openGauss", "", "SELECT MONTHS_BETWEEN(hired, hired) FROM emp", REFUSED),
+    ("openGauss", "", "SELECT * FROM emp PIVOT (SUM(pay) AS s FOR dept IN (10, 20))", REFUSED),
+    ("openGauss", "", "SELECT a FROM dept AS pivot (a, b) WHERE a IN (10, 11)", ((10,),)),
+    (
+        "OceanBase (Oracle mode)",
+        "",
+        "SELECT MAX(id) KEEP (DENSE_RANK LAST ORDER BY dept), MIN(name) KEEP (DENSE_RANK FIRST "
+        "ORDER BY dept DESC, id), MAX(id) KEEP (DENSE_RANK FIRST ORDER BY DECODE(dept, 20, 0, 1)), "
+        "MIN(id) KEEP (DENSE_RANK LAST ORDER BY dept NULLS FIRST) FROM emp",
+        ((3, "CLARK", 4, 5),),
+    ),
+    ("DM", "", "SELECT SUM(id) KEEP (DENSE_RANK LAST ORDER BY dept) FROM emp", UNDECIDED),
+    ("GaussDB", "", "SELECT MAX(id) KEEP (DENSE_RANK LAST ORDER BY dept) FROM emp", UNDECIDED),
+    (
+        "openGauss",
+        "5.0 (PG compatibility)",
+        "SELECT STRING_AGG(dept, '/' ORDER BY id), MIN(hired + 1) FROM emp",
+        (("10/20/20/30", "2020-02-01 10:00:00"),),
+    ),
+    ("GaussDB", "", "SELECT ROUND(hired - hired) FROM emp", "error"),
+    ("GaussDB", "", "SELECT name + '/' FROM emp", "error"),
+    ("GaussDB", "", "SELECT name + '7' FROM emp", UNDECIDED),
     ("openGauss", "", "INSERT INTO dept VALUES (10, 'x') ON CONFLICT DO NOTHING", REFUSED),
     ("GaussDB", "", "SELECT * FROM dept d, LATERAL (SELECT d.id) x", UNDECIDED),
     (

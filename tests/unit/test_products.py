@@ -13,10 +13,15 @@ import pytest
 from evalcore.benchmarks.dialect_conversion.benchmark import DialectConversion
 from evalcore.sqlkit.engines import Engine, Execution, Limits, SessionScript
 from evalcore.sqlkit.engines.postgres import name_server
-from evalcore.sqlkit.equivalence import EquivalenceQuestion
+from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.equivalence.evidence import build_decision_details
-from evalcore.sqlkit.product_features import find_product_refusal, missing_feature
+from evalcore.sqlkit.product_features import (
+    find_product_refusal,
+    find_unsupported_feature,
+    missing_feature,
+)
 from evalcore.sqlkit.products import Profile, Untranslatable, find_profile, translate_statement
+from evalcore.sqlkit.products.decision import decide_for_product
 from tests.support import product_idioms as idioms
 from tests.support.engines import server_engine
 from tests.support.product_idioms import REFUSED, UNDECIDED
@@ -307,7 +312,76 @@ CASES = [
     (*MYSQL, REFERENCE, "SELECT id, missing AS a FROM t /* LATERAL ( */", "error"),
     (*MYSQL, REFERENCE, "SELECT id, COALESCE(a, 0) AS a FORM t", "error"),
     (*MYSQL, REFERENCE, "SELECT id, CAST(a AS JSON) FROM t", "undecided"),
+    # what GaussDB may lack: right by it is undecided, wrong in spite of it is wrong
+    (
+        *GAUSS,
+        REFERENCE,
+        "SELECT id, x.a FROM t, LATERAL (SELECT COALESCE(t.a, 0)) x(a)",
+        "undecided",
+    ),
+    (
+        *GAUSS,
+        REFERENCE,
+        "SELECT id, x.a FROM t, LATERAL (SELECT COALESCE(t.a, 1)) x(a)",
+        "different",
+    ),
+    (*GAUSS, REFERENCE, "SELECT id, x.a FROM t, LATERAL (SELECT missing) x(a)", "error"),
+    (
+        *("mysql", "OceanBase (MySQL mode)"),
+        REFERENCE,
+        "SELECT id, DECODE(a, NULL, 0, a) AS a FROM t",
+        "undecided",
+    ),
+    (
+        *("postgres", "openGauss"),
+        "SELECT a FROM t GROUP BY a HAVING SUM(b) > 1",
+        "SELECT a FROM t GROUP BY a HAVING SUM(b > 0) > 1",
+        "undecided",
+    ),
+    (
+        *("postgres", "openGauss"),
+        "SELECT a, SUM(b) AS total FROM t GROUP BY a HAVING SUM(b) > 1",
+        "SELECT a, SUM(b > 0) AS total FROM t GROUP BY a HAVING total > 1",
+        "error",
+    ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("title", "version", "sql", "refused"),
+    [
+        ("openGauss", "5.0 (PG compatibility)", "SELECT a, b AS c FROM t HAVING c > 1", True),
+        ("openGauss", "5.0 (B compatibility)", "SELECT a, b AS c FROM t HAVING c > 1", False),
+        ("GaussDB", "", "SELECT a, SUM(b) AS s FROM t GROUP BY a HAVING s > 1", False),
+        ("GaussDB", "", "SELECT a, SUM(b) AS c FROM u x GROUP BY a HAVING x.c > 1", False),
+        ("GaussDB", "", "SELECT a AS c FROM (SELECT 1 AS a, 2 AS c) q HAVING c > 1", False),
+        (
+            "KingbaseES",
+            "",
+            "SELECT a AS c FROM t GROUP BY a HAVING MAX(b) > (SELECT c FROM u)",
+            False,
+        ),
+    ],
+)
+def test_having_knows_no_name_of_the_select_list(
+    title: str, version: str, sql: str, refused: bool
+) -> None:
+    question = EquivalenceQuestion(engine="postgres", schema=SCHEMA, reference=REFERENCE)
+    seen: list[str] = []
+
+    def decide(_: EquivalenceQuestion, answer: str) -> Equivalence:
+        seen.append(answer)
+        return Equivalence(status="equivalent", level="tested")
+
+    decision = decide_for_product(decide, question, sql, profile_of(title, version), "16")
+    assert (decision.cause == "product_refuses", not seen) == (refused, refused)
+
+
+@pytest.mark.parametrize("version", ["5.0 (PG compatibility)", "6.0", "7.0", ""])
+def test_opengauss_has_lateral_from_seven_on(version: str) -> None:
+    sql = "SELECT id FROM t, LATERAL (SELECT t.a) x"
+    lacks = bool(find_unsupported_feature(sql, "postgres", "openGauss", version))
+    assert lacks == (version[:1] in ("5", "6"))
 
 
 @pytest.mark.parametrize(("engine", "title", "reference", "answer", "status"), CASES)

@@ -21,6 +21,8 @@ QUOTIENTS = "evalboard_quotients"
 DAYS, DAY_DIFFERENCES = "evalboard_days", "evalboard_day_differences"
 #: Months as openGauss and GaussDB count them.
 GAUSS_MONTHS = "evalboard_gauss_months"
+#: Aggregates of texts over numbers, which openGauss and GaussDB turn into texts.
+GAUSS_AGGREGATES = "evalboard_gauss_aggregates"
 
 _FUNCTIONS = """
 CREATE VIEW dual AS SELECT 'X'::varchar(1) AS dummy;
@@ -165,6 +167,13 @@ _GAUSS_MONTHS = """
 CREATE FUNCTION add_months(a timestamp, b numeric) RETURNS timestamp IMMUTABLE STRICT
   RETURN a + trunc(b)::int * interval '1 month';
 """
+#: By the casts of openGauss 5.0 (`pg_cast`), which are implicit from every number to text.
+_GAUSS_AGGREGATES = """
+CREATE FUNCTION append_number(a text, b numeric, c text) RETURNS text IMMUTABLE
+  RETURN CASE WHEN b IS NULL THEN a WHEN a IS NULL THEN b::text
+    ELSE a || coalesce(c, '') || b::text END;
+CREATE AGGREGATE string_agg(numeric, text) (SFUNC = append_number, STYPE = text);
+"""
 _CONTENTS = {
     FUNCTIONS: _FUNCTIONS,
     NULL_TEXTS: _build_text_functions(NULL_TEXTS, "nullif(a, '')"),
@@ -173,6 +182,7 @@ _CONTENTS = {
     DAYS: _DAYS,
     DAY_DIFFERENCES: _DAY_DIFFERENCES,
     GAUSS_MONTHS: _GAUSS_MONTHS,
+    GAUSS_AGGREGATES: _GAUSS_AGGREGATES,
 }
 
 

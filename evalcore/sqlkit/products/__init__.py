@@ -22,6 +22,7 @@ from evalcore.sqlkit.engines.postgres_shims import (
     DAY_DIFFERENCES,
     DAYS,
     FUNCTIONS,
+    GAUSS_AGGREGATES,
     GAUSS_MONTHS,
     NULL_TEXTS,
     QUOTIENTS,
@@ -43,7 +44,8 @@ class Profile(Record, frozen=True):
     that replace PostgreSQL's own functions and operators. `types`, `empties` and `dates` are those
     of `translate_for_postgres`. `uncertain` are features of which the sources do not say whether
     the product has them. `connects` says whether its own server can be set in a DSN, `has_minus`
-    that a product after MySQL has that set operator.
+    that a product after MySQL has that set operator, `names_outputs` that HAVING may name what the
+    select list does.
     """
 
     title: str
@@ -57,6 +59,7 @@ class Profile(Record, frozen=True):
     uncertain: frozenset[str] = frozenset()
     connects: bool = True
     has_minus: bool = False
+    names_outputs: bool = False
 
     @property
     def session(self) -> tuple[str, ...]:
@@ -67,17 +70,19 @@ class Profile(Record, frozen=True):
         return (f"SET search_path TO {path}",)
 
 
+#: What openGauss and GaussDB are in every mode of compatibility: their casts and functions.
+_GAUSS_SHIMS = (GAUSS_MONTHS, GAUSS_AGGREGATES, DAYS)
 _GAUSS = Profile(
     title="GaussDB",
     engine="postgres",
     dialect="postgres",
     native="GaussDB|openGauss",
-    shims=(GAUSS_MONTHS, NULL_TEXTS, QUOTIENTS, DAYS),
+    shims=(NULL_TEXTS, QUOTIENTS, *_GAUSS_SHIMS),
     empties=True,
-    uncertain=frozenset(("LNNVL", "LATERAL")),
+    uncertain=frozenset(("LNNVL", "LATERAL", "KEEP")),
 )
 _OPENGAUSS = msgspec.structs.replace(
-    _GAUSS, title="openGauss", uncertain=_GAUSS.uncertain | {"NVL2", "MONTHS_BETWEEN"}
+    _GAUSS, title="openGauss", uncertain=frozenset(("LATERAL", "KEEP"))
 )
 _KINGBASE = Profile(
     title="KingbaseES",
@@ -109,7 +114,13 @@ _OCEANBASE_ORACLE = Profile(
     empties=True,
     dates=True,
 )
-_MYSQL = Profile(title="MySQL", engine="mysql", dialect="mysql", native=r"^(?!.*MariaDB)\d")
+_MYSQL = Profile(
+    title="MySQL",
+    engine="mysql",
+    dialect="mysql",
+    native=r"^(?!.*MariaDB)\d",
+    names_outputs=True,
+)
 _NEW_IN_MYSQL_8 = frozenset(("LATERAL", "VALUES ROW", "TABLE", "a row alias", "GROUPING"))
 _PROFILES = {
     profile.title: profile
@@ -131,6 +142,7 @@ _PROFILES = {
         _OCEANBASE_ORACLE,
     )
 }
+_MYSQL_COMPATIBILITY = re.compile(r"\b(?:MYSQL|B|M)\b", re.IGNORECASE)
 _OTHER_COMPATIBILITY = re.compile(r"\b(?:PG|POSTGRES\w*|MYSQL|B|M)\b", re.IGNORECASE)
 
 
@@ -145,9 +157,14 @@ def find_profile(title: str, version: str = "", engine_version: str = "") -> Pro
     if profile is None or re.search(profile.native, engine_version, re.IGNORECASE):
         return None
     if profile.dialect == "postgres" and _OTHER_COMPATIBILITY.search(version):
-        shims = (GAUSS_MONTHS,) if GAUSS_MONTHS in profile.shims else ()
+        shims = _GAUSS_SHIMS if GAUSS_MONTHS in profile.shims else ()
         return msgspec.structs.replace(
-            profile, shims=shims, types=False, empties=False, dates=False
+            profile,
+            shims=shims,
+            types=False,
+            empties=False,
+            dates=False,
+            names_outputs=_MYSQL_COMPATIBILITY.search(version) is not None,
         )
     return profile
 

@@ -10,7 +10,11 @@ import msgspec
 from evalcore.i18n import Note
 from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.equivalence.decider import Decider
-from evalcore.sqlkit.product_features import find_product_refusal, missing_feature
+from evalcore.sqlkit.product_features import (
+    find_output_name_in_having,
+    find_product_refusal,
+    missing_feature,
+)
 from evalcore.sqlkit.products import (
     Profile,
     Untranslatable,
@@ -18,6 +22,9 @@ from evalcore.sqlkit.products import (
     translate_rows,
     translate_statement,
 )
+
+#: Features whose name is another function's in the stand-in.
+_UNREADABLE = frozenset(("DECODE",))
 
 Decide = Callable[[EquivalenceQuestion, str], Equivalence]
 
@@ -64,17 +71,20 @@ def decide_for_product(
 
     What the product refuses is an error, unless the question itself uses it; what it has and its
     substitute lacks leaves the question undecided. Where an answer has several readings, each has
-    to be equivalent.
+    to be equivalent. An answer that fails in spite of a feature which the product may lack fails
+    in either case; one that is equivalent by it stays undecided.
     """
-    refusal = find_product_refusal(answer, profile.title, question.schema)
-    if refusal and not find_product_refusal(question.reference, profile.title, question.schema):
+    refusal = _find_refusal(answer, profile, question.schema)
+    if refusal and not _find_refusal(question.reference, profile, question.schema):
         return Equivalence(status="error", cause="product_refuses", message=refusal)
     try:
         translated = translate_question(question, profile, engine_version)
-        readings = translate_statement(answer, profile, translated.schema, engine_version)
+        readings, doubtful = _read_answer(answer, profile, translated.schema, engine_version)
     except Untranslatable as feature:
         return _build_undecided(str(feature), question, profile)
     decision = _decide_readings(decide, translated, readings)
+    if doubtful and decision.status == "equivalent":
+        return _build_undecided(doubtful, question, profile)
     failed, message = (answer, decision.message) if decision.status == "error" else ("", "")
     if decision.cause == "reference_fails":
         failed, message = question.reference, decision.message
@@ -83,6 +93,30 @@ def decide_for_product(
         return _build_undecided(feature_name, question, profile)
     stand_in = f"{profile.engine} {engine_version}"
     return msgspec.structs.replace(decision, product=profile.title, stand_in=stand_in)
+
+
+def _find_refusal(sql: str, profile: Profile, schema: tuple[str, ...]) -> str:
+    """Why the product is sure to refuse a statement, "" if nothing says so."""
+    refusal = find_product_refusal(sql, profile.title, schema)
+    if refusal or profile.names_outputs:
+        return refusal
+    name = find_output_name_in_having(sql, schema)
+    feature = f"HAVING {name}"
+    return Note("product_refuses", title=profile.title, feature=feature) if name else ""
+
+
+def _read_answer(
+    answer: str, profile: Profile, schema: tuple[str, ...], engine_version: str
+) -> tuple[tuple[str, ...], str]:
+    """The readings of an answer as if the product had all that it may have, and the first feature
+    that it may lack, "" if there is none. Raises Untranslatable."""
+    try:
+        return translate_statement(answer, profile, schema, engine_version), ""
+    except Untranslatable as feature:
+        if str(feature) not in profile.uncertain - _UNREADABLE:
+            raise
+        has_all = msgspec.structs.replace(profile, uncertain=profile.uncertain & _UNREADABLE)
+        return translate_statement(answer, has_all, schema, engine_version), str(feature)
 
 
 @lru_cache(maxsize=256)

@@ -18,6 +18,7 @@ from evalcore.sqlkit.products.token_edits import (
     Untranslatable,
     apply_edits,
     find_closing,
+    find_opening,
     fold_word,
     is_name,
     iter_calls,
@@ -67,6 +68,7 @@ def translate_for_postgres(
             raise Untranslatable(word)
     sql = _replace_words(sql, dialect, types=types, empties=empties, dates=dates)
     sql = _replace_calls(sql, dialect, empties=empties)
+    sql = _replace_keep(sql, dialect)
     sql = _replace_listagg(sql, dialect)
     sql = replace_minus(sql)
     return rewrite_trees(sql, dialect, tables)
@@ -179,6 +181,40 @@ def _replace_calls(sql: str, dialect: str, *, empties: bool) -> str:
                 f"nullif({name}({', '.join(arguments)}), '')"
             )
     return rewrite_calls(sql, dialect, rewriters)
+
+
+def _replace_keep(sql: str, dialect: str) -> str:
+    """MAX(x) KEEP (DENSE_RANK LAST ORDER BY y), and MIN and FIRST, by the first element of a sorted
+    array: of the rows that tie for y the greatest or least x comes first, NULLs last."""
+    while True:
+        tokens = read_tokens(sql, dialect)
+        index = next((i for i, word in iter_calls(tokens) if word == "KEEP"), -1)
+        words = [fold_word(token) for token in tokens[index + 2 : index + 7]]
+        rank = [*" ".join(words).split()[:4], ""]
+        if index < 1 or rank[0] != "DENSE_RANK":
+            return sql
+        opening, closing = find_opening(tokens, index - 1), find_closing(tokens, index + 1)
+        follower = fold_word(tokens[closing + 1]) if closing + 1 < len(tokens) else ""
+        name = fold_word(tokens[opening - 1]) if opening > 0 else ""
+        order = next((i for i in range(index, closing) if fold_word(tokens[i]) == "ORDER BY"), -1)
+        if name not in ("MAX", "MIN") or closing < 0 or order < 0 or follower == "OVER":
+            raise Untranslatable("KEEP")
+        value = sql[tokens[opening].end + 1 : tokens[index - 1].start].strip()
+        keys = split_arguments(sql, tokens, order, closing)
+        if rank[1] == "LAST":
+            keys = [_reverse_order(key) for key in keys]
+        keys.append(f"{value} {'DESC' if name == 'MAX' else 'ASC'} NULLS LAST")
+        text = f"(array_agg({value} ORDER BY {', '.join(keys)}))[1]"
+        sql = f"{sql[: tokens[opening - 1].start]}{text}{sql[tokens[closing].end + 1 :]}"
+
+
+def _reverse_order(key: str) -> str:
+    """A key of ORDER BY the other way round, NULLs as well; they come last unless descending."""
+    parts = re.fullmatch(r"(.*?)(?:\s+(ASC|DESC))?(?:\s+NULLS\s+(FIRST|LAST))?", key, re.I | re.S)
+    value, way, nulls = parts.groups() if parts else (key, None, None)
+    descends = (way or "").upper() == "DESC"
+    first = (nulls or ("FIRST" if descends else "LAST")).upper() == "FIRST"
+    return f"{value} {'ASC' if descends else 'DESC'} NULLS {'LAST' if first else 'FIRST'}"
 
 
 def _replace_listagg(sql: str, dialect: str) -> str:

@@ -149,18 +149,15 @@ def _find_priors(node: exp.Expr) -> list[exp.Expr]:
     return calls
 
 
-_CARRIED = "hierarchy"
+_CARRIED, _BELOW = "hierarchy", "hierarchy_below"
+_LEAF_TESTS = ("CONNECT_BY_ISLEAF", "CONNECT_BY_ISCYCLE")
 
 
 def _replace_hierarchy(select: exp.Select, schema: Schema) -> None:
     """Turn a query with CONNECT BY into one over a recursive query, in place."""
     connect = select.args["connect"]
     source = select.args["from_"].this if select.args.get("from_") else None
-    if (
-        source is None
-        or select.args.get("joins")
-        or not isinstance(source, exp.Table | exp.Subquery)
-    ):
+    if select.args.get("joins") or not isinstance(source, exp.Table | exp.Subquery):
         raise Untranslatable("CONNECT BY over a join")
     alias = source.alias_or_name or "t"
     columns = _list_columns(source, schema)
@@ -193,13 +190,18 @@ def _replace_hierarchy(select: exp.Select, schema: Schema) -> None:
     _expand_stars(select, alias, columns)
     for item in list(select.selects):
         named = item if isinstance(item, exp.Alias) else None
-        if named is None and item.name.upper() == "LEVEL":
-            item.replace(exp.alias_(item.copy(), "level"))
-    for node in [*select.selects, *_iter_clauses(select)]:
-        carried.replace(node, connect)
+        if named is None and item.name.upper() in ("LEVEL", *_LEAF_TESTS):
+            item.replace(exp.alias_(item.copy(), item.name.lower()))
     aggregates = any(
         agg.find_ancestor(exp.Select) is select for agg in select.find_all(exp.AggFunc)
     )
+    for column in list(select.find_all(exp.Column)):
+        if column.name.upper() in _LEAF_TESTS and not column.table:
+            if aggregates or select.args.get("group") or not has_prior:
+                raise Untranslatable(column.name.upper())
+            column.replace(_build_leaf_test(column.name.upper(), source, connect, carried))
+    for node in [*select.selects, *_iter_clauses(select)]:
+        carried.replace(node, connect)
     plain = not aggregates and not select.args.get("group") and not select.args.get("distinct")
     if plain and not select.args.get("order"):
         select.order_by(exp.column("hierarchy_path", table=alias), copy=False)
@@ -265,8 +267,6 @@ class _Carried:
         name = node.name.upper() if isinstance(node, exp.Column) and not node.table else ""
         if name == "LEVEL":
             return exp.column("hierarchy_level", table=self.alias)
-        if name in ("CONNECT_BY_ISLEAF", "CONNECT_BY_ISCYCLE"):
-            raise Untranslatable(name)
         return None
 
     def name_column(self, kind: str, number: int) -> exp.Column:
@@ -348,6 +348,28 @@ def _translate_condition(condition: exp.Expr, carried: _Carried) -> exp.Expr:
             column.set("table", exp.to_identifier(carried.alias))
     inner: exp.Expr = holder.this
     return inner
+
+
+def _build_leaf_test(
+    name: str, source: exp.Expr, connect: exp.Connect, carried: _Carried
+) -> exp.Expr:
+    """CONNECT_BY_ISLEAF of a row, whether no row of the table is below it, or CONNECT_BY_ISCYCLE,
+    whether a row is both below and above it."""
+    is_leaf = name == "CONNECT_BY_ISLEAF"
+    if is_leaf and connect.args.get("nocycle"):  # the manuals do not say what a cycle is there
+        raise Untranslatable(name)
+    below = source.copy()
+    below.set("alias", exp.TableAlias(this=exp.to_identifier(_BELOW)))
+    holder = exp.Paren(this=_translate_condition(connect.args["connect"], carried))
+    renamed = {"parent": carried.alias, carried.alias: _BELOW}
+    for column in holder.find_all(exp.Column):
+        column.set("table", exp.to_identifier(renamed.get(column.table, column.table)))
+    rows = exp.select("1").from_(below).where(holder)
+    if not is_leaf:
+        above = f"CAST({_BELOW} AS TEXT) = ANY({carried.alias}.hierarchy_rows)"
+        rows = rows.where(sqlglot.condition(above, dialect="postgres"))
+    case = exp.Case().when(exp.Exists(this=rows), exp.Literal.number(0 if is_leaf else 1))
+    return case.else_(exp.Literal.number(1 if is_leaf else 0))
 
 
 def _qualify(value: exp.Expr, table: str) -> exp.Expr:
