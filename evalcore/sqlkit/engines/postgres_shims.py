@@ -155,7 +155,7 @@ _DAYS = "".join(
     f"RETURN a {sign} b::float8 * interval '1 day';\n"
     f"CREATE OPERATOR {sign} (LEFTARG = timestamp, RIGHTARG = {kind}, FUNCTION = {name}_days);\n"
     for name, sign in (("add", "+"), ("subtract", "-"))
-    for kind in ("int", "bigint", "numeric")
+    for kind in ("int", "bigint", "numeric", "float8")
 )
 _DAY_DIFFERENCES = """
 CREATE FUNCTION count_days(a timestamp, b timestamp) RETURNS numeric IMMUTABLE STRICT

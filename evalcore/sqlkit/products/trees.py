@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import sqlglot
-from sqlglot import Token, TokenType, exp
+from sqlglot import TokenType, exp
 from sqlglot.dialects import Postgres
 from sqlglot.errors import SqlglotError
 from sqlglot.transforms import eliminate_join_marks
@@ -118,9 +118,10 @@ def _protect_calls(sql: str, dialect: str) -> str:
         if word in _PROTECTED
     ]
     for index, token in enumerate(tokens[:-1]):
-        if fold_word(token) != "PRIOR" or not (is_name(tokens[index + 1]) or _opens(tokens, index)):
+        opens = tokens[index + 1].token_type == TokenType.L_PAREN
+        if fold_word(token) != "PRIOR" or not (is_name(tokens[index + 1]) or opens):
             continue
-        if _opens(tokens, index):
+        if opens:
             edits.append((token.start, token.end + 1, _PRIOR))
             continue
         last = index + 1
@@ -134,10 +135,6 @@ def _protect_calls(sql: str, dialect: str) -> str:
             last = index if " " in word else index + 2
             edits.append((tokens[index].start, tokens[last].end + 1, f"ORDER BY {_SIBLINGS},"))
     return re.sub(r"\(\s*\+\s*\)", "(+)", apply_edits(sql, edits))
-
-
-def _opens(tokens: Sequence[Token], index: int) -> bool:
-    return bool(tokens[index + 1].token_type == TokenType.L_PAREN)
 
 
 def _find_priors(node: exp.Expr) -> list[exp.Expr]:
@@ -491,10 +488,8 @@ def _read_bound(part: exp.Expr) -> int | None:
     if not _is_row_number(left) or not right.is_int:
         return None
     value = int(right.name)
-    if kind == "lte":
-        return max(value, 0)
-    if kind == "lt":
-        return max(value - 1, 0)
+    if kind in ("lt", "lte"):
+        return max(value - (kind == "lt"), 0)
     if kind == "eq":
         return 1 if value == 1 else 0
     passes_first = value < 1 if kind == "gt" else value <= 1
