@@ -230,7 +230,7 @@ def find_output_name_in_having(sql: str, schema: Sequence[str]) -> str:
         for column in having.find_all(exp.Column):
             is_output = not column.table and column.name.lower() in outputs
             if is_output and not any(table.find_column(column.name) for table in tables):
-                return column.name
+                return str(column.name)
     return ""
 
 
