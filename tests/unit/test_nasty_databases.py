@@ -12,6 +12,7 @@ from evalcore.sqlkit.equivalence.decider import Decider
 from evalcore.sqlkit.generate import (
     Database,
     covers_statement,
+    generate_added_edges,
     generate_edge_databases,
     generate_sparse_databases,
     order_own_references,
@@ -123,11 +124,22 @@ def test_json_is_grown_from_paths_and_literals() -> None:
     assert '{"kind": "x"}' in texts  # without the other key
 
 
-def test_a_statement_is_covered_by_its_own_comparisons_only() -> None:
+def test_a_statement_is_covered_where_the_databases_hold_all_its_values() -> None:
+    schema = read_schema(("CREATE TABLE t (a INTEGER, b INTEGER)",), "sqlite")
     asked = (("SELECT a FROM t WHERE a > 5", "sqlite"),)
-    assert covers_statement(asked, ("SELECT x.a FROM t x WHERE x.a > 5", "sqlite"))
-    for other in ("a >= 5", "a > 6", "a > 5 AND b IS NULL", "a > 5 LIMIT 20", "date(a) > 5"):
-        assert not covers_statement(asked, (f"SELECT a FROM t WHERE {other}", "sqlite"))
+    for same in ("SELECT x.a FROM t x WHERE x.a > 5", "SELECT a FROM t WHERE NOT a <= 5"):
+        assert covers_statement(schema, asked, (same, "sqlite"))
+    for other in ("a > 60", "a > 5 AND b IS NULL", "a > 5 LIMIT 20", "a > 5 AND b = 44"):
+        assert not covers_statement(schema, asked, (f"SELECT a FROM t WHERE {other}", "sqlite"))
+
+
+def test_only_values_that_an_answer_adds_are_put_into_its_own_database() -> None:
+    schema = read_schema(("CREATE TABLE t (a INTEGER, b INTEGER)",), "sqlite")
+    asked = (("SELECT a FROM t WHERE a > 500 AND b = 44", "sqlite"),)
+    answer = "SELECT a FROM t WHERE a > 500 AND b IN (44, 77)"
+    added = generate_added_edges(schema, asked, (answer, "sqlite"), seed=1)
+    assert {(edge.column, edge.value) for edge in added.edges} == {(1, 76), (1, 77), (1, 78)}
+    assert not generate_added_edges(schema, asked, asked[0], seed=1).edges
 
 
 def test_a_row_is_taken_away_with_those_that_refer_to_it() -> None:

@@ -127,9 +127,18 @@ def test_what_is_not_covered_is_left_alone_and_says_why(sql, reason):
 
 
 def test_a_negation_that_a_parser_keeps_in_an_argument_is_read():
-    assert prove("SELECT id FROM emp WHERE name IS NOT NULL", "SELECT id FROM emp").rows == 2
+    assert prove("SELECT id FROM emp WHERE name IS NOT NULL", "SELECT id FROM emp").rows == 3
     same = "SELECT id FROM emp WHERE NOT name IS NULL"
     assert prove("SELECT id FROM emp WHERE name IS NOT NULL", same).status == "proved"
+
+
+def test_a_statement_needs_no_solver_beside_its_own_spelling(monkeypatch):
+    monkeypatch.setattr("evalcore.sqlkit.prover._prove_up_to", None)
+    assert prove("SELECT id FROM emp", "select emp.id\nFROM emp").status == "proved"
+
+
+def test_letters_in_a_text_are_no_spelling():
+    assert prove("SELECT id FROM emp WHERE name = 'a'", "SELECT id FROM emp WHERE name = 'A'").rows
 
 
 def test_order_counts_where_it_is_asked_for():

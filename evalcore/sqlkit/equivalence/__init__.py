@@ -76,8 +76,9 @@ class Equivalence(Record, frozen=True):
     `proof_rows` rows in each table; "tested" claims no more than the databases; different: see
     `counterexample`; error: the answer does not run, `message` are the engine's words; undecided:
     `message` tells why nothing can be said. `cause` is a word for machines for the latter two: a
-    status of `engines.base`, or few_databases, reference_fails, unstable. Where an engine stood in
-    for another product, `product` names that and `stand_in` the engine with its version.
+    status of `engines.base`, or few_databases, reference_fails, unstable, row_limit. Where an
+    engine stood in for another product, `product` names that and `stand_in` the engine with its
+    version.
     """
 
     status: Status

@@ -16,7 +16,9 @@ from evalcore.sqlkit.equivalence import (
     Status,
 )
 from evalcore.sqlkit.equivalence import trials as trials
+from evalcore.sqlkit.equivalence.answer_trials import iter_answer_trials
 from evalcore.sqlkit.equivalence.counterexample import build_counterexample
+from evalcore.sqlkit.equivalence.row_limits import compare_row_limits
 from evalcore.sqlkit.equivalence.trials import (
     Observation,
     Trial,
@@ -24,7 +26,7 @@ from evalcore.sqlkit.equivalence.trials import (
     find_difference,
     observe_statement,
 )
-from evalcore.sqlkit.generate import Database
+from evalcore.sqlkit.generate import Database, list_row_limits
 from evalcore.sqlkit.prover import prove_equivalence
 from evalcore.sqlkit.schema import read_schema
 
@@ -73,13 +75,10 @@ class Decider:
             return _build_undecided(prepared)
         if verdict.status != "equivalent" and not _is_collation(verdict):
             return verdict
-        added = trials.prepare_answer_trials(
-            engine, question, prepared.schema, answer, _ANSWER_DATABASES
-        )
-        added += trials.prepare_limit_trials(engine, question, prepared.schema, answer)
-        verdict = _compare_answer(engine, question, prepared, added, answer, verdict)
         if verdict.status == "equivalent":
             verdict = _prove_answer(engine, question, prepared, answer, verdict)
+        if verdict.level != "proved" or _counts_otherwise(question, answer):
+            verdict = _compare_added(engine, question, prepared, answer, verdict)
         few = few and verdict.level == "tested" and verdict.nonempty < MIN_NONEMPTY
         return _build_undecided(prepared) if few else verdict
 
@@ -171,6 +170,8 @@ def _compare_answer(
             collated = example
     if not failures:
         status: Status = "different" if collated else "equivalent"
+        if status == "equivalent":
+            return msgspec.structs.replace(before, databases=count, nonempty=shown)
         return Equivalence(status, count, shown, counterexample=collated)
     trial, seen = failures[0]
     if count == 0 and (question.calls or seen.execution.stage != "state"):
@@ -190,8 +191,9 @@ def _prove_answer(
 
     It knows the engine as it is and not as it stands in for a product with other texts and numbers.
     """
+    tested = msgspec.structs.replace(tested, level="tested")
     if question.session:
-        return msgspec.structs.replace(tested, level="tested")
+        return tested
     ordered = any(trial.ordered for trial in prepared.usable)
     proof = prove_equivalence(prepared.schema, question.reference, answer, question.engine, ordered)
     if proof.status == "proved":
@@ -199,9 +201,37 @@ def _prove_answer(
     if proof.database is not None:
         trial = trials.prepare_witness_trial(engine, question, prepared.schema, proof.database)
         tested = _compare_answer(engine, question, prepared, trial, answer, tested)
-    if tested.status == "equivalent":
-        return msgspec.structs.replace(tested, level="tested")
     return tested
+
+
+def _counts_otherwise(question: EquivalenceQuestion, answer: str) -> bool:
+    """Whether an answer counts rows as the reference does not: the bound of a proof is too small
+    to rest on there."""
+    limits = [list_row_limits(sql, question.engine) for sql in (question.reference, answer)]
+    return limits[0] != limits[1]
+
+
+def _compare_added(
+    engine: Engine,
+    question: EquivalenceQuestion,
+    prepared: Trials,
+    answer: str,
+    verdict: Equivalence,
+) -> Equivalence:
+    """The verdict after the databases made for the answer, up to the first that tells."""
+    schema = prepared.schema
+    for part in iter_answer_trials(engine, question, schema, answer, _ANSWER_DATABASES):
+        verdict = msgspec.structs.replace(
+            verdict,
+            databases=verdict.databases + part.agreed,
+            nonempty=verdict.nonempty + part.agreed_shown,
+        )
+        verdict = _compare_answer(engine, question, prepared, part.usable, answer, verdict)
+        if verdict.status != "equivalent" and not _is_collation(verdict):
+            return verdict
+    if verdict.status == "equivalent":
+        return compare_row_limits(engine, question, prepared, answer, verdict)
+    return verdict
 
 
 def _is_collation(verdict: Equivalence) -> bool:

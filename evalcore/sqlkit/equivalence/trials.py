@@ -23,13 +23,11 @@ from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from evalcore.sqlkit.generate import (
     Database,
     Edge,
-    covers_statement,
+    EdgeDatabase,
     fill_empty_texts,
-    generate_crowded_database,
     generate_databases,
     generate_edge_databases,
     generate_sparse_databases,
-    list_row_limits,
     order_own_references,
     permute_rows,
     render_inserts,
@@ -234,7 +232,9 @@ class Trials(Record, frozen=True):
     """All databases that can decide a question, and why the others cannot.
 
     Of the `usable` ones `usual` are no sparse ones and none of edges; only with them it is compared
-    how many are `unstable`. On `slow` ones the reference ran into the limits of a call.
+    how many are `unstable`. On `slow` ones the reference ran into the limits of a call. On
+    `agreed` ones an answer gave at once what the reference gave, which `agreed_shown` tells of a
+    row: they need no twin and are no trials.
     """
 
     schema: Schema
@@ -244,6 +244,8 @@ class Trials(Record, frozen=True):
     message: str = ""
     usual: int = 0
     slow: int = 0
+    agreed: int = 0
+    agreed_shown: int = 0
 
 
 def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
@@ -254,19 +256,20 @@ def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
     by_hand = (
         _source_from_script(number, script) for number, script in enumerate(question.data, 1)
     )
-    initial = _collect_trials(
-        engine, question, schema, (*by_hand, *map(_source_from_database, generated))
+    initial = collect_trials(
+        engine, question, schema, (*by_hand, *map(source_from_database, generated))
     )
     parts = [initial]
     if 2 * len(list(select_nonempty(initial.usable))) < question.count:
         generated = generate_databases(
             schema, mined, seed=question.seed + 2, count=question.count // 2, eager=True
         )
-        parts += [_collect_trials(engine, question, schema, map(_source_from_database, generated))]
+        parts += [collect_trials(engine, question, schema, map(source_from_database, generated))]
     usual = parts[:]
     sparse = generate_sparse_databases(schema, mined, seed=question.seed)
-    parts += [_collect_trials(engine, question, schema, map(_source_from_database, sparse))]
-    parts += [_prepare_edge_trials(engine, question, schema, mined)]
+    parts += [collect_trials(engine, question, schema, map(source_from_database, sparse))]
+    edges = generate_edge_databases(schema, mined, seed=question.seed)
+    parts += [prepare_edge_trials(engine, question, schema, edges)]
     return Trials(
         schema=schema,
         usable=tuple(trial for part in parts for trial in part.usable),
@@ -277,105 +280,51 @@ def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
     )
 
 
-def _prepare_edge_trials(
+_MAX_EDGE_SPLITS = 4  # halvings of the edges on which a reference decides nothing
+_LARGE = 1_000
+RESOURCES: frozenset[Status] = frozenset(("timeout", "memory"))
+_EXTREME: frozenset[Status] = RESOURCES | {"error"}
+
+
+def prepare_edge_trials(
     engine: Engine,
     question: EquivalenceQuestion,
     schema: Schema,
-    mined: Sequence[tuple[str, str]],
-    *,
-    extremes: bool = True,
+    databases: Iterable[EdgeDatabase],
+    answer: str = "",
 ) -> Trials:
     """Databases of edges; where the reference decides nothing on all edges together, parts of them.
 
     Where it ran into the limits of a call, only small numbers are tried: others may be lengths.
     """
     usable: list[Trial] = []
-    databases = generate_edge_databases(schema, mined, seed=question.seed)
-    for number, database in enumerate(databases if extremes else databases[:1]):
-        splits, excused = (1, _EXTREME) if number else (_MAX_EDGE_SPLITS, _RESOURCES)
+    agreed = shown = 0
+    for number, database in enumerate(databases):
+        splits, excused = (1, _EXTREME) if number else (_MAX_EDGE_SPLITS, RESOURCES)
         waiting: list[tuple[tuple[Edge, ...], int]] = [(database.edges, splits)]
         while waiting:
             edges, splits = waiting.pop(0)
-            source = _source_from_database(database.apply_edges(edges))
-            tried = _collect_trials(engine, question, schema, (source,))
+            source = source_from_database(database.apply_edges(edges))
+            tried = collect_trials(engine, question, schema, (source,), answer)
             usable += [msgspec.structs.replace(trial, excused=excused) for trial in tried.usable]
+            agreed, shown = agreed + tried.agreed, shown + tried.agreed_shown
             if tried.slow:
                 small = tuple(edge for edge in edges if not _is_large(edge.value))
                 waiting = [(small, 0)] if splits and number == 0 else []
-            elif not tried.usable and splits and len(edges) > 1:
+            elif not (tried.usable or tried.agreed) and splits and len(edges) > 1:
                 waiting += [(half, splits - 1) for half in split_edges(edges)]
-    return Trials(schema=schema, usable=tuple(usable))
+    return Trials(schema=schema, usable=tuple(usable), agreed=agreed, agreed_shown=shown)
 
 
 def _is_large(value: Any) -> bool:
     return isinstance(value, int | float | Decimal) and abs(float(value)) > _LARGE
 
 
-def prepare_answer_trials(
-    engine: Engine, question: EquivalenceQuestion, schema: Schema, answer: str, count: int
-) -> tuple[Trial, ...]:
-    """Databases that also reach the constants of an answer, so that a wrong one shows; none where
-    it compares and calls nothing that the question's statements do not."""
-    asked = ((question.reference, question.engine), *question.related)
-    if covers_statement(asked, (answer, question.engine)):
-        return ()
-    mined = ((answer, question.engine), (question.reference, question.engine))
-    generated = generate_databases(schema, mined, seed=question.seed + 1, count=count)
-    sources = map(_source_from_database, generated)
-    usable = _collect_trials(engine, question, schema, sources).usable
-    edges = _prepare_edge_trials(engine, question, schema, mined, extremes=False)
-    return usable + edges.usable
-
-
-#: Limits that `choose` has no sizes for; beyond the larger one a result could not be compared.
-_LIMITS = range(9, 9_901)
-_MAX_EDGE_SPLITS = 4  # halvings of the edges on which a reference decides nothing
-_LARGE = 1_000
-_RESOURCES: frozenset[Status] = frozenset(("timeout", "memory"))
-_EXTREME: frozenset[Status] = _RESOURCES | {"error"}
-_MAX_LIMITS = 2
-#: So many rows per row of a limit, tried one after another, and never more than these.
-_CROWDS, _MAX_CROWD_ROWS = (1.25, 4), 9_990
-
-
-def prepare_limit_trials(
-    engine: Engine, question: EquivalenceQuestion, schema: Schema, answer: str
-) -> tuple[Trial, ...]:
-    """Databases on which the reference shows more rows than the answer's own limits let through.
-
-    Only for limits that stand in none of the question's statements; where conditions let too few
-    rows pass, there is none.
-    """
-    asked = ((question.reference, question.engine), *question.related)
-    stated = frozenset().union(*(list_row_limits(sql, dialect) for sql, dialect in asked))
-    limits = sorted(
-        limit for limit in list_row_limits(answer, question.engine) - stated if limit in _LIMITS
-    )
-    usable: list[Trial] = []
-    for limit in limits[-_MAX_LIMITS:]:
-        for factor in _CROWDS:
-            size = min(_MAX_CROWD_ROWS, int(factor * limit) + 10)
-            rows = generate_crowded_database(schema, asked, seed=question.seed, rows=size)
-            candidates = _collect_trials(
-                engine, question, schema, (_source_from_database(rows),)
-            ).usable
-            tables = [
-                table for trial in candidates for table in trial.expected.tables.values() if table
-            ]
-            # too many rows to shrink: their number is what tells
-            usable += [msgspec.structs.replace(trial, rows=None) for trial in candidates]
-            if any(len(table.rows) > limit for table in tables):
-                break
-            if not any(table.rows for table in tables):
-                break  # more rows would pass no better
-    return tuple(usable)
-
-
 def prepare_witness_trial(
     engine: Engine, question: EquivalenceQuestion, schema: Schema, database: Database
 ) -> tuple[Trial, ...]:
     """The database that a proof found, none where the reference decides nothing on it."""
-    return _collect_trials(engine, question, schema, (_source_from_database(database),)).usable
+    return collect_trials(engine, question, schema, (source_from_database(database),)).usable
 
 
 def build_setup(question: EquivalenceQuestion, schema: Schema, rows: Database) -> tuple[str, ...]:
@@ -409,25 +358,36 @@ def _source_from_script(number: int, script: tuple[str, ...]) -> _Source:
     return f"by hand {number}", None, script
 
 
-def _source_from_database(database: Database) -> _Source:
+def source_from_database(database: Database) -> _Source:
     return database.profile, database, ()
 
 
-def _collect_trials(
-    engine: Engine, question: EquivalenceQuestion, schema: Schema, sources: Iterable[_Source]
+def collect_trials(
+    engine: Engine,
+    question: EquivalenceQuestion,
+    schema: Schema,
+    sources: Iterable[_Source],
+    answer: str = "",
 ) -> Trials:
+    """The databases on which the reference decides something, less those on which an `answer`
+    that runs on others agrees with it."""
     usable: list[Trial] = []
     failed, unstable, slow, message = 0, 0, 0, ""
+    agreed: list[bool] = []
     for profile, rows, script in sources:
         setup = (
             (*question.build_tables(), *script)
             if rows is None
             else build_setup(question, schema, rows)
         )
+        shows = _find_agreement(engine, question, setup, answer) if answer else None
+        if shows is not None:
+            agreed.append(shows)
+            continue
         seen = observe_statement(engine, setup, question, question.reference)
         if not seen.ok or seen.truncated:
             failed += 1
-            slow += seen.execution.status in _RESOURCES
+            slow += seen.execution.status in RESOURCES
             message = message or seen.execution.message or "the result is too large"
             continue
         ordered = is_ordered(engine, question, schema, rows, seen)
@@ -436,7 +396,36 @@ def _collect_trials(
             continue
         shows = _has_visible_result(engine, question, setup, seen)
         usable.append(Trial(profile, setup, seen, ordered, shows, rows))
-    return Trials(schema, tuple(usable), failed, unstable, message, slow=slow)
+    return Trials(
+        schema,
+        tuple(usable),
+        failed,
+        unstable,
+        message,
+        slow=slow,
+        agreed=len(agreed),
+        agreed_shown=sum(agreed),
+    )
+
+
+def _find_agreement(
+    engine: Engine, question: EquivalenceQuestion, setup: Sequence[str], answer: str
+) -> bool | None:
+    """Whether two queries, run at once, give some row, where they give the same in the order that
+    may be asked for; None where they do not, or it takes more than this to know."""
+    if question.state_of or question.calls:
+        return None
+    done = engine.execute(setup, answer, probes=[question.reference])
+    if done.status != "ok" or done.table is None or len(done.probed) != 1:
+        return None
+    given, expected = (Observation(done, {"": table}) for table in (done.table, done.probed[0]))
+    if given.truncated or expected.truncated:
+        return None
+    ordered = question.ordered
+    if ordered is None:
+        ordered = has_order_by(question.reference, question.engine)
+    differs = find_difference(question, expected, given, ordered) is not None
+    return None if differs else bool(done.table.rows)
 
 
 def is_ordered(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -18,6 +19,7 @@ from evalcore.sqlkit.generate.database import (
     fill_empty_texts,
     order_own_references,
     permute_rows,
+    render_copies,
     render_inserts,
     shrink_database,
 )
@@ -72,15 +74,43 @@ def generate_edge_databases(
     return tuple(nasty.generate_edge_databases(schema, hints, usage, seed))
 
 
-def covers_statement(statements: tuple[tuple[str, str], ...], other: tuple[str, str]) -> bool:
-    """Whether another statement has no constant, comparison or use of a column that these lack."""
-    if not read_usage(statements).covers(read_usage((other,))):
+def generate_added_edges(
+    schema: Schema,
+    statements: tuple[tuple[str, str], ...],
+    other: tuple[str, str],
+    *,
+    seed: int,
+) -> EdgeDatabase:
+    """The values at which another statement turns over and `statements[0]`, with which it is
+    compared, does not: no edges where the databases of `statements` have them all."""
+    hints, usage = _read_statements(schema, (other, statements[0]))
+    present = _list_edge_cells(schema, statements)
+    return next(nasty.generate_edge_databases(schema, hints, usage, seed, present))
+
+
+def covers_statement(
+    schema: Schema, statements: tuple[tuple[str, str], ...], other: tuple[str, str]
+) -> bool:
+    """Whether the databases of some statements hold every value at which another turns over, and
+    as many rows as it counts."""
+    counts = frozenset[int]().union(*(list_row_limits(*statement) for statement in statements))
+    if not list_row_limits(*other) <= counts:
         return False
-    hints, others = read_hints(statements), read_hints((other,))
-    return set(others.counts) <= set(hints.counts) and all(
-        set(constants) <= set(hints.constants.get(name, ()))
-        for name, constants in others.constants.items()
-    )
+    return _list_edge_cells(schema, (other,)) <= _list_edge_cells(schema, statements)
+
+
+def read_compared_columns(statements: Sequence[tuple[str, str]]) -> frozenset[str]:
+    """The columns, folded, that statements compare with something or join."""
+    hints = read_hints(statements)
+    return frozenset((*hints.constants, *hints.kindred))
+
+
+@lru_cache(maxsize=128)
+def _list_edge_cells(
+    schema: Schema, statements: tuple[tuple[str, str], ...]
+) -> frozenset[nasty.EdgeCell]:
+    cells = nasty.list_edge_cells_by_table(schema, *_read_statements(schema, statements))
+    return frozenset((name, n, value) for name, pairs in cells.items() for n, value in pairs)
 
 
 def generate_scaled_database(
@@ -177,11 +207,15 @@ __all__ = [
     "Database",
     "Edge",
     "EdgeDatabase",
+    "Row",
     "covers_statement",
     "fill_empty_texts",
+    "generate_added_edges",
     "list_row_limits",
     "order_own_references",
     "permute_rows",
+    "read_compared_columns",
+    "render_copies",
     "render_inserts",
     "shrink_database",
     "split_edges",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -158,6 +158,57 @@ def _iter_batches(table: Table, rows: Sequence[Row], dialect: str) -> Iterator[S
 
 def _refers_to_itself(table: Table) -> bool:
     return any(plain_name(f.table) == plain_name(table.name) for f in table.foreign)
+
+
+_FIRST_COPY = 1_000_000  # beyond what generated keys reach
+_DIGITS = " UNION ALL ".join(f"SELECT {n} AS d" for n in range(10))
+_COUNTABLE = frozenset(("integer", "decimal", "float", "text"))
+
+
+def render_copies(
+    table: Table, row: Row, count: int, varied: Collection[str], dialect: str
+) -> GeneratedScript | None:
+    """A statement that adds so many copies of a row, which differ in their keys and in the `varied`
+    columns (folded) that hold numbers or texts; None where a key cannot be made to differ."""
+    numbered = _choose_numbered_columns(table, varied)
+    if numbered is None:
+        return None
+    text = "CONCAT('k', n)" if dialect == "mysql" else "'k' || n"
+    columns, values = [], []
+    for column, cell in zip(table.columns, row, strict=True):
+        if column.computed:
+            continue
+        columns.append(_quote_column(column, dialect))
+        if column.name.lower() not in numbered:
+            values.append(_format_sql_cell(cell, column, dialect))
+        else:
+            values.append(text if column.kind == "text" else f"{_FIRST_COPY} + n")
+    powers = range(len(str(count)))
+    number = " + ".join(f"{10**n} * d{n}.d" for n in powers)
+    digits = " CROSS JOIN ".join(f"({_DIGITS}) d{n}" for n in powers)
+    return GeneratedScript(
+        f"INSERT INTO {table.name} ({', '.join(columns)}) SELECT {', '.join(values)} "  # noqa: S608 - our own
+        f"FROM (SELECT {number} AS n FROM {digits}) numbers WHERE n < {count}"
+    )
+
+
+def _choose_numbered_columns(table: Table, varied: Collection[str]) -> set[str] | None:
+    """The columns, folded, in which copies differ: those `varied` and one of each key."""
+    bound = {name.lower() for foreign in table.foreign for name in foreign.columns}
+    free = {
+        column.name.lower()
+        for column in table.columns
+        if column.kind in _COUNTABLE and not column.choices and column.name.lower() not in bound
+    }
+    numbered = free.intersection(varied)
+    for key in table.keys:
+        names = [name.lower() for name in key.columns]
+        if numbered.isdisjoint(names):
+            candidates = [name for name in names if name in free]
+            if not candidates:
+                return None
+            numbered.add(candidates[0])
+    return numbered
 
 
 def _quote_column(column: Column, dialect: str) -> str:

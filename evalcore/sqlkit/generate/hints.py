@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import sqlglot
 from sqlglot import exp
@@ -17,6 +18,7 @@ from evalcore.records import Record
 from evalcore.sqlkit.generate import conditions
 from evalcore.sqlkit.generate.conditions import (
     COMPARISONS,
+    ColumnConstant,
     Constant,
     fold_constant,
     iter_constants,
@@ -51,39 +53,73 @@ _RANKING = (exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue, exp.Las
 _ORDERING: tuple[type[exp.Expr], ...] = (exp.Ordered, exp.Min, exp.Max, exp.First, exp.Last)
 
 
+class _Reading(Record, frozen=True):
+    """What one statement says, before its aliases are led back to columns."""
+
+    constants: tuple[ColumnConstant, ...]
+    aliases: dict[str, tuple[str, ...]]
+    joined: tuple[tuple[str, str], ...]
+    counts: tuple[int, ...]
+    lengths: tuple[int, ...]
+    keys: frozenset[str]  # of GROUP BY
+    grouped: tuple[str, ...]  # by GROUP BY or PARTITION BY
+    sorted: tuple[str, ...]
+    clock: bool
+    ranked: bool
+
+
+@lru_cache(maxsize=512)
+def _read_statement(sql: str, dialect: str) -> _Reading:
+    trees = parse_trees(sql, dialect)
+    return _Reading(
+        constants=tuple(pair for tree in trees for pair in iter_constants(tree)),
+        aliases=_collect_aliases(trees),
+        joined=tuple(pair for tree in trees for pair in _iter_joined_columns(tree)),
+        counts=tuple(count for tree in trees for count in _iter_row_counts(tree)),
+        lengths=conditions.list_interval_days(trees),
+        keys=frozenset(
+            name
+            for tree in trees
+            for g in tree.find_all(exp.Group)
+            for name in list_column_names(g)
+        ),
+        grouped=tuple(name for tree in trees for name in _iter_grouped_columns(tree)),
+        sorted=tuple(name for tree in trees for name in _iter_sorted_columns(tree)),
+        clock=any(map(conditions.is_time_dependent, trees)),
+        ranked=any(map(_has_ranking, trees)),
+    )
+
+
 def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
     """All hints of some statements, each with its dialect; what does not parse gives none."""
-    trees = [tree for sql, dialect in statements for tree in parse_trees(sql, dialect)]
-    aliases = _collect_aliases(trees)
-    grouped = {
-        name for tree in trees for g in tree.find_all(exp.Group) for name in list_column_names(g)
-    }
+    readings = [_read_statement(sql, dialect) for sql, dialect in statements]
+    aliases = _merge_aliases(reading.aliases for reading in readings)
+    grouped = frozenset[str]().union(*(reading.keys for reading in readings))
     constants_by_column: dict[str, dict[Constant, None]] = defaultdict(dict)
-    for tree in trees:
-        for names, constant in iter_constants(tree):
-            for name in names:
-                for column in _resolve_alias(name, aliases):
-                    constants_by_column[column][constant] = None
+    for names, constant in (pair for reading in readings for pair in reading.constants):
+        for name in names:
+            for column in _resolve_alias(name, aliases):
+                constants_by_column[column][constant] = None
     return Hints(
         constants={
             name: tuple(column_constants) for name, column_constants in constants_by_column.items()
         },
-        kindred=_build_join_classes(trees, aliases),
-        counts=tuple(dict.fromkeys(count for tree in trees for count in _iter_row_counts(tree))),
-        clock=any(map(conditions.is_time_dependent, trees)),
-        lengths=conditions.list_interval_days(trees),
-        ranked=any(map(_has_ranking, trees)),
+        kindred=_build_join_classes((p for reading in readings for p in reading.joined), aliases),
+        counts=tuple(dict.fromkeys(n for reading in readings for n in reading.counts)),
+        clock=any(reading.clock for reading in readings),
+        lengths=tuple(dict.fromkeys(n for reading in readings for n in reading.lengths)),
+        ranked=any(reading.ranked for reading in readings),
         grouped=frozenset(
             column
-            for tree in trees
-            for n in _iter_grouped_columns(tree)
-            for column in _resolve_alias(n, aliases)
+            for reading in readings
+            for name in reading.grouped
+            for column in _resolve_alias(name, aliases)
         ),
         sorted=tuple(
             dict.fromkeys(
                 column
-                for tree in trees
-                for name in _iter_sorted_columns(tree)
+                for reading in readings
+                for name in reading.sorted
                 for column in _resolve_alias(name, aliases)
                 if column not in grouped
             )
@@ -93,18 +129,17 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
 
 def list_row_limits(sql: str, dialect: str) -> frozenset[int]:
     """The numbers of rows that a statement cuts off at, skips or counts up to."""
-    return frozenset(
-        count for tree in parse_trees(sql, dialect) for count in _iter_row_counts(tree)
-    )
+    return frozenset(_read_statement(sql, dialect).counts)
 
 
-def parse_trees(sql: str, dialect: str) -> Iterator[exp.Expr]:
-    """The statements of a text, none where it does not parse."""
+@lru_cache(maxsize=128)
+def parse_trees(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
+    """The statements of a text, to be read and not changed; none where it does not parse."""
     try:
         parsed = sqlglot.parse(sql, read=dialect)
     except (sqlglot.errors.SqlglotError, RecursionError):
-        return
-    yield from (tree for tree in parsed if tree is not None)
+        return ()
+    return tuple(tree for tree in parsed if tree is not None)
 
 
 def _collect_aliases(trees: Sequence[exp.Expr]) -> dict[str, tuple[str, ...]]:
@@ -120,6 +155,14 @@ def _collect_aliases(trees: Sequence[exp.Expr]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(columns) for name, columns in columns_by_alias.items()}
 
 
+def _merge_aliases(parts: Iterable[dict[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
+    merged: dict[str, dict[str, None]] = defaultdict(dict)
+    for part in parts:
+        for alias, columns in part.items():
+            merged[alias] |= dict.fromkeys(columns)
+    return {alias: tuple(columns) for alias, columns in merged.items()}
+
+
 def _resolve_alias(name: str, aliases: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
     """A column and, where it may be an alias, all that the alias stands for."""
     seen: dict[str, None] = {name: None}
@@ -133,7 +176,7 @@ def _resolve_alias(name: str, aliases: dict[str, tuple[str, ...]]) -> tuple[str,
 
 
 def _build_join_classes(
-    trees: Sequence[exp.Expr], aliases: dict[str, tuple[str, ...]]
+    joined: Iterable[tuple[str, str]], aliases: dict[str, tuple[str, ...]]
 ) -> dict[str, str]:
     """Columns that are joined, directly or over others, get one name."""
     parent: dict[str, str] = {}
@@ -143,12 +186,11 @@ def _build_join_classes(
             name = parent[name]
         return name
 
-    for tree in trees:
-        for left, right in _iter_joined_columns(tree):
-            for a in _resolve_alias(left, aliases):
-                for b in _resolve_alias(right, aliases):
-                    first, second = sorted((find_root(a), find_root(b)))
-                    parent[second] = first
+    for left, right in joined:
+        for a in _resolve_alias(left, aliases):
+            for b in _resolve_alias(right, aliases):
+                first, second = sorted((find_root(a), find_root(b)))
+                parent[second] = first
     return {name: find_root(name) for name in parent}
 
 

@@ -72,6 +72,10 @@ _TIMES = ("date", "timestamp")
 _COMPARABLE = (frozenset(_TIMES), frozenset(("integer", "decimal", "float")))
 
 
+#: A table, the index of its column and a value (or `SameAs`) for one of its rows.
+EdgeCell = tuple[str, int, Any]
+
+
 class EdgeDatabase(Record, frozen=True):
     """Rows that satisfy the conditions, and the edges to be put into them."""
 
@@ -109,24 +113,59 @@ def generate_sparse_databases(
 
 
 def generate_edge_databases(
-    schema: Schema, hints: Hints, usage: Usage, seed: int
+    schema: Schema,
+    hints: Hints,
+    usage: Usage,
+    seed: int,
+    without: frozenset[EdgeCell] = frozenset(),
 ) -> Iterator[EdgeDatabase]:
-    """Databases with the edges of every column that the statements mention, then those with the
-    largest and the smallest numbers of their types, at which arithmetic may overflow."""
+    """Databases with the edges of every column that the statements mention, but those `without`,
+    then those with the largest and the smallest numbers of their types, at which arithmetic may
+    overflow."""
+    cells = list_edge_cells_by_table(schema, hints, usage)
     yield _build_edge_database(
-        "edges", schema, hints, seed, lambda table, n: _list_cells(schema, table, n, hints, usage)
+        "edges",
+        schema,
+        hints,
+        seed,
+        {
+            name: [(n, value) for n, value in edges if (name, n, value) not in without]
+            for name, edges in cells.items()
+        },
     )
     for name, sign in (("largest numbers", 1), ("smallest numbers", -1)):
-
-        def list_cells(table: Table, index: int, sign: int = sign) -> Sequence[Any]:
-            column = table.columns[index]
-            if not usage.mentions_column(column.name.lower()) or _is_bound(schema, table, column):
-                return ()
-            return list_extreme_cells(column, schema.dialect, sign)
-
-        database = _build_edge_database(name, schema, hints, seed, list_cells)
+        database = _build_edge_database(
+            name, schema, hints, seed, _list_extremes(schema, usage, sign)
+        )
         if database.edges:
             yield database
+
+
+def list_edge_cells_by_table(
+    schema: Schema, hints: Hints, usage: Usage
+) -> dict[str, list[tuple[int, Any]]]:
+    """The edges that the statements give to the columns of each table, so many as there is room
+    for."""
+    return {
+        table.name: [
+            (n, value)
+            for n in range(len(table.columns))
+            for value in _list_cells(schema, table, n, hints, usage)
+        ][:_MAX_ROWS]
+        for table in schema.tables
+    }
+
+
+def _list_extremes(schema: Schema, usage: Usage, sign: int) -> dict[str, list[tuple[int, Any]]]:
+    return {
+        table.name: [
+            (n, value)
+            for n, column in enumerate(table.columns)
+            if usage.mentions_column(column.name.lower()) and not _is_bound(schema, table, column)
+            for value in list_extreme_cells(column, schema.dialect, sign)
+        ]
+        for table in schema.tables
+    }
 
 
 def _name(profile: Profile, name: str) -> Profile:
@@ -184,13 +223,12 @@ def _build_edge_database(
     schema: Schema,
     hints: Hints,
     seed: int,
-    list_cells: Callable[[Table, int], Sequence[Any]],
+    cells_by_table: dict[str, list[tuple[int, Any]]],
 ) -> EdgeDatabase:
-    edge_cells: dict[str, list[tuple[int, Any]]] = {}
-    for table in schema.tables:
-        cells = [(n, value) for n in range(len(table.columns)) for value in list_cells(table, n)]
-        rounds = _ROUNDS if len(cells) * _ROUNDS <= _MAX_ROWS else 1
-        edge_cells[table.name] = (cells * rounds)[:_MAX_ROWS]
+    edge_cells = {
+        name: (cells * (_ROUNDS if len(cells) * _ROUNDS <= _MAX_ROWS else 1))[:_MAX_ROWS]
+        for name, cells in cells_by_table.items()
+    }
     # as many everywhere, so that each row with an edge can have a partner to itself
     size = _BASE_ROWS + max(map(len, edge_cells.values()), default=0)
     profile = msgspec.structs.replace(_GOOD, name=name, rows=12)
@@ -295,8 +333,10 @@ def split_edges(edges: Sequence[Edge]) -> tuple[tuple[Edge, ...], tuple[Edge, ..
 
 __all__ = [
     "Edge",
+    "EdgeCell",
     "EdgeDatabase",
     "generate_edge_databases",
     "generate_sparse_databases",
+    "list_edge_cells_by_table",
     "split_edges",
 ]

@@ -63,51 +63,69 @@ class Usage(Record, frozen=True):
         )
 
 
+class _Reading(Record, frozen=True):
+    """The usage of one statement; `everything` tells that it may use all columns."""
+
+    columns: frozenset[str]
+    tables: frozenset[str]
+    literals: tuple[tuple[str, str], ...]
+    texts: tuple[str, ...]
+    numbers: tuple[float, ...]
+    date_texts: frozenset[str]
+    json_texts: frozenset[str]
+    json_keys: tuple[str, ...]
+    everything: bool
+    takes_lengths: bool
+
+
 @lru_cache(maxsize=512)
+def _read_statement(sql: str, dialect: str) -> _Reading:
+    trees = parse_trees(sql, dialect)
+    columns = {column.name.lower() for tree in trees for column in tree.find_all(exp.Column)}
+    columns |= {
+        name.name.lower()
+        for tree in trees
+        for name in tree.find_all(exp.Identifier)
+        if not isinstance(name.parent, _NAMED) and name.arg_key != "table"
+    }
+    literals = [literal for tree in trees for literal in tree.find_all(exp.Literal)]
+    return _Reading(
+        columns=frozenset(columns),
+        tables=frozenset(t.name.lower() for tree in trees for t in tree.find_all(exp.Table)),
+        literals=tuple(pair for tree in trees for pair in _iter_function_literals(tree)),
+        texts=tuple(_STRING.findall(sql)),  # paths are no literals to the parser
+        numbers=tuple(_parse_number(number.name) for number in literals if not number.is_string),
+        date_texts=frozenset(_list_words(_DATE_FUNCTIONS, sql)),
+        json_texts=frozenset(_list_words(_JSON_CALLS, sql)),
+        json_keys=tuple(_list_json_keys(sql)),
+        everything=not trees or any(map(_has_star, trees)),
+        takes_lengths=any(tree.find(*_CUTTING) is not None for tree in trees),
+    )
+
+
 def read_usage(statements: tuple[tuple[str, str], ...]) -> Usage:
     """The usage of some statements, each with its dialect; all of everything where one does not
     parse."""
-    columns: set[str] = set()
-    tables: set[str] = set()
+    readings = [_read_statement(sql, dialect) for sql, dialect in statements]
+    everything = any(reading.everything for reading in readings)
+    tables = frozenset[str]().union(*(reading.tables for reading in readings))
     literals: dict[str, dict[str, None]] = defaultdict(dict)
-    texts: dict[str, None] = {}
-    numbers: dict[float, None] = {}
-    date_texts: set[str] = set()
-    json_texts: set[str] = set()
-    everything = takes_lengths = False
-    for sql, dialect in statements:
-        texts |= dict.fromkeys(_STRING.findall(sql))  # paths are no literals to the parser
-        date_texts |= _list_words(_DATE_FUNCTIONS, sql)
-        json_texts |= _list_words(_JSON_CALLS, sql)
-        trees = list(parse_trees(sql, dialect))
-        everything = everything or not trees or any(map(_has_star, trees))
-        for tree in trees:
-            columns.update(column.name.lower() for column in tree.find_all(exp.Column))
-            columns.update(
-                name.name.lower()
-                for name in tree.find_all(exp.Identifier)
-                if not isinstance(name.parent, _NAMED) and name.arg_key != "table"
-            )
-            tables.update(table.name.lower() for table in tree.find_all(exp.Table))
-            takes_lengths = takes_lengths or tree.find(*_CUTTING) is not None
-            for literal in tree.find_all(exp.Literal):
-                if not literal.is_string:
-                    numbers[_parse_number(literal.name)] = None
-            for name, text in _iter_function_literals(tree):
-                literals[name][text] = None
+    for name, text in (pair for reading in readings for pair in reading.literals):
+        literals[name][text] = None
+    numbers = dict.fromkeys(number for reading in readings for number in reading.numbers)
     return Usage(
-        columns=frozenset() if everything else frozenset(columns),
-        tables=frozenset() if everything and not tables else frozenset(tables),
+        columns=frozenset()
+        if everything
+        else frozenset[str]().union(*(reading.columns for reading in readings)),
+        tables=tables,
         lengths=tuple(int(n) for n in numbers if n == int(n) and 0 < n <= _MAX_LENGTH),
         literals={name: tuple(values) for name, values in literals.items()},
-        date_texts=frozenset(date_texts),
-        json_texts=frozenset(json_texts),
-        json_keys=tuple(
-            dict.fromkeys(key for sql, _ in statements for key in _list_json_keys(sql))
-        ),
-        texts=tuple(texts),
+        date_texts=frozenset[str]().union(*(reading.date_texts for reading in readings)),
+        json_texts=frozenset[str]().union(*(reading.json_texts for reading in readings)),
+        json_keys=tuple(dict.fromkeys(key for reading in readings for key in reading.json_keys)),
+        texts=tuple(dict.fromkeys(text for reading in readings for text in reading.texts)),
         numbers=tuple(numbers),
-        takes_lengths=takes_lengths,
+        takes_lengths=any(reading.takes_lengths for reading in readings),
     )
 
 

@@ -42,16 +42,17 @@ class Value(NamedTuple):
 
 
 class Symbols:
-    """One z3 context with the constants and functions that both statements share.
+    """One z3 context, a new one unless it is given, with the constants and functions that both
+    statements share.
 
     Raises ImportError where z3-solver is not installed.
     """
 
-    def __init__(self, dialect: str) -> None:
+    def __init__(self, dialect: str, context: Any = None) -> None:
         import z3
 
         self.z3 = z3
-        self.context = z3.Context()
+        self.context = context or z3.Context()
         self.dialect = dialect
         self.true = z3.BoolVal(True, self.context)
         self.false = z3.BoolVal(False, self.context)
