@@ -17,8 +17,9 @@ SCHEMA = (
     "CREATE TABLE ward (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL)",
     "CREATE TABLE stay (id INT PRIMARY KEY, code VARCHAR(20) NOT NULL, visit VARCHAR(9) NOT NULL, "
     "ward_id INT REFERENCES ward (id), ended TIMESTAMP, class VARCHAR(12), payer VARCHAR(12))",
-    "CREATE TABLE finding (id INT PRIMARY KEY, code VARCHAR(20) NOT NULL, visit VARCHAR(9) NOT NULL, "
-    "flag VARCHAR(1), source VARCHAR(12), state VARCHAR(12), title VARCHAR(20))",
+    "CREATE TABLE finding (id INT PRIMARY KEY, code VARCHAR(20) NOT NULL, "
+    "visit VARCHAR(9) NOT NULL, flag VARCHAR(1), source VARCHAR(12), state VARCHAR(12), "
+    "title VARCHAR(20))",
 )
 #: So many conditions that a row drawn by chance rarely meets them all.
 STAYS = (
