@@ -136,6 +136,17 @@ _TIDB_SYNTAX = {
     "CREATE TABLE AS SELECT": r"\ACREATE (?:TEMPORARY )?TABLE\b.*\b(?:AS|\)) \(?SELECT\b",
     "FULLTEXT": r"\bMATCH \(.*\bAGAINST\b|\bFULLTEXT\b",
 }
+#: What PostgreSQL has and neither Oracle nor OceanBase's mode after it.
+_ORACLE_LACKS = {
+    "LIMIT": r"\bLIMIT (?:\d+|ALL|\?)(?= |\Z)",
+    "::": r" :: ",
+    "ILIKE": r"\bILIKE\b",
+    "DISTINCT ON": r"\bDISTINCT ON \(",
+    "FILTER": r"\) FILTER \( WHERE\b",
+}
+_POSTGRES_FUNCTIONS = frozenset(
+    "GENERATE_SERIES STRING_AGG ARRAY_AGG SPLIT_PART DATE_TRUNC DATE_PART AGE".split()  # noqa: SIM905
+)
 #: The kernel of openGauss and GaussDB is PostgreSQL 9.2; these came later and were not added.
 _GAUSS_SYNTAX = {
     "ON CONFLICT": r"\bON CONFLICT\b",
@@ -159,6 +170,8 @@ _REFUSED: dict[str, tuple[str, frozenset[str], dict[str, str]]] = {
         {k: v for k, v in _MARIADB_SYNTAX.items() if k not in ("sequences", "FETCH FIRST")},
     ),
     "GaussDB": ("postgres", _GAUSS_FUNCTIONS, _GAUSS_SYNTAX),
+    "OceanBase (Oracle mode)": ("oracle", _POSTGRES_FUNCTIONS | {"IFNULL"}, _ORACLE_LACKS),
+    "DM": ("oracle", frozenset(("GENERATE_SERIES",)), {}),
     "openGauss": (
         "postgres",
         _GAUSS_FUNCTIONS | _OPENGAUSS_FUNCTIONS,
@@ -286,6 +299,11 @@ _ORACLE_FUNCTIONS = (
     "|sys_guid|numtodsinterval|numtoyminterval|to_dsinterval|to_yminterval|wm_concat|remainder"
     "|ratio_to_report|userenv|sys_context|vsize|dump|median|ora_hash|sys_extract_utc|from_tz"
 )
+_DM_FUNCTIONS = (
+    "ifnull|isnull|dateadd|datediff|datepart|datename|getdate|curdate|curtime|len|stuff|locate|space"
+    "|group_concat|concat_ws|add_days|add_weeks|days_between|timestampadd|timestampdiff|weekday"
+    "|year|month|day|hour|minute|second|week|quarter|dayofweek|dayofyear"
+)
 #: Functions that the product has, by how the refusal names them.
 _FUNCTIONS = {
     **dict.fromkeys(
@@ -294,6 +312,8 @@ _FUNCTIONS = {
         "|json_storage_size|format_bytes|format_pico_time|icu_version|statement_digest",
     ),
     **dict.fromkeys(_CASTING, _ORACLE_FUNCTIONS),
+    **dict.fromkeys(_GAUSS, f"{_ORACLE_FUNCTIONS}|group_concat"),
+    "DM": f"{_ORACLE_FUNCTIONS}|{_DM_FUNCTIONS}",
 }
 _UNKNOWN_FUNCTION = r"(?:function|column)\s+[\"'`]?(?:\w+\.)?(?P<name>{names})\b"
 #: Syntax that MySQL 8 has: how a statement shows it, and where MariaDB's message then points.
@@ -307,6 +327,10 @@ _MYSQL_SYNTAX = {
     "GROUPING": (r"\bGROUPING\s*\(", r"GROUPING|near '\("),
     "ROLLUP with ORDER BY": (r"\bROLLUP\b", r"CUBE/ROLLUP"),
     "arguments of REGEXP_*": (r"\bREGEXP_\w+\s*\(", r"parameter count .*'REGEXP_\w+'"),
+    "types of CAST": (
+        r"\bAS\s+(?:YEAR|FLOAT|REAL|JSON|POINT)\b",
+        r"near '(?:YEAR|FLOAT|REAL|JSON|POINT)\b",
+    ),
     "a feature": (r".", r"MariaDB doesn't yet support"),
 }
 #: Syntax that they have and PostgreSQL lacks, by how a statement shows it.
@@ -320,6 +344,7 @@ _ORACLE_SYNTAX = {
     "CONNECT BY": r"\bCONNECT\s+BY\b",
     "PL/SQL": r"\A\s*(?:DECLARE|BEGIN|CREATE\b.{0,40}\b(?:PROCEDURE|FUNCTION|TRIGGER|PACKAGE))\b",
 }
+_DM_SYNTAX = {"TOP": r"\bSELECT\s+(?:DISTINCT\s+)?TOP\s+\(?\d"}
 #: What PostgreSQL says where another product would turn a value into another type by itself.
 _AT_CAST = (
     r"operator does not exist|types .* cannot be matched|is of type .* but expression is of type"
@@ -365,9 +390,10 @@ def missing_feature(sql: str, title: str, message: str) -> str:
         is_cast = re.search(_AT_CAST, message, re.I) and not _is_never_cast(text, message)
         feature = "implicit casts" if is_cast else ""
         if "syntax error" in message:
-            shown = _ORACLE_SYNTAX.items()
+            shown = (_ORACLE_SYNTAX | (_DM_SYNTAX if title == "DM" else {})).items()
             feature = next((n for n, p in shown if re.search(p, text, re.I | re.S)), "")
     dialects = (dialect, "oracle") if title in _CASTING else (dialect,)
+    dialects += ("mysql",) if feature == "ON DUPLICATE KEY" else ()
     is_sql = any(_is_parsable(replace_minus(sql), name) for name in dialects)
     return feature if feature and is_sql else ""
 

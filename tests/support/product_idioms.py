@@ -78,7 +78,13 @@ MYSQL_8: tuple[Idiom, ...] = (
         "SELECT x.n FROM t, JSON_TABLE(j, '$[*]' COLUMNS (n INT PATH '$')) x WHERE t.id = 2",
         ((1,), (2,)),
     ),
+    (
+        "SELECT id, LAG(b, 1, 0) OVER (ORDER BY id), LEAD(a, 2, -1) OVER w FROM t "
+        "WINDOW w AS (PARTITION BY id > 3 ORDER BY id) ORDER BY id",
+        ((1, 0, None), (2, 10, -1), (3, 20, -1), (4, 5, -1)),
+    ),
     ("SELECT CAST('[1]' AS JSON)", UNDECIDED),
+    ("SELECT CAST(id AS YEAR) FROM t", UNDECIDED),
     ("SELECT JSON_VALUE(j, '$.n' RETURNING SIGNED) FROM t", UNDECIDED),
     ("CREATE INDEX i ON t ((LOWER(s)))", UNDECIDED),
     ("SELECT BIN_TO_UUID(UUID_TO_BIN('00000000-0000-0000-0000-000000000001'))", UNDECIDED),
@@ -360,4 +366,35 @@ ORACLE_WAYS: tuple[tuple[str, str, str, Any], ...] = (
     ),
     ("OceanBase (Oracle mode)", "", "SELECT TO_CHAR(hired) FROM emp", UNDECIDED),
     ("DM", "", "SELECT LENGTH(REPLACE('b', 'b', '')) FROM dual", ((0,),)),
+    *(
+        (title, "", "SELECT id FROM emp ORDER BY id LIMIT 1, 2", ((2,), (3,)))
+        for title in ("DM", "GaussDB", "openGauss")
+    ),
+    *(
+        (title, "", f"SELECT {call} FROM emp WHERE id = 3", UNDECIDED)
+        for title, call in (
+            *(("DM", "TOP 2 id"), ("DM", "IFNULL(dept, 0)"), ("DM", "DATEADD(DAY, 1, hired)")),
+            ("openGauss", "GROUP_CONCAT(name)"),
+        )
+    ),
+    ("GaussDB", "", "SELECT TOP 2 id FROM emp", "error"),
+    ("GaussDB", "", "SELECT IFFNULL(dept, 0) FROM emp", "error"),
+    (
+        *(
+            "openGauss",
+            "",
+            "INSERT INTO dept VALUES (10, 'x') ON DUPLICATE KEY UPDATE title = VALUES(title)",
+        ),
+        UNDECIDED,
+    ),
+    *(
+        ("OceanBase (Oracle mode)", "", f"SELECT {rest}", REFUSED)
+        for rest in (
+            *("id FROM emp LIMIT 2", "id::text FROM emp", "id FROM emp WHERE name ILIKE 'k%'"),
+            *("IFNULL(dept, 0) FROM emp", "STRING_AGG(name, ',') FROM emp"),
+            "COUNT(*) FILTER (WHERE dept = 10) FROM emp",
+        )
+    ),
+    ("OceanBase (Oracle mode)", "", "SELECT id AS limit FROM emp WHERE id = 1", ((1,),)),
+    ("DM", "", "SELECT generate_series(1, 3)", REFUSED),
 )

@@ -405,3 +405,21 @@ def test_decisions(
         details = build_decision_details(decision)
         assert details["product"] == title
         assert details["stand_in"].startswith(engine)
+
+
+@pytest.mark.parametrize("title", ["GaussDB", "KingbaseES", "DM", "OceanBase (Oracle mode)"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "MERGE INTO dept d USING (SELECT 10 AS id FROM dual) s ON (d.id = s.id) WHEN MATCHED THEN "
+        "UPDATE SET d.title = 'Z', d.id = s.id WHEN NOT MATCHED THEN INSERT (id, title) "
+        "VALUES (s.id, 'N')",
+        "UPDATE dept d SET d.title = 'Z' WHERE d.id = 10",
+    ],
+)
+def test_columns_that_are_set_may_be_qualified(postgres: Engine, title: str, sql: str) -> None:
+    done = run_idiom(postgres, profile_of(title), oracle_setup(title), sql, state_of="dept")
+    assert not isinstance(done, str)
+    assert done.status == "ok", done.message
+    assert done.table is not None
+    assert sorted(done.table.rows) == [(10, "Z"), (20, "RES"), (40, "OPS")]

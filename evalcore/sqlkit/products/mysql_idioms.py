@@ -15,6 +15,7 @@ import sqlglot
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
+from evalcore.sqlkit.products.clauses import replace_offset_defaults
 from evalcore.sqlkit.products.rollup_and_lateral import rewrite_queries
 from evalcore.sqlkit.products.token_edits import (
     Edit,
@@ -419,6 +420,7 @@ def _list_insert_columns(sql: str, tokens: Sequence[Token], source: int) -> list
 
 #: Features by name, in the order in which they are rewritten.
 _REWRITES = {
+    "the default of LAG": replace_offset_defaults,
     "TABLE": _replace_table_statements,
     "VALUES ROW": _replace_value_rows,
     "->": _replace_arrows,
