@@ -83,6 +83,70 @@ def list_literals(
     return _LITERALS.get(name.partition("(")[0]) or enums.get(name.replace('"', "").lower(), ())
 
 
+_PLAIN = re.compile(r"[\w.:-]+")
+
+
+def mine_literals(
+    choices: Sequence[str], declared: str, values: Sequence[object], fields: Mapping[str, object]
+) -> tuple[str, ...]:
+    """Literals of a type that hold the constants that statements compare with: arrays with the
+    values as elements, ranges that begin and end at them, structs with the constants of their
+    `fields`. `choices` are the type's own literals."""
+    name = declared.upper()
+    marks = choices[-1][0] + choices[-1][-1]
+    if marks in ("{}", "[]") and (name.endswith("]") or name.startswith("ARRAY")):
+        other = choices[1][1:-1] if len(choices) > 1 else ""
+        elements = [_quote_element(str(value), marks) for value in values]
+        contents = ((e, f"{e},{other}".strip(","), f"{other},{e},{e}".strip(",")) for e in elements)
+        return tuple(f"{marks[0]}{text}{marks[1]}" for texts in contents for text in texts)
+    if name.endswith("RANGE"):
+        return tuple(text for value in values for text in _list_ranges(value))
+    if name.startswith("MAP"):
+        return _list_maps_with(values)
+    if marks != "{}" or not name.startswith("STRUCT"):
+        return ()
+    cells = {
+        field: (value + 1, value, value - 1) if isinstance(value, int | float) else (value,)
+        for field, value in fields.items()
+    }
+    return tuple(
+        _set_field(choices[0], field, _quote_element(str(cell), "[]"))
+        for field, values in cells.items()
+        for cell in values
+    )
+
+
+def _list_maps_with(values: Sequence[object]) -> tuple[str, ...]:
+    """Maps with the texts as keys and the numbers, and those about them, as values."""
+    keys = [value for value in values if isinstance(value, str)][:3]
+    numbers = [value for value in values if isinstance(value, int | float)][:2]
+    around = [number + step for number in numbers for step in (1, 0, -1)]
+    return tuple(
+        f"{{{_quote_element(key, '[]')}={cell}}}" for key in keys for cell in (*around, _NULL)
+    )
+
+
+def _set_field(struct: str, field: str, cell: str) -> str:
+    pattern = rf"('{re.escape(field)}': )[^,}}]+"
+    return re.sub(pattern, lambda match: match[1] + cell, struct, flags=re.I)
+
+
+def _quote_element(text: str, marks: str) -> str:
+    if _PLAIN.fullmatch(text):
+        return text
+    if marks == "[]":
+        return "'" + text.replace("'", "\\'") + "'"
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _list_ranges(value: object) -> tuple[str, ...]:
+    """Ranges that begin and end at a bound, with it and without."""
+    if isinstance(value, int | float):
+        low, high = value - 10, value + 10
+        return (f"[{value},{high})", f"({value},{high}]", f"[{low},{value})", f"[{low},{value}]")
+    return (f"[{value},)", f"({value},)", f"(,{value})", f"(,{value}]")
+
+
 def _list_elements(declared: exp.Expr) -> tuple[str, str, str] | None:
     """Elements of a type, None for one that holds others or is unknown."""
     kind = declared.this if isinstance(declared, exp.DataType) else None

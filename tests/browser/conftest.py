@@ -103,10 +103,8 @@ def page(tabs):
         if response.status >= 400 and not response.url.endswith(EXPECTED_404):
             complaints.append(f"{response.status} {response.url}")
 
-    def log_message(message) -> None:
-        if message.type == "error" and not any(
-            expected in message.text for expected in EXPECTED_TEXT
-        ):
+    def said(message) -> None:
+        if message.type == "error" and not any(known in message.text for known in EXPECTED_TEXT):
             complaints.append(message.text)
 
     def asked(request) -> None:
@@ -115,7 +113,7 @@ def page(tabs):
 
     watches = {
         "response": refused,
-        "console": log_message,
+        "console": said,
         "request": asked,
         "pageerror": lambda error: complaints.append(str(error)),
     }

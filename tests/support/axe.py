@@ -30,11 +30,11 @@ def _of_theme(tab: Any, theme: str) -> list[str]:
 
     tab.emulate_media(color_scheme=theme)
     settle(tab)
-    result = Axe().run(tab, options=_THEMES[theme]).response["violations"]
+    found = Axe().run(tab, options=_THEMES[theme]).response["violations"]
     return [
-        f"{theme}: {item['id']} ({item['impact']}): {node['html'][:300]} {node['target']} "
+        f"{theme}: {one['id']} ({one['impact']}): {node['html'][:300]} {node['target']} "
         f"{node['any'][0]['message'] if node['any'] else ''}"
-        for item in result
-        if item["impact"] in _GRAVE
-        for node in item["nodes"]
+        for one in found
+        if one["impact"] in _GRAVE
+        for node in one["nodes"]
     ]

@@ -31,9 +31,9 @@ def settings(tmp_path):
 
 @pytest.fixture(autouse=True)
 def signals():
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
+    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
     yield
-    for number, handler in handlers.items():
+    for number, handler in kept.items():
         signal.signal(number, handler)
 
 

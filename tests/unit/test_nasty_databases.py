@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -19,6 +20,7 @@ from evalcore.sqlkit.generate import (
     render_inserts,
 )
 from evalcore.sqlkit.generate.database import drop_dangling_rows, shrink_database
+from evalcore.sqlkit.generate.regex_samples import sample_matches
 from evalcore.sqlkit.schema import read_schema
 
 DDL = (
@@ -166,3 +168,57 @@ def test_no_statement_for_duckdb_holds_a_row_and_one_that_refers_to_it() -> None
     inserts = render_inserts(schema, Database("x", {"staff": rows}), "duckdb")
     assert [text.count("\n") for text in inserts] == [2, 2, 2]  # 1 and 2, 3 and 4, 5 and 6
     assert len(render_inserts(schema, Database("x", {"staff": rows}), "sqlite")) == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sample"),
+    [
+        ("^AB[0-9]{4}$", "AB0000"),
+        ("^(?:foo|bar)+$", "barbar"),
+        ("^[[:alpha:]]+[0-9]*$", "k"),
+        ("^o'?neil", "o'neil"),
+        (r"^\d{3}-\d{4}$", "777-7777"),
+        ("^[^0-9]+$", "BB"),
+    ],
+)
+def test_patterns_are_sampled(pattern: str, sample: str) -> None:
+    assert sample in sample_matches(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["", "(a|b", "[", "[a", "\\", "a" * 500, "(" * 150])
+def test_a_pattern_that_cannot_be_read_has_no_samples(pattern: str) -> None:
+    assert sample_matches(pattern) == ()
+
+
+def test_a_recursion_has_a_database_with_one_long_chain() -> None:
+    ddl = ["CREATE TABLE edge (src INTEGER NOT NULL, dst INTEGER NOT NULL, PRIMARY KEY (src, dst))"]
+    sql = (
+        "WITH RECURSIVE r(n) AS (SELECT dst FROM edge WHERE src = 7 UNION SELECT e.dst FROM edge e "
+        "JOIN r ON e.src = r.n) SELECT n FROM r"
+    )
+    databases = generate_sparse_databases(read_schema(ddl, "sqlite"), ((sql, "sqlite"),), seed=1)
+    chains = [database for database in databases if database.profile == "a long chain"]
+    assert [database.tables["edge"][:3] for database in chains] == [((7, 8), (8, 9), (9, 10))]
+    tree = ["CREATE TABLE node (id INTEGER PRIMARY KEY, up INTEGER REFERENCES node (id))"]
+    sql = (
+        "WITH RECURSIVE t AS (SELECT id, 1 AS d FROM node WHERE up IS NULL UNION ALL "
+        "SELECT n.id, d + 1 FROM node n JOIN t ON n.up = t.id WHERE d < 40) SELECT MAX(d) FROM t"
+    )
+    databases = generate_sparse_databases(read_schema(tree, "sqlite"), ((sql, "sqlite"),), seed=1)
+    rows = databases[-1].tables["node"]
+    assert len(rows) > 40
+    assert [up for _, up in rows] == [None, *(key for key, _ in rows[:-1])]
+
+
+def test_nested_paths_end_at_values_of_every_kind() -> None:
+    ddl = ["CREATE TABLE t (id INTEGER PRIMARY KEY, doc JSONB)"]
+    sql = "SELECT id FROM t WHERE doc -> 'ship' ->> 'zip' ~ '^0+1$' AND doc #>> '{tags,0}' = 'a'"
+    database = generate_edge_databases(read_schema(ddl, "postgres"), ((sql, "postgres"),), seed=1)[
+        0
+    ]
+    documents = [json.loads(edge.value) for edge in database.edges if edge.column and edge.value]
+    objects = [document for document in documents if isinstance(document, dict)]
+    ships = [ship for document in objects if isinstance(ship := document.get("ship"), dict)]
+    zips = [ship.get("zip") for ship in ships]
+    assert all(value in zips for value in ("01", 5, None))
+    assert any(document.get("tags") == ["a"] for document in objects)

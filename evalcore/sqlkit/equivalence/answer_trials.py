@@ -54,18 +54,17 @@ def iter_answer_trials(
 def _prepare_limit_trials(
     engine: Engine, question: EquivalenceQuestion, schema: Schema, answer: str
 ) -> tuple[Trial, ...]:
-    """Databases on which the reference shows more rows than the answer's own limits let through.
+    """Databases on which the reference shows more rows than the answer's own limits let through,
+    or as many as its own do.
 
-    Only for limits that stand in none of the question's statements; where conditions let too few
-    rows pass, there is none.
+    Only for limits that stand in none of the other statements; where conditions let too few rows
+    pass, there is none.
     """
     asked = ((question.reference, question.engine), *question.related)
     stated = frozenset().union(*(list_row_limits(sql, dialect) for sql, dialect in asked))
-    limits = sorted(
-        limit
-        for limit in list_row_limits(answer, question.engine) - stated
-        if limit in TESTED_LIMITS
-    )
+    added = list_row_limits(answer, question.engine)
+    dropped = list_row_limits(*asked[0]) - added
+    limits = sorted(limit for limit in (added - stated) | dropped if limit in TESTED_LIMITS)
     usable: list[Trial] = []
     for limit in limits[-_MAX_LIMITS:]:
         for factor in _CROWDS:

@@ -13,6 +13,7 @@ from functools import lru_cache
 import msgspec
 
 from evalcore.sqlkit.generate import nasty
+from evalcore.sqlkit.generate.chains import generate_chain_databases
 from evalcore.sqlkit.generate.database import (
     Database,
     Row,
@@ -23,7 +24,7 @@ from evalcore.sqlkit.generate.database import (
     render_inserts,
     shrink_database,
 )
-from evalcore.sqlkit.generate.edges import holds_json, list_documents
+from evalcore.sqlkit.generate.edges import holds_json, list_documents, list_plain_documents
 from evalcore.sqlkit.generate.filler import Domains, Filler
 from evalcore.sqlkit.generate.hints import Hints, list_row_limits, read_hints
 from evalcore.sqlkit.generate.nasty import Edge, EdgeDatabase, split_edges
@@ -49,7 +50,10 @@ def generate_databases(
     With `eager` nearly every row satisfies some condition: for statements with so many conditions
     that else hardly a row would pass them all.
     """
-    hints, _ = _read_statements(schema, statements)
+    hints, usage = _read_statements(schema, statements)
+    if eager and hints.documents:
+        documents = dict.fromkeys(hints.documents, list_plain_documents(usage))
+        hints = msgspec.structs.replace(hints, documents=documents)
     profiles = choose_profiles(hints.counts, count, ranked=hints.ranked)
     return tuple(
         _generate_database(schema, hints, profile, random.Random(f"{seed}/{number}"))  # noqa: S311
@@ -60,9 +64,13 @@ def generate_databases(
 def generate_sparse_databases(
     schema: Schema, statements: Sequence[tuple[str, str]], *, seed: int
 ) -> tuple[Database, ...]:
-    """Databases that lack something: see `nasty.generate_sparse_databases`."""
+    """Databases that lack something: see `nasty.generate_sparse_databases`; and one long chain
+    where a statement recurses."""
     hints, usage = _read_statements(schema, statements)
-    return tuple(nasty.generate_sparse_databases(schema, hints, usage, seed))
+    return (
+        *nasty.generate_sparse_databases(schema, hints, usage, seed),
+        *generate_chain_databases(schema, statements, hints, seed),
+    )
 
 
 def generate_edge_databases(

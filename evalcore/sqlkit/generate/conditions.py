@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import operator
 import re
+from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, timedelta
+from itertools import product
 from typing import Any, Literal
 
 import sqlglot
 from sqlglot import exp
 
 from evalcore.records import Record
+from evalcore.sqlkit.generate.regex_samples import sample_matches
 
 # The value at which a comparison turns, where arithmetic stands between column and constant.
 
@@ -169,6 +173,7 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
         forward, backward = COMPARISONS[type(node)]
         yield from _pair_constants(node.this, node.expression, forward)
         yield from _pair_constants(node.expression, node.this, backward)
+        yield from _iter_shifted_dates(node)
     elif isinstance(node, exp.Like | exp.ILike):
         yield from _pair_constants(node.this, node.expression, "like")
     elif isinstance(node, exp.Glob):
@@ -178,6 +183,7 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
     elif isinstance(node, exp.Between):
         yield from _pair_constants(node.this, node.args["low"], ">=")
         yield from _pair_constants(node.this, node.args["high"], "<=")
+        yield from _iter_shifted_dates(node)
     elif isinstance(node, exp.In):
         for item in node.expressions:
             yield from _pair_constants(node.this, item, "=")
@@ -186,8 +192,28 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
     elif isinstance(node, exp.StartsWith | exp.Contains):
         for value in _list_literals(node.expression):
             yield list_column_names(node.this), Constant("like", f"%{value}%")
+    elif isinstance(node, exp.ArrayContains | exp.ArrayContainsAll | exp.ArrayOverlaps):
+        yield from _pair_constants(node.this, node.expression, "=")
+        yield from _pair_constants(node.expression, node.this, "=")
+    elif isinstance(node, exp.Bracket):  # the key of a map
+        for part in node.expressions:
+            yield from _pair_constants(node.this, part, "=")
+    elif isinstance(node, exp.Func) and _REGEX_FUNCTION.match(node.sql_name() or node.name):
+        yield from _iter_regex_constants(node)
     else:
         yield from _iter_alternatives(node)
+
+
+_REGEX_FUNCTION = re.compile(r"REGEXP?_?|SIMILAR_TO|RLIKE", re.I)
+
+
+def _iter_regex_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
+    """Texts that the pattern of a function matches, the first of its literals."""
+    patterns = [part for part in node.iter_expressions() if isinstance(part, exp.Literal)]
+    columns = next(filter(None, map(list_column_names, node.iter_expressions())), ())
+    for pattern in [part.this for part in patterns if part.is_string][:1]:
+        for text in sample_matches(pattern.replace("%", ".*")):
+            yield columns, Constant("=", text)
 
 
 def _iter_alternatives(node: exp.Expr) -> Iterator[ColumnConstant]:
@@ -210,8 +236,6 @@ def _is_condition(column: exp.Column) -> bool:
 
 
 def _pair_constants(left: Any, right: Any, operator: Operator) -> Iterator[ColumnConstant]:
-    if isinstance(left, exp.Subquery) and isinstance(left.this, exp.Select):
-        left = next(iter(left.this.selects), left)  # what a scalar subquery gives
     columns = list_column_names(left)
     if not columns:
         return
@@ -283,14 +307,50 @@ def days_around(today: date, intervals: Sequence[int]) -> tuple[list[date], list
     return inside, outside
 
 
-def _parse_interval_days(node: exp.Expr) -> list[int]:
+def _iter_shifted_dates(node: exp.Expr) -> Iterator[ColumnConstant]:
+    """The dates of a comparison moved by the intervals in it: where `day + INTERVAL '1 month'` is
+    held against a date, `day` turns a month before it."""
+    columns = list_column_names(node)
+    spans = [span for part in node.walk() for span in _parse_calendar_spans(part)][:4]
+    days = [day for value in _list_literals(node) if (day := _parse_day(value)) is not None]
+    if columns and spans:
+        for day, (amount, unit), sign in product(days[:3], spans, (1, -1)):
+            with suppress(ValueError, OverflowError):
+                moved = _move_day(day, sign * amount, unit)
+                ends = range(4) if moved.day > 27 and unit not in ("day", "week") else range(1)
+                for more in ends:  # days that the same day of a shorter month stands for
+                    yield columns, Constant("=", (moved + timedelta(days=more)).isoformat())
+
+
+def _parse_calendar_spans(node: exp.Expr) -> list[tuple[int, str]]:
     unit = _UNIT.fullmatch(node.text("unit"))
     amount = node.this if isinstance(node, exp.Interval) else node.args.get("expression")
     if unit is not None and isinstance(amount, exp.Literal) and amount.name.lstrip("-").isdigit():
-        return [round(abs(int(amount.name)) * _DAYS[unit[1].lower()])]
+        return [(abs(int(amount.name)), unit[1].lower())]
     if isinstance(node, exp.Literal) and node.is_string and len(node.name) < 40:
-        return [round(abs(int(n)) * _DAYS[u.lower()]) for n, u in _LENGTH.findall(node.name)]
+        return [(abs(int(n)), u.lower()) for n, u in _LENGTH.findall(node.name)]
     return []
+
+
+def _parse_day(value: Any) -> date | None:
+    try:
+        return date.fromisoformat(str(value)[:10]) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _move_day(day: date, amount: int, unit: str) -> date:
+    """The day so many units later, the last of a month where that has fewer days."""
+    months = amount * {"month": 1, "quarter": 3, "year": 12}.get(unit, 0)
+    if not months:
+        return day + timedelta(days=amount * (7 if unit == "week" else 1))
+    count = day.year * 12 + day.month - 1 + months
+    first = date(count // 12, count % 12 + 1, 1)
+    return first + timedelta(days=min(day.day, monthrange(first.year, first.month)[1]) - 1)
+
+
+def _parse_interval_days(node: exp.Expr) -> list[int]:
+    return [round(amount * _DAYS[unit]) for amount, unit in _parse_calendar_spans(node)]
 
 
 # Whether a row keeps the CHECK conditions of its table, as far as they are simple.

@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from evalcore.sqlkit.generate.hints import Hints
+from evalcore.sqlkit.generate.regex_samples import sample_matches
 from evalcore.sqlkit.generate.usage import Usage
 from evalcore.sqlkit.generate.values import Cell, build_cell_pool, build_fit_check
 from evalcore.sqlkit.schema import Column
@@ -44,10 +45,10 @@ def list_edge_cells(column: Column, hints: Hints, usage: Usage, dialect: str) ->
 
     A joined or keyed column has them too; whoever places them keeps the keys.
     """
-    if column.choices:
-        return column.choices
     name = column.name.lower()
     pool = build_cell_pool(column, hints)
+    if column.choices:
+        return pool.all_cells
     mined = (*pool.hits, *pool.near)
     constants = [constant.value for constant in hints.constants.get(name, ())]
     if holds_json(column, usage):
@@ -259,7 +260,7 @@ def _iter_clock_cells(constants: Iterable[Any], column: Column) -> Iterator[Cell
 
 _JSON_VALUES: tuple[Any, ...] = (
     *(None, "x", "", 5, 0, 5.5, "5", "true", True, False),
-    *([], ["a", "b"], ["b", "a"], [1, 2], {}, {"a": None}),
+    *([], ["a", "b"], ["b", "a"], ["a", "a"], [1, 2, 2], {}, {"a": None}),
 )
 _MAX_KEYS = 6
 
@@ -267,10 +268,13 @@ _MAX_KEYS = 6
 def _iter_json_cells(usage: Usage) -> Iterator[Cell]:
     """Objects in which each key has every kind of value in turn, or none; then other documents."""
     keys = usage.json_keys[:_MAX_KEYS] or ("a",)
-    literals = [text for text in usage.texts if text not in keys and len(text) < 20][:4]
+    plain = [text for text in usage.texts if text not in keys and not text.startswith("$")]
+    literals = [text for text in plain if len(text) < 20][:4]
+    literals += [text for pattern in plain for text in _sample_pattern(pattern)][:6]
     numbers = [int(n) if n == int(n) else n for n in usage.numbers][:3]
     common: list[Any] = [*literals, *numbers, *(n + 1 for n in numbers), *map(str, numbers)]
     full = dict.fromkeys(keys, "x")
+    yield from _iter_nested_documents(usage.json_paths[:_MAX_KEYS], common)
     for value in (*common, *_JSON_VALUES):
         for key in keys[: 2 if len(keys) > 3 else 3]:
             yield json.dumps({**full, key: value}, ensure_ascii=False)
@@ -280,4 +284,54 @@ def _iter_json_cells(usage: Usage) -> Iterator[Cell]:
     for key in reversed(keys):
         nested = {key: nested}
     yield json.dumps(nested)
+    records = [full, full, {}, dict.fromkeys(keys, numbers[0] if numbers else 5)]
+    yield from (json.dumps({key: records}, ensure_ascii=False) for key in keys[:2])
     yield from ("{}", "[]", "[1, 2]")
+
+
+def list_plain_documents(usage: Usage) -> tuple[str, ...]:
+    """Documents of the shapes that statements expect: numbers at the ends of paths, and lists of
+    objects that have all keys. On others functions fail that take lists apart."""
+    keys = usage.json_keys[:_MAX_KEYS] or ("a",)
+    documents: dict[str, None] = {}
+    for number in (1, 2, 5, *(int(n) for n in usage.numbers[:2])):
+        record = dict.fromkeys(keys, number)
+        nested: Any = record
+        for path in usage.json_paths[:_MAX_KEYS]:
+            nested = _set_path(nested, path, number)
+        documents[json.dumps(nested)] = None
+        for key in keys:
+            documents[json.dumps({key: [record, record, {**record, keys[-1]: 3}]})] = None
+    return tuple(documents)
+
+
+def _sample_pattern(text: str) -> Sequence[str]:
+    return sample_matches(text) if re.search(r"[\^$\[\\]", text) else ()
+
+
+def _iter_nested_documents(
+    paths: Sequence[tuple[str, ...]], common: Sequence[Any]
+) -> Iterator[Cell]:
+    """Documents that have all paths, each of which ends at every kind of value in turn."""
+    for value in (*common, *_JSON_VALUES[:9], ["a", "a"]):
+        for path in paths:
+            document: Any = {}
+            for other in (*(other for other in paths if other != path), path):
+                document = _set_path(document, other, value if other == path else "x")
+            yield json.dumps(document, ensure_ascii=False)
+
+
+def _set_path(document: Any, path: Sequence[str], value: Any) -> Any:
+    """The document with a value at a path; a number among the steps counts the items of a list."""
+    if not path:
+        return value
+    step, rest = path[0], path[1:]
+    if step.isdigit():
+        items = document if isinstance(document, list) else []
+        items += [None] * (min(int(step), 20) + 1 - len(items))
+        index = min(int(step), 20)
+        items[index] = _set_path(items[index], rest, value)
+        return items
+    fields = document if isinstance(document, dict) else {}
+    fields[step] = _set_path(fields.get(step), rest, value)
+    return fields

@@ -152,6 +152,12 @@ def _collect_aliases(trees: Sequence[exp.Expr]) -> dict[str, tuple[str, ...]]:
             for name in (name for part in parts for name in list_column_names(part)):
                 if name != alias.alias.lower():
                     columns_by_alias[alias.alias.lower()][name] = None
+        for named in tree.find_all(exp.CTE, exp.Subquery):  # WITH r (n) AS (SELECT id ...)
+            declared = named.args["alias"].columns if named.args.get("alias") else ()
+            for identifier, part in zip(declared, _list_selected(named.this), strict=False):
+                for name in list_column_names(part):
+                    if name != identifier.name.lower():
+                        columns_by_alias[identifier.name.lower()][name] = None
     return {name: tuple(columns) for name, columns in columns_by_alias.items()}
 
 
@@ -161,6 +167,13 @@ def _merge_aliases(parts: Iterable[dict[str, tuple[str, ...]]]) -> dict[str, tup
         for alias, columns in part.items():
             merged[alias] |= dict.fromkeys(columns)
     return {alias: tuple(columns) for alias, columns in merged.items()}
+
+
+def _list_selected(query: exp.Expr) -> list[exp.Expr]:
+    """What the first part of a query selects."""
+    while isinstance(query, exp.SetOperation | exp.Subquery):
+        query = query.this
+    return list(query.selects) if isinstance(query, exp.Query) else []
 
 
 def _resolve_alias(name: str, aliases: dict[str, tuple[str, ...]]) -> tuple[str, ...]:

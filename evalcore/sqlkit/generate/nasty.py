@@ -10,8 +10,8 @@ from __future__ import annotations
 import random
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import zip_longest
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Literal
 
 import msgspec
 
@@ -23,7 +23,7 @@ from evalcore.sqlkit.generate.filler import Domains, Filler
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.profiles import Profile
 from evalcore.sqlkit.generate.usage import Usage
-from evalcore.sqlkit.generate.values import build_cell_pool, build_fit_check
+from evalcore.sqlkit.generate.values import build_fit_check
 from evalcore.sqlkit.schema import (
     Column,
     ForeignKey,
@@ -40,10 +40,8 @@ _TWICE = msgspec.structs.replace(
     _GOOD, name="each row again and again", rows=12, duplicate=0.7, altered=0.0
 )
 _UNMATCHED = Profile("no matches", rows=8, good=0.0, near=0.0, duplicate=0.0, dangling=0.5)
-_SIBLINGS = msgspec.structs.replace(_GOOD, name="siblings", rows=8, domain=0.3)
-_MAX_SIBLINGS = 24  # rows that are added to a table
 _MAX_EMPTIED = 3  # tables that are emptied in turn
-_MAX_SAME = 2  # other columns of which a column takes the value
+_MAX_SAME = 8  # values that a column takes of others
 _MAX_CELLS = 44  # of a column
 _MAX_ROWS, _BASE_ROWS = 130, 6
 _ROUNDS = 2  # rows for each edge, where there is room
@@ -60,19 +58,38 @@ class Edge(Record, frozen=True):
 
 class SameAs(Record, frozen=True):
     """In place of a value: that of another column of the row, so that a comparison of the two just
-    holds or just does not; a day becomes a moment of it, and a moment its day."""
+    holds or just does not; a day becomes a moment of it, and a moment its day. `form` is what a
+    text becomes: with a blank at its end, or in the other case; a time is `hours` later."""
 
     column: int
+    form: Literal["", "blank", "case"] = ""
+    hours: int = 0
 
     def take_value(self, row: Row, column: Column) -> Any:
         value = row[self.column]
+        if isinstance(value, str) and self.form:
+            return f"{value} " if self.form == "blank" else value.swapcase()
         if value is None or column.kind not in _TIMES:
             return int(value) if column.kind == "integer" and value is not None else value
+        if self.hours:
+            return _move_time(str(value), self.hours, column.kind)
         return f"{str(value)[:10]} 08:00:00" if column.kind == "timestamp" else str(value)[:10]
 
 
+def _move_time(value: str, hours: int, kind: str) -> str | None:
+    try:
+        moved = datetime.fromisoformat(value) + timedelta(hours=hours)
+    except (ValueError, OverflowError):
+        return None
+    return str(moved.date()) if kind == "date" else str(moved)
+
+
 _TIMES = ("date", "timestamp")
-_COMPARABLE = (frozenset(_TIMES), frozenset(("integer", "decimal", "float")))
+_COMPARABLE = (
+    frozenset(_TIMES),
+    frozenset(("integer", "decimal", "float")),
+    frozenset(("text",)),
+)
 
 
 #: A table, the index of its column and a value (or `SameAs`) for one of its rows.
@@ -100,8 +117,7 @@ def generate_sparse_databases(
     schema: Schema, hints: Hints, usage: Usage, seed: int
 ) -> Iterator[Database]:
     """Databases with no rows, without those of one table, of one row, with all that may be NULL,
-    without a row that meets a condition, with every row repeated, and with rows that differ in one
-    flag."""
+    without a row that meets a condition, and with every row repeated."""
     yield Database("all empty", {table.name: () for table in schema.tables})
     used = [table for table in schema.tables if usage.mentions_table(plain_name(table.name))]
     yield _fill_tables(schema, hints, _name(_GOOD, "one row"), seed, lambda _: 1)
@@ -114,81 +130,6 @@ def generate_sparse_databases(
     unconstrained = msgspec.structs.replace(hints, constants={})
     yield _fill_tables(schema, unconstrained, _UNMATCHED, seed, lambda _: _UNMATCHED.rows)
     yield _fill_tables(schema, hints, _TWICE, seed, lambda _: _TWICE.rows)
-    yield _add_siblings(
-        schema, hints, _fill_tables(schema, hints, _SIBLINGS, seed, lambda _: _SIBLINGS.rows)
-    )
-
-
-def _add_siblings(schema: Schema, hints: Hints, database: Database) -> Database:
-    """Most rows again with one other value of a flag or category that the statements compare, so
-    that whoever refers to the same row does so with both values, and others with one of them."""
-    tables = dict(database.tables)
-    for table in schema.tables:
-        rows = [*tables[table.name]]
-        checks = compile_checks(table.checks, schema.dialect)
-        names = [column.name.lower() for column in table.columns]
-        keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
-        seen = [{_fold_key(row, key) for row in rows} for key in keys]
-        for number, (column, value) in enumerate(_list_flag_cells(schema, table, hints)):
-            sibling = _renew_keys(table, rows, number % _SIBLINGS.rows, keys)
-            if sibling is None or sibling[column] == value:
-                continue
-            sibling[column] = value
-            if any(
-                _is_taken(_fold_key(sibling, key), taken)
-                for key, taken in zip(keys, seen, strict=True)
-            ):
-                continue
-            if all(check(dict(zip(names, sibling, strict=True))) for check in checks):
-                for key, taken in zip(keys, seen, strict=True):
-                    taken.add(_fold_key(sibling, key))
-                rows.append(tuple(sibling))
-        tables[table.name] = tuple(rows)
-    return Database(_SIBLINGS.name, tables)
-
-
-def _list_flag_cells(schema: Schema, table: Table, hints: Hints) -> list[tuple[int, Any]]:
-    """The values of the columns that are compared with constants and neither joined nor a key, the
-    columns in turn."""
-    alone = {key.columns[0].lower() for key in table.keys if len(key.columns) == 1}
-    cells: list[list[tuple[int, Any]]] = []
-    for n, column in enumerate(table.columns):
-        name = column.name.lower()
-        if name not in hints.constants or name in hints.kindred or name in alone:
-            continue
-        if column.computed or _is_bound(schema, table, column):
-            continue
-        pool = build_cell_pool(column, hints)
-        values = [
-            *pool.hits[:4],
-            *pool.near[:3],
-            *pool.plain[:2],
-            *([None] if column.nullable else []),
-        ]
-        cells.append([(n, value) for value in dict.fromkeys(values)])
-    turns = zip_longest(*cells)
-    return [cell for turn in turns for cell in turn if cell is not None][:_MAX_SIBLINGS]
-
-
-def _renew_keys(
-    table: Table, rows: Sequence[Row], index: int, keys: Sequence[Sequence[int]]
-) -> list[Any] | None:
-    """A row with new numbers or texts in its keys of one column, None where it has other ones."""
-    if index >= len(rows):
-        return None
-    cells = [*rows[index]]
-    for key in keys:
-        if len(key) > 1:
-            continue
-        value, column = cells[key[0]], table.columns[key[0]]
-        if isinstance(value, int) and column.kind in ("integer", "decimal"):
-            cells[key[0]] = 100 + len(rows)
-        elif isinstance(value, str) and column.kind == "text" and not column.choices:
-            cells[key[0]] = f"s{len(rows)}"
-        elif value is not None:
-            return None
-    fits = (build_fit_check(table.columns[key[0]])(cells[key[0]]) for key in keys if len(key) == 1)
-    return cells if all(fits) else None
 
 
 def generate_edge_databases(
@@ -273,14 +214,26 @@ def _list_cells(
     edges: list[Any] = [None, None] if column.nullable else []
     if not _is_bound(schema, table, column):
         edges += [
-            SameAs(number)
+            same
             for number, other in enumerate(table.columns)
             if number != index
             and usage.mentions_column(other.name.lower())
             and any({column.kind, other.kind} <= kinds for kinds in _COMPARABLE)
+            for same in _list_same(number, column.kind, hints)
         ][:_MAX_SAME]
         edges += list_edge_cells(column, hints, usage, schema.dialect)[:_MAX_CELLS]
     return edges
+
+
+def _list_same(number: int, kind: str, hints: Hints) -> list[SameAs]:
+    """What a column may take of another: of times also those later by as much as the statements
+    add, and by just over a day."""
+    if kind == "text":
+        return [SameAs(number), SameAs(number, "blank"), SameAs(number, "case")]
+    if kind not in _TIMES:
+        return [SameAs(number)]
+    days = [length + step for length in hints.lengths[:2] for step in (0, 1, -1)]
+    return [SameAs(number, hours=hours) for hours in (0, 25, *(24 * day for day in days))]
 
 
 def _fill_tables(

@@ -21,6 +21,11 @@ _DATE_FUNCTIONS = re.compile(
 _JSON_CALLS = re.compile(r"\bjson\w*\s*\(([^()]*)|(\w+)\s*(?:->>?|#>>?|@>|\?)", re.I)
 #: A path, a key after an operator, a key within a document.
 _JSON_PATH = re.compile(r"""'\$([^']*)'|(?:->>?|#>>?|\?[|&]?)\s*'([^']*)'|"([^"]*)"\s*:""")
+#: A path from the root, or keys after one another.
+_JSON_ROUTE = re.compile(
+    r"'\$([^']{1,120})'|#>>?\s*'\{([^'}]{1,120})\}'|((?:->>?\s*'[^']{1,60}'\s*)+)"
+)
+_JSON_STEP = re.compile(r"[^\W\d]\w*|\d+")
 _JSON_KEY = re.compile(r"[^\W\d]\w*")
 _STRING = re.compile(r"'([^'\n]{1,60})'")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -31,8 +36,8 @@ class Usage(Record, frozen=True):
 
     `columns` and `tables` are mentioned, empty where all may be. `lengths` are the numbers that may
     cut a text. `literals` are texts by the columns that a function takes with them. `date_texts`
-    are columns handled as dates, `json_texts` as JSON with `json_keys` in it. `texts` and `numbers`
-    are all literals.
+    are columns handled as dates, `json_texts` as JSON with `json_keys` in it and `json_paths` of
+    several keys. `texts` and `numbers` are all literals.
     """
 
     columns: frozenset[str] = frozenset()
@@ -42,6 +47,7 @@ class Usage(Record, frozen=True):
     date_texts: frozenset[str] = frozenset()
     json_texts: frozenset[str] = frozenset()
     json_keys: tuple[str, ...] = ()
+    json_paths: tuple[tuple[str, ...], ...] = ()
     texts: tuple[str, ...] = ()
     numbers: tuple[float, ...] = ()
     takes_lengths: bool = False
@@ -123,6 +129,9 @@ def read_usage(statements: tuple[tuple[str, str], ...]) -> Usage:
         date_texts=frozenset[str]().union(*(reading.date_texts for reading in readings)),
         json_texts=frozenset[str]().union(*(reading.json_texts for reading in readings)),
         json_keys=tuple(dict.fromkeys(key for reading in readings for key in reading.json_keys)),
+        json_paths=tuple(
+            dict.fromkeys(path for sql, _ in statements for path in _list_json_paths(sql))
+        ),
         texts=tuple(dict.fromkeys(text for reading in readings for text in reading.texts)),
         numbers=tuple(numbers),
         takes_lengths=any(reading.takes_lengths for reading in readings),
@@ -163,3 +172,10 @@ def _list_json_keys(sql: str) -> list[str]:
     """The keys of paths and documents: `'$.tags[0]'`, `->> 'name'`, `#> '{tags,0}'`, `{"a": 1}`."""
     parts = (part for match in _JSON_PATH.finditer(sql) for part in match.groups() if part)
     return [key for part in parts for key in _JSON_KEY.findall(part)]
+
+
+def _list_json_paths(sql: str) -> list[tuple[str, ...]]:
+    """Paths of two steps or more: `'$.user.name'`, `-> 'user' ->> 'name'`, `#>> '{user,0}'`."""
+    routes = (next(filter(None, match.groups()), "") for match in _JSON_ROUTE.finditer(sql))
+    paths = (tuple(_JSON_STEP.findall(route)) for route in routes)
+    return [path for path in paths if len(path) > 1]

@@ -12,6 +12,7 @@ from evalcore.records import Record
 from evalcore.sqlkit.generate import conditions
 from evalcore.sqlkit.generate.conditions import Constant
 from evalcore.sqlkit.generate.hints import Hints
+from evalcore.sqlkit.literal_types import mine_literals
 from evalcore.sqlkit.schema import Column
 
 # Days and moments for conditions on a part of a date: its year, its month, its hour, ...
@@ -140,7 +141,7 @@ def build_cell_pool(column: Column, hints: Hints) -> Pool:
     if column.choices:
         literals = {str(c.value) for c in hints.constants.get(column.name.lower(), ())}
         chosen = tuple(choice for choice in column.choices if choice in literals)
-        return Pool(hits=chosen, near=(), plain=column.choices)
+        return Pool(hits=chosen + _mine_literals(column, hints), near=(), plain=column.choices)
     if documents := hints.documents.get(column.name.lower()):
         return Pool(hits=(), near=(), plain=documents)
     hits: list[Cell] = []
@@ -155,6 +156,21 @@ def build_cell_pool(column: Column, hints: Hints) -> Pool:
         hits += _format_moments(inside, column.kind)
         near += _format_moments(outside, column.kind)
     return Pool(hits=tuple(dict.fromkeys(hits)), near=tuple(dict.fromkeys(near)), plain=plain)
+
+
+def _mine_literals(column: Column, hints: Hints) -> tuple[Cell, ...]:
+    """Literals of a column's type with the constants that it, or a field of it, is held against."""
+    if column.kind != "literal":
+        return ()
+    values = {
+        name: [c.value for c in constants if c.value is not None]
+        for name, constants in hints.constants.items()
+    }
+    fields = {name: value for name, mine in values.items() for value in mine[:1]}
+    mined = mine_literals(
+        column.choices, column.declared, values.get(column.name.lower(), ())[:6], fields
+    )
+    return tuple(text for text in dict.fromkeys(mined) if text not in column.choices)
 
 
 def _format_moments(days: Iterable[date], kind: str) -> list[Cell]:
