@@ -392,8 +392,8 @@ def missing_feature(sql: str, title: str, message: str) -> str:
         if "syntax error" in message:
             shown = (_ORACLE_SYNTAX | (_DM_SYNTAX if title == "DM" else {})).items()
             feature = next((n for n, p in shown if re.search(p, text, re.I | re.S)), "")
-    dialects = (dialect, "oracle") if title in _CASTING else (dialect,)
-    dialects += ("mysql",) if feature == "ON DUPLICATE KEY" else ()
+    dialects = [dialect, *(["oracle"] if title in _CASTING else [])]
+    dialects += ["mysql"] if feature == "ON DUPLICATE KEY" else []
     is_sql = any(_is_parsable(replace_minus(sql), name) for name in dialects)
     return feature if feature and is_sql else ""
 
