@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError
 from evalcore.views.cases import CaseView, case_view
 from evalcore.views.runs import redact_case
 from pages.parts.case import answers
 from pages.shared import case_sections, display_names, page_links, run_facts, visitor, widgets
+from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.page_links import CaseLink
-from pages.shared.wording import escape_markdown, localize, tr
+from pages.shared.wording import escape_markdown, tr
 
 
 def draw_case_page() -> None:
@@ -52,9 +52,8 @@ def _draw_case(view: CaseView, link: CaseLink) -> None:
     else:
         _draw_case_texts(view)
     case_sections.draw_case_facts(view)
-    run, current = view.spec.run_id, visitor.load_visitor_settings()
     part = {"benchmark": view.benchmark, "metric": view.sample.metric}
-    run_facts.draw_reproduction(run, current, **part)
+    run_facts.draw_reproduction(view.spec.run_id, visitor.load_visitor_settings(), **part)
 
 
 def _draw_case_texts(view: CaseView) -> None:
@@ -78,17 +77,14 @@ def _draw_case_texts(view: CaseView) -> None:
 
 
 def _draw_case_header(view: CaseView, link: CaseLink) -> None:
-    card = benchmark_cards().get(view.benchmark)
-    titles = {metric.key: localize(metric.title) for metric in card.metrics} if card else {}
-    name = localize(card.title) if card else view.benchmark
-    metric = titles.get(view.sample.metric) or view.sample.metric
     target = view.spec.target
     target_name = display_names.resolve_target_name(target.identity, target.key)
     query = page_links.build_cases_query(target.identity, link._replace(benchmark=view.benchmark))
     label = tr("case.back", name=escape_markdown(target_name, 60))
     widgets.draw_link(page_links.TARGET, label, "arrow_back", **query)
+    metric = metric_title(view.benchmark, view.sample.metric)
     st.title(escape_markdown(f"{metric} · {view.sample.id}", 120), anchor=False)
-    parts = [escape_markdown(name), escape_markdown(view.spec.run_id)]
+    parts = [escape_markdown(benchmark_title(view.benchmark)), escape_markdown(view.spec.run_id)]
     if view.spec.epochs > 1:
         epoch = view.verdict.epoch if view.verdict else 0
         parts.append(tr("case.epoch", number=epoch + 1, total=view.spec.epochs))

@@ -13,7 +13,6 @@ from pages.shared import board_view, url_state
 from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.wording import escape_markdown, tr
 
-_PAGE = selection.PAGE
 _LOADING = 180  # pixels, of the table that comes
 
 
@@ -44,19 +43,18 @@ def _draw_against_base(current: Settings, runs: list[str], compared_runs: Lineup
     """Everything that needs a run to measure the others against."""
     runs_by_id = {compared_run.run_id: compared_run for compared_run in compared_runs.compared}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        base = runs_by_id[
-            url_state.draw_select(
-                tr("compare.base"),
-                list(runs_by_id),
-                key="compare.base",
-                title=lambda run: differences.format_run_label(runs_by_id[run]),
-                help=tr("compare.base_help"),
-                width=300,
-            )
-        ]
+        base_id = url_state.draw_select(
+            tr("compare.base"),
+            list(runs_by_id),
+            key="compare.base",
+            title=lambda run: differences.format_run_label(runs_by_id[run]),
+            help=tr("compare.base_help"),
+            width=300,
+        )
+        base = runs_by_id[base_id]
         sides = comparison.find_comparable_runs(compared_runs, base)
-        benchmark = _pick_compared_benchmark(list(sides)) if sides else ""
-        metric = _pick_compared_metric(compared_runs, benchmark) if sides else ""
+        if sides:
+            benchmark, metric = _pick_compared_metric(compared_runs, list(sides))
     differences.draw_incompatibilities(compared_runs, base)
     if not sides:
         st.warning(tr("compare.nothing", base=base.letter), icon=":material/rule:")
@@ -84,21 +82,20 @@ def _draw_pair_detail(
     differences.draw_differing_cases(detail, shown)
 
 
-def _pick_compared_benchmark(options: list[str]) -> str:
-    return url_state.draw_select(
-        tr("common.benchmark"), options, key="compare.benchmark", title=benchmark_title, width=240
+def _pick_compared_metric(compared_runs: Lineup, benchmarks: list[str]) -> tuple[str, str]:
+    """A benchmark and one of its metrics, "" for all of them."""
+    benchmark = url_state.draw_select(
+        tr("common.benchmark"), benchmarks, "compare.benchmark", benchmark_title, width=240
     )
-
-
-def _pick_compared_metric(compared_runs: Lineup, benchmark: str) -> str:
     metrics = comparison.list_lineup_metrics(compared_runs, benchmark)
-    return url_state.draw_select(
+    metric = url_state.draw_select(
         tr("common.metric"),
         ["", *metrics],
         key="compare.metric",
         title=lambda key: metric_title(benchmark, key) if key else tr("common.all"),
         width=240,
     )
+    return benchmark, metric
 
 
 draw_compare_page()

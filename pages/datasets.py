@@ -11,7 +11,6 @@ from pages.parts.datasets import dataset_jobs, dataset_list, upload
 from pages.shared import url_state, visitor
 from pages.shared.wording import tr
 
-PAGE = "datasets"
 _VIEWS: dict[str, Callable[[Settings], None]] = {
     "browse": dataset_list.draw_dataset_browser,
     "add": upload.draw_add_dataset,

@@ -10,10 +10,8 @@ from evalcore.views.ranking import SUITE, list_board_orders
 from evalcore.views.stored_boards import Headers
 from pages.parts.methodology import board_rules, scoring
 from pages.shared import board_view, display_names, url_state, visitor
-from pages.shared import board_view as shared
 from pages.shared.wording import to_plain_line, tr
 
-PAGE = "methodology"
 _LOADING = 38  # pixels, of the field that comes
 
 
@@ -28,7 +26,7 @@ def draw_methodology_page() -> None:
 
 def _draw_methodology(headers: Headers, current: Settings) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        board = shared.select_board(headers, PAGE)
+        board = board_view.select_board(headers, "methodology")
         if board is None:
             return
         with st.skeleton(height=_LOADING):

@@ -11,10 +11,8 @@ from evalcore.views.stored_boards import Headers
 from pages.parts.metrics import metric_scores
 from pages.parts.metrics.metric_scores import BoardMetric
 from pages.shared import board_view, page_links, ranking_rows, url_state
-from pages.shared import board_view as shared
 from pages.shared.wording import tr
 
-PAGE = "metrics"
 _LOADING = 480  # pixels, of the card and the chart that come
 
 
@@ -27,7 +25,7 @@ def draw_metrics_page() -> None:
 
 def _draw_metric(headers: Headers, current: Settings) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        board = shared.select_board(headers, PAGE)
+        board = board_view.select_board(headers, "metrics")
         if board is None:
             return
         part = _pick_metric_part(board)
@@ -48,8 +46,8 @@ def _draw_metric(headers: Headers, current: Settings) -> None:
         st.markdown(ranking_rows.describe_tie_groups(metric.groups))
     else:
         board_view.draw_empty_note("ranking.nobody", page_links.LAUNCH)
-    name = shared.metric_title(part.benchmark, part.metric)
-    title = f"{name} · {shared.board_title(part.board)}"
+    name = board_view.metric_title(part.benchmark, part.metric)
+    title = f"{name} · {board_view.board_title(part.board)}"
     metric_scores.draw_score_chart(matches.ranked, metric.lines, title)
     metric_scores.draw_metric_tables(matches, text, part)
     metric_scores.draw_failure_chart(metric.view.failures, matches.ranked, title)
@@ -64,14 +62,14 @@ def _pick_metric_part(board: Board) -> BoardMetric:
             tr("common.benchmark"),
             list(board.columns),
             key="metrics.benchmark",
-            title=shared.benchmark_title,
+            title=board_view.benchmark_title,
             width=220,
         )
     metric = url_state.draw_select(
         tr("common.metric"),
         [card.key for card in board.columns[benchmark].card.metrics],
         key="metrics.metric",
-        title=lambda code: shared.metric_title(benchmark, code),
+        title=lambda code: board_view.metric_title(benchmark, code),
         width=260,
     )
     return BoardMetric(board, benchmark, metric)

@@ -10,10 +10,8 @@ from evalcore.views.boards import Board, Row
 from evalcore.views.stored_boards import Headers
 from pages.parts.target import card_editor, case_list, head, profile
 from pages.shared import board_view, display_names, page_links, run_facts, url_state, visitor
-from pages.shared import board_view as shared
 from pages.shared.wording import escape_markdown, to_plain_line, tr
 
-PAGE = "target"
 VIEWS = ("cases", "failures", "history", "outcomes")
 
 
@@ -47,7 +45,7 @@ def _draw_target(headers: Headers, identities: list[str], current: Settings) -> 
             help=tr("target.pick_help"),
             width=420,
         )
-        board = shared.select_board(headers, PAGE, identity)
+        board = board_view.select_board(headers, "target", identity)
     row = targets.find_target_row(headers, board, identity) if board else None
     if board is None or row is None:
         st.title(escape_markdown(titles[identity], 90), anchor=False)
@@ -105,7 +103,7 @@ def _pick_target_benchmark(runs: dict[str, str]) -> str:
             tr("common.benchmark"),
             list(runs),
             key="target.benchmark",
-            title=shared.benchmark_title,
+            title=board_view.benchmark_title,
             width=260,
         )
     return benchmark

@@ -15,7 +15,8 @@ from evalcore.target_cards import NO_CARD, TargetCard, cards_signature, load_car
 from evalcore.views.board_titles import DIALECT_TITLES, display_name, display_names
 from evalcore.views.datasets import DatasetEntry, DatasetSummary
 from evalcore.views.stored_boards import Headers, memoize_on_headers
-from pages.shared.wording import escape_markdown, localize, to_plain_line, tr
+from pages.shared.board_view import benchmark_title, metric_title
+from pages.shared.wording import escape_markdown, to_plain_line, tr
 
 # What targets are called on the pages: by their cards, as these are now.
 # Where the file of cards cannot be read, targets go by their identity; the Target page says why.
@@ -70,19 +71,6 @@ _ICONS = {
     "own": ":material/person:",
 }
 _SPLIT_LIMIT = 4
-
-
-def benchmark_title(key: str) -> str:
-    """A benchmark as people call it, in the session's language."""
-    card = benchmark_cards().get(key)
-    return localize(card.title) or key if card else to_plain_line(key)
-
-
-def metric_title(benchmark: str, metric: str) -> str:
-    """A metric as people call it, in the session's language."""
-    card = benchmark_cards().get(benchmark)
-    titles = {own.key: localize(own.title) for own in card.metrics} if card else {}
-    return titles.get(metric) or to_plain_line(metric)
 
 
 def dataset_title(entry: DatasetEntry) -> str:

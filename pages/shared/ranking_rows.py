@@ -55,7 +55,6 @@ def describe_tie_groups(groups: list[list[str]]) -> str:
 # The filters of the Ranking page: folded into one button, in the URL by code, each on a tag of
 # its own while it is on.
 
-PAGE = "ranking"
 _MENU = "ranking.filters"
 _RANGE = ("since", "until")
 _SEVERAL = ("kind", "organization", "weights", "size", "price", "evidence")

@@ -27,7 +27,6 @@ from pages.shared.wording import current_language, to_plain_line, tr
 
 # Which runs are compared: a field that searches all finished runs, and something to begin with.
 
-PAGE = "compare"
 _LISTED = 1_000  # runs in the field, the newest; a longer list would be sent to every visitor
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 

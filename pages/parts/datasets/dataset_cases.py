@@ -16,7 +16,7 @@ from evalcore.single_flight import SingleFlightCache
 from evalcore.views import datasets
 from evalcore.views.datasets import DatasetEntry
 from pages.shared import case_sections, evidence, page_links, tables, url_state
-from pages.shared import display_names as words
+from pages.shared.board_view import metric_title
 from pages.shared.wording import escape_markdown, look_up, to_plain_line, tr
 
 PAGE = "datasets"
@@ -60,7 +60,7 @@ def _load_case_frame(settings: Settings, entry: DatasetEntry) -> pd.DataFrame:
 def _select_dataset_cases(entry: DatasetEntry, frame: pd.DataFrame) -> pd.DataFrame:
     chosen = {}
     titles: dict[str, Callable[[str], str]] = {
-        "metric": partial(words.metric_title, entry.benchmark),
+        "metric": partial(metric_title, entry.benchmark),
         "difficulty": lambda code: tr("datasets.level", level=code),
         "dialect": to_plain_line,
     }
@@ -101,7 +101,7 @@ def _draw_dataset_case_table(
     if (clicked := tables.read_clicked_row(_CLICK, len(rows))) is not None:
         st.query_params["case"] = keys[(number - 1) * PER_PAGE + clicked]
         st.rerun()
-    titles = {m: words.metric_title(entry.benchmark, m) for m in matches["metric"].unique()}
+    titles = {m: metric_title(entry.benchmark, m) for m in matches["metric"].unique()}
     shown = pd.DataFrame(
         {
             "id": [to_plain_line(value, 60) for value in rows["id"]],
@@ -156,7 +156,7 @@ def _draw_dataset_case(
     sample, hidden = datasets.load_dataset_case(settings, entry, list(matches.iloc[index]))
     st.markdown(f"#### {escape_markdown(sample.id)}")
     labels = [
-        words.metric_title(entry.benchmark, sample.metric),
+        metric_title(entry.benchmark, sample.metric),
         tr("datasets.level", level=sample.difficulty),
     ]
     st.caption(escape_markdown(" · ".join(labels), 200))

@@ -17,8 +17,8 @@ from evalcore.runner.jobs.data_client import HUB_TOKEN_VARIABLE
 from evalcore.settings import Settings
 from evalcore.views import datasets
 from evalcore.views.datasets import DatasetEntry, DatasetSummary
-from pages.shared import display_names as words
 from pages.shared import page_links, tables, visitor, widgets
+from pages.shared.board_view import benchmark_title
 from pages.shared.wording import current_language, escape_markdown, localize_note, to_plain_line, tr
 
 # The second step: every expected answer of a data set confirmed, on real engines where it can.
@@ -157,7 +157,7 @@ def _draw_official_row(
     with left:
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             st.markdown(f"**{official.title}**", width="content")
-            st.badge(words.benchmark_title(official.benchmark), color="green")
+            st.badge(benchmark_title(official.benchmark), color="green")
             if official.gated:
                 st.badge(tr("datasets.gated"), color="orange", icon=":material/lock:")
             if entry is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Literal
 
 import pandas as pd
@@ -20,6 +19,7 @@ from evalcore.views.datasets import ORIGINS, DatasetEntry, DatasetSummary
 from pages.parts.datasets import dataset_cases, dataset_jobs
 from pages.shared import display_names as words
 from pages.shared import page_links, url_state, visitor, widgets
+from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.wording import escape_markdown, localize, localize_note, tr
 
 # One data set: its numbers, what it rests on, its cases, and what can be done with it.
@@ -156,9 +156,8 @@ def _draw_difficulty_spread(entry: DatasetEntry, summary: DatasetSummary) -> Non
         return
     levels = sorted(summary.difficulties)
     parts = {level: tr("datasets.level", level=level) for level in levels}
-    metric_title = partial(words.metric_title, entry.benchmark)
     rows = [
-        (metric_title(metric), parts[level], count, count / sum(counts.values()))
+        (metric_title(entry.benchmark, metric), parts[level], count, count / sum(counts.values()))
         for metric, counts in summary.levels.items()
         for level, count in counts.items()
     ]
@@ -176,7 +175,6 @@ def _draw_difficulty_spread(entry: DatasetEntry, summary: DatasetSummary) -> Non
 
 # Browse: every data set as a card, or the one that the URL names with its cases.
 
-PAGE = "datasets"
 _ACROSS = 3
 
 
@@ -215,7 +213,7 @@ def _select_datasets(entries: Sequence[DatasetEntry]) -> list[DatasetEntry]:
             tr("common.benchmark"),
             ["", *dict.fromkeys(entry.benchmark for entry in entries)],
             key="datasets.benchmark",
-            title=lambda code: words.benchmark_title(code) if code else tr("common.all"),
+            title=lambda code: benchmark_title(code) if code else tr("common.all"),
             width=220,
         )
         origin = url_state.draw_select(

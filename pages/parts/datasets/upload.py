@@ -20,6 +20,7 @@ from evalcore.settings import Settings
 from evalcore.single_flight import SingleFlightCache
 from pages.shared import display_names as words
 from pages.shared import page_links, url_state, visitor, widgets
+from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.tables import EVERY_ROW, draw_grid, number_column, text_column
 from pages.shared.wording import (
     current_language,
@@ -36,7 +37,7 @@ from pages.shared.wording import (
 
 def case_part_title(benchmark: str, part: str) -> str:
     """What cases belong to, as people call it."""
-    return look_up(f"datasets.part.{part}") or words.metric_title(benchmark, part)
+    return look_up(f"datasets.part.{part}") or metric_title(benchmark, part)
 
 
 _templates: SingleFlightCache[UploadPart | None] = SingleFlightCache(64)
@@ -194,7 +195,7 @@ def _draw_valid_cases(benchmark: str, validation: Validation) -> None:
     st.caption("  \n".join(filter(None, lines)))
     columns = {
         "id": [to_plain_line(case.id, 60) for case in shown],
-        "metric": [words.metric_title(benchmark, case.metric) for case in shown],
+        "metric": [metric_title(benchmark, case.metric) for case in shown],
         "difficulty": [case.difficulty for case in shown],
         "dialect": [to_plain_line(case.dialect, 60) or None for case in shown],
         "text": [to_plain_line(case.text, 160) for case in shown],
@@ -213,7 +214,6 @@ def _draw_valid_cases(benchmark: str, validation: Validation) -> None:
 
 # Add own cases: choose what they are for, take a template, hand in a file, mend, keep it.
 
-PAGE = "datasets"
 _VALIDATION = "datasets.found"
 _UNSAFE = re.compile(r"[^a-z0-9_-]+")
 
@@ -254,7 +254,7 @@ def _select_benchmark_part() -> tuple[str, str]:
     """The benchmark, and what of it cases without a field `metric` belong to."""
     cards = benchmark_cards()
     benchmark = url_state.draw_select(
-        tr("common.benchmark"), list(cards), "datasets.add.benchmark", words.benchmark_title
+        tr("common.benchmark"), list(cards), "datasets.add.benchmark", benchmark_title
     )
     st.caption(localize(cards[benchmark].about))
     parts = find_upload_form(benchmark).parts

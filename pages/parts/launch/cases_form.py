@@ -20,6 +20,7 @@ from evalcore.views import datasets
 from evalcore.views.datasets import DatasetEntry
 from pages.parts.launch import target_form
 from pages.shared import display_names, page_links, url_state, visitor
+from pages.shared.board_view import benchmark_title
 from pages.shared.widgets import draw_field
 from pages.shared.wording import current_language, escape_markdown, localize, tr
 
@@ -123,7 +124,7 @@ def publish_dataset_link(chosen: Sequence[str], dataset: str | None) -> None:
         return
     requested = st.query_params.get("benchmark", "")
     if link is None and requested:
-        shown = ", ".join(map(display_names.benchmark_title, chosen)) or DASH
+        shown = ", ".join(map(benchmark_title, chosen)) or DASH
         url_state.warn_unknown_choice(requested, tr("launch.benchmarks"), shown)
     page_links.set_query_params(dict.fromkeys(("benchmark", "dataset")))
     st.session_state.pop(_LINK, None)

@@ -19,7 +19,6 @@ from pages.shared.wording import current_language, to_plain_line, tr
 
 # How the rows of the Ranking page stand: which columns, in which order. Both are in the URL.
 
-PAGE = "ranking"
 #: In the order in which they stand in the table; the parts of the board come after `_BEFORE`.
 _BEFORE = ("interval", "range", "group")
 _AFTER = (

@@ -127,7 +127,7 @@ def _build_run_list_table(rows: Sequence[RunRow]) -> pd.DataFrame:
 
 def format_benchmark_titles(row: RunRow) -> str:
     """The benchmarks of a run by title, or by key where this installation has no card for one."""
-    return ", ".join(map(display_names.benchmark_title, row.benchmarks))
+    return ", ".join(map(benchmark_title, row.benchmarks))
 
 
 def _choose_run() -> None:

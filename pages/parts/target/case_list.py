@@ -30,8 +30,7 @@ from pages.shared.wording import localize_note, look_up, to_plain_line, tr
 
 # The cases of a target: filters, one page of a table, and the way to each case.
 
-_PAGE = "target"
-_CASES, _PAGER = 25, "p"  # of a page, and the name of its number in the URL
+_CASES = 25  # of a page
 _OPENED_CASE_KEY = "target.open_case"
 _DIFFICULTIES = ("1", "2", "3")
 #: A sign beside the word, so that an outcome is not told by its colour alone.

@@ -19,7 +19,7 @@ from evalcore.views import methodology, target_scores, targets
 from evalcore.views.boards import Board, Row
 from evalcore.views.stored_boards import Headers, memoize_on_headers
 from pages.shared import exports, tables, widgets, wording
-from pages.shared.board_view import benchmark_title, metric_title
+from pages.shared.board_view import benchmark_title, metric_title, part_title
 from pages.shared.wording import (
     current_language,
     escape_markdown,
@@ -60,7 +60,7 @@ def draw_target_profile(frame: pd.DataFrame, axes: Sequence[str], name: str) -> 
     `targets.profile`, `axes` their order."""
     st.subheader(tr("target.profile"), anchor=False)
     present = set(frame["axis"])
-    titles = {axis: _format_axis_title(axis) for axis in axes if axis in present}
+    titles = {axis: part_title(axis) for axis in axes if axis in present}
     frame = frame.assign(axis=frame["axis"].map(titles))
     own = frame[frame["series"] == "target"]
     summary = ", ".join(f"{a} {s:.1f}" for a, s in zip(own["axis"], own["score"], strict=True))
@@ -74,11 +74,6 @@ def draw_target_profile(frame: pd.DataFrame, axes: Sequence[str], name: str) -> 
         data=lambda: frame,
         width="content",
     )
-
-
-def _format_axis_title(axis: str) -> str:
-    benchmark, _, metric = axis.partition("/")
-    return metric_title(benchmark, metric) if metric else benchmark_title(benchmark)
 
 
 def draw_metric_bars(headers: Headers, board: Board, identity: str) -> None:
