@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import streamlit as st
 
@@ -40,9 +39,11 @@ def draw_runs_page() -> None:
 def _draw_live_runs(current: Settings, read: Iterator[RunRows], was_moving: bool) -> None:
     """Redrawn every second while a run is under way; the page as a whole when that changes. `read`
     holds the rows that the page has just read, for the first time of drawing."""
-    rows = next(read, None) or runs.all_rows(current.run_roots)
+    everything = next(read, None) or runs.all_rows(current.run_roots)
     inside = visitor.is_action_allowed("launch")
-    rows = rows if inside else rows.cache.get("readers", partial(_redact_run_rows, rows))
+    rows = everything
+    if not inside:
+        rows = rows.cache.get("readers", lambda: RunRows(map(redact_run_row, everything)))
     if was_moving and not rows.is_active:
         st.rerun()
     if not rows:
@@ -73,10 +74,6 @@ def _draw_live_runs(current: Settings, read: Iterator[RunRows], was_moving: bool
             if chosen.state != "broken":
                 run_facts.draw_reproduction(chosen.run_id, current)
         side_by_side.draw_run_comparison(chosen, rows, pair, current)
-
-
-def _redact_run_rows(rows: RunRows) -> RunRows:
-    return RunRows(redact_run_row(row) for row in rows)
 
 
 def _select_shown_run(rows: RunRows) -> RunRow | None:

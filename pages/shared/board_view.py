@@ -4,9 +4,8 @@ nothing to show."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
 
 import streamlit as st
 
@@ -26,7 +25,9 @@ def select_board(headers: Headers, page: str, identity: str = "") -> Board | Non
     suites = boards.list_suites(owned)
     if not suites:
         return None
-    suite = _select_suite(suites, page)
+    suite = url_state.draw_select(
+        tr("ranking.suite"), suites, f"{page}.suite", suite_title, drawn_alone=False, width=140
+    )
     boards_by_key = {
         board.key: board
         for board in boards.list_boards(headers, suite)
@@ -36,20 +37,16 @@ def select_board(headers: Headers, page: str, identity: str = "") -> Board | Non
     if not boards_by_key:
         return None
     titles = _disambiguate_board_titles(boards_by_key)
-    label, keys, widget = tr("ranking.board"), list(boards_by_key), f"{page}.board"
-    if len(keys) == 1:
-        url_state.pin_choice(label, keys[0], widget, titles.__getitem__)
-        return boards_by_key[keys[0]]
-    look = {"help": tr("ranking.board_help"), "width": 330}
-    return boards_by_key[url_state.draw_select(label, keys, widget, titles.__getitem__, **look)]
-
-
-def _select_suite(suites: Sequence[str], page: str) -> str:
-    label, key = tr("ranking.suite"), f"{page}.suite"
-    if len(suites) > 1:
-        return url_state.draw_select(label, suites, key, suite_title, width=140)
-    url_state.pin_choice(label, suites[0], key, suite_title)
-    return suites[0]
+    key = url_state.draw_select(
+        tr("ranking.board"),
+        list(boards_by_key),
+        f"{page}.board",
+        titles.__getitem__,
+        drawn_alone=False,
+        help=tr("ranking.board_help"),
+        width=330,
+    )
+    return boards_by_key[key]
 
 
 def _disambiguate_board_titles(boards_by_key: Mapping[str, Board]) -> dict[str, str]:
@@ -64,40 +61,23 @@ def _disambiguate_board_titles(boards_by_key: Mapping[str, Board]) -> dict[str, 
     return titles
 
 
-def board_title(board: Board) -> str:
-    return board_titles.board_title(board, current_language())
+def _in_session_language(build_title: Callable[..., str]) -> Callable[..., str]:
+    return lambda *names: build_title(*names, current_language())
 
 
-def describe_score(score: Mapping[str, Any]) -> str:
-    return board_titles.describe_score(score, current_language())
-
-
-def suite_title(suite: str) -> str:
-    return board_titles.suite_title(suite, current_language())
-
-
-def benchmark_title(benchmark: str) -> str:
-    return board_titles.benchmark_title(benchmark, current_language())
-
-
-def metric_title(benchmark: str, metric: str) -> str:
-    return board_titles.metric_title(benchmark, metric, current_language())
-
-
-def kind_title(kind: str) -> str:
-    return board_titles.kind_title(kind, current_language())
-
-
-def part_title(part: str) -> str:
-    return board_titles.part_title(part, current_language())
+board_title = _in_session_language(board_titles.board_title)
+describe_score = _in_session_language(board_titles.describe_score)
+suite_title = _in_session_language(board_titles.suite_title)
+benchmark_title = _in_session_language(board_titles.benchmark_title)
+metric_title = _in_session_language(board_titles.metric_title)
+kind_title = _in_session_language(board_titles.kind_title)
+part_title = _in_session_language(board_titles.part_title)
 
 
 def format_bold(name: str) -> str:
     """A name from outside in bold, for a sentence that is Markdown."""
     return f"**{escape_markdown(name, 60)}**"
 
-
-# A note in the middle of a page that has nothing to show: why, and what to do about it.
 
 _ACTIONS = {
     page_links.LAUNCH: ("ranking.empty_action", "rocket_launch"),

@@ -125,8 +125,3 @@ def format_difficulty_counts(summary: DatasetSummary) -> str:
     levels = sorted(summary.difficulties.items())
     parts = [tr("datasets.level_count", level=level, count=count) for level, count in levels]
     return " · ".join(parts)
-
-
-def build_launch_query(entry: DatasetEntry) -> dict[str, str]:
-    """The query parameters by which Launch is opened with a data set chosen."""
-    return {"benchmark": entry.benchmark} | ({"dataset": entry.dataset} if entry.dataset else {})

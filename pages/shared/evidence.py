@@ -3,14 +3,15 @@ kind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
 from evalcore.records import Section, Verdict
 from pages.shared import tables, wording
-from pages.shared.wording import escape_markdown, look_up, to_plain_line, tr
+from pages.shared.wording import escape_markdown, label, look_up, to_plain_line, tr
 
 # Draws a section of evidence of any kind, so that the Case page need not know the benchmark.
 # All that stands in a section may have been written by a model: it goes through `st.text`,
@@ -113,10 +114,6 @@ def _draw_derivation(body: Any) -> None:
             draw_verbatim(str(code), "python")
         if arguments:
             draw_verbatim("\n".join(f"{name}: {value}" for name, value in arguments.items()), None)
-
-
-def _draw_code_section(body: Any) -> None:
-    draw_verbatim(str(body["text"]), str(body.get("language") or "") or None)
 
 
 def _draw_table_section(body: Any) -> None:
@@ -229,7 +226,7 @@ def _draw_tree_diff(body: Any) -> None:
 
 _DRAWERS: dict[str, Callable[[Any], None]] = {
     "text": lambda body: draw_prose(tables.format_cell(body)),
-    "code": _draw_code_section,
+    "code": lambda body: draw_verbatim(str(body["text"]), str(body.get("language") or "") or None),
     "json": draw_raw_value,
     "table": _draw_table_section,
     "table_diff": _draw_table_diff,
@@ -257,9 +254,19 @@ def cause_title(cause: str) -> str:
     return to_plain_line(cause.replace("_", " ")).capitalize()
 
 
+def distinct_cause_titles(causes: Iterable[str], unnamed: str = "") -> dict[str, str]:
+    """A title per cause, told apart where two read the same: parts of one name would be one."""
+    titles = {cause: cause_title(cause) if cause else unnamed for cause in causes}
+    counts = Counter(titles.values())
+    return {
+        cause: f"{title} ({to_plain_line(cause)})" if counts[title] > 1 else title
+        for cause, title in titles.items()
+    }
+
+
 def mode_title(mode: object) -> str:
     """How calls were asked for, in words."""
-    return _lookup_badge_label("common.mode", mode)
+    return label("common.mode", mode)
 
 
 def draw_verdict_badges(details: Mapping[str, Any]) -> None:
@@ -273,7 +280,7 @@ def draw_verdict_badges(details: Mapping[str, Any]) -> None:
         word, about = tr("case.lost_to_format"), tr(f"case.{help_key}")
         st.badge(word, color="orange", icon=":material/format_quote:", help=about)
     if kind := details.get("answer_kind"):
-        st.badge(escape_markdown(_lookup_badge_label("common.answer_kind", kind)), color="gray")
+        st.badge(escape_markdown(label("common.answer_kind", kind)), color="gray")
     if level := details.get("equivalence_level"):
         st.badge(format_level(level, details), color="blue", icon=":material/verified:")
     if details.get("stand_in"):
@@ -306,7 +313,7 @@ def format_level(level: object, facts: Mapping[str, Any]) -> str:
 
 def termination_title(ended: object) -> str:
     """Why a conversation ended, in words."""
-    return _lookup_badge_label("common.termination", ended)
+    return label("common.termination", ended)
 
 
 def _draw_conversation_badges(details: Mapping[str, Any]) -> None:
@@ -338,7 +345,7 @@ def draw_task_flag(details: Mapping[str, Any]) -> None:
     if descriptions := _describe_task_flags(details):
         st.info(" ".join(descriptions), icon=":material/flag:")
     elif defect := details["flagged"]:
-        text = escape_markdown(_lookup_badge_label("case.flag", defect), 400)
+        text = escape_markdown(label("case.flag", defect), 400)
         st.info(text, icon=":material/flag:")
 
 
@@ -346,10 +353,6 @@ def _format_error_cause(group: object, details: Mapping[str, Any]) -> str:
     """The group, or the error type where the group holds all that fits nowhere else."""
     kind = details.get("error_type")
     return cause_title(str(kind if group == "checker" and kind else group))
-
-
-def _lookup_badge_label(area: str, value: object) -> str:
-    return look_up(f"{area}.{value}") or to_plain_line(value)
 
 
 # What a stricter second look says of a result, and what nothing was run for: near the verdict.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,8 +17,6 @@ from evalcore.charts.pictures import Theme
 from evalcore.plain_text import safe_cell
 from pages.shared import widgets
 from pages.shared.wording import tr
-
-# A frame as a file for spreadsheets.
 
 
 def to_csv_bytes(frame: pd.DataFrame) -> bytes:
@@ -62,7 +61,7 @@ def draw_chart_frame(
     if pictures.has_chart_renderer():
         makers |= {form: partial(render_picture, form) for form in ("png", "svg")}
     if data is not None:
-        makers["csv"] = lambda: _build_csv_bytes(data())
+        makers["csv"] = lambda: BOM_UTF8 + to_csv_bytes(data())  # by which spreadsheets know UTF-8
     _draw_save_menu(makers, name)
     return event
 
@@ -101,11 +100,6 @@ def _draw_save_menu(makers: dict[str, Callable[[], bytes]], name: str) -> None:
                 type="tertiary",
                 icon=None,
             )
-
-
-def _build_csv_bytes(data: pd.DataFrame) -> bytes:
-    """With the mark by which spreadsheets know UTF-8, and without formulas of strangers."""
-    return b"\xef\xbb\xbf" + to_csv_bytes(data)
 
 
 # The addresses of the page as it stands, to copy: direct, with a preview, and without a path.

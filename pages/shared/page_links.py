@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
-from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -68,11 +67,6 @@ class CaseLink(NamedTuple):
             level=split_url_values(self.level),
             text=self.q,
         )
-
-    @property
-    def relative_url(self) -> str:
-        """The address, relative to the app."""
-        return f"case?{urlencode(self.query_params)}"
 
 
 def read_case_link() -> CaseLink:

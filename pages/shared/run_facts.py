@@ -46,23 +46,19 @@ def draw_row_model(row: Row, settings: Settings) -> None:
         return
     with st.container(border=True):
         st.markdown(f"**{tr('target.model')}**")
-        cells = _build_model_cells(card)
+        cells = [
+            ("target.model_parameters", wording.format_compact_count(card.parameters)),
+            ("target.model_dtype", card.dtype or DASH),
+            ("target.model_device", card.device or DASH),
+            ("target.model_memory", wording.format_byte_size(card.memory_bytes)),
+            ("target.model_load", wording.format_duration(card.load_seconds)),
+            ("target.model_context", f"{card.context:,}"),
+        ]
         widgets.draw_figures((tr(key), escape_markdown(value)) for key, value in cells)
         facts = [card.architecture, card.revision[:12], card.adapter]
         st.caption(escape_markdown(" · ".join(filter(None, facts)), 200))
         for remark in card.notes[:5]:
             st.caption(escape_markdown(localize_note(remark), 300))
-
-
-def _build_model_cells(card: ModelCard) -> list[tuple[str, str]]:
-    return [
-        ("target.model_parameters", wording.format_compact_count(card.parameters)),
-        ("target.model_dtype", card.dtype or DASH),
-        ("target.model_device", card.device or DASH),
-        ("target.model_memory", wording.format_byte_size(card.memory_bytes)),
-        ("target.model_load", wording.format_duration(card.load_seconds)),
-        ("target.model_context", f"{card.context:,}"),
-    ]
 
 
 def _format_model_line(card: ModelCard) -> str:

@@ -36,11 +36,19 @@ def draw_select(
     *,
     explicit: bool = False,
     drawn: bool = True,
+    drawn_alone: bool = True,
     widget: Callable[..., Any] = st.selectbox,
     **widget_options: Any,
 ) -> str:
-    """A select box over codes; the first is the default, and in the URL only if `explicit`."""
+    """A select box over codes; the first is the default, and in the URL only if `explicit`.
+
+    Not `drawn_alone`, a code without another to choose is not drawn and the URL is left as it is,
+    yet a link that asks for another code is told so.
+    """
     _sync_single_choice(options, key, label, title)
+    if len(options) == 1 and not drawn_alone:
+        st.session_state[f"{key}.url"] = _read_url(key)
+        return options[0]
     if drawn:
         widget(label, options, key=key, format_func=hold_titles(options, title), **widget_options)
     chosen = str(st.session_state[key])
@@ -48,16 +56,10 @@ def draw_select(
     return chosen
 
 
-def draw_segments(label: str, options: Sequence[str], key: str, title: Title) -> str:
+def draw_segments(label: str, options: Sequence[str], key: str, title: Title, **look: Any) -> str:
     """`draw_select` as a row of codes of which one is chosen, as tabs are."""
-    look: dict[str, Any] = {"required": True, "label_visibility": "collapsed"}
+    look |= {"required": True, "label_visibility": "collapsed"}
     return draw_select(label, options, key, title, widget=st.segmented_control, **look)
-
-
-def pin_choice(label: str, value: str, key: str, title: Title) -> None:
-    """There is one code alone and nothing to choose: a link that asks for another is told so."""
-    _sync_single_choice([value], key, label, title)
-    st.session_state[f"{key}.url"] = _read_url(key)
 
 
 def draw_multiselect(

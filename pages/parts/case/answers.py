@@ -18,8 +18,6 @@ from pages.shared.evidence import cause_title
 from pages.shared.page_links import CaseLink
 from pages.shared.wording import escape_markdown, localize_note, look_up, to_plain_line, tr
 
-# What the target answered, and what was expected of it.
-
 #: Fields of a reference that hold JSON as text, to keep the order of its keys.
 _JSON_TEXT = frozenset({"ground_truth", "scenario", "slots"})
 #: Fields of a reference that hold code, by its language.
@@ -27,12 +25,8 @@ _CODE = {"patch": "diff", "test_patch": "diff", "eval_script": "bash"}
 #: Fields of a reference that a section of evidence draws.
 _DRAWN = {"patch": "true_patch", "derivation": "derivation"}
 #: Evidence, by kind or title, that shows already what was expected.
-_REVEALING_SECTIONS = frozenset(
-    (
-        *("table_diff", "tree_diff", "calls", "turns", "true_actions", "goals"),
-        *("answer_compared", "true_patch"),
-    )
-)
+_REVEALING_SECTIONS = frozenset({"table_diff", "tree_diff", "calls", "turns", "true_actions"})
+_REVEALING_SECTIONS |= {"goals", "answer_compared", "true_patch"}
 
 
 def draw_case_answer(view: CaseView) -> None:
@@ -69,19 +63,15 @@ def _draw_final_output(episode: Episode) -> bool:
 
 
 def _draw_last_message(episode: Episode) -> None:
-    if episode.answer:
-        evidence.draw_prose(episode.answer)
-    elif calls := _format_last_calls(episode):
-        evidence.draw_prose(calls)
-    else:
-        st.caption(tr("case.empty_answer"))
-
-
-def _format_last_calls(episode: Episode) -> str:
-    """The calls that the target made last by the server's own means, where it wrote no text."""
+    """The text; without one the calls that the target made last by the server's own means."""
     assistant_messages = [message for message in episode.messages if message.role == "assistant"]
     calls = assistant_messages[-1].tool_calls if assistant_messages else ()
-    return "\n".join(f"{call.name}({call.arguments})" for call in calls)
+    if episode.answer:
+        evidence.draw_prose(episode.answer)
+    elif calls:
+        evidence.draw_prose("\n".join(f"{call.name}({call.arguments})" for call in calls))
+    else:
+        st.caption(tr("case.empty_answer"))
 
 
 def draw_case_reference(view: CaseView) -> None:
@@ -111,9 +101,8 @@ def _draw_reference_fields(values: Mapping[str, Any]) -> None:
             )
 
 
-# The conversation of an agent with a simulated user, its calls of tools folded with their
-# results.
-# All of it was written by models or stands in data: it is drawn with `st.text` and `st.code`.
+# The conversation of an agent with a simulated user, and the work of one that works alone.
+# All of it was written by models or programs or stands in data: `st.text` and `st.code` draw it.
 
 #: Begins each result of a tool where tools are described in the prompt.
 _OUTPUT = "API output: "
@@ -149,27 +138,24 @@ def draw_agent_briefing(episode: Episode) -> None:
 
 
 def draw_conversation(episode: Episode) -> None:
-    """The conversation from the user's first line to its end, and why it ended."""
+    """The conversation from the user's first line to its end, and why it ended; a user who stops
+    may be content or have given up."""
     st.subheader(tr("case.conversation"), anchor=False)
     trace = episode.state["user"].get("trace") or ()
     for step in iterate_chat_steps(episode):
         if step.kind == "calls":
             draw_tool_calls(step)
         elif step.kind == "agent":
-            _draw_agent_turn(step, trace)
+            _draw_agent_turn(step, "case.chat.agent", trace)
         else:
             with st.chat_message("user", avatar=":material/person:"):
                 st.caption(tr("case.chat.user"))
                 draw_chat_text(step.spoken_text)
-    if ended := _find_end_reason(episode):
-        st.caption(tr("case.chat.ended", reason=escape_markdown(evidence.termination_title(ended))))
-
-
-def _find_end_reason(episode: Episode) -> str:
-    """Why it ended; a user who stops may be content or have given up."""
     ended = str(episode.state.get("ended") or "")
-    gave_up = ended == "user_stop" and episode.state["user"].get("ending") == "given_up"
-    return "given_up" if gave_up else ended
+    if ended == "user_stop" and episode.state["user"].get("ending") == "given_up":
+        ended = "given_up"
+    if ended:
+        st.caption(tr("case.chat.ended", reason=escape_markdown(evidence.termination_title(ended))))
 
 
 def iterate_chat_steps(episode: Episode) -> Iterator[ChatStep]:
@@ -217,9 +203,9 @@ def _take_matching_actions(action_names: list[str], text: str, limit: int) -> tu
     return names
 
 
-def _draw_agent_turn(step: ChatStep, trace: Sequence[Mapping[str, Any]]) -> None:
+def _draw_agent_turn(step: ChatStep, caption: str, trace: Sequence[Mapping[str, Any]] = ()) -> None:
     with st.chat_message("assistant", avatar=":material/smart_toy:"):
-        st.caption(tr("case.chat.agent"))
+        st.caption(tr(caption))
         evidence.draw_reasoning(step.message.reasoning)
         draw_chat_text(step.spoken_text)
         if step.spoken_text.strip() != step.message.content.strip():
@@ -268,11 +254,6 @@ def _format_calls_title(step: ChatStep, *, failed: bool) -> str:
     return f"{title} · {tr('case.chat.tools_failed')}" if failed else title
 
 
-# The work of an agent that works alone: its calls of tools with their results, step by step.
-# All of it was written by a model or by programs that it ran: it is drawn with `st.text` and
-# `st.code`.
-
-
 def is_agent_work(episode: Episode) -> bool:
     """Whether an agent worked with tools, and nobody spoke to it."""
     return "calls" in episode.state and not is_chat(episode)
@@ -287,11 +268,8 @@ def draw_agent_work(episode: Episode) -> None:
     for step in steps:
         if step.kind == "calls":
             draw_tool_calls(step, "case.work.final")
-            continue
-        with st.chat_message("assistant", avatar=":material/smart_toy:"):
-            st.caption(tr("case.work.said"))
-            evidence.draw_reasoning(step.message.reasoning)
-            draw_chat_text(step.spoken_text)
+        else:
+            _draw_agent_turn(step, "case.work.said")
     if episode.termination:
         ended = evidence.termination_title(episode.termination)
         st.caption(tr("case.chat.ended", reason=escape_markdown(ended)))

@@ -57,7 +57,8 @@ def draw_score_table(comparison: Lineup) -> None:
     for title, group in zip(titles, groups, strict=True):
         marks = {mark.letter: mark for mark in group.marks}
         columns[group.column] = [format_run_score(marks.get(run.letter)) for run in runs]
-        about = _describe_score_column(group)
+        size = tr("ranking.cases" if group.full else "ranking.subset", count=group.samples)
+        about = f"{to_plain_line(group.dataset, 40)} · {size} · {group.column}"
         config[group.column] = st.column_config.TextColumn(title, help=about)
     columns |= {
         "cost": [wording.format_money(run.totals.cost) for run in runs],
@@ -152,12 +153,6 @@ def _build_heatmap_cell(row: str, letter: str, mark: RunScore | None, runs: int)
     star = "★" if mark is not None and mark.best else ""
     text = DASH if value is None else f"{value:.{digits}f}{star}"
     return {"row": row, "column": letter, "value": value, "text": text, "tip": row}
-
-
-def _describe_score_column(group: ColumnGroup) -> str:
-    """What a column of the table rests on."""
-    size = tr("ranking.cases" if group.full else "ranking.subset", count=group.samples)
-    return f"{to_plain_line(group.dataset, 40)} · {size} · {group.column}"
 
 
 def _build_run_columns() -> dict[str, Any]:

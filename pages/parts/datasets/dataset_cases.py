@@ -30,7 +30,9 @@ _NARROW_ROWS = 12  # rows beside an open case, above it on a phone
 
 def draw_dataset_cases(entry: DatasetEntry, settings: Settings) -> None:
     """The filters, the table, and beside it the case that the URL names."""
-    frame = _load_case_frame(settings, entry)
+    version = (settings.data, datasets.compute_dataset_version(entry))
+    shared = _case_frames.get(version, lambda: datasets.load_dataset_cases(settings, entry))
+    frame = shared.copy(deep=False)
     st.subheader(tr("datasets.cases"), anchor=False)
     matches = _select_dataset_cases(entry, frame)
     if matches.empty:
@@ -49,12 +51,6 @@ def draw_dataset_cases(entry: DatasetEntry, settings: Settings) -> None:
         _draw_dataset_case_table(entry, matches, keys, narrow=True)
     with right, st.container(border=True):
         _draw_dataset_case(entry, matches, keys, keys.index(opened), settings)
-
-
-def _load_case_frame(settings: Settings, entry: DatasetEntry) -> pd.DataFrame:
-    key = (settings.data, datasets.compute_dataset_version(entry))
-    frame = _case_frames.get(key, lambda: datasets.load_dataset_cases(settings, entry))
-    return frame.copy(deep=False)
 
 
 def _select_dataset_cases(entry: DatasetEntry, frame: pd.DataFrame) -> pd.DataFrame:
@@ -108,7 +104,10 @@ def _draw_dataset_case_table(
             "metric": [titles[metric] for metric in rows["metric"]],
             "difficulty": rows["difficulty"].to_numpy(),
             "dialect": [to_plain_line(value, 60) or None for value in rows["dialect"]],
-            "text": [_summarize_case(row) for row in rows.itertuples()],
+            "text": [
+                tr("datasets.gated_text") if row.gated else to_plain_line(row.text, _GIST)
+                for row in rows.itertuples()
+            ],
         }
     )
     varied = [name for name in ("metric", "difficulty", "dialect") if shown[name].nunique() > 1]
@@ -143,10 +142,6 @@ def _build_dataset_columns() -> dict[str, Any]:
         "dialect": tables.text_column("datasets.filter.dialect", 150),
         "text": tables.text_column("datasets.asked", "large"),
     }
-
-
-def _summarize_case(row: Any) -> str:
-    return tr("datasets.gated_text") if row.gated else to_plain_line(row.text, _GIST)
 
 
 def _draw_dataset_case(

@@ -22,8 +22,6 @@ from pages.shared import page_links, url_state, visitor, widgets
 from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.wording import escape_markdown, localize, localize_note, tr
 
-# One data set: its numbers, what it rests on, its cases, and what can be done with it.
-
 _UNDO = "datasets.removed"
 
 
@@ -106,7 +104,11 @@ def _draw_dataset_actions(entry: DatasetEntry, settings: Settings, *, usable: bo
             disabled=bool(denial),
             help=denial or None,
         ):
-            _remove_and_leave(entry, settings)
+            with widgets.show_errors():
+                own, acting_visitor = (entry.benchmark, entry.name), visitor.current_visitor()
+                version = data_client.remove_dataset(*own, acting_visitor, settings)
+                st.session_state[_UNDO] = (*own, version)
+                leave_dataset()
 
 
 def draw_evaluate_button(
@@ -115,15 +117,9 @@ def draw_evaluate_button(
     """The way to Launch with this set chosen."""
     icon = ":material/rocket_launch:"
     if st.button(tr("datasets.evaluate"), key=key, type=type, icon=icon):
-        st.switch_page(page_links.LAUNCH, query_params=words.build_launch_query(entry))
-
-
-def _remove_and_leave(entry: DatasetEntry, settings: Settings) -> None:
-    name, acting_visitor = entry.name, visitor.current_visitor()
-    with widgets.show_errors():
-        version = data_client.remove_dataset(entry.benchmark, name, acting_visitor, settings)
-        st.session_state[_UNDO] = (entry.benchmark, name, version)
-        leave_dataset()
+        query = {"benchmark": entry.benchmark}
+        query |= {"dataset": entry.dataset} if entry.dataset else {}
+        st.switch_page(page_links.LAUNCH, query_params=query)
 
 
 def offer_dataset_undo(settings: Settings) -> None:

@@ -98,49 +98,38 @@ def _draw_form_fields(form: UploadPart) -> None:
 
 # What was found in a file: every error with what to do about it, or the cases as read.
 
-#: What to do about a problem, by what its English sentence holds; the first that fits.
-#: What to do about a problem, by the beginning of the code of its note.
-_CODE_HINTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), key)
-    for pattern, key in (
-        (r"gold_", "datasets.hint.gold"),
-        (r"upload_(utf|bytes|nul)", "datasets.hint.encoding"),
-        (r"upload_(big|many|long)", "datasets.hint.size"),
-        (r"upload_(json_list|not_object)", "datasets.hint.object"),
-        (
-            r"upload_(not_json|deep|levels|field_twice|constant|number)",
-            "datasets.hint.json",
-        ),
-        (r"upload_(csv|cells|column_twice|row_width)", "datasets.hint.csv"),
-        (r"upload_column", "datasets.hint.column"),
-        (r"upload_(twice|here_twice)", "datasets.hint.twice"),
-        (r"upload_(empty|no_case)", "datasets.hint.empty"),
-        (r"upload_(missing|is_missing|no_object)", "datasets.hint.missing"),
-        (r"upload_(none_of|dialect|level|file_name)", "datasets.hint.choice"),
-    )
-)
 #: Notes that say where the problem is that they hold.
 _OUTER_NOTES = frozenset({"located", "upload_cell"})
-_OTHER = "datasets.hint.other"
-#: The same by the words of problems that are no notes.
-_HINTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), key)
-    for pattern, key in (
-        (
-            r"engine gives|parser gives|engine ended|not pass\b|not fail\b|with the label",
-            "datasets.hint.gold",
-        ),
-        (r"UTF-8|UTF-16|NUL", "datasets.hint.encoding"),
-        (r"MB; at most|cases; at most|longer than", "datasets.hint.size"),
-        (r"one JSON object a line|is not a JSON object", "datasets.hint.object"),
-        (r"not JSON|nested too deep|twice$|which is not JSON", "datasets.hint.json"),
-        (r"CSV|cells, the header|columns", "datasets.hint.csv"),
-        (r"which is none of", "datasets.hint.column"),
-        (r"already$|stands here twice|is there twice", "datasets.hint.twice"),
-        (r"holds no case", "datasets.hint.empty"),
-        (r"is missing", "datasets.hint.missing"),
-        (r"is none of|unknown|must be \"1\"|is not 1, 2 or 3", "datasets.hint.choice"),
-    )
+#: What to do about a problem, by the beginning of the code of its note, and by the words of a
+#: problem that is no note; the first that fits.
+_HINTS = (
+    (
+        "gold",
+        r"gold_",
+        r"engine gives|parser gives|engine ended|not pass\b|not fail\b|with the label",
+    ),
+    ("encoding", r"upload_(utf|bytes|nul)", r"UTF-8|UTF-16|NUL"),
+    ("size", r"upload_(big|many|long)", r"MB; at most|cases; at most|longer than"),
+    (
+        "object",
+        r"upload_(json_list|not_object)",
+        r"one JSON object a line|is not a JSON object",
+    ),
+    (
+        "json",
+        r"upload_(not_json|deep|levels|field_twice|constant|number)",
+        r"not JSON|nested too deep|twice$|which is not JSON",
+    ),
+    ("csv", r"upload_(csv|cells|column_twice|row_width)", r"CSV|cells, the header|columns"),
+    ("column", r"upload_column", r"which is none of"),
+    ("twice", r"upload_(twice|here_twice)", r"already$|stands here twice|is there twice"),
+    ("empty", r"upload_(empty|no_case)", r"holds no case"),
+    ("missing", r"upload_(missing|is_missing|no_object)", r"is missing"),
+    (
+        "choice",
+        r"upload_(none_of|dialect|level|file_name)",
+        r"is none of|unknown|must be \"1\"|is not 1, 2 or 3",
+    ),
 )
 
 
@@ -177,8 +166,10 @@ def find_error_hint(problem: str) -> str:
     while isinstance(problem, Note) and problem.code in _OUTER_NOTES:
         problem = problem.params["problem"]
     if isinstance(problem, Note):
-        return next((key for pattern, key in _CODE_HINTS if pattern.match(problem.code)), _OTHER)
-    return next((key for pattern, key in _HINTS if pattern.search(problem)), _OTHER)
+        hints = (hint for hint, codes, _ in _HINTS if re.match(codes, problem.code))
+    else:
+        hints = (hint for hint, _, words in _HINTS if re.search(words, problem))
+    return f"datasets.hint.{next(hints, 'other')}"
 
 
 def _draw_valid_cases(benchmark: str, validation: Validation) -> None:
@@ -190,8 +181,8 @@ def _draw_valid_cases(benchmark: str, validation: Validation) -> None:
     lines = [
         words.format_metric_counts(benchmark, summary),
         words.format_difficulty_counts(summary),
+        words.format_value_counts(summary.dialects),
     ]
-    lines.append(words.format_value_counts(summary.dialects))
     st.caption("  \n".join(filter(None, lines)))
     columns = {
         "id": [to_plain_line(case.id, 60) for case in shown],

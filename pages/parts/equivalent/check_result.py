@@ -19,17 +19,12 @@ from pages.shared import evidence, tables, url_state, visitor, widgets
 from pages.shared.wording import escape_markdown, localize_note, to_plain_line, tr
 
 _EVERY = timedelta(seconds=0.5)
-_COLOURS: dict[str, Any] = {
-    "equivalent": "green",
-    "different": "red",
-    "invalid": "orange",
-    "undecided": "gray",
-}
-_ICONS = {
-    "equivalent": "check_circle",
-    "different": "difference",
-    "invalid": "error",
-    "undecided": "help",
+#: Status -> colour and icon.
+_LOOKS: dict[str, tuple[Any, str]] = {
+    "equivalent": ("green", "check_circle"),
+    "different": ("red", "difference"),
+    "invalid": ("orange", "error"),
+    "undecided": ("gray", "help"),
 }
 
 
@@ -71,7 +66,7 @@ def _draw_results(check: Job) -> None:
         _draw_result(results[0])
         return
     counts = Counter(result.status for result in results)
-    present = [status for status in _COLOURS if counts[status]]  # type: ignore[index]
+    present = [status for status in _LOOKS if counts[status]]  # type: ignore[index]
     chosen = url_state.draw_pills(
         tr("equivalent.status"),
         present,
@@ -123,13 +118,11 @@ def _draw_result_table(results: Sequence[PairResult]) -> None:
 
 def _draw_result(result: PairResult) -> None:
     """The verdict, what it rests on, and the database on which the statements differ."""
+    colour, icon = _LOOKS[result.status]
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.badge(
-                tr(f"equivalent.is.{result.status}"),
-                color=_COLOURS[result.status],
-                icon=f":material/{_ICONS[result.status]}:",
-            )
+            word = tr(f"equivalent.is.{result.status}")
+            st.badge(word, color=colour, icon=f":material/{icon}:")
             if level := _format_level(result):
                 st.badge(level, color="blue", icon=":material/verified:")
             st.badge(escape_markdown(engine_title(result.pair.engine)), color="gray")

@@ -95,9 +95,6 @@ def _draw_run_estimate(estimate: Estimate) -> None:
         st.caption(escape_markdown(localize_note(text), 300))
 
 
-# The buttons of the launch form: start the run, test the connection, estimate.
-
-
 def draw_launch_actions(
     request: RunRequest, second: ChosenTarget | None, settings: Settings, *, blocked: bool
 ) -> None:
@@ -114,7 +111,9 @@ def draw_launch_actions(
             store_launch_result(slot, target, partial(_test_target_connection, target, settings))
         draw_launch_result(slot, target, heading=target.identity if other else "")
     if _draw_launch_button("estimate", blocked, icon=":material/calculate:"):
-        store_launch_result("estimate", request, partial(_compute_estimate, request, settings))
+        asks = visitor.current_visitor()
+        estimate = partial(client.estimate_run, request, settings, visitor=asks)
+        store_launch_result("estimate", request, estimate)
     draw_launch_result("estimate", request)
 
 
@@ -133,10 +132,6 @@ def _test_target_connection(target: TargetSpec, settings: Settings) -> Connectio
     return client.test_connection(
         target.key, target.options, visitor.collect_typed_keys(), settings, visitor=acting_visitor
     )
-
-
-def _compute_estimate(request: RunRequest, settings: Settings) -> Estimate:
-    return client.estimate_run(request, settings, visitor=visitor.current_visitor())
 
 
 def _launch_and_open(request: RunRequest, second: TargetSpec | None, settings: Settings) -> None:

@@ -130,8 +130,6 @@ def publish_dataset_link(chosen: Sequence[str], dataset: str | None) -> None:
     st.session_state.pop(_LINK, None)
 
 
-# The part of the launch form that says what is asked: benchmarks, metrics, cases, options.
-
 _MAX_PILLS = 8
 
 

@@ -119,7 +119,9 @@ def draw_local_model(
     machine, visitor_settings = client.local_machine(), visitor.load_visitor_settings()
     adapter, trust = "", {}
     if policy.is_restricted(visitor_settings):
-        reference = _select_allowed_model(card, visitor_settings.allow_models, slot)
+        look = {"key": f"{slot}.target.{card.prefix}.listed", "help": tr("access.listed_models")}
+        models = visitor_settings.allow_models
+        reference = str(draw_field(st.selectbox, "local.model", models, **look) or "")
     else:
         reference = _select_local_model(card, machine.models, slot, first)
         look = {"placeholder": tr("launch.local.adapter_placeholder")}
@@ -139,12 +141,6 @@ def draw_local_model(
     return f"{card.prefix}:{reference}", {
         name: value for name, value in option_values.items() if value not in ("", 0, False, "auto")
     }
-
-
-def _select_allowed_model(card: TargetKindCard, models: Sequence[str], slot: str) -> str:
-    """A model of those that this board allows."""
-    key, about = f"{slot}.target.{card.prefix}.listed", tr("access.listed_models")
-    return str(draw_field(st.selectbox, "local.model", models, key=key, help=about) or "")
 
 
 def _select_local_model(

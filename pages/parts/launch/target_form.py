@@ -25,10 +25,8 @@ from pages.shared.wording import escape_markdown, localize, to_plain_line, tr
 def draw_application_choice(kind: TargetKindCard, settings: Settings, slot: str = "launch") -> str:
     """Draw the choice of a described service; returns its target key."""
     name, prefix = f"{slot}.target.{kind.prefix}", f"{kind.prefix}:"
-    applications, is_restricted = (
-        catalog.load_applications(settings),
-        policy.is_restricted(settings),
-    )
+    applications = catalog.load_applications(settings)
+    is_restricted = policy.is_restricted(settings)
     if is_restricted:
         allowed_keys = (f"{prefix}{name}" for name in settings.allow_applications)
         applications = {key: applications[key] for key in allowed_keys if key in applications}

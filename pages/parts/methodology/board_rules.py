@@ -20,8 +20,6 @@ from pages.shared import display_names, evidence, tables, url_state, widgets, wo
 from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
 
-# Methodology, second part: outcomes, evidence, floors, prompts and versions of a board.
-
 
 def draw_outcome_rules() -> None:
     """What becomes of a case, and what each outcome counts as."""
@@ -59,17 +57,15 @@ def draw_evidence_rules(board: Board) -> None:
         rows = [
             (
                 metric_title(benchmark, metric.key),
-                _format_metric_weight(metric.weight),
+                tr("methodology.unscored")
+                if metric.weight is None
+                else wording.format_weight(metric.weight),
                 tr(f"common.evidence.{taken_over or column.evidence(metric.key)}"),
                 board_titles.metric_about(board, benchmark, metric.key, current_language()),
             )
             for metric in card.metrics
         ]
         tables.draw_word_table(titles, rows, tr("methodology.evidence_alt"))
-
-
-def _format_metric_weight(weight: float | None) -> str:
-    return tr("methodology.unscored") if weight is None else wording.format_weight(weight)
 
 
 def draw_floor_scores(scores: Mapping[str, float]) -> None:
@@ -176,9 +172,6 @@ def draw_column_versions(row: Row, settings: Settings) -> None:
         tables.draw_word_table(titles, rows, tr("methodology.versions"))
 
 
-# Methodology, third part: how a benchmark decides, in words, where its rules take some telling.
-
-
 def draw_benchmark_rules(benchmarks: Iterable[str]) -> None:
     """The rules of those of the benchmarks that have some to tell."""
     for benchmark in benchmarks:
@@ -196,9 +189,6 @@ def draw_benchmark_rules(benchmarks: Iterable[str]) -> None:
             for rule in card.rules
         )
         st.markdown("\n".join(f"- **{title}.** {words}" for title, words in texts))
-
-
-# Methodology, the panel: how judges decide, and how far these ones can be trusted.
 
 
 def draw_judge_panel(board: Board, rows: Sequence[Row], settings: Settings) -> None:

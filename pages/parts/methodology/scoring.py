@@ -18,8 +18,6 @@ from pages.shared import tables, widgets, wording
 from pages.shared.board_view import benchmark_title, format_bold, metric_title
 from pages.shared.wording import current_language, escape_markdown, tr
 
-# Methodology, first part: the score of one target worked in full.
-
 _MAX_TERMS = 6  # metrics whose products fit into a line
 
 
@@ -119,9 +117,6 @@ def _draw_terms_table(terms: pd.DataFrame, benchmark: str) -> None:
         "share": tables.share_column("methodology.share"),
     }
     tables.draw_grid(columns, config, tr("methodology.terms_alt"), tables.EVERY_ROW)
-
-
-# Methodology: how sure a score is, and who is ranked, with what both come to on this board.
 
 
 def draw_interval_rules(row: Row, name: str, settings: Settings) -> None:

@@ -30,7 +30,7 @@ from pages.shared import (
     wording,
 )
 from pages.shared.board_view import benchmark_title, metric_title
-from pages.shared.evidence import cause_title
+from pages.shared.evidence import distinct_cause_titles
 from pages.shared.tables import link_column, number_column, text_column
 from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
 
@@ -115,8 +115,10 @@ def draw_metric_card(part: BoardMetric, view: MetricView) -> None:
         if about:
             st.markdown(escape_markdown(about, 1000))
         with st.container(horizontal=True, gap="small"):
-            weight = view.weight if view.cases else card.weight
-            st.badge(_format_metric_weight(weight), color="gray", icon=":material/balance:")
+            weight, text = view.weight if view.cases else card.weight, tr("metrics.unscored")
+            if weight is not None:
+                text = tr("metrics.weight", weight=wording.format_weight(weight))
+            st.badge(text, color="gray", icon=":material/balance:")
             cases = tr("ranking.cases", count=view.cases)
             st.badge(cases, color="gray", icon=":material/checklist:")
             # In a mode that decides otherwise, runs of an older version name the metric's own kind.
@@ -130,12 +132,6 @@ def draw_metric_card(part: BoardMetric, view: MetricView) -> None:
                     icon=":material/verified:",
                     help=tr(f"common.evidence.{kind}.about"),
                 )
-
-
-def _format_metric_weight(weight: float | None) -> str:
-    if weight is None:
-        return tr("metrics.unscored")
-    return tr("metrics.weight", weight=wording.format_weight(weight))
 
 
 # The tables of the Metrics page: the ranked targets, and those without a rank with the reason.
@@ -281,7 +277,7 @@ def draw_failure_chart(causes: pd.DataFrame, ranked: pd.DataFrame, source: str) 
     if shown_causes.empty:
         st.caption(tr("metrics.failures_none"))
         return
-    titles = _build_cause_titles(list(dict.fromkeys(causes["cause"])))
+    titles = distinct_cause_titles(causes["cause"], tr("metrics.other"))
     totals = shown_causes.groupby("cause", sort=False)["count"].sum().drop(OTHER, errors="ignore")
     ordered = [*totals.sort_values(ascending=False, kind="stable").index]
     ordered += [OTHER] if OTHER in set(shown_causes["cause"]) else []
@@ -316,13 +312,4 @@ def _build_chart_lines(lines: dict[str, float], controls: Sequence[str]) -> dict
         tr(f"metrics.line.{name}", score=f"{lines[name]:.1f}"): lines[name]
         for name in controls
         if name in lines
-    }
-
-
-def _build_cause_titles(causes: Sequence[str]) -> dict[str, str]:
-    """A title per cause, told apart where two read the same: parts of one name would be one."""
-    titles = {cause: cause_title(cause) if cause else tr("metrics.other") for cause in causes}
-    return {
-        cause: f"{title} ({to_plain_line(cause)})" if [*titles.values()].count(title) > 1 else title
-        for cause, title in titles.items()
     }

@@ -11,11 +11,10 @@ from evalcore.plain_text import DASH
 from evalcore.views import board_titles
 from evalcore.views.board_table import BoardFilter, every_part, find_blocking_fields, shown_parts
 from evalcore.views.boards import Board
-from evalcore.views.comparison_runs import ColumnDifference, RuleDifference
+from evalcore.views.comparison_runs import RuleDifference
 from evalcore.views.ranking import SUITE
 from evalcore.views.targets import Leader
 from pages.shared import board_view, page_links, ranking_rows, tables, widgets, wording
-from pages.shared import board_view as shared
 from pages.shared.board_view import part_title
 from pages.shared.page_links import set_query_param
 from pages.shared.ranking_rows import RankingView
@@ -48,22 +47,17 @@ def _draw_board_separation(view: RankingView, base: Board) -> None:
     if view.board.key == base.key:
         st.markdown(tr("board.why_default"))
         return
-    title = escape_markdown(shared.board_title(base), 200)
+    title = escape_markdown(board_view.board_title(base), 200)
     st.markdown(tr("board.why_this", base=title))
     for separation in ranking_rows.load_rule_differences(view, base):
-        st.markdown(f"**{escape_markdown(shared.benchmark_title(separation.benchmark))}**")
+        st.markdown(f"**{escape_markdown(board_view.benchmark_title(separation.benchmark))}**")
         if separation.differences:
             _draw_rule_differences(separation.differences)
         else:
-            st.markdown(_format_column_pair(separation))
-
-
-def _format_column_pair(separation: ColumnDifference) -> str:
-    """Both columns in words, where the runs do not declare what sets them apart."""
-    language, columns = current_language(), (separation.base, separation.other)
-    titles = [board_titles.column_title(column, language) if column else "" for column in columns]
-    base, other = (escape_markdown(title, 200) if title else DASH for title in titles)
-    return tr("board.why_column", base=base, other=other)
+            language, columns = current_language(), (separation.base, separation.other)
+            titles = (board_titles.column_title(key, language) if key else "" for key in columns)
+            first, second = (escape_markdown(title, 200) if title else DASH for title in titles)
+            st.markdown(tr("board.why_column", base=first, other=second))
 
 
 def _draw_rule_differences(differences: Sequence[RuleDifference]) -> None:
@@ -120,9 +114,7 @@ def _draw_leader_card(leader: Leader, board: Board) -> None:
         st.page_link(page_links.METRICS, label=title, query_params=query)
         name = f"**{escape_markdown(leader.name, 40)}**"
         st.page_link(page_links.TARGET, label=name, query_params={"key": leader.identity})
-        near = tr("board.leader_clear")
-        if leader.near:
-            near = tr("board.leader_near", count=leader.near)
+        near = tr("board.leader_near" if leader.near else "board.leader_clear", count=leader.near)
         st.markdown(f"{_INDENT}**{wording.format_score(leader.score)}** :small[:gray[· {near}]]")
 
 
@@ -179,7 +171,7 @@ def draw_nobody_ranked(frame: pd.DataFrame, view: RankingView) -> None:
         st.info(tr("board.nobody_suite"), icon=":material/splitscreen:")
         with st.container(horizontal=True):
             for name in view.board.columns:
-                title = tr("board.rank_by", name=escape_markdown(shared.benchmark_title(name)))
+                title = tr("board.rank_by", name=escape_markdown(board_view.benchmark_title(name)))
                 look = {"on_click": set_query_param, "args": ("by", name)}
                 st.button(title, key=f"ranking.by.{name}.go", **look)
     else:

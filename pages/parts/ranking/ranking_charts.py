@@ -60,7 +60,13 @@ def _draw_score_against(rows: RankingRows) -> None:
     if not frames_by_axis:
         st.caption(tr("ranking.cost_none"))
         return
-    axis = _select_cost_axis(list(frames_by_axis))
+    axis = url_state.draw_segments(
+        tr("board.against"),
+        list(frames_by_axis),
+        "ranking.vs",
+        lambda code: tr(f"board.vs.{code}"),
+        drawn_alone=False,
+    )
     shown = frames_by_axis[axis]
     labels = exports.label_scores("common.target")
     labels |= {"cost": tr(f"board.axis.{axis}"), "pareto": tr("board.pareto")}
@@ -74,19 +80,6 @@ def _draw_score_against(rows: RankingRows) -> None:
     omitted = len(rows.ranked) - len(shown)
     note = tr("board.left_out", count=omitted) if omitted else ""
     st.caption(f"{tr('board.against_about')} {note}")
-
-
-def _select_cost_axis(axes: list[str]) -> str:
-    """What a score is set against; asked only where there is a choice."""
-    label, first = tr("board.against"), axes[0]
-
-    def axis_title(code: str) -> str:
-        return tr(f"board.vs.{code}")
-
-    if len(axes) == 1:
-        url_state.pin_choice(label, first, "ranking.vs", axis_title)
-        return first
-    return url_state.draw_segments(label, axes, "ranking.vs", axis_title)
 
 
 def _draw_score_trend(view: RankingView, frame: pd.DataFrame) -> None:

@@ -90,19 +90,15 @@ def _draw_submit_form(number: int, settings: Settings) -> None:
         type="primary",
         disabled=uploaded is None,
     ):
-        _submit_upload(uploaded, settings)
+        name, content = uploaded.name, uploaded.getvalue()
+        with widgets.show_errors():
+            data_client.submit_bundle(name, content, visitor.current_visitor(), settings)
+            st.session_state[_NUMBER] += 1
+            st.rerun()
     with st.expander(tr("submit.levels"), icon=":material/verified:"):
         for level in _LEVELS:
             st.markdown(f"**{tr(f'submit.level.{level}')}** – {tr(f'submit.means.{level}')}")
     _draw_past_submissions(settings)
-
-
-def _submit_upload(uploaded: object, settings: Settings) -> None:
-    name, content = uploaded.name, uploaded.getvalue()  # type: ignore[attr-defined]
-    with widgets.show_errors():
-        data_client.submit_bundle(name, content, visitor.current_visitor(), settings)
-        st.session_state[_NUMBER] += 1
-        st.rerun()
 
 
 def _draw_past_submissions(settings: Settings) -> None:
@@ -203,16 +199,11 @@ def draw_hub_status(settings: Settings) -> None:
         st.warning(tr("hub.problem", repo=repo) + reason, icon=":material/cloud_off:")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if status.token and not status.problem:
-            _draw_sync_time(status, repo)
+            name, icon = ("sent", "cloud_done") if status.sent_at else ("waiting", "cloud")
+            text = tr(f"hub.{name}", repo=repo, when=wording.format_timestamp(status.sent_at))
+            st.caption(f":material/{icon}: {text}", width="content")
         if status.held:
             _draw_withheld_runs(status, can_see_details)
-
-
-def _draw_sync_time(status: HubSyncStatus, repo: str) -> None:
-    sent_time = wording.format_timestamp(status.sent_at)
-    name = "sent" if status.sent_at else "waiting"
-    icon = ":material/cloud_done:" if status.sent_at else ":material/cloud:"
-    st.caption(f"{icon} {tr(f'hub.{name}', repo=repo, when=sent_time)}", width="content")
 
 
 def _draw_withheld_runs(status: HubSyncStatus, can_see_details: bool) -> None:

@@ -29,8 +29,6 @@ from pages.shared.board_view import benchmark_title
 from pages.shared.widgets import OUTCOME_COLOURS
 from pages.shared.wording import escape_markdown, localize_note, look_up, to_plain_line, tr
 
-# How well a run is vouched for: badges of the levels of evidence behind its scores.
-
 _COLOURS: dict[int, Any] = {0: "orange", 1: "green", 2: "blue", 3: "gray"}
 RUN_HERE = 3
 
@@ -41,25 +39,24 @@ def draw_level_badges(levels: Iterable[int]) -> None:
         st.badge(tr(f"submit.level.{level}"), color=_COLOURS.get(level, "gray"))
 
 
-def format_levels(levels: Iterable[int]) -> str:
-    """The levels of a run in words, for a cell of a table."""
-    return ", ".join(tr(f"submit.level.{level}") for level in sorted(set(levels)))
-
-
 # The table of all runs, a page of it at a time; choosing a row puts the run into the URL.
 
 _TABLE, _SHOWN, _PAGER = "runs.table", "runs.shown", "runs.pager"
 _PAGE = 100  # runs
-#: A sign beside the word, so that a state is seen at a glance and not by colour alone.
-SIGNS: dict[str, str] = {
-    "planned": "○",
-    "running": "▶",
-    "done": "✓",
-    "incomplete": "◐",
-    "cancelled": "■",
-    "interrupted": "‖",
-    "broken": "✕",
+#: State -> colour, and a sign, so that a state is seen at a glance and not by colour alone.
+STATE_LOOKS: dict[str, tuple[Any, str]] = {
+    "planned": ("gray", "○"),
+    "running": ("blue", "▶"),
+    "done": ("green", "✓"),
+    "incomplete": ("orange", "◐"),
+    "cancelled": ("gray", "■"),
+    "interrupted": ("orange", "‖"),
+    "broken": ("red", "✕"),
 }
+
+
+def _format_state(state: str) -> str:
+    return f"{STATE_LOOKS[state][1]} {tr(f'common.state.{state}')}"
 
 
 def draw_run_list(all_rows: Sequence[RunRow], chosen: str) -> None:
@@ -110,7 +107,7 @@ def _build_run_list_table(rows: Sequence[RunRow]) -> pd.DataFrame:
     named = display_names.resolve_target_names({target.identity: target.key for target in targets})
     table = pd.DataFrame(
         {
-            "state": [f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}" for row in rows],
+            "state": [_format_state(row.state) for row in rows],
             "target": [to_plain_line(named[row.target.identity]) for row in rows],
             "benchmarks": [titles[row.benchmarks] for row in rows],
             "progress": [int(row.fraction * 100) for row in rows],
@@ -121,7 +118,9 @@ def _build_run_list_table(rows: Sequence[RunRow]) -> pd.DataFrame:
     )
     if any(row.levels for row in rows):
         levels = [row.levels or (RUN_HERE,) * (row.origin == "executed") for row in rows]
-        table["level"] = list(map(format_levels, levels))
+        table["level"] = [
+            ", ".join(tr(f"submit.level.{level}") for level in sorted(set(own))) for own in levels
+        ]
     return table
 
 
@@ -142,25 +141,17 @@ def _choose_run() -> None:
 
 _SEEN_AT_ONCE = 20  # rows of a ranking
 
-STATE_COLOURS: dict[str, Any] = {
-    "planned": "gray",
-    "running": "blue",
-    "done": "green",
-    "incomplete": "orange",
-    "cancelled": "gray",
-    "interrupted": "orange",
-    "broken": "red",
-}
-
 
 def draw_run_detail(
     row: RunRow, card: ModelCard | None = None, pair: RunPair | None = None
 ) -> None:
     """Everything but the actions; `card` is of a local model, `pair` the comparison it is in."""
+    identity, name = row.target.identity, row.run_id
+    if identity:
+        name = display_names.resolve_target_name(identity, row.target.key)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader(escape_markdown(_format_run_name(row)), anchor=False, width="content")
-        state = f"{SIGNS[row.state]} {tr(f'common.state.{row.state}')}"
-        st.badge(state, color=STATE_COLOURS[row.state])
+        st.subheader(escape_markdown(name), anchor=False, width="content")
+        st.badge(_format_state(row.state), color=STATE_LOOKS[row.state][0])
         draw_level_badges(row.levels)
     if row.state == "broken":
         reason = escape_markdown(row.problem, 600)
@@ -182,11 +173,6 @@ def draw_run_detail(
     _draw_run_errors(row)
     if row.scores and not row.complete:
         st.caption(tr("runs.not_ranked"))
-
-
-def _format_run_name(row: RunRow) -> str:
-    identity = row.target.identity
-    return display_names.resolve_target_name(identity, row.target.key) if identity else row.run_id
 
 
 def _describe_run_state(row: RunRow, pair: RunPair | None) -> str:

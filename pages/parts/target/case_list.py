@@ -23,7 +23,7 @@ from evalcore.views.targets import OUTCOMES
 from pages.parts.target import profile
 from pages.shared import exports, page_links, tables, url_state, widgets, wording
 from pages.shared.board_view import benchmark_title, describe_score, metric_title
-from pages.shared.evidence import cause_title
+from pages.shared.evidence import cause_title, distinct_cause_titles
 from pages.shared.page_links import CaseLink
 from pages.shared.tables import cost_format, link_column, number_column, text_column
 from pages.shared.wording import localize_note, look_up, to_plain_line, tr
@@ -225,7 +225,7 @@ def _draw_cause_chart(causes: pd.DataFrame) -> None:
         st.caption(tr("target.why_none"))
         return
     shown = causes.head(_MAX_BARS)
-    frame = shown.assign(name=_disambiguate_causes(shown["cause"]))
+    frame = shown.assign(name=shown["cause"].map(distinct_cause_titles(shown["cause"])))
     _draw_count_chart(plots.build_count_bars, frame, "target.why_alt")
     caption = tr("target.why_about", count=int(causes["count"].sum()))
     st.caption(caption if len(causes) == len(shown) else f"{caption} {tr('target.why_more')}")
@@ -251,15 +251,6 @@ def _draw_count_chart(make: plots.CountChartBuilder, frame: pd.DataFrame, alt: s
         alt_text=tr(alt, summary=summary),
         data=lambda: frame[columns],
     )
-
-
-def _disambiguate_causes(causes: pd.Series[str]) -> list[str]:
-    """Titles told apart: bars of one name would be drawn over each other."""
-    titles = [cause_title(cause) for cause in causes]
-    return [
-        f"{title} ({cause})" if titles.count(title) > 1 else title
-        for title, cause in zip(titles, causes, strict=True)
-    ]
 
 
 # The runs of a target over time, and how the cases of its newest ones ended.

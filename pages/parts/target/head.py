@@ -23,8 +23,6 @@ from pages.shared.board_view import benchmark_title, kind_title, metric_title
 from pages.shared.tables import format_number_range
 from pages.shared.wording import current_language, escape_markdown, localize_note, to_plain_line, tr
 
-# The card of a target at the head of its page: logo, name, who made it, what it is.
-
 _LOGO = 56  # pixels
 
 
@@ -295,12 +293,12 @@ def _draw_neighbour_button(name: str, neighbour: str, titles: Mapping[str, str])
 
 def _draw_compare_link(headers: Headers, board: Board, row: Row, titles: Mapping[str, str]) -> None:
     """To Compare, with the best other target that ran the same; alone where there is none."""
-    own_run, label = next(iter(row.runs.items())), tr("compare.link")
-    runs = [own_run[1].run_id]
-    best = targets.find_best_other(headers, board, row, own_run[0])
+    (benchmark, own_run), label = next(iter(row.runs.items())), tr("compare.link")
+    runs = [own_run.run_id]
+    best = targets.find_best_other(headers, board, row, benchmark)
     if best is not None:
-        runs.append(best.runs[own_run[0]].run_id)
+        runs.append(best.runs[benchmark].run_id)
         name = titles.get(best.identity, best.identity)
         label = tr("target.compare", name=escape_markdown(name, _NAME))
-    query = {"runs": ",".join(dict.fromkeys(runs))}
+    query = page_links.build_compare_query(runs)
     widgets.draw_link(page_links.COMPARE, label, "compare_arrows", **query)

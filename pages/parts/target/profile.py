@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -32,21 +32,6 @@ from pages.shared.wording import (
 # The charts of the Target page: profile, metrics and scores over time.
 
 _MIN_AXES, _MAX_AXES = 3, 10
-
-
-class _MetricBars(NamedTuple):
-    """The metrics of a benchmark with their names, and those of them that have a score."""
-
-    frame: pd.DataFrame
-    scored: pd.DataFrame
-
-
-def load_target_profile(headers: Headers, board: Board, identity: str) -> pd.DataFrame:
-    """`targets.profile`, shared by all who look at the target."""
-    key = ("profile", board.identity, identity)
-    return memoize_on_headers(
-        headers, key, lambda: targets.build_target_radar(headers, board, identity)
-    )
 
 
 def has_profile(frame: pd.DataFrame, axes: Sequence[str]) -> bool:
@@ -81,33 +66,33 @@ def draw_metric_bars(headers: Headers, board: Board, identity: str) -> None:
     its own."""
     for benchmark in board.columns:
         key = ("metric bars", board.identity, benchmark, identity, current_language())
-        bars = memoize_on_headers(
+        frame = memoize_on_headers(
             headers, key, partial(_build_benchmark_bars, headers, board, benchmark, identity)
         )
-        if len(bars.scored):
+        if frame["score"].notna().any():
             several = len(board.columns) > 1
             with st.container():
                 title = benchmark_title(benchmark) if several else tr("target.metrics")
                 st.subheader(escape_markdown(title), anchor=False)
-                _draw_benchmark_bars(bars, benchmark, identity)
+                _draw_benchmark_bars(frame, benchmark, identity)
 
 
 def _build_benchmark_bars(
     headers: Headers, board: Board, benchmark: str, identity: str
-) -> _MetricBars:
+) -> pd.DataFrame:
     scores = targets.TargetView(headers, board, identity).build_metric_frame(benchmark)
-    frame = scores.assign(name=[metric_title(benchmark, metric) for metric in scores["metric"]])
-    return _MetricBars(mark_immutable(frame), frame.dropna(subset=["score"]))
+    names = [metric_title(benchmark, metric) for metric in scores["metric"]]
+    return mark_immutable(scores.assign(name=names))
 
 
-def _draw_benchmark_bars(bars: _MetricBars, benchmark: str, identity: str) -> None:
-    scored = bars.scored
+def _draw_benchmark_bars(frame: pd.DataFrame, benchmark: str, identity: str) -> None:
+    scored = frame.dropna(subset=["score"])
     pairs = zip(scored["name"], scored["score"], strict=True)
     summary = ", ".join(f"{name} {score:.1f}" for name, score in pairs)
     labels = exports.label_scores("common.metric")
     labels |= {name: tr(f"target.series.{name}") for name in ("best", "floor")}
     exports.draw_chart_frame(
-        plots.build_metric_bars(bars.frame, labels),
+        plots.build_metric_bars(frame, labels),
         name=f"metrics-{benchmark}",
         title=benchmark_title(benchmark),
         source=to_plain_line(identity),
@@ -268,7 +253,10 @@ def _describe_group(row: Mapping[Hashable, object], benchmark: str) -> str:
     """What is missing, else what the group weighs or is."""
     missing = row["missing"]
     if isinstance(missing, Sequence) and missing:
-        titles = [_part_title(str(part), benchmark) for part in missing[:_NAMED]]
+        titles = [
+            look_up(f"target.group.{part}") or metric_title(benchmark, str(part))
+            for part in missing[:_NAMED]
+        ]
         names = ", ".join([*titles, *["…"] * (len(missing) > _NAMED)])
         return tr("target.group_missing", names=names)
     if row["group"] == "single_turn":
@@ -277,11 +265,6 @@ def _describe_group(row: Mapping[Hashable, object], benchmark: str) -> str:
     if isinstance(weight, int | float) and not pd.isna(weight):
         return tr("target.group_weight", weight=f"{weight:g}")
     return ""
-
-
-def _part_title(name: str, benchmark: str) -> str:
-    """The title of a group or category."""
-    return look_up(f"target.group.{name}") or metric_title(benchmark, name)
 
 
 def _draw_alternate_readings(score: BenchmarkScore, *, show_benchmark: bool) -> None:
@@ -327,7 +310,10 @@ def draw_target_outline(
 ) -> bool:
     """The outline of the target and its metrics side by side, the charts of several benchmarks two
     to a line; whether there is an outline."""
-    profile = load_target_profile(headers, board, row.identity)
+    key = ("profile", board.identity, row.identity)
+    profile = memoize_on_headers(
+        headers, key, lambda: targets.build_target_radar(headers, board, row.identity)
+    )
     axes = targets.list_radar_axes(board, row)
     profiled = has_profile(profile, axes)
     if profiled and len(row.runs) > 1:
