@@ -189,7 +189,9 @@ def name_tables(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
         for table in tables:
             if table.name == name:
                 table.replace(exp.to_table(f"all_{name}").as_(table.alias or name))
-        tree = tree.with_(f"all_{name}", as_=exp.select("*").from_(name), append=False)
+        tree = tree.with_(f"all_{name}", as_=exp.select("*").from_(name))
+        ctes = tree.args["with_"].expressions
+        ctes.insert(0, ctes.pop())  # where those of the statement see it
     return tree
 
 

@@ -20,7 +20,7 @@ from evalcore.benchmarks.sql_optimization.card import CARD
 from evalcore.records import Episode, Sample, Verdict
 from evalcore.settings import ROOT
 from evalcore.sqlkit.engines import Limits
-from evalcore.sqlkit.rewrite_rules import has_rewrite
+from evalcore.sqlkit.rewrite_rules import has_rewrite, is_rearranged_statement
 from tests.support.cosmetic_rewrites import DISGUISES, disguise_sample
 from tests.support.engines import SERVERS, server_engine
 
@@ -157,6 +157,38 @@ def test_no_disguise_earns_more_than_the_floor(
         for name, found in verdicts.items()
     }
     assert {name: total for name, total in totals.items() if total > FLOOR} == {}
+
+
+#: Those that only wrap a statement or reorder its joins, whatever the statement.
+ARRANGEMENTS = (
+    "swap_joins",
+    "sort_in_subquery",
+    "sort_tables",
+    "nest_deeply",
+    "wrap_tables",
+    "name_tables",
+    "materialize",
+)
+
+
+@pytest.mark.parametrize("step", [30, pytest.param(1, marks=pytest.mark.full)])
+def test_an_arrangement_is_known_again_and_no_authored_rewrite_is_one(
+    samples: list[Sample], step: int
+) -> None:
+    rewrites = [s for s in samples if s.metric == "logical_equivalence"]
+    missed, mistaken = [], []
+    for number, sample in enumerate(rewrites):
+        dialect, schema = sample.reference["dialect"], sample.input["schema"]
+        for order, name in enumerate(ARRANGEMENTS):
+            answer = disguise_sample(name, sample)
+            asked = (number + order) % step == 0
+            if asked and not is_rearranged_statement(sample.input["sql"], answer, dialect, schema):
+                missed.append((sample.id, name))
+        answer = sample.reference["reference"]
+        if is_rearranged_statement(sample.input["sql"], answer, dialect, schema):
+            mistaken.append(sample.id)
+    assert len(missed) <= 2  # of 644, where a statement has CTEs of its own
+    assert mistaken == []
 
 
 @pytest.mark.parametrize("step", [20, pytest.param(1, marks=pytest.mark.full)])

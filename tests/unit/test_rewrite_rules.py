@@ -16,6 +16,7 @@ from evalcore.sqlkit.rewrite_rules import (
     DETECTORS,
     detector_for,
     has_rewrite,
+    is_rearranged_statement,
     is_same_statement,
     parsed_query,
 )
@@ -224,3 +225,27 @@ def test_equal_statements_are_known_again(a: str, b: str, same: bool) -> None:
 )
 def test_rules_in_words_have_their_detector(rationale: str, check: str | None) -> None:
     assert detector_for(rationale) == check
+
+
+@pytest.mark.parametrize(
+    ("answer", "rearranged"),
+    [
+        ("WITH q AS (SELECT o.id FROM o JOIN k ON k.id = o.c) SELECT * FROM q", True),
+        ("SELECT * FROM (SELECT * FROM (SELECT o.id FROM o, k WHERE o.c = k.id) a) b", True),
+        ("SELECT o.id FROM k JOIN (SELECT * FROM o ORDER BY 1) AS o ON k.id = o.c", True),
+        ("WITH p AS (SELECT * FROM k) SELECT o.id FROM o CROSS JOIN p WHERE o.c = p.id", True),
+        ("SELECT o.id FROM k JOIN (SELECT * FROM o LIMIT 9) AS o ON k.id = o.c", False),
+        ("SELECT o.id FROM k JOIN (SELECT DISTINCT * FROM o) AS o ON k.id = o.c", False),
+        ("SELECT o.id FROM k JOIN (SELECT * FROM o WHERE c > 1) AS o ON k.id = o.c", False),
+        ("SELECT o.id FROM o LEFT JOIN k ON k.id = o.c", False),
+        ("SELECT k.id FROM o JOIN k ON k.id = o.c", False),
+        ("SELECT o.id FROM o WHERE o.c IN (SELECT id FROM k)", False),
+        ("WITH RECURSIVE q AS (SELECT o.id FROM o JOIN k ON k.id = o.c) SELECT * FROM q", False),
+        ("SELECT o.id FROM o JOIN k", False),
+        ("SELECT", False),
+        ("(" * 500 + "SELECT 1" + ")" * 500, False),
+    ],
+)
+def test_rearranged_statements_are_known_again(answer: str, rearranged: bool) -> None:
+    original = "SELECT o.id FROM o JOIN k ON k.id = o.c"
+    assert is_rearranged_statement(original, answer, "sqlite", SCHEMA) is rearranged

@@ -1,7 +1,8 @@
 """What is known of a rewrite, and how the three rewrite metrics rule on it.
 
 Every metric pays for effect alone: the same rows, on small databases and on a large one, for
-clearly less work by the engine's own counter. Equivalence and validity are paid by the share of
+clearly less work by the engine's own counter, and not by wrappers or another order of joins, from
+which only a planner gains. Equivalence and validity are paid by the share of
 the work saved that the authored rewrite saves. Where that counter shows no saving for the authored
 rewrite either, the rules of the case that the parse tree shows count as the effect.
 """
@@ -29,7 +30,7 @@ from evalcore.sqlkit.engines import Work
 from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.products.decision import read_on_stand_in
 from evalcore.sqlkit.query_plans import FEWER_ROWS, ROWS, WorkMeter, build_scaled_database
-from evalcore.sqlkit.rewrite_rules import is_same_statement
+from evalcore.sqlkit.rewrite_rules import is_rearranged_statement, is_same_statement
 
 # What is found out about one rewrite, once for all metrics that are scored on it.
 
@@ -45,10 +46,12 @@ _MORE_VISITED = 4
 
 class Assessment(Record, frozen=True):
     """One rewrite beside its original and the authored rewrite, `best`. Work is None where it was
-    not counted; `scaled` tells whether the rows of the large database were compared, too."""
+    not counted; `scaled` tells whether the rows of the large database were compared, too;
+    `rearranged` that the statement is only wrapped, or its inner joins stand in another order."""
 
     unchanged: bool
     equivalence: Equivalence
+    rearranged: bool = False
     before: Work | None = None
     after: Work | None = None
     best: Work | None = None
@@ -181,7 +184,9 @@ async def assess_rewrite(
     after = await asyncio.to_thread(meter.measure_work, question, sql)
     best = await asyncio.to_thread(meter.measure_cached, question, authored) if authored else None
     same_plan = not before.unit and await asyncio.to_thread(meter.has_same_plan, question, sql)
-    assessment = Assessment(False, equivalence, before, after, best, same_plan)
+    texts = question.reference, sql
+    rearranged = is_rearranged_statement(*texts, server.dialect, question.schema)
+    assessment = Assessment(False, equivalence, rearranged, before, after, best, same_plan)
     if not after.unit:  # an answer that does not end there is worse
         return assessment
     for rows in (ROWS, FEWER_ROWS) if before.unit else (FEWER_ROWS,):
@@ -279,11 +284,14 @@ async def _score_execution(rewrite: AssessedRewrite) -> ScoringResult:
         return result
     if assessment.is_worse:
         return _mark_failed(result, "worse", Note("worse"))
+    by_rule = _compute_rule_share(rewrite)
+    if assessment.rearranged and not by_rule:  # what it saves is the planner's luck
+        return _mark_failed(result, "no_saving", Note("no_saving"), "no_saving")
     if assessment.saves_work:
         share = assessment.saved_share
         note = Note("work_saved", share=f"{100 * share:.3g}", decision=result.note)
         return _pay_share(result, "work", share, note if assessment.best else result.note)
-    share = 0.0 if assessment.best_saves_work else _compute_rule_share(rewrite)
+    share = 0.0 if assessment.best_saves_work else by_rule
     if share:
         note = Note("work_by_rule", share=f"{100 * share:.3g}", decision=result.note)
         return _pay_share(result, "rule", share, note)

@@ -10,7 +10,14 @@ from evalcore.sqlkit.rewrite_rules.detectors import (
     DETECTORS,
     detector_for,
     has_rewrite,
+    is_rearranged_statement,
     is_same_statement,
 )
 
-__all__ = ["DETECTORS", "detector_for", "has_rewrite", "is_same_statement"]
+__all__ = [
+    "DETECTORS",
+    "detector_for",
+    "has_rewrite",
+    "is_rearranged_statement",
+    "is_same_statement",
+]

@@ -7,11 +7,11 @@ answer is equivalent, and no worse, is for others to find out.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from functools import lru_cache
 from hashlib import blake2b
 
-from sqlglot import TokenType, exp
+from sqlglot import TokenType, exp, parse_one
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
@@ -70,6 +70,107 @@ def _digest_query(sql: str, dialect: str, schema: tuple[str, ...]) -> bytes | No
     for node, argument, name in renamed:
         node.set(argument, exp.to_identifier(name))
     return _digest_tree(tree)
+
+
+# Whether two statements are the same one, arranged differently.
+
+
+def is_rearranged_statement(
+    original: str, answer: str, dialect: str, schema: Sequence[str] = ()
+) -> bool:
+    """Whether `answer` says what `original` says but for wrappers and the order of inner joins.
+
+    A wrapper is a derived table or a CTE that reads all of one table or query, sorted or not, and a
+    query that reads all of another. What an engine saves by them it owes to its planner.
+    """
+    if any(read_query(sql, dialect, schema) is None for sql in (original, answer)):
+        return False
+    first, second = (_unwrap_statement(sql, dialect) for sql in (original, answer))
+    if not first.args.get("order") and not second.args.get("limit"):
+        second.set("order", None)
+    texts = [tree.sql(dialect=dialect) for tree in (first, second)]
+    return is_same_statement(texts[0], texts[1], dialect, schema)
+
+
+def _unwrap_statement(sql: str, dialect: str) -> exp.Expr:
+    """The tree of a query without wrappers, its inner joins sorted by name."""
+    tree: exp.Expr = parse_one(sql, read=dialect).unnest()
+    _inline_plain_ctes(tree)
+    for subquery in reversed(list(tree.find_all(exp.Subquery))):
+        source = _find_wrapped_source(subquery.this)
+        name = subquery.args.get("alias")
+        if source is None or name is None or name.args.get("columns"):
+            continue
+        if isinstance(subquery.parent, exp.From | exp.Join):
+            inner = source.copy()
+            inner.set("alias", name.copy())
+            subquery.replace(inner)
+    for select in list(tree.find_all(exp.Select)):
+        _sort_inner_joins(select)
+    source = _find_wrapped_source(tree)
+    while isinstance(source, exp.Subquery) and isinstance(source.this, exp.Query):
+        tree = source.this
+        source = _find_wrapped_source(tree)
+    return tree
+
+
+_WRAPPING = frozenset(("expressions", "from_", "order"))
+
+
+def _find_wrapped_source(query: exp.Expr, ignored: Set[str] = frozenset()) -> exp.Expr | None:
+    """The table or query of which `query` reads all columns and rows, None where it does more than
+    that and what the arguments in `ignored` hold."""
+    if not isinstance(query, exp.Select):
+        return None
+    parts = {name for name, part in query.args.items() if part} - _WRAPPING - ignored
+    source = query.args["from_"].this if query.args.get("from_") else None
+    reads_all = len(query.selects) == 1 and isinstance(query.selects[0], exp.Star)
+    plain = isinstance(source, exp.Table | exp.Subquery) and not any(
+        source.args.get(name) for name in ("joins", "pivots", "laterals", "sample")
+    )
+    excludes = reads_all and any(query.selects[0].args.values())
+    return source if reads_all and plain and not parts and not excludes else None
+
+
+def _inline_plain_ctes(tree: exp.Expr) -> None:
+    """Read a table or query itself where a CTE only gives it a name."""
+    for ctes in list(tree.find_all(exp.With)):
+        query = ctes.parent
+        if query is None or ctes.args.get("recursive"):
+            continue
+        reads_one = len(ctes.expressions) == 1 and _find_wrapped_source(query, {"with_"})
+        for cte in list(ctes.expressions):
+            source = _find_wrapped_source(cte.this)
+            if source is None and reads_one and reads_one.name == cte.alias:
+                source = exp.Subquery(this=cte.this.copy())
+            if source is None or cte.args["alias"].args.get("columns"):
+                continue
+            for table in [t for t in query.find_all(exp.Table) if t.name == cte.alias]:
+                inner = source.copy()
+                alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name))
+                inner.set("alias", alias)
+                table.replace(inner)
+            cte.pop()
+        if not ctes.expressions:
+            query.set("with_", None)
+
+
+def _sort_inner_joins(select: exp.Select) -> None:
+    """Put the sources of inner joins in the order of their names, and their conditions in WHERE."""
+    joins = select.args.get("joins") or []
+    source = select.args.get("from_")
+    loose = ("side", "using", "method", "pivots")
+    if not joins or source is None or any(j.args.get(name) for j in joins for name in loose):
+        return
+    if any(str(join.args.get("kind") or "") not in ("", "INNER", "CROSS") for join in joins):
+        return
+    sources = [source.this, *(join.this for join in joins)]
+    sources.sort(key=lambda part: (str(part.name), str(part.alias_or_name)))
+    for join in joins:
+        if join.args.get("on"):
+            select.where(join.args["on"], copy=False)
+    source.set("this", sources[0])
+    select.set("joins", [exp.Join(this=part, kind="CROSS") for part in sources[1:]])
 
 
 def _tokenize_words(sql: str, dialect: str) -> list[str]:
