@@ -1,6 +1,7 @@
 """How often an equivalent answer is called different: other spellings of the bundled references.
 
-    python -m perf.false_different [--dataset D] [--engine E] [--case C] [--limit N] [--json]
+    python -m perf.false_different [--dataset D] [--engine E] [--case C] [--every K] [--limit N]
+                                   [--json]
 
 Each reference is paired with the case's own variants and with what `perf.equivalents` makes of it;
 no pair has the same text. Printed are the pairs and the verdicts by kind and by engine, then every

@@ -1,6 +1,6 @@
 """How many wrong answers the generated databases tell apart: mutants of the bundled references.
 
-    python -m perf.kill_rate [--dataset D] [--engine E] [--case C] [--limit N] [--json]
+    python -m perf.kill_rate [--dataset D] [--engine E] [--case C] [--every K] [--limit N] [--json]
 
 Each authored answer is changed in one place (`tools.sql_mutants`) and the change decided like an
 answer. A mutant is *killed* by the verdict `different`, *alive* by `equivalent`; one that no

@@ -72,10 +72,12 @@ def command(
     parser.add_argument("--dataset", choices=DATASETS, default="dialect_conversion")
     parser.add_argument("--engine", default="")
     parser.add_argument("--case", default="")
+    parser.add_argument("--every", type=int, default=1, help="take each so-manieth case only")
     parser.add_argument("--limit", type=int, default=limit)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    results = list(tried(asked(args.dataset, engine=args.engine, case=args.case), args.limit))
+    cases = asked(args.dataset, engine=args.engine, case=args.case)[:: args.every]
+    results = list(tried(cases, args.limit))
     if args.json:
         print(json.dumps([msgspec.to_builtins(result) for result in results], ensure_ascii=False))
     else:
