@@ -87,6 +87,10 @@ class Schema(Record, frozen=True):
     tables: tuple[Table, ...]
     dialect: str = ""
 
+    def list_columns(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The folded names of the tables, each with its columns."""
+        return tuple((plain_name(t.name), tuple(c.name for c in t.columns)) for t in self.tables)
+
     def find_table(self, name: str) -> Table | None:
         folded = plain_name(name)
         return next((t for t in self.tables if plain_name(t.name) == folded), None)

@@ -7,6 +7,7 @@ engine's `check_syntax` is the stronger word where there is one.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 
 import sqlglot
@@ -217,9 +218,12 @@ def has_order_by(sql: str, dialect: str) -> bool:
 
 
 @cache
-def build_tie_breakers(sql: str, dialect: str, width: int) -> tuple[str, ...]:
+def build_tie_breakers(
+    sql: str, dialect: str, width: int, tables: tuple[tuple[str, tuple[str, ...]], ...] = ()
+) -> tuple[str, ...]:
     """The query with every order made total in two opposite ways: its own by the output columns,
-    that of ROW_NUMBER and its kin by the columns of their SELECT.
+    that of ROW_NUMBER and its kin by the columns of their SELECT, a star by those of its one
+    source, which may be one of `tables` (folded name, columns).
 
     Where both give what the query gives, ties decide nothing in it. Empty for a query that orders
     nothing, and for one that does not parse. Where the query takes ties in (WITH TIES), its own
@@ -237,7 +241,7 @@ def build_tie_breakers(sql: str, dialect: str, width: int) -> tuple[str, ...]:
     variants = []
     for descending in (False, True):
         variant = tree.copy()
-        _break_ties_of_ranks(variant, descending)
+        _break_ties_of_ranks(variant, descending, dict(tables))
         if ordered:
             positions = (exp.Literal.number(n) for n in range(1, width + 1))
             variant.order_by(
@@ -255,15 +259,58 @@ def _takes_ties_in(tree: exp.Query) -> bool:
 _RANKING = (exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)
 
 
-def _break_ties_of_ranks(tree: exp.Query, descending: bool) -> None:
+def makes_one_choice(sql: str, dialect: str, column: str) -> bool:
+    """Whether two rows that differ in one column can be put in order in one place of a query only,
+    so that it has no more than two results: by one ranking or limit, over tables and CTEs that are
+    each read once, with no list of that column."""
+    try:
+        tree = sqlglot.parse_one(sql, dialect=dialect)
+    except (sqlglot.errors.SqlglotError, RecursionError):
+        return False
+    sources = [table.name.lower() for table in tree.find_all(exp.Table)]
+    if not isinstance(tree, exp.Query) or len(set(sources)) < len(sources):
+        return False
+    choices = sum(1 for _ in tree.find_all(*_RANKING, *_CUTTING))
+    listed = (c.name.lower() for node in tree.find_all(*_LISTS) for c in node.find_all(exp.Column))
+    return choices == 1 and column not in listed
+
+
+#: What picks among rows, and what makes a list of them.
+_CUTTING = (exp.Limit, exp.Fetch, exp.Offset, exp.AnyValue, exp.First, exp.Last)
+_LISTS = (exp.GroupConcat, exp.ArrayAgg, exp.JSONArrayAgg, exp.JSONObjectAgg, exp.Anonymous)
+
+
+def _break_ties_of_ranks(
+    tree: exp.Query, descending: bool, tables: Mapping[str, tuple[str, ...]]
+) -> None:
+    ctes = {cte.alias.lower(): tuple(cte.this.named_selects) for cte in tree.find_all(exp.CTE)}
     for window in tree.find_all(exp.Window):
         order, select = window.args.get("order"), window.find_ancestor(exp.Select)
         if order is None or select is None or window.find(*_RANKING) is None:
             continue
-        outputs = (part for part in select.selects if part.find(exp.Window) is None)
-        for column in [c for part in outputs for c in part.find_all(exp.Column)]:
-            if not isinstance(column.this, exp.Star) and column.find_ancestor(exp.Select) is select:
-                order.append("expressions", exp.Ordered(this=column.copy(), desc=descending))
+        outputs = [part for part in select.selects if part.find(exp.Window) is None]
+        columns = [
+            column
+            for part in outputs
+            for column in part.find_all(exp.Column)
+            if not isinstance(column.this, exp.Star) and column.find_ancestor(exp.Select) is select
+        ]
+        if any(part.is_star for part in outputs):
+            columns += _list_source_columns(select, {**tables, **ctes})
+        for column in columns:
+            order.append("expressions", exp.Ordered(this=column.copy(), desc=descending))
+
+
+def _list_source_columns(
+    select: exp.Select, named: Mapping[str, tuple[str, ...]]
+) -> list[exp.Column]:
+    """What a star stands for where all rows come from one table, CTE or query in FROM."""
+    source = select.args["from_"].this if select.args.get("from_") else None
+    if source is None or select.args.get("joins"):
+        return []
+    is_query = isinstance(source, exp.Subquery) and isinstance(source.this, exp.Query)
+    names = source.this.named_selects if is_query else named.get(source.name.lower(), ())
+    return [] if "*" in names else [exp.column(name) for name in names if name]
 
 
 _CREATE_TABLE = re.compile(r"\bCREATE\s+TABLE\b", re.I)

@@ -12,6 +12,7 @@ from evalcore.sqlkit.equivalence import Counterexample, EquivalenceQuestion, tri
 from evalcore.sqlkit.equivalence.trials import (
     Difference,
     Observation,
+    OpenTrial,
     Trial,
     build_select_all,
     find_difference,
@@ -45,6 +46,31 @@ def build_counterexample(
     if example is None:  # the engine answered twice in two ways
         return Counterexample(profile=trial.profile, tables={}, reason="failed")
     return example
+
+
+def build_open_counterexample(
+    engine: Engine,
+    question: EquivalenceQuestion,
+    schema: Schema,
+    open_trial: OpenTrial,
+    seen: Observation,
+) -> Counterexample:
+    """The difference from the result that comes closest of those that the reference may give."""
+    differences = [
+        difference
+        for result in open_trial.results
+        if (difference := find_difference(question, result, seen, ordered=False)) is not None
+    ]
+    trial = Trial("two of one parent", open_trial.setup, open_trial.results[0], False, True)
+    example = min(differences, key=lambda d: len(d.diff.extra) if d.diff else 0)
+    return Counterexample(
+        profile=trial.profile,
+        tables=_read_database_contents(engine, question, schema, trial),
+        expected=example.expected,
+        actual=example.actual,
+        diff=example.diff,
+        reason=_name_reason(question, example),
+    )
 
 
 def _shrink_trial(

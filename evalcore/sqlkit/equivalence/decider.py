@@ -17,7 +17,11 @@ from evalcore.sqlkit.equivalence import (
 )
 from evalcore.sqlkit.equivalence import trials as trials
 from evalcore.sqlkit.equivalence.answer_trials import iter_answer_trials
-from evalcore.sqlkit.equivalence.counterexample import build_counterexample
+from evalcore.sqlkit.equivalence.counterexample import (
+    build_counterexample,
+    build_open_counterexample,
+)
+from evalcore.sqlkit.equivalence.open_trials import gives_neither, iter_open_trials
 from evalcore.sqlkit.equivalence.row_limits import compare_row_limits
 from evalcore.sqlkit.equivalence.trials import (
     Observation,
@@ -76,8 +80,11 @@ class Decider:
         if verdict.status != "equivalent" and not _is_collation(verdict):
             return verdict
         if verdict.status == "equivalent":
+            verdict = _compare_open(engine, question, prepared, answer, verdict)
+        if verdict.status == "equivalent":
             verdict = _prove_answer(engine, question, prepared, answer, verdict)
-        if verdict.level != "proved" or _counts_otherwise(question, answer):
+        is_open = verdict.status == "equivalent" or _is_collation(verdict)
+        if is_open and (verdict.level != "proved" or _counts_otherwise(question, answer)):
             verdict = _compare_added(engine, question, prepared, answer, verdict)
         few = few and verdict.level == "tested" and verdict.nonempty < MIN_NONEMPTY
         return _build_undecided(prepared) if few else verdict
@@ -108,7 +115,10 @@ class Decider:
         with _preparing:
             question_trials = _prepared.get(question)
             if question_trials is None:
-                question_trials = trials.prepare_trials(self._open(question.engine), question)
+                engine = self._open(question.engine)
+                question_trials = trials.prepare_trials(engine, question)
+                open_trials = iter_open_trials(engine, question, question_trials.schema)
+                question_trials = msgspec.structs.replace(question_trials, open=tuple(open_trials))
                 _prepared[question] = question_trials
                 if len(_prepared) > MAX_CACHED_TRIALS:
                     _prepared.popitem(last=False)
@@ -178,6 +188,23 @@ def _compare_answer(
         return Equivalence("error", cause=seen.execution.status, message=seen.execution.message)
     example = build_counterexample(engine, question, prepared.schema, trial, answer, seen)
     return Equivalence("different", count + 1, shown, counterexample=example)
+
+
+def _compare_open(
+    engine: Engine,
+    question: EquivalenceQuestion,
+    prepared: Trials,
+    answer: str,
+    tested: Equivalence,
+) -> Equivalence:
+    """The verdict after the databases on which the reference may give either of two results."""
+    for trial in prepared.open:
+        seen = gives_neither(engine, question, trial, answer)
+        if seen is not None:
+            example = build_open_counterexample(engine, question, prepared.schema, trial, seen)
+            count, shown = tested.databases + 1, tested.nonempty + 1
+            return Equivalence("different", count, shown, counterexample=example)
+    return tested
 
 
 def _prove_answer(

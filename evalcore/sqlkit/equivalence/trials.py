@@ -36,7 +36,11 @@ from evalcore.sqlkit.generate import (
 from evalcore.sqlkit.result_tables import ResultTable, TableDiff, compare_tables
 from evalcore.sqlkit.row_matching import DOUBLE_TOLERANCE, SINGLE_TOLERANCE, CellRules
 from evalcore.sqlkit.schema import Schema, plain_name, read_schema
-from evalcore.sqlkit.syntax import build_tie_breakers, has_order_by, use_aria_engine
+from evalcore.sqlkit.syntax import (
+    build_tie_breakers,
+    has_order_by,
+    use_aria_engine,
+)
 
 # Running a statement and looking at everything that the question wants seen.
 
@@ -204,12 +208,6 @@ _COLLATED = re.compile(r"\bCOLLATE\s+[\"`]?NOCASE\b|_(?:bin|cs)\b|\bBINARY\b", r
 _FOLDS: dict[str, Callable[[str], str]] = {"mysql": _fold_accents, "sqlite": str.lower}
 
 
-# The databases of a question, each with what the reference shows on it.
-# A database is kept only if the reference runs on it and shows the same on a twin with the same
-# rows in another physical order; where it does not, the question has no answer there. The order
-# of rows is asked for only where it is the same on the twin too.
-
-
 class Trial(Record, frozen=True):
     """One database with what the reference shows on it.
 
@@ -226,6 +224,15 @@ class Trial(Record, frozen=True):
     shows: bool
     rows: Database | None = None
     excused: frozenset[Status] = frozenset()
+
+
+class OpenTrial(Record, frozen=True):
+    """A database on which the reference may give either of two results, as rows are tied; `twin`
+    holds the same rows in another order."""
+
+    setup: tuple[str, ...]
+    twin: tuple[str, ...]
+    results: tuple[Observation, ...]
 
 
 class Trials(Record, frozen=True):
@@ -246,6 +253,7 @@ class Trials(Record, frozen=True):
     slow: int = 0
     agreed: int = 0
     agreed_shown: int = 0
+    open: tuple[OpenTrial, ...] = ()
 
 
 def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
@@ -453,7 +461,9 @@ def is_ordered(
     width = len(table.columns) if (table := seen.tables.get("")) else 0
     broken = [
         tried
-        for sql in build_tie_breakers(question.reference, question.engine, width)
+        for sql in build_tie_breakers(
+            question.reference, question.engine, width, schema.list_columns()
+        )
         if (tried := observe_statement(engine, setup, question, sql)).ok
     ]
     if any(find_difference(question, seen, tried, ordered=False) for tried in broken):

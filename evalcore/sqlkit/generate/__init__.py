@@ -73,6 +73,14 @@ def generate_sparse_databases(
     )
 
 
+def generate_sibling_pairs(
+    schema: Schema, statements: Sequence[tuple[str, str]], *, seed: int
+) -> tuple[tuple[str, Database], ...]:
+    """The smallest databases in which one row joins two that differ in one flag, with its name."""
+    hints, usage = _read_statements(schema, statements)
+    return tuple(nasty.generate_sibling_pairs(schema, hints, usage, seed))
+
+
 def generate_edge_databases(
     schema: Schema, statements: Sequence[tuple[str, str]], *, seed: int
 ) -> tuple[EdgeDatabase, ...]:

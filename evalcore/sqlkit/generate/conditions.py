@@ -236,6 +236,8 @@ def _is_condition(column: exp.Column) -> bool:
 
 
 def _pair_constants(left: Any, right: Any, operator: Operator) -> Iterator[ColumnConstant]:
+    if isinstance(left, exp.Subquery) and isinstance(left.this, exp.Select):
+        left = next(iter(left.this.selects), left)  # what a scalar subquery gives
     columns = list_column_names(left)
     if not columns:
         return

@@ -11,6 +11,7 @@ import random
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import zip_longest
 from typing import Any, Literal
 
 import msgspec
@@ -23,7 +24,7 @@ from evalcore.sqlkit.generate.filler import Domains, Filler
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.profiles import Profile
 from evalcore.sqlkit.generate.usage import Usage
-from evalcore.sqlkit.generate.values import build_fit_check
+from evalcore.sqlkit.generate.values import build_cell_pool, build_fit_check
 from evalcore.sqlkit.schema import (
     Column,
     ForeignKey,
@@ -40,6 +41,8 @@ _TWICE = msgspec.structs.replace(
     _GOOD, name="each row again and again", rows=12, duplicate=0.7, altered=0.0
 )
 _UNMATCHED = Profile("no matches", rows=8, good=0.0, near=0.0, duplicate=0.0, dangling=0.5)
+_SIBLINGS = msgspec.structs.replace(_GOOD, name="siblings", rows=8, domain=0.3)
+_MAX_SIBLINGS = 24  # rows that are added to a table
 _MAX_EMPTIED = 3  # tables that are emptied in turn
 _MAX_SAME = 8  # values that a column takes of others
 _MAX_CELLS = 44  # of a column
@@ -117,7 +120,8 @@ def generate_sparse_databases(
     schema: Schema, hints: Hints, usage: Usage, seed: int
 ) -> Iterator[Database]:
     """Databases with no rows, without those of one table, of one row, with all that may be NULL,
-    without a row that meets a condition, and with every row repeated."""
+    without a row that meets a condition, with every row repeated, and with rows that differ in one
+    flag."""
     yield Database("all empty", {table.name: () for table in schema.tables})
     used = [table for table in schema.tables if usage.mentions_table(plain_name(table.name))]
     yield _fill_tables(schema, hints, _name(_GOOD, "one row"), seed, lambda _: 1)
@@ -130,6 +134,117 @@ def generate_sparse_databases(
     unconstrained = msgspec.structs.replace(hints, constants={})
     yield _fill_tables(schema, unconstrained, _UNMATCHED, seed, lambda _: _UNMATCHED.rows)
     yield _fill_tables(schema, hints, _TWICE, seed, lambda _: _TWICE.rows)
+    yield _add_siblings(
+        schema, hints, _fill_tables(schema, hints, _SIBLINGS, seed, lambda _: _SIBLINGS.rows)
+    )
+
+
+def _add_siblings(schema: Schema, hints: Hints, database: Database) -> Database:
+    """Most rows again with one other value of a flag or category that the statements compare, so
+    that whoever refers to the same row does so with both values, and others with one of them."""
+    tables = dict(database.tables)
+    for table in schema.tables:
+        rows = [*tables[table.name]]
+        checks = compile_checks(table.checks, schema.dialect)
+        names = [column.name.lower() for column in table.columns]
+        keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
+        seen = [{_fold_key(row, key) for row in rows} for key in keys]
+        for number, (column, value) in enumerate(_list_flag_cells(schema, table, hints)):
+            sibling = _renew_keys(table, rows, number % _SIBLINGS.rows, keys)
+            if sibling is None or sibling[column] == value:
+                continue
+            sibling[column] = value
+            if any(
+                _is_taken(_fold_key(sibling, key), taken)
+                for key, taken in zip(keys, seen, strict=True)
+            ):
+                continue
+            if all(check(dict(zip(names, sibling, strict=True))) for check in checks):
+                for key, taken in zip(keys, seen, strict=True):
+                    taken.add(_fold_key(sibling, key))
+                rows.append(tuple(sibling))
+        tables[table.name] = tuple(rows)
+    return Database(_SIBLINGS.name, tables)
+
+
+def generate_sibling_pairs(
+    schema: Schema, hints: Hints, usage: Usage, seed: int
+) -> Iterator[tuple[str, Database]]:
+    """For each flag that the statements compare with two values a database of one row a table that
+    all join, and a second one in its table with the other value; with the name of the flag."""
+    base = _fill_tables(schema, hints, _name(_GOOD, "two of one parent"), seed, lambda _: 1)
+    joined: dict[tuple[str, str], Any] = {}
+    tables: dict[str, list[Row]] = {}
+    for table in schema.tables:
+        tables[table.name] = [
+            tuple(
+                joined.setdefault((hints.find_family(column.name), column.kind), cell)
+                if column.name.lower() in hints.kindred and cell is not None
+                else cell
+                for column, cell in zip(table.columns, row, strict=True)
+            )
+            for row in base.tables[table.name]
+        ]
+    for table in schema.tables:
+        if not usage.mentions_table(plain_name(table.name)) or not tables[table.name]:
+            continue
+        names = [column.name.lower() for column in table.columns]
+        keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
+        for column in dict.fromkeys(n for n, _ in _list_flag_cells(schema, table, hints)):
+            values = build_cell_pool(table.columns[column], hints).hits[:2]
+            first, second = tables[table.name][0], _renew_keys(table, tables[table.name], 0, keys)
+            if len(values) < 2 or second is None:
+                continue
+            rows = [[*first], second]
+            for row, value in zip(rows, values, strict=True):
+                row[column] = value
+            pair = {table.name: tuple(map(tuple, rows))}
+            others = {name: tuple(single) for name, single in tables.items()}
+            yield names[column], Database(base.profile, others | pair)
+
+
+def _list_flag_cells(schema: Schema, table: Table, hints: Hints) -> list[tuple[int, Any]]:
+    """The values of the columns that are compared with constants and neither joined nor a key, the
+    columns in turn."""
+    alone = {key.columns[0].lower() for key in table.keys if len(key.columns) == 1}
+    cells: list[list[tuple[int, Any]]] = []
+    for n, column in enumerate(table.columns):
+        name = column.name.lower()
+        if name not in hints.constants or name in hints.kindred or name in alone:
+            continue
+        if column.computed or _is_bound(schema, table, column):
+            continue
+        pool = build_cell_pool(column, hints)
+        values = [
+            *pool.hits[:4],
+            *pool.near[:3],
+            *pool.plain[:2],
+            *([None] if column.nullable else []),
+        ]
+        cells.append([(n, value) for value in dict.fromkeys(values)])
+    turns = zip_longest(*cells)
+    return [cell for turn in turns for cell in turn if cell is not None][:_MAX_SIBLINGS]
+
+
+def _renew_keys(
+    table: Table, rows: Sequence[Row], index: int, keys: Sequence[Sequence[int]]
+) -> list[Any] | None:
+    """A row with new numbers or texts in its keys of one column, None where it has other ones."""
+    if index >= len(rows):
+        return None
+    cells = [*rows[index]]
+    for key in keys:
+        if len(key) > 1:
+            continue
+        value, column = cells[key[0]], table.columns[key[0]]
+        if isinstance(value, int) and column.kind in ("integer", "decimal"):
+            cells[key[0]] = 100 + len(rows)
+        elif isinstance(value, str) and column.kind == "text" and not column.choices:
+            cells[key[0]] = f"s{len(rows)}"
+        elif value is not None:
+            return None
+    fits = (build_fit_check(table.columns[key[0]])(cells[key[0]]) for key in keys if len(key) == 1)
+    return cells if all(fits) else None
 
 
 def generate_edge_databases(
@@ -368,6 +483,7 @@ __all__ = [
     "EdgeCell",
     "EdgeDatabase",
     "generate_edge_databases",
+    "generate_sibling_pairs",
     "generate_sparse_databases",
     "list_edge_cells_by_table",
     "split_edges",
