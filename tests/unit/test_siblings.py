@@ -44,7 +44,8 @@ def test_a_parent_has_children_of_both_values_of_each_flag() -> None:
     databases = generate_sparse_databases(
         read_schema(SCHEMA, "sqlite"), ((reference, "sqlite"),), seed=3
     )
-    rows = databases[-1].tables["finding"]
+    (siblings,) = [database for database in databases if database.profile == "siblings"]
+    rows = siblings.tables["finding"]
     for column in (3, 4, 5):
         values = defaultdict(set)
         for row in rows:
