@@ -82,7 +82,7 @@ _ROLES = {
     r"|源\s*SQL|优化前|转换前|改写前",
     "alternative": r"^\W*or\b|alternativ|optional|another\s+(?:option|way|variant|version|possib)"
     r"|(?:could|can|may)\s+also|if\s+you\s+(?:prefer|want|need|like|are)|equivalently|variant"
-    r"|option\s+(?:b|2|two)|instead,?\s+you|(?:older|earlier|previous)\s+(?:versions?|releases?)"
+    r"|option\s+(?:b|2|two)|instead,?\s+you|^\W*for\b[^\n]{3,60}\binstead\s*[:：]|(?:older|earlier|previous)\s+(?:versions?|releases?)"
     r"|\d\w*\s+(?:and|or)\s+(?:earlier|older|below)|(?:prior\s+to|before)\s+(?:version\s+)?\d"
     r"|(?:旧|低|早期)版本|以下版本|及更早|备选|另一种|另外|也可以|或者|如果需要|替代",
     "index": r"index|indices|索引",
@@ -131,6 +131,13 @@ _SCRIPT_GOES_ON = re.compile(
 _DOUBLED = re.compile(r"([^']*''(?:[^']|'')*+)'(?!')")
 #: What may end a statement that is given as it was asked for.
 _TERMINATOR = re.compile(r"[\s;]*(?:\n[ \t]*(?:/|GO)[ \t]*)?")
+#: Words after a piece of code by which a model takes it back.
+_WITHDRAWN = re.compile(
+    r"\W{0,3}(?:No\b\s*[,.!—–-]|Wait\b|H+mm+\b|Oops|Actually,|(?:But\s+)?(?:this|that|it)\s+(?:loses|fails"
+    r"|violates|misses|is\s+(?:wrong|incorrect|not\s+(?:right|correct|equivalent|valid))"
+    r"|would\s+(?:lose|miss|fail|violate|be\s+wrong))\b|不对|等等|这样不|这是错)",
+    re.I,
+)
 #: Words of a model that gives no answer; what it quotes then is only the question.
 _REFUSAL = re.compile(
     r"\b(?:I(?:\s+am|['’]m)?\s+(?:sorry|(?:can(?:not|['’]t|\s+not)|unable\s+to|not\s+able\s+to"
@@ -238,6 +245,10 @@ class _Question:
         word = re.match(rf"[\s(;]*({'|'.join(VERBS)})\b", sql, re.I)
         return classified[1] if classified else (word[1].upper() if word else None)
 
+    def is_change(self, candidate: _Candidate) -> bool:
+        """Whether a candidate changes data and is not offered beside the answer."""
+        return candidate.role not in _ASIDE and self.classify(candidate.sql) in _CHANGES
+
     def is_answered_by(self, candidate: _Candidate) -> bool:
         """Whether a candidate may be the answer by what it is and by what it is called."""
         return (
@@ -287,6 +298,7 @@ def _read_blocks(blocks: Sequence[Block], question: _Question) -> Iterator[_Cand
     """The candidates in marked pieces, each with the words before it."""
     for block in blocks:
         body, role = unescape_entities(block.body), _detect_candidate_role(block.before)
+        role = "rejected" if _WITHDRAWN.match(block.after) else role
         dialect = _detect_dialect(block)
         if is_only_comments(body) or len(body.split(None, 1)) < 2:  # a keyword that is marked
             continue
@@ -440,6 +452,7 @@ def _choose_candidate(candidates: Sequence[_Candidate], question: _Question) -> 
         lambda candidate: not question.is_quoted(candidate.sql),
         lambda candidate: candidate.dialect in ("", parser.dialect),
         lambda candidate: not _ELLIPSIS.search(candidate.sql),
+        lambda candidate: asked not in _CHANGES or question.is_change(candidate),
         lambda candidate: asked is None or question.classify(candidate.sql) == asked,
         lambda candidate: asked not in _CHANGES or question.classify(candidate.sql) in _CHANGES,
         lambda candidate: candidate.role not in _ASIDE,

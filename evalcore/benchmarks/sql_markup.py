@@ -16,12 +16,13 @@ from evalcore.benchmarks.sql_text import starts_like_sql
 
 
 class Block(NamedTuple):
-    """A marked piece of text with the words before it, or the name of its tag or field, and the
-    language that its fence names."""
+    """A marked piece of text with the words before it, or the name of its tag or field, the
+    language that its fence names, and the words after that."""
 
     body: str
     before: str = ""
     language: str = ""
+    after: str = ""
 
 
 # Thinking in the tags, brackets and tokens of many models.
@@ -233,7 +234,9 @@ def split_fences(text: str) -> tuple[list[Block], str]:
                 if starts_like_sql(mark[2]) and len(mark[2].split()) > 1:
                     end = mark.start(2)  # no line break after the mark
         elif mark[1].startswith(opened[1]) and not mark[2].strip():
-            blocks += _fence_blocks(opened[2], text[end : mark.start()], before)
+            inner = _fence_blocks(opened[2], text[end : mark.start()], before)
+            after = text[mark.end() : mark.end() + 160].strip()
+            blocks += [block._replace(after=block.after or after) for block in inner]
             prose.append("\n")
             before += "\n"
             end, opened = mark.end(), None
@@ -261,7 +264,7 @@ _CODE_NAME = (
 )
 _TAG = re.compile(r"<(?P<tag>[a-z][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?>", re.I)
 _PAIRED = re.compile(
-    r"\[(?P<bracket>sql|code|answer|result)\](?P<in_bracket>.*?)(?:\[/(?P=bracket)\]|\Z)"
+    r"\[(?P<bracket>sql|code|answer|result|query|output|final|oracle|mysql|sqlite|postgres\w{0,3})\](?P<in_bracket>.*?)(?:\[/(?P=bracket)\]|\Z)"
     r"|\\boxed\{(?:\\text\{)?(?P<in_box>[^\n\\]{0,4000}?)\}{1,2}(?=[\s.$]|\Z)"
     r"|「(?P<in_corner>[^「」]*)」|『(?P<in_double_corner>[^『』]*)』|“(?P<in_curly>[^“”]*)”"
     r"|«(?P<in_angle>[^«»]*)»|\"{3}(?P<in_triple>.*?)\"{3}|'{3}(?P<in_single>.*?)'{3}"
@@ -358,7 +361,8 @@ def find_inline_code(text: str) -> Iterator[Block]:
 
 _STRING = re.compile(
     r"\"{3}(?P<triple>.*?)\"{3}|'{3}(?P<single>.*?)'{3}|\"(?P<double>(?:[^\"\\\n]|\\.)*+)\""
-    r"|'(?P<plain>(?:[^'\\\n]|\\.)*+)'|`(?P<template>[^`]*)`",
+    r"|'(?P<plain>(?:[^'\\\n]|\\.)*+)'|`(?P<template>[^`]*)`"
+    r"|<<[<~-]?[ \t]*['\"]?(?P<tag>[A-Z]\w{1,20})['\"]?\n(?P<heredoc>.{1,4000}?)\n[ \t]*(?P=tag)\b",
     re.S,
 )
 

@@ -262,13 +262,14 @@ _JSON_VALUES: tuple[Any, ...] = (
     *(None, "x", "", 5, 0, 5.5, "5", "true", True, False),
     *([], ["a", "b"], ["b", "a"], ["a", "a"], [1, 2, 2], {}, {"a": None}),
 )
-_MAX_KEYS = 6
+_MAX_KEYS, _MAX_NUMBER = 6, 2**31 // 20
 
 
 def _iter_json_cells(usage: Usage) -> Iterator[Cell]:
     """Objects in which each key has every kind of value in turn, or none; then other documents."""
     keys = usage.json_keys[:_MAX_KEYS] or ("a",)
-    plain = [text for text in usage.texts if text not in keys and not text.startswith("$")]
+    bare = [text.strip('"') for text in usage.texts]  # a text as JSON writes it
+    plain = [text for text in bare if text not in keys and not text.startswith("$")]
     literals = [text for text in plain if len(text) < 20][:4]
     literals += [text for pattern in plain for text in _sample_pattern(pattern)][:6]
     numbers = [int(n) if n == int(n) else n for n in usage.numbers][:3]
@@ -286,6 +287,9 @@ def _iter_json_cells(usage: Usage) -> Iterator[Cell]:
     yield json.dumps(nested)
     records = [full, full, {}, dict.fromkeys(keys, numbers[0] if numbers else 5)]
     yield from (json.dumps({key: records}, ensure_ascii=False) for key in keys[:2])
+    for literal in literals[:3]:
+        yield json.dumps({keys[-1]: ["b", literal]}, ensure_ascii=False)
+        yield json.dumps({"other": literal}, ensure_ascii=False)
     yield from ("{}", "[]", "[1, 2]")
 
 
@@ -294,7 +298,9 @@ def list_plain_documents(usage: Usage) -> tuple[str, ...]:
     objects that have all keys. On others functions fail that take lists apart."""
     keys = usage.json_keys[:_MAX_KEYS] or ("a",)
     documents: dict[str, None] = {}
-    for number in (1, 2, 5, *(int(n) for n in usage.numbers[:2])):
+    stated = [int(n) for n in usage.numbers if abs(n) < _MAX_NUMBER][:2]
+    more = (n for value in stated for n in (value, value + 1, value - 1, 10 ** len(str(value))))
+    for number in (1, 2, 5, *more):  # the last one is larger as a number and smaller as a text
         record = dict.fromkeys(keys, number)
         nested: Any = record
         for path in usage.json_paths[:_MAX_KEYS]:
