@@ -331,6 +331,7 @@ _MYSQL_SYNTAX = {
         r"\bAS\s+(?:YEAR|FLOAT|REAL|JSON|POINT)\b",
         r"near '(?:YEAR|FLOAT|REAL|JSON|POINT)\b",
     ),
+    "a named window": (r"\bOVER\s*\(\s*\w+\s+R", r"No order list in window specification"),
     "a feature": (r".", r"MariaDB doesn't yet support"),
 }
 #: Syntax that they have and PostgreSQL lacks, by how a statement shows it.
@@ -347,7 +348,8 @@ _ORACLE_SYNTAX = {
 _DM_SYNTAX = {"TOP": r"\bSELECT\s+(?:DISTINCT\s+)?TOP\s+\(?\d"}
 #: What PostgreSQL says where another product would turn a value into another type by itself.
 _AT_CAST = (
-    r"operator does not exist|types .* cannot be matched|is of type .* but expression is of type"
+    r"operator does not exist|recursive query .* column \d+ has type"
+    r"|types .* cannot be matched|is of type .* but expression is of type"
     r"|function (?:\w+\.)?(?:substr|length|lpad|rpad|ltrim|rtrim|btrim|replace|upper|lower|instr"
     r"|concat|round|trunc|mod|ceil|floor|abs|power|greatest|least|sum|avg|to_char|to_date|to_number|translate"
     r"|add_months|months_between|last_day|next_day|string_agg|initcap|ascii|nullif)\("

@@ -85,6 +85,8 @@ MYSQL_8: tuple[Idiom, ...] = (
     ),
     ("SELECT CAST('[1]' AS JSON)", UNDECIDED),
     ("SELECT CAST(id AS YEAR) FROM t", UNDECIDED),
+    ("SELECT LEAD(b) OVER (w ROWS 1 PRECEDING) FROM t WINDOW w AS (ORDER BY id)", UNDECIDED),
+    ("SELECT LEAD(b) OVER (ROWS 1 PRECEDING) FROM t", "error"),
     ("SELECT JSON_VALUE(j, '$.n' RETURNING SIGNED) FROM t", UNDECIDED),
     ("CREATE INDEX i ON t ((LOWER(s)))", UNDECIDED),
     ("SELECT BIN_TO_UUID(UUID_TO_BIN('00000000-0000-0000-0000-000000000001'))", UNDECIDED),
@@ -397,4 +399,15 @@ ORACLE_WAYS: tuple[tuple[str, str, str, Any], ...] = (
     ),
     ("OceanBase (Oracle mode)", "", "SELECT id AS limit FROM emp WHERE id = 1", ((1,),)),
     ("DM", "", "SELECT generate_series(1, 3)", REFUSED),
+    *(
+        (
+            title,
+            "",
+            "WITH d AS (SELECT 3 AS top FROM dual), r (n) AS (SELECT 1 FROM dual UNION ALL "
+            "SELECT n + 1 FROM r WHERE n < (SELECT top FROM d)) SELECT n FROM r ORDER BY n",
+            ((1,), (2,), (3,)),
+        )
+        for title in ("DM", "OceanBase (Oracle mode)")
+    ),
+    ("openGauss", "", "WITH r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT 1", "error"),
 )

@@ -172,6 +172,7 @@ def _iter_texts(
             yield from _iter_variants(value.replace("%", ""))
         elif value is not None:
             yield from (str(value), f"0{value}", f"{value}0", f"{value}.0", f" {value}")
+            yield f"1{'0' * len(str(value))}"  # larger as a number and perhaps smaller as a text
     for literal in usage.literals.get(name, ()):
         yield from (literal, f"x{literal}y", literal.swapcase(), f"{literal}{literal}")
     if usage.takes_lengths:

@@ -1,5 +1,6 @@
 """Clauses that products have and the engines standing in for them lack: the default of LAG and
-LEAD, LIMIT with the offset first, and qualified names of columns that are set.
+LEAD, LIMIT with the offset first, qualified names of columns that are set, and recursive queries
+that are not called so.
 
 All are rewritten on tokens, so that the rest of a statement stays as it was written.
 """
@@ -7,6 +8,7 @@ All are rewritten on tokens, so that the rest of a statement stays as it was wri
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from sqlglot import Token, TokenType
 
@@ -103,3 +105,32 @@ def _iter_set_targets(tokens: Sequence[Token]) -> Iterator[int]:
             yield index + 1
         elif depth < at or word in ("WHERE", "WHEN", "FROM", ";"):
             at = -1
+
+
+def mark_recursive_queries(sql: str, dialect: str) -> str:
+    """`WITH r (n) AS (... FROM r)`, which Oracle takes for recursive by itself, with RECURSIVE."""
+    tokens = read_tokens(sql, dialect)
+    edits = [
+        (token.end + 1, token.end + 1, " RECURSIVE")
+        for index, token in enumerate(tokens)
+        if fold_word(token) == "WITH" and any(_iter_self_references(tokens, index + 1))
+    ]
+    return apply_edits(sql, edits)
+
+
+def _iter_self_references(tokens: Sequence[Token], index: int) -> Iterator[bool]:
+    """Of each query of a WITH whether it reads from itself; nothing for any other WITH."""
+    while index + 2 < len(tokens) and is_name(tokens[index]):
+        name, opening = tokens[index].text.lower(), index + 1
+        if tokens[opening].token_type == TokenType.L_PAREN:  # names of columns
+            opening = find_closing(tokens, opening) + 1
+        if not 0 < opening < len(tokens) - 1 or fold_word(tokens[opening]) != "AS":
+            return
+        closing = find_closing(tokens, opening + 1)
+        yield any(
+            token.text.lower() == name and fold_word(before) in ("FROM", "JOIN", ",")
+            for before, token in pairwise(tokens[opening:closing])
+        )
+        if closing < 0 or fold_word(tokens[min(closing + 1, len(tokens) - 1)]) != ",":
+            return
+        index = closing + 2

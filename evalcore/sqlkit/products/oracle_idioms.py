@@ -13,7 +13,11 @@ from functools import partial
 from sqlglot import Token, TokenType
 
 from evalcore.sqlkit.product_features import replace_minus
-from evalcore.sqlkit.products.clauses import replace_offset_limits, unqualify_set_columns
+from evalcore.sqlkit.products.clauses import (
+    mark_recursive_queries,
+    replace_offset_limits,
+    unqualify_set_columns,
+)
 from evalcore.sqlkit.products.token_edits import (
     Edit,
     Untranslatable,
@@ -73,6 +77,7 @@ def translate_for_postgres(
     sql = _replace_listagg(sql, dialect)
     sql = replace_minus(sql)
     sql = unqualify_set_columns(replace_offset_limits(sql, dialect), dialect)
+    sql = mark_recursive_queries(sql, dialect) if dialect == "oracle" else sql
     return rewrite_trees(sql, dialect, tables)
 
 
