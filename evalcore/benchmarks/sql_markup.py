@@ -206,7 +206,6 @@ def apply_diff(body: str) -> str:
 # Code fences.
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})([^\n]*)$", re.M)
-_ONE_LINE_FENCE = re.compile(r"(`{3,})(?!`)[ \t]*(?:\w+[ \t]+)?([^`\n]{4,4000}?)[ \t]*\1(?!`)")
 _NESTED = re.compile(r"[ \t]*(?:markdown|md|text)?[ \t]*", re.I)
 
 

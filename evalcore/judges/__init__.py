@@ -74,10 +74,6 @@ class Vote(Record, frozen=True):
     attempts: int = 0
     asked: int = 0
 
-    @property
-    def asked_again(self) -> bool:
-        return self.asked > 1
-
 
 class Tally(Record, frozen=True):
     """What the votes amount to: `outcome` is passed, failed or judge_error.

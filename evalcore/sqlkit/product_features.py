@@ -35,13 +35,6 @@ def _match_nodes(*kinds: type[exp.Expr]) -> Callable[[exp.Expr], bool]:
     return lambda tree: tree.find(*kinds) is not None
 
 
-def _match_function(*names: str) -> Callable[[exp.Expr], bool]:
-    lowered_names = {name.lower() for name in names}
-    return lambda tree: any(
-        node.name.lower() in lowered_names for node in tree.find_all(exp.Anonymous)
-    )
-
-
 def _match_argument(kind: type[exp.Expr], name: str) -> Callable[[exp.Expr], bool]:
     return lambda tree: any(node.args.get(name) for node in tree.find_all(kind))
 

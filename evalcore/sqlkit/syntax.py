@@ -187,14 +187,6 @@ def transpile_sql(sql: str, source: str, target: str) -> str:
         return sql
 
 
-def transpile_within(sql: str, dialect: str) -> str:
-    """Statements as sqlglot writes them in their own dialect, such as COALESCE for NVL."""
-    try:
-        return ";\n".join(sqlglot.transpile(sql, read=dialect, write=dialect))
-    except (sqlglot.errors.SqlglotError, RecursionError):
-        return sql
-
-
 def find_changed_table(sql: str, dialect: str) -> str | None:
     """The table whose rows a statement changes, as qualified; None for a query or RETURNING."""
     try:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import pandas as pd
 
 from evalcore.access.redaction import mask_target, with_masked_target
 from evalcore.access.redaction import redact_paths as redact_paths
@@ -253,22 +252,6 @@ def build_run_row(folder: RunFolder, *, own: bool = True) -> RunRow:
         return msgspec.structs.replace(row, state=folder.current_state())
     except (EvalboardError, OSError) as error:
         return _build_broken_row(folder.run_id, str(error), own=own)
-
-
-def build_runs_frame(rows: Iterable[RunRow]) -> pd.DataFrame:
-    """The rows as a frame, one column a field of RunRow plus `fraction` and `score`;
-    `target` is its identity."""
-    fields = [field.name for field in msgspec.structs.fields(RunRow)]
-    records = [
-        {
-            **{name: getattr(row, name) for name in fields},
-            "target": row.target.identity,
-            "fraction": row.fraction,
-            "score": row.measured_score,
-        }
-        for row in rows
-    ]
-    return pd.DataFrame(records, columns=[*fields, "fraction", "score"])
 
 
 def _build_spec_row(spec: RunSpec, own: bool) -> RunRow:

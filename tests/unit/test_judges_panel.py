@@ -66,7 +66,7 @@ async def test_garbage_then_good_continues_the_conversation():
     asker = Scripted({"a": ["Sure! It is fine.", YES]})
     tally = await panel.ask_panel(asker, question())
     [vote] = tally.votes
-    assert (vote.vote, vote.asked_again, vote.attempts) == ("yes", True, 2)
+    assert (vote.vote, vote.asked, vote.attempts) == ("yes", 2, 2)
     assert (vote.cost, vote.latency, vote.usage.input_tokens) == (0.02, 1.0, 200)
     first, second = asker.requests["a"]
     assert second.messages[: len(first.messages)] == first.messages

@@ -12,7 +12,7 @@ from filelock import FileLock
 from evalcore.results import Progress
 from evalcore.store.run_folder import RunFolder
 from evalcore.views import runs
-from tests.support.page_stores import CORRUPT, RUN, corrupt_run, evidence_run
+from tests.support.page_stores import CORRUPT, corrupt_run, evidence_run
 from tests.support.stored_runs import finish, plan
 
 
@@ -40,8 +40,6 @@ def progress(**more) -> Progress:
 
 def test_no_root_and_no_run_make_no_row(roots):
     assert runs.all_rows(roots) == []
-    assert runs.build_runs_frame([]).empty
-    assert "fraction" in runs.build_runs_frame([]).columns
 
 
 def test_a_finished_run_says_what_it_scored_and_took(roots):
@@ -108,13 +106,6 @@ def test_own_runs_come_before_shipped_ones_and_newer_before_older(roots):
         "shipped-one",
     ]
     assert [row.own for row in rows] == [True, True, True, False]
-
-
-def test_a_frame_has_a_column_for_each_field(roots):
-    evidence_run(roots[0])
-    frame = runs.build_runs_frame(runs.all_rows(roots))
-    assert frame["run_id"].tolist() == [RUN]
-    assert frame["target"].iloc[0].startswith("openai:small#")
 
 
 def test_journals_are_not_read(roots):
