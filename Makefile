@@ -16,7 +16,7 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-re
 # How often `make test-full` repeats what `make test` repeats a few times.
 REPEATS := EVALBOARD_KILLS=50 EVALBOARD_END_KILLS=20 EVALBOARD_FUZZ=500 EVALBOARD_PROOFS=400
 
-.PHONY: app test-fast test test-full lint shipped space clean
+.PHONY: app test-fast test test-full test-lowest lint shipped space clean
 
 app: .venv/installed
 	$(BIN)/streamlit run app.py --server.port $(PORT)
@@ -31,6 +31,18 @@ test: .venv/installed-dev
 test-full: .venv/installed-dev
 	$(REPEATS) $(PYTEST) $(ARGS)
 	$(BIN)/evalcore datasets check
+
+# The fast unit tests with the lowest versions that pyproject.toml allows, in an environment of their
+# own; uv resolves them.
+LOWEST := build/lowest
+test-lowest: .venv/bin/python
+	$(BIN)/python -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install -q uv
+	$(LOWEST)/bin/uv pip compile -q --native-tls --resolution lowest-direct --extra auth --extra mysql \
+		--extra postgres --python $(LOWEST)/bin/python --output-file $(LOWEST)/versions.txt pyproject.toml
+	$(LOWEST)/bin/python -m pip install -q -r $(LOWEST)/versions.txt -e . \
+		httpx hypothesis joserfc markdown-it-py psutil pytest-asyncio pytest-xdist websockets
+	$(LOWEST)/bin/python -m pytest -n $(WORKERS) --dist loadfile -m 'not full and not slow' tests/unit $(ARGS)
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

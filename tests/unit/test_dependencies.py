@@ -109,3 +109,14 @@ def test_what_is_declared_is_pinned():
     lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
     pinned = {normalize_name(line.partition("==")[0]) for line in lines if "==" in line}
     assert list_declared(*EXTRAS) - pinned == set()
+
+
+def test_what_is_pinned_is_allowed():
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pins = {normalize_name(name): pin for name, _, pin in (s.partition("==") for s in lines) if pin}
+    declared = [*PROJECT["dependencies"], *(line for extra in EXTRAS.values() for line in extra)]
+    requirements = [Requirement(line) for line in declared]
+    refused = [
+        str(r) for r in requirements if not r.specifier.contains(pins[normalize_name(r.name)])
+    ]
+    assert refused == []
