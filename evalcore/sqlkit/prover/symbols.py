@@ -56,6 +56,7 @@ class Symbols:
         self.dialect = dialect
         self.true = z3.BoolVal(True, self.context)
         self.false = z3.BoolVal(False, self.context)
+        self._true, self._false = self.true.ast.value, self.false.ast.value
         self.null = Value("null", self.true, None)
         self.texts: dict[str, Term] = {}
         self._functions: dict[tuple[object, ...], Term] = {}
@@ -66,36 +67,40 @@ class Symbols:
         if self._remaining < 0:
             raise Unsupported("the statements are too large")
 
-    # Logic, with constants folded so that formulas stay small.
+    # Logic, with constants folded so that formulas stay small. A context holds each term once, so
+    # that a constant is known by its address; z3's own functions for this take much longer.
 
     def all_of(self, terms: Iterable[Term]) -> Term:
-        left = [term for term in terms if not self.z3.is_true(term)]
+        left = [term for term in terms if term.ast.value != self._true]
         self.spend(len(left))
-        if any(self.z3.is_false(term) for term in left):
+        if any(term.ast.value == self._false for term in left):
             return self.false
         return self.z3.And(left) if len(left) > 1 else left[0] if left else self.true
 
     def any_of(self, terms: Iterable[Term]) -> Term:
-        left = [term for term in terms if not self.z3.is_false(term)]
+        left = [term for term in terms if term.ast.value != self._false]
         self.spend(len(left))
-        if any(self.z3.is_true(term) for term in left):
+        if any(term.ast.value == self._true for term in left):
             return self.true
         return self.z3.Or(left) if len(left) > 1 else left[0] if left else self.false
 
     def negate(self, term: Term) -> Term:
-        if self.z3.is_true(term):
+        if term.ast.value == self._true:
             return self.false
-        return self.true if self.z3.is_false(term) else self.z3.Not(term)
+        return self.true if term.ast.value == self._false else self.z3.Not(term)
 
     def choose(self, condition: Term, then: Term, otherwise: Term) -> Term:
         self.spend()
-        if self.z3.is_true(condition) or then is otherwise:
+        if condition.ast.value == self._true or then is otherwise:
             return then
-        return otherwise if self.z3.is_false(condition) else self.z3.If(condition, then, otherwise)
+        if condition.ast.value == self._false:
+            return otherwise
+        return self.z3.If(condition, then, otherwise)
 
     def count(self, terms: Iterable[Term]) -> Term:
         """How many of the conditions hold."""
-        return self.add(self.choose(term, self.integer(1), self.integer(0)) for term in terms)
+        one, zero = self.integer(1), self.integer(0)
+        return self.add(self.choose(term, one, zero) for term in terms)
 
     def add(self, terms: Iterable[Term]) -> Term:
         summands = list(terms)
