@@ -20,6 +20,7 @@ from evalcore.sqlkit.generate import (
     render_inserts,
 )
 from evalcore.sqlkit.generate.database import drop_dangling_rows, shrink_database
+from evalcore.sqlkit.generate.hints import read_hints
 from evalcore.sqlkit.generate.regex_samples import sample_matches
 from evalcore.sqlkit.schema import read_schema
 
@@ -222,3 +223,21 @@ def test_nested_paths_end_at_values_of_every_kind() -> None:
     zips = [ship.get("zip") for ship in ships]
     assert all(value in zips for value in ("01", 5, None))
     assert any(document.get("tags") == ["a"] for document in objects)
+
+
+@pytest.mark.parametrize(
+    ("engine", "condition", "value"),
+    [
+        ("postgres", "a SIMILAR TO '(x|y)z%'", "xz"),
+        ("postgres", "regexp_match(a, '^q[0-9]+') IS NOT NULL", "q0"),
+        ("mysql", "a NOT REGEXP '^q[0-9]+$'", "q99"),
+        ("duckdb", "regexp_extract(a, '^q([0-9]+)', 1) = '7'", "q444"),
+        ("duckdb", "list_contains(a, 'red')", "red"),
+        ("duckdb", "a['depth'] > 3", "depth"),
+        ("postgres", "a + INTERVAL '1 month' > DATE '2024-02-29'", "2024-01-31"),
+        ("mysql", "DATE_ADD(a, INTERVAL 2 DAY) > '2024-03-01'", "2024-02-28"),
+    ],
+)
+def test_patterns_lists_and_intervals_are_mined(engine: str, condition: str, value: str) -> None:
+    hints = read_hints(((f"SELECT 1 FROM t WHERE {condition}", engine),))
+    assert value in [constant.value for constant in hints.constants["a"]]

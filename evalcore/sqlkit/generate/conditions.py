@@ -198,13 +198,20 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
     elif isinstance(node, exp.Bracket):  # the key of a map
         for part in node.expressions:
             yield from _pair_constants(node.this, part, "=")
-    elif isinstance(node, exp.Func) and _REGEX_FUNCTION.match(node.sql_name() or node.name):
+    elif _takes_pattern(node):
         yield from _iter_regex_constants(node)
     else:
         yield from _iter_alternatives(node)
 
 
-_REGEX_FUNCTION = re.compile(r"REGEXP?_?|SIMILAR_TO|RLIKE", re.I)
+def _takes_pattern(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Anonymous):
+        return _REGEX_FUNCTION.match(node.name) is not None
+    named = isinstance(node, exp.Func) and _REGEX_FUNCTION.match(node.sql_name()) is not None
+    return named or isinstance(node, exp.SimilarTo | exp.RegexpLike | exp.RegexpILike)
+
+
+_REGEX_FUNCTION = re.compile(r"REGEXP?_?|RLIKE", re.I)
 
 
 def _iter_regex_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
