@@ -61,7 +61,7 @@ def draw_chart_frame(
     if pictures.has_chart_renderer():
         makers |= {form: partial(render_picture, form) for form in ("png", "svg")}
     if data is not None:
-        makers["csv"] = lambda: BOM_UTF8 + to_csv_bytes(data())  # by which spreadsheets know UTF-8
+        makers["csv"] = lambda: _build_csv_bytes(data())
     _draw_save_menu(makers, name)
     return event
 
@@ -100,6 +100,11 @@ def _draw_save_menu(makers: dict[str, Callable[[], bytes]], name: str) -> None:
                 type="tertiary",
                 icon=None,
             )
+
+
+def _build_csv_bytes(data: pd.DataFrame) -> bytes:
+    """With the mark by which spreadsheets know UTF-8, and without formulas of strangers."""
+    return BOM_UTF8 + to_csv_bytes(data)
 
 
 # The addresses of the page as it stands, to copy: direct, with a preview, and without a path.
