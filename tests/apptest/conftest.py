@@ -18,9 +18,9 @@ LOCALES = {"en": "en-US", "zh": "zh-CN"}
 def packages_are_searched_once() -> Iterator[None]:
     """Streamlit looks for components in every installed package each time a page is run, a quarter
     of what a test here takes; the packages stay as they are while the tests run."""
-    found = manifest_scanner.scan_component_manifests()
+    component_manifests = manifest_scanner.scan_component_manifests()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifest_scanner, "scan_component_manifests", lambda: found)
+        patch.setattr(manifest_scanner, "scan_component_manifests", lambda: component_manifests)
         yield
 
 
@@ -76,7 +76,7 @@ def words(app: AppTest) -> str:
     """Everything that a page says in text, labels and messages."""
     kinds = ("title", "subheader", "markdown", "caption", "text", "code", "error", "warning")
     elements = [element for kind in kinds for element in app.main.get(kind)]
-    said = [str(getattr(element, "value", "")) for element in elements]
-    said += [f"{metric.label} {metric.value}" for metric in app.main.metric]
-    said += [button.label for button in app.main.button]
-    return "\n".join(said).replace("\\", "")
+    texts = [str(getattr(element, "value", "")) for element in elements]
+    texts += [f"{metric.label} {metric.value}" for metric in app.main.metric]
+    texts += [button.label for button in app.main.button]
+    return "\n".join(texts).replace("\\", "")

@@ -43,11 +43,11 @@ def set_mode(monkeypatch, mode: str, **more: str) -> None:
 
 def sidebar(app) -> str:
     kinds = ("caption", "error", "markdown")
-    return "\n".join(str(one.value) for kind in kinds for one in app.sidebar.get(kind))
+    return "\n".join(str(element.value) for kind in kinds for element in app.sidebar.get(kind))
 
 
 def buttons(app) -> set[str]:
-    return {one.key for one in app.main.button if one.key}
+    return {button.key for button in app.main.button if button.key}
 
 
 def start(language: str = "en", account: dict | None = None) -> AppTest:
@@ -103,8 +103,8 @@ def may_launch(app: AppTest) -> bool:
 def test_the_launcher_tells_those_outside_how_it_is_had(open_page, monkeypatch, mode, language):
     set_mode(monkeypatch, mode, passcode=CODE)
     app = open_page("launch", language)
-    said = words(app)
-    assert ("Runs cannot be started here" if language == "en" else "此处不能发起评测") in said
+    text = words(app)
+    assert ("Runs cannot be started here" if language == "en" else "此处不能发起评测") in text
     assert buttons(app) == set()
     assert not app.main.text_input
     assert not app.main.multiselect
@@ -247,7 +247,7 @@ def test_without_a_provider_the_login_says_so(runs_root, monkeypatch):
 
 def test_what_is_started_is_started_in_the_name_of_the_visitor(runs_root, monkeypatch):
     asked = []
-    monkeypatch.setattr(client, "launch_run", lambda *given, visitor: asked.append(visitor) or "r")
+    monkeypatch.setattr(client, "launch_run", lambda *args, visitor: asked.append(visitor) or "r")
     set_mode(monkeypatch, "oidc", allow_domains="example.org")
     app = go(start(account=ACCOUNT), "launch")
     app.button(key="launch.do.start").click().run()
@@ -266,15 +266,23 @@ def test_the_form_offers_what_the_lists_allow(runs_root, monkeypatch):
     app = go(inside(), "launch")
     app.button_group(key="launch.kind").set_value("openai").run()
     assert app.selectbox(key="launch.server").options == ["DeepSeek", "Another server…"]
-    assert not [one for one in app.text_input if str(one.key).startswith("launch.base_url")]
+    assert not [
+        text_input
+        for text_input in app.text_input
+        if str(text_input.key).startswith("launch.base_url")
+    ]
     app.selectbox(key="launch.server").set_value("custom").run()
-    [address] = [one for one in app.text_input if str(one.key).startswith("launch.base_url")]
+    [address] = [
+        text_input
+        for text_input in app.text_input
+        if str(text_input.key).startswith("launch.base_url")
+    ]
     assert "api.example.org" in address.help.replace("\\", "")
     app.button_group(key="launch.kind").set_value("hf").run()
     assert app.selectbox(key="launch.target.hf.listed").options == ["Qwen/Qwen3-0.6B"]
-    assert not [one for one in app.toggle if "trust_remote_code" in str(one.key)]
-    assert not [one for one in app.text_input if "adapter" in str(one.key)]
-    assert "launch.dataset_path" not in {one.key for one in app.text_input}
+    assert not [toggle for toggle in app.toggle if "trust_remote_code" in str(toggle.key)]
+    assert not [text_input for text_input in app.text_input if "adapter" in str(text_input.key)]
+    assert "launch.dataset_path" not in {text_input.key for text_input in app.text_input}
 
 
 def test_with_empty_lists_programs_are_left(runs_root, monkeypatch):
@@ -284,8 +292,8 @@ def test_with_empty_lists_programs_are_left(runs_root, monkeypatch):
     assert "launch.do.start" in buttons(app)
 
 
-@pytest.mark.parametrize(("mode", "told"), [("open", True), ("read-only", False)])
-def test_readers_are_not_told_where_files_lie(open_page, runs_root, monkeypatch, mode, told):
+@pytest.mark.parametrize(("mode", "message"), [("open", True), ("read-only", False)])
+def test_readers_are_not_told_where_files_lie(open_page, runs_root, monkeypatch, mode, message):
     folder = evidence_run(runs_root)
     folder.summary_path.unlink(missing_ok=True)
     spec = msgspec.structs.replace(folder.read_spec(), command=f"evalcore run --dataset {PATH}")
@@ -294,18 +302,18 @@ def test_readers_are_not_told_where_files_lie(open_page, runs_root, monkeypatch,
     folder.write_progress(Progress(run_id=RUN, state="incomplete", message=f"no file {PATH}"))
     folder.lock_path.touch()
     set_mode(monkeypatch, mode)
-    said = words(open_page("runs", run=RUN))
-    assert ("secret-place" in said) is told
-    assert "model.safetensors" in said
-    assert ("Traceback" in said) is told
+    text = words(open_page("runs", run=RUN))
+    assert ("secret-place" in text) is message
+    assert "model.safetensors" in text
+    assert ("Traceback" in text) is message
 
 
-@pytest.mark.parametrize(("mode", "told"), [("open", True), ("read-only", False)])
-def test_a_gated_text_is_shown_in_the_open_alone(open_page, runs_root, monkeypatch, mode, told):
+@pytest.mark.parametrize(("mode", "message"), [("open", True), ("read-only", False)])
+def test_a_gated_text_is_shown_in_the_open_alone(open_page, runs_root, monkeypatch, mode, message):
     set_mode(monkeypatch, mode, show_gated="true")
     seen = []
 
-    def remembering(*given, show_gated, **more):
+    def remembering(*args, show_gated, **more):
         seen.append(show_gated)
         raise client.UsageError("enough")
 
@@ -314,7 +322,7 @@ def test_a_gated_text_is_shown_in_the_open_alone(open_page, runs_root, monkeypat
     monkeypatch.setattr(cases, "case_view", remembering)
     evidence_run(runs_root)
     open_page("case", run=RUN, metric=METRIC, id="table_diff")
-    assert seen == [told]
+    assert seen == [message]
 
 
 def test_who_was_let_in_is_not_locked_out_by_the_wrong_tries_of_others(monkeypatch):

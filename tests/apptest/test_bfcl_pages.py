@@ -45,7 +45,7 @@ def test_every_case_is_drawn_and_hostile_text_stays_text(store, name, language):
 
 
 @pytest.mark.parametrize(
-    ("name", "argument", "said"),
+    ("name", "argument", "text"),
     [
         ("value", "city", "✕ first mismatch"),
         ("missing", "city", "− missing"),
@@ -54,8 +54,8 @@ def test_every_case_is_drawn_and_hostile_text_stays_text(store, name, language):
         ("right", "city", "✓ accepted"),
     ],
 )
-def test_arguments_are_marked_with_a_sign_and_a_word(store, name, argument, said):
-    assert marks(open_case(store, name))[argument] == said
+def test_arguments_are_marked_with_a_sign_and_a_word(store, name, argument, text):
+    assert marks(open_case(store, name))[argument] == text
 
 
 def test_the_mismatch_is_coloured_as_well(store):
@@ -84,20 +84,20 @@ def open_case_again(name):
 
 
 @pytest.mark.parametrize(
-    ("language", "said"),
+    ("language", "text"),
     [("en", "No call could be parsed from the answer"), ("zh", "无法从回答中解析出任何调用")],
 )
-def test_an_answer_without_a_call_is_said_to_be_one(store, language, said):
+def test_an_answer_without_a_call_is_said_to_be_one(store, language, text):
     app = open_case(store, "prose", language)
-    assert said in words(app)
+    assert text in words(app)
     assert list(table(app, "accepted").columns) == ["argument", "accepted"]
 
 
 def test_badges_tell_group_format_mode_and_flag(store):
-    said = badges(open_case(store, "fenced"))
+    message = badges(open_case(store, "fenced"))
     for text in ("No call could be parsed", "Lost to format", "asked in the prompt"):
-        assert text in said
-    assert "Flagged official entry" not in said
+        assert text in message
+    assert "Flagged official entry" not in message
     app = open_case_again("value")
     assert "Flagged official entry" in badges(app)
     assert "ArrayList" in app.info[0].value.replace("\\", "")
@@ -120,7 +120,7 @@ def test_functions_are_a_table_of_their_parameters(store):
 
 def test_many_functions_are_folded_and_chosen_from_a_menu(store):
     app = open_case(store, TURNS)
-    [folded] = [one for one in app.expander if one.label == "Available functions: 5"]
+    [folded] = [expander for expander in app.expander if expander.label == "Available functions: 5"]
     menu = folded.selectbox[0]
     assert menu.options == [f"tool_{number}" for number in range(5)]
     assert not folded.proto.expanded
@@ -135,10 +135,10 @@ def test_many_functions_are_folded_and_chosen_from_a_menu(store):
 )
 def test_a_conversation_shows_turns_state_and_results(store, language, titles, sides):
     app = open_case(store, TURNS, language)
-    said = words(app)
+    text = words(app)
     for title in titles:
-        assert title in said
-    assert {"en": "Turn 2 of 2", "zh": "第 2 轮，共 2 轮"}[language] in said
+        assert title in text
+    assert {"en": "Turn 2 of 2", "zh": "第 2 轮，共 2 轮"}[language] in text
     rows = [frame.value for frame in app.dataframe if len(frame.value.columns) == 4]
     assert any(sides in frame.to_numpy() for frame in rows)
     assert any('"water(litres=6)"' in block.value for block in app.json), "JSON text is parsed"
@@ -168,12 +168,12 @@ def test_a_reason_leads_to_its_cases(store):
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "No answer of this run failed"), ("zh", "没有未通过的回答")]
+    ("language", "text"), [("en", "No answer of this run failed"), ("zh", "没有未通过的回答")]
 )
-def test_without_a_failure_it_is_said(store, language, said):
+def test_without_a_failure_it_is_said(store, language, text):
     make_run(store, failing=False)
     app = open_page("target", language, key=bfcl_runs.TARGET, view="failures")
-    assert said in words(app)
+    assert text in words(app)
     assert "outcome" not in {name for frame in app.dataframe for name in frame.value.columns}
 
 
@@ -187,7 +187,7 @@ def test_without_a_failure_it_is_said(store, language, said):
 def test_groups_say_what_is_missing_and_never_zero(store, language, group, missing):
     make_run(store)
     app = open_page("target", language, key=bfcl_runs.TARGET)
-    cells = {tuple(row) for one in app.table for row in one.value.to_numpy()}
+    cells = {tuple(row) for element in app.table for row in element.value.to_numpy()}
     plain = {tuple(str(cell).replace("\\", "") for cell in row) for row in cells}
     assert any(row[0] == group and row[1] == "–" for row in plain)
     assert any(missing in row[2] for row in plain if len(row) == 3)
@@ -195,9 +195,9 @@ def test_groups_say_what_is_missing_and_never_zero(store, language, group, missi
 
 def test_readings_and_the_price_of_the_format(store):
     make_run(store)
-    said = words(open_page("target", key=bfcl_runs.TARGET)).replace("\\", "")
-    assert "Other readings" in said
-    assert re.search(r"Lost to format: \d+\.\d points", said)
+    text = words(open_page("target", key=bfcl_runs.TARGET)).replace("\\", "")
+    assert "Other readings" in text
+    assert re.search(r"Lost to format: \d+\.\d points", text)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -220,19 +220,19 @@ def test_many_leaders_are_a_table(store, monkeypatch):
 def test_the_methodology_adds_up_and_shows_what_is_asked(store):
     make_run(store)
     app = open_page("methodology", suite="agentic")
-    said = words(app).replace("\\", "")
-    sums = re.search(r"The sum gives ([\d.]+); the board shows ([\d.]+)\.", said)
+    text = words(app).replace("\\", "")
+    sums = re.search(r"The sum gives ([\d.]+); the board shows ([\d.]+)\.", text)
     assert sums is not None
     assert sums[1] == sums[2]
     shown = table(app, "weighted_points")
     assert all(len(weight) < 10 for weight in shown["weight"])
-    assert "Asked by native tools" in said or "Asked in the prompt" in said
+    assert "Asked by native tools" in text or "Asked in the prompt" in text
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_form_stays_short_with_many_metrics(store, monkeypatch, language):
     asked = []
-    monkeypatch.setattr(client, "launch_run", lambda *given, visitor: asked.append(given) or "run")
+    monkeypatch.setattr(client, "launch_run", lambda *args, visitor: asked.append(args) or "run")
     app = open_page("launch", language)
     app.multiselect(key="launch.benchmarks").set_value(["bfcl"]).run()
     menu = app.multiselect(key="launch.metrics.bfcl")
@@ -244,7 +244,7 @@ def test_the_form_stays_short_with_many_metrics(store, monkeypatch, language):
 
 def test_metrics_and_options_of_the_form_reach_the_request(store, monkeypatch):
     asked = []
-    monkeypatch.setattr(client, "launch_run", lambda *given, visitor: asked.append(given) or "run")
+    monkeypatch.setattr(client, "launch_run", lambda *args, visitor: asked.append(args) or "run")
     app = open_page("launch")
     app.multiselect(key="launch.benchmarks").set_value(["bfcl"]).run()
     app.multiselect(key="launch.metrics.bfcl").set_value(["parallel", "irrelevance"])
@@ -272,5 +272,5 @@ def test_how_an_endpoint_is_asked_for_calls_can_be_chosen(store):
 def test_case_ids_of_failures_are_buttons(store):
     make_run(store)
     app = open_page("target", key=bfcl_runs.TARGET, view="failures")
-    grid = next(one for one in app.dataframe if "case" in one.value.columns)
+    grid = next(dataframe for dataframe in app.dataframe if "case" in dataframe.value.columns)
     assert json.loads(grid.proto.columns)["case"]["type_config"]["type"] == "button"

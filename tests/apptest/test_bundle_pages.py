@@ -19,7 +19,7 @@ def imported(store, tmp_path):
     folder = finished(store, "baseline:sqlglot", SQL, max_samples=3)
     bundle = bundled(folder, store, tmp_path / "run.zip")
     done = import_bundle(bundle, store, progress=lambda line: None)
-    (header,) = [one for one in load_headers(store) if one.run_id == done.run]
+    (header,) = [item for item in load_headers(store) if item.run_id == done.run]
     return header
 
 
@@ -50,7 +50,7 @@ def test_the_flags_of_a_bundle_have_words(store, tmp_path):
     first = changed(bundle, tmp_path / "a.zip", edit("spec.json", older))
     odd = changed(first, tmp_path / "b.zip", edit_lines("verdicts.jsonl", passes))
     done = import_bundle(odd, store, progress=lambda line: None)
-    (header,) = [one for one in load_headers(store) if one.run_id == done.run]
+    (header,) = [item for item in load_headers(store) if item.run_id == done.run]
     board = header.benchmarks[SQL].dataset
     app = open_page("target", "en", key=header.identity, board=board)
     (flags,) = [e.value["flag"] for e in app.dataframe if "flag" in e.value]

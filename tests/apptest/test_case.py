@@ -21,10 +21,10 @@ MARKDOWN = ("title", "header", "subheader", "markdown", "caption", "error", "war
 def test_every_form_of_evidence_is_drawn(open_page, runs_root, case, language, passed):
     evidence_run(runs_root)
     app = open_page("case", language, run=RUN, metric=METRIC, id=case)
-    said = words(app)
+    text = words(app)
     assert case in app.title[0].value.replace("\\", "")
     if case != "log" and not case.endswith("_diff"):
-        assert passed in said
+        assert passed in text
 
 
 @pytest.mark.parametrize("case", list(SECTIONS))
@@ -47,9 +47,9 @@ def test_a_difference_of_tables_is_marked_in_words(open_page, runs_root):
     expected, answered = (frame.value for frame in app.dataframe[:2])
     assert expected.iloc[:, 0].tolist() == ["", "", "− missing"]
     assert answered.iloc[:, 0].tolist() == ["", "", "+ extra"]
-    said = words(app)
-    assert "Missing rows: 1" in said
-    assert "∅ stands for NULL" in said
+    text = words(app)
+    assert "Missing rows: 1" in text
+    assert "∅ stands for NULL" in text
 
 
 def test_the_work_of_a_rewrite_is_a_table_in_words(open_page, runs_root):
@@ -69,11 +69,11 @@ def test_a_section_of_a_wrong_form_is_shown_raw_and_said_to_be(open_page, runs_r
 
 def test_the_verdict_says_outcome_reason_and_what_it_rests_on(open_page, runs_root):
     evidence_run(runs_root)
-    said = words(open_page("case", run=RUN, metric=METRIC, id="table_diff"))
+    message = words(open_page("case", run=RUN, metric=METRIC, id="table_diff"))
     for text in ("Failed", "Executed", "Wrong answer", "sqlite 3.40.1", "Score 0 / 100"):
-        assert text in said
-    assert "Latency 250 ms" in said
-    assert CANARY in said
+        assert text in message
+    assert "Latency 250 ms" in message
+    assert CANARY in message
 
 
 def test_a_failure_of_the_target_is_told(open_page, runs_root):
@@ -167,4 +167,4 @@ def test_who_says_what_a_case_cost(open_page, runs_root, language, text):
         run = make_run(settings, Plan(target="openai:a", cases=1, price=price)).run_id
         where = {"run": run, "metric": "execution_accuracy", "id": "0"}
         shown.append(words(open_page("case", language, **where)).replace("\\", ""))
-    assert [text in one for one in shown] == [True, False]
+    assert [text in item for item in shown] == [True, False]

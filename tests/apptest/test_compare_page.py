@@ -42,20 +42,20 @@ def many(count, **more):
     ]
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "Nothing to compare"), ("zh", "暂无可对比")])
-def test_an_empty_store_says_what_to_do(open_page, language, said):
+@pytest.mark.parametrize(("language", "text"), [("en", "Nothing to compare"), ("zh", "暂无可对比")])
+def test_an_empty_store_says_what_to_do(open_page, language, text):
     app = open_page("compare", language)
-    assert said in words(app)
+    assert text in words(app)
     assert not app.dataframe
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "Choose two to eight runs"), ("zh", "至少两次")]
+    ("language", "text"), [("en", "Choose two to eight runs"), ("zh", "至少两次")]
 )
-def test_without_runs_a_button_fills_in_recent_ones(open_page, runs_root, language, said):
+def test_without_runs_a_button_fills_in_recent_ones(open_page, runs_root, language, text):
     runs = many(3)
     app = open_page("compare", language)
-    assert said in words(app)
+    assert text in words(app)
     app.main.button[0].click().run()
     assert not app.exception
     assert set(app.query_params["runs"].split(",")) == set(runs)
@@ -63,12 +63,12 @@ def test_without_runs_a_button_fills_in_recent_ones(open_page, runs_root, langua
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "Choose at least one more run"), ("zh", "至少再选择一次")]
+    ("language", "text"), [("en", "Choose at least one more run"), ("zh", "至少再选择一次")]
 )
-def test_one_run_asks_for_another_and_keeps_it(compared, runs_root, language, said):
+def test_one_run_asks_for_another_and_keeps_it(compared, runs_root, language, text):
     runs = many(3)
     app = compared(runs[:1], language)
-    assert said in words(app)
+    assert text in words(app)
     app.main.button[0].click().run()
     assert app.query_params["runs"].split(",")[0] == runs[0]
     assert len(app.dataframe[0].value) == 3
@@ -90,7 +90,7 @@ def test_the_only_run_leads_to_another(compared, runs_root):
 def test_two_runs(compared, runs_root, language, verdict, heading):
     runs = two(runs_root, first=(True, False, False), second=(False, True, True))
     app = compared(runs, language)
-    table, pairs, cases = (one.value for one in app.dataframe)
+    table, pairs, cases = (dataframe.value for dataframe in app.dataframe)
     assert table["letter"].tolist() == ["A", "B"]
     assert heading.split()[-1] in app.subheader[0].value
     assert pairs["verdict"].tolist() == [verdict]
@@ -105,7 +105,7 @@ def test_two_runs(compared, runs_root, language, verdict, heading):
 def test_eight_runs(compared, runs_root, language):
     runs = many(8)
     app = compared(runs, language)
-    table, pairs, cases = (one.value for one in app.dataframe)
+    table, pairs, cases = (dataframe.value for dataframe in app.dataframe)
     [column] = [name for name in table if name.isalnum() and table[name].str.contains("★").any()]
     assert table[column].str.contains("★").tolist() == [False] * 7 + [True]
     assert len(pairs) == 7
@@ -166,13 +166,13 @@ def test_runs_by_other_rules_are_told_apart(compared, runs_root, language, nothi
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "cannot be read and was left out"), ("zh", "无法读取")]
+    ("language", "text"), [("en", "cannot be read and was left out"), ("zh", "无法读取")]
 )
-def test_a_corrupt_folder_and_an_unknown_run_are_left_out(compared, runs_root, language, said):
+def test_a_corrupt_folder_and_an_unknown_run_are_left_out(compared, runs_root, language, text):
     runs = many(2)
     corrupt_run(runs_root)
     app = compared([CORRUPT, runs[0], "nowhere", runs[1]], language)
-    assert said in words(app)
+    assert text in words(app)
     assert "nowhere" in words(app)
     assert app.dataframe[0].value["letter"].tolist() == ["A", "B"]
     assert app.query_params["runs"] == ",".join([CORRUPT, runs[0], "nowhere", runs[1]])
@@ -224,7 +224,7 @@ def test_hostile_names_stay_text(compared, runs_root):
     runs = [make_run(current, Plan(name)).run_id for name in (f"openai:{CANARY}", "openai:b")]
     app = compared(runs)
     shown = [*app.main.markdown, *app.main.caption, *app.main.subheader, *app.main.warning]
-    assert not any("![x]" in one.value or ":red[" in one.value for one in shown)
+    assert not any("![x]" in item.value or ":red[" in item.value for item in shown)
 
 
 def test_the_runs_page_leads_here(open_page, runs_root):

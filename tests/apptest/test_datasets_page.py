@@ -35,16 +35,16 @@ def shared_cache(store, tmp_path_factory):
 def cases(*changes):
     rows = uploads.bundled_rows(KEY, PART, Settings())
     return "".join(
-        json.dumps(row | one) + "\n" for row, one in zip(rows, changes, strict=False)
+        json.dumps(row | change) + "\n" for row, change in zip(rows, changes, strict=False)
     ).encode()
 
 
 def keep(store, content=None, name="mine", note=CANARY):
     card = OwnCard(KEY, name, who=CANARY[:60], note=note)
     upload = Upload(KEY, "mine.jsonl", content or cases({}, {}, {}), PART)
-    found, kept = data_client.save_upload(upload, card, OPERATOR, store)
-    assert kept is not None, found.errors
-    return kept
+    result, stored = data_client.save_upload(upload, card, OPERATOR, store)
+    assert stored is not None, result.errors
+    return stored
 
 
 def hand_in(app, content, name="mine.jsonl"):
@@ -142,7 +142,7 @@ def test_a_good_file_is_kept_shown_and_deleted_with_a_way_back(store):
     assert "All cases are valid (2)" in app.success[0].value
     assert table(app, "text")["id"].iloc[1].startswith("![x]")
     app.text_area[0].set_value(CANARY)
-    next(one for one in app.button if "Save dataset" in one.label).click().run()
+    next(button for button in app.button if "Save dataset" in button.label).click().run()
     assert not app.exception
     assert app.query_params["set"] == f"own:{KEY}:mine"
     assert app.header[0].value == "mine"
@@ -155,15 +155,17 @@ def test_a_good_file_is_kept_shown_and_deleted_with_a_way_back(store):
     app.button(key="datasets.remove").click().run()
     assert datasets.list_added_datasets(store, KEY) == []
     app.button(key="datasets.undo").click().run()
-    assert [one.name for one in datasets.list_added_datasets(store, KEY)] == ["mine"]
+    assert [added_dataset.name for added_dataset in datasets.list_added_datasets(store, KEY)] == [
+        "mine"
+    ]
 
 
 def test_a_taken_name_asks_before_it_is_replaced(store):
     keep(store)
     app = hand_in(open_page("datasets", view="add"), cases({}))
-    assert next(one for one in app.button if "Save dataset" in one.label).disabled
+    assert next(button for button in app.button if "Save dataset" in button.label).disabled
     app.checkbox[0].check().run()
-    next(one for one in app.button if "Save dataset" in one.label).click().run()
+    next(button for button in app.button if "Save dataset" in button.label).click().run()
     assert app.query_params["set"] == f"own:{KEY}:mine"
     assert datasets.list_trashed_versions(store, KEY, "mine")
     app.button(key="datasets.restore").click().run()
@@ -201,14 +203,14 @@ def test_fetching_shows_every_state(store, language, monkeypatch):
         error = "gaia needs a token: accept its terms at x and set HF_TOKEN"
         jobs.write_job_status(folder, jobs.Job("fetch", name, state, at=utc_now(), error=error))
     asked = []
-    monkeypatch.setattr(data_client, "start_fetch", lambda *given: asked.append(given))
+    monkeypatch.setattr(data_client, "start_fetch", lambda *args: asked.append(args))
     app = open_page("datasets", language, view="fetch")
-    told = words(app)
-    assert {"en": "Not fetched", "zh": "获取失败"}[language] in told
-    assert {"en": "No partial files", "zh": "未保留不完整"}[language] in told
+    text = words(app)
+    assert {"en": "Not fetched", "zh": "获取失败"}[language] in text
+    assert {"en": "No partial files", "zh": "未保留不完整"}[language] in text
     app.text_input(key="typed_key.HF_TOKEN").set_value("hf_typed").run()
     app.button(key="datasets.fetch.gaia-test").click().run()
-    assert [(given[0], given[1]) for given in asked] == [("gaia-test", {"HF_TOKEN": "hf_typed"})]
+    assert [(args[0], args[1]) for args in asked] == [("gaia-test", {"HF_TOKEN": "hf_typed"})]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -219,19 +221,19 @@ def test_a_read_only_board_shows_and_changes_nothing(store, language, monkeypatc
     assert not app.get("file_uploader")
     assert {"en": "read\\-only", "zh": "只读"}[language] in words(app)
     app = open_page("datasets", language, view="fetch")
-    fetches = [one for one in app.button if str(one.key).startswith("datasets.fetch.")]
+    fetches = [button for button in app.button if str(button.key).startswith("datasets.fetch.")]
     assert fetches
-    assert all(one.disabled for one in fetches)
+    assert all(fetch.disabled for fetch in fetches)
     app = open_page("datasets", language, set=f"own:{KEY}:mine")
     assert app.button(key="datasets.remove").disabled
     assert app.button(key="datasets.confirm").disabled
 
 
 def test_a_confirmation_is_shown_with_its_engines_or_its_problems(store):
-    kept = keep(store)
+    stored = keep(store)
     folder = jobs.resolve_job_folder(store, "confirm", f"own.{KEY}.mine")
     folder.mkdir(parents=True)
-    result = {"samples": 3, "hash": kept.hash, "engines": {"sqlite": "3"}, "problems": 0}
+    result = {"samples": 3, "hash": stored.hash, "engines": {"sqlite": "3"}, "problems": 0}
     done = jobs.Job("confirm", f"own.{KEY}.mine", "done", at=utc_now(), result=result)
     jobs.write_job_status(folder, done)
     app = open_page("datasets", set=f"own:{KEY}:mine")
@@ -248,9 +250,9 @@ def test_a_confirmation_is_shown_with_its_engines_or_its_problems(store):
 
 def test_a_broken_own_set_is_shown_and_can_be_deleted(store):
     keep(store)
-    one = datasets.find_dataset_entry(store, f"own:{KEY}:mine")
-    (one.folder / f"{PART}.jsonl").write_text("{torn\n")
-    app = open_page("datasets", set=one.key)
+    dataset_entry = datasets.find_dataset_entry(store, f"own:{KEY}:mine")
+    (dataset_entry.folder / f"{PART}.jsonl").write_text("{torn\n")
+    app = open_page("datasets", set=dataset_entry.key)
     assert "cannot be read" in app.error[0].value
     app.button(key="datasets.remove").click().run()
     assert datasets.list_added_datasets(store, KEY) == []

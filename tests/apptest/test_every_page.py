@@ -75,13 +75,13 @@ def query(name: str, settings: Settings) -> dict[str, str]:
     }.get(name, {})
 
 
-def said(app: AppTest) -> str:
+def collect_text(app: AppTest) -> str:
     """All that a page says, sidebar included."""
     kinds = ("title", "subheader", "markdown", "caption", "error", "warning", "info", "button")
     return "\n".join(
-        str(getattr(one, "value", "") or getattr(one, "label", ""))
+        str(getattr(element, "value", "") or getattr(element, "label", ""))
         for kind in kinds
-        for one in app.get(kind)
+        for element in app.get(kind)
     )
 
 
@@ -101,7 +101,7 @@ def test_a_page_opens_and_speaks(
     app.query_params.update(query(name, settings))
     app.switch_page(f"pages/{name}.py").run()
     assert not app.exception, app.exception[0].message
-    text = said(app)
+    text = collect_text(app)
     assert app.title or app.get("heading"), text
     assert not UNTOLD.search(text), UNTOLD.search(text)
     assert bool(CHINESE.search(text.replace("中文", ""))) == (language == "zh"), text

@@ -28,9 +28,9 @@ def open_case(store, name, language="en"):
 
 def everything(app):
     """All texts of a page: Markdown, code, JSON, cells and labels."""
-    parts = [words(app), *(one.label for one in app.expander)]
-    parts += [str(one.value) for kind in ("text", "code", "json") for one in getattr(app, kind)]
-    parts += [one.value.to_csv() for one in (*app.dataframe, *app.table)]
+    parts = [words(app), *(expander.label for expander in app.expander)]
+    parts += [str(item.value) for kind in ("text", "code", "json") for item in getattr(app, kind)]
+    parts += [item.value.to_csv() for item in (*app.dataframe, *app.table)]
     return "\n".join(parts)
 
 
@@ -42,9 +42,9 @@ def plain(app):
 @pytest.mark.parametrize("name", list(GAIA_CASES))
 def test_every_case_is_drawn_and_hostile_text_stays_text(store, name, language):
     app = open_case(store, name, language)
-    said = words(app) + "".join(one.label for one in app.expander)
+    text = words(app) + "".join(expander.label for expander in app.expander)
     for harmful in ("![x](http", ":red[**boo", "[go](http"):
-        assert harmful not in said
+        assert harmful not in text
 
 
 @pytest.mark.parametrize(
@@ -63,19 +63,19 @@ def test_question_level_file_and_comparison_are_shown(store, language, texts):
 
 def test_the_note_is_told_in_chinese_with_the_answers_part(store):
     app = open_case(store, "list", "zh")
-    assert any(one.value.startswith("列表的第 2 个元素不同：") for one in app.text)
+    assert any(text.value.startswith("列表的第 2 个元素不同：") for text in app.text)
 
 
 def test_calls_of_tools_are_folded_with_their_results(store):
     app = open_case(store, "worked")
-    labels = [one.label.replace("\\", "") for one in app.expander]
+    labels = [expander.label.replace("\\", "") for expander in app.expander]
     tools = ["list_files", "read_file · error", "python", "final_answer"]
     assert [f"Tool call: {name}" for name in tools] == labels[
         labels.index("Expected answer") + 1 :
     ][:4]
-    last = next(one for one in app.expander if "final" in one.label)
-    assert "This call ended the work." in [one.value for one in last.caption]
-    assert "Final answer" in [one.value for one in app.main.caption]
+    last = next(expander for expander in app.expander if "final" in expander.label)
+    assert "This call ended the work." in [caption.value for caption in last.caption]
+    assert "Final answer" in [caption.value for caption in app.main.caption]
     assert any(block.value == "42" for block in app.code)
     assert "Tool calls: 3" in plain(app)
     assert "Needs the web" in plain(app)
@@ -83,9 +83,11 @@ def test_calls_of_tools_are_folded_with_their_results(store):
 
 def test_the_derivation_is_folded_and_its_program_is_a_program(store):
     app = open_case(store, "worked")
-    [steps] = [one for one in app.expander if one.label == "How the answer is derived"]
+    [steps] = [
+        expander for expander in app.expander if expander.label == "How the answer is derived"
+    ]
     assert not steps.proto.expanded
-    assert [(one.language, one.value) for one in steps.code] == [("python", "print(6 * 7)")]
+    assert [(code.language, code.value) for code in steps.code] == [("python", "print(6 * 7)")]
 
 
 @pytest.mark.parametrize(
@@ -98,24 +100,24 @@ def test_the_limit_that_ended_the_work_is_said(store, language, end):
 def test_a_hidden_answer_is_not_decided(store):
     app = open_case(store, "test_split")
     assert "Answer is not public" in plain(app)
-    assert not any("green" in str(one.value) for one in app.main.markdown)
+    assert not any("green" in str(markdown.value) for markdown in app.main.markdown)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_gated_case_shows_no_word_of_it(store, language):
     app = open_case(store, GATED, language)
-    found = everything(app).lower()
-    assert [word for word in SECRETS if word in found] == []
-    told = {"en": "must not be shown publicly", "zh": "不得公开显示"}
-    assert told[language] in app.info[0].value
+    text = everything(app).lower()
+    assert [word for word in SECRETS if word in text] == []
+    fields = {"en": "must not be shown publicly", "zh": "不得公开显示"}
+    assert fields[language] in app.info[0].value
     assert "0 / 100" in [metric.value for metric in app.main.metric]
     assert "2.5" in "".join(metric.value for metric in app.main.metric)
 
 
 def test_a_setting_shows_it(store, monkeypatch):
     monkeypatch.setenv("EVALBOARD_SHOW_GATED", "true")
-    found = everything(open_case(store, GATED)).lower()
-    assert [word for word in SECRETS if word not in found] == []
+    text = everything(open_case(store, GATED)).lower()
+    assert [word for word in SECRETS if word not in text] == []
 
 
 @pytest.mark.parametrize(
@@ -130,10 +132,10 @@ def test_a_setting_shows_it(store, monkeypatch):
 def test_no_other_page_shows_a_word_of_it(store, page, query):
     agentic_runs.gaia(store, "right", GATED)
     app = open_page(page, **query)
-    found = everything(app).lower()
-    assert [word for word in SECRETS if word in found] == []
+    text = everything(app).lower()
+    assert [word for word in SECRETS if word in text] == []
     if page == "methodology":
-        assert any("not be shown" in one.value for one in app.info)
+        assert any("not be shown" in info.value for info in app.info)
 
 
 def test_the_list_of_cases_says_that_the_note_is_hidden(store):
@@ -148,8 +150,8 @@ def test_the_list_of_cases_says_that_the_note_is_hidden(store):
 def test_strict_and_lenient_stand_beside_each_other(store, language, rows):
     agentic_runs.gaia(store, "right", "loose")
     app = open_page("target", language, key=TARGET, view="outcomes")
-    [found] = [one.value for one in app.table if list(one.value.iloc[:, 0]) == rows]
-    assert [cell.replace("\\", "") for cell in found.iloc[:, 1]] == ["50.0", "100.0"]
+    [result] = [element.value for element in app.table if list(element.value.iloc[:, 0]) == rows]
+    assert [cell.replace("\\", "") for cell in result.iloc[:, 1]] == ["50.0", "100.0"]
 
 
 @pytest.mark.parametrize(
@@ -162,24 +164,26 @@ def test_strict_and_lenient_stand_beside_each_other(store, language, rows):
 def test_the_methodology_tells_the_rules(store, language, title, rules):
     agentic_runs.gaia(store)
     app = open_page("methodology", language, suite="agentic")
-    assert title in [one.value for one in app.subheader]
-    told = next(one.value for one in app.markdown if rules[0] in one.value)
-    assert all(rule in told for rule in rules)
+    assert title in [subheader.value for subheader in app.subheader]
+    value = next(markdown.value for markdown in app.markdown if rules[0] in markdown.value)
+    assert all(rule in value for rule in rules)
 
 
 def gaia_form(monkeypatch, language="en", means="bubblewrap"):
     actions._probe_sandbox.clear()
-    found = SandboxSupport(means=means, problem="" if means else "No.", fix="" if means else "Do.")
-    monkeypatch.setattr(client, "sandbox_ability", lambda settings: found)
+    support = SandboxSupport(
+        means=means, problem="" if means else "No.", fix="" if means else "Do."
+    )
+    monkeypatch.setattr(client, "sandbox_ability", lambda settings: support)
     app = open_page("launch", language)
     app.multiselect(key="launch.benchmarks").set_value(["gaia"]).run()
     return app
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "not executed"), ("zh", "不执行任何程序")])
-def test_describe_executes_nothing_and_needs_no_sandbox(store, monkeypatch, language, said):
+@pytest.mark.parametrize(("language", "text"), [("en", "not executed"), ("zh", "不执行任何程序")])
+def test_describe_executes_nothing_and_needs_no_sandbox(store, monkeypatch, language, text):
     app = gaia_form(monkeypatch, language)
-    assert said in plain(app)
+    assert text in plain(app)
     assert not app.main.success
     app.selectbox(key="launch.option.gaia.tool_mode").set_value("local").run()
     assert len(app.main.success) == 1
@@ -190,7 +194,7 @@ def test_tools_cannot_start_where_nothing_can_be_run(store, monkeypatch):
     assert not app.button(key="launch.do.start").disabled
     app.selectbox(key="launch.option.gaia.tool_mode").set_value("local").run()
     assert app.button(key="launch.do.start").disabled
-    assert any("With tools, GAIA runs" in one.value for one in app.main.warning)
+    assert any("With tools, GAIA runs" in warning.value for warning in app.main.warning)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +203,7 @@ def test_tools_cannot_start_where_nothing_can_be_run(store, monkeypatch):
 )
 def test_levels_can_be_set_and_the_default_is_not_sent(store, monkeypatch, typed, sent):
     asked = []
-    monkeypatch.setattr(client, "launch_run", lambda *given, visitor: asked.append(given) or "run")
+    monkeypatch.setattr(client, "launch_run", lambda *args, visitor: asked.append(args) or "run")
     app = gaia_form(monkeypatch)
     levels = app.text_input(key="launch.option.gaia.levels")
     assert levels.value == "1, 2"

@@ -144,7 +144,7 @@ def test_an_estimate_goes_when_the_form_changes(open_page, asked):
 
 @pytest.mark.parametrize("what", ["start", "estimate", "connection"])
 def test_an_error_of_the_request_is_shown_beside_the_form(open_page, monkeypatch, what):
-    def fails(*given, visitor):
+    def fails(*args, visitor):
         raise UsageError("cases.jsonl, line 3, field sql: ![x](http://evil.invalid)")
 
     for name in ("launch_run", "estimate_run", "test_connection"):

@@ -113,11 +113,11 @@ def test_a_broken_description_is_said_beside_the_form(open_page, asked, runs_roo
     assert app.button(key="launch.do.start").disabled
 
 
-@pytest.mark.parametrize(("name", "said"), [("typed.yaml", ""), ("none.yaml", "No such file")])
-def test_a_path_may_be_typed(open_page, asked, tmp_path, name, said):
+@pytest.mark.parametrize(("name", "message"), [("typed.yaml", ""), ("none.yaml", "No such file")])
+def test_a_path_may_be_typed(open_page, asked, tmp_path, name, message):
     (tmp_path / "typed.yaml").write_text(OWN)
     app = open_page("launch")
     choose(app, str(tmp_path / name))
-    assert bool(app.warning) == bool(said)
-    assert said in words(app)
+    assert bool(app.warning) == bool(message)
+    assert message in words(app)
     assert f"app:{tmp_path / name}" in [text.value for text in app.text]

@@ -36,8 +36,8 @@ def asked(monkeypatch):
 
     def connect(target, options, keys, settings, *, visitor):
         calls.append((target, dict(options)))
-        said = "the model needs about 0.5 GB of 8.0 GB free on cpu"
-        return ConnectionReport(ok=True, message=said)
+        text = "the model needs about 0.5 GB of 8.0 GB free on cpu"
+        return ConnectionReport(ok=True, message=text)
 
     monkeypatch.setattr(client, "launch_run", launch)
     monkeypatch.setattr(client, "launch_pair", launch_pair)
@@ -75,17 +75,17 @@ def test_the_cache_and_only_what_this_machine_can_do_are_offered(open_page, aske
 
 
 @pytest.mark.parametrize(
-    ("language", "said"),
+    ("language", "text"),
     [
         ("en", ["10.6k parameters", "Needs about", "context of 2,048 tokens", "offered natively"]),
         ("zh", ["10.6k 参数", "约需", "上下文 2,048", "原生方式"]),
     ],
 )
-def test_what_the_folder_says_is_told(open_page, asked, tmp_path, language, said):
+def test_what_the_folder_says_is_told(open_page, asked, tmp_path, language, text):
     app = open_page("launch", language)
     choose(app, model_folder(tmp_path / "m"))
     bar = app.get("progress")[0].proto.text
-    for word in said:
+    for word in text:
         assert word in words(app) + bar
     assert not app.warning
 
@@ -128,26 +128,26 @@ def test_trust_is_asked_for_by_name_and_warned_of(open_page, asked, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "Not enough memory: "), ("zh", "内存不足：")]
+    ("language", "text"), [("en", "Not enough memory: "), ("zh", "内存不足：")]
 )
 def test_a_model_that_does_not_fit_is_not_started(
-    open_page, asked, monkeypatch, tmp_path, language, said
+    open_page, asked, monkeypatch, tmp_path, language, text
 ):
     settled_machine(monkeypatch, tmp_path / "cache", free=1000)
     app = open_page("launch", language)
     choose(app, model_folder(tmp_path / "m"))
-    assert said in words(app)
+    assert text in words(app)
     assert start(app).disabled
 
 
 @pytest.mark.parametrize(
-    ("model", "said"),
+    ("model", "text"),
     [("/no/such/folder", "Model not found"), ("lab/small/extra", "Model not found")],
 )
-def test_a_model_that_is_none_is_said(open_page, asked, model, said):
+def test_a_model_that_is_none_is_said(open_page, asked, model, text):
     app = open_page("launch")
     choose(app, model)
-    assert said in words(app)
+    assert text in words(app)
     assert start(app).disabled
 
 

@@ -46,8 +46,8 @@ def test_every_page_can_be_named(store, card):
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_an_unknown_name_is_said_to_be_one(store, name, language):
     app = opened(page=name, lang=language)
-    said = {"en": "There is no page", "zh": "没有名为"}[language]
-    assert said in app.warning[0].value
+    expected_text = {"en": "There is no page", "zh": "没有名为"}[language]
+    assert expected_text in app.warning[0].value
     assert "![x](" not in words(app)
     assert app.title[0].value == {"en": "Ranking", "zh": "排行榜"}[language]
 

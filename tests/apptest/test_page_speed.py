@@ -67,7 +67,7 @@ def query_of(page: str, settings) -> dict[str, str]:
     if page == "target":
         return {"key": name_of(1)}
     if page == "compare":
-        whole = [one.run_id for one in load_headers(settings) if len(one.benchmarks) == 3]
+        whole = [header.run_id for header in load_headers(settings) if len(header.benchmarks) == 3]
         return {"runs": ",".join(whole[:3])}
     return {}
 

@@ -49,7 +49,7 @@ def store(state: str, plugin_path: Path, monkeypatch: pytest.MonkeyPatch) -> Set
             assert main([*run, "--json"]) == 0
     if state == "absent":
         monkeypatch.setattr(
-            "sys.path", [one for one in __import__("sys").path if one != str(plugin_path)]
+            "sys.path", [path for path in __import__("sys").path if path != str(plugin_path)]
         )
     elif state == "broken":
         write_broken(plugin_path)
@@ -60,7 +60,7 @@ def store(state: str, plugin_path: Path, monkeypatch: pytest.MonkeyPatch) -> Set
 def _queries(settings: Settings) -> dict[str, list[dict[str, str]]]:
     """Addresses that lead to the plug-ins' runs, by page."""
     headers = stored_boards.load_run_headers(settings)
-    run = next(one for one in headers if "sums" in one.benchmarks)
+    run = next(header for header in headers if "sums" in header.benchmarks)
     on = [
         {"suite": suite, "board": board.key, "benchmark": key, "metric": "sum"}
         for suite in boards.list_suites(headers)
@@ -74,7 +74,7 @@ def _queries(settings: Settings) -> dict[str, list[dict[str, str]]]:
         "methodology": [{"suite": "law"}, {"suite": "sql"}],
         "target": [{"key": run.identity, "suite": "law"}, {"key": run.identity, "suite": "sql"}],
         "case": [case],
-        "compare": [{"runs": ",".join(one.run_id for one in headers)}],
+        "compare": [{"runs": ",".join(header.run_id for header in headers)}],
         "runs": [{"run": run.run_id}],
     }
 
@@ -88,29 +88,29 @@ def test_every_page_opens(store: Settings, state: str) -> None:
     law = open_page("ranking", LANGUAGES[state], suite="law")
     assert len(table(law, "target")) == len(TARGETS)
     for page in ("launch", "methodology"):
-        told = words(open_page(page, LANGUAGES[state])).replace("\\", "")
-        assert ("left out: raising (broken_raising 1.0)" in told) == (state == "broken")
+        text = words(open_page(page, LANGUAGES[state])).replace("\\", "")
+        assert ("left out: raising (broken_raising 1.0)" in text) == (state == "broken")
 
 
 def test_every_route_answers(store: Settings, state: str) -> None:
     asked = client()
     listed = asked.get("/api/v1/boards").json()["items"]
-    assert {"sql", "law", "agentic"} == {one["suite"] for one in listed}
-    for one in listed:
-        for by in one["orders"]:
-            place = f"suite={one['suite']}&board={one['key']}&by={by}"
-            rows = asked.get(f"/api/v1/ranking?{place}")
+    assert {"sql", "law", "agentic"} == {entry["suite"] for entry in listed}
+    for item in listed:
+        for by in item["orders"]:
+            text = f"suite={item['suite']}&board={item['key']}&by={by}"
+            rows = asked.get(f"/api/v1/ranking?{text}")
             assert rows.status_code == 200, rows.text
             assert {row["target_key"] for row in rows.json()["items"]} == set(TARGETS)
-            assert asked.get(f"/api/v1/preview.png?{place}").status_code == 200
+            assert asked.get(f"/api/v1/preview.png?{text}").status_code == 200
     for run in asked.get("/api/v1/runs").json()["items"]:
         assert asked.get(f"/api/v1/cases?run={run['run_id']}").status_code == 200
-    for place in ("benchmark=sums", "benchmark=zoning&suite=law", "suite=law"):
-        badge = asked.get(f"/api/v1/badge.svg?target=control:null&{place}")
+    for text in ("benchmark=sums", "benchmark=zoning&suite=law", "suite=law"):
+        badge = asked.get(f"/api/v1/badge.svg?target=control:null&{text}")
         assert (badge.status_code, "0.0 [" in badge.text) == (200, True)
-    for place in ("suite=nobody", "suite=../law"):
+    for text in ("suite=nobody", "suite=../law"):
         for route in ("boards", "ranking", "preview.png"):
-            assert asked.get(f"/api/v1/{route}?{place}").status_code == 400
+            assert asked.get(f"/api/v1/{route}?{text}").status_code == 400
     assert asked.get("/api/v1/openapi.json").status_code == 200
 
 
@@ -128,7 +128,11 @@ def test_every_command_and_export_works(
         assert main(words_) == 0
     assert main(["board", "--suite", "nobody"]) == 2
     capsys.readouterr()
-    runs = [one.run_id for one in stored_boards.load_run_headers(store) if "sums" in one.benchmarks]
+    runs = [
+        header.run_id
+        for header in stored_boards.load_run_headers(store)
+        if "sums" in header.benchmarks
+    ]
     for run in runs:
         assert main(["show", run, "--json"]) == 0
         for form in ("md", "html", "json", "csv", "bundle"):

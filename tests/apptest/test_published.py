@@ -116,12 +116,12 @@ def test_every_other_page_can_be_opened(filled, page, query, language):
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("page", ["metrics", "methodology", "case"])
 def test_no_page_calls_a_published_verdict_executed_here(filled, language, page):
-    place = {"run": RUN, "benchmark": CAPABILITY, "metric": "execution_accuracy", "id": "1"}
-    app = open_page(page, language, board=BOARD, **place)
+    params = {"run": RUN, "benchmark": CAPABILITY, "metric": "execution_accuracy", "id": "1"}
+    app = open_page(page, language, board=BOARD, **params)
     evidence = {"en": "Published verdict", "zh": "发布方判定"}[language]
-    told = words(app) + "\n".join(frame.value.to_string() for frame in app.table)
-    told += "\n".join(frame.value.to_string() for frame in app.dataframe)
-    told += "\n".join(str(element.value) for element in app.get("badge"))
-    assert evidence in told
+    text = words(app) + "\n".join(frame.value.to_string() for frame in app.table)
+    text += "\n".join(frame.value.to_string() for frame in app.dataframe)
+    text += "\n".join(str(element.value) for element in app.get("badge"))
+    assert evidence in text
     engine = {"en": "real engine", "zh": "真实引擎"}[language]
-    assert engine not in told
+    assert engine not in text

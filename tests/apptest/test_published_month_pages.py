@@ -15,8 +15,8 @@ __all__ = ["months", "months_store"]  # fixtures
 
 @pytest.fixture(params=EACH_MONTH)
 def board(request, months):
-    known = boards.list_boards(stored_boards.load_run_headers(months), "sql")
-    return boards.find_board(known, f"scale-{request.param}")
+    all_boards = boards.list_boards(stored_boards.load_run_headers(months), "sql")
+    return boards.find_board(all_boards, f"scale-{request.param}")
 
 
 def gap_of(settings, board):
@@ -41,18 +41,18 @@ def gap_of(settings, board):
 
 @pytest.mark.full
 def test_every_page_opens_on_every_month(months, board):
-    place = {"suite": "sql", "board": board.key}
+    params = {"suite": "sql", "board": board.key}
     identity, run, benchmark, metric, case = gap_of(months, board)
     ranked = stored_boards.load_cached_ranking(months, board, "sql_optimization")
     runs = dict.fromkeys([run, *ranked["run_id"].head(2)])
     for by in (list_board_orders(board)[0], benchmark):
-        assert "scale" in words(open_page("ranking", **place, by=by)).lower()
-    open_page("metrics", **place, benchmark=benchmark, metric=metric)
-    open_page("target", **place, key=identity)
+        assert "scale" in words(open_page("ranking", **params, by=by)).lower()
+    open_page("metrics", **params, benchmark=benchmark, metric=metric)
+    open_page("target", **params, key=identity)
     open_page("compare", runs=",".join(runs))
     app = open_page("case", run=run, benchmark=benchmark, metric=metric, id=case)
     assert case in words(app)
-    open_page("methodology", **place)
+    open_page("methodology", **params)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -47,7 +47,7 @@ def names(app):
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "result"),
     [
         ({}, ["Strong One", LOCAL, WEAK]),
         ({"q": "acme"}, ["Strong One"]),
@@ -70,8 +70,8 @@ def names(app):
         ({"sort": "nonsense"}, ["Strong One", LOCAL, WEAK]),
     ],
 )
-def test_a_link_filters_and_orders(filled, query, found):
-    assert names(open_page(**query)) == found
+def test_a_link_filters_and_orders(filled, query, result):
+    assert names(open_page(**query)) == result
 
 
 def test_ranks_stay_in_any_order(filled):
@@ -95,9 +95,9 @@ def test_every_filter_that_is_on_has_a_tag_that_takes_it_back(filled, language):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_where_nothing_fits_the_page_says_what_to_loosen(filled, language):
     app = open_page(language=language, q="zzz", weights="open")
-    said = words(app)
-    assert {"en": "No target matches", "zh": "没有符合条件"}[language] in said
-    assert {"en": "again: Search.", "zh": "看到对象：搜索。"}[language] in said
+    text = words(app)
+    assert {"en": "No target matches", "zh": "没有符合条件"}[language] in text
+    assert {"en": "again: Search.", "zh": "看到对象：搜索。"}[language] in text
     app.button(key="ranking.empty.reset").click().run()
     assert names(app) == ["Strong One", LOCAL, WEAK]
     assert "q" not in app.query_params
@@ -105,8 +105,8 @@ def test_where_nothing_fits_the_page_says_what_to_loosen(filled, language):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_months_are_told(filled, language):
-    said = words(open_page(language=language, until="2026-08"))
-    assert {"en": "as of 2026-08", "zh": "截至 2026-08"}[language] in said
+    text = words(open_page(language=language, until="2026-08"))
+    assert {"en": "as of 2026-08", "zh": "截至 2026-08"}[language] in text
 
 
 def test_complete_only_hides_what_did_not_end(filled):
@@ -144,7 +144,7 @@ def test_filters_hold_while_their_menu_is_closed(filled):
     folded(app, "ranking.filters")  # in the same moment
     asked = {name: app.query_params[name] for name in ("weights", "complete")}
     assert asked == {"weights": "open", "complete": "1"}
-    assert "ranking.complete" not in [one.key for one in app.toggle]
+    assert "ranking.complete" not in [toggle.key for toggle in app.toggle]
     shown = names(app)
     for _ in range(3):
         app.run()
@@ -195,9 +195,9 @@ def test_a_board_tells_what_sets_it_apart(filled, language):
     folder = make_run(filled, Plan(target="openai:other", mode="scale"))
     app = open_page(language=language, board=folder.read_spec().benchmarks[0].column)
     assert not app.table
-    told = unfolded(app, "ranking.why").table[0].value
-    assert [list(told.iloc[:, n]) for n in (1, 2)] == [["verified"], ["scale"]]
-    assert "mode" in told.iloc[0, 0]
+    value = unfolded(app, "ranking.why").table[0].value
+    assert [list(value.iloc[:, n]) for n in (1, 2)] == [["verified"], ["scale"]]
+    assert "mode" in value.iloc[0, 0]
 
 
 def test_boards_that_read_alike_are_told_apart(store):
@@ -217,7 +217,7 @@ def _pretend_other_column(store, folder):
     score = msgspec.structs.replace(summary.benchmarks[BENCHMARK], column="feedfacecafe")
     folder.write_summary(msgspec.structs.replace(summary, benchmarks={BENCHMARK: score}))
     record_run(store, folder)
-    assert len({one.benchmarks[BENCHMARK].column for one in load_headers(store)}) == 2
+    assert len({header.benchmarks[BENCHMARK].column for header in load_headers(store)}) == 2
 
 
 def test_cards_of_strangers_stay_text(store):

@@ -35,19 +35,21 @@ def codes(app):
 def test_a_run_tells_its_command_its_file_and_what_it_rests_on(store, language, keys, title):
     folder = make_run(store, Plan("openai:a", options={"temperature": 0.5}))
     app = open_page("runs", language, run=folder.run_id)
-    assert any(title in one.label for one in app.expander)
+    assert any(title in expander.label for expander in app.expander)
     assert "evalcore run --config run.yaml" in codes(app)
     assert "temperature: 0.5" in codes(app)
     assert keys in words(app)
     spec = folder.read_spec().benchmarks[0]
-    cells = {str(cell) for one in app.dataframe for cell in one.value.to_numpy().ravel()}
+    cells = {
+        str(cell) for dataframe in app.dataframe for cell in dataframe.value.to_numpy().ravel()
+    }
     assert {spec.column, spec.dataset_hash} <= cells
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "asks all 20 cases"), ("zh", "全部 20 个用例")]
+    ("language", "text"), [("en", "asks all 20 cases"), ("zh", "全部 20 个用例")]
 )
-def test_a_case_tells_the_command_of_its_metric(store, language, said):
+def test_a_case_tells_the_command_of_its_metric(store, language, text):
     folder = make_run(store, Plan("openai:a"))
     sample = next(folder.read_samples())
     app = open_page(
@@ -59,13 +61,13 @@ def test_a_case_tells_the_command_of_its_metric(store, language, said):
         id=sample.sample.id,
     )
     assert f"--metrics {sample.sample.metric}" in codes(app)
-    assert said in words(app)
+    assert text in words(app)
 
 
 def test_the_history_of_a_target_tells_how_to_repeat_its_runs(store):
     folder = make_run(store, Plan("openai:a"))
     app = open_page("target", key="openai:a", view="history")
-    assert any(folder.run_id.replace("-", "\\-") in one.label for one in app.expander)
+    assert any(folder.run_id.replace("-", "\\-") in expander.label for expander in app.expander)
 
 
 def test_a_run_of_others_says_that_only_they_can_repeat_it(store):
@@ -98,15 +100,15 @@ def test_certainty_is_worked_with_the_numbers_of_the_board(store, language, rate
     app = open_page("methodology", language)
     assert rate in words(app)
     assert pair in words(app)
-    assert any("\\pm 1.96" in one.value for one in app.latex)
-    cells = {str(cell) for one in app.table for cell in one.value.to_numpy().ravel()}
+    assert any("\\pm 1.96" in latex.value for latex in app.latex)
+    cells = {str(cell) for table in app.table for cell in table.value.to_numpy().ravel()}
     assert {"en": "Ranked", "zh": "参与排名"}[language] in cells
 
 
 def test_kappa_is_worked_where_judges_voted(store):
     make_judged_run(store, "judged")
     app = open_page("methodology")
-    assert any("\\kappa = " in one.value for one in app.latex)
+    assert any("\\kappa = " in latex.value for latex in app.latex)
     assert "chance alone would give" in words(app)
 
 
@@ -134,9 +136,9 @@ def test_what_is_not_there_is_said_and_the_page_stands(store, page, query, langu
     if query.get("runs") == "":
         query = query | {"runs": ",".join(runs)}
     app = open_page(page, language, **query)
-    said = words(app) + "".join(one.value for one in app.toast)
-    assert "nosuch" in said or "evil" in said
-    assert "![x](" not in said
+    text = words(app) + "".join(toast.value for toast in app.toast)
+    assert "nosuch" in text or "evil" in text
+    assert "![x](" not in text
     assert len(words(app)) > 20
 
 
@@ -156,5 +158,7 @@ def test_a_link_to_a_comparison_names_each_run_once_and_no_more_than_fit():
 def test_the_style_sheet_holds_nothing_from_outside(store):
     make_run(store, Plan(f"openai:{CANARY}"))
     app = open_page("ranking")
-    [sheet] = [one.proto.body for one in app.get("html") if "@media print" in one.proto.body]
+    [sheet] = [
+        element.proto.body for element in app.get("html") if "@media print" in element.proto.body
+    ]
     assert "evil" not in sheet

@@ -39,7 +39,7 @@ def moving(folder, **more) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "said"),
+    ("language", "text"),
     [
         (
             "en",
@@ -49,10 +49,10 @@ def moving(folder, **more) -> None:
     ],
 )
 @pytest.mark.parametrize("run", [FIRST, SECOND])
-def test_both_runs_show_their_comparison(open_page, runs_root, language, said, run):
+def test_both_runs_show_their_comparison(open_page, runs_root, language, text, run):
     pair_of_runs(runs_root, first=(True, False, False), second=(False, True, True))
     app = open_page("runs", language, run=run)
-    for word in said:
+    for word in text:
         assert word in words(app)
     table = app.dataframe[-1].value
     assert table["case"].tolist() == ["3", "2", "1"]
@@ -108,9 +108,9 @@ def test_a_local_model_at_work_shows_speed_and_memory(open_page, runs_root, lang
     first.write_card(CARD)
     with FileLock(first.lock_path):
         app = open_page("runs", language, run=FIRST)
-    said = words(app)
+    text = words(app)
     for word in (speed, "2.5 GB", "24", "494.0M", "bfloat16", "8,192"):
-        assert word in said
+        assert word in text
 
 
 def test_loading_shows_what_the_worker_says(open_page, runs_root):

@@ -77,12 +77,12 @@ def test_a_run_under_way_shows_how_it_gets_on(open_page, runs_root):
     folder.write_progress(MOVING)
     with FileLock(folder.lock_path):
         app = open_page("runs")
-        said = words(app)
-    assert "12.5 cases/s" in said
-    assert "1 min 15 s" in said
-    assert "Passed 100" in said
-    assert "Cost unknown" in said
-    assert "4 of 8 requests open, 3 rate-limited" in said
+        text = words(app)
+    assert "12.5 cases/s" in text
+    assert "1 min 15 s" in text
+    assert "Passed 100" in text
+    assert "Cost unknown" in text
+    assert "4 of 8 requests open, 3 rate-limited" in text
     assert app.dataframe[1].value.iloc[0].tolist() == ["Rate limited", 3]
     assert actions(app) == ["cancel"]
 
@@ -182,7 +182,7 @@ def progress_text(app):
 def test_a_run_that_was_taken_up_again_is_no_longer_cancelled(open_page, runs_root, monkeypatch):
     """Its worker takes a while to start; until then the page waits for it and looks again."""
     cancelled_run(runs_root)
-    monkeypatch.setattr(jobs, "start_detached", lambda *given: None)
+    monkeypatch.setattr(jobs, "start_detached", lambda *args: None)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-abc-def-ghi-jkl")
     app = open_page("runs")
     assert "Stopped on request" in words(app)

@@ -15,8 +15,8 @@ __all__ = ["store"]  # a fixture
 def ranking_link(app):
     """The parameters of the link, by name."""
     links = [link.proto for link in app.get("page_link")]
-    [found] = [link for link in links if link.label == "Ranking"]
-    return {name: values[0] for name, values in parse_qs(found.query_string).items()}
+    [result] = [link for link in links if link.label == "Ranking"]
+    return {name: values[0] for name, values in parse_qs(result.query_string).items()}
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,11 @@ CANARY = "![x](http://evil.example/x.png) :red[x].zip"
 
 
 def files(app):
-    return [one.proto.id for one in app.get("download_button") if "runs.file." in one.proto.id]
+    return [
+        element.proto.id
+        for element in app.get("download_button")
+        if "runs.file." in element.proto.id
+    ]
 
 
 def hand_in(app, name, content):
@@ -57,17 +61,17 @@ def test_a_bundle_is_handed_in_and_shown_with_its_level(store, tmp_path, languag
     assert set(table(app, "run")["level"]) == {LEVEL[language], HERE[language]}
     run = data_client.list_submissions(ANYBODY, store)[0].result["run"]
     app.button(key="submit.dismiss").click().run()
-    assert "submit.dismiss" not in {one.key for one in app.button}
+    assert "submit.dismiss" not in {button.key for button in app.button}
     app = open_page("runs", language, run=run)
     assert len(files(app)) == 3  # what was handed in is not bundled again
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_is_no_bundle_is_refused_with_the_reason(store, tmp_path, language):
-    place = tmp_path / "other.zip"
-    with zipfile.ZipFile(place, "w") as archive:
+    path = tmp_path / "other.zip"
+    with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("readme.txt", "hello")
-    hand_in(open_page("runs", language), "other.zip", place.read_bytes())
+    hand_in(open_page("runs", language), "other.zip", path.read_bytes())
     ended(store)
     app = open_page("runs", language)
     assert NOT_TAKEN[language] in app.error[0].value
@@ -90,7 +94,7 @@ def test_how_far_it_is_and_how_it_ended_otherwise(store, language):
     jobs.write_job_status(folder, job)
     app = open_page("runs", language)
     assert app.button(key="submit.cancel")
-    for state, told in {
+    for state, message in {
         "cancelled": {"en": "Canceled", "zh": "已取消"},
         "interrupted": {"en": "ended early", "zh": "提前结束"},
     }.items():
@@ -98,7 +102,7 @@ def test_how_far_it_is_and_how_it_ended_otherwise(store, language):
             folder,
             jobs.Job("import", "one", state, started=utc_now(), at=utc_now()),
         )
-        assert told[language] in words(open_page("runs", language))
+        assert message[language] in words(open_page("runs", language))
 
 
 def test_readers_take_files_away_and_hand_nothing_in(store, monkeypatch):

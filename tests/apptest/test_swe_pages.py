@@ -32,21 +32,21 @@ def plain(app):
 
 def badges(app):
     """Text and colour of the badges, which are Markdown."""
-    return [str(one.value).replace("\\", "") for one in app.main.markdown]
+    return [str(markdown.value).replace("\\", "") for markdown in app.main.markdown]
 
 
 def expander(app, label):
-    return next(one for one in app.expander if one.label == label)
+    return next(element for element in app.expander if element.label == label)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", list(SWE_CASES))
 def test_every_case_is_drawn_and_hostile_text_stays_text(store, name, language):
     app = open_case(store, name, language)
-    said = words(app) + "".join(one.label for one in app.expander)
+    text = words(app) + "".join(element.label for element in app.expander)
     for harmful in ("![x](http", ":red[**boo", "[go](http"):
-        assert harmful not in said
-    shown = [cell for one in app.table for cell in one.value.astype(str).to_numpy().ravel()]
+        assert harmful not in text
+    shown = [cell for element in app.table for cell in element.value.astype(str).to_numpy().ravel()]
     assert not any("![x](http" in cell for cell in shown), "cells of a table are Markdown"
 
 
@@ -66,21 +66,23 @@ def test_patches_are_diffs_and_the_reference_is_folded(store):
     assert folded.code[0].language == "diff"
     expected = expander(app, "Expected answer")
     assert not expected.proto.expanded
-    assert [one.value for one in expected.caption].count("Reference patch") == 0, "shown once"
+    assert [caption.value for caption in expected.caption].count("Reference patch") == 0, (
+        "shown once"
+    )
     assert "bash" in {block.language for block in expected.code}
 
 
 @pytest.mark.parametrize(
-    ("language", "said", "first"),
+    ("language", "text", "first"),
     [
         ("en", "Failing tests: 2 of 4.", ["✕ failed", "✕ not run"]),
         ("zh", "未通过的测试：2 / 4。", ["✕ 失败", "✕ 未运行"]),
     ],
 )
-def test_tests_that_fail_come_first_and_are_counted(store, language, said, first):
+def test_tests_that_fail_come_first_and_are_counted(store, language, text, first):
     app = open_case(store, "failing", language)
-    assert said in plain(app)
-    frame = next(one for one in app.dataframe if len(one.value) == 4)
+    assert text in plain(app)
+    frame = next(dataframe for dataframe in app.dataframe if len(dataframe.value) == 4)
     assert list(frame.value.iloc[:, 0])[:2] == first
     assert all(cell.startswith("✓") for cell in list(frame.value.iloc[:, 0])[2:])
     assert "background-color" in frame.proto.arrow_data.styler.styles
@@ -93,7 +95,7 @@ def test_the_log_is_folded_and_drawn_as_code(store):
 
 
 @pytest.mark.parametrize(
-    ("language", "said", "flag"),
+    ("language", "text", "flag"),
     [
         (
             "en",
@@ -103,14 +105,14 @@ def test_the_log_is_folded_and_drawn_as_code(store):
         ("zh", "按官方规则已解决，但未通过更严格的复查：", "被反转为必须失败的测试仍然通过"),
     ],
 )
-def test_a_shield_tells_where_the_hardened_run_differs(store, language, said, flag):
+def test_a_shield_tells_where_the_hardened_run_differs(store, language, text, flag):
     app = open_case(store, "forged", language)
     [warning] = app.main.warning
-    assert warning.value.startswith(said)
+    assert warning.value.startswith(text)
     assert flag in warning.value
     assert warning.icon == ":material/gpp_maybe:"
     assert any("gpp_maybe" in badge and "orange" in badge for badge in badges(app))
-    order = [one.type for one in app.main if one.type in ("warning", "subheader")]
+    order = [element.type for element in app.main if element.type in ("warning", "subheader")]
     assert order[0] == "warning", "it stands with the verdict, above the question"
 
 
@@ -134,7 +136,7 @@ def test_a_patch_that_does_not_apply_says_why(store):
     app = open_case(store, "unapplied")
     assert "Patch does not apply" in plain(app)
     assert any("error: patch does not apply" in block.value for block in app.code)
-    assert "Test output" not in [one.label for one in app.expander], "there is no log"
+    assert "Test output" not in [element.label for element in app.expander], "there is no log"
 
 
 @pytest.mark.parametrize(
@@ -151,14 +153,14 @@ def test_what_was_not_executed_is_never_green_and_claims_no_evidence(store, name
     assert any(reason in badge for badge in badges(app))
     assert not any("green" in badge or "violet" in badge for badge in badges(app))
     assert not app.main.success
-    told = {"en": "The tests did not run with this patch", "zh": "测试没有用该补丁运行"}
-    assert told[language] in plain(app)
+    fields = {"en": "The tests did not run with this patch", "zh": "测试没有用该补丁运行"}
+    assert fields[language] in plain(app)
     assert "–" in [metric.value for metric in app.main.metric], "no score"
 
 
 def test_the_work_of_an_agent_is_shown_step_by_step(store):
     app = open_case(store, "by_agent")
-    assert "Agent steps" in [one.value for one in app.subheader]
+    assert "Agent steps" in [subheader.value for subheader in app.subheader]
     assert expander(app, "Tool call: run").code[-1].value.startswith("box")
     assert "Patch left in the checkout" in plain(app)
     assert "User (simulated)" not in plain(app)
@@ -179,19 +181,21 @@ def test_the_work_of_an_agent_is_shown_step_by_step(store):
 def test_measures_stand_apart_and_readings_beside_each_other(store, language, heading, about, rows):
     agentic_runs.swe(store)
     app = open_page("target", language, key=TARGET, view="outcomes")
-    assert heading in [one.value for one in app.subheader]
+    assert heading in [subheader.value for subheader in app.subheader]
     assert about in plain(app)
-    cells = [list(one.value.iloc[:, 0]) for one in app.table]
+    cells = [list(element.value.iloc[:, 0]) for element in app.table]
     assert rows in cells
-    assert [len(one) for one in cells] == [3, 4], "no table of official groups"
-    told = {"en": "does not resolve them here: 1.", "zh": "搁置的任务：1。"}
-    assert told[language] in plain(app)
+    assert [len(cell) for cell in cells] == [3, 4], "no table of official groups"
+    fields = {"en": "does not resolve them here: 1.", "zh": "搁置的任务：1。"}
+    assert fields[language] in plain(app)
 
 
 def test_equal_readings_are_shown_all_the_same(store):
     agentic_runs.swe(store, "resolved")
     app = open_page("target", key=TARGET, view="outcomes")
-    assert ["Official", "Hardened", "Repaired"] in [list(one.value.iloc[:, 0]) for one in app.table]
+    assert ["Official", "Hardened", "Repaired"] in [
+        list(element.value.iloc[:, 0]) for element in app.table
+    ]
     assert not app.main.warning
 
 
@@ -207,7 +211,11 @@ def test_the_page_of_the_target_warns_where_the_hardened_reading_is_lower(store)
 def test_a_board_names_the_tasks_that_were_set_aside(store, language, size):
     agentic_runs.swe(store)
     app = open_page("target", language, key=TARGET, view="history")
-    named = [cell for one in app.dataframe for cell in one.value.astype(str).to_numpy().ravel()]
+    named = [
+        cell
+        for dataframe in app.dataframe
+        for cell in dataframe.value.astype(str).to_numpy().ravel()
+    ]
     assert any(size in cell and "samples" not in cell for cell in named)
 
 
@@ -221,9 +229,9 @@ def test_a_board_names_the_tasks_that_were_set_aside(store, language, size):
 def test_the_methodology_tells_the_rules(store, language, title, rules):
     agentic_runs.swe(store)
     app = open_page("methodology", language, suite="agentic")
-    assert title in [one.value for one in app.subheader]
-    told = next(one.value for one in app.markdown if f"**{rules[0]}" in one.value)
-    assert all(rule in told for rule in rules)
+    assert title in [subheader.value for subheader in app.subheader]
+    value = next(markdown.value for markdown in app.markdown if f"**{rules[0]}" in markdown.value)
+    assert all(rule in value for rule in rules)
 
 
 class TestLaunch:
@@ -235,14 +243,14 @@ class TestLaunch:
         yield
         actions._probe_sandbox.clear()
 
-    def form(self, monkeypatch, found, language="en", benchmark="swe_bench", **options):
+    def form(self, monkeypatch, result, language="en", benchmark="swe_bench", **options):
         looks = []
 
         def look(settings):
             looks.append(settings)
-            if isinstance(found, Exception):
-                raise found
-            return found
+            if isinstance(result, Exception):
+                raise result
+            return result
 
         monkeypatch.setattr(client, "sandbox_ability", look)
         app = open_page("launch", language)
@@ -256,34 +264,35 @@ class TestLaunch:
         return app
 
     @pytest.mark.parametrize(
-        ("language", "said", "holds"),
+        ("language", "text", "holds"),
         [
             ("en", "in a sandbox (bubblewrap)", "no network, memory limit"),
             ("zh", "本机可用 bubblewrap", "无网络, 内存上限"),
         ],
     )
-    def test_what_holds_is_said(self, monkeypatch, language, said, holds):
-        found = SandboxSupport(means="bubblewrap", enforced=("memory", "network"))
-        app = self.form(monkeypatch, found, language)
+    def test_what_holds_is_said(self, monkeypatch, language, text, holds):
+        support = SandboxSupport(means="bubblewrap", enforced=("memory", "network"))
+        app = self.form(monkeypatch, support, language)
         [success] = app.main.success
-        assert said in success.value
+        assert text in success.value
         assert holds in plain(app)
 
     @pytest.mark.parametrize(
-        ("language", "said"), [("en", "User namespaces are switched off"), ("zh", "命名空间已关闭")]
+        ("language", "message"),
+        [("en", "User namespaces are switched off"), ("zh", "命名空间已关闭")],
     )
-    def test_why_not_and_what_helps_is_said(self, monkeypatch, language, said):
-        found = SandboxSupport(problem=_DIAGNOSES[1].problem, fix=_DIAGNOSES[1].fix)
-        app = self.form(monkeypatch, found, language)
-        text = "".join(one.value for one in app.main.warning).replace("\\", "")
-        assert said in text
+    def test_why_not_and_what_helps_is_said(self, monkeypatch, language, message):
+        support = SandboxSupport(problem=_DIAGNOSES[1].problem, fix=_DIAGNOSES[1].fix)
+        app = self.form(monkeypatch, support, language)
+        text = "".join(warning.value for warning in app.main.warning).replace("\\", "")
+        assert message in text
         assert "sysctl -w user.max_user_namespaces=15000" in text
         assert not app.button(key="launch.do.start").disabled, "what is not run is not resolved"
 
     def test_an_agent_cannot_start_where_it_could_run_nothing(self, monkeypatch):
-        found = SandboxSupport(problem="No.", fix="Do.")
-        app = self.form(monkeypatch, found, prompt_style="agent")
-        assert any("runs the target's programs" in one.value for one in app.main.warning)
+        support = SandboxSupport(problem="No.", fix="Do.")
+        app = self.form(monkeypatch, support, prompt_style="agent")
+        assert any("runs the target's programs" in warning.value for warning in app.main.warning)
         assert app.button(key="launch.do.start").disabled
 
     def test_a_probe_that_fails_stops_nothing(self, monkeypatch):
@@ -292,23 +301,27 @@ class TestLaunch:
         assert not app.button(key="launch.do.start").disabled
 
     @pytest.mark.parametrize(
-        ("full", "said"),
+        ("full", "text"),
         [(True, "slow and heavy and needs Docker"), (False, "never count as resolved")],
     )
-    def test_what_the_full_evaluation_takes_is_said(self, monkeypatch, full, said):
-        found = SandboxSupport(means="namespaces")
-        app = self.form(monkeypatch, found, full_eval=full)
-        assert said in plain(app)
+    def test_what_the_full_evaluation_takes_is_said(self, monkeypatch, full, text):
+        support = SandboxSupport(means="namespaces")
+        app = self.form(monkeypatch, support, full_eval=full)
+        assert text in plain(app)
         assert bool(app.main.success) is not full, "the harness runs nothing in our sandbox"
 
     def test_the_real_probe_answers(self, store):
-        found = client.sandbox_ability(store)
-        assert bool(found.means) != bool(found.problem)
-        assert bool(found.fix) == bool(found.problem)
+        sandbox_ability = client.sandbox_ability(store)
+        assert bool(sandbox_ability.means) != bool(sandbox_ability.problem)
+        assert bool(sandbox_ability.fix) == bool(sandbox_ability.problem)
 
 
 def test_the_table_of_readings_names_the_flags(store):
-    rows = [list(row) for one in open_case(store, "forged").table for row in one.value.to_numpy()]
+    rows = [
+        list(row)
+        for element in open_case(store, "forged").table
+        for row in element.value.to_numpy()
+    ]
     [hardened] = [row for row in rows if row[0] == "hardened"]
     assert hardened[1] == "no"
     assert "passes inverted tests" in hardened[2]

@@ -41,8 +41,8 @@ def test_the_pages_of_a_table_hold_every_target_once(page):
 
 @pytest.mark.parametrize("page", ["ranking", "metrics"])
 def test_a_page_says_which_rows_of_how_many_it_shows(page):
-    told = words(open_page(page, p="2"))
-    assert f"Rows {ROWS + 1}–" in told
+    text = words(open_page(page, p="2"))
+    assert f"Rows {ROWS + 1}–" in text
 
 
 @pytest.mark.parametrize("asked", ["9", "0", "x"])
@@ -55,6 +55,6 @@ def test_a_number_that_is_no_page_shows_one_that_is(asked):
 def test_a_search_begins_with_the_first_page():
     app = open_page(p="2")
     app.text_input(key="ranking.q").set_value("model-00").run()
-    found = table(app, "rank")
-    assert len(found) < ROWS
+    result = table(app, "rank")
+    assert len(result) < ROWS
     assert "Rows " not in words(app)

@@ -39,11 +39,11 @@ def runs(store):
 def field(app, name):
     key = f"card.field.{name}"
     kinds = (app.text_input, app.selectbox, app.number_input, app.checkbox)
-    return next(one for kind in kinds for one in kind if one.key == key)
+    return next(item for kind in kinds for item in kind if item.key == key)
 
 
 def press(app, label):
-    return next(one for one in app.button if one.label == label).click().run()
+    return next(button for button in app.button if button.label == label).click().run()
 
 
 def edited(**query):
@@ -52,21 +52,21 @@ def edited(**query):
 
 
 def is_open(app) -> bool:
-    return any(one.key == "card.field.name" for one in app.text_input)
+    return any(text_input.key == "card.field.name" for text_input in app.text_input)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_card_stands_at_the_head(store, language):
     save_card(store, ANYBODY, KEY, CARD)
     app = open_page("target", language, key=KEY)
-    said = words(app).replace("\\", "")
+    text = words(app).replace("\\", "")
     assert app.title[0].value == "Alpha 1"
     assert {
         "en": "Somebody · 7B parameters · open weights · MIT · released 2026-11",
         "zh": "Somebody · 7B 参数 · 开放权重 · MIT · 发布于 2026-11",
-    }[language] in said
-    assert KEY in said
-    link = next(one for one in app.main.get("link_button"))
+    }[language] in text
+    assert KEY in text
+    link = next(element for element in app.main.get("link_button"))
     assert link.proto.url == "https://example.org/alpha"
     assert app.selectbox(key="target.key").options[0] == "Alpha 1"
 
@@ -154,7 +154,7 @@ def test_a_change_of_another_person_is_no_error(store):
 def test_nobody_edits_where_that_is_refused(store, monkeypatch):
     monkeypatch.setenv("EVALBOARD_ACCESS", "read-only")
     app = open_page("target", key=KEY)
-    assert not [one for one in app.button if one.key == "card.edit"]
+    assert not [button for button in app.button if button.key == "card.edit"]
     app.session_state["card.open"] = KEY  # as if the page had forgotten to ask
     app.run()
     field(app, "name").set_value("Mine")
@@ -188,10 +188,10 @@ def test_a_hostile_card_does_nothing_but_be_shown(store, page, text):
         "runs": {"run": "run-a"},
     }.get(page, {})
     app = open_page(page, **query)
-    said = words(app)
-    assert "![x](" not in said
-    assert ":red[" not in said
-    assert "](http" not in said
+    message = words(app)
+    assert "![x](" not in message
+    assert ":red[" not in message
+    assert "](http" not in message
 
 
 def test_the_name_stands_on_every_page_that_names_the_target(store):
@@ -201,6 +201,6 @@ def test_the_name_stands_on_every_page_that_names_the_target(store):
     assert "Alpha 1" in list(table(open_page("metrics"), "rank")["target"])
     runs = open_page("runs", run="run-a")
     assert "Alpha 1" in list(table(runs, "progress")["target"])
-    assert "Alpha 1" in [one.value for one in runs.subheader]
+    assert "Alpha 1" in [subheader.value for subheader in runs.subheader]
     case = open_page("case", run="run-a", metric="execution_accuracy", id="1")
-    assert "Cases of Alpha 1" in [one.proto.label for one in case.main.get("page_link")]
+    assert "Cases of Alpha 1" in [element.proto.label for element in case.main.get("page_link")]

@@ -26,7 +26,7 @@ def runs(store):
 
 
 def links(app) -> dict[str, str]:
-    return {one.proto.icon: one.proto for one in app.main.get("page_link")}
+    return {element.proto.icon: element.proto for element in app.main.get("page_link")}
 
 
 def test_previous_and_next_follow_the_ranking(store):
@@ -43,10 +43,10 @@ def test_previous_and_next_follow_the_ranking(store):
     ("key", "asked"), [("openai:a", "run-a,run-b"), ("openai:b", "run-b,run-a")]
 )
 def test_the_comparison_is_with_the_best_other_target(store, key, asked):
-    found = links(open_page("target", key=key))
-    compare = found[":material/compare_arrows:"]
+    result = links(open_page("target", key=key))
+    compare = result[":material/compare_arrows:"]
     assert compare.query_string.replace("%2C", ",") == f"runs={asked}"
-    run = found[":material/monitoring:"]
+    run = result[":material/monitoring:"]
     assert run.query_string == f"run={asked.partition(',')[0]}"
 
 
@@ -91,10 +91,10 @@ def test_a_search_finds_the_words_of_an_answer(store):
 def test_a_case_keeps_the_whole_filter_to_the_end_and_back(store):
     query = {"metrics": f"{METRIC},explain_detection", "difficulty": "2,3", "q": "select 1"}
     app = open_page("case", run="run-a", metric=METRIC, id="19", **query)
-    said = words(app)
-    assert "Within: Execution accuracy · Plan reading · difficulty 2" in said.replace("\\", "")
-    place = next(one.value for one in app.caption if "in this selection" in one.value)
-    number, total = (int(word) for word in place.split() if word.isdigit())
+    text = words(app)
+    assert "Within: Execution accuracy · Plan reading · difficulty 2" in text.replace("\\", "")
+    match = next(caption.value for caption in app.caption if "in this selection" in caption.value)
+    number, total = (int(word) for word in match.split() if word.isdigit())
     assert 1 < number < total
     app.button(key="case.next").click().run()
     assert app.query_params["metric"] in ("explain_detection", ["explain_detection"])
@@ -124,14 +124,14 @@ def test_an_outcome_that_is_none_finds_nothing(store):
 
 def test_the_keys_of_previous_and_next(store):
     app = open_page("case", run="run-a", metric=METRIC, id="1")
-    keys = {one.key: one.proto.shortcut for one in app.button}
+    keys = {button.key: button.proto.shortcut for button in app.button}
     assert keys["case.previous"] == "alt+p"
     assert keys["case.next"] == "alt+n"
 
 
 def test_a_target_that_ran_little_has_a_profile_of_its_metrics(store):
     app = open_page("target", key="openai:a")
-    assert "Profile" in [one.value for one in app.subheader]
+    assert "Profile" in [subheader.value for subheader in app.subheader]
 
 
 def test_what_is_too_little_for_a_shape_leaves_no_empty_heading(store, monkeypatch):
@@ -141,4 +141,4 @@ def test_what_is_too_little_for_a_shape_leaves_no_empty_heading(store, monkeypat
         lambda *_: targets.pd.DataFrame({"axis": [], "series": [], "score": []}),
     )
     app = open_page("target", key="openai:a")
-    assert "Profile" not in [one.value for one in app.subheader]
+    assert "Profile" not in [subheader.value for subheader in app.subheader]

@@ -34,9 +34,9 @@ def folder(tmp_path):
 def play(tmp_path, folder, script, asking="native", **options):
     """The id of a run in which a server answers by a script."""
     with tau_server.serve(script) as server:
-        told = {"base_url": server.base_url, "asking": asking}
-        given = {"split": "test", "domain": "airline", **options}
-        _, made = tau_data.run(tmp_path, folder, "openai:m", given, target_options=told)
+        fields = {"base_url": server.base_url, "asking": asking}
+        args = {"split": "test", "domain": "airline", **options}
+        _, made = tau_data.run(tmp_path, folder, "openai:m", args, target_options=fields)
     return made.path.name
 
 
@@ -56,7 +56,7 @@ def plain(app):
 
 def cells(app):
     """The rows of all tables whose cells wrap, without their escapes."""
-    rows = [row for one in app.table for row in one.value.to_numpy()]
+    rows = [row for table in app.table for row in table.value.to_numpy()]
     return [[str(cell).replace("\\", "") for cell in row] for row in rows]
 
 
@@ -71,10 +71,10 @@ def test_a_case_is_a_chat_with_its_calls_folded(
     tmp_path, store, folder, language, heading, user, ended
 ):
     app = open_case(control(tmp_path, folder, "reference"), language, FIRST)
-    assert heading in [one.value for one in app.subheader]
+    assert heading in [subheader.value for subheader in app.subheader]
     for text in (user, ended):
         assert text in plain(app)
-    [call] = [one for one in app.expander if "cancel" in one.label]
+    [call] = [expander for expander in app.expander if "cancel" in expander.label]
     assert not call.proto.expanded
     assert any('"#W1"' in block.value for block in call.code), "arguments and result"
     assert len(app.chat_message) >= 3
@@ -83,13 +83,15 @@ def test_a_case_is_a_chat_with_its_calls_folded(
 def test_what_the_agent_is_told_is_folded_and_holds_nothing_of_the_task(tmp_path, store, folder):
     run = play(tmp_path, folder, ("Hello.", "Hello."), asking="prompt")
     app = open_case(run)
-    [told] = [
-        one for one in app.expander if one.label.startswith("The agent's initial instructions")
+    [message] = [
+        expander
+        for expander in app.expander
+        if expander.label.startswith("The agent's initial instructions")
     ]
-    assert not told.proto.expanded
-    assert "You want what you want." not in "".join(block.value for block in told.code)
-    assert "# Tools" in told.code[0].value
-    [answer] = [one for one in app.expander if one.label == "Expected answer"]
+    assert not message.proto.expanded
+    assert "You want what you want." not in "".join(block.value for block in message.code)
+    assert "# Tools" in message.code[0].value
+    [answer] = [expander for expander in app.expander if expander.label == "Expected answer"]
     assert not answer.proto.expanded, "the user's wishes stand there"
 
 
@@ -117,7 +119,9 @@ def test_the_end_what_was_not_understood_and_the_goals_are_said(
 def test_the_difference_of_the_databases_is_shown(tmp_path, store, folder):
     app = open_case(control(tmp_path, folder, "null"), sample=FIRST)
     assert "First difference between the databases" in plain(app)
-    shown = next(one.value for one in app.dataframe if "Field" in one.value.columns)
+    shown = next(
+        dataframe.value for dataframe in app.dataframe if "Field" in dataframe.value.columns
+    )
     assert shown["Field"][0].startswith("orders.#W1")
 
 
@@ -131,9 +135,9 @@ def test_a_task_that_needs_nothing_is_said_to_be_one(tmp_path, store, folder):
 def test_hostile_text_stays_text(tmp_path, store, folder):
     script = (CANARY, {"name": CANARY, "kwargs": {"x": CANARY}}, CANARY)
     app = open_case(play(tmp_path, folder, script, max_turns=4))
-    said = words(app) + "".join(one.label for one in app.expander)
+    text = words(app) + "".join(expander.label for expander in app.expander)
     for harmful in ("![x](http", ":red[**boo", "[go](http", "<b>x</b>"):
-        assert harmful not in said
+        assert harmful not in text
     assert any(CANARY in block.value for block in app.code)
 
 
@@ -142,10 +146,10 @@ def test_calls_in_the_prompt_are_told_from_words(tmp_path, store, folder):
     script = (as_json(LOOK), "TOOL_CALL: {", f"Thought: ask.\nAction: {as_json(spoken)}")
     run = play(tmp_path, folder, script, asking="prompt", style="react", max_turns=3)
     app = open_case(run)
-    labels = [one.label.replace("\\", "") for one in app.expander]
+    labels = [expander.label.replace("\\", "") for expander in app.expander]
     assert "Tool call: get_order_details · error" in labels
     assert "Unreadable call" in labels
-    assert "Which one?" in [one.value for one in app.text]
+    assert "Which one?" in [text.value for text in app.text]
     assert "As the target wrote it" in labels
     assert "asked for thought and action" in plain(app)
 
@@ -158,15 +162,15 @@ def test_several_calls_at_once_keep_their_results():
     calls = (ToolCall("1", "look", "{}"), ToolCall("2", "act", "{}"))
     results = (Message("tool", "a", tool_call_id="1"), Message("tool", "b", tool_call_id="2"))
     native = episode(Message("user", "Hi."), Message("assistant", tool_calls=calls), *results)
-    told = Message("user", "API output: a\nAPI output: b\nand more")
+    message = Message("user", "API output: a\nAPI output: b\nand more")
     text = episode(
         Message("user", "Hi."),
         Message("assistant", "look and act"),
-        told,
+        message,
         actions=[{"name": "look", "kwargs": "{}"}, {"name": "act", "kwargs": "{}"}],
     )
-    for one, last in ((native, "b"), (text, "b\nand more")):
-        user, made = answers.iterate_chat_steps(one)
+    for item, last in ((native, "b"), (text, "b\nand more")):
+        user, made = answers.iterate_chat_steps(item)
         assert user.kind == "user"
         assert (made.kind, made.tools, made.results) == ("calls", ("look", "act"), ("a", last))
 
@@ -183,7 +187,7 @@ def test_pass_k_stands_beside_p0_and_the_adjusted_value(
 ):
     control(tmp_path, folder, "null", epochs=2)
     app = open_page("target", language, key="control:null")
-    assert heading in [one.value for one in app.subheader]
+    assert heading in [subheader.value for subheader in app.subheader]
     assert about in plain(app)
     rows = {row[0]: row[1:] for row in cells(app) if row[0].startswith("k = ")}
     assert set(rows) == {"k = 1", "k = 2"}
@@ -200,14 +204,14 @@ def test_the_methodology_shows_the_prompt(tmp_path, store, folder, language):
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "start with 10 samples"), ("zh", "小模型请先用 10 个样本")]
+    ("language", "text"), [("en", "start with 10 samples"), ("zh", "小模型请先用 10 个样本")]
 )
-def test_the_form_takes_its_options(store, monkeypatch, language, said):
+def test_the_form_takes_its_options(store, monkeypatch, language, text):
     asked = []
-    monkeypatch.setattr(client, "launch_run", lambda *given, visitor: asked.append(given) or "run")
+    monkeypatch.setattr(client, "launch_run", lambda *args, visitor: asked.append(args) or "run")
     app = open_page("launch", language)
     app.multiselect(key="launch.benchmarks").set_value(["tau_bench"]).run()
-    assert said in plain(app)
+    assert text in plain(app)
     app.selectbox(key="launch.option.tau_bench.domain").set_value("retail")
     app.selectbox(key="launch.option.tau_bench.style").set_value("react")
     app.number_input(key="launch.option.tau_bench.max_turns").set_value(15).run()

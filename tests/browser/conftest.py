@@ -103,8 +103,10 @@ def page(tabs):
         if response.status >= 400 and not response.url.endswith(EXPECTED_404):
             complaints.append(f"{response.status} {response.url}")
 
-    def said(message) -> None:
-        if message.type == "error" and not any(known in message.text for known in EXPECTED_TEXT):
+    def log_message(message) -> None:
+        if message.type == "error" and not any(
+            expected in message.text for expected in EXPECTED_TEXT
+        ):
             complaints.append(message.text)
 
     def asked(request) -> None:
@@ -113,7 +115,7 @@ def page(tabs):
 
     watches = {
         "response": refused,
-        "console": said,
+        "console": log_message,
         "request": asked,
         "pageerror": lambda error: complaints.append(str(error)),
     }

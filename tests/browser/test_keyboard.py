@@ -40,9 +40,9 @@ def tab_to(page, name: str, *, back: bool = False) -> None:
         tag = page.evaluate("document.activeElement.tagName")
         if tag in ("BODY", "CANVAS", "TD", "IFRAME"):
             continue
-        found = page.evaluate(NAME)
-        expect_ring(page, found)
-        if re.fullmatch(name, found):
+        verdict = page.evaluate(NAME)
+        expect_ring(page, verdict)
+        if re.fullmatch(name, verdict):
             return
     pytest.fail(f"no way by Tab to {name}")
 

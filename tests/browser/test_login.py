@@ -76,9 +76,9 @@ def passes(page, board: Board, start: str, spoil: str = "", answer: str = "allow
     board.provider.spoil = spoil
     asked = page.request.get(start)
     ended = page.request.get(asked.url.replace("/authorize?", f"/{answer}?"))
-    known = "_streamlit_user" in {cookie["name"] for cookie in page.context.cookies()}
-    assert ended.url == f"{board.served.url}/" + ("" if known else "?login=failed")
-    return known
+    expected = "_streamlit_user" in {cookie["name"] for cookie in page.context.cookies()}
+    assert ended.url == f"{board.served.url}/" + ("" if expected else "?login=failed")
+    return expected
 
 
 def outside(page) -> None:
@@ -87,15 +87,15 @@ def outside(page) -> None:
     expect(page.get_by_role("button", name="Log out")).to_have_count(0)
 
 
-def told_of(board: Board) -> dict[str, list[str]]:
+def collect_identities(board: Board) -> dict[str, list[str]]:
     """The files of the data folder and the log that hold something that belongs into neither."""
     private = [SECRET, *board.provider.issued, ADA["email"], ADA["name"], ADA["sub"], "eve@other"]
     files = [path for path in board.served.data.rglob("*") if path.is_file()]
-    found = {}
+    results = {}
     for path in (*files, board.log):
         held = path.read_bytes()
-        found[path.name] = [secret for secret in private if secret.encode() in held]
-    return {name: secrets for name, secrets in found.items() if secrets}
+        results[path.name] = [secret for secret in private if secret.encode() in held]
+    return {name: secrets for name, secrets in results.items() if secrets}
 
 
 @pytest.mark.full
@@ -126,7 +126,7 @@ def test_somebody_on_the_list_launches_and_leaves(board, page):
     assert page.get_by_role("button", name="Delete").count() == 0
     page.goto(board.launch)
     page.get_by_text("This needs a login").wait_for()
-    assert told_of(board) == {}
+    assert collect_identities(board) == {}
 
 
 @pytest.mark.full
@@ -158,7 +158,7 @@ def test_a_token_that_does_not_hold_logs_nobody_in(board, page):
     page.wait_for_url(f"{board.served.url}/")
     outside(page)
     assert passes(page, board, pressed.value.url), "and the same with a token that holds"
-    assert told_of(board) == {}
+    assert collect_identities(board) == {}
 
 
 def test_neither_the_way_back_of_another_browser_nor_a_made_up_cookie_logs_in(board, page):

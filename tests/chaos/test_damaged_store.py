@@ -72,8 +72,8 @@ def test_whatever_the_index_is_the_whole_runs_are_ranked(damaged: Settings, kind
 def test_an_index_that_stays_locked_hides_nothing(damaged: Settings) -> None:
     damaged.index_path.write_bytes(damage.GARBAGE)
     with FileLock(f"{damaged.index_path}.lock"):
-        found = Index(damaged.index_path, [damaged.runs_dir]).headers()
-    assert {header.run_id for header in found} == RANKED
+        headers = Index(damaged.index_path, [damaged.runs_dir]).headers()
+    assert {header.run_id for header in headers} == RANKED
     assert damaged.index_path.read_bytes() == damage.GARBAGE
 
 
@@ -120,10 +120,10 @@ def test_every_command_does_what_it_can(
             ["export", run_id, "--format", "md"],
             ["cancel", run_id],
         ):
-            status, said = printed(capsys, *arguments)
+            status, text = printed(capsys, *arguments)
             assert status in (0, 2, 3), arguments
             if status == 2:
-                assert said.startswith("evalcore: "), said
+                assert text.startswith("evalcore: "), text
     assert printed(capsys, "show", damage.WHOLE[0])[0] == 0
     assert printed(capsys, "export", damage.WHOLE[0], "--format", "md")[0] == 0
 
@@ -145,10 +145,10 @@ def test_every_route_answers(damaged: Settings, routes: TestClient) -> None:
 
 @pytest.mark.parametrize("page", [card.name for card in PAGES])
 def test_every_page_opens(damaged: Settings, page: str) -> None:
-    found = stored_boards.load_run_headers(damaged)
+    headers = stored_boards.load_run_headers(damaged)
     query = {
-        "target": {"key": found[0].identity},
-        "compare": {"runs": ",".join(header.run_id for header in found[:8])},
+        "target": {"key": headers[0].identity},
+        "compare": {"runs": ",".join(header.run_id for header in headers[:8])},
         "case": {"run": damage.WHOLE[0], "metric": "execution_accuracy", "id": "0"},
     }
     open_page(page, **query.get(page, {}))

@@ -168,7 +168,7 @@ def test_a_folder_of_the_same_name_is_another_one(running: Running) -> None:
 def test_a_folder_that_goes_while_its_server_starts_leaves_none(name: str, root: Path) -> None:
     skip_without(name, root)
     clients = Clients(name, root / "engines" / "engine")
-    place = clients.place
+    folder = clients.place
     client = clients.start()
     try:
         assert soon(lambda: bool(clients.processes("engines.server_daemon")))
@@ -179,6 +179,6 @@ def test_a_folder_that_goes_while_its_server_starts_leaves_none(name: str, root:
 
     def left() -> list[int]:
         commands = Path("/proc").glob("[0-9]*/cmdline")
-        return [int(at.parent.name) for at in commands if bytes(place) in _read(at)]
+        return [int(at.parent.name) for at in commands if bytes(folder) in _read(at)]
 
     assert soon(lambda: not left()), left()

@@ -59,8 +59,8 @@ class Clients:
 
     def processes(self, *words: str) -> list[int]:
         """The processes that have this server's place and `words` in their command line."""
-        wanted = [os.fsencode(self.place), *map(str.encode, words)]
-        return [pid for pid, line in _commands() if all(word in line for word in wanted)]
+        expected = [os.fsencode(self.place), *map(str.encode, words)]
+        return [pid for pid, line in _commands() if all(word in line for word in expected)]
 
     @property
     def servers(self) -> list[int]:
@@ -93,13 +93,13 @@ def clients(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Clients]
     if not Path("/proc/self/cmdline").exists():
         pytest.skip("this test counts processes by /proc; run it on Linux")
     server_engine(request.param, Limits(), tmp_path).close()
-    found = Clients(request.param, tmp_path)
-    yield found
-    for client in found.started:
+    result = Clients(request.param, tmp_path)
+    yield result
+    for client in result.started:
         client.kill()
         client.communicate()
-    assert soon(lambda: not found.servers and not found.keepers)
-    shutil.rmtree(found.place)
+    assert soon(lambda: not result.servers and not result.keepers)
+    shutil.rmtree(result.place)
 
 
 def test_two_clients_share_one_server_that_ends_with_the_last(clients: Clients) -> None:
@@ -142,9 +142,9 @@ def test_an_engine_finds_a_new_server_when_its_own_has_died(clients: Clients) ->
         assert engine.execute(setup, "SELECT a FROM t").status == "ok"
         for pid in clients.servers:
             os.kill(pid, signal.SIGKILL)
-        found = engine.execute(setup, "SELECT a FROM t")
-        assert found.table is not None, found
-        assert found.table.rows == ((7,),)
+        result = engine.execute(setup, "SELECT a FROM t")
+        assert result.table is not None, result
+        assert result.table.rows == ((7,),)
 
 
 def test_a_server_that_outlived_its_keeper_is_ended(clients: Clients) -> None:
@@ -189,16 +189,16 @@ def test_databases_of_a_killed_client_are_dropped(clients: Clients) -> None:
         client.wait()
         assert soon(lambda: len(clients.servers) == 1)
     with open_engine(clients.name, folder=clients.folder) as engine:
-        found = engine.execute([], query)
-        assert found.table is not None
-        assert found.table.rows == ((1,),)
+        result = engine.execute([], query)
+        assert result.table is not None
+        assert result.table.rows == ((1,),)
 
 
 def test_a_place_of_another_user_is_refused(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a folder away; run this test as root")
     folder = tmp_path / "theirs"
-    place = prepare_server_folder(folder, ("nobody",))
-    os.chown(place, 12345, 12345)
+    server_folder = prepare_server_folder(folder, ("nobody",))
+    os.chown(server_folder, 12345, 12345)
     with pytest.raises(EnvironmentFailure, match="belongs to another user"):
         prepare_server_folder(folder, ("nobody",))

@@ -61,8 +61,8 @@ async def texts(local, asked) -> list[str]:
 
 @pytest.mark.full
 async def test_a_process_killed_in_the_middle_of_a_batch_changes_no_answer(checkpoint):
-    local, said = target(checkpoint), []
-    await local.open(said.append)
+    local, text = target(checkpoint), []
+    await local.open(text.append)
     undisturbed = await texts(local, requests(40))
     asking = asyncio.create_task(texts(local, requests(40)))
     await asyncio.sleep(0.1)
@@ -93,19 +93,19 @@ async def test_a_batch_without_memory_shrinks_and_finishes(checkpoint, monkeypat
 async def test_closing_in_the_middle_of_a_batch_frees_the_process_at_once(checkpoint):
     local = target(checkpoint, context=512)
     await local.open(print)
-    asking = [asyncio.create_task(local.generate(one)) for one in requests(64, new=400)]
+    asking = [asyncio.create_task(local.generate(request)) for request in requests(64, new=400)]
     await asyncio.sleep(0.2)
     pid = local._process.pid
     await local.close()
     assert not Path(f"/proc/{pid}").exists()
     done = await asyncio.gather(*asking, return_exceptions=True)
-    assert any(isinstance(one, Exception) for one in done)
+    assert any(isinstance(item, Exception) for item in done)
 
 
 async def test_a_cancelled_request_makes_room(checkpoint):
     local = target(checkpoint, batch_size=1)
     await local.open(print)
-    long = [asyncio.create_task(local.generate(one)) for one in requests(4, new=100_000)]
+    long = [asyncio.create_task(local.generate(request)) for request in requests(4, new=100_000)]
     await asyncio.sleep(0.05)
     for task in long:
         task.cancel()
@@ -136,8 +136,8 @@ def answered(folder: RunFolder) -> Counter[str]:
 
 
 def children(pid: int) -> list[int]:
-    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(child) for child in found]
+    parts = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in parts]
 
 
 def wait_until(true, seconds: float = 60.0) -> None:
@@ -156,8 +156,8 @@ def test_a_killed_run_frees_its_model_and_asks_nothing_answered_again(tmp_path, 
     process.wait()
     assert models
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in models))
-    kept = answered(folder)
-    assert 0 < kept.total() < SAMPLES
+    stored = answered(folder)
+    assert 0 < stored.total() < SAMPLES
     assert start(folder).wait(120) == 0
     assert set(answered(folder).values()) == {1}, "an answered request was asked again"
     assert answered(folder).total() == SAMPLES

@@ -74,8 +74,8 @@ def run(
 def verdicts(folder: Path) -> list[dict[str, Any]]:
     (made,) = (folder / "runs").iterdir()
     lines = (made / "verdicts").rglob("*.jsonl")
-    found = [json.loads(line) for path in lines for line in path.read_bytes().splitlines()]
-    return [one["verdict"] for one in found]
+    payloads = [json.loads(line) for path in lines for line in path.read_bytes().splitlines()]
+    return [item["verdict"] for item in payloads]
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,6 @@ def test_the_memory_of_a_run_is_bounded(tmp_path: Path, mode: str) -> None:
         )
     print(f"{mode}: {peak / 1000:.0f} MB")
     assert peak < PEAK_LIMIT
-    outcomes = Counter(one["outcome"] for one in verdicts(data))
+    outcomes = Counter(verdict["outcome"] for verdict in verdicts(data))
     assert outcomes["target_error"] == (0 if mode in ANSWERS else AT_ONCE)
     assert outcomes.total() == GOOD_REPLIES + AT_ONCE

@@ -248,27 +248,27 @@ def attack(opened: dict[str, Engine], name: str, statement: str, folder: Path) -
     if name not in opened:
         opened[name] = server_engine(name, Limits(seconds=SECONDS, bytes=1_000_000))
     engine = opened[name]
-    for key, place in PLACES.items():
-        statement = statement.replace(key, str(folder / place))
+    for key, path in PLACES.items():
+        statement = statement.replace(key, str(folder / path))
     assert engine.execute(SETUP, "SELECT 1").status == "ok"
     before = sorted(folder.iterdir())
     with stop_hang():
-        found = engine.execute(SETUP, statement)
+        result = engine.execute(SETUP, statement)
     assert sorted(folder.iterdir()) == before
-    text = to_json(found.table and found.table.rows).decode() + found.message
+    text = to_json(result.table and result.table.rows).decode() + result.message
     for secret in (CANARY, CANARY.encode().hex(), "secret.txt", "/data/"):
         assert secret not in text
     after = engine.execute(SETUP, "SELECT a, b FROM t ORDER BY a")
     assert after.table is not None, after
     assert after.table.rows == ((1, "x"), (2, "y"))
-    return found
+    return result
 
 
 @pytest.mark.parametrize(("engine", "name"), CASES)
 def test_statement(opened: dict[str, Engine], folder: Path, engine: str, name: str) -> None:
-    found = attack(opened, engine, STATEMENTS[engine][name], folder)
+    result = attack(opened, engine, STATEMENTS[engine][name], folder)
     if (engine, name) in REFUSED:
-        assert found.status in ("forbidden", "syntax_error")
+        assert result.status in ("forbidden", "syntax_error")
 
 
 @pytest.mark.parametrize(("engine", "name"), READ)
@@ -286,16 +286,18 @@ def test_without_the_guard(
 @pytest.mark.parametrize("engine", STATEMENTS)
 def test_a_neighbour_is_out_of_reach(opened: dict[str, Engine], engine: str) -> None:
     """Neither the content nor the making of another case's database can be had."""
-    one = server_engine(engine, Limits(seconds=SECONDS))
-    with one:
-        one.execute(["CREATE TABLE hidden (a INT)", "INSERT INTO hidden VALUES (4711)"], "SELECT 1")
+    item = server_engine(engine, Limits(seconds=SECONDS))
+    with item:
+        item.execute(
+            ["CREATE TABLE hidden (a INT)", "INSERT INTO hidden VALUES (4711)"], "SELECT 1"
+        )
         for number in range(1, 8):
             for name in (
                 f"evalboard_slot_{number}.hidden",
                 f"evalboard_slot_{number}.public.hidden",
             ):
-                found = one.execute(SETUP, f"SELECT * FROM {name}")
-                assert found.status in ("error", "forbidden", "syntax_error")
+                result = item.execute(SETUP, f"SELECT * FROM {name}")
+                assert result.status in ("error", "forbidden", "syntax_error")
 
 
 @pytest.mark.parametrize("engine", STATEMENTS)

@@ -240,23 +240,23 @@ def attack(engine: Engine, statement: str, folder: Path) -> Execution:
     assert engine.version  # starting a process is not the statement's time
     before = listing(folder, Path.cwd())
     with stop_hang():
-        found = engine.execute(SETUP, statement)
+        result = engine.execute(SETUP, statement)
     assert listing(folder, Path.cwd()) == before
-    text = to_json(found.table).decode() + found.message
+    text = to_json(result.table).decode() + result.message
     assert CANARY not in text
     assert CANARY.encode().hex() not in text.lower()
-    assert "secret.txt" not in to_json(found.table).decode()
+    assert "secret.txt" not in to_json(result.table).decode()
     after = engine.execute(SETUP, "SELECT a, b FROM t ORDER BY a")
     assert after.table is not None
     assert after.table.rows == ((1, "x"), (2, "y"))
-    return found
+    return result
 
 
 @pytest.mark.parametrize(("engine", "name"), CASES)
 def test_statement(opened: dict[str, Engine], folder: Path, engine: str, name: str) -> None:
-    found = attack(opened[engine], STATEMENTS[engine][name], folder)
+    result = attack(opened[engine], STATEMENTS[engine][name], folder)
     if (engine, name) in REFUSED:
-        assert found.status in ("forbidden", "syntax_error")
+        assert result.status in ("forbidden", "syntax_error")
 
 
 @pytest.mark.parametrize(("engine", "name"), READ)

@@ -71,10 +71,10 @@ def test_a_hundred_kills_aimed_at_the_write_leave_nothing_unreadable(large_index
         nursery.stdout.close()
     assert unreadable == 0
     assert hit, "the kills were aimed at the write but never struck one"
-    kept = {header.run_id for header in Index(large_index).headers()}
+    run_ids = {header.run_id for header in Index(large_index).headers()}
     promised = set(acknowledged.read_text().split())
-    assert promised <= kept
-    assert len(kept) >= HEADERS_BEFORE + len(promised)
+    assert promised <= run_ids
+    assert len(run_ids) >= HEADERS_BEFORE + len(promised)
     Index(large_index).remove("before-0")
     assert _temporary_files(large_index) == [], "leftovers of the killed are swept away"
 

@@ -36,8 +36,8 @@ def finished(folder: RunFolder) -> None:
 def everything_written(*places: Path) -> bytes:
     return b"".join(
         path.name.encode() + path.read_bytes()
-        for place in places
-        for path in place.rglob("*")
+        for folder in places
+        for path in folder.rglob("*")
         if path.is_file()
     )
 

@@ -55,12 +55,12 @@ OPEN = {
 @contextmanager
 def servers(*options: Options) -> Iterator[list[Server]]:
     with ExitStack() as stack:
-        yield [stack.enter_context(serve(one)) for one in options]
+        yield [stack.enter_context(serve(option)) for option in options]
 
 
 def settings_for(tmp_path: Path) -> configuration.Settings:
     prices = {
-        name: configuration.Price(input=one, output=two) for name, (one, two) in PRICE.items()
+        name: configuration.Price(input=item, output=two) for name, (item, two) in PRICE.items()
     }
     return configuration.Settings(
         data=str(tmp_path / "data"),
@@ -113,9 +113,9 @@ def test_one_valid_vote_of_three_is_no_verdict(tmp_path: Path) -> None:
     ) as (target, *panel):
         folder = new_run(tmp_path, target, panel)
         summary = finish(folder, tmp_path)
-        found = verdicts(folder, summary)
-        assert (found["run-1"].outcome, found["run-1"].evidence_kind) == ("passed", "executed")
-        verdict = found["ask-1"]
+        result = verdicts(folder, summary)
+        assert (result["run-1"].outcome, result["run-1"].evidence_kind) == ("passed", "executed")
+        verdict = result["ask-1"]
         assert (verdict.outcome, verdict.score) == ("judge_error", None)
         assert votes(verdict) == [("judge-a", "failed"), ("judge-b", "abstain"), ("judge-c", "yes")]
         assert summary.state == "incomplete"
@@ -236,13 +236,13 @@ def test_a_target_that_judges_itself_is_marked(tmp_path: Path) -> None:
     with servers(Options(reply=ANSWER), Options(reply=YES)) as (target, judge):
         marked = {}
         for name in ("judge-a", "test"):
-            place = tmp_path / name
-            place.mkdir()
-            folder = new_run(place, target, [judge])
+            path = tmp_path / name
+            path.mkdir()
+            folder = new_run(path, target, [judge])
             spec = msgspec.structs.replace(
                 folder.read_spec(),
                 target=TargetSpec(key=f"openai:{name}", options={"base_url": target.base_url}),
             )
             (folder.path / "spec.json").write_bytes(to_json(spec))
-            marked[name] = finish(folder, place).benchmarks[KEY].self_judged
+            marked[name] = finish(folder, path).benchmarks[KEY].self_judged
     assert marked == {"judge-a": True, "test": False}

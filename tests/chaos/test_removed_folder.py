@@ -67,9 +67,9 @@ def test_a_disk_that_is_full_stops_the_run_and_loses_nothing(tmp_path: Path) -> 
         process = start(folder, fill_the_disk)
         assert process.wait(60) == 2
         assert process.stderr is not None
-        said = process.stderr.read().decode()
-        assert "resume the run" in said
-        assert "Traceback" not in said
+        output = process.stderr.read().decode()
+        assert "resume the run" in output
+        assert "Traceback" not in output
         assert folder.current_state() in ("incomplete", "interrupted")
         assert 0 < size(folder) <= limit
         asked, journaled = server.stats()["requests"], len(list(folder.read_calls()))

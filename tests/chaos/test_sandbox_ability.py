@@ -23,35 +23,35 @@ _SAY = (
 _OWN_USER_NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-ec")
 
 
-def said(who: str, *before: str) -> list[str]:
+def describe_support(who: str, *before: str) -> list[str]:
     """A line for each means, said by a process started by the words `before`."""
     if who == "root" and os.geteuid() != 0:
         pytest.skip("the tests do not run as root")
     words = [*command_as(who), *before, sys.executable, "-c", _SAY]
-    found = subprocess.run(words, cwd=PROJECT, capture_output=True, text=True, timeout=60)
-    if found.returncode:
-        pytest.skip(f"this place cannot be made here: {found.stderr.strip()[-300:]}")
-    return found.stdout.splitlines()
+    process = subprocess.run(words, cwd=PROJECT, capture_output=True, text=True, timeout=60)
+    if process.returncode:
+        pytest.skip(f"this place cannot be made here: {process.stderr.strip()[-300:]}")
+    return process.stdout.splitlines()
 
 
 def test_this_machine() -> None:
     """Either it can, and says what holds, or it says why not and what to do."""
-    found = detect_sandbox()
-    if found.means:
+    sandbox = detect_sandbox()
+    if sandbox.means:
         assert {"network", "files", "processes", "environment", "rights", "memory"} <= set(
-            found.enforced
+            sandbox.enforced
         )
     else:
-        assert found.problem.endswith(".")
-        assert found.fix.endswith(".")
+        assert sandbox.problem.endswith(".")
+        assert sandbox.fix.endswith(".")
 
 
 @pytest.mark.parametrize("means", MEANS)
 def test_each_means(means: Means) -> None:
-    found = detect_means(means)
-    if not found.means:
-        pytest.skip(f"{means}: {found.problem}")
-    assert found.means == means
+    result = detect_means(means)
+    if not result.means:
+        pytest.skip(f"{means}: {result.problem}")
+    assert result.means == means
 
 
 def test_without_bubblewrap_our_own_means_serve(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,14 +67,14 @@ def test_without_bubblewrap_our_own_means_serve(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_an_ordinary_user_has_the_same_protection() -> None:
-    lines = said("ordinary")
+    lines = describe_support("ordinary")
     assert [line.split()[0] for line in lines] == ["'bubblewrap'", "'namespaces'"]
 
 
 def test_user_namespaces_switched_off() -> None:
     """The setting is of the namespace it is made in, so the machine's stays as it is."""
     off = 'echo 0 > /proc/sys/user/max_user_namespaces; exec unshare --mount "$@"'
-    lines = said("ordinary", *_OWN_USER_NAMESPACE, f"{off}", "sh")
+    lines = describe_support("ordinary", *_OWN_USER_NAMESPACE, f"{off}", "sh")
     for line in lines:
         assert "user.max_user_namespaces is 0" in line
         assert "sysctl -w user.max_user_namespaces" in line
@@ -82,7 +82,7 @@ def test_user_namespaces_switched_off() -> None:
 
 def test_root_of_a_namespace_with_one_user() -> None:
     """As in a container without ranges of users: there is no other user to become."""
-    lines = said("ordinary", *_OWN_USER_NAMESPACE, 'exec "$@"', "sh")
+    lines = describe_support("ordinary", *_OWN_USER_NAMESPACE, 'exec "$@"', "sh")
     assert [line.split()[0] for line in lines] == ["'bubblewrap'", "'namespaces'"]
 
 
@@ -93,7 +93,7 @@ def test_a_covered_proc() -> None:
     cover = 'mount -t tmpfs tmpfs /proc/acpi; exec "$@"'
     become = command_as("ordinary")
     words = ("unshare", "--mount", "--propagation", "private", "sh", "-ec", cover, "sh", *become)
-    for line in said("root", *words):
+    for line in describe_support("root", *words):
         assert "/proc" in line
         assert "systempaths=unconfined" in line
 
@@ -102,4 +102,7 @@ def test_a_covered_proc() -> None:
 def test_root_that_may_not_mount(who: str) -> None:
     """Root of a plain container: a user namespace serves, but the kernel counts no processes."""
     drop = ("setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin")
-    assert [line.split()[0] for line in said(who, *drop)] == ["'bubblewrap'", "'namespaces'"]
+    assert [line.split()[0] for line in describe_support(who, *drop)] == [
+        "'bubblewrap'",
+        "'namespaces'",
+    ]

@@ -20,9 +20,9 @@ def changed(**limits: object) -> Limits:
 
 
 def test_one_process_cannot_take_all_memory(sandbox: Way) -> None:
-    found = sandbox.python("x = bytearray(400 << 20)")
-    assert found.exit_code == 1
-    assert "MemoryError" in found.output
+    result = sandbox.python("x = bytearray(400 << 20)")
+    assert result.exit_code == 1
+    assert "MemoryError" in result.output
 
 
 def test_many_processes_cannot_either(sandbox: Way) -> None:
@@ -34,8 +34,8 @@ def test_many_processes_cannot_either(sandbox: Way) -> None:
                 time.sleep(20)
         time.sleep(20)
     """
-    found = sandbox.python(code)
-    assert (found.ended_by, found.exit_code) == ("memory", None)
+    result = sandbox.python(code)
+    assert (result.ended_by, result.exit_code) == ("memory", None)
 
 
 def test_shared_memory_is_counted_once(sandbox: Way) -> None:
@@ -72,9 +72,9 @@ def test_files_in_memory_count_as_memory(sandbox: Way) -> None:
         fill("/dev/shm")
         time.sleep(5)
     """
-    found = sandbox.python(code)
-    assert found.output.startswith("/tmp ENOSPC")
-    assert found.ended_by == "memory"
+    result = sandbox.python(code)
+    assert result.output.startswith("/tmp ENOSPC")
+    assert result.ended_by == "memory"
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_files_in_memory_count_as_memory(sandbox: Way) -> None:
 def test_a_loop_ends(
     sandbox: Way, limits: dict[str, float], code: set[int] | None, ended_by: str
 ) -> None:
-    found = sandbox.python("while True: pass", changed(**limits))
-    assert found.ended_by == ended_by
-    assert found.exit_code is None if code is None else found.exit_code in code
+    result = sandbox.python("while True: pass", changed(**limits))
+    assert result.ended_by == ended_by
+    assert result.exit_code is None if code is None else result.exit_code in code
 
 
 def test_a_fork_bomb_stays_small(sandbox: Way) -> None:
@@ -102,8 +102,8 @@ def test_a_fork_bomb_stays_small(sandbox: Way) -> None:
         except BlockingIOError:
             print(started)
     """
-    found = sandbox.python(code)
-    assert 10 < int(found.output) <= SMALL.processes
+    result = sandbox.python(code)
+    assert 10 < int(result.output) <= SMALL.processes
     bomb = sandbox.run(("bash", "-c", "b() { b | b & }; b; sleep 20"), changed(seconds=0.7))
     assert bomb.ended_by in ("time", "processes")
     assert gone("b() { b | b & }")
@@ -143,16 +143,16 @@ def test_runs_beside_one_another_do_not_share_the_count(sandbox: Way) -> None:
 
 
 def test_an_output_flood_ends_at_once(sandbox: Way) -> None:
-    found = sandbox.run(("yes",))
-    assert found.ended_by == "output"
-    assert len(found.output) == SMALL.output_bytes
+    result = sandbox.run(("yes",))
+    assert result.ended_by == "output"
+    assert len(result.output) == SMALL.output_bytes
 
 
 def test_an_output_that_is_no_text(sandbox: Way) -> None:
     code = r"import os; os.write(1, b'\xff\x00ok'); os.write(2, b'\xe4'); os.kill(os.getpid(), 11)"
-    found = sandbox.python(code)
-    assert found.output == "�\0ok�"
-    assert found.exit_code == 128 + 11
+    result = sandbox.python(code)
+    assert result.output == "�\0ok�"
+    assert result.exit_code == 128 + 11
 
 
 def test_a_file_cannot_grow_without_end(sandbox: Way) -> None:
@@ -183,5 +183,5 @@ def test_a_folder_cannot_be_flooded(sandbox: Way, code: str) -> None:
         f"import os, time\nfor n in range(500):\n    {code}\n    time.sleep(0.01)\ntime.sleep(20)"
     )
     with sandbox.folder() as folder:
-        found = sandbox.python(loop, binds=shown(folder, "/case"), cwd="/case")
-        assert found.ended_by == "disk"
+        result = sandbox.python(loop, binds=shown(folder, "/case"), cwd="/case")
+        assert result.ended_by == "disk"

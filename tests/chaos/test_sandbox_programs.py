@@ -79,8 +79,8 @@ def test_the_host_is_out_of_sight(sandbox: Way) -> None:
     with tempfile.NamedTemporaryFile(dir="/tmp") as canary:
         hidden = [canary.name, str(PROJECT / "evalcore"), str(PROJECT / ".git"), "/etc/shadow"]
         hidden += ["/etc/machine-id", "/etc/hostname", "/var", "/run", "/sys", "/home", "/mnt"]
-        found = sandbox.run(("python", "-S", "-c", textwrap.dedent(code), *hidden))
-    seen = json.loads(found.output)
+        result = sandbox.run(("python", "-S", "-c", textwrap.dedent(code), *hidden))
+    seen = json.loads(result.output)
     assert seen["reach"] == []
     assert seen["tmp"] == OURS_IN_TMP
     assert seen["file_count"] == 4  # the standard ones, and the listing's own
@@ -165,8 +165,8 @@ def test_nothing_outlives_the_run(sandbox: Way, ending: str) -> None:
         time.sleep(0.3 if {ending == "its own"} else 20)
         print("done")
     """
-    found = sandbox.python(code, msgspec.structs.replace(SMALL, seconds=0.9))
-    assert found.output == ("done\n" if ending == "its own" else "")
+    result = sandbox.python(code, msgspec.structs.replace(SMALL, seconds=0.9))
+    assert result.output == ("done\n" if ending == "its own" else "")
     assert not processes_with(token)
 
 
@@ -198,10 +198,10 @@ def test_links_lead_nowhere(sandbox: Way) -> None:
         open("plain", "w").write("result")
     """
     with sandbox.folder() as folder, tempfile.TemporaryDirectory(dir="/tmp") as other:
-        found = sandbox.python(code, binds=shown(folder, "/case"), cwd="/case")
-        assert (found.exit_code, found.output) == (0, "")
-        kept = Path(other, "kept")
-        kept.write_text("kept")
+        result = sandbox.python(code, binds=shown(folder, "/case"), cwd="/case")
+        assert (result.exit_code, result.output) == (0, "")
+        path = Path(other, "kept")
+        path.write_text("kept")
         (folder / "out").symlink_to(other)
         assert read_inside(folder, "plain", 50) == b"result"
         for name in ("file", "folder/passwd", "pipe", "long", "missing", "../x", "/etc/passwd"):
@@ -209,7 +209,7 @@ def test_links_lead_nowhere(sandbox: Way) -> None:
                 read_inside(folder, name, 50)
         remove_tree(folder)
         assert not folder.exists()
-        assert kept.read_text() == "kept"
+        assert path.read_text() == "kept"
         folder.mkdir()
 
 

@@ -20,16 +20,16 @@ def test_pytest_runs_inside(sandbox: Way) -> None:
     with sandbox.folder() as folder:
         (folder / "test_it.py").write_text("def test_it(tmp_path):\n    (tmp_path / 'x').touch()\n")
         words = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
-        found = sandbox.run(
+        actual_words = sandbox.run(
             words,
             Limits(),
             binds=shown(folder, "/testbed"),
             cwd="/testbed",
             env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         )
-    assert found.exit_code == 0, found.output
-    assert "1 passed" in found.output
-    assert found.means == sandbox.means
+    assert actual_words.exit_code == 0, actual_words.output
+    assert "1 passed" in actual_words.output
+    assert actual_words.means == sandbox.means
 
 
 def test_input_environment_folder_and_status(sandbox: Way) -> None:
@@ -39,14 +39,14 @@ def test_input_environment_folder_and_status(sandbox: Way) -> None:
         print("error", file=sys.stderr)
         sys.exit(3)
     """
-    found = sandbox.python(code, stdin="è", env={"MORE": "given"}, cwd="/usr")
-    assert (found.output, found.exit_code) == ("è given /usr\nerror\n", 3)
+    result = sandbox.python(code, stdin="è", env={"MORE": "given"}, cwd="/usr")
+    assert (result.output, result.exit_code) == ("è given /usr\nerror\n", 3)
 
 
 def test_signals_are_as_a_shell_expects(sandbox: Way) -> None:
     """An interpreter ignores the signal of a closed pipe; the program must not inherit that."""
-    found = sandbox.run(("bash", "-c", "set -o pipefail; yes | head -1"))
-    assert (found.output, found.exit_code) == ("y\n", 128 + 13)
+    result = sandbox.run(("bash", "-c", "set -o pipefail; yes | head -1"))
+    assert (result.output, result.exit_code) == ("y\n", 128 + 13)
 
 
 def test_a_long_input_needs_no_reader(sandbox: Way) -> None:
@@ -65,8 +65,8 @@ def test_what_a_program_writes_is_ours(sandbox: Way) -> None:
         if folder.stat().st_uid == NOBODY:
             os.chown(folder / "given", NOBODY, NOBODY)
         owner = folder.stat().st_uid
-        found = sandbox.python(code, binds=shown(folder, "/case"), cwd="/case")
-        assert found.exit_code == 0, found.output
+        result = sandbox.python(code, binds=shown(folder, "/case"), cwd="/case")
+        assert result.exit_code == 0, result.output
         assert (folder / "given").read_text() == "old and more"
         assert (folder / "made" / "deep" / "file").read_text() == "new"
         assert {path.stat().st_uid for path in (folder, *folder.rglob("*"))} == {owner}
@@ -79,10 +79,10 @@ def test_a_second_name_does_not_lead_out(sandbox: Way) -> None:
         original.write_text("original")
         os.chown(original, folder.stat().st_uid, folder.stat().st_gid)
         (folder / "copy").hardlink_to(original)
-        found = sandbox.python(
+        result = sandbox.python(
             "open('copy', 'w').write('changed')", binds=shown(folder, "/case"), cwd="/case"
         )
-        assert found.exit_code == 0, found.output
+        assert result.exit_code == 0, result.output
         assert (folder / "copy").read_text() == "changed"
         assert original.read_text() == "original"
 
@@ -100,9 +100,9 @@ def test_a_private_folder_can_be_shown(sandbox: Way) -> None:
         for path in (inner, inner / "file"):
             os.chown(path, folder.stat().st_uid, folder.stat().st_gid)
             path.chmod(0o700)
-        found = sandbox.python(code, binds=shown(folder, "/given", writable=False))
-        assert found.output.startswith("shown\n")
-        assert "Read-only file system" in found.output or "Permission denied" in found.output
+        result = sandbox.python(code, binds=shown(folder, "/given", writable=False))
+        assert result.output.startswith("shown\n")
+        assert "Read-only file system" in result.output or "Permission denied" in result.output
         assert (inner / "file").read_text() == "shown"
 
 
@@ -111,9 +111,9 @@ def test_a_file_can_be_shown(sandbox: Way) -> None:
         (folder / "one").write_text("one")
         (folder / "two").write_text("two")
         binds = (Bind(source=str(folder / "one"), target="/opt/tool/bin/activate"),)
-        found = sandbox.run(("cat", "/opt/tool/bin/activate"), binds=binds)
+        result = sandbox.run(("cat", "/opt/tool/bin/activate"), binds=binds)
         listed = sandbox.run(("ls", "/opt/tool/bin"), binds=binds)
-    assert (found.output, listed.output) == ("one", "activate\n")
+    assert (result.output, listed.output) == ("one", "activate\n")
 
 
 @pytest.mark.parametrize("target", ["/", "/usr", "relative", "/a/../b", "/proc/x", "/a/", "/etc"])
@@ -144,8 +144,10 @@ def test_short_runs_are_all_alike(sandbox: Way) -> None:
     """Looking at a sandbox while it is put together must not end it."""
     for _ in range(6):
         request = Request(sandbox.means, Program(argv=("echo", "fine")), SMALL, often=4)
-        found = [answer.finished for answer in sandbox.driver.ask(request)]
-        assert [(f.output, f.exit_code, f.ended_by) for f in found if f] == [("fine\n", 0, "")] * 4
+        finished = [answer.finished for answer in sandbox.driver.ask(request)]
+        assert [(f.output, f.exit_code, f.ended_by) for f in finished if f] == [
+            ("fine\n", 0, "")
+        ] * 4
 
 
 def test_no_traces_are_left(sandbox: Way) -> None:

@@ -71,11 +71,11 @@ def test_the_address_that_was_checked_is_the_one_that_is_connected_to(bound, mon
         raise httpx2.ConnectError("no network in tests")
 
     monkeypatch.setattr(httpx2.AsyncHTTPTransport, "handle_async_request", connect)
-    found = ["93.184.216.34", "93.184.216.35"]
-    monkeypatch.setattr(egress, "resolve_host", lambda host, port: found)
+    result = ["93.184.216.34", "93.184.216.35"]
+    monkeypatch.setattr(egress, "resolve_host", lambda host, port: result)
     with pytest.raises(TargetFailure):
         asyncio.run(ask(TargetSpec("openai:x", {"base_url": "https://allowed.example/v1"}), bound))
-    assert [host for host, _, _ in seen] == found
+    assert [host for host, _, _ in seen] == result
     assert {name for _, name, _ in seen} == {"allowed.example"}
     assert all(more["sni_hostname"] == "allowed.example" for _, _, more in seen)
 

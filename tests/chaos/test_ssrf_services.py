@@ -42,9 +42,9 @@ def bound(tmp_path, monkeypatch) -> Settings:
 def test_no_redirect_is_followed(status, scheme):
     """An operator's own server is asked as named; where it sends us is its choice, not his."""
     with counter() as target:
-        place = scheme.format(port=target.port).encode()
+        encoded = scheme.format(port=target.port).encode()
         head = f"HTTP/1.1 {status} Moved\r\ncontent-length: 0\r\nlocation: ".encode()
-        with counter(head + place + b"\r\nconnection: close\r\n\r\n") as moved:
+        with counter(head + encoded + b"\r\nconnection: close\r\n\r\n") as moved:
             own = Endpoint(base_url=f"http://127.0.0.1:{moved.port}/v1", local=True)
             settings = Settings(access="passcode", allow_endpoints=("own",), endpoints={"own": own})
             with pytest.raises(TargetFailure):

@@ -16,52 +16,52 @@ from evalcore.benchmarks.swe_bench.grade import is_resolved
 from tests.support.swe_spoofs import ADAPTIVE, CORE, FUTILE, MACHINERY, SOURCE
 from tests.support.swe_tasks import GOLD, RIGHT, make_task, patch_of
 
-Known = tuple[Task, TaskUsability]
+UsableTask = tuple[Task, TaskUsability]
 
 
 @pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> Known:
+def usable_task(tmp_path_factory: pytest.TempPathFactory) -> UsableTask:
     task = make_task(tmp_path_factory.mktemp("spoofs"), bundle=True)
     return task, check_usability(task)
 
 
-def looked_at(known: Known, changes: dict[str, str]) -> tuple[bool, HardenedResult]:
+def looked_at(usable_task: UsableTask, changes: dict[str, str]) -> tuple[bool, HardenedResult]:
     """The official result of a patch, and the hardened one."""
-    task, facts = known
+    task, facts = usable_task
     patch = patch_of(changes)
     official = execute_patch(task, patch)
     assert official.applied == "apply"
     return is_resolved(official), check_hardened(task, patch, official, facts)
 
 
-def test_every_test_of_the_task_can_be_made_to_fail(known: Known) -> None:
-    task, facts = known
+def test_every_test_of_the_task_can_be_made_to_fail(usable_task: UsableTask) -> None:
+    task, facts = usable_task
     assert facts.ok
     assert set(facts.must_fail) == {*task.fail_to_pass, *task.pass_to_pass}
 
 
 @pytest.mark.parametrize("name", [name for name in MACHINERY if name not in FUTILE])
-def test_forged_by_files_around_the_program(known: Known, name: str) -> None:
-    official, found = looked_at(known, MACHINERY[name])
+def test_forged_by_files_around_the_program(usable_task: UsableTask, name: str) -> None:
+    official, result = looked_at(usable_task, MACHINERY[name])
     assert official, "no forgery: it does not even fool the official rules"
-    assert not found.resolved
-    assert {"machinery", "needs_machinery"} <= {*found.flags}
-    assert found.removed
+    assert not result.resolved
+    assert {"machinery", "needs_machinery"} <= {*result.flags}
+    assert result.removed
 
 
 @pytest.mark.parametrize("name", [name for name in SOURCE if name not in FUTILE])
-def test_forged_by_the_program_itself(known: Known, name: str) -> None:
-    official, found = looked_at(known, SOURCE[name])
+def test_forged_by_the_program_itself(usable_task: UsableTask, name: str) -> None:
+    official, result = looked_at(usable_task, SOURCE[name])
     assert official, "no forgery: it does not even fool the official rules"
-    assert not found.resolved
-    assert {"passes_inverted", "no_summary"} & {*found.flags}
+    assert not result.resolved
+    assert {"passes_inverted", "no_summary"} & {*result.flags}
 
 
 @pytest.mark.parametrize("name", sorted(FUTILE))
-def test_forged_so_that_no_rule_is_deceived(known: Known, name: str) -> None:
-    official, found = looked_at(known, (MACHINERY | SOURCE)[name])
+def test_forged_so_that_no_rule_is_deceived(usable_task: UsableTask, name: str) -> None:
+    official, result = looked_at(usable_task, (MACHINERY | SOURCE)[name])
     assert not official
-    assert not found.resolved
+    assert not result.resolved
 
 
 @pytest.mark.parametrize(
@@ -76,32 +76,32 @@ def test_forged_so_that_no_rule_is_deceived(known: Known, name: str) -> None:
     ],
     ids=["gold", "other words", "prints at exit", "configuration", "own tests", "a module's name"],
 )
-def test_honest_patches_stay_resolved(known: Known, changes: dict[str, str]) -> None:
-    official, found = looked_at(known, changes)
+def test_honest_patches_stay_resolved(usable_task: UsableTask, changes: dict[str, str]) -> None:
+    official, result = looked_at(usable_task, changes)
     assert official
-    assert found.resolved, (found.flags, found.control)
-    assert not found.forged
+    assert result.resolved, (result.flags, result.control)
+    assert not result.forged
 
 
-def test_an_unresolved_patch_costs_no_second_run(known: Known) -> None:
-    official, found = looked_at(known, {CORE: RIGHT.replace("- 3", "- 2")})
+def test_an_unresolved_patch_costs_no_second_run(usable_task: UsableTask) -> None:
+    official, result = looked_at(usable_task, {CORE: RIGHT.replace("- 3", "- 2")})
     assert not official
-    assert found == HardenedResult(resolved=False)
+    assert result == HardenedResult(resolved=False)
 
 
-def test_a_patch_that_knows_of_inverted_tests_still_gets_through(known: Known) -> None:
+def test_a_patch_that_knows_of_inverted_tests_still_gets_through(usable_task: UsableTask) -> None:
     """The limit of the method, written down: when this fails, say so in `check_hardened`."""
-    official, found = looked_at(known, ADAPTIVE)
+    official, result = looked_at(usable_task, ADAPTIVE)
     assert official
-    assert found.resolved
-    assert "suspicious_lines" in found.flags
+    assert result.resolved
+    assert "suspicious_lines" in result.flags
 
 
-def test_without_inverted_tests_it_is_said(known: Known) -> None:
-    task, _ = known
+def test_without_inverted_tests_it_is_said(usable_task: UsableTask) -> None:
+    task, _ = usable_task
     patch = patch_of(GOLD)
-    found = check_hardened(
+    hardened = check_hardened(
         task, patch, execute_patch(task, patch), TaskUsability(ok=True, summary=True)
     )
-    assert found.resolved
-    assert "no_control" in found.flags
+    assert hardened.resolved
+    assert "no_control" in hardened.flags

@@ -57,7 +57,7 @@ def arguments(dice: random.Random, name: str) -> Any:
     if dice.random() < 0.1:
         return value(dice)
     names = list(NEEDS.get(name, ("order_id",)))
-    return {one: value(dice) for one in names if dice.random() < 0.9}
+    return {item: value(dice) for item in names if dice.random() < 0.9}
 
 
 def broken(dice: random.Random, text: str) -> str:
@@ -117,8 +117,8 @@ def play(folder: Path, seed: int, task: str) -> Episode:
     )
     sample = SAMPLES[folder][task]
     episode = asyncio.run(benchmark.run_sample(sample, context))
-    said = [message for message in episode.messages if message.role == "assistant"]
-    assert [message.content for message in said] == [one.text for one in answered]
+    messages = [message for message in episode.messages if message.role == "assistant"]
+    assert [message.content for message in messages] == [item.text for item in answered]
     return episode
 
 
@@ -127,9 +127,9 @@ SAMPLES: dict[Path, dict[str, Any]] = {}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tau_data.write(tmp_path_factory.mktemp("tau") / "data")
-    SAMPLES[place] = tau_data.samples(place)
-    return place
+    path = tau_data.write(tmp_path_factory.mktemp("tau") / "data")
+    SAMPLES[path] = tau_data.samples(path)
+    return path
 
 
 @pytest.mark.full
@@ -140,9 +140,9 @@ def test_two_thousand_episodes_of_a_fuzzing_agent(folder: Path) -> None:
     for seed in range(EPISODES):
         task = tasks[seed % len(tasks)]
         episode = play(folder, seed, task)
-        kept = from_json(Episode, to_json(episode))
-        assert kept == episode
-        verdict = asyncio.run(benchmark.evaluate_sample(SAMPLES[folder][task], kept))
+        stored = from_json(Episode, to_json(episode))
+        assert stored == episode
+        verdict = asyncio.run(benchmark.evaluate_sample(SAMPLES[folder][task], stored))
         assert verdict.outcome in ("passed", "failed")
         assert to_json(verdict)
         ends[episode.state["ended"]] = ends.get(episode.state["ended"], 0) + 1

@@ -39,7 +39,7 @@ def status_of(url: str, head: bytes, body: bytes) -> int:
 
 def memory_of(process: psutil.Process) -> int:
     """Resident bytes of the server and its children."""
-    return sum(one.memory_info().rss for one in (process, *process.children(recursive=True)))
+    return sum(item.memory_info().rss for item in (process, *process.children(recursive=True)))
 
 
 def peak_of(process: psutil.Process) -> int:

@@ -75,7 +75,9 @@ def read(text: str) -> list[Call]:
 def test_all_ground_truths_are_valid_twice_in_one_process(entries, simulators):
     for _ in range(2):
         failed = [
-            one.id for one in entries if not check_prediction(one, as_truth(one), simulators).valid
+            entry.id
+            for entry in entries
+            if not check_prediction(entry, as_truth(entry), simulators).valid
         ]
         assert not failed
     assert len(entries) == 800
@@ -92,18 +94,18 @@ def drop_call(prediction: Prediction, dice: random.Random) -> None:
 
 def change_argument(prediction: Prediction, dice: random.Random) -> None:
     calls = some_turn(prediction, dice)[0]
-    place = dice.randrange(len(calls))
+    index = dice.randrange(len(calls))
     for old, new in (("='", "='x"), ("=1", "=2"), ("=True", "=False"), ("('", "('y"), ("=", "=7")):
-        if old in calls[place]:
-            calls[place] = calls[place].replace(old, new, 1)
+        if old in calls[index]:
+            calls[index] = calls[index].replace(old, new, 1)
             return
 
 
 def wrong_type(prediction: Prediction, dice: random.Random) -> None:
     calls = some_turn(prediction, dice)[0]
-    place = dice.randrange(len(calls))
-    head, _, tail = calls[place].partition("=")
-    calls[place] = f"{head}={dice.choice(['None', '[1]', '{}', '(1, 2)', '-3.5'])})" if tail else ""
+    index = dice.randrange(len(calls))
+    head, _, tail = calls[index].partition("=")
+    calls[index] = f"{head}={dice.choice(['None', '[1]', '{}', '(1, 2)', '-3.5'])})" if tail else ""
 
 
 def reorder(prediction: Prediction, dice: random.Random) -> None:
@@ -197,22 +199,26 @@ def test_verdicts_and_error_types_of_mutants_are_the_official_ones(
             mutate(prediction, dice)
             cases.append((mutate.__name__, entry, prediction))
     requests = [
-        {"entry": {"id": one.id, **one.extra}, "truth": one.ground_truth, "prediction": prediction}
-        for _, one, prediction in cases
+        {
+            "entry": {"id": item.id, **item.extra},
+            "truth": item.ground_truth,
+            "prediction": prediction,
+        }
+        for _, item, prediction in cases
     ]
     official = ask_official(python, requests, tmp_path)
-    ours = [check_prediction(one, prediction, simulators) for _, one, prediction in cases]
+    ours = [check_prediction(item, prediction, simulators) for _, item, prediction in cases]
     differing = [
-        (kind, one.id, prediction, theirs, scored.error_type)
-        for (kind, one, prediction), theirs, scored in zip(cases, official, ours, strict=True)
+        (kind, case.id, prediction, theirs, scored.error_type)
+        for (kind, case, prediction), theirs, scored in zip(cases, official, ours, strict=True)
         if theirs != [scored.valid, scored.error_type]
     ]
     assert not differing, (len(differing), differing[:3])
-    found = Counter(scored.error_type for scored in ours)
-    assert len(found) == 6
-    assert min(found.values()) >= 1
-    assert sum(found.values()) == len(cases) == 2401
-    assert found[""] > 400
+    error_types = Counter(scored.error_type for scored in ours)
+    assert len(error_types) == 6
+    assert min(error_types.values()) >= 1
+    assert sum(error_types.values()) == len(cases) == 2401
+    assert error_types[""] > 400
 
 
 def test_decoded_calls_are_written_as_the_official_code_writes_them(python, tmp_path):
@@ -240,8 +246,8 @@ async def test_conversations_that_follow_the_ground_truth_are_valid(entries, sim
         async def ask(messages, tools, answers=answers) -> Completion:
             return Completion(text=next(answers))
 
-        found = await run_conversation(entry, ask, simulators, read)
-        assert check_prediction(entry, found.prediction, simulators).valid, entry.id
+        conversation = await run_conversation(entry, ask, simulators, read)
+        assert check_prediction(entry, conversation.prediction, simulators).valid, entry.id
         assert next(answers, None) is None
 
 

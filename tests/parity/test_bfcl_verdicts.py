@@ -51,16 +51,16 @@ def test_every_verdict_and_error_type_is_upstreams(rows, entries):
 
 
 def test_scoring_a_file_of_predictions_gives_the_same(rows, tmp_path):
-    given, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    path, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     lines = [{name: row[key] for name, key in zip(FIELDS, KEYS, strict=True)} for row in rows]
-    given.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    request = ScoreRequest("bfcl", str(given), str(shared_data("bfcl")))
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    request = ScoreRequest("bfcl", str(path), str(shared_data("bfcl")))
     counts = score_file(request, out, configuration.load_settings(tmp_path))
-    told = [json.loads(line) for line in out.read_text().splitlines()]
-    assert sum(counts.values()) == len(told) == len(rows)
+    payloads = [json.loads(line) for line in out.read_text().splitlines()]
+    assert sum(counts.values()) == len(payloads) == len(rows)
     differing = [
         (row["n"], line["details"])
-        for row, line in zip(rows, told, strict=True)
+        for row, line in zip(rows, payloads, strict=True)
         if (line["passed"], line["details"].get("error_type")) != (row["valid"], row["error_type"])
     ]
     assert not differing, differing[:10]

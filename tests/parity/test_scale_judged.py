@@ -48,11 +48,11 @@ def test_the_log_holds_what_is_to_be_reproduced(log):
 @pytest.mark.parametrize("form", [as_objects, as_replies])
 def test_every_final_result_follows_from_the_votes(log, form):
     forms = {case: form(votes) for case, votes in cases.group_votes(log.votes)}
-    found = {
+    case_passes = {
         case: recorded.case_passes(read_votes(votes, by_rules=False))
         for case, votes in forms.items()
     }
-    assert found == log.finals
+    assert case_passes == log.finals
 
 
 @pytest.mark.parametrize("form", [as_objects, as_replies])

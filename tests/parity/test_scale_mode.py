@@ -62,7 +62,7 @@ def test_a_vote_that_is_none_is_named(tmp_path: Path, capsys: pytest.CaptureFixt
     out = tmp_path / "v.jsonl"
     words = ["score", "dialect_conversion", "--predictions", str(predictions), "--out", str(out)]
     assert main([*words, "--dataset", str(cases), "--option", "mode=scale"]) == 2
-    told = capsys.readouterr().err
-    assert "line 1" in told
-    assert "votes[0]" in told
+    error_output = capsys.readouterr().err
+    assert "line 1" in error_output
+    assert "votes[0]" in error_output
     assert not out.exists()

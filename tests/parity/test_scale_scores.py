@@ -43,24 +43,29 @@ def reports(tree):
             report = tree.find_report(MONTH, capability, model.id)
             if report is not None:
                 indicators = read_report(report).indicators
-                yield model.id, capability, claimed, [sum_indicator(one) for one in indicators]
+                yield (
+                    model.id,
+                    capability,
+                    claimed,
+                    [sum_indicator(indicator) for indicator in indicators],
+                )
 
 
 def test_every_score_with_a_report_recomputes_or_is_explained(tree):
-    found = {
+    readings = {
         (model, capability): recompute_claim(claimed, parts, WEIGHTS[capability]).reading
         for model, capability, claimed, parts in reports(tree)
     }
-    assert found == READINGS
+    assert readings == READINGS
 
 
 def test_every_indicator_score_recomputes(tree):
     different, count = [], 0
     for model, capability, claimed, parts in reports(tree):
         cases = {part.metric: part.score for part in parts}
-        for metric, told in parse_indicator_scores(claimed).items():
+        for metric, indicator_score in parse_indicator_scores(claimed).items():
             count += 1
-            if cases[metric] != told:
+            if cases[metric] != indicator_score:
                 different.append((model, capability, metric))
     assert (count, different) == (30, [])
 
@@ -71,8 +76,8 @@ def test_the_claim_put_together_by_hand_is_named_with_both_numbers(tree):
         for model, capability, claimed, parts in reports(tree)
         if (model, capability) == ("qwen3.6-35b-a3b", "dialect_conversion")
     ]
-    found = recompute_claim(claimed, parts, WEIGHTS["dialect_conversion"])
-    assert (found.claimed, found.own) == (70.8, 70.9)
+    claim = recompute_claim(claimed, parts, WEIGHTS["dialect_conversion"])
+    assert (claim.claimed, claim.own) == (70.8, 70.9)
 
 
 def test_the_folder_has_all_rows_of_the_month(tree):
@@ -83,10 +88,10 @@ def test_the_folder_has_all_rows_of_the_month(tree):
 def plain(report):
     """The rows of a case report, their cases decoded, without what its client noted in them."""
     rows = []
-    for one in report:
-        for case in one["case_datas"]:
+    for item in report:
+        for case in item["case_datas"]:
             content = {k: v for k, v in json.loads(case["case_content"]).items() if k[0] != "_"}
-            rows.append((one["indicator_name"], case | {"case_content": content}))
+            rows.append((item["indicator_name"], case | {"case_content": content}))
     return rows
 
 
@@ -103,7 +108,7 @@ def test_a_published_report_comes_back_from_an_import_and_an_export(tree, tmp_pa
         [row] = [m for m in tree.read_models(MONTH) if m.id == name]
         [back] = [m for m in ScaleDataFolder(out).read_models(MONTH) if m.id == name]
         assert back.organization == row.organization
-        for capability, told in back.scores.items():  # what was put together by hand is put right
+        for capability, score in back.scores.items():  # what was put together by hand is put right
             by_hand = READINGS[name, capability] == "from_parts"
             claimed = row.scores[capability].ability_score
-            assert told.ability_score == (70.9 if by_hand else claimed)
+            assert score.ability_score == (70.9 if by_hand else claimed)

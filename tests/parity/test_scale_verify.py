@@ -96,8 +96,8 @@ def write_odd_month(root: Path) -> None:
         for field in (*_FIELDS, "target_dialect", ""):
             for odd in _ODD:
                 content = case | {field: odd} if field else case
-                given = odd if not field else answers[0]
-                answer = {"case_evaluation_count": 1, "model_answer": given}
+                args = odd if not field else answers[0]
+                answer = {"case_evaluation_count": 1, "model_answer": args}
                 text = json.dumps(content)
                 rows.append(row(len(rows), passed, case_content=text, model_answers=[answer]))
         tree.report(

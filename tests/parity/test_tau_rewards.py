@@ -72,12 +72,12 @@ def test_numbers_as_numbers_change_no_recorded_reward(folder, rows):
 
 @pytest.mark.parametrize(("flag", "expected"), [(NOTHING_TO_DO, NOTHING), (TRUTH_ERRS, ERRS)])
 def test_replay_flags_the_degenerate_tasks(folder, flag, expected):
-    found: dict[str, set[int]] = {}
+    results: dict[str, set[int]] = {}
     for task in official_tasks(folder).values():
         if flag in task.flags:
             split, index = task.id.rsplit("/", 1)
-            found.setdefault(split, set()).add(int(index))
-    assert found == expected
+            results.setdefault(split, set()).add(int(index))
+    assert results == expected
 
 
 def test_every_call_of_the_ground_truth_fits_its_schema(folder):

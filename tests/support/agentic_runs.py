@@ -90,12 +90,12 @@ def _asked(name: str, answer: str, **more: Any) -> Sample:
 
 
 def _replied(sample: Sample, text: str, **more: Any) -> Case:
-    said = (Message("system", "Be brief."), Message("user", "What is it?"))
+    message = (Message("system", "Be brief."), Message("user", "What is it?"))
     episode = Episode(
         key=sample.key,
         epoch=0,
         answer=text,
-        messages=(*said, Message("assistant", text)),
+        messages=(*message, Message("assistant", text)),
         **{"finish_reason": "stop", "latency": 1.5, "usage": Usage(120, 8), **more},
     )
     return Case(sample, episode, gaia_verdict.build_gaia_verdict(sample, episode, bare=False))
@@ -128,10 +128,10 @@ def _worked(name: str) -> Case:
     ]
     opening = (Message("system", "Work with tools."), Message("user", "What is it?"))
     last = ToolCall("call_3", "final_answer", '{"answer": "42"}')
-    messages = (*opening, *(one for pair in made for one in pair))
+    messages = (*opening, *(item for pair in made for item in pair))
     calls = [
-        {"name": asked.tool_calls[0].name, "arguments": "{}", "result": told.content}
-        for asked, told in made
+        {"name": asked.tool_calls[0].name, "arguments": "{}", "result": message.content}
+        for asked, message in made
     ]
     episode = Episode(
         key=sample.key,
@@ -145,8 +145,8 @@ def _worked(name: str) -> Case:
 
 def _call(number: int, name: str, arguments: str, result: str) -> tuple[Message, Message]:
     call = ToolCall(f"call_{number}", name, arguments)
-    told = Message("tool", result, tool_call_id=call.id)
-    return Message("assistant", f"Step {number}.", tool_calls=(call,)), told
+    message = Message("tool", result, tool_call_id=call.id)
+    return Message("assistant", f"Step {number}.", tool_calls=(call,)), message
 
 
 def _endless(name: str) -> Case:
@@ -162,7 +162,7 @@ def _endless(name: str) -> Case:
 
 def _gated(name: str) -> Case:
     """Question, answer, reference, reasoning and note each hold one of SECRETS."""
-    asked, right, said, thought, file = SECRETS
+    asked, right, text, thought, file = SECRETS
     sample = Sample(
         metric="level_2",
         id=name,
@@ -170,9 +170,9 @@ def _gated(name: str) -> Case:
         reference={"answer": right, "files": {f"{file}.csv": "0"}},
         meta={"gated": True, "tools": file, "file": f"2023/validation/{file}.csv"},
     )
-    case = _replied(sample, f"It was {asked}.\nFINAL ANSWER: {said}")
-    wrote = Message("assistant", said, reasoning=thought)
-    episode = Episode(key=sample.key, epoch=0, answer=said, messages=(wrote,), latency=2.5)
+    case = _replied(sample, f"It was {asked}.\nFINAL ANSWER: {text}")
+    wrote = Message("assistant", text, reasoning=thought)
+    episode = Episode(key=sample.key, epoch=0, answer=text, messages=(wrote,), latency=2.5)
     return Case(sample, episode, case.verdict)
 
 
@@ -199,7 +199,7 @@ _GOLD = """diff --git a/box/core.py b/box/core.py
 _OTHER = _GOLD.replace("a + b", "b + a")
 _TESTS = _GOLD.replace("box/core.py", "tests/test_core.py")
 FIXED = ("tests/test_core.py::test_add", "tests/test_core.py::test_zero")
-KEPT = (
+STORED = (
     "tests/test_core.py::test_import",
     "tests/test_core.py::test_odd[![x](http://evil.invalid/i.png)]",
 )
@@ -219,7 +219,7 @@ def _task(name: str, repository: str = "somewhere") -> Sample:
             "patch": _GOLD,
             "test_patch": _TESTS,
             "fail_to_pass": FIXED,
-            "pass_to_pass": KEPT,
+            "pass_to_pass": STORED,
             "eval_script": "#!/bin/bash\npytest -rA",
             "log_parser": "parse_log_pytest",
         },
@@ -231,7 +231,7 @@ def _ran(task: Task, failing: Sequence[str] = (), missing: Sequence[str] = ()) -
     """An execution whose log says how the tests came out."""
     status = {
         test: "FAILED" if test in failing else "PASSED"
-        for test in (*FIXED, *KEPT)
+        for test in (*FIXED, *STORED)
         if test not in missing
     }
     lines = [f"{word} {test}" for test, word in status.items()]
@@ -253,16 +253,16 @@ def _ran(task: Task, failing: Sequence[str] = (), missing: Sequence[str] = ()) -
     )
 
 
-def _examined(sample: Sample, patch: str, **found: Any) -> Case:
+def _examined(sample: Sample, patch: str, **result: Any) -> Case:
     task = to_swe_task(sample)
     answer = SubmittedAnswer(patch, text=f"Here:\n```diff\n{patch}\n```")
-    examination = PatchEvaluation(answer, **found)
-    said = (Message("user", "Repair it."), Message("assistant", answer.text))
+    examination = PatchEvaluation(answer, **result)
+    text = (Message("user", "Repair it."), Message("assistant", answer.text))
     episode = Episode(
         key=sample.key,
         epoch=0,
         answer=answer.text if patch else "",
-        messages=said,
+        messages=text,
         finish_reason="stop",
         latency=3.0,
         usage=Usage(900, 60),
@@ -272,8 +272,8 @@ def _examined(sample: Sample, patch: str, **found: Any) -> Case:
 
 def _tested(name: str, run: Execution, hard: HardenedResult, **more: Any) -> Case:
     patch = more.pop("patch", _OTHER)
-    found = measure_patch(_GOLD, patch, run.applied)
-    return _examined(_task(name), patch, execution=run, hardened=hard, measures=found, **more)
+    measures = measure_patch(_GOLD, patch, run.applied)
+    return _examined(_task(name), patch, execution=run, hardened=hard, measures=measures, **more)
 
 
 def _resolved(name: str) -> Case:
@@ -294,7 +294,7 @@ def _remarked(name: str) -> Case:
 def _failing(name: str) -> Case:
     """Its repaired form passes."""
     task = to_swe_task(_task(name))
-    run = _ran(task, FIXED[:1], KEPT[:1])
+    run = _ran(task, FIXED[:1], STORED[:1])
     repaired = RepairedPatch(_GOLD, ("extract", "recount"))
     return _tested(
         name,
@@ -307,8 +307,8 @@ def _failing(name: str) -> Case:
 
 
 def _unapplied(name: str) -> Case:
-    said = f"error: patch does not apply\n{HOSTILE}"
-    run = Execution(name, "2" * 64, apply_log=said)
+    text = f"error: patch does not apply\n{HOSTILE}"
+    run = Execution(name, "2" * 64, apply_log=text)
     return _tested(name, run, HardenedResult(False))
 
 
@@ -329,7 +329,7 @@ def _by_agent(name: str) -> Case:
     """Resolved by an agent with tools that are told in the prompt."""
     case = _resolved(name)
     call = '{"name": "run", "arguments": {"command": "ls"}}'
-    said = (
+    text = (
         Message("system", "You repair software."),
         Message("user", "Repair it."),
         Message("assistant", call),
@@ -337,7 +337,7 @@ def _by_agent(name: str) -> Case:
         Message("assistant", '{"name": "submit", "arguments": {}}'),
     )
     state = {"patch": _GOLD, "calls": [{"name": "run", "arguments": "{}", "result": "box"}]}
-    return case._replace(episode=Episode(case.sample.key, 0, messages=said, state=state))
+    return case._replace(episode=Episode(case.sample.key, 0, messages=text, state=state))
 
 
 SWE_CASES = {

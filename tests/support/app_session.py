@@ -40,12 +40,12 @@ class AppSession:
         self.socket.send(message.SerializeToString())
         messages = []
         while True:
-            found = ForwardMsg()
-            found.ParseFromString(self.socket.recv(timeout=60))
-            messages.append(found)
-            if found.WhichOneof("type") == "new_session":
-                self.id = found.new_session.initialize.session_id or self.id
-            if found.WhichOneof("type") == "script_finished":
+            forward_msg = ForwardMsg()
+            forward_msg.ParseFromString(self.socket.recv(timeout=60))
+            messages.append(forward_msg)
+            if forward_msg.WhichOneof("type") == "new_session":
+                self.id = forward_msg.new_session.initialize.session_id or self.id
+            if forward_msg.WhichOneof("type") == "script_finished":
                 return messages
 
     def head(self, file: str, length: int | None, session: str = "", method: str = "PUT") -> bytes:

@@ -30,11 +30,11 @@ def _of_theme(tab: Any, theme: str) -> list[str]:
 
     tab.emulate_media(color_scheme=theme)
     settle(tab)
-    found = Axe().run(tab, options=_THEMES[theme]).response["violations"]
+    result = Axe().run(tab, options=_THEMES[theme]).response["violations"]
     return [
-        f"{theme}: {one['id']} ({one['impact']}): {node['html'][:300]} {node['target']} "
+        f"{theme}: {item['id']} ({item['impact']}): {node['html'][:300]} {node['target']} "
         f"{node['any'][0]['message'] if node['any'] else ''}"
-        for one in found
-        if one["impact"] in _GRAVE
-        for node in one["nodes"]
+        for item in result
+        if item["impact"] in _GRAVE
+        for node in item["nodes"]
     ]

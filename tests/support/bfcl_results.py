@@ -22,18 +22,18 @@ def write_lines(path: Path, *rows: Any) -> Path:
     return path
 
 
-def data_folder(place: Path, counts: dict[str, int], version: str = "v4") -> Path:
+def data_folder(folder: Path, counts: dict[str, int], version: str = "v4") -> Path:
     """An official data folder with that many entries per (v4) category, named as the version is."""
     for category, number in counts.items():
         name = _V3.get(category, category) if version == "v3" else category
         ids = [f"{name}_{i}" for i in range(number)]
         question = [[{"role": "user", "content": "How is the weather in Oslo?"}]]
-        asked = [{"id": one, "question": question, "function": OFFERED} for one in ids]
-        write_lines(place / f"BFCL_{version}_{name}.json", *asked)
+        asked = [{"id": item, "question": question, "function": OFFERED} for item in ids]
+        write_lines(folder / f"BFCL_{version}_{name}.json", *asked)
         if "relevance" not in category:
-            answers = [{"id": one, "ground_truth": TRUTH} for one in ids]
-            write_lines(place / "possible_answer" / f"BFCL_{version}_{name}.json", *answers)
-    return place
+            answers = [{"id": item, "ground_truth": TRUTH} for item in ids]
+            write_lines(folder / "possible_answer" / f"BFCL_{version}_{name}.json", *answers)
+    return folder
 
 
 def result_line(sample_id: str, result: Any, **more: Any) -> dict[str, Any]:

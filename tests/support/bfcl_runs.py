@@ -59,15 +59,18 @@ NATIVE = "native"
 def make_run(settings: Settings, *, failing: bool = True) -> RunFolder:
     """The run, entered into the index; without `failing` only the right answer is in it."""
     benchmark = Bfcl({"categories": [], "strict": "", "exclude_flagged": False})
-    told = ANSWERS if failing else {"right": ANSWERS["right"]}
-    samples = {name: _sample(one, name) for name, (one, _) in told.items()}
+    message = ANSWERS if failing else {"right": ANSWERS["right"]}
+    samples = {name: _sample(item, name) for name, (item, _) in message.items()}
     episodes = {
-        name: benchmark.episode_from_answer(sample, told[name][1], {"mode": "prompt_python"})
+        name: benchmark.episode_from_answer(sample, message[name][1], {"mode": "prompt_python"})
         for name, sample in samples.items()
     }
     if failing:
         samples |= {NATIVE: _sample(weather(), NATIVE), TURNS: _turns()}
-        episodes |= {NATIVE: _native(samples[NATIVE]), TURNS: _said(samples[TURNS], "Done.")}
+        episodes |= {
+            NATIVE: _native(samples[NATIVE]),
+            TURNS: _build_reply_episode(samples[TURNS], "Done."),
+        }
     verdicts = [
         _turns_verdict()
         if name == TURNS
@@ -85,7 +88,7 @@ def _store(
     verdicts: list[Verdict],
 ) -> RunFolder:
     weights = benchmark.compute_point_weights(samples, CARD.weights)
-    told = BenchmarkSpec(
+    benchmark_spec = BenchmarkSpec(
         key=CARD.key,
         suite=CARD.suite,
         dataset=CARD.dataset,
@@ -98,7 +101,7 @@ def _store(
         samples=len(samples),
     )
     created = "2026-02-01T10:00:00.000+00:00"
-    spec = RunSpec(RUN, created, TargetSpec(TARGET), (told,))
+    spec = RunSpec(RUN, created, TargetSpec(TARGET), (benchmark_spec,))
     folder = RunFolder(settings.runs_dir / RUN)
     folder.create(spec, [(CARD.key, sample) for sample in samples])
     with (
@@ -117,13 +120,15 @@ def _store(
     return folder
 
 
-def _sample(one: BfclEntry, name: str, meta: Mapping[str, Any] | None = None) -> Sample:
-    truth = {} if one.ground_truth is None else {"ground_truth": _text(one.ground_truth)}
+def _sample(bfcl_entry: BfclEntry, name: str, meta: Mapping[str, Any] | None = None) -> Sample:
+    truth = (
+        {} if bfcl_entry.ground_truth is None else {"ground_truth": _text(bfcl_entry.ground_truth)}
+    )
     flags = {"flagged": "java_list"} if name == "value" else {}
     return Sample(
-        metric=one.category,
+        metric=bfcl_entry.category,
         id=name,
-        input={"question": one.question, "functions": _text(one.functions)},
+        input={"question": bfcl_entry.question, "functions": _text(bfcl_entry.functions)},
         reference=truth,
         meta={**flags, **(meta or {})},
     )
@@ -131,14 +136,14 @@ def _sample(one: BfclEntry, name: str, meta: Mapping[str, Any] | None = None) ->
 
 def _native(sample: Sample) -> Episode:
     call = ToolCall("1", "weather_now", '{"city": "Oslo", "days": 3}')
-    said = (Message("user", "Please."), Message("assistant", tool_calls=(call,)))
-    return Episode(key=sample.key, epoch=0, messages=said, state={"mode": "fc"})
+    text = (Message("user", "Please."), Message("assistant", tool_calls=(call,)))
+    return Episode(key=sample.key, epoch=0, messages=text, state={"mode": "fc"})
 
 
-def _said(sample: Sample, text: str) -> Episode:
-    said = (Message("user", "Water it."), Message("assistant", text))
+def _build_reply_episode(sample: Sample, text: str) -> Episode:
+    message = (Message("user", "Water it."), Message("assistant", text))
     state = {"mode": "prompt_python"}
-    return Episode(key=sample.key, epoch=0, answer=text, messages=said, state=state)
+    return Episode(key=sample.key, epoch=0, answer=text, messages=message, state=state)
 
 
 def _turns() -> Sample:

@@ -31,9 +31,9 @@ def finished(settings: Settings, target: str, *benchmarks: str, **more: Any) -> 
     return folder
 
 
-def bundled(folder: RunFolder, settings: Settings, place: Path) -> Path:
-    export_bundle(folder, place, settings)
-    return place
+def bundled(folder: RunFolder, settings: Settings, path: Path) -> Path:
+    export_bundle(folder, path, settings)
+    return path
 
 
 def files_of(bundle: Path) -> Files:
@@ -41,14 +41,14 @@ def files_of(bundle: Path) -> Files:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def pack(place: Path, files: Mapping[str, bytes]) -> Path:
-    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
+def pack(folder: Path, files: Mapping[str, bytes]) -> Path:
+    with zipfile.ZipFile(folder, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
-    return place
+    return folder
 
 
-def changed(bundle: Path, place: Path, change: Change, *, vouch: bool = True) -> Path:
+def changed(bundle: Path, folder: Path, change: Change, *, vouch: bool = True) -> Path:
     """A copy with files changed; with `vouch` the manifest is made to fit, as a forger would."""
     files = files_of(bundle)
     change(files)
@@ -60,7 +60,7 @@ def changed(bundle: Path, place: Path, change: Change, *, vouch: bool = True) ->
             if name != "manifest.json"
         }
         files["manifest.json"] = json.dumps(manifest).encode()
-    return pack(place, files)
+    return pack(folder, files)
 
 
 def edit(name: str, how: Callable[[Any], None]) -> Change:

@@ -101,7 +101,7 @@ def _journal(folder: RunFolder, samples: list[Sample]) -> None:
 
 def _episode(sample: Sample) -> Episode:
     call = ToolCall(id=CANARY, name=CANARY, arguments=CANARY)
-    said = tuple(
+    messages = tuple(
         Message(role=role, content=CANARY, reasoning=CANARY, tool_calls=calls, tool_call_id=CANARY)
         for role, calls in (("system", ()), ("user", ()), ("assistant", (call,)), ("tool", ()))
     )
@@ -109,7 +109,7 @@ def _episode(sample: Sample) -> Episode:
         key=sample.key,
         epoch=0,
         answer=CANARY,
-        messages=said,
+        messages=messages,
         finish_reason=CANARY,
         usage=Usage(input_tokens=10, output_tokens=2),
         failure=Failure(kind="permanent", message=CANARY),

@@ -30,7 +30,7 @@ def instructions(path: Path = ROOT / "Dockerfile") -> list[Instruction]:
 
 
 def texts(name: str) -> list[str]:
-    return [one.text for one in instructions() if one.name == name]
+    return [instruction.text for instruction in instructions() if instruction.name == name]
 
 
 def environment() -> dict[str, str]:
@@ -40,13 +40,13 @@ def environment() -> dict[str, str]:
 
 def copied() -> dict[str, str]:
     """Source -> destination of every COPY."""
-    found = {}
+    results = {}
     for text in texts("COPY"):
         *sources, destination = shlex.split(text)
         for source in sources:
             inside = Path(source).name if destination.endswith("/") else ""
-            found[source] = (Path(destination) / inside).as_posix()
-    return found
+            results[source] = (Path(destination) / inside).as_posix()
+    return results
 
 
 def command(name: str) -> list[str]:

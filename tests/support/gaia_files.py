@@ -115,11 +115,11 @@ def pdf(pages: tuple[str, ...] = ("First page", "", "Third page"), title: str = 
         )
         objects.append(f"<< /Length {len(shown)} >>\nstream\n{shown}\nendstream")
     out = b"%PDF-1.4\n"
-    places = []
+    offsets = []
     for number, body in enumerate(objects, 1):
-        places.append(len(out))
+        offsets.append(len(out))
         out += f"{number} 0 obj\n{body}\nendobj\n".encode()
-    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
     end = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
     end += f"trailer << /Root 1 0 R /Info 4 0 R /Size {len(objects) + 1} >>\n"
     return out + f"{end}startxref\n{len(out)}\n%%EOF\n".encode()
@@ -222,8 +222,8 @@ def zip_bomb(size: int, name: str = "bomb.txt") -> bytes:
 def lying_zip(size: int) -> bytes:
     """A member that declares one byte and unpacks to `size`."""
     content = bytearray(zip_bomb(size))
-    place = content.find(b"PK\x01\x02")
-    content[place + 24 : place + 28] = struct.pack("<I", 1)
+    match = content.find(b"PK\x01\x02")
+    content[match + 24 : match + 28] = struct.pack("<I", 1)
     content[22:26] = struct.pack("<I", 1)
     return bytes(content)
 

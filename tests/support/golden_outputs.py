@@ -88,7 +88,10 @@ def _cli(folder: Path) -> Named:
         lines = [f"{' '.join(a.option_strings) or a.metavar or a.dest}: {a.help}" for a in actions]
         for action in actions:
             if isinstance(action, argparse._SubParsersAction):
-                lines += [f"{one.dest}: {one.help}" for one in action._choices_actions]
+                lines += [
+                    f"{choices_action.dest}: {choices_action.help}"
+                    for choices_action in action._choices_actions
+                ]
         yield f"texts/cli/{name}", "\n".join([str(parser.description), *lines])
     for what in ("benchmarks", "targets", "datasets", "runs"):
         yield from _both(f"cli/list-{what}", json.loads(run_cli("list", what, "--json")))

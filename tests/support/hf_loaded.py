@@ -110,11 +110,11 @@ def tokens(count: int, seed: int) -> tuple[int, ...]:
     return tuple(dice.randrange(VOCABULARY) for _ in range(count))
 
 
-def greedy(one, ids: tuple[int, ...], new: int) -> tuple[int, ...]:
+def greedy(item, ids: tuple[int, ...], new: int) -> tuple[int, ...]:
     """What the library's own loop makes of a prompt alone."""
     import torch
 
     prompt = torch.tensor([ids])
     mask = torch.ones_like(prompt)
-    made = one.model.generate(prompt, attention_mask=mask, max_new_tokens=new, do_sample=False)
+    made = item.model.generate(prompt, attention_mask=mask, max_new_tokens=new, do_sample=False)
     return tuple(made[0, len(ids) :].tolist())

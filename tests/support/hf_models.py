@@ -65,14 +65,14 @@ def byte_tokenizer(template: str = CHATML, end: str = "<|im_end|>"):
     inner.decoder = decoders.ByteLevel()
     inner.add_special_tokens(list(MARKERS))
     inner.add_tokens([AddedToken(word, special=False, normalized=False) for word in WORDS])
-    found = PreTrainedTokenizerFast(
+    pre_trained_tokenizer_fast = PreTrainedTokenizerFast(
         tokenizer_object=inner,
         eos_token=end,
         pad_token="<|endoftext|>",
         additional_special_tokens=list(MARKERS),
     )
-    found.chat_template = template or None
-    return found
+    pre_trained_tokenizer_fast.chat_template = template or None
+    return pre_trained_tokenizer_fast
 
 
 def make_model(
@@ -111,8 +111,8 @@ def make_adapter(base: Path, folder: Path, strength: float = 1.0) -> Path:
     import transformers
 
     model = transformers.AutoModelForCausalLM.from_pretrained(base)
-    wanted = peft.LoraConfig(r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
-    wrapped = peft.get_peft_model(model, wanted)
+    lora_config = peft.LoraConfig(r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
+    wrapped = peft.get_peft_model(model, lora_config)
     torch.manual_seed(1)
     for name, weight in wrapped.named_parameters():
         if "lora_" in name:
@@ -124,8 +124,8 @@ def make_adapter(base: Path, folder: Path, strength: float = 1.0) -> Path:
 def change_config(folder: Path, name: str = "config.json", **changes) -> None:
     """Set fields of a JSON file of a checkpoint; None removes one."""
     file = folder / name
-    found = json.loads(file.read_text()) | changes
-    file.write_text(json.dumps({key: value for key, value in found.items() if value is not None}))
+    payload = json.loads(file.read_text()) | changes
+    file.write_text(json.dumps({key: value for key, value in payload.items() if value is not None}))
 
 
 def drop_tokenizer(folder: Path) -> None:

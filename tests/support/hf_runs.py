@@ -19,11 +19,11 @@ class Done(Record, frozen=True):
 
     status: int
     printed: dict[str, Any]
-    place: str
+    run_path: str
 
     @property
     def folder(self) -> RunFolder:
-        return RunFolder(Path(self.place))
+        return RunFolder(Path(self.run_path))
 
     def score(self, benchmark: str) -> float:
         return float(self.printed["benchmarks"][benchmark]["score"])
@@ -33,8 +33,8 @@ class Done(Record, frozen=True):
 
     def verdicts(self, benchmark: str) -> list[Verdict]:
         scoring = self.folder.read_summary().scoring
-        found = self.folder.read_verdicts(scoring)
-        return [line.verdict for line in found if line.benchmark == benchmark]
+        verdicts = self.folder.read_verdicts(scoring)
+        return [line.verdict for line in verdicts if line.benchmark == benchmark]
 
     def calls(self) -> dict[tuple[str, int], Call]:
         """The answers of the target by sample and turn."""
@@ -43,13 +43,13 @@ class Done(Record, frozen=True):
 
 def evaluate(data: Path, *words: str, options: Mapping[str, object] | None = None) -> Done:
     """`evalcore run` with words of the command line and options of the target."""
-    given = [
+    args = [
         word
         for name, value in (options or {}).items()
         for word in ("--target-option", f"{name}={value}")
     ]
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        status = main(["run", *words, *given, "--data", str(data), "--json"])
+        status = main(["run", *words, *args, "--data", str(data), "--json"])
     printed = json.loads(out.getvalue().splitlines()[-1])
     return Done(status, printed, str(data / "runs" / printed["run_id"]))

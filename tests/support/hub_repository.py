@@ -99,20 +99,20 @@ class Store:
     def _modes(self, asked: dict[str, Any]) -> Answer:
         files = [
             {
-                "path": one["path"],
-                "uploadMode": "lfs" if one["path"].endswith(".zip") else "regular",
+                "path": file["path"],
+                "uploadMode": "lfs" if file["path"].endswith(".zip") else "regular",
                 "shouldIgnore": False,
             }
-            for one in asked["files"]
+            for file in asked["files"]
         ]
         return _json({"files": files})
 
     def _batch(self, asked: dict[str, Any]) -> Answer:
         objects = []
-        for one in asked["objects"]:
-            place = {"href": f"{self.address}/large/{one['oid']}"}
-            actions = {} if one["oid"] in self.large else {"actions": {"upload": place}}
-            objects.append({"oid": one["oid"], "size": one["size"], **actions})
+        for item in asked["objects"]:
+            params = {"href": f"{self.address}/large/{item['oid']}"}
+            actions = {} if item["oid"] in self.large else {"actions": {"upload": params}}
+            objects.append({"oid": item["oid"], "size": item["size"], **actions})
         return _json({"transfer": "basic", "objects": objects})
 
     def _commit(self, body: bytes) -> Answer:

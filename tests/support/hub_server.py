@@ -37,8 +37,8 @@ class Hub:
         if path.startswith(api):
             if rest.partition("/")[0] not in self.commits:
                 return 404, {"X-Error-Code": "RevisionNotFound"}, b""
-            found: object = {"id": self.dataset, "sha": COMMIT, "siblings": []}
-            return 200, {}, json.dumps(found if kind == "revision" else self._tree()).encode()
+            results: object = {"id": self.dataset, "sha": COMMIT, "siblings": []}
+            return 200, {}, json.dumps(results if kind == "revision" else self._tree()).encode()
         return self._file(kind, rest, authorization)
 
     def _file(

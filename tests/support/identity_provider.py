@@ -136,8 +136,8 @@ class Handler(BaseHTTPRequestHandler):
             answer = {"error": "access_denied", "state": asked["state"]}
             self.redirect(f"{provider.redirect_uri}?{urlencode(answer)}")
         elif address.path == "/userinfo":
-            known = self.headers.get("Authorization", "").removeprefix("Bearer ")
-            self.json(provider.account, 200 if known in provider.issued else 401)
+            token = self.headers.get("Authorization", "").removeprefix("Bearer ")
+            self.json(provider.account, 200 if token in provider.issued else 401)
         elif (
             address.path == "/logout" and asked["post_logout_redirect_uri"] == provider.redirect_uri
         ):
@@ -158,13 +158,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def authorize(self, provider: Provider, asked: dict[str, str]) -> None:
         """The page of the provider: who is asked may say yes or no."""
-        wanted = {
+        expected = {
             "client_id": CLIENT,
             "redirect_uri": provider.redirect_uri,
             "response_type": "code",
             "code_challenge_method": "S256",
         }
-        if any(asked.get(name) != value for name, value in wanted.items()):
+        if any(asked.get(name) != value for name, value in expected.items()):
             self.send(400, b"the client or its address is not known here")
             return
         query = html.escape(urlencode(asked))

@@ -25,10 +25,10 @@ def picked(*ids: str) -> str:
 
 
 def question(kind: str = "equivalence", answer: str = "SELECT 1", **more) -> Question:
-    given = {"target": "PostgreSQL 9.2", "source": "Oracle 19c", "original": "SELECT 1 FROM dual"}
+    options = {"target": "PostgreSQL 9.2", "source": "Oracle 19c", "original": "SELECT 1 FROM dual"}
     if kind == "rules":
-        given["rules"] = RULES
-    return Question(kind=kind, answer=answer, **(given | more))
+        options["rules"] = RULES
+    return Question(kind=kind, answer=answer, **(options | more))
 
 
 class Scripted:
@@ -45,13 +45,13 @@ class Scripted:
 
     async def generate(self, request, role="target"):
         self.requests[role.removeprefix("judge:")].append(request)
-        said = self._script[role].pop(0)
-        if isinstance(said, int | float):
-            await asyncio.sleep(said)
-            said = self._script[role].pop(0)
-        if isinstance(said, Exception):
-            raise said
-        return Completion(text=said, usage=USAGE, latency=0.5)
+        entry = self._script[role].pop(0)
+        if isinstance(entry, int | float):
+            await asyncio.sleep(entry)
+            entry = self._script[role].pop(0)
+        if isinstance(entry, Exception):
+            raise entry
+        return Completion(text=entry, usage=USAGE, latency=0.5)
 
     def price(self, role, usage):
         assert usage == USAGE

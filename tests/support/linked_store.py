@@ -38,10 +38,10 @@ def fill(settings: Settings) -> str:
     made = TargetCard(organization="Acme", parameters=70.0, open_weights=False)
     save_card(settings, OPERATOR, "openai:strong", made)
     save_card(settings, OPERATOR, "hf:model", TargetCard(parameters=4.0, open_weights=True))
-    known = boards.list_boards(stored_boards.load_run_headers(settings), "sql")
+    all_boards = boards.list_boards(stored_boards.load_run_headers(settings), "sql")
     return next(
         board.key
-        for board in known
+        for board in all_boards
         if any(column.dataset == _DATASET for column in board.columns.values())
     )
 

@@ -212,10 +212,10 @@ def scripted(prompt: str, request: dict[str, Any], attempt: int) -> Fault:
     """The reply that a prompt beginning with `!` asks for."""
     command, _, rest = prompt.partition(" ")
     if command == "!reply":
-        wanted = json.loads(rest)
-        body = wanted.get("body", "")
+        payload = json.loads(rest)
+        body = payload.get("body", "")
         text = body if isinstance(body, str) else json.dumps(body)
-        return Fault(http(wanted.get("status", 200), text.encode(), wanted.get("headers")))
+        return Fault(http(payload.get("status", 200), text.encode(), payload.get("headers")))
     words = rest.split()
     if command == "!room":
         return room(request, *map(int, words))
@@ -299,8 +299,8 @@ class Server:
 
     def get(self, path: str) -> dict[str, Any]:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=60) as reply:
-            found: dict[str, Any] = json.load(reply)
-        return found
+            loaded: dict[str, Any] = json.load(reply)
+        return loaded
 
     def stats(self) -> dict[str, Any]:
         return self.get("/stats")
@@ -331,11 +331,11 @@ def main() -> None:
     parser.add_argument("--while-stdin", action="store_true", help="end with the standard input")
     values = vars(parser.parse_args())
     while_stdin = values.pop("while_stdin")
-    given = Options(**values)
-    known = ("", ECHO, ECHO_ANSWER, *FAULTS)
-    if given.fault not in known:
-        parser.error(f"unknown fault {given.fault!r}; known: {', '.join(known[1:])}")
-    asyncio.run(run(given, while_stdin))
+    options = Options(**values)
+    expected = ("", ECHO, ECHO_ANSWER, *FAULTS)
+    if options.fault not in expected:
+        parser.error(f"unknown fault {options.fault!r}; known: {', '.join(expected[1:])}")
+    asyncio.run(run(options, while_stdin))
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ def make_store(
     broken = _sheet(shared, declared, 0.5, failing=1)
     for spec, number in _runs(targets, months, declared):
         sheet = broken if _odd(number, "incomplete") else sheets[_level(spec, number)]
-        samples = _samples(shared, declared, tuple(one.key for one in spec.benchmarks))
+        samples = _samples(shared, declared, tuple(benchmark.key for benchmark in spec.benchmarks))
         folder = _write(settings.runs_dir, samples, spec, sheet, number)
         if tables and spec.created_at.startswith(f"{_YEAR}-{_MONTH}"):
             case_tables.ensure_samples_table(folder)
@@ -249,7 +249,7 @@ def _write(root: Path, samples: Path, spec: RunSpec, sheet: Sheet, number: int) 
 
 
 def _summary(spec: RunSpec, sheet: Sheet, number: int) -> RunSummary:
-    scores = {one.key: sheet.scores[one.key] for one in spec.benchmarks}
+    scores = {benchmark.key: sheet.scores[benchmark.key] for benchmark in spec.benchmarks}
     cases = sum(score.samples for score in scores.values())
     price = random.Random(-number).lognormvariate(-7, 1.5)
     return RunSummary(

@@ -112,13 +112,13 @@ def corrupt_run(root: Path) -> Path:
 
 def _case(folder: RunFolder, sample: Sample) -> None:
     call = ToolCall(id="1", name="run_sql", arguments='{"q": "SELECT 1"}')
-    said = (
+    text = (
         Message(role="system", content="You know SQL."),
         Message(role="user", content="What does it return?"),
         Message(role="assistant", content=CANARY, reasoning="think", tool_calls=(call,)),
     )
     failure = Failure(kind="permanent", message="no such model") if sample.id == "text" else None
-    answer(folder, sample, answer=CANARY, messages=said, failure=failure)
+    answer(folder, sample, answer=CANARY, messages=text, failure=failure)
     passed = not sample.id.endswith("_diff")
     judge(
         folder,

@@ -69,7 +69,7 @@ def words(app: AppTest) -> str:
 def chart_rows(app: AppTest, number: int) -> pd.DataFrame:
     """All rows behind the layers of a chart, one below the other."""
     datasets = app.get("vega_lite_chart")[number].proto.datasets
-    frames = [pa.ipc.open_stream(one.data.data).read_pandas() for one in datasets]
+    frames = [pa.ipc.open_stream(dataset.data.data).read_pandas() for dataset in datasets]
     return pd.concat(frames, ignore_index=True)
 
 

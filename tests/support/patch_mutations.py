@@ -73,13 +73,13 @@ def _changed(text: str, rng: random.Random) -> str:
 
 def _inside(lines: list[str], marks: str) -> list[int]:
     """Numbers of the lines of hunks that bear one of the marks."""
-    found: list[int] = []
+    result: list[int] = []
     inside = False
     for at, line in enumerate(lines):
         inside = line.startswith("@@") or (inside and not line.startswith("diff --git"))
         if inside and line[:1] and line[0] in marks:
-            found.append(at)
-    return found
+            result.append(at)
+    return result
 
 
 def _without(marks: str, number: int = 1) -> Mutation:
@@ -115,10 +115,10 @@ def _replaced(marks: str, make: Callable[[str, list[str], random.Random], str]) 
 
 def _renumbered(make: Callable[[list[int], random.Random], str]) -> Mutation:
     def mutate(lines: list[str], rng: random.Random) -> list[str]:
-        found = [_HEADER.match(line) for line in lines]
+        matches = [_HEADER.match(line) for line in lines]
         return [
             make([int(number) for number in match.groups()], rng) if match else line
-            for match, line in zip(found, lines, strict=True)
+            for match, line in zip(matches, lines, strict=True)
         ]
 
     return mutate
@@ -252,5 +252,5 @@ def _parts(gold: Gold) -> Iterator[dict[str, str]]:
 
 def _changes(text: str) -> Counter[str]:
     """The changed lines of a diff but for blank ones."""
-    found = [line for line in text.split("\n") if line[:1] in ("+", "-") and line[1:].strip()]
-    return Counter(line[0] + line[1:].strip() for line in found if line[:4] not in ("+++ ", "--- "))
+    lines = [line for line in text.split("\n") if line[:1] in ("+", "-") and line[1:].strip()]
+    return Counter(line[0] + line[1:].strip() for line in lines if line[:4] not in ("+++ ", "--- "))

@@ -27,9 +27,9 @@ class MappingTree:
 def make_tree(folder: Path, files: Files) -> Path:
     """A repository with one commit of these files."""
     for path, text in files.items():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(text.encode())
+        location = folder / path
+        location.parent.mkdir(parents=True, exist_ok=True)
+        location.write_bytes(text.encode())
     for arguments in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "base")):
         subprocess.run((*_GIT, *arguments), cwd=folder, check=True)
     return folder

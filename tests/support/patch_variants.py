@@ -184,8 +184,8 @@ _HEADER = re.compile(r"^@@ -(\d+),(\d+) \+(\d+),(\d+) @@", re.MULTILINE)
 
 
 def _headers(patch: str, start: int = 0, count: int = 0) -> str:
-    def shifted(found: re.Match[str]) -> str:
-        a, b, c, d = (int(number) for number in found.groups())
+    def shifted(result: re.Match[str]) -> str:
+        a, b, c, d = (int(number) for number in result.groups())
         return f"@@ -{a + start},{max(b + count, 1)} +{c + start},{max(d + count, 1)} @@"
 
     return _HEADER.sub(shifted, patch)
@@ -208,8 +208,8 @@ def _numbered(patch: str) -> str:
     done: list[str] = []
     number = new = 0
     for line in patch.split("\n")[:-1]:
-        if found := _HEADER.match(line):
-            number, new = int(found[1]), int(found[3])
+        if match := _HEADER.match(line):
+            number, new = int(match[1]), int(match[3])
         elif number and line[:1] in (" ", "-"):
             line = f"{line[0]}{number} {line[1:]}"
             number += 1
@@ -302,15 +302,15 @@ def _v4a(gold: Gold) -> str:
 
 def _bodies(gold: Gold) -> list[tuple[str, str]]:
     """Path and hunks, without a final line feed, of each changed file."""
-    found: list[tuple[str, str]] = []
+    result: list[tuple[str, str]] = []
     for path in sorted({*gold.before, *gold.after}):
-        one = diff_of(
+        diff = diff_of(
             {path: gold.before[path]} if path in gold.before else {},
             {path: gold.after[path]} if path in gold.after else {},
         )
-        if one:
-            found.append((path, one[one.index("@@") :].rstrip("\n")))
-    return found
+        if diff:
+            result.append((path, diff[diff.index("@@") :].rstrip("\n")))
+    return result
 
 
 def _blocks(gold: Gold, before: str, behind: str) -> str:

@@ -44,8 +44,10 @@ class PluginEnvironment:
         packages = folder / "env" / "lib" / version / "site-packages"
         lines = [str(ROOT), f"import site; site.addsitedir({get_paths()['purelib']!r})"]
         (packages / "evalboard.pth").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        kept = {n: v for n, v in os.environ.items() if not n.startswith(("EVALBOARD_", "PYTHON"))}
-        self.environ = kept | {
+        environment = {
+            n: v for n, v in os.environ.items() if not n.startswith(("EVALBOARD_", "PYTHON"))
+        }
+        self.environ = environment | {
             "EVALBOARD_DATA": str(folder / "data"),
             "EVALBOARD_SHIPPED": str(folder / "no-shipped-runs"),
             "EVALBOARD_ACCESS": "open",

@@ -31,9 +31,9 @@ def prompt_hash(prompt: str) -> str:
 
 def answer(prompt: str) -> str:
     """The text a well-behaved model would give."""
-    found = _SUM.search(prompt)
-    if found:
-        return str(int(found[1]) + int(found[2]))
+    match = _SUM.search(prompt)
+    if match:
+        return str(int(match[1]) + int(match[2]))
     for marker, fixed in SQL_ANSWERS:
         if marker in prompt:
             return fixed

@@ -160,16 +160,16 @@ def gone(token: str, seconds: float = 60.0) -> bool:
 
 def processes_with(token: str) -> list[int]:
     """Processes of this machine whose command line holds `token`, but for this one."""
-    found = []
+    result = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         try:
             if token.encode() in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
+                result.append(int(entry.name))
         except OSError:
             continue
-    return found
+    return result
 
 
 def command_as(who: str) -> list[str]:
@@ -181,18 +181,18 @@ def command_as(who: str) -> list[str]:
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", "\n".join(lines), "sh"]
 
 
-def _open_up(wanted: list[Path]) -> list[str]:
+def _open_up(expected: list[Path]) -> list[str]:
     """Shell lines that make `wanted` reachable where a folder above is closed to others."""
     closed: dict[Path, list[Path]] = {}
-    for path in wanted:
+    for path in expected:
         above = next((p for p in reversed(path.parents) if not p.stat().st_mode & 0o001), None)
         if above is not None:
             closed.setdefault(above, []).append(path)
     lines = ["hold=/mnt", "mount -t tmpfs tmpfs $hold"] if closed else []  # nothing is left of it
     for number, (above, paths) in enumerate(closed.items()):
         for inner, path in enumerate(paths):
-            kept = f"$hold/{number}-{inner}"
-            lines += [f"mkdir {kept}", f"mount --rbind {path} {kept}"]
+            text = f"$hold/{number}-{inner}"
+            lines += [f"mkdir {text}", f"mount --rbind {path} {text}"]
         lines.append(f"mount -t tmpfs -o mode=0755 tmpfs {above}")
         for inner, path in enumerate(paths):
             lines += [f"mkdir -p {path}", f"mount --rbind $hold/{number}-{inner} {path}"]

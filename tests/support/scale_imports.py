@@ -35,7 +35,7 @@ def taken(tree: TreeBuilder, settings: Settings, month: str = "") -> ImportResul
     return import_scale_tree(tree.root, settings, month, lambda line: None)
 
 
-def told(settings: Settings, run: str) -> PublishedScore:
+def load_claim(settings: Settings, run: str) -> PublishedScore:
     published = published_file.read_published(find_run(run, settings.run_roots))
     assert published is not None
     return published.scores[CAPABILITY]
@@ -43,7 +43,7 @@ def told(settings: Settings, run: str) -> PublishedScore:
 
 def kinds(settings: Settings, run: str) -> dict[tuple[str, str], str]:
     """The details of all flags by kind and metric."""
-    return {(flag.kind, flag.metric): flag.detail for flag in told(settings, run).flags}
+    return {(flag.kind, flag.metric): flag.detail for flag in load_claim(settings, run).flags}
 
 
 def files(settings: Settings) -> dict[Path, tuple[bytes, int]]:
@@ -52,7 +52,7 @@ def files(settings: Settings) -> dict[Path, tuple[bytes, int]]:
     return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in everything}
 
 
-def one_model(
+def import_single_model(
     tree: TreeBuilder, content: Any, score: float = SCORE, month: str = MONTH, **more: Any
 ) -> None:
     """A month with the model "a" and its case report."""

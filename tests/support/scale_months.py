@@ -47,16 +47,16 @@ def write_tree(root: Path, lines: Iterable[Mapping[str, Any]]) -> None:
         boards.setdefault(month, []).append(
             model(
                 line["id"],
-                {name: claim(one["score"], one.get("metrics")) for name, one in scores.items()},
+                {name: claim(item["score"], item.get("metrics")) for name, item in scores.items()},
                 real_model_namne=line["name"] or line["id"],
                 type=line["type"],
                 organization=line["organization"],
                 releaseDate=line["release_date"],
             )
         )
-        for capability, one in scores.items():
-            if one.get("cases"):
-                report = [_indicator(name, part) for name, part in one["cases"].items()]
+        for capability, score in scores.items():
+            if score.get("cases"):
+                report = [_indicator(name, part) for name, part in score["cases"].items()]
                 tree.report(month, line["id"], report, capability)
     for month, models in boards.items():
         tree.board(month, *models)
@@ -261,13 +261,13 @@ def write_decidable_months(root: Path, target: str = "acme-1") -> None:
     tree = TreeBuilder(root)
     reports: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for number, (capability, name, case, answers, passed, _) in enumerate(DECIDABLE_ROWS, 1):
-        given = [
+        args = [
             {"case_evaluation_count": count, "model_answer": answer}
             for count, answer in enumerate(answers, 1)
         ]
         content = json.dumps({"case_id": str(number), **case}, ensure_ascii=False)
         reports.setdefault(capability, {}).setdefault(name, []).append(
-            row(number, passed, 2, case_content=content, model_answers=given)
+            row(number, passed, 2, case_content=content, model_answers=args)
         )
     for month in DECIDABLE_MONTHS:
         tree.board(month, model(target, {capability: claim(75.0) for capability in reports}))

@@ -31,7 +31,7 @@ def row(number: int, passed: bool = True, weight: int = 1, **more: Any) -> dict[
 def indicator(
     name: str, rows: list[dict[str, Any]], weight: float | None = None, **more: Any
 ) -> Any:
-    passed = sum(one["case_eval_result"] == "Pass" for one in rows)
+    passed = sum(item["case_eval_result"] == "Pass" for item in rows)
     return {
         "indicator_name": f"{name}.jsonl",
         "indicator_weight": INDICATORS.get(name, 1) if weight is None else weight,
@@ -52,11 +52,11 @@ def report(wins: int = 1, of: int = 2) -> list[Any]:
 
 
 def claim(score: float, indicators: dict[str, float] | None = None) -> dict[str, Any]:
-    told = [
+    message = [
         {"indicator_name": f"{name}.jsonl", "indicator_actual_score": value}
         for name, value in (indicators or {}).items()
     ]
-    return {"ability_score": score, "indicator_score": told}
+    return {"ability_score": score, "indicator_score": message}
 
 
 def model(id: str, scores: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -84,15 +84,15 @@ class TreeBuilder:
         self._write(f"eval_reports/models-{month}.json", json.dumps({"models": models}))
 
     def report(self, month: str, id: str, content: Any, capability: str = CAPABILITY) -> None:
-        place = f"evaluation_case_reports/eval_run_case_{month}/{capability}/{id}.json"
-        self._write(place, json.dumps(content))
+        text = f"evaluation_case_reports/eval_run_case_{month}/{capability}/{id}.json"
+        self._write(text, json.dumps(content))
 
     def log(self, month: str, id: str, name: str, text: str, capability: str = CAPABILITY) -> Path:
-        place = f"eval_run_logs_{month}/{id}/{capability}/{name}.log"
-        return self._write(f"evaluation_process_detail_logs/{place}", text)
+        folder = f"eval_run_logs_{month}/{id}/{capability}/{name}.log"
+        return self._write(f"evaluation_process_detail_logs/{folder}", text)
 
-    def _write(self, place: str, text: str) -> Path:
-        path = self.root / place
+    def _write(self, folder: str, text: str) -> Path:
+        path = self.root / folder
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return path

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def shared_data(name: str) -> Path:
     """A folder of the shared data; skips the test, saying why, where it is absent."""
-    place = Path(os.environ.get("EVALBOARD_SHARED_DATA", ROOT.parent / "shared" / "data")) / name
-    if not place.exists():
+    path = Path(os.environ.get("EVALBOARD_SHARED_DATA", ROOT.parent / "shared" / "data")) / name
+    if not path.exists():
         pytest.skip(f"shared data absent: {name} (set EVALBOARD_SHARED_DATA to its folder)")
-    return place
+    return path

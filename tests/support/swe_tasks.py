@@ -113,10 +113,10 @@ P2P = (
 
 def patch_of(changes: dict[str, str], base: dict[str, str] = FILES) -> str:
     """A unified diff that gives some files a new content."""
-    return "".join(_one(path, base.get(path), text) for path, text in changes.items())
+    return "".join(_diff_file(path, base.get(path), text) for path, text in changes.items())
 
 
-def _one(path: str, old: str | None, new: str) -> str:
+def _diff_file(path: str, old: str | None, new: str) -> str:
     before = "/dev/null" if old is None else f"a/{path}"
     lines = difflib.unified_diff(
         (old or "").splitlines(keepends=True), new.splitlines(keepends=True), before, f"b/{path}"
@@ -129,9 +129,9 @@ def make_task(folder: Path, *, bundle: bool = False, script: bool = True) -> Tas
     """The task, with its repository as a checkout or as a bundle, and one later commit in it."""
     home = folder / "wordbox"
     for path, text in FILES.items():
-        place = home / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text)
+        location = home / path
+        location.parent.mkdir(parents=True, exist_ok=True)
+        location.write_text(text)
     git(home, "init", "-q", ".")
     git(home, "add", "-A")
     git(home, "commit", "-q", "-m", "base")

@@ -56,9 +56,9 @@ class TaskService:
         if word == "limited" and self.submits[sql] < 3:
             return web.json_response({}, status=429, headers={"Retry-After": "0"})
         if word == "status":
-            said = {"message": f"your key was {request.headers.get('Authorization')}"}
+            texts = {"message": f"your key was {request.headers.get('Authorization')}"}
             wait = {"Retry-After": "3"} if rest == "429" else {}
-            return web.json_response(said, status=int(rest), headers=wait)
+            return web.json_response(texts, status=int(rest), headers=wait)
         if word in _REPLIES:
             return _REPLIES[word]()
         name = f"t{len(self.tasks)}"

@@ -112,14 +112,14 @@ def _identify(call: Call, pick: random.Random) -> Generator[str, str, tuple[str,
         mail = re.search(r"[\w.]+@[\w.]+\w", text)
         name = re.search(r"(?:name is|I am) ([A-Z]\w+) ([A-Z]\w+)", text)
         code = re.search(r"\b\d{5}\b", text)
-        found = "Error"
+        actual_text = "Error"
         if mail:
-            found = call("find_user_id_by_email", {"email": mail[0]})
+            actual_text = call("find_user_id_by_email", {"email": mail[0]})
         elif name and code:
             arguments = {"first_name": name[1], "last_name": name[2], "zip": code[0]}
-            found = call("find_user_id_by_name_zip", arguments)
-        if not found.startswith("Error"):
-            return found, wish
+            actual_text = call("find_user_id_by_name_zip", arguments)
+        if not actual_text.startswith("Error"):
+            return actual_text, wish
 
 
 def _collect(
@@ -128,15 +128,15 @@ def _collect(
     """The arguments of the write after the user's yes, or what a user wants who dropped it."""
     slots = (*(("order",) if intent != "profile" else ()), *TOOLS[intent][1])
     while True:
-        told = yield from ask_all(ASKS, slots, pick)
-        if "order" in told and "#W" not in told["order"]:
-            named = told.get("items") or (yield pick.choice(ASKS["items"]))
-            told["order"] = _order_with(call, user_id, intent, named)
-        arguments, lines = _arguments(call, told)
+        message = yield from ask_all(ASKS, slots, pick)
+        if "order" in message and "#W" not in message["order"]:
+            named = message.get("items") or (yield pick.choice(ASKS["items"]))
+            message["order"] = _order_with(call, user_id, intent, named)
+        arguments, lines = _arguments(call, message)
         if intent == "profile":
             arguments = {**arguments, "user_id": user_id}
             del arguments["order_id"]
-        _check(call, user_id, intent, arguments, told)
+        _check(call, user_id, intent, arguments, message)
         reply = yield from agreed(
             "\n".join([f"I will {_VERBS[intent]}.", *lines, pick.choice(CONFIRMS)])
         )
@@ -148,7 +148,7 @@ def _collect(
 
 def _orders(call: Call, user_id: str) -> list[dict[str, Any]]:
     user = json.loads(call("get_user_details", {"user_id": user_id}))
-    return [json.loads(call("get_order_details", {"order_id": one})) for one in user["orders"]]
+    return [json.loads(call("get_order_details", {"order_id": order})) for order in user["orders"]]
 
 
 def _order_with(call: Call, user_id: str, intent: str, text: str) -> str:
@@ -166,12 +166,12 @@ _HYGIENE = ("Beard Trimmer", "Bath Sponge", "Ear Tips")
 
 
 def _check(
-    call: Call, user_id: str, intent: str, arguments: dict[str, Any], told: dict[str, str]
+    call: Call, user_id: str, intent: str, arguments: dict[str, Any], message: dict[str, str]
 ) -> None:
     """Raises Denied for what the policy forbids and no tool would stop."""
     if arguments.get("country", "USA") != "USA":
         raise Denied("we ship only to the USA")
-    if re.search("better price", told.get("reason", "")):
+    if re.search("better price", message.get("reason", "")):
         raise Denied("this is no reason to cancel")
     if "" in arguments.get("new_item_ids", ()):
         raise Denied("this variant is out of stock")
@@ -189,26 +189,26 @@ def _answer(call: Call, user_id: str, text: str) -> str:
     """The answer to a question of the bundled tasks; empty where the text asks none."""
     if paid := re.search(r"How much did I pay for order (#W\d+)", text):
         order = json.loads(call("get_order_details", {"order_id": paid[1]}))
-        found = order["payment_history"][0]["amount"]
+        amount = order["payment_history"][0]["amount"]
     elif "left on my gift card" in text:
         user = json.loads(call("get_user_details", {"user_id": user_id}))
         methods = user["payment_methods"].values()
-        found = next(one["balance"] for one in methods if one["source"] == "gift_card")
+        amount = next(method["balance"] for method in methods if method["source"] == "gift_card")
     elif "all my pending orders cost" in text:
-        pending = [one for one in _orders(call, user_id) if one["status"] == "pending"]
-        prices = " + ".join(str(item["price"]) for one in pending for item in one["items"])
-        found = float(call("calculate", {"expression": prices}))
+        pending = [item for item in _orders(call, user_id) if item["status"] == "pending"]
+        prices = " + ".join(str(item["price"]) for entry in pending for item in entry["items"])
+        amount = float(call("calculate", {"expression": prices}))
     elif product := re.search(r"cheapest (.+?) that is|variants of the (.+?) can", text):
         ids = json.loads(call("list_all_product_types", {}))
         product_id = ids[product[1] or product[2]]
         row = json.loads(call("get_product_details", {"product_id": product_id}))
-        free = [one["price"] for one in row["variants"].values() if one["available"]]
+        free = [value["price"] for value in row["variants"].values() if value["available"]]
         if product[2]:
             return f"There are {len(free)} of them."
-        found = min(free)
+        amount = min(free)
     else:
         return ""
-    return f"It is ${found:,.2f}."
+    return f"It is ${amount:,.2f}."
 
 
 _VERBS = {
@@ -222,33 +222,33 @@ _VERBS = {
 }
 
 
-def _arguments(call: Call, told: dict[str, str]) -> tuple[dict[str, Any], list[str]]:
-    found = re.search(r"#W\d+", told.get("order", ""))
-    arguments: dict[str, Any] = {"order_id": found[0] if found else ""}
-    lines = [f"Order: {arguments['order_id']}"] if found else []
-    if "items" in told:
+def _arguments(call: Call, message: dict[str, str]) -> tuple[dict[str, Any], list[str]]:
+    match = re.search(r"#W\d+", message.get("order", ""))
+    arguments: dict[str, Any] = {"order_id": match[0] if match else ""}
+    lines = [f"Order: {arguments['order_id']}"] if match else []
+    if "items" in message:
         order = json.loads(call("get_order_details", {"order_id": arguments["order_id"]}))
-        both = told["items"] == told.get("options")
-        items = _chosen(order["items"], told["items"], half=both)
+        both = message["items"] == message.get("options")
+        items = _chosen(order["items"], message["items"], half=both)
         arguments["item_ids"] = [item["item_id"] for item in items]
         lines += [f"Item: {item['name']} ({item['item_id']})" for item in items]
-        if "options" in told:
-            fresh = _variants(call, items, told["options"])
+        if "options" in message:
+            fresh = _variants(call, items, message["options"])
             arguments["new_item_ids"] = [variant["item_id"] for variant in fresh]
             lines += [f"New item: {v['item_id']} {json.dumps(v['options'])}" for v in fresh]
             more = sum(v["price"] for v in fresh) - sum(item["price"] for item in items)
             lines += [f"You would pay ${more:.2f} more."] if more > 0 else []
-    if "payment" in told:
-        payment = re.search(r"(?:credit_card|paypal|gift_card)_\d+", told["payment"])
+    if "payment" in message:
+        payment = re.search(r"(?:credit_card|paypal|gift_card)_\d+", message["payment"])
         arguments["payment_method_id"] = payment[0] if payment else ""
         lines.append(f"Payment method: {arguments['payment_method_id']}")
-    if "reason" in told:
-        mistake = "mistake" in told["reason"]
+    if "reason" in message:
+        mistake = "mistake" in message["reason"]
         arguments["reason"] = "ordered by mistake" if mistake else "no longer needed"
         lines.append(f"Reason: {arguments['reason']}")
-    if "address" in told:
+    if "address" in message:
         for field in _FIELDS:
-            value = re.search(rf"\b{field}: ([^,]*?)(?:,|\.|$)", told["address"])
+            value = re.search(rf"\b{field}: ([^,]*?)(?:,|\.|$)", message["address"])
             arguments[field] = value[1] if value else ""
         lines.append("New address: " + ", ".join(arguments[field] for field in _FIELDS))
     return arguments, lines
@@ -256,8 +256,8 @@ def _arguments(call: Call, told: dict[str, str]) -> tuple[dict[str, Any], list[s
 
 def _mentions(name: str, text: str) -> list[dict[str, str]]:
     """The options that the text gives after each mention of a product."""
-    found = re.finditer(re.escape(name) + r"(?: \(([^)]*)\))?", text)
-    pairs = ((part.split(": ", 1) for part in (m[1] or "").split(", ")) for m in found)
+    matches = re.finditer(re.escape(name) + r"(?: \(([^)]*)\))?", text)
+    pairs = ((part.split(": ", 1) for part in (m[1] or "").split(", ")) for m in matches)
     return [{pair[0]: pair[1] for pair in each if len(pair) == 2} for each in pairs]
 
 
@@ -267,14 +267,14 @@ def _chosen(items: list[dict[str, Any]], text: str, *, half: bool) -> list[dict[
     places = []
     for name in {item["name"] for item in items}:
         left = [item for item in items if item["name"] == name]
-        starts = [found.start() for found in re.finditer(re.escape(name), text)]
+        starts = [match.start() for match in re.finditer(re.escape(name), text)]
         mentions = list(zip(starts, _mentions(name, text), strict=True))
         for at, options in mentions[: len(mentions) // 2] if half else mentions:
             fits = [i for i in left if options.items() <= i["options"].items()]
             if fits:
                 left.remove(fits[0])
                 places.append((at, fits[0]))
-    return [item for _, item in sorted(places, key=lambda place: place[0])]
+    return [item for _, item in sorted(places, key=lambda row: row[0])]
 
 
 def _variants(call: Call, items: list[dict[str, Any]], text: str) -> list[dict[str, Any]]:
@@ -287,10 +287,10 @@ def _variants(call: Call, items: list[dict[str, Any]], text: str) -> list[dict[s
         # Where one text tells the items and the options, the later mentions are the options.
         at += len(changes) - sum(other["name"] == item["name"] for other in items)
         change = changes[at] if 0 <= at < len(changes) else {}
-        wanted = {**item["options"], **change}
+        expected = {**item["options"], **change}
         variants = [v for v in product["variants"].values() if v["available"]]
-        fits = [v for v in variants if v["options"] == wanted]
-        fresh.append(fits[0] if fits else {"item_id": "", "options": wanted, "price": 0})
+        fits = [v for v in variants if v["options"] == expected]
+        fresh.append(fits[0] if fits else {"item_id": "", "options": expected, "price": 0})
     return fresh
 
 

@@ -108,16 +108,16 @@ class _Desk:
 
     def offers(self, origin: str, destination: str, date: str, *, stop: bool) -> list[list[Row]]:
         where = {"origin": origin, "destination": destination, "date": date}
-        found = [[{**row, "date": date}] for row in self.look("search_direct_flight", **where)]
-        if stop and not found:
-            found = self.look("search_onestop_flight", **where)
-        return found
+        rows = [[{**row, "date": date}] for row in self.look("search_direct_flight", **where)]
+        if stop and not rows:
+            rows = self.look("search_onestop_flight", **where)
+        return rows
 
     def gone(self, booked: Row) -> bool:
         """Whether the airline cancelled a flight that is to come."""
         for leg in booked["flights"]:
-            found = self.offers(leg["origin"], leg["destination"], leg["date"], stop=False)
-            numbers = [one[0]["flight_number"] for one in found]
+            offers = self.offers(leg["origin"], leg["destination"], leg["date"], stop=False)
+            numbers = [item[0]["flight_number"] for item in offers]
             if leg["date"] > _TODAY and leg["flight_number"] not in numbers:
                 return True
         return False
@@ -130,22 +130,22 @@ def competent(call: Call, seed: int) -> Agent:
     """Asks, looks up, holds the wish against the policy, names the price, confirms, writes."""
     pick = random.Random(seed)
     wish = yield ""
-    user = found = None
+    user = outcome = None
     while user is None:
-        found = re.search(r"[a-z]+_[a-z]+_\d{4}", (yield "What is your user id?"))
-        text = call("get_user_details", {"user_id": found[0] if found else ""})
+        outcome = re.search(r"[a-z]+_[a-z]+_\d{4}", (yield "What is your user id?"))
+        text = call("get_user_details", {"user_id": outcome[0] if outcome else ""})
         user = None if text.startswith("Error") else json.loads(text)
-    assert found is not None
-    desk = _Desk(call, user, found[0])
+    assert outcome is not None
+    desk = _Desk(call, user, outcome[0])
 
     def act(intent: str) -> Generator[str, str, str]:
-        told = yield from ask_all(ASKS, SLOTS[intent], pick)
-        if "order" in told:
-            booked = yield from _find(desk, told["order"], pick)
-            _check(desk, intent, booked, told)
-            arguments, lines = _PREPARE[intent](desk, booked, told)
+        message = yield from ask_all(ASKS, SLOTS[intent], pick)
+        if "order" in message:
+            booked = yield from _find(desk, message["order"], pick)
+            _check(desk, intent, booked, message)
+            arguments, lines = _PREPARE[intent](desk, booked, message)
         else:
-            arguments, lines = _booking(desk, told)
+            arguments, lines = _booking(desk, message)
         question = [f"I will {_DOES[intent]}.", *lines, pick.choice(CONFIRMS)]
         reply = yield from agreed("\n".join(question))
         if reply is None:
@@ -158,13 +158,13 @@ def competent(call: Call, seed: int) -> Agent:
 
 
 def _find(desk: _Desk, text: str, pick: random.Random) -> Generator[str, str, Row]:
-    found = re.search(r"\b(?:[A-Z]\d){3}\b", text)
-    if found:
-        return desk.booked(found[0])
+    match = re.search(r"\b(?:[A-Z]\d){3}\b", text)
+    if match:
+        return desk.booked(match[0])
     return desk.on_route((yield pick.choice(ASKS["route"])))
 
 
-def _check(desk: _Desk, intent: str, booked: Row, told: dict[str, str]) -> None:
+def _check(desk: _Desk, intent: str, booked: Row, message: dict[str, str]) -> None:
     """Raises Denied for what the policy forbids and no tool would stop."""
     insured = booked["insurance"] == "yes"
     if any(leg["date"] <= _TODAY for leg in booked["flights"]):
@@ -176,34 +176,34 @@ def _check(desk: _Desk, intent: str, booked: Row, told: dict[str, str]) -> None:
         if not entitled or not desk.gone(booked):
             raise Denied("the conditions for a certificate are not met")
     if intent == "cancel":
-        covered = insured and re.search("illness|weather", told["reason"])
+        covered = insured and re.search("illness|weather", message["reason"])
         free = booked["cabin"] == "business" or booked["created_at"] >= _DAY_AGO
         if not (free or covered or desk.gone(booked)):
             raise Denied("the conditions for a cancellation are not met")
 
 
-def _cancelling(desk: _Desk, booked: Row, told: dict[str, str]) -> tuple[Row, list[str]]:
+def _cancelling(desk: _Desk, booked: Row, message: dict[str, str]) -> tuple[Row, list[str]]:
     named = {"reservation_id": booked["reservation_id"]}
     return named, [f"Reservation: {booked['reservation_id']}"]
 
 
-def _compensating(desk: _Desk, booked: Row, told: dict[str, str]) -> tuple[Row, list[str]]:
+def _compensating(desk: _Desk, booked: Row, message: dict[str, str]) -> tuple[Row, list[str]]:
     amount = 100 * len(booked["passengers"])
     lines = [f"Reservation: {booked['reservation_id']}", f"Amount: ${amount}"]
     return {"user_id": desk.user_id, "amount": amount}, lines
 
 
-def _seating(desk: _Desk, booked: Row, told: dict[str, str]) -> tuple[Row, list[str]]:
-    named, lines = _cancelling(desk, booked, told)
-    who = _people(told["passengers"])
+def _seating(desk: _Desk, booked: Row, message: dict[str, str]) -> tuple[Row, list[str]]:
+    named, lines = _cancelling(desk, booked, message)
+    who = _people(message["passengers"])
     if len(who) != len(booked["passengers"]):
         raise Denied("the number of passengers stays as it is")
     return {**named, "passengers": who}, [*lines, f"Passengers: {json.dumps(who)}"]
 
 
-def _loading(desk: _Desk, booked: Row, told: dict[str, str]) -> tuple[Row, list[str]]:
-    named, lines = _cancelling(desk, booked, told)
-    total, payment = _bags(told["baggage"]), _payment(told)
+def _loading(desk: _Desk, booked: Row, message: dict[str, str]) -> tuple[Row, list[str]]:
+    named, lines = _cancelling(desk, booked, message)
+    total, payment = _bags(message["baggage"]), _payment(message)
     nonfree = desk.nonfree(booked["cabin"], len(booked["passengers"]), total)
     cost = 50 * max(0, nonfree - booked["nonfree_baggages"])
     arguments = {"total_baggages": total, "nonfree_baggages": nonfree, "payment_id": payment}
@@ -211,22 +211,22 @@ def _loading(desk: _Desk, booked: Row, told: dict[str, str]) -> tuple[Row, list[
     return {**named, **arguments}, lines
 
 
-def _changing(desk: _Desk, booked: Row, told: dict[str, str]) -> tuple[Row, list[str]]:
-    named, lines = _cancelling(desk, booked, told)
-    wanted, payment = told["change"], _payment(told)
-    cabin = _CABIN.search(wanted)
+def _changing(desk: _Desk, booked: Row, message: dict[str, str]) -> tuple[Row, list[str]]:
+    named, lines = _cancelling(desk, booked, message)
+    change, payment = message["change"], _payment(message)
+    cabin = _CABIN.search(change)
     new_cabin = cabin[0].replace(" ", "_") if cabin else booked["cabin"]
-    route, date = re.search(r"([A-Z]{3}) to ([A-Z]{3})", wanted), _DATE.search(wanted)
+    route, date = re.search(r"([A-Z]{3}) to ([A-Z]{3})", change), _DATE.search(change)
     flights, people, more = [], len(booked["passengers"]), 0
     for leg in booked["flights"]:
         moved = route and date and (leg["origin"], leg["destination"]) == route.groups()
         if moved and date:
-            chosen = _choose(desk, (*route.groups(), date[0]), new_cabin, people, wanted)[0]
+            chosen = _choose(desk, (*route.groups(), date[0]), new_cabin, people, change)[0]
             price = chosen["prices"][new_cabin]
         elif new_cabin != booked["cabin"]:
             where = leg["origin"], leg["destination"], leg["date"]
-            found = desk.offers(*where, stop=False)
-            chosen = next(o[0] for o in found if o[0]["flight_number"] == leg["flight_number"])
+            offers = desk.offers(*where, stop=False)
+            chosen = next(o[0] for o in offers if o[0]["flight_number"] == leg["flight_number"])
             price = chosen["prices"][new_cabin]
         else:
             chosen, price = leg, leg["price"]
@@ -245,20 +245,20 @@ _PREPARE = {
 }
 
 
-def _booking(desk: _Desk, told: dict[str, str]) -> tuple[Row, list[str]]:
-    route = re.search(r"([A-Z]{3}) to ([A-Z]{3})( and back)?", told["route"])
-    cabin, days = _CABIN.search(told["cabin"]), _DATE.findall(told["date"])
+def _booking(desk: _Desk, message: dict[str, str]) -> tuple[Row, list[str]]:
+    route = re.search(r"([A-Z]{3}) to ([A-Z]{3})( and back)?", message["route"])
+    cabin, days = _CABIN.search(message["cabin"]), _DATE.findall(message["date"])
     if route is None or cabin is None or not days:
         raise Denied("something is missing")
-    who, in_cabin = _people(told["passengers"]), cabin[0].replace(" ", "_")
+    who, in_cabin = _people(message["passengers"]), cabin[0].replace(" ", "_")
     ways = [(route[1], route[2], days[0])]
     ways += [(route[2], route[1], days[1])] if route[3] else []
-    legs = [_choose(desk, way, in_cabin, len(who), told["flight"]) for way in ways]
+    legs = [_choose(desk, way, in_cabin, len(who), message["flight"]) for way in ways]
     flights = [flight for leg in legs for flight in leg]
     short = [{name: flight[name] for name in ("flight_number", "date")} for flight in flights]
-    bags = _bags(told["baggage"])
+    bags = _bags(message["baggage"])
     nonfree = desk.nonfree(in_cabin, len(who), bags)
-    insured = re.search(r"insurance: yes|yes, as to the insurance", told["insurance"], re.I)
+    insured = re.search(r"insurance: yes|yes, as to the insurance", message["insurance"], re.I)
     total = sum(flight["prices"][in_cabin] for flight in flights) * len(who) + 50 * nonfree
     total += 30 * len(who) if insured else 0
     arguments = {
@@ -269,7 +269,7 @@ def _booking(desk: _Desk, told: dict[str, str]) -> tuple[Row, list[str]]:
         "cabin": in_cabin,
         "flights": short,
         "passengers": who,
-        "payment_methods": [{"payment_id": _payment(told), "amount": total}],
+        "payment_methods": [{"payment_id": _payment(message), "amount": total}],
         "total_baggages": bags,
         "nonfree_baggages": nonfree,
         "insurance": "yes" if insured else "no",
@@ -277,38 +277,38 @@ def _booking(desk: _Desk, told: dict[str, str]) -> tuple[Row, list[str]]:
     return arguments, [f"Details: {json.dumps(arguments)}", f"The total price is ${total}."]
 
 
-def _choose(desk: _Desk, way: tuple[str, ...], cabin: str, people: int, wanted: str) -> list[Row]:
+def _choose(desk: _Desk, way: tuple[str, ...], cabin: str, people: int, expected: str) -> list[Row]:
     """The flights that the user described, with seats for all."""
     origin, destination, date = way
     offers = [
         offer
-        for offer in desk.offers(origin, destination, date, stop="one stop" in wanted)
+        for offer in desk.offers(origin, destination, date, stop="one stop" in expected)
         if all(flight["available_seats"][cabin] >= people for flight in offer)
     ]
     if not offers:
         raise Denied("there are no seats on that day")
     offers.sort(key=lambda offer: str(offer[0]["scheduled_departure_time_est"]))
-    if "cheapest" in wanted:
+    if "cheapest" in expected:
         offers.sort(key=lambda offer: sum(flight["prices"][cabin] for flight in offer))
-    number = re.search(r"\bflight ([A-Z]{3}\d{3})", wanted)
+    number = re.search(r"\bflight ([A-Z]{3}\d{3})", expected)
     if number:
         return next(offer for offer in offers if offer[0]["flight_number"] == number[1])
-    return offers[-1 if "latest" in wanted else 0]
+    return offers[-1 if "latest" in expected else 0]
 
 
 def _people(text: str) -> list[Row]:
-    found = re.findall(r"([A-Z]\w+) ([A-Z]\w+), born (\d{4}-\d\d-\d\d)", text)
-    return [{"first_name": a, "last_name": b, "dob": c} for a, b, c in found]
+    matches = re.findall(r"([A-Z]\w+) ([A-Z]\w+), born (\d{4}-\d\d-\d\d)", text)
+    return [{"first_name": a, "last_name": b, "dob": c} for a, b, c in matches]
 
 
 def _bags(text: str) -> int:
-    found = re.search(r"(\d+) checked bags", text)
-    return int(found[1]) if found else 0
+    match = re.search(r"(\d+) checked bags", text)
+    return int(match[1]) if match else 0
 
 
-def _payment(told: dict[str, str]) -> str:
-    found = re.search(r"(?:credit_card|gift_card|certificate)_\d+", told["payment"])
-    return found[0] if found else ""
+def _payment(message: dict[str, str]) -> str:
+    match = re.search(r"(?:credit_card|gift_card|certificate)_\d+", message["payment"])
+    return match[0] if match else ""
 
 
 def _answer(desk: _Desk, text: str) -> str:
@@ -324,8 +324,8 @@ def _answer(desk: _Desk, text: str) -> str:
     if fare is None:
         return ""
     cabin = fare[4].replace(" ", "_")
-    found = _choose(desk, fare.groups()[:3], cabin, 1, "cheapest")
-    return f"It is ${found[0]['prices'][cabin]}."
+    result = _choose(desk, fare.groups()[:3], cabin, 1, "cheapest")
+    return f"It is ${result[0]['prices'][cabin]}."
 
 
 def chatty(call: Call, seed: int) -> Agent:

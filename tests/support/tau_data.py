@@ -47,8 +47,8 @@ def _goal(kind: str, **more: Any) -> dict[str, Any]:
 
 def _task(actions: Sequence[Any], *goals: Any, outputs: Sequence[str] = ()) -> dict[str, Any]:
     slots = {"slots": {"identity": WHO, "goals": list(goals)}} if goals else {}
-    told = {"user_id": "user_1", "instruction": "You want what you want.", **slots}
-    return {**told, "actions": list(actions), "outputs": list(outputs)}
+    fields = {"user_id": "user_1", "instruction": "You want what you want.", **slots}
+    return {**fields, "actions": list(actions), "outputs": list(outputs)}
 
 
 #: Of retail: a cancellation, a question, a refusal (nothing is to be done), a change with a wish to
@@ -72,19 +72,19 @@ PLAYABLE, IDLE = 5, 1
 def write(folder: Path) -> Path:
     """Both small domains with the tasks of split `test`, and retail's first again as `dev`."""
     for domain, tasks in ((tau.retail(), RETAIL), (tau.airline(), AIRLINE)):
-        place = folder / domain.name
-        place.mkdir(parents=True)
-        _tables(domain, place)
-        (place / "policy.md").write_text(domain.policy)
-        _lines(place / "tasks_test.jsonl", tasks)
+        path = folder / domain.name
+        path.mkdir(parents=True)
+        _tables(domain, path)
+        (path / "policy.md").write_text(domain.policy)
+        _lines(path / "tasks_test.jsonl", tasks)
     _lines(folder / "retail" / "tasks_dev.jsonl", RETAIL[:1])
     return folder
 
 
-def _tables(domain: Domain, place: Path) -> None:
+def _tables(domain: Domain, folder: Path) -> None:
     for table in DOMAINS[domain.name][0]:
         rows = dict(domain.database.rows(table))
-        (place / f"{table}.json").write_text(json.dumps(rows))
+        (folder / f"{table}.json").write_text(json.dumps(rows))
 
 
 def _lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -97,8 +97,8 @@ def benchmark(**options: Any) -> TauBench:
 
 def samples(folder: Path, **options: Any) -> dict[str, Sample]:
     """All samples by id."""
-    found = benchmark(**options).load_dataset(DatasetSource(path=str(folder)))
-    return {sample.id: sample for sample in found}
+    dataset = benchmark(**options).load_dataset(DatasetSource(path=str(folder)))
+    return {sample.id: sample for sample in dataset}
 
 
 def run(
@@ -153,8 +153,8 @@ def says(*answers: str | Completion) -> Callable[[int, GenerationRequest], Compl
     """These answers in turn, the last again and again."""
 
     def answer(step: int, request: GenerationRequest) -> Completion:
-        one = answers[min(step, len(answers) - 1)]
-        return Completion(text=one) if isinstance(one, str) else one
+        item = answers[min(step, len(answers) - 1)]
+        return Completion(text=item) if isinstance(item, str) else item
 
     return answer
 
@@ -162,7 +162,8 @@ def says(*answers: str | Completion) -> Callable[[int, GenerationRequest], Compl
 def calls(*actions: Mapping[str, Any], **more: Any) -> Completion:
     """A native answer with these calls; `ids` and `usage` in `more` as they are."""
     made = tuple(
-        ToolCall(f"c{at}", one["name"], json.dumps(one["kwargs"])) for at, one in enumerate(actions)
+        ToolCall(f"c{at}", action["name"], json.dumps(action["kwargs"]))
+        for at, action in enumerate(actions)
     )
     return Completion(tool_calls=made, finish_reason="tool_calls", **more)
 

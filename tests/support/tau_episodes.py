@@ -36,7 +36,7 @@ class Played(NamedTuple):
     lines: list[tuple[str, str]]
 
     @property
-    def said(self) -> list[str]:
+    def agent_texts(self) -> list[str]:
         return [text for who, text in self.lines if who == "agent"]
 
 
@@ -77,10 +77,10 @@ def serve(
     returns the new wish of a user who drops the present one, or an empty text when it is done."""
     denied = reason = ""
     while True:
-        said = answer(wish)
+        reply = answer(wish)
         intent = next((name for name, words in intents if re.search(words, wish)), "")
-        if said or not intent:
-            wish = yield said or "What can I do for you?"
+        if reply or not intent:
+            wish = yield reply or "What can I do for you?"
             continue
         if intent != denied or _NEXT.search(wish):
             try:
@@ -110,7 +110,7 @@ def ask_all(
     if pick.random() < 0.3:
         text = yield " ".join(pick.choice(asks[slot]) for slot in slots)
         return dict.fromkeys(slots, text)
-    told = {}
+    fields = {}
     for slot in slots:
-        told[slot] = yield pick.choice(asks[slot])
-    return told
+        fields[slot] = yield pick.choice(asks[slot])
+    return fields

@@ -40,13 +40,13 @@ class TauServer:
             self.asked[json.dumps([body["model"], body["messages"]], sort_keys=True)] += 1
             self.models[body["model"]] += 1
         time.sleep(self.delay)
-        said = sum(message["role"] == "assistant" for message in body["messages"])
+        total = sum(message["role"] == "assistant" for message in body["messages"])
         script = USER if body["model"] == "user" else self.script
-        step = script[min(said, len(script) - 1)]
+        step = script[min(total, len(script) - 1)]
         message: dict[str, Any] = {"role": "assistant", "content": step}
         if isinstance(step, dict):
             function = {"name": step["name"], "arguments": json.dumps(step["kwargs"])}
-            call = {"id": f"call{said}", "type": "function", "function": function}
+            call = {"id": f"call{total}", "type": "function", "function": function}
             message = {"role": "assistant", "content": None, "tool_calls": [call]}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}

@@ -88,7 +88,10 @@ def share_right(model, tokenizer, cases: Path, benchmark: str) -> float:
 
     made = instantiate_benchmark(benchmark)
     samples = made.load_dataset(DatasetSource(path=str(cases)))
-    prompts = [render_texts(tokenizer, one)[0] for one in load_conversations(benchmark, cases)]
+    prompts = [
+        render_texts(tokenizer, conversation)[0]
+        for conversation in load_conversations(benchmark, cases)
+    ]
     answers = _answers(model, tokenizer, prompts)
     passed = 0
     for sample, answer in zip(samples, answers, strict=True):
@@ -102,7 +105,7 @@ def share_right(model, tokenizer, cases: Path, benchmark: str) -> float:
 def _answers(model, tokenizer, prompts: list[str], batch: int = 32) -> list:
     import torch
 
-    found = []
+    result = []
     for start in range(0, len(prompts), batch):
         encoded = tokenizer(
             prompts[start : start + batch],
@@ -114,8 +117,8 @@ def _answers(model, tokenizer, prompts: list[str], batch: int = 32) -> list:
         with torch.inference_mode():
             made = model.generate(**encoded, max_new_tokens=64, do_sample=False)
         new = made[:, encoded["input_ids"].shape[1] :]
-        found += [_parsed(text) for text in tokenizer.batch_decode(new, skip_special_tokens=True)]
-    return found
+        result += [_parsed(text) for text in tokenizer.batch_decode(new, skip_special_tokens=True)]
+    return result
 
 
 def _parsed(text: str) -> list[dict[str, str]] | str:

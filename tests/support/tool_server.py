@@ -50,22 +50,22 @@ class ToolServer:
             return 503, {"error": {"message": "overloaded"}}
         if body.get("tools") and self.skill == "refuses":
             return 400, _REFUSAL
-        said = self._said(body)
+        text = self._choose_reply(body)
         calls = [
             {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
-            for c in said.tool_calls
+            for c in text.tool_calls
         ]
-        message = {"role": "assistant", "content": said.text} | (
+        message = {"role": "assistant", "content": text.text} | (
             {"tool_calls": calls} if calls else {}
         )
-        choice = {"index": 0, "message": message, "finish_reason": said.finish_reason}
+        choice = {"index": 0, "message": message, "finish_reason": text.finish_reason}
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
         return 200, {"id": "1", "object": "chat.completion", "model": "m", "choices": [choice]} | {
             "usage": usage
         }
 
-    def _said(self, body: dict[str, Any]) -> Completion:
-        messages = [_message(given) for given in body["messages"]]
+    def _choose_reply(self, body: dict[str, Any]) -> Completion:
+        messages = [_message(message) for message in body["messages"]]
         first = next(m.content for m in messages if m.role == "user")
         entry = self._entries.get(first)
         if entry is None:
@@ -107,12 +107,12 @@ def _opening(entry: BfclEntry) -> str:
     return next(m["content"] for turn in entry.question for m in turn if m["role"] == "user")
 
 
-def _message(given: Mapping[str, Any]) -> Message:
+def _message(args: Mapping[str, Any]) -> Message:
     """A message as the reference control sees it: results told in text are a tool's."""
-    content = given.get("content") or ""
-    if given["role"] == "user" and content.startswith("[{'role': 'tool'"):
+    content = args.get("content") or ""
+    if args["role"] == "user" and content.startswith("[{'role': 'tool'"):
         return Message("tool", content)
-    return msgspec.convert({"role": given["role"], "content": content}, Message)
+    return msgspec.convert({"role": args["role"], "content": content}, Message)
 
 
 def _native(entry: BfclEntry) -> Completion:

@@ -33,11 +33,11 @@ def serving(model: Path, folder: Path) -> Iterator[str]:
     cache, log = folder / "hub", folder / "server.log"
     cache.mkdir(parents=True, exist_ok=True)  # without it, listing the models is an error
     port = _free_port()
-    place = ["--host", "127.0.0.1", "--port", str(port), "--device", "cpu", "--dtype", "float32"]
+    address = ["--host", "127.0.0.1", "--port", str(port), "--device", "cpu", "--dtype", "float32"]
     environment = {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(cache), "OMP_NUM_THREADS": "1"}
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-c", _COMMAND, "serve", str(model), *place],
+            [sys.executable, "-c", _COMMAND, "serve", str(model), *address],
             env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,
             stdout=out,
@@ -56,9 +56,9 @@ def serving(model: Path, folder: Path) -> Iterator[str]:
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as result:
+        result.bind(("127.0.0.1", 0))
+        return int(result.getsockname()[1])
 
 
 def _wait(process: subprocess.Popen[bytes], address: str, log: Path) -> None:

@@ -25,7 +25,7 @@ from evalcore.settings import ACCESS_MODES, Settings
 
 ACTS: tuple[AccessAction, ...] = get_args(AccessAction)
 PROVED = Visitor(proved=True)
-KNOWN = Visitor(name="https://id.example|7")
+VISITOR = Visitor(name="https://id.example|7")
 LISTED = Visitor(name="https://id.example|7", proved=True)
 REMOTE = Visitor(remote=True)
 CODE = "correct horse battery"
@@ -38,11 +38,11 @@ WHO = [
     ("read-only", PROVED, policy.READ_ONLY),
     ("read-only", LISTED, policy.READ_ONLY),
     ("passcode", ANYBODY, policy.ASKED_PASSCODE),
-    ("passcode", KNOWN, policy.ASKED_PASSCODE),
+    ("passcode", VISITOR, policy.ASKED_PASSCODE),
     ("passcode", PROVED, ""),
     ("oidc", ANYBODY, policy.ASKED_LOGIN),
     ("oidc", PROVED, policy.ASKED_LOGIN),
-    ("oidc", KNOWN, policy.NOT_LISTED),
+    ("oidc", VISITOR, policy.NOT_LISTED),
     ("oidc", LISTED, ""),
 ]
 
@@ -54,12 +54,12 @@ def no_server(monkeypatch):
     monkeypatch.setenv(login.VARIABLE, CODE)
 
 
-@pytest.mark.parametrize(("mode", "visitor", "said"), WHO)
+@pytest.mark.parametrize(("mode", "visitor", "text"), WHO)
 @pytest.mark.parametrize("act", ACTS)
-def test_who_may_do_what(mode, visitor, said, act):
+def test_who_may_do_what(mode, visitor, text, act):
     current = Settings(access=mode)
-    assert explain_denial(current, visitor, act) == said
-    if said:
+    assert explain_denial(current, visitor, act) == text
+    if text:
         with pytest.raises(AccessDenied):
             require_access(current, visitor, act)
     else:
@@ -129,10 +129,10 @@ def test_lists_in_the_environment_are_separated_by_commas_or_spaces(monkeypatch)
     monkeypatch.setenv("EVALBOARD_ALLOW_ENDPOINTS", "openai, api.example.org:8443  vllm")
     monkeypatch.setenv("EVALBOARD_ALLOW_MODELS", "")
     monkeypatch.setenv("EVALBOARD_RUN_BUDGET", "0.25")
-    found = settings.load_settings()
-    assert found.allow_endpoints == ("openai", "api.example.org:8443", "vllm")
-    assert found.allow_models == ()
-    assert found.run_budget == 0.25
+    result = settings.load_settings()
+    assert result.allow_endpoints == ("openai", "api.example.org:8443", "vllm")
+    assert result.allow_models == ()
+    assert result.run_budget == 0.25
 
 
 def test_the_passcode_is_no_setting(tmp_path, monkeypatch):
@@ -154,15 +154,15 @@ def test_gated_texts_are_shown_in_the_open_alone(mode):
 
 
 def test_the_mark_of_a_visitor_tells_nobody_who_he_is(tmp_path):
-    one, other = (Settings(data=str(tmp_path / name), access="oidc") for name in "ab")
+    item, other = (Settings(data=str(tmp_path / name), access="oidc") for name in "ab")
     mail = Visitor(name="iss|someone@example.org", proved=True)
-    mark = policy.compute_visitor_id(one, mail)
-    assert mark == policy.compute_visitor_id(one, mail) != policy.compute_visitor_id(one, LISTED)
+    mark = policy.compute_visitor_id(item, mail)
+    assert mark == policy.compute_visitor_id(item, mail) != policy.compute_visitor_id(item, LISTED)
     assert mark != policy.compute_visitor_id(other, mail), (
         "a hash that can be looked up names the person"
     )
     assert "someone" not in mark
-    key = Path(one.data) / "visitors.key"
+    key = Path(item.data) / "visitors.key"
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert len(key.read_bytes()) == 32
-    assert [file.name for file in Path(one.data).iterdir()] == ["visitors.key"]
+    assert [file.name for file in Path(item.data).iterdir()] == ["visitors.key"]

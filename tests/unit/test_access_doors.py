@@ -44,7 +44,7 @@ DOORS = {
 @pytest.mark.parametrize("mode", list(OUTSIDE))
 @pytest.mark.parametrize("door", list(DOORS))
 def test_every_door_is_shut_to_those_outside(settings, monkeypatch, mode, door):
-    def started(*given, **more):
+    def started(*args, **more):
         raise AssertionError("a process was started")
 
     monkeypatch.setattr(subprocess, "run", started)
@@ -71,11 +71,11 @@ def test_a_server_on_all_addresses_is_shut_without_a_setting(settings, door):
 
 
 def test_a_run_of_a_visitor_says_under_which_access_and_not_by_whom(settings):
-    known = with_mode(settings, "oidc")
-    run = client.launch_run(NULL, {}, known, visitor=INSIDE["oidc"])
+    mode = with_mode(settings, "oidc")
+    run = client.launch_run(NULL, {}, mode, visitor=INSIDE["oidc"])
     spec = RunFolder(settings.runs_dir / run).read_spec()
     assert spec.access == "oidc"
-    assert spec.started_by == policy.compute_visitor_id(known, INSIDE["oidc"])
+    assert spec.started_by == policy.compute_visitor_id(mode, INSIDE["oidc"])
     assert "id.example" not in (settings.runs_dir / run / "spec.json").read_text()
     wait(RunFolder(settings.runs_dir / run))
     forged = msgspec.structs.replace(NULL, access="oidc", started_by="somebody")
@@ -89,10 +89,10 @@ def test_a_worker_gets_no_secret_of_the_server(settings, monkeypatch):
         monkeypatch.setenv(name, "do not tell")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-for-the-worker")
     for visitor in (OPERATOR, INSIDE["passcode"]):
-        given = jobs.build_environment(with_mode(settings, "passcode"), visitor)
-        assert "do not tell" not in given.values()
-        assert given["OPENAI_API_KEY"] == "sk-for-the-worker"
-    assert given["EVALBOARD_ACCESS"] == "passcode"
+        environment = jobs.build_environment(with_mode(settings, "passcode"), visitor)
+        assert "do not tell" not in environment.values()
+        assert environment["OPENAI_API_KEY"] == "sk-for-the-worker"
+    assert environment["EVALBOARD_ACCESS"] == "passcode"
 
 
 def wait(folder: RunFolder) -> None:

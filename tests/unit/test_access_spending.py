@@ -126,8 +126,8 @@ def test_tokens_that_a_server_does_not_count_are_counted_by_length():
     assert estimate_usage(asked, Completion(text="y" * 40)) == Usage(
         input_tokens=100, output_tokens=10
     )
-    told = Usage(input_tokens=7, output_tokens=3)
-    assert estimate_usage(asked, Completion(text="y" * 40, usage=told)) == told
+    usage = Usage(input_tokens=7, output_tokens=3)
+    assert estimate_usage(asked, Completion(text="y" * 40, usage=usage)) == usage
     paid = estimate_usage(asked, Completion(text="y" * 40, usage=Usage(cost=0.5)))
     assert paid == Usage(input_tokens=100, output_tokens=10, cost=0.5)
 
@@ -155,8 +155,8 @@ def test_a_run_ends_where_its_budget_does(settings):
         folder = create_folder(plan_run(request, bound), bound)
         original = channels.Channels.__init__
 
-        def limited(self, *given):
-            original(self, *given)
+        def limited(self, *args):
+            original(self, *args)
             self.budget = RunBudget(0.4)
 
         channels.Channels.__init__ = limited
@@ -167,5 +167,5 @@ def test_a_run_ends_where_its_budget_does(settings):
         asked = server.stats()["requests"]
     assert not summary.is_complete
     assert 0 < asked < 12
-    notes = {one.verdict.note for one in folder.read_verdicts(summary.scoring)}
+    notes = {verdict.verdict.note for verdict in folder.read_verdicts(summary.scoring)}
     assert any("budget of this run" in text for text in notes)

@@ -42,11 +42,11 @@ async def test_tools_are_sent_or_told_and_their_results_come_back(asking):
     benchmark = instantiate_benchmark("sql_understanding")
     source = DatasetSource(str(ROOT / "datasets" / "sql_understanding"))
     sample = benchmark.load_dataset(source)[0]
-    tools = Tools(OFFERED, lambda name, given: given["text"].upper(), "stop")
-    found = await run_agent(benchmark, sample, context, tools, 5)
+    tools = Tools(OFFERED, lambda name, args: args["text"].upper(), "stop")
+    agent = await run_agent(benchmark, sample, context, tools, 5)
     first, second = context.requests
     assert bool(first.tools) is (asking == "native")
     assert ("shout" in first.messages[0].content) is (asking != "native")
     assert "HEY" in second.messages[-1].content
     assert first.input["sql"] == sample.input["sql"]
-    assert found.last_text == "done"
+    assert agent.last_text == "done"

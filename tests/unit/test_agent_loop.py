@@ -40,31 +40,31 @@ async def work(answers, style="native", most=10):
 
 
 async def test_calls_are_answered_until_the_final_one():
-    found, sent = await work([native(called("add", a=2, b=3)), native(called("done", answer="5"))])
-    assert found.final == {"answer": "5"}
-    assert found.calls == ({"name": "add", "arguments": '{"a": 2, "b": 3}', "result": "5"},)
+    result, sent = await work([native(called("add", a=2, b=3)), native(called("done", answer="5"))])
+    assert result.final == {"answer": "5"}
+    assert result.calls == ({"name": "add", "arguments": '{"a": 2, "b": 3}', "result": "5"},)
     assert [m.role for m in sent[1]] == ["system", "user", "assistant", "tool"]
     assert sent[1][-1].tool_call_id == sent[1][-2].tool_calls[0].id == "call_0_0"
-    assert found.ended == ""
+    assert result.ended == ""
 
 
 async def test_words_without_a_call_are_the_answer():
-    found, _ = await work([Completion(text="FINAL ANSWER: 5")])
-    assert (found.last_text, found.final, found.ended) == ("FINAL ANSWER: 5", None, "")
+    result, _ = await work([Completion(text="FINAL ANSWER: 5")])
+    assert (result.last_text, result.final, result.ended) == ("FINAL ANSWER: 5", None, "")
 
 
 async def test_calls_in_the_same_reply_before_the_final_one_are_made_and_later_ones_are_not():
     reply = native(called("add", a=1, b=1), called("done", answer="2"), called("add", a=9, b=9))
-    found, _ = await work([reply])
-    assert found.final == {"answer": "2"}
-    assert [call["result"] for call in found.calls] == ["2"]
+    result, _ = await work([reply])
+    assert result.final == {"answer": "2"}
+    assert [call["result"] for call in result.calls] == ["2"]
 
 
 async def test_described_tools_are_called_in_text():
     reply = Completion(text='{"name": "add", "arguments": {"a": 2, "b": 3}}')
-    found, sent = await work([reply, Completion(text="It is 5.")], style="json")
+    result, sent = await work([reply, Completion(text="It is 5.")], style="json")
     assert sent[1][-1] == Message("user", "API output: 5")
-    assert found.last_text == "It is 5."
+    assert result.last_text == "It is 5."
 
 
 @pytest.mark.parametrize(
@@ -77,24 +77,24 @@ async def test_described_tools_are_called_in_text():
     ],
 )
 async def test_limits_end_it_with_their_name(answer, most, ended):
-    found, _ = await work([answer] * most, most=most)
-    assert found.ended == ended
-    assert found.final is None
+    result, _ = await work([answer] * most, most=most)
+    assert result.ended == ended
+    assert result.final is None
 
 
 async def test_a_readable_call_starts_the_count_of_unreadable_ones_anew():
     bad, good = native(ToolCall("x", "add", "[")), native(called("add", a=1, b=1))
-    found, _ = await work([bad, bad, bad, good, bad, bad, bad, Completion(text="2")])
-    assert (found.last_text, found.ended) == ("2", "")
+    result, _ = await work([bad, bad, bad, good, bad, bad, bad, Completion(text="2")])
+    assert (result.last_text, result.ended) == ("2", "")
 
 
 async def test_what_is_sent_back_is_json_though_the_transcript_keeps_what_was_written():
-    found, sent = await work([native(ToolCall("x", "add", "[")), Completion(text="I give up")])
+    result, sent = await work([native(ToolCall("x", "add", "[")), Completion(text="I give up")])
     assert sent[1][-2].tool_calls[0].arguments == "{}"
-    assert found.messages[2].tool_calls[0].arguments == "["
+    assert result.messages[2].tool_calls[0].arguments == "["
     assert sent[1][-1].content.startswith("Error: ")
 
 
 async def test_an_error_of_a_tool_is_a_result_like_any_other():
-    found, _ = await work([native(called("fly")), Completion(text="no")])
-    assert found.calls[0]["result"] == "Error: no tool fly"
+    result, _ = await work([native(called("fly")), Completion(text="no")])
+    assert result.calls[0]["result"] == "Error: no tool fly"

@@ -59,8 +59,8 @@ SENTENCES = [
     "7 of the tests that have to pass do not.",
     *swe_verdict._ENDED.values(),
     *(
-        Note("swe_unusable", problem=Note("swe_gold_fails", problem=_explain_gold_failure(one)))
-        for one in UNUSABLE
+        Note("swe_unusable", problem=Note("swe_gold_fails", problem=_explain_gold_failure(item)))
+        for item in UNUSABLE
     ),
     "The task cannot be used here: the reference patch does not resolve it here: it does not apply",
     "The task cannot be used here: its tests pass without a patch",

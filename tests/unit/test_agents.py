@@ -13,10 +13,10 @@ from tests.support import tau
 
 TOOLS = tau.retail().tools
 ORDER = '{"name": "get_order_details", "arguments": {"order_id": "#W1"}}'
-WANTED = [("get_order_details", {"order_id": "#W1"})]
+EXPECTED_CALLS = [("get_order_details", {"order_id": "#W1"})]
 
 
-def found(text: str) -> list[tuple[str, object]]:
+def list_calls(text: str) -> list[tuple[str, object]]:
     return [(call.name, call.kwargs) for call in parse_text_turn(text, TOOLS).calls]
 
 
@@ -56,24 +56,24 @@ def found(text: str) -> list[tuple[str, object]]:
     ],
 )
 def test_a_call_is_read_in_any_dress(text):
-    assert found(text) == WANTED
+    assert list_calls(text) == EXPECTED_CALLS
 
 
 def test_several_calls_keep_their_order():
-    both = [("think", {"thought": "first {"}), *WANTED]
-    one = '{"name": "think", "arguments": {"thought": "first {"}}'
-    assert found(f"{one}\n{ORDER}") == both
-    assert found(f"[{one}, {ORDER}]") == both
-    assert found(f"<tool_call>{one}</tool_call><tool_call>{ORDER}</tool_call>") == both
+    both = [("think", {"thought": "first {"}), *EXPECTED_CALLS]
+    text = '{"name": "think", "arguments": {"thought": "first {"}}'
+    assert list_calls(f"{text}\n{ORDER}") == both
+    assert list_calls(f"[{text}, {ORDER}]") == both
+    assert list_calls(f"<tool_call>{text}</tool_call><tool_call>{ORDER}</tool_call>") == both
 
 
 def test_too_many_calls_at_once_are_a_problem():
     assert parse_text_turn("\n".join([ORDER] * (MAX_CALLS + 1)), TOOLS).problem
-    assert len(found("\n".join([ORDER] * MAX_CALLS))) == MAX_CALLS
+    assert len(list_calls("\n".join([ORDER] * MAX_CALLS))) == MAX_CALLS
 
 
 def test_an_unknown_tool_is_a_call_that_the_environment_refuses():
-    assert found('{"name": "open_door", "arguments": {}}') == [("open_door", {})]
+    assert list_calls('{"name": "open_door", "arguments": {}}') == [("open_door", {})]
 
 
 @pytest.mark.parametrize(
@@ -122,15 +122,15 @@ def test_beside_a_call_nothing_is_said():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("Thought: he is rude.\nWhich order?", "Which order?"),
         ("Thought: he is\nrude.\nResponse: Which order?", "Which order?"),
         ("Thought: done.\nFinal Answer: It is cancelled.", "It is cancelled."),
     ],
 )
-def test_a_thought_is_never_said(text, said):
-    assert parse_text_turn(text, TOOLS).user_message == said
+def test_a_thought_is_never_said(text, message):
+    assert parse_text_turn(text, TOOLS).user_message == message
 
 
 def test_a_thought_alone_is_a_problem():
@@ -162,7 +162,7 @@ def native(*pairs: tuple[str, str], text: str = "") -> agents.AgentTurn:
 
 def test_native_calls_and_text():
     turn = native(("get_order_details", '{"order_id": "#W1"}'), ("think", ""), text="Wait.")
-    assert [(call.name, call.kwargs) for call in turn.calls] == [*WANTED, ("think", {})]
+    assert [(call.name, call.kwargs) for call in turn.calls] == [*EXPECTED_CALLS, ("think", {})]
     assert not turn.user_message
     assert native(text="Hi").user_message == "Hi"
 

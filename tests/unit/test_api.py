@@ -46,19 +46,19 @@ def joined(path, query):
 def test_the_ranking_has_the_numbers_of_the_page(full, api):
     board = boards.list_boards(stored_boards.load_run_headers(full), "sql")[0]
     frame = stored_boards.board_ranking(full, board)
-    found = api.get(f"{V1}/ranking").json()
-    assert found["total"] == len(frame) == len(found["items"]) == 5
-    for row, (_, wanted) in zip(found["items"], frame.iterrows(), strict=True):
-        told = {**row, **row["scores"], **row["metrics"], "date": pd.Timestamp(row["date"])}
+    payload = api.get(f"{V1}/ranking").json()
+    assert payload["total"] == len(frame) == len(payload["items"]) == 5
+    for row, (_, frame_row) in zip(payload["items"], frame.iterrows(), strict=True):
+        fields = {**row, **row["scores"], **row["metrics"], "date": pd.Timestamp(row["date"])}
         for name in frame:
-            if pd.isna(wanted[name]):
-                assert told[name] is None, name
+            if pd.isna(frame_row[name]):
+                assert fields[name] is None, name
             else:
-                assert told[name] == wanted[name], name
-    assert [row["rank"] for row in found["items"]] == [1, 2, 3, None, None]
-    assert found["items"][1]["cost"] is None
-    assert found["by"] == "sql_understanding"
-    assert found["board"] == api.get(f"{V1}/boards").json()["items"][0]
+                assert fields[name] == frame_row[name], name
+    assert [row["rank"] for row in payload["items"]] == [1, 2, 3, None, None]
+    assert payload["items"][1]["cost"] is None
+    assert payload["by"] == "sql_understanding"
+    assert payload["board"] == api.get(f"{V1}/boards").json()["items"][0]
 
 
 def test_a_target_has_the_numbers_of_its_page_and_of_the_command(full, api, capsys):
@@ -94,32 +94,32 @@ def test_a_target_that_is_not_on_the_board_is_refused(full, api, capsys):
 
 def test_the_boards_have_the_columns_and_floors_of_the_page(full, api):
     headers = stored_boards.load_run_headers(full)
-    (found,) = items(api, f"{V1}/boards")
+    (result,) = items(api, f"{V1}/boards")
     (board,) = boards.list_boards(headers, "sql")
     column = board.columns["sql_understanding"]
-    assert (found["key"], found["suite"], found["whole"]) == ("default", "sql", False)
-    assert found["columns"][0]["key"] == column.key
-    assert found["columns"][0]["targets"] == column.targets == 4
-    assert found["floors"] == {
+    assert (result["key"], result["suite"], result["whole"]) == ("default", "sql", False)
+    assert result["columns"][0]["key"] == column.key
+    assert result["columns"][0]["targets"] == column.targets == 4
+    assert result["floors"] == {
         "sql_understanding": boards.compute_floors(headers, board, column.benchmark)
     }
 
 
 def test_runs_are_those_of_the_page_and_tell_no_place_on_disk(full, api):
     corrupt_run(full.runs_dir)
-    found = items(api, f"{V1}/runs")
+    pairs = items(api, f"{V1}/runs")
     rows = runs.all_rows(full.run_roots)
-    assert [run["run_id"] for run in found] == [row.run_id for row in rows]
-    assert [run["scores"] for run in found] == [row.scores for row in rows]
-    assert found[-1]["state"] == "broken"
-    assert str(full.data) not in json.dumps(found)
+    assert [run["run_id"] for run in pairs] == [row.run_id for row in rows]
+    assert [run["scores"] for run in pairs] == [row.scores for row in rows]
+    assert pairs[-1]["state"] == "broken"
+    assert str(full.data) not in json.dumps(pairs)
 
 
 def test_cases_are_those_of_the_page(full, api):
     frame, count = case_page(full.run_roots, RUN, CaseFilter(), limit=1000)
-    found = items(api, f"{V1}/cases?run={RUN}&limit=7")
-    assert len(found) == count
-    assert [(c["metric"], c["id"], c["outcome"], c["score"]) for c in found] == [
+    pairs = items(api, f"{V1}/cases?run={RUN}&limit=7")
+    assert len(pairs) == count
+    assert [(c["metric"], c["id"], c["outcome"], c["score"]) for c in pairs] == [
         *zip(frame["metric"], frame["id"], frame["outcome"], frame["score"], strict=True)
     ]
 
@@ -136,14 +136,14 @@ def test_cases_are_filtered_by_lists_and_text(full, api):
 
 
 def test_the_ranking_is_filtered_and_ranks_stay(full, api):
-    (found,) = items(api, f"{V1}/ranking?q=MIDDLE&kind=openai,baseline")
-    assert (found["identity"], found["rank"]) == ("openai:middle", 2)
+    (result,) = items(api, f"{V1}/ranking?q=MIDDLE&kind=openai,baseline")
+    assert (result["identity"], result["rank"]) == ("openai:middle", 2)
     assert items(api, f"{V1}/ranking?kind=baseline") == []
 
 
 def test_runs_are_filtered(full, api):
-    (found,) = items(api, f"{V1}/runs?state=incomplete")
-    assert found["target"] == "openai:broken"
+    (result,) = items(api, f"{V1}/runs?state=incomplete")
+    assert result["target"] == "openai:broken"
     assert len(items(api, f"{V1}/runs?target=openai:strong&benchmark=sql_understanding")) == 1
     assert items(api, f"{V1}/runs?benchmark=bfcl") == []
 
@@ -154,28 +154,28 @@ def test_what_is_listed_is_what_is_described(full, api):
     types |= {"array": list, "object": dict}
     paths = (*PATHS, f"{V1}/target?target=openai:middle")
     for path, item in zip(paths, ("Board", "Row", "Run", "Case", "Score"), strict=True):
-        for found in items(api, path):
-            assert set(found) == set(ITEMS[item])
-            for name, told in ITEMS[item].items():
-                value = found[name]
-                known = value is None and told.endswith("?")
-                assert known or isinstance(value, types[told.removesuffix("?")]), (item, name)
+        for pair in items(api, path):
+            assert set(pair) == set(ITEMS[item])
+            for name, message in ITEMS[item].items():
+                value = pair[name]
+                is_unset = value is None and message.endswith("?")
+                assert is_unset or isinstance(value, types[message.removesuffix("?")]), (item, name)
                 assert not (isinstance(value, float) and math.isnan(value))
 
 
 def test_the_description_names_every_route_and_parameter(full, api):
-    told = api.get(f"{V1}/openapi.json").json()
-    assert told["openapi"].startswith("3.1")
-    others = {path: known for path, known in told["paths"].items() if "health" not in path}
+    payload = api.get(f"{V1}/openapi.json").json()
+    assert payload["openapi"].startswith("3.1")
+    others = {path: expected for path, expected in payload["paths"].items() if "health" not in path}
     assert set(others) == set(resources.RESOURCES) - {f"{V1}/openapi.json"}
-    assert len(told["paths"]) == len(others) + 1
+    assert len(payload["paths"]) == len(others) + 1
     for path, operations in others.items():
-        named = [one["name"] for one in operations["get"]["parameters"]]
-        assert named == [one.name for one in resources.RESOURCES[path].parameters]
-    for reference in set(json.dumps(told).split('"#/')[1:]):
-        place = told
+        named = [parameter["name"] for parameter in operations["get"]["parameters"]]
+        assert named == [parameter.name for parameter in resources.RESOURCES[path].parameters]
+    for reference in set(json.dumps(payload).split('"#/')[1:]):
+        node = payload
         for step in reference.split('"')[0].split("/"):
-            place = place[step]
+            node = node[step]
 
 
 # --- paging ---------------------------------------------------------------------------------------
@@ -233,8 +233,8 @@ def test_who_has_the_answer_gets_304(full, api, path):
     tag = first.headers["etag"]
     assert tag.startswith('"')
     assert first.headers["cache-control"] in ("no-cache", "max-age=300")
-    for wanted in (tag, f'"other", {tag}', f"W/{tag}", "*"):
-        again = api.get(path, headers={"If-None-Match": wanted})
+    for expected in (tag, f'"other", {tag}', f"W/{tag}", "*"):
+        again = api.get(path, headers={"If-None-Match": expected})
         assert (again.status_code, again.content) == (304, b"")
         assert again.headers["etag"] == tag
     assert api.get(path, headers={"If-None-Match": '"other"'}).status_code == 200
@@ -276,16 +276,16 @@ def test_a_ranking_asked_for_by_many_at_once_is_worked_out_once(full, api, monke
     made, ranked = [], stored_boards.rank_board_runs
     monkeypatch.setattr(
         "evalcore.views.stored_boards.rank_board_runs",
-        lambda *given: made.append(given) or ranked(*given),
+        lambda *args: made.append(args) or ranked(*args),
     )
     with ThreadPoolExecutor(6) as pool:
-        told = list(pool.map(lambda _: api.get(f"{V1}/ranking").text, range(6)))
-    assert len(set(told)) == len(made) == 1
+        results = list(pool.map(lambda _: api.get(f"{V1}/ranking").text, range(6)))
+    assert len(set(results)) == len(made) == 1
 
 
 def test_an_address_leaves_out_what_is_empty():
-    given = {"q": "", "kind": ("a", "b"), "limit": 3, "cursor": "x"}
-    assert answers.build_address("/p", given, cursor="y") == "/p?kind=a&kind=b&limit=3&cursor=y"
+    options = {"q": "", "kind": ("a", "b"), "limit": 3, "cursor": "x"}
+    assert answers.build_address("/p", options, cursor="y") == "/p?kind=a&kind=b&limit=3&cursor=y"
     assert answers.build_address("/p", {}) == "/p"
 
 

@@ -34,8 +34,8 @@ def parsed(text):
     return root
 
 
-def said(api, **given):
-    answer = api.get(PATH, params=given)
+def badge_message(api, **args):
+    answer = api.get(PATH, params=args)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "image/svg+xml"
     root = parsed(answer.text)
@@ -46,7 +46,7 @@ def test_a_ranked_target_has_the_numbers_of_the_board(api, store):
     board = boards.list_boards(stored_boards.load_run_headers(store), "sql")[0]
     frame = stored_boards.board_ranking(store, board)
     row = frame[frame["identity"] == "openai:strong"].iloc[0]
-    label, root = said(api, target="openai:strong")
+    label, root = badge_message(api, target="openai:strong")
     low, high = row["rank_low"], row["rank_high"]
     rank = f"{low}–{high}" if low != high else f"{row['rank']}"
     score = f"{row['score']:.1f} [{row['low']:.1f}–{row['high']:.1f}]"
@@ -58,7 +58,7 @@ def test_a_ranked_target_has_the_numbers_of_the_board(api, store):
 
 
 def test_a_badge_speaks_chinese(api):
-    label, _ = said(api, target="openai:strong", lang="zh", benchmark="sql_understanding")
+    label, _ = badge_message(api, target="openai:strong", lang="zh", benchmark="sql_understanding")
     assert "名，共 3 个" in label
     assert re.search(r"[\u4e00-\u9fff]", label.split(":")[0])
 
@@ -72,30 +72,30 @@ def test_a_badge_speaks_chinese(api):
     ],
 )
 def test_without_a_rank_it_says_why_in_grey(api, target, words):
-    label, root = said(api, target=target)
+    label, root = badge_message(api, target=target)
     assert words in label
     assert "rank" not in label
-    ranked = said(api, target="openai:strong")[1]
+    ranked = badge_message(api, target="openai:strong")[1]
     fill = "{http://www.w3.org/2000/svg}rect"
     assert root.find(fill).attrib["fill"] != ranked.find(fill).attrib["fill"]
 
 
 @pytest.mark.parametrize(
-    "given", [{"benchmark": "bfcl"}, {"suite": "agentic"}, {"board": "nosuch"}, {"board": "\x00"}]
+    "args", [{"benchmark": "bfcl"}, {"suite": "agentic"}, {"board": "nosuch"}, {"board": "\x00"}]
 )
-def test_another_board_does_not_know_the_target(api, given):
-    assert "not on this board" in said(api, target="openai:strong", **given)[0]
+def test_another_board_does_not_know_the_target(api, args):
+    assert "not on this board" in badge_message(api, target="openai:strong", **args)[0]
 
 
 def test_a_further_board_has_its_own_badge(api, store):
     make_run(store, Plan(target="openai:strong", cases=5, skill=1, dataset="mine"), "mine")
     key = boards.list_boards(stored_boards.load_run_headers(store), "sql")[1].key
-    assert ": 100.0" in said(api, target="openai:strong", board=key)[0]
-    assert ": 100.0" not in said(api, target="openai:strong")[0]
+    assert ": 100.0" in badge_message(api, target="openai:strong", board=key)[0]
+    assert ": 100.0" not in badge_message(api, target="openai:strong")[0]
 
 
 def test_an_empty_store_has_a_badge(store):
-    assert said(client(), target="x")[0] == "Evalboard: not on this board"
+    assert badge_message(client(), target="x")[0] == "Evalboard: not on this board"
 
 
 def test_a_hostile_target_is_found_and_its_name_stays_out(api):

@@ -107,8 +107,8 @@ def test_hostile_values_find_nothing_and_change_nothing(full, api, text):
         *(("runs", name) for name in ("target", "benchmark")),
         *(("cases", name) for name in ("q", "metric", "dialect", "reason", "cause", "benchmark")),
     ):
-        given = {name: text} | ({"run": RUN} if path == "cases" else {})
-        answer = api.get(f"{V1}/{path}", params=given)
+        args = {name: text} | ({"run": RUN} if path == "cases" else {})
+        answer = api.get(f"{V1}/{path}", params=args)
         assert answer.status_code == 200, answer.text
         assert answer.json()["items"] == []
         assert "x-injected" not in answer.headers
@@ -144,8 +144,8 @@ def test_settings_that_cannot_be_used_are_503(api, monkeypatch):
 
 
 def test_a_hostile_name_stays_text(full, api):
-    found = items(api, f"{V1}/ranking")
-    assert HOSTILE in [row["identity"] for row in found]
+    pairs = items(api, f"{V1}/ranking")
+    assert HOSTILE in [row["identity"] for row in pairs]
 
 
 # --- gated ----------------------------------------------------------------------------------------
@@ -156,8 +156,8 @@ def test_gated_texts_never_leave_whatever_the_settings(store, api, monkeypatch, 
     agentic_runs.gaia(store, "right", agentic_runs.GATED)
     monkeypatch.setenv("EVALBOARD_SHOW_GATED", shown)
     for path in ("boards", "ranking", "runs", f"cases?run={GAIA_RUN}"):
-        told = json.dumps(items(api, f"{V1}/{path}"), ensure_ascii=False).lower()
-        assert [word for word in SECRETS if word in told] == []
+        text = json.dumps(items(api, f"{V1}/{path}"), ensure_ascii=False).lower()
+        assert [word for word in SECRETS if word in text] == []
     for word in SECRETS:
         assert agentic_runs.GATED not in [
             case["id"] for case in items(api, f"{V1}/cases?run={GAIA_RUN}&q={word}&limit=1")

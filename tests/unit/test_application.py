@@ -75,7 +75,7 @@ async def target(service, tmp_path):
 
 
 def ask(sql="do select 1", **more):
-    given = {
+    options = {
         "benchmark": "dialect_conversion",
         "metric": "logical_equivalence",
         "source_dialect": "Oracle",
@@ -83,7 +83,7 @@ def ask(sql="do select 1", **more):
         "schema": ["CREATE TABLE a (x INT)", "CREATE TABLE b (y INT)"],
         "sql": sql,
     }
-    return GenerationRequest(messages=(), input=given | more)
+    return GenerationRequest(messages=(), input=options | more)
 
 
 async def failure_of(target, request):

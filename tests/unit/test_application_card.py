@@ -183,11 +183,11 @@ def test_sqlshift_is_told_the_words_that_scale_uses():
     branch = application_card.load_description("app:sqlshift", Settings()).find_branch(
         "dialect_conversion", "x"
     )
-    given = {"source_dialect": "SQL Server", "target_dialect": "OceanBase (Oracle mode) 4.2.5"}
-    told = values.build_template_values(given, branch)
-    assert (told["source_dialect"], told["target_dialect"]) == (
+    options = {"source_dialect": "SQL Server", "target_dialect": "OceanBase (Oracle mode) 4.2.5"}
+    template_values = values.build_template_values(options, branch)
+    assert (template_values["source_dialect"], template_values["target_dialect"]) == (
         "SQLServer",
         "OceanBase的Oracle模式-4.2.5",
     )
     with pytest.raises(values.MissingValue, match="no word for target_dialect 'DuckDB'"):
-        values.build_template_values(given | {"target_dialect": "DuckDB"}, branch)
+        values.build_template_values(options | {"target_dialect": "DuckDB"}, branch)

@@ -21,8 +21,8 @@ async def sqlglot() -> AsyncIterator[Baseline]:
     await target.close()
 
 
-async def ask(target: Baseline, metric: str, sql: str, **given: Any) -> Any:
-    values = {"dialect": "sqlite", "schema": [], "data": [], **given}
+async def ask(target: Baseline, metric: str, sql: str, **args: Any) -> Any:
+    values = {"dialect": "sqlite", "schema": [], "data": [], **args}
     request = GenerationRequest(
         messages=(),
         input={"benchmark": "sql_understanding", "metric": metric, "sql": sql, **values},
@@ -32,17 +32,17 @@ async def ask(target: Baseline, metric: str, sql: str, **given: Any) -> Any:
 
 
 async def test_queries_are_run(sqlglot: Baseline) -> None:
-    given = {"schema": ["CREATE TABLE t (a INT)"], "data": ["INSERT INTO t VALUES (1), (NULL)"]}
-    found = await ask(sqlglot, "execution_accuracy", "SELECT COUNT(a) AS n FROM t", **given)
-    assert found == {"result_type": "select", "columns": ["n"], "rows": [[1]]}
-    found = await ask(sqlglot, "execution_accuracy", "UPDATE t SET a = 7 WHERE a = 1", **given)
-    assert (found["result_type"], found["table_name"]) == ("table_state", "t")
-    assert sorted(found["rows"], key=str) == [[7], [None]]
+    options = {"schema": ["CREATE TABLE t (a INT)"], "data": ["INSERT INTO t VALUES (1), (NULL)"]}
+    reply = await ask(sqlglot, "execution_accuracy", "SELECT COUNT(a) AS n FROM t", **options)
+    assert reply == {"result_type": "select", "columns": ["n"], "rows": [[1]]}
+    reply = await ask(sqlglot, "execution_accuracy", "UPDATE t SET a = 7 WHERE a = 1", **options)
+    assert (reply["result_type"], reply["table_name"]) == ("table_state", "t")
+    assert sorted(reply["rows"], key=str) == [[7], [None]]
 
 
 async def test_another_dialect_is_transpiled(sqlglot: Baseline) -> None:
     sql = "SELECT IFNULL(`a`, 0) AS n FROM t LIMIT 1"
-    found = await ask(
+    reply = await ask(
         sqlglot,
         "execution_accuracy",
         sql,
@@ -50,7 +50,7 @@ async def test_another_dialect_is_transpiled(sqlglot: Baseline) -> None:
         schema=["CREATE TABLE t (a INT PRIMARY KEY AUTO_INCREMENT)"],
         data=["INSERT INTO t VALUES (5)"],
     )
-    assert found["rows"] == [[5]]
+    assert reply["rows"] == [[5]]
 
 
 async def test_classes_plans_and_syntax(sqlglot: Baseline) -> None:

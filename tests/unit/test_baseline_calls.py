@@ -18,8 +18,8 @@ TICKETS = function("ticket.buy", {"seats": "integer"}, ("seats",))
 
 
 def asked(question: str, *functions: dict[str, object], category: str = "multiple") -> str:
-    given = {"functions": json.dumps(functions), "metric": category}
-    return build_keyword_call(given, [Message("user", question)])
+    options = {"functions": json.dumps(functions), "metric": category}
+    return build_keyword_call(options, [Message("user", question)])
 
 
 def test_the_function_with_most_common_words_gets_the_values_that_stand_in_the_question():

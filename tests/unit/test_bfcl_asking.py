@@ -76,18 +76,18 @@ def test_names_lose_what_servers_refuse(name: str, sent: str):
 
 def test_java_values_are_asked_as_source_and_the_original_is_untouched():
     before = json.dumps(FUNCTION)
-    told = add_language_hint(FUNCTION, "java")
-    ratio = told["parameters"]["properties"]["ratio"]
+    hint = add_language_hint(FUNCTION, "java")
+    ratio = hint["parameters"]["properties"]["ratio"]
     assert ratio["type"] == "string"
     assert "float" in ratio["description"]
     assert "A share." in ratio["description"]
-    assert "integer" in told["parameters"]["properties"]["box"]["description"]
+    assert "integer" in hint["parameters"]["properties"]["box"]["description"]
     assert json.dumps(FUNCTION) == before
 
 
 def test_the_prompt_goes_before_a_system_message_that_is_there():
-    said = [Message("system", "Speak like a pirate."), Message("user", "Where?")]
-    system, user = build_call_messages(said, [FUNCTION], "simple_python", "prompt")
+    text = [Message("system", "Speak like a pirate."), Message("user", "Where?")]
+    system, user = build_call_messages(text, [FUNCTION], "simple_python", "prompt")
     assert system.role == "system"
     assert system.content.endswith("Speak like a pirate.")
     assert "shop.find" in system.content
@@ -95,8 +95,8 @@ def test_the_prompt_goes_before_a_system_message_that_is_there():
 
 
 def test_native_asking_leaves_the_messages_alone():
-    said = [Message("user", "Where?")]
-    assert build_call_messages(said, [FUNCTION], "simple_python", "native") == said
+    text = [Message("user", "Where?")]
+    assert build_call_messages(text, [FUNCTION], "simple_python", "native") == text
 
 
 def test_the_order_of_parameters_is_kept():

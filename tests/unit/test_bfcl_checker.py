@@ -17,8 +17,8 @@ RECORDS = {"type": "array", "items": {"type": "dict"}}
 
 def problem(schema: Any, accepted: list[Any], value: Any) -> str:
     """The error type for one required argument, or an empty text."""
-    found = finding(schema, accepted, value)
-    return found.error_type if found else ""
+    result = finding(schema, accepted, value)
+    return result.error_type if result else ""
 
 
 def finding(schema: Any, accepted: list[Any], value: Any) -> Any:
@@ -118,26 +118,26 @@ TRUTH = [{"a.f": {"x": [1], "y": ["", 2], "w": [""]}}]
     ],
 )
 def test_one_call(call, kind, path):
-    found = check_calls("multiple", OFFERED, [call], TRUTH)
-    assert (found.error_type if found else "") == (
+    finding = check_calls("multiple", OFFERED, [call], TRUTH)
+    assert (finding.error_type if finding else "") == (
         f"simple_function_checker:{kind}" if kind else ""
     )
-    assert not found or found.path == path
+    assert not finding or finding.path == path
 
 
 def test_an_argument_that_may_not_be_left_out():
-    found = check_calls(
+    finding = check_calls(
         "simple_python", OFFERED, [{"a.f": {"x": 1}}], [{"a.f": {"x": [1], "y": [2]}}]
     )
-    assert found.error_type == "simple_function_checker:missing_optional"
-    assert found.path == ("y",)
+    assert finding.error_type == "simple_function_checker:missing_optional"
+    assert finding.path == ("y",)
 
 
 def test_names_offered_with_underscores():
     calls = [{"a_f": {"x": 1}}]
     assert check_calls("multiple", OFFERED, calls, TRUTH, underscores=True) is None
-    kept = check_calls("multiple", OFFERED, [{"a.f": {"x": 1}}], TRUTH, underscores=True)
-    assert kept.error_type == "simple_function_checker:wrong_func_name"
+    finding = check_calls("multiple", OFFERED, [{"a.f": {"x": 1}}], TRUTH, underscores=True)
+    assert finding.error_type == "simple_function_checker:wrong_func_name"
 
 
 @pytest.mark.parametrize(
@@ -151,31 +151,31 @@ def test_names_offered_with_underscores():
     ],
 )
 def test_counts(category, count, error_type):
-    found = check_calls(category, OFFERED, [{"a.f": {"x": 1}}] * count, TRUTH)
-    assert found.error_type == error_type
-    assert (found.output, found.expected) == (None, None)
+    finding = check_calls(category, OFFERED, [{"a.f": {"x": 1}}] * count, TRUTH)
+    assert finding.error_type == error_type
+    assert (finding.output, finding.expected) == (None, None)
 
 
 def test_parallel_calls_match_in_any_order_but_greedily():
     truth = [{"a.f": {"x": [1, 2]}}, {"a.f": {"x": [1]}}]
     assert check_calls("parallel", OFFERED, [{"a.f": {"x": 2}}, {"a.f": {"x": 1}}], truth) is None
-    found = check_calls("parallel", OFFERED, [{"a.f": {"x": 1}}, {"a.f": {"x": 2}}], truth)
-    assert found.error_type == "parallel_function_checker_no_order:cannot_find_match"
+    finding = check_calls("parallel", OFFERED, [{"a.f": {"x": 1}}, {"a.f": {"x": 2}}], truth)
+    assert finding.error_type == "parallel_function_checker_no_order:cannot_find_match"
 
 
 def test_an_unmatched_call_points_to_the_nearest_one():
     truth = [{"a.f": {"x": [1]}}, {"a.f": {"x": [2], "y": [3]}}]
     calls = [{"g": {}}, {"a.f": {"x": 1}}, {"a.f": {"x": 2, "y": 4}}]
-    found = check_calls("parallel", OFFERED, calls[1:], truth)
-    assert (found.path, found.output, found.expected) == (("y",), 1, 1)
-    assert found.cause == "value_error:others"
-    assert classify_call_error(found.error_type, found.cause) == "value"
-    assert "expected call 2" in found.message
+    finding = check_calls("parallel", OFFERED, calls[1:], truth)
+    assert (finding.path, finding.output, finding.expected) == (("y",), 1, 1)
+    assert finding.cause == "value_error:others"
+    assert classify_call_error(finding.error_type, finding.cause) == "value"
+    assert "expected call 2" in finding.message
 
 
 def test_a_reference_of_an_unknown_function():
-    found = check_calls("multiple", OFFERED, [{"g": {}}], [{"g": {}}])
-    assert found.error_type == "checker_failed:KeyError"
+    finding = check_calls("multiple", OFFERED, [{"g": {}}], [{"g": {}}])
+    assert finding.error_type == "checker_failed:KeyError"
 
 
 @pytest.mark.parametrize(

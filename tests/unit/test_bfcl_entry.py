@@ -76,8 +76,8 @@ def test_a_file_with_answers_inline_and_the_category_from_id_or_field(tmp_path):
         {**row("live_irrelevance_1-0-0"), "function": []},
         {**row("live_relevance_1-0-0"), "function": OFFERED[0]},
     )
-    found = [entry.category for entry in load_file(path)]
-    assert found == [
+    categories = [entry.category for entry in load_file(path)]
+    assert categories == [
         "simple_java",
         "simple_python",
         "live_parallel_multiple",

@@ -49,9 +49,11 @@ def test_what_is_written_reads_back_equal(tmp_path, native):
     assert [line["id"] for line in lines] == ["simple_python_9", "simple_python_10"]
     fields = ["id", "result", "input_token_count", "output_token_count", "latency"]
     assert [list(line) for line in lines] == [fields, fields]
-    back = {one.id: (one.answer, one.error, one.latency) for one in read_results(model)}
-    assert back == {one.id: (one.answer, one.error, one.latency) for one in answers}
-    assert {one.mode for one in read_results(model)} == {mode}
+    back = {
+        result.id: (result.answer, result.error, result.latency) for result in read_results(model)
+    }
+    assert back == {answer.id: (answer.answer, answer.error, answer.latency) for answer in answers}
+    assert {result.mode for result in read_results(model)} == {mode}
     with pytest.raises(UsageError, match="already contains results"):
         write_result_files(tmp_path, "acme/model:1", answers)
 
@@ -84,12 +86,12 @@ def test_episodes_of_ours_go_out_in_the_official_form():
     assert native is not None
     assert (native.mode, native.answer) == ("fc", [{"f": '{"a": 1}'}] * 2)
     stored = json.dumps([{"id": "1", "name": "f", "arguments": "{}"}, {"g": "{}"}, 5])
-    kept = asked("parallel", answer=stored, state={"mode": "fc"})
-    assert kept is not None
-    assert kept.answer == [{"f": "{}"}, {"g": "{}"}, 5]
-    said = asked("parallel", answer="No.", state={"mode": "fc"})
-    assert said is not None
-    assert (said.mode, said.answer) == ("fc", "No.")
+    retained = asked("parallel", answer=stored, state={"mode": "fc"})
+    assert retained is not None
+    assert retained.answer == [{"f": "{}"}, {"g": "{}"}, 5]
+    message = asked("parallel", answer="No.", state={"mode": "fc"})
+    assert message is not None
+    assert (message.mode, message.answer) == ("fc", "No.")
     failed = asked("parallel", failure=Failure("timeout", ""))
     assert failed is not None
     assert failed.error == "timeout"
@@ -116,14 +118,14 @@ def test_conversations_of_ours_go_out_turn_by_turn():
 
 def test_calls_asked_for_as_json_go_out_as_native_ones():
     state = {"mode": "prompt_name_arguments"}
-    said = Message("assistant", '[{"name": "a.f", "arguments": {"x": 1}}]')
-    for text, answer in ((said.content, [{"a_f": '{"x": 1}'}]), ("a.f(x=1)", "a.f(x=1)")):
+    message = Message("assistant", '[{"name": "a.f", "arguments": {"x": 1}}]')
+    for text, answer in ((message.content, [{"a_f": '{"x": 1}'}]), ("a.f(x=1)", "a.f(x=1)")):
         messages = (*ASKED, Message("assistant", text))
         single = asked("parallel", answer=text, messages=messages, state=state)
         assert single is not None
         assert (single.mode, single.answer) == ("fc", answer)
     turns = state | {"turns": [[["a.f(x=1)"]]]}
-    messages = (*ASKED, said, ASKED[1], Message("assistant", "Done."))
+    messages = (*ASKED, message, ASKED[1], Message("assistant", "Done."))
     several = asked("multi_turn_base", messages=messages, state=turns)
     assert several is not None
     assert (several.mode, several.answer) == ("fc", [[[{"a_f": '{"x": 1}'}], "Done."]])
@@ -164,12 +166,12 @@ async def test_conversations_in_text_come_back_with_their_verdicts(tmp_path):
             episode = await benchmark.run_sample(sample, Scripted(*script))
             verdict = await benchmark.evaluate_sample(sample, episode)
             played.append((build_prediction(sample, episode), verdict.outcome, episode.termination))
-        write_result_files(tmp_path, "m", [one for one, _, _ in played if one is not None])
-        back = {one.id: one for one in read_results(tmp_path / "result" / "m")}
+        write_result_files(tmp_path, "m", [entry for entry, _, _ in played if entry is not None])
+        back = {result.id: result for result in read_results(tmp_path / "result" / "m")}
         for sample, (sent, outcome, _) in zip(samples, played, strict=True):
-            one = back[sample.id]
-            assert (one.mode, sent and one.answer) == ("prompt", sent and sent.answer)
-            again = rescored_episode(benchmark, sample, one, "")
+            item = back[sample.id]
+            assert (item.mode, sent and item.answer) == ("prompt", sent and sent.answer)
+            again = rescored_episode(benchmark, sample, item, "")
             assert (await benchmark.evaluate_sample(sample, again)).outcome == outcome
     finally:
         benchmark.close()

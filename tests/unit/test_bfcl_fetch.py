@@ -36,20 +36,20 @@ def silent(line: str) -> None:
 
 def test_the_known_files_of_a_wheel_come_out_and_nothing_else(tmp_path):
     release = make_wheel(tmp_path / "w")
-    said: list[str] = []
+    text: list[str] = []
     folder = tmp_path / "deep" / "data"
-    told = fetch_bfcl(folder, tmp_path / "w" / NAME, said.append, release)
+    report = fetch_bfcl(folder, tmp_path / "w" / NAME, text.append, release)
     assert everything(folder) == {*fetch.wheel_members(), hub_datasets.NOTE_FILE}
     assert everything(tmp_path) == {f"deep/data/{n}" for n in everything(folder)} | {f"w/{NAME}"}
     assert list((tmp_path / "deep").iterdir()) == [folder]
-    assert (told.version, told.licence, told.already) == ("v4", "Apache-2.0", False)
-    assert "bfcl-eval==2026.3.23" in told.origin
+    assert (report.version, report.licence, report.already) == ("v4", "Apache-2.0", False)
+    assert "bfcl-eval==2026.3.23" in report.origin
     assert (
-        told.files["BFCL_v4_parallel.json"]
+        report.files["BFCL_v4_parallel.json"]
         == hashlib.sha256((folder / "BFCL_v4_parallel.json").read_bytes()).hexdigest()
     )
-    assert "Apache-2.0" in said[-1]
-    assert fetch.format_bfcl_fetch(told).endswith(f"--benchmarks bfcl --dataset {folder}")
+    assert "Apache-2.0" in text[-1]
+    assert fetch.format_bfcl_fetch(report).endswith(f"--benchmarks bfcl --dataset {folder}")
 
 
 def test_the_command_that_is_printed_scores_the_official_multi_turn_entries(tmp_path, monkeypatch):
@@ -88,11 +88,11 @@ def test_a_complete_folder_is_left_in_place(tmp_path):
     release = make_wheel(tmp_path)
     first = fetch_bfcl(tmp_path / "data", tmp_path / NAME, silent, release)
     (tmp_path / NAME).unlink()
-    said: list[str] = []
-    again = fetch_bfcl(tmp_path / "data", tmp_path / NAME, said.append, release)
+    text: list[str] = []
+    again = fetch_bfcl(tmp_path / "data", tmp_path / NAME, text.append, release)
     assert again.already
     assert again.files == first.files
-    assert "complete" in said[0]
+    assert "complete" in text[0]
 
 
 def test_a_folder_with_something_else_is_never_touched(tmp_path):
@@ -149,9 +149,9 @@ def test_pip_downloads_from_where_the_user_told_it_to(tmp_path, monkeypatch):
     release = make_wheel(tmp_path / "index")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
-    told = fetch_bfcl(tmp_path / "data", "wheel", silent, release)
+    report = fetch_bfcl(tmp_path / "data", "wheel", silent, release)
     assert everything(tmp_path / "data") == {*fetch.wheel_members(), hub_datasets.NOTE_FILE}
-    assert len(told.files) == len(fetch.wheel_members())
+    assert len(report.files) == len(fetch.wheel_members())
     with pytest.raises(UsageError, match=r"could not download bfcl-eval==0\.0\.1: .*--from"):
         fetch_bfcl(tmp_path / "other", "wheel", silent, BfclRelease("0.0.1", ""))
 
@@ -173,12 +173,12 @@ def test_without_pip_it_says_what_to_do(tmp_path, monkeypatch):
 
 def test_the_real_wheel_holds_every_known_file(tmp_path):
     try:
-        told = fetch_bfcl(tmp_path / "data", "wheel", silent)
+        report = fetch_bfcl(tmp_path / "data", "wheel", silent)
     except UsageError as error:
         pytest.skip(f"the official wheel cannot be downloaded here: {error}")
     entries = load_folder(tmp_path / "data")
     assert len(entries) == 1390 + 2251 + 800
-    assert len(told.files) == len(fetch.wheel_members())
+    assert len(report.files) == len(fetch.wheel_members())
 
 
 @contextmanager
@@ -205,16 +205,16 @@ def replies() -> dict[str, bytes]:
 
 
 def test_the_hub_gives_the_v3_files(tmp_path, monkeypatch, replies):
-    said: list[str] = []
+    text: list[str] = []
     with hub(replies) as address:
         monkeypatch.setenv("HF_ENDPOINT", f"{address}/")
-        told = fetch_bfcl(tmp_path / "data", "hub", said.append)
+        report = fetch_bfcl(tmp_path / "data", "hub", text.append)
     expected = {*fetch.list_official_files("v3"), hub_datasets.NOTE_FILE}
     assert everything(tmp_path / "data") == expected
-    assert {"BFCL_v3_simple.json", "possible_answer/BFCL_v3_java.json"} <= set(told.files)
-    assert (told.version, told.source) == ("v3", "hub")
-    assert DATASET in told.origin
-    assert said[0].startswith(f"1 of {len(replies)}")
+    assert {"BFCL_v3_simple.json", "possible_answer/BFCL_v3_java.json"} <= set(report.files)
+    assert (report.version, report.source) == ("v3", "hub")
+    assert DATASET in report.origin
+    assert text[0].startswith(f"1 of {len(replies)}")
 
 
 @pytest.mark.parametrize("body", [None, b"<html>log in</html>", b"{" + b" " * 9999])
@@ -250,16 +250,16 @@ def test_a_folder_as_the_hub_has_it_reads_like_todays(tmp_path):
         for today, before in earlier.items():
             name = name.replace(f"_{today}.json", f"_{before}.json")
             text = text.replace(f'"id": "{today}_', f'"id": "{before}_')
-        place = tmp_path / name.replace("BFCL_v4_", "BFCL_v3_")
-        place.parent.mkdir(exist_ok=True)
-        place.write_text(text, encoding="utf-8")
+        path = tmp_path / name.replace("BFCL_v4_", "BFCL_v3_")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     assert everything(tmp_path) == set(fetch.list_official_files("v3"))
     today, before = load_folder(official), load_folder(tmp_path)
     assert len(before) == 3641 + 800
-    assert [one.category for one in before] == [one.category for one in today]
-    assert {one.id.rpartition("_")[0] for one in before} >= {"simple", "java", "javascript"}
-    for one, other in zip(before, today, strict=True):
-        assert structs.replace(one, id=other.id, source=other.source) == other
-    multi_turn = [one for one in before if one.category == "multi_turn_miss_func"]
+    assert [entry.category for entry in before] == [element.category for element in today]
+    assert {entry.id.rpartition("_")[0] for entry in before} >= {"simple", "java", "javascript"}
+    for item, other in zip(before, today, strict=True):
+        assert structs.replace(item, id=other.id, source=other.source) == other
+    multi_turn = [entry for entry in before if entry.category == "multi_turn_miss_func"]
     assert len(multi_turn) == 200
-    assert all(one.extra["missed_function"] for one in multi_turn)
+    assert all(entry.extra["missed_function"] for entry in multi_turn)

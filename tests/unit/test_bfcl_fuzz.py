@@ -101,7 +101,7 @@ def mutated(text: str, chance: random.Random) -> str:
     return text
 
 
-def random_answer(one: BfclEntry, mode: str, chance: random.Random) -> Any:
+def random_answer(bfcl_entry: BfclEntry, mode: str, chance: random.Random) -> Any:
     kind = chance.randrange(4)
     if mode == "fc" and kind:
         arguments = mutated(json.dumps({"city": "Oslo", "a": [1, {"k": None}]}), chance)
@@ -110,31 +110,35 @@ def random_answer(one: BfclEntry, mode: str, chance: random.Random) -> Any:
     if kind < 2:
         return "".join(chance.choice(PIECES) for _ in range(chance.randrange(30)))
     asked = mode if mode.split("_")[1] in ("python", "java", "javascript") else "prompt_python"
-    return mutated(str(reference_answer(one, asked.removesuffix("_tag"))), chance)
+    return mutated(str(reference_answer(bfcl_entry, asked.removesuffix("_tag"))), chance)
 
 
 def test_random_and_mutated_answers_raise_nothing():
     chance = random.Random(4)
     modes = sorted(MODES)
     for number in range(20_000):
-        one, mode = chance.choice(ENTRIES), chance.choice(modes)
+        choice, mode = chance.choice(ENTRIES), chance.choice(modes)
         answer = (
-            random_answer(one, mode, chance) if mode == "fc" else text_answer(one, mode, chance)
+            random_answer(choice, mode, chance)
+            if mode == "fc"
+            else text_answer(choice, mode, chance)
         )
-        found = (
-            score_all_views(decode_answer(one, answer, mode))
+        all_views = (
+            score_all_views(decode_answer(choice, answer, mode))
             if number % 4 == 0
-            else {"official": score_official(decode_answer(one, answer, mode))}
+            else {"official": score_official(decode_answer(choice, answer, mode))}
         )
-        for scored in found.values():
+        for scored in all_views.values():
             assert scored.valid == (not scored.error_type), answer
             assert scored.group is None or scored.group in GROUPS, answer
             json.dumps(to_plain_value(scored.calls))
 
 
-def text_answer(one: BfclEntry, mode: str, chance: random.Random) -> Any:
+def text_answer(bfcl_entry: BfclEntry, mode: str, chance: random.Random) -> Any:
     return (
-        chance.choice((None, 5, [])) if chance.random() < 0.01 else random_answer(one, mode, chance)
+        chance.choice((None, 5, []))
+        if chance.random() < 0.01
+        else random_answer(bfcl_entry, mode, chance)
     )
 
 
@@ -153,9 +157,9 @@ def test_the_two_known_probes_execute_nothing(tmp_path):
             "prompt_concise_xml",
         ),
     ]
-    for one in ENTRIES:
+    for item in ENTRIES:
         for answer, mode in probes:
-            score_all_views(decode_answer(one, answer, mode))
+            score_all_views(decode_answer(item, answer, mode))
     assert not marker.exists()
 
 
@@ -169,6 +173,6 @@ def test_nested_without_end_and_long_answers():
     ]
     long = ["f(a='" + "x" * 50_000 + "')", "[" + "f(a=1), " * 2_000 + "]", "f(a=1)\n" * 2_000]
     for text in (*deep, *long):
-        for one in ENTRIES:
+        for item in ENTRIES:
             with stop_hang():
-                score_all_views(decode_answer(one, text))
+                score_all_views(decode_answer(item, text))

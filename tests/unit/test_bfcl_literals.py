@@ -80,14 +80,14 @@ JAVASCRIPT = [
 
 @pytest.mark.parametrize(("text", "kind", "nested", "value"), JAVA)
 def test_java(text, kind, nested, value):
-    found = java_value(text, kind, nested)
-    assert (found, type(found)) == (value, type(value))
+    actual_value = java_value(text, kind, nested)
+    assert (actual_value, type(actual_value)) == (value, type(value))
 
 
 @pytest.mark.parametrize(("text", "kind", "nested", "value"), JAVASCRIPT)
 def test_javascript(text, kind, nested, value):
-    found = javascript_value(text, kind, nested)
-    assert (found, type(found)) == (value, type(value))
+    actual_value = javascript_value(text, kind, nested)
+    assert (actual_value, type(actual_value)) == (value, type(value))
 
 
 def test_types_without_a_conversion():
@@ -153,13 +153,13 @@ def test_checks_of_source_text(category, schema, accepted, value, error_type):
     offered = [function("f", {"a": schema}, ("a",))]
     tongue = "java" if category == "simple_java" else "javascript"
     truth = [{"f": {"a": accepted}}]
-    found = check_calls(category, offered, [{"f": {"a": value}}], truth, language=tongue)
-    assert (found.error_type if found else None) == error_type
+    finding = check_calls(category, offered, [{"f": {"a": value}}], truth, language=tongue)
+    assert (finding.error_type if finding else None) == error_type
 
 
 def test_correct_java_arrays_of_strings_fail_and_bare_words_pass():
     offered = [function("f", {"a": {"type": "Array", "items": {"type": "String"}}}, ("a",))]
     truth = [{"f": {"a": [["x", "y"]]}}]
     for text, right in (('new String[]{"x", "y"}', False), ("new String[]{x, y}", True)):
-        found = check_calls("simple_java", offered, [{"f": {"a": text}}], truth, language="java")
-        assert (found is None) == right
+        finding = check_calls("simple_java", offered, [{"f": {"a": text}}], truth, language="java")
+        assert (finding is None) == right

@@ -54,17 +54,17 @@ async def test_native_calls_are_run_and_answered(simulators):
     entry = shelf_entry([[PUT, "label()"], ["count()"]])
     put = ("put", '{"box": "b", "item": 1}')
     ask = Scripted(called(put, ("label", "{}")), "Done.", called(("count", "")), "Nothing.")
-    found = await run_conversation(entry, ask, simulators)
-    assert [message.role for message in found.messages] == [
+    conversation = await run_conversation(entry, ask, simulators)
+    assert [message.role for message in conversation.messages] == [
         *("user", "assistant", "tool", "tool", "assistant"),
         *("user", "assistant", "tool"),
     ]
-    results = [(m.tool_call_id, m.content) for m in found.messages if m.role == "tool"]
+    results = [(m.tool_call_id, m.content) for m in conversation.messages if m.role == "tool"]
     assert results == [("c0", '{"items": 1}'), ("c1", "shelf"), ("c0", NOT_RUN)]
-    assert found.prediction == ((("put(box='b',item=1)", "label()"),), ())
-    assert found.results == ((('{"items": 1}', "shelf"),), ())
-    assert (found.termination, found.requests) == ("", 3)
-    assert check_prediction(entry, found.prediction, simulators).error_type.endswith(
+    assert conversation.prediction == ((("put(box='b',item=1)", "label()"),), ())
+    assert conversation.results == ((('{"items": 1}', "shelf"),), ())
+    assert (conversation.termination, conversation.requests) == ("", 3)
+    assert check_prediction(entry, conversation.prediction, simulators).error_type.endswith(
         "empty_turn_model_response"
     )
 
@@ -72,21 +72,21 @@ async def test_native_calls_are_run_and_answered(simulators):
 async def test_calls_in_text_are_answered_by_the_user(simulators):
     entry = shelf_entry([[PUT], ["count()"]])
     ask = Scripted(f"[{PUT}, other()]", "All done.", "count()", "[]")
-    found = await run_conversation(entry, ask, simulators, read)
-    assert [message.role for message in found.messages] == ["user", "assistant"] * 4
-    told = found.messages[2].content
-    assert told.startswith("[{'role': 'tool', 'name': \"put(box='b', item=1)\", 'content': '{")
-    assert "name 'other' is not defined" in told
-    assert found.prediction == (((PUT, "other()"),), (("count()",),))
-    assert check_prediction(entry, found.prediction, simulators).valid
-    assert from_json(type(found), to_json(found)) == found
+    conversation = await run_conversation(entry, ask, simulators, read)
+    assert [message.role for message in conversation.messages] == ["user", "assistant"] * 4
+    content = conversation.messages[2].content
+    assert content.startswith("[{'role': 'tool', 'name': \"put(box='b', item=1)\", 'content': '{")
+    assert "name 'other' is not defined" in content
+    assert conversation.prediction == (((PUT, "other()"),), (("count()",),))
+    assert check_prediction(entry, conversation.prediction, simulators).valid
+    assert from_json(type(conversation), to_json(conversation)) == conversation
 
 
 async def test_the_state_lasts_through_the_conversation(simulators):
     put = called(("put", '{"box": "b", "item": 1}'))
     ask = Scripted(put, put, "", put, "")
-    found = await run_conversation(shelf_entry([[PUT], [PUT]]), ask, simulators)
-    assert [result for turn in found.results for step in turn for result in step] == [
+    conversation = await run_conversation(shelf_entry([[PUT], [PUT]]), ask, simulators)
+    assert [result for turn in conversation.results for step in turn for result in step] == [
         f'{{"items": {number}}}' for number in (1, 2, 3)
     ]
 
@@ -94,16 +94,16 @@ async def test_the_state_lasts_through_the_conversation(simulators):
 async def test_too_many_steps_end_the_conversation(simulators):
     ask = Scripted(called(("count", "{}")))
     entry = shelf_entry([["count()"], ["count()"]])
-    found = await run_conversation(entry, ask, simulators)
-    assert (found.termination, found.requests) == ("step_limit", MAX_TURN_STEPS + 1)
+    conversation = await run_conversation(entry, ask, simulators)
+    assert (conversation.termination, conversation.requests) == ("step_limit", MAX_TURN_STEPS + 1)
     assert (
-        check_prediction(entry, found.prediction, simulators).error_type
+        check_prediction(entry, conversation.prediction, simulators).error_type
         == "multi_turn:force_terminated"
     )
     alone = shelf_entry([["count()"]])
-    found = await run_conversation(alone, Scripted(called(("count", "{}"))), simulators)
+    conversation = await run_conversation(alone, Scripted(called(("count", "{}"))), simulators)
     # as upstream: no turn is missing
-    assert check_prediction(alone, found.prediction, simulators).valid
+    assert check_prediction(alone, conversation.prediction, simulators).valid
 
 
 async def test_held_back_tools_are_handed_over_in_their_turn(simulators):
@@ -111,29 +111,29 @@ async def test_held_back_tools_are_handed_over_in_their_turn(simulators):
     entry = shelf_entry([[], [PUT]], question=question, missed_function={"1": ["put", "nothing"]})
     put = called(("put", '{"box": "b", "item": 1}'))
     ask = Scripted("I cannot.", put, "Done.")
-    found = await run_conversation(entry, ask, simulators)
+    conversation = await run_conversation(entry, ask, simulators)
     assert ["put" in tools for _, tools in ask.requests] == [False, True, True]
-    assert [message.content for message in found.messages[:3]] == [
+    assert [message.content for message in conversation.messages[:3]] == [
         "Put.",
         "I cannot.",
         NEW_FUNCTIONS_MESSAGE,
     ]
-    assert check_prediction(entry, found.prediction, simulators).valid
+    assert check_prediction(entry, conversation.prediction, simulators).valid
     ask = Scripted("I cannot.", PUT, "Done.")
-    found = await run_conversation(entry, ask, simulators, read)
+    conversation = await run_conversation(entry, ask, simulators, read)
     assert not any("put" in tools for _, tools in ask.requests)
-    documents, sentence = found.messages[2].content.split("\n")
+    documents, sentence = conversation.messages[2].content.split("\n")
     assert [document["name"] for document in json.loads(documents)] == ["put"]
     assert sentence == NEW_FUNCTIONS_MESSAGE
-    assert check_prediction(entry, found.prediction, simulators).valid
+    assert check_prediction(entry, conversation.prediction, simulators).valid
 
 
 async def test_a_call_that_hangs_ends_the_conversation():
     with shelf_simulators(seconds=1.0) as simulators:
         entry = shelf_entry([[PUT], [PUT]])
-        found = await run_conversation(entry, Scripted(PUT, "wait()"), simulators, read)
-        assert (found.termination, found.requests) == ("execution_timeout", 2)
-        assert found.prediction == (((PUT,), ("wait()",)),)
+        conversation = await run_conversation(entry, Scripted(PUT, "wait()"), simulators, read)
+        assert (conversation.termination, conversation.requests) == ("execution_timeout", 2)
+        assert conversation.prediction == (((PUT,), ("wait()",)),)
         assert (
             await run_conversation(entry, Scripted(PUT, ""), simulators, read)
         ).termination == ""

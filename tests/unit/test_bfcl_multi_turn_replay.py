@@ -71,22 +71,22 @@ def test_verdicts(simulators, truth, prediction, error_type):
 
 def test_a_differing_state_is_narrowed_down(simulators):
     entry = shelf_entry([[LOOK], [PUT]])
-    found = examine_prediction(
+    outcome = examine_prediction(
         entry, [[[LOOK]], [["put(box='b', item=[2, 3])"]]], simulators
     ).outcome
-    assert found.turn == 1
-    difference = found.difference
+    assert outcome.turn == 1
+    difference = outcome.difference
     assert (difference.api, difference.attribute) == ("Shelf", "boxes")
     assert (difference.path, difference.expected, difference.actual) == (("b", "0"), 1, [2, 3])
-    assert "Shelf.boxes.b.0" in found.message
-    assert found.turns[0].called == found.turns[0].expected == ((LOOK, '{"items": ["nail"]}'),)
-    assert found.turns[1].expected == ((PUT, '{"items": 1}'),)
-    assert from_json(type(found), to_json(found)) == found
+    assert "Shelf.boxes.b.0" in outcome.message
+    assert outcome.turns[0].called == outcome.turns[0].expected == ((LOOK, '{"items": ["nail"]}'),)
+    assert outcome.turns[1].expected == ((PUT, '{"items": 1}'),)
+    assert from_json(type(outcome), to_json(outcome)) == outcome
 
 
 def test_missing_results_are_shown(simulators):
-    found = examine_prediction(shelf_entry([[LOOK, COUNT]]), [[[COUNT]]], simulators).outcome
-    assert (found.turn, found.missing) == (0, ('{"items": ["nail"]}',))
+    outcome = examine_prediction(shelf_entry([[LOOK, COUNT]]), [[[COUNT]]], simulators).outcome
+    assert (outcome.turn, outcome.missing) == (0, ('{"items": ["nail"]}',))
 
 
 @pytest.mark.parametrize(
@@ -211,18 +211,30 @@ def test_private_attributes_are_no_state():
     ours._moves = 5
     assert find_first_difference({"Shelf": ours}, {"Shelf": theirs}) is None
     theirs.lost = 1
-    found = find_first_difference({"Shelf": ours}, {"Shelf": theirs})
-    assert (found.attribute, found.expected, found.actual) == ("lost", 1, "(absent)")
+    first_difference = find_first_difference({"Shelf": ours}, {"Shelf": theirs})
+    assert (first_difference.attribute, first_difference.expected, first_difference.actual) == (
+        "lost",
+        1,
+        "(absent)",
+    )
 
 
 def test_differences_of_equal_types_end_at_the_first_key():
     ours, theirs = Shelf(), Shelf()
     ours.boxes, theirs.boxes = {"a": [1, {"b": 2}], "z": 1}, {"a": [1, {"b": 3}], "z": 2}
-    found = find_first_difference({"Shelf": ours}, {"Shelf": theirs})
-    assert (found.path, found.expected, found.actual) == (("a", "1", "b"), 3, 2)
+    first_difference = find_first_difference({"Shelf": ours}, {"Shelf": theirs})
+    assert (first_difference.path, first_difference.expected, first_difference.actual) == (
+        ("a", "1", "b"),
+        3,
+        2,
+    )
     ours.boxes = {**theirs.boxes, "more": []}
-    found = find_first_difference({"Shelf": ours}, {"Shelf": theirs})
-    assert (found.path, found.expected, found.actual) == (("more",), "(absent)", [])
+    first_difference = find_first_difference({"Shelf": ours}, {"Shelf": theirs})
+    assert (first_difference.path, first_difference.expected, first_difference.actual) == (
+        ("more",),
+        "(absent)",
+        [],
+    )
     ours.boxes = 5
-    found = find_first_difference({"Shelf": ours}, {"Shelf": theirs})
-    assert (found.path, found.actual) == ((), 5)
+    first_difference = find_first_difference({"Shelf": ours}, {"Shelf": theirs})
+    assert (first_difference.path, first_difference.actual) == ((), 5)

@@ -59,8 +59,8 @@ def test_one_native_call_makes_all_answers_native(tmp_path):
     result_file(tmp_path, "irrelevance", "None fits.")
     result_file(tmp_path, "simple_python", NATIVE, "I cannot.", [])
     answers = list(read_results(tmp_path))
-    assert [one.mode for one in answers] == ["fc"] * 4
-    assert [one.category for one in answers] == ["simple_python"] * 3 + ["irrelevance"]
+    assert [answer.mode for answer in answers] == ["fc"] * 4
+    assert [answer.category for answer in answers] == ["simple_python"] * 3 + ["irrelevance"]
     assert json.loads(answers[0].answer_text) == NATIVE
     assert (answers[1].answer_text, answers[2].answer_text) == ("I cannot.", "[]")
     assert next(read_results(tmp_path, "prompt")).mode == "prompt"
@@ -90,8 +90,8 @@ def test_v3_files_lie_flat_and_are_named_otherwise(tmp_path):
     result_file(tmp_path, "live_relevance", RIGHT, version="v3")
     write_lines(tmp_path / "BFCL_v3_exec_simple_result.json", result_line("exec_simple_0", "f()"))
     write_lines(tmp_path / "BFCL_v4_web_search_base_result.json", {"other": 1})
-    found = [(one.category, one.id) for one in read_results(tmp_path)]
-    assert found == [("simple_java", "java_0"), ("live_relevance", "live_relevance_0")]
+    result = [(item.category, item.id) for item in read_results(tmp_path)]
+    assert result == [("simple_java", "java_0"), ("live_relevance", "live_relevance_0")]
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def official(tmp_path):
     return root
 
 
-def taken(place, tmp_path, settings, **more):
+def taken(folder, tmp_path, settings, **more):
     data = data_folder(tmp_path / "data", {"simple_python": 3, "irrelevance": 2, "parallel": 1})
-    source = BfclImportSource(path=str(place), dataset=str(data), **more)
+    source = BfclImportSource(path=str(folder), dataset=str(data), **more)
     return import_bfcl_results(source, settings, silent)
 
 
@@ -185,14 +185,18 @@ def test_an_import_is_a_run_scored_here(official, tmp_path, settings):
 
 def test_claims_stand_beside_what_is_counted_here(official, tmp_path, settings):
     done = taken(official, tmp_path, settings)
-    assert {one.capability: (round(one.claimed, 1), one.reading) for one in done.scores} == {
+    assert {item.capability: (round(item.claimed, 1), item.reading) for item in done.scores} == {
         "simple_python": (66.7, "exact"),
         "irrelevance": (100.0, "unexplained"),
     }
-    told = published_file.read_published(find_run(done.created[0], settings.run_roots))
-    assert told is not None
-    assert (told.publisher, told.month, told.facts["mode"]) == ("BFCL", "2026-04", "fc")
-    score = told.scores["bfcl"]
+    published = published_file.read_published(find_run(done.created[0], settings.run_roots))
+    assert published is not None
+    assert (published.publisher, published.month, published.facts["mode"]) == (
+        "BFCL",
+        "2026-04",
+        "fc",
+    )
+    score = published.scores["bfcl"]
     assert (score.claimed, score.recomputed) == (80.0, 60.0)
     assert [(flag.kind, flag.metric) for flag in score.flags] == [
         ("score_differs", ""),
@@ -211,7 +215,7 @@ def test_a_second_import_changes_nothing_and_a_changed_answer_replaces(
     result_file(official / "result" / "Acme_M-FC", "irrelevance", "None.", "None.")
     third = taken(official / "result" / "Acme_M-FC", tmp_path, settings)
     assert third.replaced == first.created
-    assert {one.reading for one in third.scores} == {"exact"}
+    assert {score.reading for score in third.scores} == {"exact"}
 
 
 def test_v3_answers_meet_the_entries_of_the_same_number(tmp_path, settings):
@@ -223,9 +227,9 @@ def test_v3_answers_meet_the_entries_of_the_same_number(tmp_path, settings):
     summary = find_run(done.created[0], settings.run_roots).read_summary()
     assert summary is not None
     assert summary.benchmarks["bfcl"].outcomes == {"failed": 1, "passed": 2}
-    told = published_file.read_published(find_run(done.created[0], settings.run_roots))
-    assert told is not None
-    assert told.scores == {}
+    published = published_file.read_published(find_run(done.created[0], settings.run_roots))
+    assert published is not None
+    assert published.scores == {}
 
 
 def test_native_answers_in_text_are_no_calls(tmp_path, settings):
@@ -237,9 +241,13 @@ def test_native_answers_in_text_are_no_calls(tmp_path, settings):
     summary = folder.read_summary()
     assert summary is not None
     assert summary.benchmarks["bfcl"].outcomes == {"failed": 2, "passed": 1}
-    told = exporter.export_bfcl_run(folder, tmp_path / "out")
-    sent, back = read_results(model), read_results(Path(told.files[0]).parents[1])
-    assert [one.answer for one in back] == [one.answer for one in sent] == [NATIVE, leaked, RIGHT]
+    paths = exporter.export_bfcl_run(folder, tmp_path / "out")
+    sent, back = read_results(model), read_results(Path(paths.files[0]).parents[1])
+    assert (
+        [item.answer for item in back]
+        == [entry.answer for entry in sent]
+        == [NATIVE, leaked, RIGHT]
+    )
 
 
 def test_what_needs_something_missing_is_named_and_not_counted(tmp_path, settings, monkeypatch):
@@ -256,7 +264,7 @@ def test_what_needs_something_missing_is_named_and_not_counted(tmp_path, setting
     score_file(tmp_path / "all" / "score" / "m", "multi_turn_base", 1, 1)
     source = BfclImportSource(str(tmp_path / "all"), str(data))
     done = import_bfcl_results(source, settings, silent)
-    assert [one.capability for one in done.scores] == ["simple_python"]
+    assert [score.capability for score in done.scores] == ["simple_python"]
     (line,) = done.skipped
     assert line.startswith("m: answers that could not be scored, 1 of multi_turn_base: ")
     assert "evalcore datasets fetch bfcl" in line
@@ -273,9 +281,9 @@ def test_what_cannot_be_imported_leaves_nothing(official, tmp_path, settings):
     empty = tmp_path / "empty"
     empty.mkdir()
     places = {tmp_path: "give .*result", empty: "contains no", tmp_path / "no": "is not a folder"}
-    for place, problem in places.items():
+    for folder, problem in places.items():
         with pytest.raises(UsageError, match=problem):
-            taken(place, tmp_path, settings)
+            taken(folder, tmp_path, settings)
     with pytest.raises(UsageError, match="is no date"):
         taken(official, tmp_path, settings, date="May")
     result_file(official / "result" / "zz", "live_simple", RIGHT)
@@ -298,10 +306,12 @@ def test_the_fetched_data_is_what_results_are_scored_on(official, settings):
 
 def test_an_imported_run_goes_out_as_it_came_in(official, tmp_path, settings):
     done = taken(official, tmp_path, settings)
-    told = exporter.export_bfcl_run(find_run(done.created[0], settings.run_roots), tmp_path / "out")
-    assert (told.model, told.answers, told.failed, told.left_out) == ("Acme_M-FC", 5, 1, 0)
-    first = {one.id: one for one in read_results(official / "result" / "Acme_M-FC")}
-    back = {one.id: one for one in read_results(tmp_path / "out" / "result" / "Acme_M-FC")}
+    paths = exporter.export_bfcl_run(
+        find_run(done.created[0], settings.run_roots), tmp_path / "out"
+    )
+    assert (paths.model, paths.answers, paths.failed, paths.left_out) == ("Acme_M-FC", 5, 1, 0)
+    first = {result.id: result for result in read_results(official / "result" / "Acme_M-FC")}
+    back = {result.id: result for result in read_results(tmp_path / "out" / "result" / "Acme_M-FC")}
     assert {k: (v.answer, v.error, v.mode) for k, v in back.items()} == {
         k: (v.answer, v.error, v.mode) for k, v in first.items()
     }

@@ -46,11 +46,11 @@ def test_a_right_answer_is_right_however_it_was_asked_for(
     with serve() as server:
         options = {"base_url": server.base_url, "asking": asking}
         summary, folder = run(tmp_path, "openai:m", target_options=options)
-    found = verdicts(summary, folder)
-    wrong = [(v.metric, v.id, v.details, v.note) for v in found if v.outcome != "passed"]
+    result = verdicts(summary, folder)
+    wrong = [(v.metric, v.id, v.details, v.note) for v in result if v.outcome != "passed"]
     assert wrong == []
     assert summary.state == "done"
-    python = [v for v in found if "java" not in v.metric and v.metric not in MULTI_TURN]
+    python = [v for v in result if "java" not in v.metric and v.metric not in MULTI_TURN]
     assert {v.details["mode"] for v in python} == {mode}
     offered = sum(bool(body.get("tools")) for body in server.requests)
     without = sum(line.sample.input["functions"] == "[]" for line in folder.read_samples())

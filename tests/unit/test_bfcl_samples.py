@@ -34,14 +34,14 @@ def bfcl(**options: object):
 def test_a_journaled_sample_gives_back_the_entry_with_its_order():
     samples = {s.id: s for s in bfcl().load_dataset(SOURCE)}
     for entry in load_folder(BUNDLED):
-        kept = sample_to_entry(from_json(Sample, to_json(samples[entry.id])))
-        assert json.dumps(kept.ground_truth) == json.dumps(entry.ground_truth)
+        stored = sample_to_entry(from_json(Sample, to_json(samples[entry.id])))
+        assert json.dumps(stored.ground_truth) == json.dumps(entry.ground_truth)
         if entry.category in MULTI_TURN:
             config = entry.extra["initial_config"]
-            assert json.dumps(kept.extra["initial_config"]) == json.dumps(config)
-            assert kept.functions
+            assert json.dumps(stored.extra["initial_config"]) == json.dumps(config)
+            assert stored.functions
         else:
-            assert json.dumps(kept.functions) == json.dumps(entry.functions)
+            assert json.dumps(stored.functions) == json.dumps(entry.functions)
 
 
 def test_no_request_holds_a_reference_or_a_scenario():
@@ -70,11 +70,11 @@ def test_categories_take_todays_and_earlier_names():
 
 def test_flagged_entries_are_marked_and_can_be_left_out(tmp_path):
     folder = data_folder(tmp_path, {"simple_java": 40})
-    kept = bfcl().load_dataset(DatasetSource(path=str(folder)))
+    dataset = bfcl().load_dataset(DatasetSource(path=str(folder)))
     left = bfcl(exclude_flagged=True).load_dataset(DatasetSource(path=str(folder)))
-    flagged = {s.id for s in kept if "flagged" in s.meta}
+    flagged = {s.id for s in dataset if "flagged" in s.meta}
     assert "simple_java_35" in flagged
-    assert {s.id for s in kept} - {s.id for s in left} == flagged
+    assert {s.id for s in dataset} - {s.id for s in left} == flagged
 
 
 def samples_of(counts: dict[str, int]) -> list[Sample]:
@@ -127,7 +127,7 @@ async def test_a_withheld_answer_is_no_abstention(mode):
     """An empty answer is what irrelevance asks for, but not where the provider withheld one."""
     benchmark = bfcl()
     samples = benchmark.load_dataset(SOURCE)
-    sample = next(one for one in samples if one.metric == "irrelevance")
+    sample = next(item for item in samples if item.metric == "irrelevance")
     ends = {}
     for reason in ("stop", "content_filter"):
         episode = Episode(key="k", epoch=0, finish_reason=reason, state={"mode": mode})

@@ -27,10 +27,10 @@ from tests.support.bfcl import entry, function, weather
 PYTHON = "prompt_python"
 
 
-def valid(one, answer, mode="") -> str:
+def valid(item, answer, mode="") -> str:
     """The views that accept the answer, by their first letters."""
-    found = score_all_views(decode_answer(one, answer, mode))
-    return "".join(name[0] for name, scored in found.items() if scored.valid)
+    all_views = score_all_views(decode_answer(item, answer, mode))
+    return "".join(name[0] for name, scored in all_views.items() if scored.valid)
 
 
 @pytest.mark.parametrize(
@@ -90,33 +90,33 @@ def test_the_fuzzy_score_is_the_share_of_right_arguments():
 
 def test_several_calls_are_matched_as_a_whole_by_strict_and_fuzzy():
     offered = [function("f", {"x": "integer"}, ("x",))]
-    one = entry("parallel", offered, [{"f": {"x": [1, 2]}}, {"f": {"x": [1]}}])
-    assert valid(one, "[f(x=1), f(x=2)]") == "sf"  # upstream's order is greedy
-    assert valid(one, "[f(x=2), f(x=1)]") == "otsf"
-    assert score_fuzzy(decode_answer(one, "[f(x=1), f(x=9)]")).score == 0.5
-    assert score_fuzzy(decode_answer(one, "[f(x=1)]")).score == 0.5
-    assert score_fuzzy(decode_answer(one, "[f(x=9), f(x=1)]")).argument == ("x",)
+    item = entry("parallel", offered, [{"f": {"x": [1, 2]}}, {"f": {"x": [1]}}])
+    assert valid(item, "[f(x=1), f(x=2)]") == "sf"  # upstream's order is greedy
+    assert valid(item, "[f(x=2), f(x=1)]") == "otsf"
+    assert score_fuzzy(decode_answer(item, "[f(x=1), f(x=9)]")).score == 0.5
+    assert score_fuzzy(decode_answer(item, "[f(x=1)]")).score == 0.5
+    assert score_fuzzy(decode_answer(item, "[f(x=9), f(x=1)]")).argument == ("x",)
 
 
 def test_nested_values_are_matched_by_strict_and_fuzzy():
     offered = [function("f", {"d": "dict"}, ("d",))]
     truth = [{"f": {"d": [{"k": [{"n": ["Vv"]}], "l": [["A b"], ""], "m": ["", None]}]}}]
-    one = entry("simple_python", offered, truth)
-    assert valid(one, "f(d={'k': {'n': 'Vv'}, 'l': ['A b']})") == "sf"  # upstream cannot match it
-    assert valid(one, "f(d={'k': {'n': 'vv'}, 'l': ['ab'], 'm': None})") == "f"
-    assert valid(one, "f(d={'k': {'n': 'vv', 'o': 1}})") == ""
-    assert valid(one, "f(d={})") == ""
+    item = entry("simple_python", offered, truth)
+    assert valid(item, "f(d={'k': {'n': 'Vv'}, 'l': ['A b']})") == "sf"  # upstream cannot match it
+    assert valid(item, "f(d={'k': {'n': 'vv'}, 'l': ['ab'], 'm': None})") == "f"
+    assert valid(item, "f(d={'k': {'n': 'vv', 'o': 1}})") == ""
+    assert valid(item, "f(d={})") == ""
 
 
 def test_java_arrays_pass_where_upstream_keeps_their_quotes():
     items = {"type": "Array", "items": {"type": "String"}}
-    one = entry(
+    item = entry(
         "simple_java",
         [function("A.f", {"a": items, "b": "long"})],
         [{"A.f": {"a": [["x"]], "b": [5]}}],
     )
-    assert valid(one, 'A.f(a=new String[]{"x"}, b=5L)') == "sf"
-    assert valid(one, "A.f(a=new String[]{x}, b=5L)") == "otsf"
+    assert valid(item, 'A.f(a=new String[]{"x"}, b=5L)') == "sf"
+    assert valid(item, "A.f(a=new String[]{x}, b=5L)") == "otsf"
 
 
 RELEVANCE = [
@@ -143,13 +143,13 @@ RELEVANCE = [
 
 @pytest.mark.parametrize(("answer", "what", "accepted"), RELEVANCE)
 def test_irrelevance(answer, what, accepted):
-    one = weather("live_irrelevance")
+    item = weather("live_irrelevance")
     mode = PYTHON if isinstance(answer, str) else "fc"
-    assert classify_abstention(decode_answer(one, answer, mode)) == what
-    assert valid(one, answer, mode) == accepted
+    assert classify_abstention(decode_answer(item, answer, mode)) == what
+    assert valid(item, answer, mode) == accepted
     if "o" not in accepted:
         assert (
-            score_official(decode_answer(one, answer, mode)).error_type
+            score_official(decode_answer(item, answer, mode)).error_type
             == "irrelevance_error:decoder_success"
         )
 
@@ -178,8 +178,8 @@ def test_failed_requests_of_imported_files_are_known():
 @pytest.mark.parametrize("category", ["simple_python", "live_irrelevance", "live_relevance"])
 @pytest.mark.parametrize("mode", ["fc", PYTHON])
 def test_reference_answers_pass_in_every_view(category, mode):
-    one = weather(category)
-    assert valid(one, reference_answer(one, mode), mode) == "otsf"
+    item = weather(category)
+    assert valid(item, reference_answer(item, mode), mode) == "otsf"
 
 
 def test_reference_calls_and_their_spellings():
@@ -197,7 +197,7 @@ def test_an_unknown_mode_is_refused():
 
 
 def test_the_tolerant_view_accepts_what_the_official_one_does():
-    one = entry("simple_python", [function("f", {"a": "string"})], [{"f": {"a": ["x[0]", ""]}}])
+    item = entry("simple_python", [function("f", {"a": "string"})], [{"f": {"a": ["x[0]", ""]}}])
     for answer in ("f(a=x[0])", "f('ignored')", "f()"):
-        assert score_official(decode_answer(one, answer)).valid
-        assert score_tolerant(decode_answer(one, answer)).valid
+        assert score_official(decode_answer(item, answer)).valid
+        assert score_tolerant(decode_answer(item, answer)).valid

@@ -273,33 +273,35 @@ def test_random_calls_keep_the_state_sound(stem):
         done += state(api) != before
     assert done > 50
     if stem == "library_desk":
-        assert all(one["fees_cents"] >= 0 for one in api.members.values())
-        assert all((one["status"] == "lent") == bool(one["due"]) for one in api.copies.values())
+        assert all(value["fees_cents"] >= 0 for value in api.members.values())
+        assert all(
+            (value["status"] == "lent") == bool(value["due"]) for value in api.copies.values()
+        )
         assert all(len(api._list_loans(key)) <= api.loan_limit for key in api.members)
     else:
         assert 0 <= api.tank_litres <= api.tank_capacity
         assert all(api._count_free_trays(key) >= 0 for key in api.zones)
-        assert all(0 <= one["moisture_percent"] <= 100 for one in api.zones.values())
+        assert all(0 <= value["moisture_percent"] <= 100 for value in api.zones.values())
 
 
 @BOTH
 @pytest.mark.parametrize("long_context", [False, True])
 def test_instances_are_equal_when_fresh_and_share_nothing(stem, long_context):
     untouched = copy.deepcopy(SCENARIOS[stem])
-    one, other = (fresh(stem, long_context=long_context) for _ in range(2))
+    item, other = (fresh(stem, long_context=long_context) for _ in range(2))
     before = state(other)
-    assert state(one) == before
+    assert state(item) == before
     if stem == "library_desk":
-        one.take_back("C102")
-        one.place_hold("T14", "M1")
+        item.take_back("C102")
+        item.place_hold("T14", "M1")
     else:
-        one.set_vents("Z3", 5)
-        one.harvest("basil-Z2-0120")
-    assert state(one) != before
+        item.set_vents("Z3", 5)
+        item.harvest("basil-Z2-0120")
+    assert state(item) != before
     assert state(other) == before
     assert SCENARIOS[stem] == untouched
-    one._load_scenario(SCENARIOS[stem], long_context)
-    assert state(one) == before
+    item._load_scenario(SCENARIOS[stem], long_context)
+    assert state(item) == before
 
 
 @BOTH
@@ -313,8 +315,8 @@ def test_long_contexts_hold_hundreds_of_rows():
     desk, house = (fresh(stem, long_context=True) for stem in APIS)
     assert len(desk.titles) == ROWS + 6
     assert len(desk.list_overdue()["loans"]) == ROWS // 2 + 2
-    assert len({one["title"] for one in desk.titles.values()}) == len(desk.titles)
-    assert len({one["name"] for one in desk.members.values()}) == len(desk.members)
+    assert len({value["title"] for value in desk.titles.values()}) == len(desk.titles)
+    assert len({value["name"] for value in desk.members.values()}) == len(desk.members)
     assert len(house.batches) == BATCHES + 6
     assert len(house.sensor_log("Z1")["readings"]) == READINGS
     short = fresh("greenhouse")
@@ -336,19 +338,19 @@ def test_documents_match_the_tools(stem):
         parameters = inspect.signature(tool).parameters
         schema = described[name]["parameters"]
         assert list(schema["properties"]) == list(parameters), name
-        optional = [key for key, one in parameters.items() if one.default is not one.empty]
+        optional = [key for key, item in parameters.items() if item.default is not item.empty]
         assert schema["required"] == [key for key in parameters if key not in optional], name
-        for key, one in parameters.items():
+        for key, parameter in parameters.items():
             shown = schema["properties"][key]
-            assert str(one.annotation).removesuffix(" | None") == KINDS[shown["type"]], name
+            assert str(parameter.annotation).removesuffix(" | None") == KINDS[shown["type"]], name
             assert shown["description"]
             if key in optional:
-                assert shown["default"] == one.default, name
+                assert shown["default"] == parameter.default, name
 
 
 def test_documents_list_what_the_tools_answer():
     answers = {"library_desk": ("member_account", "M6"), "greenhouse": ("read_zone", "Z2")}
     for stem, (name, argument) in answers.items():
-        described = next(one for one in documents(stem) if one["name"] == name)
+        described = next(document for document in documents(stem) if document["name"] == name)
         answer = getattr(fresh(stem), name)(argument)
         assert list(described["response"]["properties"]) == list(answer)

@@ -27,13 +27,13 @@ def simulators():
         yield opened
 
 
-def one_by_one(truth):
+def run_singly(truth):
     return [[[call] for call in turn] for turn in truth]
 
 
 @EACH
 def test_references_and_variants_pass_and_counterexamples_fail(entry, simulators):
-    reference = one_by_one(entry.ground_truth)
+    reference = run_singly(entry.ground_truth)
     assert examine_prediction(entry, reference, simulators).outcome.error_type == ""
     for variant in entry.extra["variants"]:
         assert variant != reference
@@ -45,23 +45,23 @@ def test_references_and_variants_pass_and_counterexamples_fail(entry, simulators
 @EACH
 def test_no_call_of_a_reference_can_be_left_out(entry, simulators):
     for turn, calls in enumerate(entry.ground_truth):
-        for place in range(len(calls)):
-            shorter = one_by_one(entry.ground_truth)
-            del shorter[turn][place]
-            assert not examine_prediction(entry, shorter, simulators).scored.valid, calls[place]
+        for index in range(len(calls)):
+            shorter = run_singly(entry.ground_truth)
+            del shorter[turn][index]
+            assert not examine_prediction(entry, shorter, simulators).scored.valid, calls[index]
 
 
 @EACH
 def test_references_use_only_ids_that_were_said_or_looked_up(entry, simulators):
-    outcome = examine_prediction(entry, one_by_one(entry.ground_truth), simulators).outcome
-    known = ""
-    for said, turn in zip(entry.question, outcome.turns, strict=True):
-        known += json.dumps(said)
+    outcome = examine_prediction(entry, run_singly(entry.ground_truth), simulators).outcome
+    text = ""
+    for message, turn in zip(entry.question, outcome.turns, strict=True):
+        text += json.dumps(message)
         for call, result in turn.called:
             assert not result.lower().startswith(('{"error', "error")), call
             for used in ID.findall(call):
-                assert re.search(rf"\b{re.escape(used)}\b", known), (call, used)
-            known += full_result(entry, outcome, call, simulators)
+                assert re.search(rf"\b{re.escape(used)}\b", text), (call, used)
+            text += full_result(entry, outcome, call, simulators)
 
 
 def full_result(entry, outcome, call, simulators) -> str:
@@ -74,18 +74,18 @@ def full_result(entry, outcome, call, simulators) -> str:
 def test_the_entries_keep_the_rules_of_their_category(kind):
     lines = (FOLDER / "multi_turn_func_doc").glob("*.json")
     names = {json.loads(row)["name"] for path in lines for row in path.open(encoding="utf-8")}
-    found = [one for one in ENTRIES if one.category == f"multi_turn_{kind}"]
-    assert len(found) >= LEAST[kind]
-    assert any(len(one.extra["involved_classes"]) == 2 for one in found)
-    for one in found:
-        truth, extra = one.ground_truth, one.extra
-        assert 2 <= len(one.question) == len(truth) <= 5
+    result = [entry for entry in ENTRIES if entry.category == f"multi_turn_{kind}"]
+    assert len(result) >= LEAST[kind]
+    assert any(len(entry.extra["involved_classes"]) == 2 for entry in result)
+    for item in result:
+        truth, extra = item.ground_truth, item.extra
+        assert 2 <= len(item.question) == len(truth) <= 5
         assert set(extra["initial_config"]) == set(extra["involved_classes"])
         assert len(extra["variants"]) >= 2
         assert len(extra["counterexamples"]) >= 3
         missed = extra.get("missed_function", {})
         assert {name for held in missed.values() for name in held} <= names
-        assert [k for k, turn in enumerate(one.question) if not turn] == [*map(int, missed)]
+        assert [k for k, turn in enumerate(item.question) if not turn] == [*map(int, missed)]
         silent = [k for k, turn in enumerate(truth) if not turn]
         if kind == "miss_func":
             assert silent == [int(turn) - 1 for turn in missed] != []
@@ -95,4 +95,4 @@ def test_the_entries_keep_the_rules_of_their_category(kind):
 
 
 def test_no_two_entries_ask_the_same():
-    assert len({json.dumps(one.question) for one in ENTRIES}) == len(ENTRIES) > 0
+    assert len({json.dumps(item.question) for item in ENTRIES}) == len(ENTRIES) > 0

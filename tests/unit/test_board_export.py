@@ -62,10 +62,10 @@ def test_csv_holds_every_column_and_no_formula(capsys, full, frame):
     "words", [("--json",), ("--format", "json"), ("--json", "--format", "json")]
 )
 def test_json_is_what_the_api_gives(capsys, full, words):
-    told = json.loads(listed(capsys, *words))
-    given = client().get("/api/v1/ranking").json()
-    assert given.pop("next") is None
-    assert told == given
+    payload = json.loads(listed(capsys, *words))
+    args = client().get("/api/v1/ranking").json()
+    assert args.pop("next") is None
+    assert payload == args
 
 
 def test_text_shows_ranks_intervals_and_reasons(capsys, full, frame):
@@ -82,27 +82,27 @@ def test_text_shows_ranks_intervals_and_reasons(capsys, full, frame):
 
 
 def test_markdown_has_no_markup_of_a_name(capsys, full):
-    told = listed(capsys, "--format", "md")
-    assert "<script" not in told
-    rows = [line for line in told.splitlines() if line.startswith("|")]
+    message = listed(capsys, "--format", "md")
+    assert "<script" not in message
+    rows = [line for line in message.splitlines() if line.startswith("|")]
     assert len({row.count("|") for row in rows}) == 1
     assert len(rows) == 2 + 5
 
 
 def test_latex_escapes_every_special_character(capsys, full):
     make_run(full, Plan(target=r"openai:a_b%c#d$e{f}~g^h\input{x}", skill=0.2, cases=8), "special")
-    told = listed(capsys, "--format", "latex")
+    message = listed(capsys, "--format", "latex")
     assert (
         r"openai:a\_b\%c\#d\$e\{f\}\textasciitilde{}g\textasciicircum{}h"
         r"\textbackslash{}input\{x\}"
-    ) in told
-    head, *rest = told.splitlines()
+    ) in message
+    head, *rest = message.splitlines()
     assert head.startswith("% ")
     assert rest[0].startswith(r"\begin{tabular}{rlrrrl")
     body = [line for line in rest if line.endswith(r"\\")]
     assert len(body) == 1 + 6
     assert len({len(re.findall(r"(?<!\\)&", line)) for line in body}) == 1
-    assert "\u202e" not in told
+    assert "\u202e" not in message
 
 
 def test_latex_of_names_that_go_on_to_another_line_stays_in_its_comment():
@@ -115,8 +115,8 @@ def test_latex_of_names_that_go_on_to_another_line_stays_in_its_comment():
 def test_another_board_and_order_can_be_chosen(capsys, full):
     make_run(full, Plan(target="openai:strong", cases=5, skill=1, dataset="mine"), "mine")
     key = boards.list_boards(stored_boards.load_run_headers(full), "sql")[1].key
-    told = json.loads(listed(capsys, "--json", "--suite", "sql", "--board", key))
-    assert [row["score"] for row in told["items"]] == [100.0]
+    payload = json.loads(listed(capsys, "--json", "--suite", "sql", "--board", key))
+    assert [row["score"] for row in payload["items"]] == [100.0]
     same = listed(capsys, "--by", "sql_understanding", "--format", "csv")
     assert same == listed(capsys, "--format", "csv")
 

@@ -77,7 +77,7 @@ def test_who_ran_the_further_column_alone_is_listed_and_not_ranked(added: str) -
     headers = [full("openai:a", 1), header("openai:z", 2, sums=score("s"))]
     assert statuses(headers, default(headers))["openai:z"] == "not_run"
     (_, row) = sorted(
-        boards.list_board_rows(headers, default(headers)), key=lambda one: one.identity
+        boards.list_board_rows(headers, default(headers)), key=lambda item: item.identity
     )
     assert (
         ranking._build_ranking_record(row, default(headers), "suite", "not_run", None)["score"]

@@ -74,8 +74,8 @@ def test_cards_give_names_makers_and_sizes(settings):
 def test_a_logo_that_is_no_picture_of_ours_is_left_out():
     row = boards.Row("openai:a", "openai:a", {SQL: header("openai:a", 1)})
     card = TargetCard(logo="https://evil.invalid/i.png")
-    found = board_table.build_target_facts([row], {"openai:a": card}, settings_in_nowhere())
-    assert found.loc["openai:a", "logo"] == ""
+    target_facts = board_table.build_target_facts([row], {"openai:a": card}, settings_in_nowhere())
+    assert target_facts.loc["openai:a", "logo"] == ""
 
 
 def settings_in_nowhere():
@@ -153,15 +153,15 @@ def test_a_leader_counts_who_is_within_reach():
         header("openai:c", 1, **{SQL: score(value=50.0)}),
         header("openai:d", 1, **{SQL: score(value=80.0, low=None, high=None)}),
     )
-    (found,) = targets.find_leaders(rows, named(rows), [SQL])
-    assert (found.identity, found.score, found.equal, found.near) == ("openai:a", 80.0, 1, 2)
+    (result,) = targets.find_leaders(rows, named(rows), [SQL])
+    assert (result.identity, result.score, result.equal, result.near) == ("openai:a", 80.0, 1, 2)
 
 
 def test_equals_go_to_the_better_ranked_and_parts_without_scores_are_left_out():
     _, rows = rows_of(header("openai:b", 1), header("openai:a", 1))
     frame = named(sorted(rows, key=lambda row: row.identity))
-    found = targets.find_leaders(rows, frame, [SQL, f"{SQL}/execution_accuracy"])
-    assert [(one.part, one.identity, one.equal) for one in found] == [(SQL, "openai:a", 1)]
+    leaders = targets.find_leaders(rows, frame, [SQL, f"{SQL}/execution_accuracy"])
+    assert [(item.part, item.identity, item.equal) for item in leaders] == [(SQL, "openai:a", 1)]
 
 
 def test_a_leader_whose_interval_begins_at_zero_reaches_that_far_down():
@@ -169,8 +169,8 @@ def test_a_leader_whose_interval_begins_at_zero_reaches_that_far_down():
         header("openai:a", 1, **{SQL: score(value=3.0, low=0.0, high=9.0)}),
         header("openai:b", 1, **{SQL: score(value=1.0, low=0.0, high=2.0)}),
     )
-    (found,) = targets.find_leaders(rows, named(rows), [SQL])
-    assert found.near == 1
+    (result,) = targets.find_leaders(rows, named(rows), [SQL])
+    assert result.near == 1
 
 
 def test_a_trend_has_every_complete_run_of_the_column():
@@ -181,10 +181,10 @@ def test_a_trend_has_every_complete_run_of_the_column():
         header("openai:a", 4, **{SQL: score("other", 99.0)}),
         header("openai:b", 1),
     ]
-    board = next(one for one in boards.list_boards(runs, "sql") if one.columns[SQL].key == "c1")
-    found = build_score_trend(runs, board, SQL, {"openai:a"})
-    assert list(found["score"]) == [60.0, 70.0]
-    assert found["date"].is_monotonic_increasing
+    board = next(item for item in boards.list_boards(runs, "sql") if item.columns[SQL].key == "c1")
+    trend = build_score_trend(runs, board, SQL, {"openai:a"})
+    assert list(trend["score"]) == [60.0, 70.0]
+    assert trend["date"].is_monotonic_increasing
     assert build_score_trend(runs, board, SQL, ()).empty
 
 
@@ -202,23 +202,25 @@ def test_the_trend_of_a_suite_joins_the_newest_runs_at_each_time():
 def test_boards_tell_what_sets_them_apart(settings):
     make_run(settings, Plan(target="openai:a"))
     make_run(settings, Plan(target="openai:b", mode="scale", cases=10))
-    known = load_run_headers(settings)
-    first, second = boards.list_boards(known, "sql")
-    (found,) = comparison_runs.find_column_differences(settings, known, first, second)
-    rules = {one.rule: (one.base, one.other) for one in found.differences}
-    assert found.benchmark == BENCHMARK
+    headers = load_run_headers(settings)
+    first, second = boards.list_boards(headers, "sql")
+    (result,) = comparison_runs.find_column_differences(settings, headers, first, second)
+    rules = {
+        difference.rule: (difference.base, difference.other) for difference in result.differences
+    }
+    assert result.benchmark == BENCHMARK
     assert rules["options.mode"] == ("verified", "scale")
     assert {"dataset_hash", "samples"} <= set(rules)
-    assert comparison_runs.find_column_differences(settings, known, first, first) == ()
+    assert comparison_runs.find_column_differences(settings, headers, first, first) == ()
 
 
 def test_boards_whose_runs_are_gone_are_apart_without_details(settings):
     runs = [header("openai:a", 1), header("openai:b", 2, **{SQL: score("c2")})]
     first, second = boards.list_boards(runs, "sql")
-    (found,) = comparison_runs.find_column_differences(settings, runs, first, second)
-    assert found.differences == ()
-    assert found.base is not None
-    assert found.base.key != found.other.key
+    (result,) = comparison_runs.find_column_differences(settings, runs, first, second)
+    assert result.differences == ()
+    assert result.base is not None
+    assert result.base.key != result.other.key
 
 
 def test_boards_of_rescored_answers_are_known_by_their_data_set():

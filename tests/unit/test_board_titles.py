@@ -63,9 +63,9 @@ def test_answers_that_were_scored_again_here_are_not_taken_over():
 def test_a_shared_link_names_what_it_is_ranked_by():
     board = board_of()
     row = {"status": "ranked", "identity": "a", "score": 50.0}
-    found = RankingView(Settings(), [], board, SQL[1])
-    vars(found).update(rows=[row], names={"a": "A"})
-    title, about = _describe_link(found, "", "en")
+    ranking_view = RankingView(Settings(), [], board, SQL[1])
+    vars(ranking_view).update(rows=[row], names={"a": "A"})
+    title, about = _describe_link(ranking_view, "", "en")
     assert board_titles.benchmark_title(SQL[1], "en") in about
     assert board_titles.benchmark_title(SQL[2], "en") not in about
     assert title
@@ -76,13 +76,15 @@ def test_a_mode_that_executes_nothing_rests_on_what_it_does(benchmark):
     board = board_of(**{benchmark: "scale"})  # a data set, and no mode
     verified = board.columns[benchmark]
     metrics = verified.card.metrics
-    assert [verified.evidence(one.key) for one in metrics] == [one.evidence for one in metrics]
+    assert [verified.evidence(item.key) for item in metrics] == [
+        entry.evidence for entry in metrics
+    ]
     column = msgspec.structs.replace(verified, label="mine · scale · 3 samples")
     kind = "checked" if benchmark == "sql_understanding" else "judged"
-    assert {column.evidence(one.key) for one in metrics} == {kind}
+    assert {column.evidence(item.key) for item in metrics} == {kind}
     board = msgspec.structs.replace(board, columns={benchmark: column})
     assert board_table.evidence_kinds(board) == [kind]
     assert board_table.shown_parts(board, ("executed",)) == []
-    for one in metrics:
-        about = board_titles.metric_about(board, benchmark, one.key, "en")
+    for metric in metrics:
+        about = board_titles.metric_about(board, benchmark, metric.key, "en")
         assert "real engine" not in about

@@ -20,10 +20,10 @@ def test_each_column_is_a_board_of_its_own_and_the_usual_one_comes_first():
         header("openai:a", 2, **{SQL: score("scale", label=f"{SQL} · scale · 10 samples")}),
         header("openai:b", 3, **{SQL: score("mine", dataset="mine", label="mine · verified · 9")}),
     ]
-    found = boards.list_boards(headers, "sql")
-    assert [board.key for board in found] == ["default", "scale", "mine"]
-    assert [board.columns[SQL].key for board in found] == ["c1", "scale", "mine"]
-    assert found[0].columns[SQL].targets == 1
+    result = boards.list_boards(headers, "sql")
+    assert [board.key for board in result] == ["default", "scale", "mine"]
+    assert [board.columns[SQL].key for board in result] == ["c1", "scale", "mine"]
+    assert result[0].columns[SQL].targets == 1
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ def test_each_column_is_a_board_of_its_own_and_the_usual_one_comes_first():
 def test_the_default_column_is_full_bundled_usual_and_has_most_targets(better):
     rival = score("rival", **better)
     crowd = [header(f"openai:{name}", 20, **{SQL: rival}) for name in "xyz"]
-    known = [header("openai:a", 1)]
+    recorded = [header("openai:a", 1)]
     expected = "c1" if better else "rival"
-    assert boards.list_boards([*crowd, *known], "sql")[0].columns[SQL].key == expected
+    assert boards.list_boards([*crowd, *recorded], "sql")[0].columns[SQL].key == expected
 
 
 def test_an_imported_column_is_never_the_default():
@@ -53,14 +53,14 @@ def test_an_imported_column_is_never_the_default():
         origin="imported",
         benchmarks={SQL: score("imported")},
     )
-    found = boards.list_boards([imported, header("openai:a", 1)], "sql")
-    assert [board.columns[SQL].key for board in found] == ["c1", "imported"]
-    assert not found[1].columns[SQL].executed
+    result = boards.list_boards([imported, header("openai:a", 1)], "sql")
+    assert [board.columns[SQL].key for board in result] == ["c1", "imported"]
+    assert not result[1].columns[SQL].executed
 
 
 def test_controls_do_not_count_as_targets():
-    found = boards.list_boards([header("control:null", 1), header("control:reference", 2)], "sql")
-    assert found[0].columns[SQL].targets == 0
+    result = boards.list_boards([header("control:null", 1), header("control:reference", 2)], "sql")
+    assert result[0].columns[SQL].targets == 0
 
 
 def test_a_row_shows_the_newest_complete_run_and_not_the_best():
@@ -98,8 +98,8 @@ def test_a_run_of_another_column_has_no_row():
 
 
 def test_an_old_link_ends_on_the_default_board():
-    found = boards.list_boards([header("openai:a", 1)], "sql")
-    assert boards.find_board(found, "gone").key == boards.DEFAULT
+    result = boards.list_boards([header("openai:a", 1)], "sql")
+    assert boards.find_board(result, "gone").key == boards.DEFAULT
 
 
 def test_floors_are_the_complete_controls_from_the_lowest():

@@ -21,10 +21,10 @@ NUMBERS = [10**30, -5, 10**400, float("nan"), float("inf"), "1e999", 1e308, 2**6
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("bundles")
-    settings = configuration.load_settings(place / "data")
+    path = tmp_path_factory.mktemp("bundles")
+    settings = configuration.load_settings(path / "data")
     folder = finished(settings, "control:null", SQL, max_samples=2)
-    return bundled(folder, settings, place / "run.zip")
+    return bundled(folder, settings, path / "run.zip")
 
 
 def poison(files: Files, number: Any) -> None:
@@ -40,9 +40,11 @@ def poison(files: Files, number: Any) -> None:
 
     edit_lines("generations.jsonl", episodes)(files)
     edit_lines("verdicts.jsonl", lambda lines: lines[0]["verdict"]["details"].update(facts))(files)
-    edit("summary.json", lambda one: one.update(totals=usage, errors={"permanent": number}))(files)
+    edit("summary.json", lambda item: item.update(totals=usage, errors={"permanent": number}))(
+        files
+    )
     for name in ("spec.json", "summary.json"):
-        edit(name, lambda one: one["target"].setdefault("options", {}).update(target))(files)
+        edit(name, lambda item: item["target"].setdefault("options", {}).update(target))(files)
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: str(number)[:8])

@@ -65,11 +65,11 @@ def test_the_answers_are_not_touched(store: Settings, tmp_path: Path) -> None:
     """What looks like a path or a key in an answer is the model's, and scored as it is."""
     folder = finished(store, "control:null", SQL, max_samples=1)
     first = next(folder.read_episodes())
-    said = "SELECT '/usr/share/x', 'sk-000000000000000', 'api_key=abcdefghijklmnop'"
-    answered = msgspec.structs.replace(first.episode, answer=said)
+    text = "SELECT '/usr/share/x', 'sk-000000000000000', 'api_key=abcdefghijklmnop'"
+    answered = msgspec.structs.replace(first.episode, answer=text)
     with Journal(folder.path / "generations" / "main.jsonl") as journal:
         journal.append(StoredEpisode(SQL, answered))
-    assert said in packed(bundled(folder, store, tmp_path / "run.zip"))
+    assert text in packed(bundled(folder, store, tmp_path / "run.zip"))
 
 
 def test_a_local_model_goes_by_its_name(store: Settings) -> None:
@@ -96,12 +96,12 @@ def test_a_local_model_goes_by_its_name(store: Settings) -> None:
         ),
         command="evalcore run --target hf:/home/somebody/tiny --dataset /srv/data/mine.jsonl",
     )
-    told = redact_spec(spec, build_redactor(store))
-    assert told.target == TargetSpec(
+    message = redact_spec(spec, build_redactor(store))
+    assert message.target == TargetSpec(
         "hf:tiny~22ce4946", {"base_url": "http://127.0.0.1:8/v1", "adapter": "lora"}
     )
-    assert told.command == "evalcore run --target hf:tiny~1888bd7d --dataset mine.jsonl"
-    (benchmark,) = told.benchmarks
+    assert message.command == "evalcore run --target hf:tiny~1888bd7d --dataset mine.jsonl"
+    (benchmark,) = message.benchmarks
     assert benchmark.dataset == "mine.jsonl"
     assert benchmark.options == {
         "prompt": "Read /etc/motd. $question",
@@ -111,7 +111,7 @@ def test_a_local_model_goes_by_its_name(store: Settings) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("no path at all", "no path at all"),
         ("either/or, 1/2, a/b/c", "either/or, 1/2, a/b/c"),
@@ -123,8 +123,8 @@ def test_a_local_model_goes_by_its_name(store: Settings) -> None:
         ("/" * 5000, "/" * 5000),
     ],
 )
-def test_paths_in_words(text: str, told: str, store: Settings) -> None:
-    assert build_redactor(store).redact_text(text) == told
+def test_paths_in_words(text: str, message: str, store: Settings) -> None:
+    assert build_redactor(store).redact_text(text) == message
 
 
 def test_a_case_keeps_its_content() -> None:
@@ -134,9 +134,9 @@ def test_a_case_keeps_its_content() -> None:
         input={"file": "/etc/motd"},
         meta={"repository": "/srv/private/box", "provenance": "own", "line": 3},
     )
-    told = redact_sample(sample)
-    assert told.meta == {"repository": "box", "provenance": "own", "line": 3}
-    assert told.case_hash == sample.case_hash
+    message = redact_sample(sample)
+    assert message.meta == {"repository": "box", "provenance": "own", "line": 3}
+    assert message.case_hash == sample.case_hash
 
 
 def test_only_a_finished_run_goes_out(store: Settings, tmp_path: Path) -> None:

@@ -35,10 +35,10 @@ Edit = Callable[[Any], None]
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four cases, each answered wrong twice."""
-    place = tmp_path_factory.mktemp("bundles")
-    settings = configuration.load_settings(place / "data")
+    path = tmp_path_factory.mktemp("bundles")
+    settings = configuration.load_settings(path / "data")
     folder = finished(settings, "control:null", SQL, max_samples=4, epochs=2)
-    return bundled(folder, settings, place / "run.zip")
+    return bundled(folder, settings, path / "run.zip")
 
 
 @pytest.fixture
@@ -80,15 +80,15 @@ def line(name: str, number: int, *path: str, value: Any) -> Change:
 
 def together(*changes: Change) -> Change:
     def change(files: Files) -> None:
-        for one in changes:
-            one(files)
+        for item in changes:
+            item(files)
 
     return change
 
 
 def passing(lines: list[Any]) -> None:
-    for one in lines:
-        one["verdict"] |= {"outcome": "passed", "score": 1.0}
+    for item in lines:
+        item["verdict"] |= {"outcome": "passed", "score": 1.0}
 
 
 def swap_ids(lines: list[Any]) -> None:
@@ -248,7 +248,7 @@ FORGED: dict[str, tuple[Change, str]] = {
         "of another target",
     ),
     "the summary of other benchmarks": (
-        edit("summary.json", lambda told: told["benchmarks"].clear()),
+        edit("summary.json", lambda message: message["benchmarks"].clear()),
         "scores other benchmarks",
     ),
     "a file too few": (no_source, "generations.jsonl is missing"),
@@ -264,8 +264,8 @@ def test_a_forged_bundle_is_refused(
     name: str, bundle: Path, store: Settings, tmp_path: Path
 ) -> None:
     change, reason = FORGED[name]
-    said = refused(changed(bundle, tmp_path / "forged.zip", change), store)
-    assert re.search(reason, said), said
+    text = refused(changed(bundle, tmp_path / "forged.zip", change), store)
+    assert re.search(reason, text), text
 
 
 @pytest.mark.parametrize("name", ["spec.json", "samples.jsonl", "verdicts.jsonl"])
@@ -275,8 +275,8 @@ def test_a_changed_file_has_another_hash(
     def change(files: Files) -> None:
         files[name] = files[name].replace(b"a", b"b", 1)
 
-    said = refused(changed(bundle, tmp_path / "x.zip", change, vouch=False), store)
-    assert f"{name} is not what the manifest vouches for" in said
+    text = refused(changed(bundle, tmp_path / "x.zip", change, vouch=False), store)
+    assert f"{name} is not what the manifest vouches for" in text
 
 
 def test_a_file_that_nobody_vouches_for(bundle: Path, store: Settings, tmp_path: Path) -> None:
@@ -349,11 +349,11 @@ def test_paths_in_foreign_cases_are_never_followed(
     paths = {"repository": "/etc", "folder": "/etc", "file": "/etc/passwd", "flagged": ["x"]}
 
     def how(lines: list[Any]) -> None:
-        for one in lines:
-            one["sample"]["meta"] = paths
+        for item in lines:
+            item["sample"]["meta"] = paths
 
     forged = changed(bundle, tmp_path / "x.zip", edit_lines("samples.jsonl", how))
     done = import_bundle(forged, store, progress=lambda line: None)
-    kept = (store.runs_dir / done.run / "samples.jsonl").read_text(encoding="utf-8")
-    assert "/etc" not in kept
-    assert [json.loads(one)["sample"]["id"] for one in kept.splitlines()]
+    text = (store.runs_dir / done.run / "samples.jsonl").read_text(encoding="utf-8")
+    assert "/etc" not in text
+    assert [json.loads(item)["sample"]["id"] for item in text.splitlines()]

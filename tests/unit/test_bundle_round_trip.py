@@ -130,8 +130,8 @@ def test_own_cases_are_scored_and_not_vouched_for(
     bundle = bundled(folder, here, tmp_path / "run.zip")
     first = import_bundle(bundle, there, progress=quiet)
     assert [(s.level, s.equal, s.known_cases) for s in first.scores] == [(1, 6, 0)]
-    told = run_folder.read_published(RunFolder(there.runs_dir / first.run))
-    assert [flag.kind for flag in told.scores[SQL].flags] == ["unknown_cases"]
+    published = run_folder.read_published(RunFolder(there.runs_dir / first.run))
+    assert [flag.kind for flag in published.scores[SQL].flags] == ["unknown_cases"]
     second = import_bundle(bundle, there, str(cases), progress=quiet)
     assert [(s.level, s.known_cases) for s in second.scores] == [(2, 6)]
     assert (second.became, second.run) == ("replaced", first.run)
@@ -170,13 +170,16 @@ def test_another_version_of_the_scorer_is_told_and_ours_counts(
     claimed = changed(
         both,
         tmp_path / "c.zip",
-        edit("summary.json", lambda told: told["benchmarks"][SQL].update(score=25.0)),
+        edit("summary.json", lambda message: message["benchmarks"][SQL].update(score=25.0)),
     )
     done = import_bundle(claimed, there, progress=quiet)
     (score,) = done.scores
     assert (score.level, score.claimed, score.recomputed, score.equal) == (1, 25.0, 0.0, 3)
-    told = run_folder.read_published(RunFolder(there.runs_dir / done.run))
-    assert [flag.kind for flag in told.scores[SQL].flags] == ["score_differs", "verdict_differs"]
+    published = run_folder.read_published(RunFolder(there.runs_dir / done.run))
+    assert [flag.kind for flag in published.scores[SQL].flags] == [
+        "score_differs",
+        "verdict_differs",
+    ]
     assert (
         RunFolder(there.runs_dir / done.run).read_summary().benchmarks[SQL].views["claimed"] == 25.0
     )
@@ -193,7 +196,7 @@ def test_gated_texts_stay_here_and_leave_a_claim(
     done = import_bundle(bundle, there, progress=quiet)
     (score,) = done.scores
     assert (score.level, score.recomputed, score.equal) == (0, None, 1)
-    (header,) = [one for one in load_headers(there) if one.run_id == done.run]
+    (header,) = [item for item in load_headers(there) if item.run_id == done.run]
     assert header.benchmarks["gaia"].is_bare_claim
     shown = msgspec.structs.replace(here, show_gated=True)
     packed = b"".join(files_of(bundled(folder, shown, tmp_path / "all.zip")).values())

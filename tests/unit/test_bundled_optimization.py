@@ -108,7 +108,7 @@ def test_sizes_and_spread(samples: list[Sample]) -> None:
     cases = Counter((s.metric, s.reference["engine"]) for s in samples)
     assert {metric for metric, _ in cases} == set(CARD.weights)
     for metric in ("logical_equivalence", "syntax_error_detection", "optimization_depth"):
-        assert {engine for found, engine in cases if found == metric} == set(ENGINES)
+        assert {engine for result, engine in cases if result == metric} == set(ENGINES)
     assert {s.difficulty for s in samples} == {1, 2, 3}
 
 
@@ -153,8 +153,8 @@ def test_no_disguise_earns_more_than_the_floor(
             verdicts[name] += rule_answers(benchmark, own, lambda s, n=name: disguise_sample(n, s))
     by_case = sorted(asked, key=lambda s: s.id.split("/")[0])
     totals = {
-        name: benchmark.aggregate(by_case, found, CARD.weights).score
-        for name, found in verdicts.items()
+        name: benchmark.aggregate(by_case, verdict, CARD.weights).score
+        for name, verdict in verdicts.items()
     }
     assert {name: total for name, total in totals.items() if total > FLOOR} == {}
 

@@ -66,15 +66,15 @@ def test_names_are_equal_as_servers_write_them():
 
 def test_parallel_calls_are_joined_by_likeness_whatever_their_order():
     accepted = [call(n=[1]), call(n=[2]), call(n=[3])]
-    found = pair_calls(body([call(n=3), call(n=1)], accepted))
-    joined = {(p.answered, p.lines[0].value, p.lines[0].accepted) for p in found}
+    calls = pair_calls(body([call(n=3), call(n=1)], accepted))
+    joined = {(p.answered, p.lines[0].value, p.lines[0].accepted) for p in calls}
     assert joined == {("f", 3, (3,)), ("f", 1, (1,)), ("", None, (2,))}
 
 
 def test_the_pair_of_the_finding_stands_first():
     accepted = [call(n=[1]), call(n=[2])]
-    found = pair_calls(body([call(n=1), call(n=7)], accepted, 1, 1, ("n",)))
-    assert [pair.lines[0].mark for pair in found] == ["mismatch", "accepted"]
+    calls = pair_calls(body([call(n=1), call(n=7)], accepted, 1, 1, ("n",)))
+    assert [pair.lines[0].mark for pair in calls] == ["mismatch", "accepted"]
 
 
 @pytest.mark.parametrize("answer", [None, []])

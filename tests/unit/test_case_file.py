@@ -32,8 +32,10 @@ def case(case_id: object = "1", **more: object) -> dict[str, object]:
     return {"case_id": case_id, "difficulty_level": "2", **more}
 
 
-def load(place: Path, *metrics: str) -> list[Sample]:
-    return case_file.load_case_samples(DatasetSource(path=str(place), metrics=metrics), FILES, read)
+def load(folder: Path, *metrics: str) -> list[Sample]:
+    return case_file.load_case_samples(
+        DatasetSource(path=str(folder), metrics=metrics), FILES, read
+    )
 
 
 def test_a_file_may_feed_several_metrics(tmp_path: Path) -> None:

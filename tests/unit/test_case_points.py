@@ -19,9 +19,9 @@ KEYS = ["metric", "id"]
 
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory):
-    found = settings_in(tmp_path_factory.mktemp("points"))
-    make_store(found, targets=60, months=2)
-    return found
+    result = settings_in(tmp_path_factory.mktemp("points"))
+    make_store(result, targets=60, months=2)
+    return result
 
 
 @pytest.fixture
@@ -56,11 +56,11 @@ def slow_standings(rows, board, by, cases):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kept", [False, True])
-def test_ranks_are_those_of_the_plain_rule(settings, board, kept):
+@pytest.mark.parametrize("stored", [False, True])
+def test_ranks_are_those_of_the_plain_rule(settings, board, stored):
     shutil.rmtree(settings.data_dir / case_points.FOLDER, ignore_errors=True)
     rows = boards.list_board_rows(stored_boards.load_run_headers(settings), board)
-    if kept:
+    if stored:
         case_points.load_board_points(settings, rows, board)
     points = case_points.load_board_points(settings, rows, board)
     cases = case_points.case_scores(list_run_folders(settings.run_roots))
@@ -68,17 +68,19 @@ def test_ranks_are_those_of_the_plain_rule(settings, board, kept):
     assert readable == {(key, run.run_id) for row in rows for key, run in row.runs.items()}
     assert case_points.find_partial_scores(points) == set()
     for by in ranking.list_board_orders(board):
-        found = ranking.compute_standings(ranked_rows(rows, board, by, cases), board, by, points)
-        assert found == slow_standings(rows, board, by, cases)
-        assert len(found) > 50
+        standings = ranking.compute_standings(
+            ranked_rows(rows, board, by, cases), board, by, points
+        )
+        assert standings == slow_standings(rows, board, by, cases)
+        assert len(standings) > 50
 
 
 def test_a_ranking_from_kept_points_equals_one_from_the_frame_of_cases(settings, board):
     headers = stored_boards.load_run_headers(settings)
     cases = case_points.case_scores(list_run_folders(settings.run_roots))
     stored_boards.board_ranking(settings, board)
-    kept = stored_boards.board_ranking(settings, board)
-    pd.testing.assert_frame_equal(kept, ranking.build_ranking(headers, board, cases))
+    board_ranking = stored_boards.board_ranking(settings, board)
+    pd.testing.assert_frame_equal(board_ranking, ranking.build_ranking(headers, board, cases))
 
 
 def test_kept_points_are_read_from_one_file_a_column(settings, board, monkeypatch):
@@ -105,7 +107,7 @@ def test_a_changed_folder_is_read_again_and_only_that(settings, board, monkeypat
     monkeypatch.setattr(
         case_points,
         "case_scores",
-        lambda some: scores(read.extend(one.run_id for one in some) or some),
+        lambda some: scores(read.extend(item.run_id for item in some) or some),
     )
     case_points.load_board_points(settings, rows, board)
     case_points.load_board_points(settings, rows, board)
@@ -150,10 +152,10 @@ def test_a_table_comes_back_as_it_was(tmp_path):
         [("m", "1"), ("m", "|'é")], {"a": 0, "b": 1}, {"a": "x", "b": "y"}, points, np.ones(2)
     )
     case_tables.save_point_table(tmp_path / "t.parquet", table)
-    found = case_tables.load_point_table(tmp_path / "t.parquet")
-    assert found[:3] == table[:3]
-    assert found.points.tobytes() == points.tobytes()
-    assert found.maxima.tolist() == [1.0, 1.0]
+    point_table = case_tables.load_point_table(tmp_path / "t.parquet")
+    assert point_table[:3] == table[:3]
+    assert point_table.points.tobytes() == points.tobytes()
+    assert point_table.maxima.tolist() == [1.0, 1.0]
     assert case_tables.load_point_table(tmp_path / "none.parquet") is None
 
 

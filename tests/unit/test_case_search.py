@@ -44,8 +44,8 @@ def make(root: Path, *, gated: bool = False) -> RunFolder:
         [(BENCHMARK, sample) for sample in samples],
     )
     failure = Failure(kind="rate_limited", message="slow down")
-    for sample, (_, said) in zip(samples, ASKED.values(), strict=False):
-        answer(folder, sample, answer=said, failure=failure if sample.id == "3" else None)
+    for sample, (_, value) in zip(samples, ASKED.values(), strict=False):
+        answer(folder, sample, answer=value, failure=failure if sample.id == "3" else None)
     judge(folder, samples[0], passed=True)
     judge(folder, samples[1], passed=False, reason="wrong_answer", note="a row differs")
     judge(folder, samples[2], passed=False, outcome="target_error", score=None)
@@ -54,7 +54,7 @@ def make(root: Path, *, gated: bool = False) -> RunFolder:
     return folder
 
 
-def found(root: Path, text: str, **more: bool) -> list[str]:
+def search_ids(root: Path, text: str, **more: bool) -> list[str]:
     cases, count = case_page((root,), RUN, CaseFilter(text=text), **more)
     assert count == len(cases)
     return [str(case) for case in cases["id"]]
@@ -78,23 +78,23 @@ def test_question_answer_and_note_are_searched_as_plain_text(
     tmp_path: Path, text: str, ids: list[str]
 ) -> None:
     make(tmp_path)
-    assert found(tmp_path, text) == ids
+    assert search_ids(tmp_path, text) == ids
 
 
 def test_of_a_gated_case_only_the_id_is_searched(tmp_path: Path) -> None:
     make(tmp_path, gated=True)
-    assert found(tmp_path, "units left") == ["3"]
-    assert found(tmp_path, "percent") == found(tmp_path, "row differs") == []
-    assert found(tmp_path, GATED) == [GATED]
-    assert found(tmp_path, "percent", show_gated=True) == [GATED]
+    assert search_ids(tmp_path, "units left") == ["3"]
+    assert search_ids(tmp_path, "percent") == search_ids(tmp_path, "row differs") == []
+    assert search_ids(tmp_path, GATED) == [GATED]
+    assert search_ids(tmp_path, "percent", show_gated=True) == [GATED]
 
 
 def test_a_long_text_is_searched_from_its_beginning_and_not_listed(tmp_path: Path) -> None:
     folder = make(tmp_path)
     sample = Sample(metric="execution_accuracy", id="1", input={})
     answer(folder, sample, answer="begins " + "x" * 30_000 + " ends")
-    assert found(tmp_path, "begins") == ["1"]
-    assert found(tmp_path, " ends") == []
+    assert search_ids(tmp_path, "begins") == ["1"]
+    assert search_ids(tmp_path, " ends") == []
     assert "words" not in query_case_page(folder)[0].columns
 
 
@@ -113,18 +113,18 @@ def test_a_reason_is_that_of_a_failure_or_of_an_error(tmp_path: Path) -> None:
 def test_neighbours_cross_metrics_and_keep_to_every_part_of_the_filter(tmp_path: Path) -> None:
     make(tmp_path)
 
-    def place(where: CaseFilter, metric: str = "execution_accuracy", case: str = "2"):
+    def find_position(where: CaseFilter, metric: str = "execution_accuracy", case: str = "2"):
         return case_view((tmp_path,), RUN, metric, case, where=where).position
 
-    failed = place(CaseFilter(outcome=("failed",)))
+    failed = find_position(CaseFilter(outcome=("failed",)))
     assert (failed.number, failed.total) == (1, 2)
     assert (failed.next.metric, failed.next.id) == ("syntax_error_detection", "1")
     assert failed.outcomes == {"failed": 2, "passed": 1, "target_error": 1}
-    hard = place(CaseFilter(difficulty=(2, 3), text="left"))
+    hard = find_position(CaseFilter(difficulty=(2, 3), text="left"))
     assert (hard.number, hard.total, hard.previous) == (1, 2, None)
     assert hard.next.id == "3"
     assert hard.outcomes == {"failed": 1, "target_error": 1}
-    outside = place(CaseFilter(why=("format",)))
+    outside = find_position(CaseFilter(why=("format",)))
     assert (outside.number, outside.total, outside.next.id) == (None, 1, "1")
 
 

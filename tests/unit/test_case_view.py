@@ -38,23 +38,23 @@ def test_a_case_without_a_verdict_is_missing(roots):
 
 def test_neighbours_stand_in_the_declared_order(roots):
     names = list(SECTIONS)
-    place = case_view(roots, RUN, METRIC, names[1]).position
-    assert (place.number, place.total) == (2, len(names))
-    assert (place.previous.id, place.next.id) == (names[0], names[2])
+    position = case_view(roots, RUN, METRIC, names[1]).position
+    assert (position.number, position.total) == (2, len(names))
+    assert (position.previous.id, position.next.id) == (names[0], names[2])
     assert case_view(roots, RUN, METRIC, names[0]).position.previous is None
     assert case_view(roots, RUN, METRIC, names[-1]).position.next is None
 
 
 def test_neighbours_keep_to_the_outcome(roots):
-    place = case_view(roots, RUN, METRIC, "table_diff", where=FAILED).position
-    assert (place.number, place.total, place.next.id) == (1, 2, "tree_diff")
-    assert place.outcomes == {"failed": 2, "passed": 8, MISSING: 1}
+    position = case_view(roots, RUN, METRIC, "table_diff", where=FAILED).position
+    assert (position.number, position.total, position.next.id) == (1, 2, "tree_diff")
+    assert position.outcomes == {"failed": 2, "passed": 8, MISSING: 1}
 
 
 def test_a_case_outside_of_the_filter_still_has_neighbours(roots):
-    place = case_view(roots, RUN, METRIC, "chat", where=FAILED).position
-    assert (place.number, place.total) == (None, 2)
-    assert (place.previous.id, place.next) == ("tree_diff", None)
+    position = case_view(roots, RUN, METRIC, "chat", where=FAILED).position
+    assert (position.number, position.total) == (None, 2)
+    assert (position.previous.id, position.next) == ("tree_diff", None)
 
 
 def test_epochs_are_cases_of_their_own(tmp_path):

@@ -39,7 +39,7 @@ def own_cases(tmp_path: Path, weights: dict[str, object]) -> str:
     chosen = [
         row
         for level in ("1", "2", "3")
-        for row in [one for one in rows if one["difficulty_level"] == level][:2]
+        for row in [item for item in rows if item["difficulty_level"] == level][:2]
     ]
     for position, weight in weights.items():
         chosen[int(position)]["weight"] = weight
@@ -138,8 +138,8 @@ def test_weights_reach_score_points_ranks_and_exports(
     expected = 100 * sum(w * p for w, p in zip(weights, passed, strict=True)) / sum(weights)
     assert score.score == pytest.approx(expected)
     assert score.interval.low <= score.score <= score.interval.high
-    found, worked = methodology.load_run_score(settings.run_roots, done["run_id"], KEY)
-    assert found.difficulty_weights == {"2": 5.0}
+    result, worked = methodology.load_run_score(settings.run_roots, done["run_id"], KEY)
+    assert result.difficulty_weights == {"2": 5.0}
     assert methodology.sum_score_terms(
         methodology.build_score_terms(worked)
     ).score == pytest.approx(expected)
@@ -176,7 +176,7 @@ def test_other_weights_are_another_board_and_a_named_difference(
     second = run(tmp_path, data, capsys, "--option", f"{KEY}.difficulty.3=9")
     line_up = comparison_runs.load_lineup(settings.run_roots, [first["run_id"], second["run_id"]])
     (obstacle,) = comparison_runs.find_incompatibilities(line_up, line_up.compared[0])
-    assert [one.rule for one in obstacle.differences] == ["difficulty_weights.3"]
+    assert [difference.rule for difference in obstacle.differences] == ["difficulty_weights.3"]
     assert len(boards.list_boards(stored_boards.load_run_headers(settings), "sql")) == 2
 
 

@@ -39,8 +39,8 @@ def test_an_svg_has_title_source_and_the_colours_of_its_theme(theme, ground):
         spec(), "svg", title="T <x>", source="from & here", theme=theme
     )
     words = "".join(ElementTree.fromstring(text).itertext())
-    for told in ("T <x>", "from & here", "一 <b>&", "floor 5.0"):
-        assert told in words
+    for name in ("T <x>", "from & here", "一 <b>&", "floor 5.0"):
+        assert name in words
     assert ground.encode() in text
     assert b"<script" not in text
     assert b"<image" not in text
@@ -70,7 +70,7 @@ def test_without_the_package_the_error_says_what_to_install(monkeypatch):
 
 
 def test_a_process_that_hangs_is_given_up(monkeypatch):
-    def hangs(*given, **more):
+    def hangs(*args, **more):
         raise subprocess.TimeoutExpired("x", 1)
 
     monkeypatch.setattr(pictures, "has_chart_renderer", lambda: True)
@@ -94,9 +94,9 @@ def test_targets_of_one_name_are_told_apart():
 @needs_vega
 def test_the_command_writes_the_chart_of_a_board(store, tmp_path):
     fill(store)
-    place = tmp_path / "board.svg"
-    assert main(["board", "--chart", str(place), "--theme", "dark"]) == 0
-    words = "".join(ElementTree.fromstring(place.read_bytes()).itertext())
+    path = tmp_path / "board.svg"
+    assert main(["board", "--chart", str(path), "--theme", "dark"]) == 0
+    words = "".join(ElementTree.fromstring(path.read_bytes()).itertext())
     assert "openai:strong" in words
     assert "SQL understanding · 32 cases" in words
 

@@ -105,8 +105,8 @@ def test_metric_bars_mark_best_and_floor_where_they_are_known():
     ],
 )
 def test_the_pareto_set_holds_who_is_not_beaten_in_both(costs, scores, expected):
-    found = plots.select_pareto_rows(pd.DataFrame({"cost": costs, "score": scores}))
-    assert list(found.index) == expected
+    pareto_rows = plots.select_pareto_rows(pd.DataFrame({"cost": costs, "score": scores}))
+    assert list(pareto_rows.index) == expected
 
 
 def test_the_scatter_is_logarithmic_and_draws_only_costs_above_zero():
@@ -134,9 +134,9 @@ def test_a_crowd_of_points_tells_its_intervals_at_the_points_alone():
         assert len(of_mark(spec, "rule")) == whiskers
         (points,) = of_mark(spec, "point")
         assert "interval" in [tip.get("field") for tip in points["encoding"]["tooltip"]]
-        told = [row["interval"] for row in rows_of(spec, points)]
-        assert len(told) == len(rows.dropna(subset=["score"]))
-        assert any("–" in one for one in told)
+        intervals = [row["interval"] for row in rows_of(spec, points)]
+        assert len(intervals) == len(rows.dropna(subset=["score"]))
+        assert any("–" in item for item in intervals)
 
 
 def test_names_that_would_lie_on_each_other_are_left_to_the_tooltip():

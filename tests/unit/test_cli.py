@@ -68,13 +68,13 @@ def test_export(
     capsys: pytest.CaptureFixture[str], cases: str, data: str, form: str, tmp_path: Path
 ) -> None:
     _, out, _ = call(capsys, *RUN, "--dataset", cases, "--data", data)
-    run_id, place = json.loads(out)["run_id"], tmp_path / f"report.{form}"
+    run_id, path = json.loads(out)["run_id"], tmp_path / f"report.{form}"
     status, shown, _ = call(capsys, "export", run_id, "--format", form, "--data", data)
     assert status == 0
     assert "sql_understanding" in shown
-    words = ("export", run_id, "--format", form, "--out", str(place), "--data", data)
+    words = ("export", run_id, "--format", form, "--out", str(path), "--data", data)
     assert call(capsys, *words)[0] == 0
-    assert place.read_text(encoding="utf-8") == shown
+    assert path.read_text(encoding="utf-8") == shown
 
 
 def test_score_keeps_the_order_and_writes_a_line_each(
@@ -169,11 +169,11 @@ def test_thousands_of_predictions_take_seconds(
 def test_a_data_folder_that_is_none_is_one_clear_line(
     capsys: pytest.CaptureFixture[str], cases: str, tmp_path: Path
 ) -> None:
-    place = tmp_path / "file"
-    place.write_text("x", encoding="utf-8")
-    status, _, err = call(capsys, *RUN, "--dataset", cases, "--data", str(place))
+    path = tmp_path / "file"
+    path.write_text("x", encoding="utf-8")
+    status, _, err = call(capsys, *RUN, "--dataset", cases, "--data", str(path))
     assert (status, err.count("\n")) == (2, 1)
-    assert str(place) in err
+    assert str(path) in err
     status, _, err = call(capsys, *RUN, "--data", str(tmp_path), "--dataset", "a" * 5000)
     assert (status, "name too long" in err) == (2, True)
 
@@ -279,6 +279,6 @@ sys.exit(", ".join(name for name in heavy if name in sys.modules) or 0)
 def test_a_batch_size_is_an_option_of_the_target(
     capsys: pytest.CaptureFixture[str], cases: str, data: str
 ) -> None:
-    status, _, told = call(capsys, *RUN, "--batch-size", "1", "--dataset", cases, "--data", data)
+    status, _, message = call(capsys, *RUN, "--batch-size", "1", "--dataset", cases, "--data", data)
     assert status == 2
-    assert "control:reference takes no options, got: batch_size" in told
+    assert "control:reference takes no options, got: batch_size" in message

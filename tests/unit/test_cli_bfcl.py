@@ -36,12 +36,12 @@ def test_fetching_says_what_to_do_next(capsys, tmp_path, data, monkeypatch) -> N
     monkeypatch.setattr(fetch, "fetch_bfcl", partial(fetch.fetch_bfcl, release=release))
     words = ("datasets", "fetch", "bfcl", "--from", str(tmp_path / NAME), "--data", data)
     status, out, err = call(capsys, *words)
-    place = tmp_path / "store" / "datasets" / "bfcl-v4"
-    assert (status, (place / hub_datasets.NOTE_FILE).is_file()) == (0, True)
-    assert f"evalcore run --target TARGET --benchmarks bfcl --dataset {place}" in out
+    path = tmp_path / "store" / "datasets" / "bfcl-v4"
+    assert (status, (path / hub_datasets.NOTE_FILE).is_file()) == (0, True)
+    assert f"evalcore run --target TARGET --benchmarks bfcl --dataset {path}" in out
     assert "Apache-2.0" in err
-    told = json.loads(call(capsys, *words, "--json")[1])
-    assert (told["version"], told["already"], told["folder"]) == ("v4", True, str(place))
+    payload = json.loads(call(capsys, *words, "--json")[1])
+    assert (payload["version"], payload["already"], payload["folder"]) == ("v4", True, str(path))
     other = tmp_path / "other place"
     assert f"--dataset '{other}'" in call(capsys, *words, "--out", str(other))[1]
 
@@ -75,12 +75,12 @@ def test_a_run_goes_out_and_comes_in_with_the_same_verdicts(capsys, tmp_path, da
     words = ("--benchmarks", "bfcl", "--metrics", *metrics, "--data", data, "--json")
     _, out, _ = call(capsys, "run", "--target", f"control:{kind}", *words)
     run_id = json.loads(out)["run_id"]
-    place = str(tmp_path / "out")
-    words = ("export", run_id, "--format", "bfcl", "--out", place, "--data", data)
-    told = json.loads(call(capsys, *words, "--json")[1])
-    assert (len(told["files"]), told["model"]) == (len(metrics), kind)
-    assert (told.get("left_out", 0), told.get("failed", 0)) == (0, 0)
-    words = ("import", "bfcl", place, "--dataset", "bfcl", "--month", "2026-04", "--data", data)
+    text = str(tmp_path / "out")
+    words = ("export", run_id, "--format", "bfcl", "--out", text, "--data", data)
+    payload = json.loads(call(capsys, *words, "--json")[1])
+    assert (len(payload["files"]), payload["model"]) == (len(metrics), kind)
+    assert (payload.get("left_out", 0), payload.get("failed", 0)) == (0, 0)
+    words = ("import", "bfcl", text, "--dataset", "bfcl", "--month", "2026-04", "--data", data)
     status, out, err = call(capsys, *words)
     assert (status, out) == (0, "runs: 1 created, 0 replaced, 0 unchanged\n")
     assert err == f"scoring {kind}\n"
@@ -94,11 +94,11 @@ def test_the_mode_decides_how_answers_are_read(capsys, tmp_path, data) -> None:
     official = data_folder(tmp_path / "official", {"simple_python": 2})
     result_file(tmp_path / "r" / "result" / "m", "simple_python", RIGHT, NATIVE)
     words = ("import", "bfcl", str(tmp_path / "r"), "--dataset", str(official), "--data", data)
-    found = {}
+    results = {}
     for month, mode in (("2026-01", "fc"), ("2026-02", "prompt")):
-        told = json.loads(call(capsys, *words, "--mode", mode, "--month", month, "--json")[1])
-        found[mode] = [outcome for _, outcome in outcomes(told["created"][0], data)]
-    assert found == {"fc": ["failed", "passed"], "prompt": ["passed", "failed"]}
+        payload = json.loads(call(capsys, *words, "--mode", mode, "--month", month, "--json")[1])
+        results[mode] = [outcome for _, outcome in outcomes(payload["created"][0], data)]
+    assert results == {"fc": ["failed", "passed"], "prompt": ["passed", "failed"]}
 
 
 @pytest.mark.parametrize(

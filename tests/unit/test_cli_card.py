@@ -61,7 +61,7 @@ def test_fields_are_set_one_by_one_and_cleared(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "text"),
     [
         (("--site", "http://example.org"), "site: "),
         (("--parameters", "many"), "--parameters many"),
@@ -74,8 +74,8 @@ def test_fields_are_set_one_by_one_and_cleared(
     ],
 )
 def test_what_cannot_be_is_refused_and_changes_nothing(
-    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], text: str
 ) -> None:
     status, _, error = call(capsys, KEY, *words)
-    assert (status, said in error) == (2, True), error
+    assert (status, text in error) == (2, True), error
     assert call(capsys, KEY, "--json")[1] == "{}\n"

@@ -79,23 +79,23 @@ def swe_hub(monkeypatch: pytest.MonkeyPatch):
 
 def test_fetched_questions_can_be_run_as_the_last_line_says(capsys, tmp_path, data, gaia_hub):
     status, out, err = call(capsys, "datasets", "fetch", "gaia", "--data", data)
-    place = tmp_path / "store" / "datasets" / "gaia-validation"
-    assert (status, (place / NOTE_FILE).is_file()) == (0, True)
+    path = tmp_path / "store" / "datasets" / "gaia-validation"
+    assert (status, (path / NOTE_FILE).is_file()) == (0, True)
     assert err.startswith("1 of 1: 2023/validation/metadata.jsonl\n")
     assert "not to be shared" in err
-    said = out.splitlines()[-1]
-    assert said.startswith("next: evalcore run --target TARGET --benchmarks gaia ")
-    assert said.endswith(str(place))
-    words = said.removeprefix("next: evalcore ").replace("TARGET", "control:reference").split()
+    line = out.splitlines()[-1]
+    assert line.startswith("next: evalcore run --target TARGET --benchmarks gaia ")
+    assert line.endswith(str(path))
+    words = line.removeprefix("next: evalcore ").replace("TARGET", "control:reference").split()
     status, out, _ = call(capsys, *words, "--data", data, "--json")
     assert (status, json.loads(out)["benchmarks"]["gaia"]["score"]) == (0, 100.0)
 
 
 def test_split_revision_and_place_can_be_chosen(capsys, tmp_path, data, gaia_hub):
     words = ("datasets", "fetch", "gaia", "--split", "test", "--revision", "main", "--json")
-    told = json.loads(call(capsys, *words, "--out", tmp_path / "t", "--data", data)[1])
-    assert (told["part"], told["folder"]) == ("test", str(tmp_path / "t"))
-    assert told["commit"] != REVISION
+    payload = json.loads(call(capsys, *words, "--out", tmp_path / "t", "--data", data)[1])
+    assert (payload["part"], payload["folder"]) == ("test", str(tmp_path / "t"))
+    assert payload["commit"] != REVISION
     again = json.loads(call(capsys, *words, "--out", tmp_path / "t", "--data", data)[1])
     assert again["already"] is True
 
@@ -122,9 +122,9 @@ def test_a_split_that_is_none_is_one_clear_line(capsys, tmp_path, data, gaia_hub
 
 def test_tasks_are_fetched_by_name_or_short_name(capsys, tmp_path, data, swe_hub):
     status, out, err = call(capsys, "datasets", "fetch", "swe_bench", "--data", data)
-    place = tmp_path / "store" / "datasets" / "swe_bench-swe-bench_verified"
-    assert (status, (place / TASKS).is_file()) == (0, True)
-    assert f"evalcore run --target TARGET --benchmarks swe_bench --dataset {place}" in out
+    path = tmp_path / "store" / "datasets" / "swe_bench-swe-bench_verified"
+    assert (status, (path / TASKS).is_file()) == (0, True)
+    assert f"evalcore run --target TARGET --benchmarks swe_bench --dataset {path}" in out
     assert "1 tasks" in err
     words = ("datasets", "fetch", "swe_bench", "--name", VERIFIED, "--data", data, "--json")
     assert json.loads(call(capsys, *words)[1])["already"] is True
@@ -160,13 +160,13 @@ def test_predictions_for_gaia_score_as_the_official_scorer_says(capsys, tmp_path
     with gzip.open(shared_data("gaia") / "official_verdicts.dev.jsonl.gz", "rt") as recorded:
         rows = [json.loads(line) for line in recorded]
     references = [{"id": row["id"], "reference": row["truth"]} for row in rows]
-    given = [{"id": row["id"], "prediction": {"answer": row["prediction"]}} for row in rows]
-    dataset, answers = write(tmp_path / "d.jsonl", references), write(tmp_path / "p.jsonl", given)
+    args = [{"id": row["id"], "prediction": {"answer": row["prediction"]}} for row in rows]
+    dataset, answers = write(tmp_path / "d.jsonl", references), write(tmp_path / "p.jsonl", args)
     words = ("score", "gaia", "--dataset", dataset, "--predictions", answers)
     out = tmp_path / "out.jsonl"
     status, shown, _ = call(capsys, *words, "--out", out, "--data", data, "--json")
-    found = {line["id"]: line["passed"] for line in lines(out)}
-    assert found == {row["id"]: row["official"] for row in rows}
+    passeds = {line["id"]: line["passed"] for line in lines(out)}
+    assert passeds == {row["id"]: row["official"] for row in rows}
     assert (status, sum(json.loads(shown).values())) == (0, len(rows))
     assert len(rows) >= 28
 
@@ -178,8 +178,8 @@ def test_text_for_gaia_goes_through_extraction(capsys, tmp_path, data):
     out = tmp_path / "out.jsonl"
     words = ("score", "gaia", "--dataset", dataset, "--predictions", answers, "--out", out)
     assert call(capsys, *words, "--data", data)[0] == 0
-    found = [(line["passed"], line["views"]["strict"]) for line in lines(out)]
-    assert found == [(True, 1.0), (True, 0.0), (True, 0.0), (False, 0.0), (False, 0.0)]
+    result = [(line["passed"], line["views"]["strict"]) for line in lines(out)]
+    assert result == [(True, 1.0), (True, 0.0), (True, 0.0), (False, 0.0), (False, 0.0)]
 
 
 @pytest.fixture
@@ -210,16 +210,16 @@ def patches_of(example: Path) -> dict[str, Any]:
 
 def scored(capsys, tmp_path: Path, data: str, example: Path) -> dict[str, dict[str, Any]]:
     answers = patches_of(example)
-    rows = [{"id": "evalcore__tinystats-1", "prediction": one} for one in answers.values()]
-    given, out = write(tmp_path / "p.jsonl", rows), tmp_path / "out.jsonl"
-    words = ("score", "swe_bench", "--dataset", example, "--predictions", given, "--out", out)
+    rows = [{"id": "evalcore__tinystats-1", "prediction": value} for value in answers.values()]
+    args, out = write(tmp_path / "p.jsonl", rows), tmp_path / "out.jsonl"
+    words = ("score", "swe_bench", "--dataset", example, "--predictions", args, "--out", out)
     assert call(capsys, *words, "--data", data)[0] == 0
     return dict(zip(answers, lines(out), strict=True))
 
 
 def test_predictions_for_swe_bench_are_executed(capsys, tmp_path, data, example):
-    found = scored(capsys, tmp_path, data, example)
-    assert {name: line["passed"] for name, line in found.items()} == {
+    result = scored(capsys, tmp_path, data, example)
+    assert {name: line["passed"] for name, line in result.items()} == {
         "text": True,
         "given": True,
         "uncounted": False,
@@ -227,10 +227,10 @@ def test_predictions_for_swe_bench_are_executed(capsys, tmp_path, data, example)
         "prose": False,
         "empty": False,
     }
-    assert {name for name, line in found.items() if line["views"]["repaired"] == 1} == {
+    assert {name for name, line in result.items() if line["views"]["repaired"] == 1} == {
         *("text", "given", "uncounted")
     }
-    for line in found.values():
+    for line in result.values():
         assert line["details"]["resolved"] is line["passed"]
         assert not line["passed"] or line["details"]["log_sha256"]
 
@@ -239,10 +239,10 @@ def test_without_a_repository_nothing_is_resolved_nor_unresolved(
     capsys, tmp_path, data, example, monkeypatch
 ):
     monkeypatch.delenv("EVALBOARD_SWE_REPOSITORIES")
-    found = scored(capsys, tmp_path, data, example)
-    assert found["empty"]["details"]["resolved"] is False
+    result = scored(capsys, tmp_path, data, example)
+    assert result["empty"]["details"]["resolved"] is False
     for name in ("text", "given", "wrong"):
-        line = found[name]
+        line = result[name]
         assert (line["outcome"], line["passed"], line["score"]) == ("not_executed", False, None)
         assert line["details"]["resolved"] is None
         assert line["details"]["file_recall"] == 1.0
@@ -264,12 +264,12 @@ benchmark_overrides:
 def run(capsys, tmp_path: Path, data: str, benchmark: str, overrides: dict[str, Any]) -> Any:
     """The result of a run from a config, and slm-evals' results.json of it."""
     file = tmp_path / "run.yaml"
-    place = tmp_path / "results"
-    text = CONFIG.format(place=place, benchmark=benchmark, overrides=json.dumps(overrides))
+    path = tmp_path / "results"
+    text = CONFIG.format(place=path, benchmark=benchmark, overrides=json.dumps(overrides))
     file.write_text(text, encoding="utf-8")
     _, out, err = call(capsys, "run", "--config", file, "--data", data, "--json")
     assert err == ""
-    return json.loads(out), json.loads((place / "nightly" / "results.json").read_text())
+    return json.loads(out), json.loads((path / "nightly" / "results.json").read_text())
 
 
 def question(number: int, level: Any, answer: str = "42") -> dict[str, Any]:
@@ -279,13 +279,17 @@ def question(number: int, level: Any, answer: str = "42") -> dict[str, Any]:
 
 def test_the_overrides_of_slm_evals_for_gaia(capsys, tmp_path, data):
     levels = (1, "2", 3, "1")
-    path = write(tmp_path / "own.jsonl", [question(n, one) for n, one in enumerate(levels)])
-    given = {"data_path": str(path), "split": "validation", "levels": [1, 2]}
-    told, files = run(capsys, tmp_path, data, "gaia", given | {"tool_mode": "describe"})
-    assert told["complete"] is True
-    assert [one["id"] for one in files["benchmarks"]["gaia"]["samples"]] == ["q-0", "q-1", "q-3"]
+    path = write(tmp_path / "own.jsonl", [question(n, level) for n, level in enumerate(levels)])
+    options = {"data_path": str(path), "split": "validation", "levels": [1, 2]}
+    message, files = run(capsys, tmp_path, data, "gaia", options | {"tool_mode": "describe"})
+    assert message["complete"] is True
+    assert [sample["id"] for sample in files["benchmarks"]["gaia"]["samples"]] == [
+        "q-0",
+        "q-1",
+        "q-3",
+    ]
     assert files["aggregate_score"] == files["benchmarks"]["gaia"]["score"] == 1.0
-    spec = find_run(told["run_id"], load_settings(data).run_roots).read_spec().benchmarks[0]
+    spec = find_run(message["run_id"], load_settings(data).run_roots).read_spec().benchmarks[0]
     asked = {name: spec.options[name] for name in ("split", "levels", "tool_mode")}
     assert asked == {"split": "validation", "levels": [1, 2], "tool_mode": "describe"}
     # As the defaults are the same, the same column comes without them.
@@ -294,7 +298,7 @@ def test_the_overrides_of_slm_evals_for_gaia(capsys, tmp_path, data):
         find_run(again["run_id"], load_settings(data).run_roots).read_spec().benchmarks[0].column
         == spec.column
     )
-    third, _ = run(capsys, tmp_path, data, "gaia", given | {"levels": [3], "tool_mode": "none"})
+    third, _ = run(capsys, tmp_path, data, "gaia", options | {"levels": [3], "tool_mode": "none"})
     assert (
         find_run(third["run_id"], load_settings(data).run_roots).read_spec().benchmarks[0].samples
         == 1
@@ -303,30 +307,30 @@ def test_the_overrides_of_slm_evals_for_gaia(capsys, tmp_path, data):
 
 def test_hidden_answers_are_exported_and_never_scored(capsys, tmp_path, data):
     path = write(tmp_path / "test.jsonl", [question(1, 1, "?"), question(2, 2, "?")])
-    told, files = run(capsys, tmp_path, data, "gaia", {"data_path": str(path), "split": "test"})
-    assert (told["complete"], files["aggregate_score"]) == (False, None)
+    message, files = run(capsys, tmp_path, data, "gaia", {"data_path": str(path), "split": "test"})
+    assert (message["complete"], files["aggregate_score"]) == (False, None)
     gaia = files["benchmarks"]["gaia"]
     assert (gaia["passed"], gaia["score"], gaia["not_executed"]) == (0, None, 2)
-    assert [one["passed"] for one in gaia["samples"]] == [False, False]
+    assert [sample["passed"] for sample in gaia["samples"]] == [False, False]
     out = tmp_path / "answers.jsonl"
-    words = ("export", told["run_id"], "--format", "gaia", "--out", out, "--data", data)
+    words = ("export", message["run_id"], "--format", "gaia", "--out", out, "--data", data)
     assert call(capsys, *words) == (0, f"{out}: 2 lines for the leaderboard of GAIA\n", "")
     assert [line["model_answer"] for line in lines(out)] == ["?", "?"]
 
 
 @pytest.mark.full
 def test_the_overrides_of_slm_evals_for_swe_bench(capsys, tmp_path, data, example):
-    given = {"data_path": str(example), "full_eval": False, "context_lines": 80}
-    told, files = run(capsys, tmp_path, data, "swe_bench", given)
-    assert (told["complete"], files["aggregate_score"]) == (True, 1.0)
+    options = {"data_path": str(example), "full_eval": False, "context_lines": 80}
+    message, files = run(capsys, tmp_path, data, "swe_bench", options)
+    assert (message["complete"], files["aggregate_score"]) == (True, 1.0)
     [sample] = files["benchmarks"]["swe_bench"]["samples"]
     assert (sample["id"], sample["resolved"]) == ("evalcore__tinystats-1", True)
     assert files["missing"] == ["bfcl", "tau_bench", "gaia"]
-    folder = find_run(told["run_id"], load_settings(data).run_roots)
+    folder = find_run(message["run_id"], load_settings(data).run_roots)
     asked = folder.read_spec().benchmarks[0].options
     assert (asked["full_eval"], asked["context_lines"]) == (False, 80)
     out = tmp_path / "preds.jsonl"
-    words = ("export", told["run_id"], "--format", "swe_bench", "--out", out, "--data", data)
+    words = ("export", message["run_id"], "--format", "swe_bench", "--out", out, "--data", data)
     for chosen, changed in (((), 0), (("--patch", "official"), 0), (("--patch", "repaired"), 1)):
         status, shown, _ = call(capsys, *words, *chosen, "--json")
         assert (status, json.loads(shown)["repaired"]) == (0, changed)
@@ -351,8 +355,8 @@ def test_what_cannot_be_exported_is_one_clear_line(
 ):
     monkeypatch.chdir(tmp_path)
     path = write(tmp_path / "own.jsonl", [question(1, 1)])
-    told, _ = run(capsys, tmp_path, data, "gaia", {"data_path": str(path)})
-    status, out, err = call(capsys, "export", told["run_id"], *words, "--data", data)
+    message, _ = run(capsys, tmp_path, data, "gaia", {"data_path": str(path)})
+    status, out, err = call(capsys, "export", message["run_id"], *words, "--data", data)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert problem in err
     assert not (tmp_path / "x").exists()

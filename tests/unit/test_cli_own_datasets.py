@@ -50,8 +50,8 @@ def test_validate_tells_every_problem_and_keeps_nothing(call, tmp_path):
     assert 'line 1, difficulty_level: \'9\' must be "1", "2" or "3"' in out
     assert "line 2: is not JSON" in out
     assert "2 problems" in out
-    told = json.loads(call("validate", file, "--benchmark", KEY, "--json")[1])
-    assert [error["line"] for error in told["validation"]["errors"]] == [1, 2]
+    payload = json.loads(call("validate", file, "--benchmark", KEY, "--json")[1])
+    assert [error["line"] for error in payload["validation"]["errors"]] == [1, 2]
     assert not (tmp_path / "data" / "datasets" / "own" / KEY).exists()
 
 

@@ -117,10 +117,10 @@ def test_a_worker_outlives_its_launcher_and_a_lost_one_is_taken_up_again(
 
 
 def _worker_of(run_id: str) -> int:
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
-        words = place.read_bytes().split(b"\0")
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        words = path.read_bytes().split(b"\0")
         if b"evalcore.runner.worker" in words and any(run_id.encode() in word for word in words):
-            return int(place.parent.name)
+            return int(path.parent.name)
     raise AssertionError("no worker found")
 
 

@@ -54,8 +54,8 @@ def test_both_run_the_same_cases_and_are_compared(settings, request_):
     assert list(first.read_samples()) == list(second.read_samples())
     assert first.read_spec().seed == second.read_spec().seed == 3
     assert [folder.read_spec().target for folder in (first, second)] == [REFERENCE, NULL]
-    found = comparison.find_run_pair(runs.all_rows(settings.run_roots), second.run_id)
-    assert (found.first.run_id, found.second.run_id) == (first.run_id, second.run_id)
+    pair = comparison.find_run_pair(runs.all_rows(settings.run_roots), second.run_id)
+    assert (pair.first.run_id, pair.second.run_id) == (first.run_id, second.run_id)
     table = comparison.load_common_cases(settings.run_roots, first.run_id, second.run_id)
     [compared] = comparison.compare_benchmarks(table)
     assert compared.result.wins == 0
@@ -70,7 +70,7 @@ def test_neither_is_started_where_the_second_cannot_be(settings, request_):
 
 def test_two_local_models_run_in_turn(settings, request_, monkeypatch, tmp_path):
     started = []
-    monkeypatch.setattr(jobs, "start_detached", lambda *given: started.append(given))
+    monkeypatch.setattr(jobs, "start_detached", lambda *args: started.append(args))
     settled_machine(monkeypatch, tmp_path / "cache")
     left, right = (f"hf:{model_folder(tmp_path / name)}" for name in ("a", "b"))
     local = RunRequest(
@@ -87,7 +87,7 @@ def test_two_local_models_run_in_turn(settings, request_, monkeypatch, tmp_path)
 def planned(settings, request_, monkeypatch):
     """A pair whose workers are not started, and a standard input that holds no keys."""
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "start_detached", lambda *given: None)
+        patch.setattr(jobs, "start_detached", lambda *args: None)
         pair = client.launch_pair(request_, NULL, {}, settings, visitor=OPERATOR)
     stdin = io.TextIOWrapper(io.BytesIO(json.dumps({}).encode()))
     monkeypatch.setattr(worker.sys, "stdin", stdin)
@@ -104,7 +104,7 @@ def test_a_succession_runs_one_after_another(planned):
 
 def test_a_cancelled_run_ends_the_succession(planned, monkeypatch):
     asked = []
-    monkeypatch.setattr(worker.subprocess, "run", lambda *given, **more: asked.append(given))
+    monkeypatch.setattr(worker.subprocess, "run", lambda *args, **more: asked.append(args))
     monkeypatch.setattr(RunFolder, "current_state", lambda self: "cancelled")
     worker.main([str(folder.path) for folder in planned])
     assert len(asked) == 1

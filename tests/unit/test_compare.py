@@ -48,15 +48,15 @@ MUTATIONS = {
 def test_mutation_is_refused(name: str) -> None:
     rows, reason = MUTATIONS[name]
     wide = table(rows) if rows else table([], ["a", "b", "c", "d"])
-    found = compare_tables(table(RESULT), wide)
-    assert (found.equal, found.reason) == (False, reason)
+    tables = compare_tables(table(RESULT), wide)
+    assert (tables.equal, tables.reason) == (False, reason)
 
 
 def test_order_counts_only_where_asked() -> None:
     reverse = RESULT[::-1]
     assert diff(RESULT, reverse).equal
-    found = diff(RESULT, reverse, ordered=True)
-    assert (found.equal, found.reason, found.missing, found.extra) == (False, "order", (), ())
+    result = diff(RESULT, reverse, ordered=True)
+    assert (result.equal, result.reason, result.missing, result.extra) == (False, "order", (), ())
     assert diff(RESULT, RESULT, ordered=True).equal
 
 
@@ -111,10 +111,10 @@ CELLS = [
 
 @pytest.mark.parametrize(("left", "right", "same"), CELLS)
 def test_cells(left: Any, right: Any, same: bool) -> None:
-    for one, other in ((left, right), (right, left)):
-        assert diff([[one]], [[other]]).equal is same
+    for item, other in ((left, right), (right, left)):
+        assert diff([[item]], [[other]]).equal is same
         # Beside another row in the wrong place, so that matching and not mere sequence decides.
-        assert diff([[one], ["z"]], [["z"], [other]]).equal is same
+        assert diff([[item], ["z"]], [["z"], [other]]).equal is same
 
 
 COERCED = [
@@ -145,15 +145,15 @@ def test_names_are_reported_and_decide_nothing() -> None:
 
 
 def test_the_rows_without_partner_are_named_in_order() -> None:
-    found = diff([["a"], ["b"], ["b"], ["c"]], [["b"], ["d"], ["c"], ["e"]])
-    assert found.reason == "rows"
-    assert found.missing == (("a",), ("b",))
-    assert found.extra == (("d",), ("e",))
+    result = diff([["a"], ["b"], ["b"], ["c"]], [["b"], ["d"], ["c"], ["e"]])
+    assert result.reason == "rows"
+    assert result.missing == (("a",), ("b",))
+    assert result.extra == (("d",), ("e",))
 
 
 def test_ragged_rows_never_match() -> None:
-    found = compare_tables(table([[1, 2]]), ResultTable(columns=("a", "b"), rows=((1, 2, 3),)))
-    assert (found.reason, found.extra) == ("rows", ((1, 2, 3),))
+    tables = compare_tables(table([[1, 2]]), ResultTable(columns=("a", "b"), rows=((1, 2, 3),)))
+    assert (tables.reason, tables.extra) == ("rows", ((1, 2, 3),))
 
 
 def test_greedy_pairing_would_fail_here() -> None:
@@ -216,15 +216,15 @@ def test_matching_equals_brute_force(data: st.DataObject, width: int, coerce: bo
         default=0,
     )
     columns = tuple(f"c{i}" for i in range(width))
-    found = compare_tables(
+    tables = compare_tables(
         ResultTable(columns=columns, rows=tuple(left)),
         ResultTable(columns=columns, rows=tuple(right)),
         coerce_strings=coerce,
     )
-    assert found.equal == (best == len(left) == len(right))
-    if not found.equal:
-        assert len(found.missing) == len(left) - best
-        assert len(found.extra) == len(right) - best
+    assert tables.equal == (best == len(left) == len(right))
+    if not tables.equal:
+        assert len(tables.missing) == len(left) - best
+        assert len(tables.extra) == len(right) - best
 
 
 @settings(max_examples=200, deadline=None)

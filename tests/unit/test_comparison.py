@@ -34,8 +34,8 @@ def test_both_runs_find_each_other_until_one_is_gone(tmp_path):
     folders = pair_of_runs(tmp_path)
     rows = runs.all_rows([tmp_path])
     for run in (FIRST, SECOND):
-        found = comparison.find_run_pair(rows, run)
-        assert (found.first.run_id, found.second.run_id) == (FIRST, SECOND)
+        pair = comparison.find_run_pair(rows, run)
+        assert (pair.first.run_id, pair.second.run_id) == (FIRST, SECOND)
     alone = [row for row in rows if row.run_id == FIRST]
     assert comparison.find_run_pair(alone, FIRST) is None
     assert comparison.find_run_pair(rows, "another") is None
@@ -45,15 +45,15 @@ def test_both_runs_find_each_other_until_one_is_gone(tmp_path):
 def test_the_second_is_measured_against_the_first(tmp_path):
     pair_of_runs(tmp_path, first=(True, False, False), second=(False, True, True))
     table = comparison.load_common_cases([tmp_path], FIRST, SECOND)
-    [found] = comparison.compare_benchmarks(table)
+    [result] = comparison.compare_benchmarks(table)
     weights = dict(zip(table["id"], table["weight"], strict=True))
     total = sum(weights.values())
-    assert found.first == pytest.approx(100 * weights["1"] / total)
-    assert found.second == pytest.approx(100 - found.first)
-    assert (found.result.wins, found.result.losses, found.result.ties) == (2, 1, 0)
-    assert found.result.difference == pytest.approx(found.second - found.first)
-    assert found.result.interval.low <= found.result.difference <= found.result.interval.high
-    assert found.result.p == 0.5, "the case that was lost weighs less than those won"
+    assert result.first == pytest.approx(100 * weights["1"] / total)
+    assert result.second == pytest.approx(100 - result.first)
+    assert (result.result.wins, result.result.losses, result.result.ties) == (2, 1, 0)
+    assert result.result.difference == pytest.approx(result.second - result.first)
+    assert result.result.interval.low <= result.result.difference <= result.result.interval.high
+    assert result.result.p == 0.5, "the case that was lost weighs less than those won"
 
 
 def test_differing_cases_come_by_their_weight_and_equal_ones_not_at_all(tmp_path):

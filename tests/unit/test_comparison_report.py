@@ -17,9 +17,9 @@ from tests.support.page_stores import CANARY, CORRUPT, corrupt_run
 
 @pytest.fixture
 def settings(tmp_path, monkeypatch) -> Settings:
-    found = settings_in(tmp_path)
-    monkeypatch.setenv("EVALBOARD_SHIPPED", found.shipped)
-    return found
+    result = settings_in(tmp_path)
+    monkeypatch.setenv("EVALBOARD_SHIPPED", result.shipped)
+    return result
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def call(settings, capsys):
 
 
 def runs_of(settings: Settings, *plans: Plan) -> list[str]:
-    return [make_run(settings, one).run_id for one in plans]
+    return [make_run(settings, plan).run_id for plan in plans]
 
 
 THREE = (
@@ -58,15 +58,15 @@ def test_text_tells_scores_pairs_cases_and_obstacles(call, settings):
 
 def test_json_holds_the_whole_report(call, settings):
     runs = runs_of(settings, *THREE)
-    found = json.loads(call(*runs, "--json", "--base", runs[1], "--cases", "3")[1])
-    assert found["base"] == "B"
-    assert [run["run_id"] for run in found["runs"]] == runs
-    [detail] = found["details"]
+    payload = json.loads(call(*runs, "--json", "--base", runs[1], "--cases", "3")[1])
+    assert payload["base"] == "B"
+    assert [run["run_id"] for run in payload["runs"]] == runs
+    [detail] = payload["details"]
     result = detail["pairs"]["A"]["result"]
     assert result["wins"] + result["losses"] + result["ties"] == detail["common"] == 80
     assert result["difference"] < 0
-    assert len(detail["cases"]) == 3 < found["differing"][BENCHMARK]
-    assert [one["kind"] for one in found["obstacles"]] == ["rules"]
+    assert len(detail["cases"]) == 3 < payload["differing"][BENCHMARK]
+    assert [obstacle["kind"] for obstacle in payload["obstacles"]] == ["rules"]
 
 
 def test_csv_has_a_row_per_run_and_metric_and_pairs_on_the_whole(call, settings):
@@ -91,15 +91,15 @@ def test_nothing_hostile_is_markup_or_a_formula(settings):
     hostile = (f"openai:{CANARY}|<script>", "=HYPERLINK(1):x")
     runs = runs_of(settings, *(Plan(name, skill=n / 2) for n, name in enumerate(hostile)))
     roots = settings.run_roots
-    found = comparison_report.build_comparison_report(
+    report = comparison_report.build_comparison_report(
         roots, comparison_runs.load_lineup(roots, runs)
     )
-    text = comparison_report.as_markdown(found)
+    text = comparison_report.as_markdown(report)
     assert not any(sign in text for sign in ("![", "](", "<script>", "://", "**", ":red["))
     for line in text.splitlines():
         assert line.count("|") in (0, line.split(" | ").__len__() + 1) or set(line) <= set("|-")
-    assert ",=HYPERLINK" not in comparison_report.as_csv(found)
-    assert "\x1b" not in comparison_report.as_text(found)
+    assert ",=HYPERLINK" not in comparison_report.as_csv(report)
+    assert "\x1b" not in comparison_report.as_text(report)
 
 
 def test_the_differing_cases_as_csv(settings):
@@ -115,7 +115,7 @@ def test_the_differing_cases_as_csv(settings):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "text"),
     [
         (("gone",), "2 to 8 different runs, got 1"),
         (("{0}", "{0}"), "2 to 8 different runs, got 1"),
@@ -127,12 +127,12 @@ def test_the_differing_cases_as_csv(settings):
         (("{0}", "{1}", "--cases", "-1"), "must not be negative"),
     ],
 )
-def test_what_is_refused_says_why(call, settings, words, said):
+def test_what_is_refused_says_why(call, settings, words, text):
     corrupt_run(settings.runs_dir)
     runs = runs_of(settings, *THREE[:2])
     status, out, error = call(*(word.format(*runs) for word in words))
     assert (status, out) == (2, "")
-    assert said in error
+    assert text in error
 
 
 def test_runs_without_anything_in_common_are_told_and_no_error(call, settings):

@@ -23,8 +23,8 @@ FLAGS = {
 def applied(tmp_path: Path, text: str, **flags: object) -> tuple[RunRequest, list[str]]:
     path = tmp_path / "run.yaml"
     path.write_text(text, encoding="utf-8")
-    file, given = run_request.read_run_config(path)
-    return run_request.apply_flags(file, given, flags)
+    file, args = run_request.read_run_config(path)
+    return run_request.apply_flags(file, args, flags)
 
 
 FILE = """
@@ -80,8 +80,8 @@ def test_a_file_alone_is_the_request(tmp_path: Path) -> None:
     ],
 )
 def test_a_flag_wins_over_the_file_and_says_so(tmp_path: Path, flags, notice) -> None:
-    request, (told,) = applied(tmp_path, FILE, **flags)
-    assert told.startswith(notice)
+    request, (message,) = applied(tmp_path, FILE, **flags)
+    assert message.startswith(notice)
     plain, _ = applied(tmp_path, FILE)
     for field in RunRequest.__struct_fields__:
         value = getattr(request, field)

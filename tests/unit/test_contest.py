@@ -22,7 +22,7 @@ def store(tmp_path):
     settings = settings_in(tmp_path)
 
     def made(*plans: Plan) -> list[str]:
-        return [make_run(settings, one).run_id for one in plans]
+        return [make_run(settings, item).run_id for item in plans]
 
     made.settings, made.roots = settings, settings.run_roots
     return made
@@ -37,7 +37,7 @@ def rewrite_level(folder, level: int) -> None:
 def test_letters_follow_the_order_asked_for_and_repetitions_are_dropped(store):
     a, b = store(Plan("openai:a"), Plan("openai:b"))
     who = comparison_runs.load_lineup(store.roots, [b, a, b])
-    assert [(one.letter, one.run_id) for one in who.compared] == [("A", b), ("B", a)]
+    assert [(compared.letter, compared.run_id) for compared in who.compared] == [("A", b), ("B", a)]
     assert who.find_compared_run(a).letter == "B"
     with pytest.raises(UsageError, match="not among"):
         who.find_compared_run("gone")
@@ -56,14 +56,14 @@ def test_runs_that_cannot_be_read_are_absent_with_the_reason(store):
     corrupt_run(store.settings.runs_dir)
     plan(store.settings.runs_dir, "planned")
     who = comparison_runs.load_lineup(store.roots, [CORRUPT, "planned", good, "../../etc", "gone"])
-    kinds = {one.run_id: one.kind for one in who.excluded}
+    kinds = {excluded.run_id: excluded.kind for excluded in who.excluded}
     assert kinds == {
         CORRUPT: "broken",
         "planned": "unscored",
         "../../etc": "missing",
         "gone": "missing",
     }
-    assert [one.letter for one in who.compared] == ["A"]
+    assert [compared.letter for compared in who.compared] == ["A"]
 
 
 def test_the_signature_follows_the_files_and_knows_runs_that_are_gone(store):
@@ -86,7 +86,7 @@ def test_columns_are_never_mixed(store):
     assert [mark.best for mark in first.marks] == [True, False]
     assert [mark.best for mark in second.marks] == [False]
     sides = comparison.find_comparable_runs(who, who.compared[0])
-    assert [one.letter for one in sides[BENCHMARK]] == ["A", "B"]
+    assert [item.letter for item in sides[BENCHMARK]] == ["A", "B"]
     assert comparison.find_comparable_runs(who, who.compared[2]) == {}
     [obstacle] = comparison_runs.find_incompatibilities(who, who.compared[0])
     assert (obstacle.letter, obstacle.kind) == ("C", "rules")
@@ -121,9 +121,10 @@ def test_a_bare_claim_is_shown_and_never_compared(store):
     [group] = comparison.group_compared_runs(who)
     assert [(mark.claimed, mark.best) for mark in group.marks] == [(False, False), (True, False)]
     assert comparison.find_comparable_runs(who, who.compared[0]) == {}
-    assert [one.kind for one in comparison_runs.find_incompatibilities(who, who.compared[0])] == [
-        "claimed"
-    ]
+    assert [
+        incompatibility.kind
+        for incompatibility in comparison_runs.find_incompatibilities(who, who.compared[0])
+    ] == ["claimed"]
 
 
 def test_controls_and_incomplete_runs_are_never_the_best(store):
@@ -143,7 +144,7 @@ def test_equals_have_no_best_and_ties_at_the_top_share_it(store):
         store.roots, store(Plan("openai:a", skill=1.0), Plan("openai:b", skill=1.0))
     )
     assert not any(mark.best for mark in comparison.group_compared_runs(same)[0].marks)
-    runs = [*(one.run_id for one in same.compared), *store(Plan("openai:c", skill=0.1))]
+    runs = [*(compared.run_id for compared in same.compared), *store(Plan("openai:c", skill=0.1))]
     [group] = comparison.group_compared_runs(comparison_runs.load_lineup(store.roots, runs))
     assert [mark.best for mark in group.marks] == [True, True, False]
     for line in group.metrics:
@@ -154,19 +155,21 @@ def test_pairs_are_those_of_the_paired_statistics_and_mirror_each_other(store):
     runs = store(*(Plan(f"openai:m{n}", skill=0.2 + 0.2 * n) for n in range(4)))
     who = comparison_runs.load_lineup(store.roots, runs)
     scores = comparison.load_lineup_scores(store.roots, who)
-    found = comparison.compare_with_base(
+    with_base = comparison.compare_with_base(
         scores, BENCHMARK, comparison.find_comparable_runs(who, who.compared[0])[BENCHMARK]
     )
-    assert (found.base, set(found.pairs), found.common) == ("A", {"B", "C", "D"}, 80)
+    assert (with_base.base, set(with_base.pairs), with_base.common) == ("A", {"B", "C", "D"}, 80)
     sides = {run: rows.set_index(["metric", "id"]) for run, rows in scores.groupby("run")}
     weights = sides[runs[0]]["weight"].to_dict()
     own = [sides[run]["score"].to_dict() for run in runs]
     for letter, mine in zip("BCD", own[1:], strict=True):
-        assert found.pairs[letter].result == compare_paired(mine, own[0], weights, itemgetter(0))
+        assert with_base.pairs[letter].result == compare_paired(
+            mine, own[0], weights, itemgetter(0)
+        )
     back = comparison.compare_with_base(
         scores, BENCHMARK, comparison.find_comparable_runs(who, who.compared[3])[BENCHMARK]
     )
-    there, here = found.pairs["D"].result, back.pairs["A"].result
+    there, here = with_base.pairs["D"].result, back.pairs["A"].result
     assert (there.wins, there.losses, there.p) == (here.losses, here.wins, here.p)
     assert there.difference == pytest.approx(-here.difference)
 
@@ -175,15 +178,15 @@ def test_the_differing_cases_are_all_and_the_weightiest_first(store):
     runs = store(Plan("openai:a", skill=0.3), Plan("openai:b", skill=0.6), Plan("openai:c"))
     who = comparison_runs.load_lineup(store.roots, runs)
     scores = comparison.load_lineup_scores(store.roots, who)
-    found = comparison.compare_with_base(
+    with_base = comparison.compare_with_base(
         scores, BENCHMARK, comparison.find_comparable_runs(who, who.compared[0])[BENCHMARK]
     )
     table = scores.pivot(index=["metric", "id"], columns="run", values="score")
     expected = set(table.index[table.nunique(axis=1) > 1])
-    assert {(case.metric, case.id) for case in found.cases} == expected
-    sizes = [case.spread * case.weight for case in found.cases]
+    assert {(case.metric, case.id) for case in with_base.cases} == expected
+    sizes = [case.spread * case.weight for case in with_base.cases]
     assert sizes == sorted(sizes, reverse=True)
-    assert all(set(case.scores) == {"A", "B", "C"} for case in found.cases)
+    assert all(set(case.scores) == {"A", "B", "C"} for case in with_base.cases)
 
 
 def test_a_metric_narrows_pairs_and_cases(store):
@@ -204,13 +207,15 @@ def test_a_run_of_another_benchmark_is_told_in_both_directions(store):
     runs = store(Plan("openai:a"), Plan("openai:b"))
     who = comparison_runs.load_lineup(store.roots, runs)
     other = msgspec.structs.replace(who.compared[1], scores={}, specs={})
-    found = comparison_runs.Lineup((who.compared[0], other))
+    lineup = comparison_runs.Lineup((who.compared[0], other))
     assert [
-        one.kind for one in comparison_runs.find_incompatibilities(found, found.compared[0])
+        incompatibility.kind
+        for incompatibility in comparison_runs.find_incompatibilities(lineup, lineup.compared[0])
     ] == ["not_run"]
-    assert [one.kind for one in comparison_runs.find_incompatibilities(found, other)] == [
-        "base_not_run"
-    ]
+    assert [
+        incompatibility.kind
+        for incompatibility in comparison_runs.find_incompatibilities(lineup, other)
+    ] == ["base_not_run"]
 
 
 def test_suggested_are_the_newest_of_the_fullest_column_without_controls(store):
@@ -222,14 +227,14 @@ def test_suggested_are_the_newest_of_the_fullest_column_without_controls(store):
         Plan("control:null"),
     )
     [newer] = store(Plan("openai:a", created_at="2026-11-02T10:00:00.000+00:00"))
-    known = load_run_headers(store.settings)
-    assert set(comparison_runs.suggest_runs(known)) == {newer, b, c}
-    assert len(comparison_runs.suggest_runs(known, limit=2)) == 2
-    assert comparison_runs.suggest_runs(known, [a]) == [
+    headers = load_run_headers(store.settings)
+    assert set(comparison_runs.suggest_runs(headers)) == {newer, b, c}
+    assert len(comparison_runs.suggest_runs(headers, limit=2)) == 2
+    assert comparison_runs.suggest_runs(headers, [a]) == [
         a,
-        *comparison_runs.suggest_runs(known, [a])[1:],
+        *comparison_runs.suggest_runs(headers, [a])[1:],
     ]
-    assert newer not in comparison_runs.suggest_runs(known, [a])
-    assert comparison_runs.suggest_runs(known, [other]) == []
-    assert set(comparison_runs.suggest_runs(known, [control])) == {control, newer, b, c}
+    assert newer not in comparison_runs.suggest_runs(headers, [a])
+    assert comparison_runs.suggest_runs(headers, [other]) == []
+    assert set(comparison_runs.suggest_runs(headers, [control])) == {control, newer, b, c}
     assert comparison_runs.suggest_runs([]) == []

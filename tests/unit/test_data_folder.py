@@ -30,7 +30,7 @@ def opened(monkeypatch, tmp_path):
 
 def test_the_engines_of_a_command_lie_below_its_data_folder(opened, monkeypatch, tmp_path):
     monkeypatch.setattr(
-        "evalcore.cli.main._print_listing", lambda given: registry.probe_engines() and 0
+        "evalcore.cli.main._print_listing", lambda args: registry.probe_engines() and 0
     )
     main(["list", "benchmarks", "--data", str(tmp_path / "chosen")])
     assert opened == [tmp_path / "chosen" / "engines" / name for name in ("postgres", "mysql")]

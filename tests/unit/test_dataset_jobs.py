@@ -64,10 +64,12 @@ def test_a_set_that_is_gone_fails_with_the_reason(settings, tmp_path):
 
 
 def test_one_at_a_time_and_it_can_be_cancelled(settings):
-    place = DatasetLocation("dialect_conversion", str(ROOT / "datasets" / "dialect_conversion"))
-    data_client.start_confirm("bundled:dc", place, OPERATOR, settings)
+    dataset_location = DatasetLocation(
+        "dialect_conversion", str(ROOT / "datasets" / "dialect_conversion")
+    )
+    data_client.start_confirm("bundled:dc", dataset_location, OPERATOR, settings)
     with pytest.raises(UsageError, match="already"):
-        data_client.start_confirm("bundled:dc", place, OPERATOR, settings)
+        data_client.start_confirm("bundled:dc", dataset_location, OPERATOR, settings)
     until = time.monotonic() + SECONDS
     while not jobs.find_job(settings, "confirm", "bundled:dc").pid and time.monotonic() < until:
         time.sleep(0.05)
@@ -106,19 +108,19 @@ def test_without_network_the_reason_is_told_and_no_key(settings, monkeypatch):
     job = jobs.wait_for_job(settings, "fetch", "gaia-validation", SECONDS)
     assert job.state == "failed"
     assert "disables the network" in job.error
-    kept = b"".join(path.read_bytes() for path in settings.data_dir.rglob("*") if path.is_file())
-    assert key.encode() not in kept
+    text = b"".join(path.read_bytes() for path in settings.data_dir.rglob("*") if path.is_file())
+    assert key.encode() not in text
     assert datasets.list_added_datasets(settings, "gaia") == []
     left = settings.data_dir / "datasets"
     assert not left.exists() or list(left.iterdir()) == []
 
 
 def test_every_official_set_goes_where_its_fetcher_puts_it(settings):
-    for known in list_official_datasets().values():
+    for value in list_official_datasets().values():
         folder = {
             "bfcl": lambda part: bfcl.default_folder(settings, part),
             "gaia": lambda part: gaia.default_folder(settings, part),
             "swe_bench": lambda part: swe_bench.default_folder(settings, part),
-        }[known.benchmark](known.part)
-        assert folder.name == known.folder == known.name
+        }[value.benchmark](value.part)
+        assert folder.name == value.folder == value.name
     assert os.sep not in "".join(list_official_datasets())

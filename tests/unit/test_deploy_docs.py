@@ -22,26 +22,26 @@ ROW = re.compile(r"^\| `(EVALBOARD_[A-Z_]+)` \| (?:`([^`]*)`|(none)) \| .+ \|$",
 TABLES = {"endpoints", "prices", "suites"}
 
 
-def told() -> dict[str, str]:
+def read_documented() -> dict[str, str]:
     """What the guide says is the default of each setting, "" for none."""
     return {name: default for name, default, _ in ROW.findall(TEXT)}
 
 
 def so() -> dict[str, str]:
     """The defaults as they are, written as in the environment."""
-    found = {}
+    results = {}
     for field in msgspec.structs.fields(Settings):
         if field.name in TABLES:
             continue
         value = field.default if field.default is not msgspec.NODEFAULT else ""
         text = os.path.relpath(value, ROOT) if str(value).startswith(str(ROOT)) else value
         shown = "" if text in ("", ()) else str(text)
-        found[f"EVALBOARD_{field.name.upper()}"] = shown.lower() if value is False else shown
-    return found
+        results[f"EVALBOARD_{field.name.upper()}"] = shown.lower() if value is False else shown
+    return results
 
 
 def test_every_setting_is_told_with_its_default():
-    assert told() == so()
+    assert read_documented() == so()
 
 
 def test_every_variable_that_the_program_reads_is_told():
@@ -56,9 +56,11 @@ def test_every_variable_that_the_program_reads_is_told():
 
 def tables() -> list[list[list[str]]]:
     """Every table of the guide as rows of cells, the head first, the rule below it left out."""
-    found = re.findall(r"(?:^\|.*\|$\n?)+", TEXT, re.MULTILINE)
-    rows = [[line.strip("|").split(" | ") for line in one.splitlines()] for one in found]
-    return [[[cell.strip() for cell in row] for row in one if "---" not in row[0]] for one in rows]
+    matches = re.findall(r"(?:^\|.*\|$\n?)+", TEXT, re.MULTILINE)
+    rows = [[line.strip("|").split(" | ") for line in item.splitlines()] for item in matches]
+    return [
+        [[cell.strip() for cell in row] for row in item if "---" not in row[0]] for item in rows
+    ]
 
 
 def test_every_row_of_a_table_has_the_cells_of_its_head():
@@ -70,8 +72,8 @@ def test_every_row_of_a_table_has_the_cells_of_its_head():
 
 def test_every_secret_is_called_one_wherever_it_is_listed():
     """Whatever holds a key is a secret of a Space, and is said to be secret among the variables."""
-    space = next(one for one in tables() if one[0] == ["kind", "name", "value"])[1:]
-    variables = next(one for one in tables() if one[0] == ["variable", "meaning"])[1:]
+    space = next(table for table in tables() if table[0] == ["kind", "name", "value"])[1:]
+    variables = next(table for table in tables() if table[0] == ["variable", "meaning"])[1:]
     name = re.compile(r"`[A-Z_]*(?:KEY|TOKEN|SECRET|PASSCODE)[A-Z_]*`")
     for kind, named, _ in space:
         assert kind == ("secret" if name.search(named) else "variable"), named
@@ -82,7 +84,7 @@ def test_every_secret_is_called_one_wherever_it_is_listed():
 def test_variables_that_are_no_settings_are_in_their_table():
     listed = {
         name
-        for row in next(one for one in tables() if one[0] == ["variable", "meaning"])[1:]
+        for row in next(table for table in tables() if table[0] == ["variable", "meaning"])[1:]
         for name in re.findall(r"`([A-Z_]+)`", row[0])
     }
     own = {login.VARIABLE, middleware.SPACE}
@@ -111,7 +113,7 @@ def test_every_command_of_ours_exists(line):
 
 def test_every_link_leads_somewhere():
     headings = re.findall(r"^##+ (.+)$", TEXT, re.MULTILINE)
-    anchors = {re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in headings}
+    anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
     links = re.findall(r"\]\(#([^)]+)\)", TEXT)
     assert links
     assert set(links) <= anchors

@@ -23,8 +23,8 @@ MUTANTS, SPELLINGS = 4, 3  # of each case
 
 @pytest.fixture(scope="module")
 def sample() -> list[Asked]:
-    found = [*asked("dialect_conversion"), *asked("sql_optimization")]
-    chosen = [one for one in found if one.case in CASES.get(one.engine, ())]
+    result = [*asked("dialect_conversion"), *asked("sql_optimization")]
+    chosen = [item for item in result if item.case in CASES.get(item.engine, ())]
     assert len(chosen) == sum(map(len, CASES.values()))
     return chosen
 
@@ -32,16 +32,16 @@ def sample() -> list[Asked]:
 def test_nearly_every_wrong_answer_is_told(sample: list[Asked]) -> None:
     tried = list(kill_rate.fates(sample, MUTANTS, processes=1))
     assert len(tried) >= 3 * len(sample)
-    assert not [one for one in tried if one.fate == "undecided"]
+    assert not [item for item in tried if item.fate == "undecided"]
     assert kill_rate.rate(tried) >= 0.95, list(kill_rate.report(tried))
 
 
 @pytest.mark.full
 def test_no_equivalent_answer_is_called_different(sample: list[Asked]) -> None:
-    found = list(false_different.pairs(sample, SPELLINGS, processes=1))
-    decided = [one for one in found if one.status in ("equivalent", "different")]
+    pairs = list(false_different.pairs(sample, SPELLINGS, processes=1))
+    decided = [item for item in pairs if item.status in ("equivalent", "different")]
     assert len(decided) >= 3 * len(sample)
-    assert false_different.rate(found) == 0.0, list(false_different.report(found))
+    assert false_different.rate(pairs) == 0.0, list(false_different.report(pairs))
 
 
 def tried(fate: str) -> Tried:
@@ -57,7 +57,7 @@ def test_a_rate_counts_what_was_told_among_what_could_be() -> None:
 
 
 def test_every_mutant_held_equivalent_has_a_reason_and_a_case() -> None:
-    cases = {one.case for name in DATASETS for one in asked(name)}
+    cases = {item.case for name in DATASETS for item in asked(name)}
     held = kill_rate.held_equivalent()
     assert len({(line.case, line.sql) for line in held}) == len(held)
     for line in held:

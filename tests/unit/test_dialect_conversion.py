@@ -161,8 +161,8 @@ def test_the_question_names_both_sides_and_no_reference(
 ) -> None:
     sample = samples_of(tmp_path, CASE | {"target_version": "3.45"})[0]
     text = benchmark.build_prompt(sample)[0].content
-    for told in ("MySQL", "SQLite 3.45", CASE["sql"], CASE["schema"][0], CASE["source_schema"][0]):
-        assert told in text
+    for name in ("MySQL", "SQLite 3.45", CASE["sql"], CASE["schema"][0], CASE["source_schema"][0]):
+        assert name in text
     assert CASE["reference"] not in text + json.dumps(benchmark.request_input(sample))
 
 
@@ -193,8 +193,8 @@ def test_a_bad_case_names_file_line_and_field(
 
 
 def test_the_published_files_are_read_unchanged(benchmark: DialectConversion) -> None:
-    place = shared_data("scale/dataset/dialect_conversion")
-    samples = benchmark.load_dataset(DatasetSource(path=str(place)))
+    data = shared_data("scale/dataset/dialect_conversion")
+    samples = benchmark.load_dataset(DatasetSource(path=str(data)))
     assert len(samples) == 72
     assert {s.metric for s in samples} == set(catalog.benchmark_card("dialect_conversion").weights)
 

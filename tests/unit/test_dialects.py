@@ -46,10 +46,10 @@ from evalcore.sqlkit.product_features import find_unsupported_feature
 def test_servers_as_people_write_them(
     text: str, title: str, dialect: str, engine: str, version: str
 ) -> None:
-    found = parse_server(text)
-    assert (found.title, found.dialect, found.engine) == (title, dialect, engine)
-    assert found.version == version
-    assert found.name == f"{title} {version}".strip()
+    server = parse_server(text)
+    assert (server.title, server.dialect, server.engine) == (title, dialect, engine)
+    assert server.version == version
+    assert server.name == f"{title} {version}".strip()
 
 
 def test_a_version_beside_the_name_wins() -> None:

@@ -23,7 +23,7 @@ START_UP = 90.0
 
 
 def test_it_runs_as_a_user_without_rights():
-    names = [one.name for one in instructions()]
+    names = [instruction.name for instruction in instructions()]
     assert texts("USER") == ["user"]
     assert any(f"useradd --create-home --uid {USER} user" in text for text in texts("RUN"))
     last = names.index("USER")
@@ -64,8 +64,8 @@ def test_it_is_built_well():
 
 
 def test_libraries_are_installed_before_what_changes_often():
-    order = [one.text for one in instructions()]
-    libraries = next(place for place, text in enumerate(order) if "pip install" in text)
+    order = [instruction.text for instruction in instructions()]
+    libraries = next(index for index, text in enumerate(order) if "pip install" in text)
     before = {source for text in order[:libraries] for source in copied() if source in text.split()}
     assert before == {"pyproject.toml", "constraints.txt"}
 
@@ -80,7 +80,7 @@ def test_what_is_copied_exists_and_is_let_through():
 def test_nothing_private_is_let_through():
     allowed = [line[1:] for line in ignore_lines() if line.startswith("!")]
     for name in ("evalboard.toml", ".streamlit/secrets.toml", ".git", "data/runs", ".env", "tests"):
-        assert not any(name == one or name.startswith(f"{one}/") for one in allowed), name
+        assert not any(name == item or name.startswith(f"{item}/") for item in allowed), name
 
 
 def test_every_file_of_the_image_is_under_version_control():
@@ -96,7 +96,7 @@ def test_every_file_of_the_image_is_under_version_control():
 
 def test_the_space_is_made_of_what_the_image_needs(tmp_path):
     text = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
-    line = next(one for one in text.splitlines() if one.startswith("IMAGE :="))
+    line = next(item for item in text.splitlines() if item.startswith("IMAGE :="))
     assert set(line.split()[2:]) == {*copied(), "Dockerfile", ".dockerignore"}
 
 
@@ -133,7 +133,7 @@ def left_out(path: Path) -> bool:
     """Whether .dockerignore leaves out a file below a folder that it lets through."""
     name = path.relative_to(ROOT).as_posix()
     patterns = [line for line in ignore_lines() if line[0] != "!" and line != "*"]
-    return any(re.fullmatch(form_of(one), name) for one in patterns)
+    return any(re.fullmatch(form_of(pattern), name) for pattern in patterns)
 
 
 def form_of(pattern: str) -> str:
@@ -149,13 +149,13 @@ def form_of(pattern: str) -> str:
 def image(folder: Path) -> None:
     """What COPY puts into the working folder of the image."""
     for source, destination in copied().items():
-        place, target = ROOT / source, folder / destination
+        path, target = ROOT / source, folder / destination
         target.parent.mkdir(parents=True, exist_ok=True)
-        if place.is_file():
-            shutil.copy(place, target)
+        if path.is_file():
+            shutil.copy(path, target)
         else:
             shutil.copytree(
-                place,
+                path,
                 target,
                 dirs_exist_ok=True,
                 ignore=lambda at, names: [name for name in names if left_out(Path(at) / name)],
@@ -173,32 +173,32 @@ def as_user(name: str, *words: str) -> list[str]:
 
     By its full path: the user of the image need not see all folders of this machine's PATH.
     """
-    found = str(Path(sys.executable).with_name(name))
+    text = str(Path(sys.executable).with_name(name))
     if os.geteuid():
-        return [found, *words]
+        return [text, *words]
     numbers = ("--reuid", str(USER), "--regid", str(USER))
-    return ["setpriv", *numbers, "--clear-groups", "--no-new-privs", found, *words]
+    return ["setpriv", *numbers, "--clear-groups", "--no-new-privs", text, *words]
 
 
 @pytest.fixture
 def container():
     """The folder of the image, which the user cannot change, and the environment it starts with."""
-    place = Path(subprocess.check_output(["mktemp", "-d"], text=True).strip())
-    place.chmod(0o755)
+    path = Path(subprocess.check_output(["mktemp", "-d"], text=True).strip())
+    path.chmod(0o755)
     for name in ("data", "home"):
-        (place / name).mkdir()
+        (path / name).mkdir()
         if not os.geteuid():
-            os.chown(place / name, USER, USER)
-    image(place / "app")
-    given = environment() | {
-        "HOME": str(place / "home"),
-        "EVALBOARD_DATA": str(place / "data"),
+            os.chown(path / name, USER, USER)
+    image(path / "app")
+    args = environment() | {
+        "HOME": str(path / "home"),
+        "EVALBOARD_DATA": str(path / "data"),
         "STREAMLIT_SERVER_PORT": str(free_port()),
         "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(place / "app"),
+        "PYTHONPATH": str(path / "app"),
     }
-    yield place, given
-    shutil.rmtree(place)
+    yield path, args
+    shutil.rmtree(path)
 
 
 def files_of(folder: Path) -> dict[str, int]:
@@ -211,22 +211,22 @@ def files_of(folder: Path) -> dict[str, int]:
 
 @pytest.mark.slow
 def test_its_command_serves_a_user_who_can_write_only_to_data_and_home(container):
-    place, given = container
-    before = files_of(place / "app")
-    log = (place / "log").open("wb")
+    folder, args = container
+    before = files_of(folder / "app")
+    log = (folder / "log").open("wb")
     server = subprocess.Popen(
-        as_user(*command("CMD")), cwd=place / "app", env=given, stdout=log, stderr=log
+        as_user(*command("CMD")), cwd=folder / "app", env=args, stdout=log, stderr=log
     )
     try:
-        health = f"http://127.0.0.1:{given['STREAMLIT_SERVER_PORT']}/api/v1/health"
-        state = json.loads(answer_of(health, server, place / "log"))
+        health = f"http://127.0.0.1:{args['STREAMLIT_SERVER_PORT']}/api/v1/health"
+        state = json.loads(answer_of(health, server, folder / "log"))
         assert state["status"] == "ok"
         assert state["runs"] == len(list((ROOT / "data" / "shipped" / "runs").iterdir()))
         check = as_user(*command("HEALTHCHECK"))
-        assert any(not subprocess.run(check, env=given, check=False).returncode for _ in range(3))
+        assert any(not subprocess.run(check, env=args, check=False).returncode for _ in range(3))
         words = "run --target control:reference --benchmarks tau_bench --max-samples 2"
-        run_in(place, given, "python", "-m", "evalcore", *words.split())
-        assert json.loads(answer_of(health, server, place / "log"))["runs"] == state["runs"] + 1
+        run_in(folder, args, "python", "-m", "evalcore", *words.split())
+        assert json.loads(answer_of(health, server, folder / "log"))["runs"] == state["runs"] + 1
         cases = health.replace("health", "cases?run=shipped-baseline-sqlglot")
         with urllib.request.urlopen(cases, timeout=30) as answer:
             assert answer.status == 200  # though nothing can be cached beside the shipped runs
@@ -234,22 +234,22 @@ def test_its_command_serves_a_user_who_can_write_only_to_data_and_home(container
         server.terminate()
         server.wait(60)
         log.close()
-    assert files_of(place / "app") == before
-    assert len(list((place / "data" / "runs").iterdir())) == 1
+    assert files_of(folder / "app") == before
+    assert len(list((folder / "data" / "runs").iterdir())) == 1
 
 
 def test_the_health_check_fails_where_nothing_answers(container):
-    _, given = container
+    _, args = container
     health = as_user(*command("HEALTHCHECK"))
-    done = subprocess.run(health, env=given, capture_output=True, check=False)
+    done = subprocess.run(health, env=args, capture_output=True, check=False)
     assert done.returncode == 1
 
 
-def run_in(place: Path, given: dict[str, str], *words: str) -> None:
+def run_in(folder: Path, args: dict[str, str], *words: str) -> None:
     done = subprocess.run(
         as_user(*words),
-        cwd=place / "app",
-        env=given,
+        cwd=folder / "app",
+        env=args,
         capture_output=True,
         text=True,
         check=False,

@@ -30,9 +30,9 @@ SETTINGS = Settings(
     ],
 )
 def test_resolve(key, name, model):
-    found = resolve_endpoint(key, SETTINGS)
-    assert (found[0], found[2]) == (name, model)
-    assert found[1] == list_endpoints(SETTINGS)[name]
+    endpoint = resolve_endpoint(key, SETTINGS)
+    assert (endpoint[0], endpoint[2]) == (name, model)
+    assert endpoint[1] == list_endpoints(SETTINGS)[name]
 
 
 def test_a_configured_endpoint_replaces_the_preset_of_its_name():

@@ -40,14 +40,14 @@ def rows(execution: Execution) -> tuple[tuple[Any, ...], ...]:
 
 
 def test_a_query_gives_columns_and_rows(engine: Engine) -> None:
-    found = engine.execute(SETUP, "SELECT a AS n, b FROM t ORDER BY a DESC")
-    assert rows(found) == ((2, None), (1, "x"))
-    assert found.table is not None
-    assert found.table.columns == ("n", "b")
-    assert not found.table.truncated
-    assert found.affected is None
-    assert found.elapsed > 0
-    assert from_json(Execution, to_json(found)) == found
+    result = engine.execute(SETUP, "SELECT a AS n, b FROM t ORDER BY a DESC")
+    assert rows(result) == ((2, None), (1, "x"))
+    assert result.table is not None
+    assert result.table.columns == ("n", "b")
+    assert not result.table.truncated
+    assert result.affected is None
+    assert result.elapsed > 0
+    assert from_json(Execution, to_json(result)) == result
 
 
 CHANGES = [
@@ -70,21 +70,21 @@ def test_a_change_gives_its_count_and_the_state(
 
 
 def test_returning_gives_rows_and_the_count(engine: Engine) -> None:
-    found = engine.execute(SETUP, "DELETE FROM t WHERE a = 1 RETURNING b")
-    assert (rows(found), found.affected) == ((("x",),), 1)
+    result = engine.execute(SETUP, "DELETE FROM t WHERE a = 1 RETURNING b")
+    assert (rows(result), result.affected) == ((("x",),), 1)
 
 
 def test_definitions_give_no_rows(engine: Engine) -> None:
     for sql in ("CREATE TABLE u (a INT)", "CREATE TABLE u AS SELECT 1 AS a", "DROP TABLE t"):
-        found = engine.execute(SETUP, sql)
-        assert (found.status, found.table, found.affected) == ("ok", None, None)
+        result = engine.execute(SETUP, sql)
+        assert (result.status, result.table, result.affected) == ("ok", None, None)
 
 
 def test_state_of_a_table_with_any_name(engine: Engine) -> None:
     setup = ['CREATE TABLE "odd "" name" (a INT)']
     assert rows(engine.execute(setup, "SELECT 1", state_of='odd " name')) == ()
-    found = engine.execute(SETUP, "SELECT 1", state_of="none")
-    assert (found.status, found.stage) == ("error", "state")
+    result = engine.execute(SETUP, "SELECT 1", state_of="none")
+    assert (result.status, result.stage) == ("error", "state")
 
 
 FAILURES = [
@@ -105,9 +105,9 @@ FAILURES = [
 
 @pytest.mark.parametrize(("sql", "status", "stage"), FAILURES)
 def test_failures_by_name(engine: Engine, sql: str, status: str, stage: str) -> None:
-    found = engine.execute(SETUP, sql)
-    assert (found.status, found.stage, found.table) == (status, stage, None)
-    assert found.message
+    result = engine.execute(SETUP, sql)
+    assert (result.status, result.stage, result.table) == (status, stage, None)
+    assert result.message
 
 
 def test_a_broken_setup_is_told_apart(engine: Engine) -> None:
@@ -201,8 +201,8 @@ def test_duckdb_pivot_and_merge(engines: dict[str, Engine]) -> None:
 
 def test_sqlite_values_triggers_and_bad_text(engines: dict[str, Engine]) -> None:
     sqlite = engines["sqlite"]
-    found = rows(sqlite.execute([], "SELECT x'00ff', 1.5, 9e999, CAST(x'61ff' AS TEXT), NULL"))
-    assert found == (("00ff", 1.5, "Infinity", "a�", None),)
+    result = rows(sqlite.execute([], "SELECT x'00ff', 1.5, 9e999, CAST(x'61ff' AS TEXT), NULL"))
+    assert result == (("00ff", 1.5, "Infinity", "a�", None),)
     trigger = "CREATE TRIGGER g AFTER INSERT ON t BEGIN UPDATE t SET b = 'g'; SELECT 1; END"
     assert sqlite.execute(SETUP, trigger).status == "ok"
     state = sqlite.execute([*SETUP, trigger], "INSERT INTO t VALUES (3, 'z')", state_of="t")
@@ -236,9 +236,9 @@ SYNTAX = [
 
 @pytest.mark.parametrize(("sql", "status"), SYNTAX)
 def test_check_syntax(engine: Engine, sql: str, status: str | None) -> None:
-    found = engine.check_syntax(sql)
-    assert found.status == (status or ("syntax_error" if engine.name == "sqlite" else "ok"))
-    assert found.table is None
+    syntax = engine.check_syntax(sql)
+    assert syntax.status == (status or ("syntax_error" if engine.name == "sqlite" else "ok"))
+    assert syntax.table is None
 
 
 def test_sqlite_syntax_beyond_near(engines: dict[str, Engine]) -> None:
@@ -251,9 +251,9 @@ def test_sqlite_syntax_beyond_near(engines: dict[str, Engine]) -> None:
 
 
 def test_versions_and_availability(engines: dict[str, Engine]) -> None:
-    found = probe_engines()
-    assert {name: found[name] for name in NAMES} == {n: e.version for n, e in engines.items()}
-    assert found.keys() == {*NAMES, "postgres", "mysql"}
+    result = probe_engines()
+    assert {name: result[name] for name in NAMES} == {n: e.version for n, e in engines.items()}
+    assert result.keys() == {*NAMES, "postgres", "mysql"}
     assert engines["duckdb"].version.split(".")[0].isdecimal()
 
 
@@ -273,17 +273,17 @@ def test_an_engine_whose_process_does_not_start(
 
 
 def test_threads_share_an_engine(engine: Engine) -> None:
-    found: dict[int, Any] = {}
+    results: dict[int, Any] = {}
 
     def ask(number: int) -> None:
-        found[number] = rows(engine.execute([], f"SELECT {number} AS n"))[0][0]
+        results[number] = rows(engine.execute([], f"SELECT {number} AS n"))[0][0]
 
     threads = [threading.Thread(target=ask, args=(number,)) for number in range(10)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert found == {number: number for number in range(10)}
+    assert results == {number: number for number in range(10)}
 
 
 def test_the_parent_imports_no_engine() -> None:
@@ -321,8 +321,8 @@ WORDS = [
 
 @pytest.mark.parametrize(("sql", "dialect", "statements", "refusal"), WORDS)
 def test_guard(sql: str, dialect: str, statements: int, refusal: str) -> None:
-    found = inspect_script(sql, dialect)
-    assert (found.statements, found.refusal) == (statements, refusal)
+    script = inspect_script(sql, dialect)
+    assert (script.statements, script.refusal) == (statements, refusal)
 
 
 TWO_ROWS = ["CREATE TABLE t (a INTEGER, b TEXT)", "INSERT INTO t VALUES (1, 'x'), (2, 'y')"]

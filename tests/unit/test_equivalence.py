@@ -88,10 +88,10 @@ DIFFERENT = [
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 @pytest.mark.parametrize(("reference", "answer"), SAME)
 def test_equivalent(decider: Decider, engine: str, reference: str, answer: str) -> None:
-    found = ask(decider, engine, reference, answer)
-    assert found.status == "equivalent", found
-    assert found.databases >= 16
-    assert found.nonempty >= 6
+    reply = ask(decider, engine, reference, answer)
+    assert reply.status == "equivalent", reply
+    assert reply.databases >= 16
+    assert reply.nonempty >= 6
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
@@ -99,20 +99,20 @@ def test_equivalent(decider: Decider, engine: str, reference: str, answer: str) 
 def test_different(
     decider: Decider, engine: str, reference: str, answer: str, reason: str | None
 ) -> None:
-    found = ask(decider, engine, reference, answer)
-    assert found.status == "different", found
-    example = found.counterexample
+    reply = ask(decider, engine, reference, answer)
+    assert reply.status == "different", reply
+    example = reply.counterexample
     assert example is not None
     assert reason is None or example.reason == reason
     assert sum(len(table.rows) for table in example.tables.values()) <= 16
-    assert found == ask(decider, engine, reference, answer)
+    assert reply == ask(decider, engine, reference, answer)
 
 
 def test_a_counterexample_is_small_and_shows_both_sides(decider: Decider) -> None:
-    found = ask(
+    reply = ask(
         decider, "sqlite", "SELECT COUNT(*) FROM members", "SELECT COUNT(city) FROM members"
     )
-    example = found.counterexample
+    example = reply.counterexample
     assert example is not None
     assert example.expected is not None
     assert example.actual is not None
@@ -181,9 +181,9 @@ def test_calls_use_what_the_statement_made(decider: Decider) -> None:
 def test_what_does_not_run_is_an_error_with_the_engines_words(
     decider: Decider, answer: str, cause: str
 ) -> None:
-    found = ask(decider, "sqlite", "SELECT id FROM loans", answer)
-    assert (found.status, found.cause) == ("error", cause)
-    assert found.message
+    reply = ask(decider, "sqlite", "SELECT id FROM loans", answer)
+    assert (reply.status, reply.cause) == ("error", cause)
+    assert reply.message
 
 
 @pytest.mark.parametrize(
@@ -197,18 +197,18 @@ def test_what_does_not_run_is_an_error_with_the_engines_words(
 def test_what_the_reference_leaves_open_is_undecided(
     decider: Decider, reference: str, cause: str
 ) -> None:
-    found = ask(decider, "duckdb", reference, reference)
-    assert (found.status, found.cause) == ("undecided", cause)
+    reply = ask(decider, "duckdb", reference, reference)
+    assert (reply.status, reply.cause) == ("undecided", cause)
 
 
 def test_databases_by_hand_are_used_too(decider: Decider) -> None:
     data = (("INSERT INTO members VALUES (1, 'Abe', 'Kyiv', '2024-01-01')",),) * 2
     rare = "SELECT name FROM members WHERE city || '#' || name = 'Kyiv#Abe'"
-    found = ask(decider, "sqlite", rare, "SELECT name FROM members WHERE 1 = 0", data=data)
-    assert found.status == "different"
-    assert found.counterexample is not None
-    assert found.counterexample.profile == "by hand 1"
-    assert found.counterexample.tables["members"].rows[0][1] == "Abe"
+    reply = ask(decider, "sqlite", rare, "SELECT name FROM members WHERE 1 = 0", data=data)
+    assert reply.status == "different"
+    assert reply.counterexample is not None
+    assert reply.counterexample.profile == "by hand 1"
+    assert reply.counterexample.tables["members"].rows[0][1] == "Abe"
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])

@@ -52,11 +52,11 @@ def test_a_proof_finds_what_no_generated_database_holds(engines):
 
 
 def test_a_pair_says_what_its_decision_rests_on(engines):
-    def decide_one(answer):
+    def decide_answer(answer):
         pair = Pair("1", "sqlite", SCHEMA[0], "SELECT a FROM t WHERE a IN (1, 2)", answer)
         return decide_pair(Decider(engines.get), engines.get("sqlite"), pair)
 
-    proved = decide_one("SELECT a FROM t WHERE a = 1 OR a = 2")
+    proved = decide_answer("SELECT a FROM t WHERE a = 1 OR a = 2")
     assert proved.level == "proved"
     assert "by proof" in proved.message
-    assert decide_one("SELECT a FROM t WHERE a = 1").level == ""
+    assert decide_answer("SELECT a FROM t WHERE a = 1").level == ""

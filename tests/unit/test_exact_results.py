@@ -64,8 +64,8 @@ def test_decimals_are_exact_and_floats_nearly(left: object, right: object, same:
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_a_difference_below_the_former_tolerance_is_seen(decider: Decider, engine: str) -> None:
-    found = ask(decider, engine, "SELECT id, price FROM t", "SELECT id, price + 0.00001 FROM t")
-    assert found.status == "different"
+    reply = ask(decider, engine, "SELECT id, price FROM t", "SELECT id, price + 0.00001 FROM t")
+    assert reply.status == "different"
 
 
 def test_a_date_is_not_its_midnight_where_both_are_text(decider: Decider) -> None:
@@ -75,20 +75,20 @@ def test_a_date_is_not_its_midnight_where_both_are_text(decider: Decider) -> Non
 
 
 def test_what_differs_by_collation_alone_is_said(decider: Decider) -> None:
-    found = ask(decider, "sqlite", "SELECT id, name FROM t", "SELECT id, UPPER(name) FROM t")
-    assert found.status == "different"
-    assert found.counterexample is not None
-    assert found.counterexample.reason == "collation"
-    found = ask(decider, "duckdb", "SELECT id, id FROM t", "SELECT id, id + 1 FROM t")
-    assert found.counterexample is not None
-    assert found.counterexample.reason == "rows"
+    reply = ask(decider, "sqlite", "SELECT id, name FROM t", "SELECT id, UPPER(name) FROM t")
+    assert reply.status == "different"
+    assert reply.counterexample is not None
+    assert reply.counterexample.reason == "collation"
+    reply = ask(decider, "duckdb", "SELECT id, id FROM t", "SELECT id, id + 1 FROM t")
+    assert reply.counterexample is not None
+    assert reply.counterexample.reason == "rows"
 
 
 def test_a_real_difference_wins_over_one_of_collation(decider: Decider) -> None:
     answer = "SELECT id, UPPER(COALESCE(name, 'none')) FROM t"
-    found = ask(decider, "sqlite", "SELECT id, name FROM t", answer)
-    assert found.counterexample is not None
-    assert found.counterexample.reason == "rows"
+    reply = ask(decider, "sqlite", "SELECT id, name FROM t", answer)
+    assert reply.counterexample is not None
+    assert reply.counterexample.reason == "rows"
 
 
 @pytest.mark.parametrize(

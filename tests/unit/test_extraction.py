@@ -46,14 +46,14 @@ def test_what_is_only_thought_is_no_answer(text: str) -> None:
 
 
 def test_the_bare_object_is_strict() -> None:
-    found = extract_json_answer(f"  {TEXT}\n", FIELDS)
-    assert (found.kind, found.value) == ("strict", ANSWER)
+    json_answer = extract_json_answer(f"  {TEXT}\n", FIELDS)
+    assert (json_answer.kind, json_answer.value) == ("strict", ANSWER)
 
 
 @pytest.mark.parametrize("text", LENIENT.values(), ids=LENIENT.keys())
 def test_an_object_that_had_to_be_found_is_lenient(text: str) -> None:
-    found = extract_json_answer(text, FIELDS)
-    assert (found.kind, found.value) == ("lenient", ANSWER)
+    json_answer = extract_json_answer(text, FIELDS)
+    assert (json_answer.kind, json_answer.value) == ("lenient", ANSWER)
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_hostile_answers_take_no_time(text: str) -> None:
     ],
 )
 def test_what_is_found_can_be_journaled(text: str, rows: object) -> None:
-    found = extract_json_answer(text, FIELDS)
-    assert found.value == {"rows": rows}
-    assert from_json(type(found), to_json(found)) == found
+    json_answer = extract_json_answer(text, FIELDS)
+    assert json_answer.value == {"rows": rows}
+    assert from_json(type(json_answer), to_json(json_answer)) == json_answer
 
 
 def test_an_answer_after_a_very_long_thought_is_found() -> None:
@@ -123,8 +123,8 @@ def test_an_answer_before_a_closed_thought_is_found() -> None:
 
 def test_braces_inside_texts_do_not_end_an_object() -> None:
     answer = {"columns": ["a}"], "rows": [['{"x"']]}
-    found = extract_json_answer(f"Result: {json.dumps(answer)} done", FIELDS)
-    assert found.value == answer
+    json_answer = extract_json_answer(f"Result: {json.dumps(answer)} done", FIELDS)
+    assert json_answer.value == answer
 
 
 @given(st.text(max_size=300))
@@ -142,5 +142,5 @@ def test_no_text_is_an_error(text: str) -> None:
 )
 def test_any_value_survives_any_wrapping(value: object, wrapping: str) -> None:
     answer = {"columns": ["a"], "rows": value}
-    found = extract_json_answer(wrapping.replace("{}", json.dumps(answer)), FIELDS)
-    assert found.value == answer
+    json_answer = extract_json_answer(wrapping.replace("{}", json.dumps(answer)), FIELDS)
+    assert json_answer.value == answer

@@ -25,7 +25,7 @@ def location(path: str, cookies: dict[str, str], gone: tuple[str, ...] = (), bas
         return made
 
     places = (f"{base}/oauth2callback", f"{base}/auth/logout")
-    app = FailedLogin(Starlette(routes=[Route(place, answer) for place in places]))
+    app = FailedLogin(Starlette(routes=[Route(path, answer) for path in places]))
     return TestClient(app, follow_redirects=False).get(path).headers["location"]
 
 

@@ -151,8 +151,8 @@ def test_provider_message(text, message):
     ids=range(20),
 )
 def test_retry_after(headers, text, seconds):
-    found = parse_retry_after(headers, text, now=NOW)
-    assert found == (None if seconds is None else pytest.approx(seconds))
+    retry_after = parse_retry_after(headers, text, now=NOW)
+    assert retry_after == (None if seconds is None else pytest.approx(seconds))
 
 
 def test_only_failures_worth_a_wait_carry_one():

@@ -94,9 +94,15 @@ def test_a_measured_group_has_its_score_and_nothing_missing():
 
 
 def test_pass_k_has_a_row_for_every_number_of_tries():
-    told = {"p0": 10.0, "pass^2": 20.0, "pass^2.low": 15.0, "pass^2.high": 30.0, "adjusted^2": 11.1}
-    told |= {"pass^1": None, "adjusted": None, "pass^x": 1.0}
-    score = BenchmarkScore("b", "c", 1.0, None, None, 1.0, 1, True, True, {}, {}, groups=told)
+    fields = {
+        "p0": 10.0,
+        "pass^2": 20.0,
+        "pass^2.low": 15.0,
+        "pass^2.high": 30.0,
+        "adjusted^2": 11.1,
+    }
+    fields |= {"pass^1": None, "adjusted": None, "pass^x": 1.0}
+    score = BenchmarkScore("b", "c", 1.0, None, None, 1.0, 1, True, True, {}, {}, groups=fields)
     first, second = target_scores.build_pass_k(score).to_dict("records")
     assert (first["k"], first["value"], first["idle"], first["adjusted"]) == (1, None, 10.0, None)
     assert list(second.values()) == [2, 20.0, 15.0, 30.0, 10.0, 11.1]

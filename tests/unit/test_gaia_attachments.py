@@ -180,8 +180,8 @@ def test_one_line_longer_than_all_that_may_be_shown() -> None:
     ],
 )
 def test_spans(text: str, expected: tuple[int, int]) -> None:
-    found = parse_number_span(text, 9, "range", "line")
-    assert (found.start, found.stop - 1) == expected
+    number_span = parse_number_span(text, 9, "range", "line")
+    assert (number_span.start, number_span.stop - 1) == expected
 
 
 @pytest.mark.parametrize("text", ["a", "1,2", "-3", "0", "3-1", "10", "9" * 30, "1-2-3"])

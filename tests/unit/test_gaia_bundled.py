@@ -70,20 +70,20 @@ def attached(row: dict[str, Any]) -> list[Path]:
 
 def inner(content: bytes, before: str) -> list[tuple[str, bytes]]:
     """The files of an archive and of the archives in it, by the path the tools give them."""
-    found = []
+    result = []
     archive = zipfile.ZipFile(io.BytesIO(content))
     for name in archive.namelist():
-        found.append((f"{before}/{name}", archive.read(name)))
+        result.append((f"{before}/{name}", archive.read(name)))
         if name.endswith(".zip"):
-            found += inner(archive.read(name), f"{before}/{name}")
-    return found
+            result += inner(archive.read(name), f"{before}/{name}")
+    return result
 
 
 def paths(row: dict[str, Any]) -> list[str]:
     """All that can be read of the file of a question, members of archives included."""
-    place = FOLDER / row["file_name"]
-    members = inner(place.read_bytes(), place.name) if place.suffix == ".zip" else []
-    return [place.name, *(name for name, _ in members)]
+    path = FOLDER / row["file_name"]
+    members = inner(path.read_bytes(), path.name) if path.suffix == ".zip" else []
+    return [path.name, *(name for name, _ in members)]
 
 
 @pytest.fixture
@@ -224,16 +224,16 @@ def test_a_number_that_is_asked_does_not_stand_in_the_file(row):
 
 @pytest.mark.parametrize("row", WITH_FILE, ids=ident)
 def test_the_dates_in_the_files_are_fixed(row):
-    place = FOLDER / row["file_name"]
-    if not zipfile.is_zipfile(place):
+    path = FOLDER / row["file_name"]
+    if not zipfile.is_zipfile(path):
         return
-    for info in zipfile.ZipFile(place).infolist():
+    for info in zipfile.ZipFile(path).infolist():
         assert info.date_time == (2025, 1, 1, 0, 0, 0), info.filename
 
 
 def test_nothing_tells_who_made_the_files():
     office = [FOLDER / row["file_name"] for row in WITH_FILE]
-    for place in (path for path in office if path.suffix in (".docx", ".pptx", ".xlsx")):
-        core = zipfile.ZipFile(place).read("docProps/core.xml").decode()
+    for folder in (path for path in office if path.suffix in (".docx", ".pptx", ".xlsx")):
+        core = zipfile.ZipFile(folder).read("docProps/core.xml").decode()
         names = re.findall(r"<(?:dc:creator|cp:lastModifiedBy)\b[^>]*>([^<]*)<", core)
-        assert set(names) == {"evalboard"}, place.name
+        assert set(names) == {"evalboard"}, folder.name

@@ -40,18 +40,18 @@ def official(number: int, split: str = "validation", **changed) -> dict:
     )
 
 
-def write(path: Path, found: list[dict]) -> Path:
+def write(path: Path, result: list[dict]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".parquet":
         import pyarrow
         from pyarrow import parquet
 
-        parquet.write_table(pyarrow.Table.from_pylist(found), path)
+        parquet.write_table(pyarrow.Table.from_pylist(result), path)
     else:
-        path.write_text("".join(json.dumps(one) + "\n" for one in found), encoding="utf-8")
-    for one in found:
-        if one.get("file_path") and one["file_name"]:
-            (path.parent / one["file_name"]).write_text(one["task_id"])
+        path.write_text("".join(json.dumps(entry) + "\n" for entry in result), encoding="utf-8")
+    for item in result:
+        if item.get("file_path") and item["file_name"]:
+            (path.parent / item["file_name"]).write_text(item["task_id"])
     return path
 
 
@@ -59,7 +59,7 @@ def samples(path: Path, split: str = "validation", levels=(), metrics=()):
     return load_gaia_samples(DatasetSource(str(path), metrics=tuple(metrics)), split, levels)
 
 
-def one(path: Path, **changed):
+def load_single(path: Path, **changed):
     (sample,) = samples(write(path / "rows.jsonl", [row(**changed)]))
     return sample
 
@@ -67,8 +67,8 @@ def one(path: Path, **changed):
 def test_the_layout_of_the_hub_from_its_root_from_within_and_by_level(tmp_path):
     folder = tmp_path / "2023" / "validation"
     path = write(folder / "metadata.parquet", [official(1), official(2)])
-    for place in (tmp_path, tmp_path / "2023", folder, path):
-        first, second = samples(place)
+    for location in (tmp_path, tmp_path / "2023", folder, path):
+        first, second = samples(location)
         assert (first.metric, second.metric) == ("level_1", "level_2")
         (file,) = find_attachments(second)
         assert file.read_text() == second.id == f"{UUID}2"
@@ -101,8 +101,8 @@ def test_an_official_row_is_marked_and_its_facts_are_kept(tmp_path):
 
 def test_the_earlier_layout_and_annotations_as_text(tmp_path):
     about = json.dumps({"Tools": "1. A web browser\n2. Excel", "Number of steps": 5})
-    found = official(1, **{"Annotator Metadata": about})
-    write(tmp_path / "2023" / "validation" / "metadata.jsonl", [found])
+    result = official(1, **{"Annotator Metadata": about})
+    write(tmp_path / "2023" / "validation" / "metadata.jsonl", [result])
     (sample,) = samples(tmp_path)
     assert sample.meta["steps"] == 5
     assert needs_web(sample)
@@ -112,9 +112,9 @@ def test_the_test_split_is_hidden_and_never_taken_for_another(tmp_path):
     write(tmp_path / "2023/test/metadata.parquet", [official(1, "test", **{"Final answer": "?"})])
     (sample,) = samples(tmp_path, "test")
     assert sample.meta["hidden"]
-    for place in (tmp_path, tmp_path / "2023" / "test"):
+    for folder in (tmp_path, tmp_path / "2023" / "test"):
         with pytest.raises(DatasetError, match="no split 'validation'"):
-            samples(place)
+            samples(folder)
     bare = row()
     bare.pop("Final answer")
     path = write(tmp_path / "own" / "test.jsonl", [bare])
@@ -127,7 +127,7 @@ def test_the_test_split_is_hidden_and_never_taken_for_another(tmp_path):
     ("answer", "hidden"), [("?", True), ("", True), (" ", True), (None, True), ("??", False)]
 )
 def test_questions_without_an_answer_are_hidden(tmp_path, answer, hidden):
-    assert one(tmp_path, **{"Final answer": answer}).meta.get("hidden", False) == hidden
+    assert load_single(tmp_path, **{"Final answer": answer}).meta.get("hidden", False) == hidden
 
 
 def test_our_own_rows(tmp_path):
@@ -158,19 +158,19 @@ def test_our_own_rows(tmp_path):
 
 
 def test_levels_choose_and_metrics_go_before_them(tmp_path):
-    found = [row(1, Level="1"), row(2, Level=2.0), row(3, Level="3"), row(4, Level=None)]
-    path = write(tmp_path / "some.jsonl", found)
+    result = [row(1, Level="1"), row(2, Level=2.0), row(3, Level="3"), row(4, Level=None)]
+    path = write(tmp_path / "some.jsonl", result)
     assert [s.id for s in samples(path.parent, levels=[1, 2])] == ["eb-1", "eb-2", "eb-4"]
     assert [s.id for s in samples(path)] == ["eb-1", "eb-2", "eb-3", "eb-4"]
     assert [s.id for s in samples(path, levels=[1], metrics=["level_3"])] == ["eb-3"]
     with pytest.raises(DatasetError, match="has no question of level_3"):
-        samples(write(tmp_path / "less" / "x.jsonl", found[:1]), metrics=["level_3"])
+        samples(write(tmp_path / "less" / "x.jsonl", result[:1]), metrics=["level_3"])
 
 
 def test_a_scoring_set_is_without_levels_and_never_hidden(tmp_path):
-    found = [{"id": "a", "reference": "17"}, {"id": 2, "reference": "?"}, {"id": "c", "level": 2}]
-    found[2]["reference"] = ""
-    path = write(tmp_path / "set.jsonl", found)
+    result = [{"id": "a", "reference": "17"}, {"id": 2, "reference": "?"}, {"id": "c", "level": 2}]
+    result[2]["reference"] = ""
+    path = write(tmp_path / "set.jsonl", result)
     first, second, third = samples(path, levels=[2])
     assert (first.metric, second.metric, third.metric) == ("unlevelled", "unlevelled", "level_2")
     assert [s.reference["answer"] for s in (first, second, third)] == ["17", "?", ""]
@@ -202,7 +202,7 @@ def test_a_scoring_set_is_without_levels_and_never_hidden(tmp_path):
 )
 def test_a_row_that_does_not_fit_is_named(tmp_path, changed, problem):
     with pytest.raises(DatasetError, match=problem):
-        one(tmp_path, **changed)
+        load_single(tmp_path, **changed)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_row_that_does_not_fit_is_named(tmp_path, changed, problem):
 def test_paths_that_leave_the_folder_are_refused(tmp_path, name, field):
     (tmp_path / "secret").write_text("x")
     with pytest.raises(DatasetError, match=f"field {field}"):
-        one(tmp_path / "data", **{field: name})
+        load_single(tmp_path / "data", **{field: name})
 
 
 def test_links_that_leave_the_folder_are_refused(tmp_path):
@@ -226,13 +226,13 @@ def test_links_that_leave_the_folder_are_refused(tmp_path):
     (data / "near.csv").symlink_to(data / "own.csv")
     for name in ("x.csv", "up/secret.csv"):
         with pytest.raises(DatasetError, match="leaves the folder"):
-            one(data, file_name=name)
-    assert find_attachments(one(data, file_name="near.csv"))[0].read_text() == "1"
+            load_single(data, file_name=name)
+    assert find_attachments(load_single(data, file_name="near.csv"))[0].read_text() == "1"
 
 
 def test_a_file_that_was_changed_since_is_our_failure(tmp_path):
     (tmp_path / "x.csv").write_text("1")
-    sample = one(tmp_path, file_name="x.csv")
+    sample = load_single(tmp_path, file_name="x.csv")
     assert find_attachments(sample)
     (tmp_path / "x.csv").write_text("2")
     with pytest.raises(EnvironmentFailure, match="not what this run was planned on"):
@@ -247,14 +247,14 @@ def test_a_file_that_was_changed_since_is_our_failure(tmp_path):
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path, monkeypatch):
     (tmp_path / "x.csv").write_text("1")
-    sample = one(tmp_path, file_name="x.csv")
+    sample = load_single(tmp_path, file_name="x.csv")
 
-    def refused(*given):
+    def refused(*args):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("evalcore.benchmarks.gaia.dataset.hashlib.file_digest", refused)
     with pytest.raises(DatasetError, match="cannot be read; check its permissions"):
-        one(tmp_path, file_name="x.csv")
+        load_single(tmp_path, file_name="x.csv")
     with pytest.raises(EnvironmentFailure):
         find_attachments(sample)
 
@@ -293,4 +293,4 @@ def test_parquet_beyond_the_limit_is_refused(tmp_path, monkeypatch):
     ],
 )
 def test_whether_a_question_needs_the_web(tmp_path, tools, needed):
-    assert needs_web(one(tmp_path, **{"Annotator Metadata": {"Tools": tools}})) == needed
+    assert needs_web(load_single(tmp_path, **{"Annotator Metadata": {"Tools": tools}})) == needed

@@ -32,10 +32,12 @@ def make_run(root: Path, *pairs: tuple[str, Episode | None], benchmark: str = "g
         Sample("level_1", name, {"question": "?"}, meta={"gated": True} if name == GATED else {})
         for name, _ in pairs
     ]
-    told = BenchmarkSpec(benchmark, "agentic", "d", "d1", {}, {}, "1", "1", "c1", len(samples))
+    benchmark_spec = BenchmarkSpec(
+        benchmark, "agentic", "d", "d1", {}, {}, "1", "1", "c1", len(samples)
+    )
     folder = RunFolder(root / "run")
     spec = RunSpec(
-        "run", "2026-02-01T10:00:00.000+00:00", TargetSpec("openai:m"), (told,), epochs=2
+        "run", "2026-02-01T10:00:00.000+00:00", TargetSpec("openai:m"), (benchmark_spec,), epochs=2
     )
     folder.create(spec, [(benchmark, sample) for sample in samples])
     with Journal(folder.path / "generations" / "w1.jsonl") as journal:
@@ -45,7 +47,7 @@ def make_run(root: Path, *pairs: tuple[str, Episode | None], benchmark: str = "g
     return folder
 
 
-def said(name: str, answer: str = "", **more) -> Episode:
+def build_episode(name: str, answer: str = "", **more) -> Episode:
     return Episode(key=f"level_1/{name}", epoch=0, answer=answer, **more)
 
 
@@ -59,11 +61,11 @@ def test_only_the_bare_answer_goes_out(tmp_path):
     long = "I thought. ANSWER: 3\nFINAL ANSWER: **17**\nThat is all."
     done, rows = written(
         tmp_path,
-        ("a", said("a", long)),
-        ("b", said("b", "Paris")),
-        ("c", said("c", "It is clear.", state={"answer": "b, c"})),
-        ("d", said("d", state={"answer": 17})),
-        ("e", said("e", state={"answer": ["x", "y"]})),
+        ("a", build_episode("a", long)),
+        ("b", build_episode("b", "Paris")),
+        ("c", build_episode("c", "It is clear.", state={"answer": "b, c"})),
+        ("d", build_episode("d", state={"answer": 17})),
+        ("e", build_episode("e", state={"answer": ["x", "y"]})),
     )
     assert [row["model_answer"] for row in rows] == ["17", "Paris", "b, c", "17", "x, y"]
     assert rows[0] == {"task_id": "a", "model_answer": "17", "reasoning_trace": long}
@@ -75,10 +77,10 @@ def test_every_declared_sample_has_its_line_in_its_order(tmp_path):
     done, rows = written(
         tmp_path,
         ("z", None),
-        ("failed", said("failed", "half", failure=failure)),
-        ("blank", said("blank", " \n")),
-        ("null", said("null", state={"answer": None})),
-        ("a", said("a", "FINAL ANSWER: 1")),
+        ("failed", build_episode("failed", "half", failure=failure)),
+        ("blank", build_episode("blank", " \n")),
+        ("null", build_episode("null", state={"answer": None})),
+        ("a", build_episode("a", "FINAL ANSWER: 1")),
     )
     assert [(row["task_id"], row["model_answer"]) for row in rows] == [
         ("z", ""),
@@ -91,9 +93,9 @@ def test_every_declared_sample_has_its_line_in_its_order(tmp_path):
 
 
 def test_the_last_journaled_episode_of_the_first_epoch_counts(tmp_path):
-    folder = make_run(tmp_path, ("a", said("a", "FINAL ANSWER: 1")))
+    folder = make_run(tmp_path, ("a", build_episode("a", "FINAL ANSWER: 1")))
     with Journal(folder.path / "generations" / "w2.jsonl") as journal:
-        journal.append(StoredEpisode("gaia", said("a", "FINAL ANSWER: 2")))
+        journal.append(StoredEpisode("gaia", build_episode("a", "FINAL ANSWER: 2")))
         later = Episode(key="level_1/a", epoch=1, answer="FINAL ANSWER: 3")
         journal.append(StoredEpisode("gaia", later))
     export_gaia_run(folder, tmp_path / "out.jsonl")
@@ -109,7 +111,7 @@ def test_the_trace_holds_what_the_model_did_and_not_what_it_was_given(tmp_path):
         Message("tool", "the content of a file", tool_call_id="1"),
         Message("assistant", "Done."),
     )
-    episode = said("a", "Done.", messages=transcript, state={"answer": "42"})
+    episode = build_episode("a", "Done.", messages=transcript, state={"answer": "42"})
     _, [row] = written(tmp_path, ("a", episode))
     lines = ["Easy.", "I calculate.", 'calculator({"expression": "6 * 7"})', "Done."]
     assert row["reasoning_trace"].split("\n") == lines
@@ -118,13 +120,13 @@ def test_the_trace_holds_what_the_model_did_and_not_what_it_was_given(tmp_path):
 
 def test_hostile_text_stays_in_its_line(tmp_path):
     text = 'FINAL ANSWER: "a", "b"\x00\u2028\u202e{"task_id": "x"}'
-    _, rows = written(tmp_path, ("a", said("a", text)), ("b\n\u2028", None))
+    _, rows = written(tmp_path, ("a", build_episode("a", text)), ("b\n\u2028", None))
     assert [row["task_id"] for row in rows] == ["a", "b\n\u2028"]
     assert rows[0]["reasoning_trace"] == text
 
 
 def test_gated_questions_are_counted(tmp_path):
-    done, _ = written(tmp_path, (GATED, said(GATED, "FINAL ANSWER: 1")), ("own", None))
+    done, _ = written(tmp_path, (GATED, build_episode(GATED, "FINAL ANSWER: 1")), ("own", None))
     assert done.gated == 1
 
 

@@ -54,7 +54,7 @@ ASKED_FOR = [
     ("<think>I am sure. FINAL ANSWER: 1", "1"),
     ("FINAL ANSWER: 2<think>FINAL ANSWER: 3</think>", "2"),
 ]
-FOUND = [
+RESULT = [
     ("ANSWER: 4", "4", "answer"),
     ("Draft. Answer: 3\n**Answer:** 4\nbye", "4", "answer"),
     ("the semifinal answer: 4", "4", "answer"),
@@ -77,12 +77,12 @@ FOUND = [
 
 @pytest.mark.parametrize(("text", "answer"), ASKED_FOR)
 def test_the_form_that_was_asked_for(text, answer):
-    found = extract_answer(text)
-    assert (found.answer, found.how) == (answer, "final_answer")
-    assert found.strict == answer
+    actual_answer = extract_answer(text)
+    assert (actual_answer.answer, actual_answer.how) == (answer, "final_answer")
+    assert actual_answer.strict == answer
 
 
-@pytest.mark.parametrize(("text", "answer", "how"), FOUND)
+@pytest.mark.parametrize(("text", "answer", "how"), RESULT)
 def test_other_forms_are_found_and_not_strict(text, answer, how):
     assert extract_answer(text) == ExtractedAnswer(answer, how)
     assert extract_answer(text).strict == ""

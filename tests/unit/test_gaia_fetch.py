@@ -62,21 +62,21 @@ def silent(line: str) -> None:
 
 
 def test_a_split_comes_with_its_files_and_loads(tmp_path, hub):
-    said: list[str] = []
-    told = fetch_gaia(tmp_path / "deep" / "gaia", said.append)
+    text: list[str] = []
+    gaia = fetch_gaia(tmp_path / "deep" / "gaia", text.append)
     folder = tmp_path / "deep" / "gaia"
     rows = "2023/validation/metadata.parquet"
     assert everything(folder) == {rows, f"2023/validation/{ID}.csv", NOTE_FILE, ".gitignore"}
     assert list((tmp_path / "deep").iterdir()) == [folder]
-    assert (told.commit, told.part, told.already) == (REVISION, "validation", False)
-    assert set(told.files) == {rows, f"2023/validation/{ID}.csv"}
-    assert said[0].startswith("1 of 2: 2023/validation/")
-    assert "not to be shared" in said[-1]
+    assert (gaia.commit, gaia.part, gaia.already) == (REVISION, "validation", False)
+    assert set(gaia.files) == {rows, f"2023/validation/{ID}.csv"}
+    assert text[0].startswith("1 of 2: 2023/validation/")
+    assert "not to be shared" in text[-1]
     (sample,) = load_gaia_samples(DatasetSource(str(folder)), "validation", [1, 2])
     assert sample.meta["gated"]
     assert sample.meta["needs_web"]
     assert find_attachments(sample)[0].read_text() == "a,b\n1,2\n"
-    assert f"--dataset {folder}" in format_gaia_fetch(told)
+    assert f"--dataset {folder}" in format_gaia_fetch(gaia)
 
 
 def test_the_library_really_talks_to_this_server_with_the_token(tmp_path, hub):
@@ -90,9 +90,9 @@ def test_the_library_really_talks_to_this_server_with_the_token(tmp_path, hub):
 
 
 def test_the_test_split_and_another_revision(tmp_path, hub):
-    told = fetch_gaia(tmp_path / "data", silent, split="test", revision="main")
-    assert told.commit == COMMIT
-    (sample,) = load_gaia_samples(DatasetSource(told.folder), "test", [])
+    gaia = fetch_gaia(tmp_path / "data", silent, split="test", revision="main")
+    assert gaia.commit == COMMIT
+    (sample,) = load_gaia_samples(DatasetSource(gaia.folder), "test", [])
     assert sample.meta["hidden"]
     with pytest.raises(UsageError, match="no split 'train'"):
         fetch_gaia(tmp_path / "other", silent, split="train")

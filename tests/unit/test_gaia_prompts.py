@@ -44,14 +44,14 @@ def test_the_official_words_are_the_official_ones():
 
 
 def test_described_tools_are_said_not_to_run():
-    told = build_gaia_messages(QUESTION, "describe", "official", ())[0].content
-    assert "none of them can be called" in told
+    content = build_gaia_messages(QUESTION, "describe", "official", ())[0].content
+    assert "none of them can be called" in content
     for name in ("web_search", "read_file", "calculator", "python"):
-        assert f"- {name}: " in told
+        assert f"- {name}: " in content
 
 
 @pytest.mark.parametrize(
-    ("mode", "said"),
+    ("mode", "text"),
     [
         ("none", "a.csv (csv)"),
         ("describe", "a.csv (csv). You cannot open it."),
@@ -59,9 +59,9 @@ def test_described_tools_are_said_not_to_run():
         ("web", "a.csv (csv). Read it with the tools."),
     ],
 )
-def test_files_are_named_and_only_without_tools_shown(mode, said):
+def test_files_are_named_and_only_without_tools_shown(mode, text):
     user = build_gaia_messages(QUESTION, mode, "official", [SHEET])[1].content
-    assert user.startswith(f"{QUESTION}\n\nFile of this question: {said}")
+    assert user.startswith(f"{QUESTION}\n\nFile of this question: {text}")
     assert ("x,y\n1,2\n--- end of a.csv ---" in user) == (mode == "none")
 
 

@@ -77,7 +77,7 @@ def test_an_agent_reads_every_kind_of_attachment_and_answers(tmp_path):
         {"name": "python", "kwargs": {"code": "import os; print(os.listdir())"}},
         {"name": "final_answer", "kwargs": {"answer": "1764"}},
     ]
-    summary, folder, found = asked(tmp_path, script, row, tool_mode="local", max_steps=60)
+    summary, folder, outcome = asked(tmp_path, script, row, tool_mode="local", max_steps=60)
     assert summary.benchmarks["gaia"].score == 100
     [episode] = [line.episode for line in folder.read_episodes()]
     results = [call["result"] for call in episode.state["calls"]]
@@ -88,7 +88,7 @@ def test_an_agent_reads_every_kind_of_attachment_and_answers(tmp_path):
     refused = results[1 + len(members) : 1 + len(members) + len(outside)]
     assert all(result.startswith("Error: ") for result in refused)
     assert (results[-2], "all.zip" in results[-1]) == ("1764", True)
-    assert found["q-1"].details["extraction"] == "final_answer"
+    assert outcome["q-1"].details["extraction"] == "final_answer"
 
 
 def test_tools_that_are_told_in_the_prompt_are_called_in_text(tmp_path):
@@ -102,9 +102,9 @@ def test_tools_that_are_told_in_the_prompt_are_called_in_text(tmp_path):
 
 def test_an_agent_that_never_answers_has_failed_at_its_limit(tmp_path):
     script = [{"name": "calculator", "kwargs": {"expression": "1 + 1"}}]
-    summary, _, found = asked(tmp_path, script, tool_mode="local", max_steps=3)
+    summary, _, result = asked(tmp_path, script, tool_mode="local", max_steps=3)
     assert (summary.state, summary.benchmarks["gaia"].score) == ("done", 0)
-    assert (found["q-1"].outcome, found["q-1"].reason) == ("failed", "budget")
+    assert (result["q-1"].outcome, result["q-1"].reason) == ("failed", "budget")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_the_bare_style_takes_the_whole_reply(tmp_path):
 def test_levels_make_the_same_column_however_they_are_written():
     written = (["1", "2"], [1, 2], "2,1", ["1", 2])
     assert {
-        str(instantiate_benchmark("gaia", {"levels": one}).options["levels"]) for one in written
+        str(instantiate_benchmark("gaia", {"levels": item}).options["levels"]) for item in written
     } == {"[1, 2]"}
 
 
@@ -170,9 +170,9 @@ def test_what_cannot_be_run_is_said_before(tmp_path, monkeypatch, options, named
 def test_the_search_service_and_the_day_are_recorded(tmp_path, monkeypatch):
     monkeypatch.setenv("SERPER_API_KEY", "a-key-of-a-test")
     script = [{"name": "final_answer", "kwargs": {"answer": 7}}]
-    summary, folder, found = asked(tmp_path, script, tool_mode="web")
+    summary, folder, result = asked(tmp_path, script, tool_mode="web")
     assert folder.read_spec().benchmarks[0].options["provider"] == "serper"
-    assert found["q-1"].details["provider"] == "serper"
-    assert len(found["q-1"].details["date"]) == len("2026-01-31")
+    assert result["q-1"].details["provider"] == "serper"
+    assert len(result["q-1"].details["date"]) == len("2026-01-31")
     assert summary.benchmarks["gaia"].score == 100
     assert not any("a-key-of-a-test" in p.read_text() for p in folder.path.rglob("*.json*"))

@@ -29,8 +29,8 @@ def desk(tmp_path: Path) -> Iterator[Toolset]:
     files = {"a.xlsx": made.xlsx(), "b.zip": made.archive(), "c.csv": b"x,y\n1,2\n3,4\n"}
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
-    with Toolset([tmp_path / name for name in files]) as found:
-        yield found
+    with Toolset([tmp_path / name for name in files]) as toolset:
+        yield toolset
 
 
 def test_the_tools_of_an_episode_without_the_web(desk: Toolset) -> None:
@@ -62,7 +62,7 @@ def test_files_are_read_by_path(desk: Toolset) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ({"path": "d.csv"}, 'there is no file "d.csv"; the files: a.xlsx, b.zip, c.csv'),
         ({"path": "b.zip/none"}, 'the archive has no member "none"'),
@@ -77,11 +77,11 @@ def test_files_are_read_by_path(desk: Toolset) -> None:
     ],
 )
 def test_what_a_model_did_wrong_is_told(
-    desk: Toolset, arguments: dict[str, Any], told: str
+    desk: Toolset, arguments: dict[str, Any], message: str
 ) -> None:
     result = desk.call("read_file", arguments)
     assert result.startswith(ERROR)
-    assert told in result
+    assert message in result
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_the_calculator_computes(expression: str, value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "told"),
+    ("expression", "message"),
     [
         ("1,234 * 2", "thousands separator"),
         ("1 234", "thousands separators"),
@@ -228,10 +228,10 @@ def test_the_calculator_computes(expression: str, value: str) -> None:
         ("1 +\n2", "not an arithmetic expression"),
     ],
 )
-def test_what_is_no_arithmetic_is_refused(expression: str, told: str) -> None:
+def test_what_is_no_arithmetic_is_refused(expression: str, message: str) -> None:
     with pytest.raises(ToolError) as refusal:
         evaluate_expression(expression)
-    assert told in str(refusal.value)
+    assert message in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_nothing_is_kept_between_programs(desk: Toolset) -> None:
 
 @needs_sandbox
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "message"),
     [
         ("", "(nothing was printed)"),
         ("print('é')", "é"),
@@ -302,10 +302,10 @@ def test_nothing_is_kept_between_programs(desk: Toolset) -> None:
     ],
 )
 def test_what_a_program_prints(
-    desk: Toolset, monkeypatch: pytest.MonkeyPatch, code: str, told: str
+    desk: Toolset, monkeypatch: pytest.MonkeyPatch, code: str, message: str
 ) -> None:
     monkeypatch.setenv("EVALBOARD_CANARY", "canary")
-    assert told in desk.call("python", {"code": code})
+    assert message in desk.call("python", {"code": code})
 
 
 @needs_sandbox
@@ -319,19 +319,19 @@ def test_a_long_output_keeps_its_beginning_and_its_end(desk: Toolset) -> None:
 
 @needs_sandbox
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "message"),
     [
         ("print('begun', flush=True)\nwhile True: pass", "longer than 1 seconds\nbegun"),
         ("while True: print('x' * 10000)", "it printed too much"),
     ],
 )
 def test_a_program_over_its_limits_is_ended(
-    desk: Toolset, monkeypatch: pytest.MonkeyPatch, code: str, told: str
+    desk: Toolset, monkeypatch: pytest.MonkeyPatch, code: str, message: str
 ) -> None:
     monkeypatch.setattr(local_tools, "LIMITS", Limits(seconds=1.0, output_bytes=200_000))
     result = desk.call("python", {"code": code})
     assert result.startswith(f"{ERROR}the program was ended: ")
-    assert told in result
+    assert message in result
 
 
 @needs_sandbox

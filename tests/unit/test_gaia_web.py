@@ -39,8 +39,8 @@ KEY = "tvly-0123456789abcdef"
 
 @pytest.fixture
 def site() -> Iterator[Web]:
-    with serve() as found:
-        yield found
+    with serve() as result:
+        yield result
 
 
 @pytest.fixture(autouse=True)
@@ -119,14 +119,14 @@ def test_what_is_no_address_of_a_page(url: str) -> None:
 
 
 def test_a_public_name_that_resolves_to_the_loopback_is_refused() -> None:
-    for found in (
+    for result in (
         ["127.0.0.1"],
         ["93.184.216.34", "127.0.0.1"],
         ["::ffff:10.0.0.1"],
         ["fe80::1%2"],
     ):
         with pytest.raises(ToolError, match="not a public one"):
-            checked_addresses("example.org", 80, is_public, lambda host, port, f=found: f)
+            checked_addresses("example.org", 80, is_public, lambda host, port, f=result: f)
 
 
 def test_a_name_is_looked_up_once_and_that_address_is_used(site: Web) -> None:
@@ -219,8 +219,8 @@ def _unknown(host: str, port: int) -> list[str]:
 
 
 def provider_at(site: Web, name: str) -> web_tools.SearchProvider:
-    found = next(provider for provider in web_tools.PROVIDERS if provider.name == name)
-    return msgspec.structs.replace(found, url=f"{site.base}/search")
+    match = next(provider for provider in web_tools.PROVIDERS if provider.name == name)
+    return msgspec.structs.replace(match, url=f"{site.base}/search")
 
 
 REPLIES = {
@@ -257,7 +257,9 @@ def test_each_service_is_asked_in_its_way(site: Web, name: str) -> None:
     assert lines[1:] == ["1. T", "   https://t.example", "   about t"]
     path, headers, body = site.seen[0]
     header, value = HEADERS[name]
-    assert {key.title(): found for key, found in headers.items()}[header.title()] == value
+    assert {key.title(): actual_header for key, actual_header in headers.items()}[
+        header.title()
+    ] == value
     asked = path if name == "brave" else json.dumps(json.loads(body))
     assert "who is t?" in asked.replace("+", " ").replace("%20", " ").replace("%3F", "?")
 

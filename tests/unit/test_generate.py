@@ -163,13 +163,13 @@ def test_arithmetic_beyond_numbers_gives_no_constant(huge: str) -> None:
         assert constant.value is not None
 
 
-ONE = "CREATE TABLE a (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, size INTEGER NOT NULL)"
+TEXT = "CREATE TABLE a (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, size INTEGER NOT NULL)"
 OTHER = "CREATE TABLE b (id INTEGER PRIMARY KEY, note TEXT)"
 
 
 def test_rows_miss_one_condition_alone() -> None:
     sql = "SELECT id FROM a WHERE kind <> 'store' AND size > 1000"
-    schema = read_schema([ONE], "sqlite")
+    schema = read_schema([TEXT], "sqlite")
     rows = [r for d in generate_databases(schema, [(sql, "sqlite")], seed=4) for r in d.tables["a"]]
     assert sum(kind == "store" and size > 1000 for _, kind, size in rows) > 3
     assert sum(kind != "store" and size in (999, 1000) for _, kind, size in rows) > 3
@@ -177,13 +177,13 @@ def test_rows_miss_one_condition_alone() -> None:
 
 def test_tables_joined_by_their_keys_hold_different_ones() -> None:
     sql = "SELECT 1 FROM a JOIN b ON b.id = a.id"
-    schema = read_schema([ONE, OTHER], "sqlite")
+    schema = read_schema([TEXT, OTHER], "sqlite")
     keys = [
         [{row[0] for row in rows} for rows in database.tables.values()]
         for database in generate_databases(schema, [(sql, "sqlite")], seed=4)
     ]
-    assert sum(bool(one - other) and bool(other - one) for one, other in keys) >= 6
-    assert sum(bool(one & other) for one, other in keys) >= 12
+    assert sum(bool(item - other) and bool(other - item) for item, other in keys) >= 6
+    assert sum(bool(item & other) for item, other in keys) >= 12
 
 
 def test_some_databases_have_one_parent_or_few() -> None:
@@ -195,7 +195,7 @@ def test_some_databases_have_one_parent_or_few() -> None:
 
 def test_rows_have_their_groups_in_common() -> None:
     sql = "SELECT kind, size, MAX(id) FROM a GROUP BY kind, size"
-    schema = read_schema([ONE], "sqlite")
+    schema = read_schema([TEXT], "sqlite")
     for database in generate_databases(schema, [(sql, "sqlite")], seed=4):
         rows = database.tables["a"]
         if len(rows) >= 14 and not database.profile.startswith("distinct"):

@@ -144,9 +144,9 @@ def test_what_a_page_keeps_or_starts_is_refused(
 ) -> None:
     content = b"\n" + json.dumps(RIGHT).encode() + b"\n\n" + json.dumps(row).encode()
     upload = Upload(KEY, "mine.jsonl", content, PART)
-    found, kept = data_client.save_upload(upload, OwnCard(KEY, "mine"), OPERATOR, settings)
-    assert kept is None
-    [error] = found.errors
+    result, stored = data_client.save_upload(upload, OwnCard(KEY, "mine"), OPERATOR, settings)
+    assert stored is None
+    [error] = result.errors
     assert (error.line, error.field) == (4, "expected")
     assert words in error.problem
     assert list((settings.data_dir / "datasets" / "own").glob("*")) == []
@@ -188,9 +188,9 @@ def test_what_was_confirmed_is_not_run_again(
     asked: list[DatasetLocation] = []
     ask: Callable[..., gold.GoldReport] = gold.confirm_gold
 
-    def counted(place: DatasetLocation, *rest: Any) -> gold.GoldReport:
-        asked.append(place)
-        return ask(place, *rest)
+    def counted(location: DatasetLocation, *rest: Any) -> gold.GoldReport:
+        asked.append(location)
+        return ask(location, *rest)
 
     monkeypatch.setattr(gold, "confirm_gold", counted)
     for _ in range(2):
@@ -234,8 +234,10 @@ def test_bundled_sets_and_the_published_rule_are_not_run(
 
 
 def test_a_second_case_of_one_kind_is_no_contradiction(settings: Settings, tmp_path: Path) -> None:
-    place = DatasetLocation(KEY, str(write(tmp_path, RIGHT, RIGHT | {"case_id": "again"})))
-    report = gold.confirm_gold(place, settings)
+    dataset_location = DatasetLocation(
+        KEY, str(write(tmp_path, RIGHT, RIGHT | {"case_id": "again"}))
+    )
+    report = gold.confirm_gold(dataset_location, settings)
     assert (report.samples, report.contradicted, report.unconfirmed) == (2, (), 0)
     assert list(report.engines) == ["sqlite"]
 
@@ -296,10 +298,12 @@ def test_every_benchmark_of_engines_refuses_it(
     settings: Settings,
     tmp_path: Path,
 ) -> None:
-    place = DatasetLocation(benchmark, str(write(tmp_path, row, part=part)))
-    report = gold.confirm_gold(place, settings)
+    dataset_location = DatasetLocation(benchmark, str(write(tmp_path, row, part=part)))
+    report = gold.confirm_gold(dataset_location, settings)
     assert report.unconfirmed == 0, report.reason
-    assert {one.field for one in report.contradicted} == ({field} if field else set())
+    assert {contradicted.field for contradicted in report.contradicted} == (
+        {field} if field else set()
+    )
     if field:
         assert words in report.contradicted[0].problem
         assert report.contradicted[0].source == f"{part}.jsonl:1"
@@ -322,7 +326,7 @@ def test_a_case_on_which_the_check_breaks_shields_no_other(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [RIGHT | {"case_id": f"r{number}"} for number in range(5)]
-    place = DatasetLocation(
+    dataset_location = DatasetLocation(
         KEY, str(write(tmp_path, *rows, RIGHT | {"case_id": "odd"}, CONTRADICTED))
     )
     check = SqlUnderstanding.validate_dataset
@@ -333,8 +337,8 @@ def test_a_case_on_which_the_check_breaks_shields_no_other(
         return check(benchmark, samples)
 
     monkeypatch.setattr(SqlUnderstanding, "validate_dataset", broken)
-    report = dataset_check.confirm_samples(TaskContext(settings), place)
-    assert [one.sample for one in report.contradicted] == [f"{PART}/wrong"]
+    report = dataset_check.confirm_samples(TaskContext(settings), dataset_location)
+    assert [contradicted.sample for contradicted in report.contradicted] == [f"{PART}/wrong"]
     assert (report.unconfirmed, report.complete) == (1, True)
     assert "RecursionError: too deep" in report.reason
 
@@ -353,5 +357,5 @@ def test_statements_that_exhaust_an_engine_or_a_parser_are_answered_by_case(
     ]
     report = gold.confirm_gold(DatasetLocation(KEY, str(write(tmp_path, *rows))), settings)
     assert report.complete
-    refused = {one.sample.partition("/")[2] for one in report.contradicted}
+    refused = {contradicted.sample.partition("/")[2] for contradicted in report.contradicted}
     assert refused | {"deep"} == {"endless", "deep", "file", "wrong"}

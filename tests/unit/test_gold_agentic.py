@@ -56,8 +56,8 @@ def write(path: Path, *rows: dict[str, Any]) -> Path:
     return path
 
 
-def report_of(benchmark: str, place: Path, settings: Settings, **options: Any) -> GoldReport:
-    return gold.confirm_gold(DatasetLocation(benchmark, str(place), options), settings)
+def report_of(benchmark: str, folder: Path, settings: Settings, **options: Any) -> GoldReport:
+    return gold.confirm_gold(DatasetLocation(benchmark, str(folder), options), settings)
 
 
 # --- gaia -----------------------------------------------------------------------------------------
@@ -91,8 +91,10 @@ def test_a_question_is_refused_by_its_field(
     row: dict[str, Any], field: str, settings: Settings, tmp_path: Path
 ) -> None:
     report = report_of("gaia", write(tmp_path / "validation.jsonl", row), settings)
-    assert [one.field for one in report.contradicted] == ([field] if field else [])
-    assert {one.source for one in report.contradicted} <= {"validation.jsonl:1"}
+    assert [contradicted.field for contradicted in report.contradicted] == (
+        [field] if field else []
+    )
+    assert {contradicted.source for contradicted in report.contradicted} <= {"validation.jsonl:1"}
     assert (report.unconfirmed, report.complete) == (0, True)
 
 
@@ -108,7 +110,7 @@ def test_a_derivation_that_nothing_here_runs_is_unconfirmed(
 ) -> None:
     path = write(tmp_path / "validation.jsonl", QUESTION, QUESTION | {"task_id": "own-2"})
 
-    def absent(*given: Any) -> str:
+    def absent(*args: Any) -> str:
         raise EnvironmentFailure("there is no sandbox here")
 
     monkeypatch.setattr(Toolset, "call", absent)
@@ -205,19 +207,19 @@ def test_a_conversation_is_refused_whose_calls_do_not_run(
 ) -> None:
     row = json.loads(json.dumps(without_claims(TALK)))
     row["ground_truth"][1] = [call]
-    place = tmp_path / "multi_turn_base.jsonl"
+    path = tmp_path / "multi_turn_base.jsonl"
     (tmp_path / "multi_turn_func_doc").symlink_to(DATA / "bfcl" / "multi_turn_func_doc")
-    write(place, without_claims(TALK) | {"id": "multi_turn_base_own"}, row)
-    problems = report_of("bfcl", place, settings).contradicted
-    assert {(one.source, one.field) for one in problems} == {
+    write(path, without_claims(TALK) | {"id": "multi_turn_base_own"}, row)
+    problems = report_of("bfcl", path, settings).contradicted
+    assert {(problem.source, problem.field) for problem in problems} == {
         ("multi_turn_base.jsonl:2", "ground_truth")
     }
-    assert words in "".join(one.problem for one in problems)
+    assert words in "".join(problem.problem for problem in problems)
 
 
 def test_a_conversation_without_its_simulators_is_unconfirmed(settings: Settings) -> None:
-    place = shared_data("bfcl") / "BFCL_v4_multi_turn_base.json"
-    report = report_of("bfcl", place, settings)
+    path = shared_data("bfcl") / "BFCL_v4_multi_turn_base.json"
+    report = report_of("bfcl", path, settings)
     assert report.contradicted == ()
     if report.unconfirmed:  # else the official package is installed here
         assert report.unconfirmed == report.samples
@@ -321,24 +323,26 @@ def test_every_command_refuses_it(
 def test_a_page_names_the_line_of_a_task_in_what_was_handed_in(settings: Settings) -> None:
     content = b"\n" + json.dumps(TASK).encode() + b"\n" + json.dumps(TWICE).encode()
     upload = Upload("tau_bench", "mine.jsonl", content, "retail")
-    found, kept = data_client.save_upload(upload, OwnCard("tau_bench", "mine"), OPERATOR, settings)
-    assert kept is None
-    [error] = found.errors
+    result, stored = data_client.save_upload(
+        upload, OwnCard("tau_bench", "mine"), OPERATOR, settings
+    )
+    assert stored is None
+    [error] = result.errors
     assert (error.line, error.field) == (3, "actions")
 
 
 def test_a_run_that_a_page_starts_is_refused(settings: Settings, tmp_path: Path) -> None:
-    place = tau(tmp_path / "own", TASK, TWICE)
-    request = RunRequest(target="control:null", benchmarks=("tau_bench",), dataset=str(place))
+    folder = tau(tmp_path / "own", TASK, TWICE)
+    request = RunRequest(target="control:null", benchmarks=("tau_bench",), dataset=str(folder))
     with pytest.raises(UsageError, match=r"tasks_own.jsonl, line 2, field actions"):
         jobs.call_task("make_plan", {"request": request}, settings, str, visitor=OPERATOR)
     assert not list(settings.runs_dir.glob("*"))
 
 
 def test_a_fetched_set_is_right_as_it_was_published(settings: Settings, tmp_path: Path) -> None:
-    place = settings.data_dir / "datasets" / "gaia-validation"
-    write(place / "validation.jsonl", WRONG)
-    (place / datasets.SOURCE_FILE).write_text("{}")
+    path = settings.data_dir / "datasets" / "gaia-validation"
+    write(path / "validation.jsonl", WRONG)
+    (path / datasets.SOURCE_FILE).write_text("{}")
     request = RunRequest(
         target="control:null", benchmarks=("gaia",), dataset="gaia-validation", max_samples=1
     )
@@ -350,12 +354,12 @@ def test_a_bundle_of_own_cases_is_refused(
     benchmark: str, settings: Settings, tmp_path: Path
 ) -> None:
     other = Settings(data=str(tmp_path / "other"), shipped=str(tmp_path / "none"))
-    place = (
+    location = (
         write(tmp_path / "own" / "validation.jsonl", QUESTION, WRONG)
         if benchmark == "gaia"
         else tau(tmp_path / "own", TASK, TWICE)
     )
-    folder = finished(other, "control:null", benchmark, dataset=str(place))
+    folder = finished(other, "control:null", benchmark, dataset=str(location))
 
     def rename(spec: dict[str, Any]) -> None:
         spec["benchmarks"][0]["dataset"] = "mine"
@@ -406,7 +410,7 @@ def test_what_was_found_out_before_a_case_that_hangs_is_reported(
         check=False,
     )
     report = msgspec.convert(json.loads(done.stdout)["ok"], GoldReport)
-    assert [one.sample for one in report.contradicted] == ["level_1/own-2"]
+    assert [contradicted.sample for contradicted in report.contradicted] == ["level_1/own-2"]
     assert (report.unconfirmed, report.complete) == (1, False)
 
 
@@ -428,7 +432,7 @@ def test_what_is_missing_for_a_claim_ends_no_other(tmp_path: Path) -> None:
     sample = Sample(metric="retail", id="a", input={}, reference={})
     benchmark.reference_episode = lambda sample: benchmark.episode_from_answer(sample, "")  # type: ignore[method-assign]
 
-    async def absent(*given: Any) -> Any:
+    async def absent(*args: Any) -> Any:
         raise EnvironmentFailure("the data is gone")
 
     benchmark.evaluate_sample = absent  # type: ignore[method-assign]

@@ -52,14 +52,14 @@ def by_family(tmp_path_factory):
         HuggingFaceOptions(device="cpu", threads=1, context=400),
         lambda _: None,
     )
-    found = {}
+    results = {}
     for name, template in TEMPLATES.items():
         tokenizer = models.byte_tokenizer(template)
         report = msgspec.structs.replace(
             base.report, template=bool(template), tools=takes_tools(tokenizer)
         )
-        found[name] = replace(base, tokenizer=tokenizer, report=report)
-    return found
+        results[name] = replace(base, tokenizer=tokenizer, report=report)
+    return results
 
 
 def ask(*messages: Message, tools=(), **sampling) -> GenerationRequest:
@@ -79,7 +79,7 @@ def answer(loaded, text, request=None, stopped="stop", prompt=None):
 
 
 def test_every_template_but_none_takes_tools(by_family):
-    taken = {name: found.report.tools for name, found in by_family.items()}
+    taken = {name: result.report.tools for name, result in by_family.items()}
     assert taken == {"chatml": True, "llama": True, "mistral": True, "none": False}
 
 
@@ -147,8 +147,8 @@ def test_a_model_without_a_template_is_asked_in_lines(by_family):
     )
     assert list_stop_strings(loaded, request) == ("\nUser:",)
     assert list_stop_strings(by_family["chatml"], ask(stop=("x",))) == ("x",)
-    found = answer(loaded, " It rains.\nUser: And now?", request, "length")
-    assert (found.text, found.finish_reason) == ("It rains.", "stop")
+    reply = answer(loaded, " It rains.\nUser: And now?", request, "length")
+    assert (reply.text, reply.finish_reason) == ("It rains.", "stop")
 
 
 def test_tools_without_a_template_are_described_and_read(by_family):
@@ -159,8 +159,8 @@ def test_tools_without_a_template_are_described_and_read(by_family):
     assert text.startswith("System: Be brief.\n\nFunctions can be called.")
     assert '"description": "Tells the weather."' in text
     assert "User: <tool_response>\nrain\n</tool_response>\nAssistant:" in text
-    found = answer(loaded, f"<tool_call>{json.dumps(_called())}</tool_call>", request)
-    assert [call.name for call in found.tool_calls] == ["weather"]
+    reply = answer(loaded, f"<tool_call>{json.dumps(_called())}</tool_call>", request)
+    assert [call.name for call in reply.tool_calls] == ["weather"]
 
 
 def _called():
@@ -182,17 +182,17 @@ def test_reasoning_is_turned_off_by_its_effort(by_family):
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "message"),
     [
         ("strftime_now('%d %b %Y')", "01 Jan 2026"),
         ('strftime_now("%A, %d.%m.%y")', "Thursday, 01.01.26"),
         ("strftime_now('%' ~ 'H')", "2026-01-01"),
     ],
 )
-def test_a_template_that_asks_for_the_date_gets_the_same_every_day(by_family, asked, told):
+def test_a_template_that_asks_for_the_date_gets_the_same_every_day(by_family, asked, message):
     dated = models.byte_tokenizer("{{ " + asked + " }}" + CHATML)
     text = encode_prompt(replace(by_family["chatml"], tokenizer=dated), user()).text
-    assert text.startswith(f"{told}<|im_start|>user")
+    assert text.startswith(f"{message}<|im_start|>user")
 
 
 def test_a_prompt_beyond_the_context_is_counted_before_generating(by_family):
@@ -217,24 +217,24 @@ def test_a_token_that_the_model_does_not_embed_is_an_error(by_family):
 
 
 def test_an_answer_ends_before_the_end_token_and_counts_its_tokens(by_family):
-    found = answer(by_family["chatml"], "Hello.<|im_end|>")
-    assert (found.text, found.finish_reason) == ("Hello.", "stop")
-    assert found.usage.output_tokens == 7
-    assert found.usage.input_tokens == len(encode_prompt(by_family["chatml"], user()).ids)
+    reply = answer(by_family["chatml"], "Hello.<|im_end|>")
+    assert (reply.text, reply.finish_reason) == ("Hello.", "stop")
+    assert reply.usage.output_tokens == 7
+    assert reply.usage.input_tokens == len(encode_prompt(by_family["chatml"], user()).ids)
     cut = answer(by_family["chatml"], "Hello", stopped="length")
     assert (cut.text, cut.finish_reason) == ("Hello", "length")
 
 
 def test_an_answer_ends_before_a_stop_string(by_family):
     request = ask(Message("user", "Hi."), stop=("END", "##"))
-    found = answer(by_family["chatml"], "one ## two END", request, "length")
-    assert (found.text, found.finish_reason) == ("one ", "stop")
+    reply = answer(by_family["chatml"], "one ## two END", request, "length")
+    assert (reply.text, reply.finish_reason) == ("one ", "stop")
 
 
 def test_the_token_that_closes_a_turn_ends_an_answer_whatever_the_settings_say(by_family):
     from evalcore.targets.huggingface.load import find_turn_end
 
-    ends = {name: find_turn_end(found.tokenizer) for name, found in by_family.items()}
+    ends = {name: find_turn_end(result.tokenizer) for name, result in by_family.items()}
     as_token = by_family["llama"].tokenizer.convert_tokens_to_ids
     assert ends == {
         "chatml": as_token("<|im_end|>"),
@@ -260,12 +260,12 @@ def test_reasoning_is_kept_apart(by_family, written, stopped, text, reasoning):
         ids = tuple(by_family["chatml"].tokenizer("😀", add_special_tokens=False)["input_ids"])
         request = user()
         prompt = encode_prompt(by_family["chatml"], request)
-        found = decode_completion(by_family["chatml"], request, prompt, ids[:2], stopped)
-        assert found.text == "\ufffd"
+        completion = decode_completion(by_family["chatml"], request, prompt, ids[:2], stopped)
+        assert completion.text == "\ufffd"
         return
-    found = answer(by_family["chatml"], written, stopped=stopped)
-    assert (found.text, found.reasoning) == (text, reasoning)
-    assert bool(found.usage.reasoning_tokens) == bool(reasoning)
+    completion = answer(by_family["chatml"], written, stopped=stopped)
+    assert (completion.text, completion.reasoning) == (text, reasoning)
+    assert bool(completion.usage.reasoning_tokens) == bool(reasoning)
 
 
 def test_a_thought_that_the_prompt_began_is_one_even_if_cut(by_family):
@@ -288,9 +288,9 @@ def test_a_thought_that_the_prompt_began_is_one_even_if_cut(by_family):
 )
 def test_calls_are_read_where_tools_were_offered(by_family, family, written):
     request = ask(*EPISODE, tools=[TOOL])
-    found = answer(by_family[family], f"<think>Hm.</think>{written}<|im_end|>", request)
-    assert found.tool_calls == (ToolCall("call00001", "weather", '{"city": "Oslo"}'),)
-    assert (found.text, found.reasoning, found.finish_reason) == ("", "Hm.", "tool_calls")
+    reply = answer(by_family[family], f"<think>Hm.</think>{written}<|im_end|>", request)
+    assert reply.tool_calls == (ToolCall("call00001", "weather", '{"city": "Oslo"}'),)
+    assert (reply.text, reply.reasoning, reply.finish_reason) == ("", "Hm.", "tool_calls")
     untouched = answer(by_family[family], written)
     assert untouched.tool_calls == ()
     assert "weather" in untouched.text
@@ -299,8 +299,8 @@ def test_calls_are_read_where_tools_were_offered(by_family, family, written):
 def test_a_call_that_was_cut_stays_text(by_family):
     request = ask(Message("user", "Weather?"), tools=[TOOL])
     written = '<tool_call>\n{"name": "weather", "argum'
-    found = answer(by_family["chatml"], written, request, "length")
-    assert (found.text, found.tool_calls, found.finish_reason) == (written, (), "length")
+    reply = answer(by_family["chatml"], written, request, "length")
+    assert (reply.text, reply.tool_calls, reply.finish_reason) == (written, (), "length")
 
 
 RULES = {
@@ -324,14 +324,14 @@ def test_the_rules_of_a_tokenizer_go_first_and_failing_ones_do_no_harm(by_family
     own.response_template = RULES
     loaded = replace(by_family["chatml"], tokenizer=own)
     request = ask(Message("user", "Weather?"), tools=[TOOL])
-    found = answer(
+    reply = answer(
         loaded, f"<think>Hm.</think>So:<tool_call>{json.dumps(_called())}</tool_call>", request
     )
-    assert (found.text, found.reasoning) == ("So:", "Hm.")
-    assert found.tool_calls == (CALL,)
+    assert (reply.text, reply.reasoning) == ("So:", "Hm.")
+    assert reply.tool_calls == (CALL,)
     broken = '<think>Hm.</think><tool_call>{"name": '
-    found = answer(loaded, broken, request)
-    assert (found.text, found.reasoning) == ('<tool_call>{"name": ', "Hm.")
+    reply = answer(loaded, broken, request)
+    assert (reply.text, reply.reasoning) == ('<tool_call>{"name": ', "Hm.")
     own.response_template = {"fields": 3}
     assert answer(loaded, "Yes.", request).text == "Yes."
 

@@ -66,43 +66,43 @@ def jobs(count: int = 8, beginning: tuple[int, ...] = ()) -> list[DecodeJob]:
     ]
 
 
-def alone(one, some) -> dict[str, tuple[int, ...]]:
-    return {job.id: hf_loaded.greedy(one, job.ids, job.max_new) for job in some}
+def alone(item, some) -> dict[str, tuple[int, ...]]:
+    return {job.id: hf_loaded.greedy(item, job.ids, job.max_new) for job in some}
 
 
 def drained(scheduler: Scheduler) -> dict[str, tuple[int, ...]]:
-    found = {}
+    results = {}
     for _ in range(2000):
         for item in scheduler.advance_jobs():
-            found[item.id] = item if isinstance(item, LostJob) else item.new_ids
+            results[item.id] = item if isinstance(item, LostJob) else item.new_ids
         if scheduler.is_idle:
-            return found
+            return results
     raise AssertionError("the scheduler does not come to an end")
 
 
 @pytest.mark.parametrize("beginning", [(), PREFIX], ids=["apart", "shared"])
 @pytest.mark.parametrize("kind", hf_loaded.SETTINGS)
 def test_a_batch_gives_what_each_prompt_gets_alone(kind, beginning):
-    one, some = hf_loaded.loaded(kind), jobs(6, beginning)
-    expected = alone(one, some)
+    loaded, some = hf_loaded.loaded(kind), jobs(6, beginning)
+    expected = alone(loaded, some)
     assert len(set(expected.values())) > 3, "a model that says one thing proves nothing"
-    assert {out.id: out.new_ids for out in generate_batch(one, some)} == expected
+    assert {out.id: out.new_ids for out in generate_batch(loaded, some)} == expected
 
 
 @pytest.mark.parametrize("beginning", [(), PREFIX], ids=["apart", "shared"])
 @pytest.mark.parametrize("kind", ["qwen3", "gemma3_text", "mamba"])
 def test_rows_that_join_and_leave_change_nothing(kind, beginning):
-    one, some = hf_loaded.loaded(kind), jobs(10, beginning)
-    scheduler = Scheduler(GenerationEngine(one), BatchBudget(tokens=100_000, rows=4))
+    loaded, some = hf_loaded.loaded(kind), jobs(10, beginning)
+    scheduler = Scheduler(GenerationEngine(loaded), BatchBudget(tokens=100_000, rows=4))
     late = some[5:]
     for job in some[:5]:
         scheduler.add_job(job)
-    found = {}
+    results = {}
     while late or not scheduler.is_idle:
         if late:
             scheduler.add_job(late.pop())
-        found |= {item.id: item.new_ids for item in scheduler.advance_jobs()}
-    assert found == alone(one, some)
+        results |= {item.id: item.new_ids for item in scheduler.advance_jobs()}
+    assert results == alone(loaded, some)
 
 
 def test_a_shared_beginning_is_computed_once(qwen, monkeypatch):
@@ -126,11 +126,11 @@ def test_exact_mode_takes_one_row_and_shares_nothing(qwen):
     some = jobs(4, PREFIX)
     for job in some:
         scheduler.add_job(job)
-    found = {}
+    results = {}
     while not scheduler.is_idle:
-        found |= {item.id: item.new_ids for item in scheduler.advance_jobs()}
+        results |= {item.id: item.new_ids for item in scheduler.advance_jobs()}
         assert len(engine.rows) <= 1
-    assert found == alone(qwen, some)
+    assert results == alone(qwen, some)
     assert not engine._prefixes
 
 
@@ -159,10 +159,10 @@ def test_each_row_has_its_own_limit(qwen):
 
 
 def test_outputs_are_told_as_soon_as_they_are_finished(qwen):
-    told = []
+    message = []
     some = [replace(job, max_new=9 - n) for n, job in enumerate(jobs(3))]
-    generate_batch(qwen, some, lambda out: told.append(out.id))
-    assert told == ["2", "1", "0"]
+    generate_batch(qwen, some, lambda out: message.append(out.id))
+    assert message == ["2", "1", "0"]
 
 
 def test_drawn_tokens_depend_on_the_seed_and_not_on_company(qwen):
@@ -191,8 +191,8 @@ def test_withdrawn_rows_go_on_where_they_were(qwen):
     assert len(first.begun) == 4
     rest = engine.withdraw_jobs()
     assert not engine.rows
-    found = {out.id: out.new_ids for out in generate_batch(qwen, [first, *rest])}
-    assert found == alone(qwen, some)
+    ids = {out.id: out.new_ids for out in generate_batch(qwen, [first, *rest])}
+    assert ids == alone(qwen, some)
 
 
 def failing(monkeypatch, engine, when):
@@ -265,37 +265,37 @@ def test_a_prompt_that_never_fits_is_lost_alone(qwen, monkeypatch):
     some = [replace(job, max_new=4) for job in jobs(4)]
     for job in [*some, DecodeJob("huge", hf_loaded.tokens(200, 1), 4)]:
         scheduler.add_job(job)
-    found = drained(scheduler)
-    lost = found.pop("huge")
+    result = drained(scheduler)
+    lost = result.pop("huge")
     assert isinstance(lost, LostJob)
     assert "not enough memory" in lost.message
-    assert found == alone(qwen, some)
+    assert result == alone(qwen, some)
 
 
 def test_another_error_loses_what_ran_and_nothing_else(qwen, monkeypatch):
     engine, forward, broken = GenerationEngine(qwen), None, []
     forward = engine._run_forward
 
-    def breaks(*given):
+    def breaks(*args):
         if not broken:
             broken.append(1)
             raise ValueError("shape")
-        return forward(*given)
+        return forward(*args)
 
     monkeypatch.setattr(engine, "_run_forward", breaks)
     scheduler = Scheduler(engine, BatchBudget(tokens=10_000, rows=2))
     for job in jobs(6):
         scheduler.add_job(job)
-    found = drained(scheduler)
-    lost = [item for item in found.values() if isinstance(item, LostJob)]
+    result = drained(scheduler)
+    lost = [item for item in result.values() if isinstance(item, LostJob)]
     assert len(lost) == 2
-    assert len(found) == 6
+    assert len(result) == 6
 
 
 def test_an_error_of_the_device_ends_the_process(qwen, monkeypatch):
     engine = GenerationEngine(qwen)
 
-    def breaks(*given):
+    def breaks(*args):
         raise torch.AcceleratorError("illegal memory access")
 
     monkeypatch.setattr(engine, "_run_forward", breaks)

@@ -48,11 +48,11 @@ def refusal(folder, **options) -> LoadError:
     return error.value
 
 
-def logits(found, dtype=None):
+def logits(result, dtype=None):
     import torch
 
     with torch.no_grad():
-        return found.model(torch.tensor([[72, 101, 108, 108, 111]])).logits[0, -1].float()
+        return result.model(torch.tensor([[72, 101, 108, 108, 111]])).logits[0, -1].float()
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def logits(found, dtype=None):
 def test_each_dtype_loads_answers_and_is_reported(base, dtype, used, share):
     import torch
 
-    found = loaded(base, dtype=dtype)
-    report = found.report
+    result = loaded(base, dtype=dtype)
+    report = result.report
     assert (report.dtype, report.device, report.threads) == (used, "cpu", 1)
     # in int4 too, where two share a byte
     assert report.parameters == read_metadata(base).parameters
@@ -78,9 +78,9 @@ def test_each_dtype_loads_answers_and_is_reported(base, dtype, used, share):
     assert (report.context, report.template, report.tools) == (models.CONTEXT, True, True)
     assert report.load_seconds > 0
     assert torch.get_num_threads() == 1
-    assert found.end_ids == {found.tokenizer.convert_tokens_to_ids("<|im_end|>")}
+    assert result.end_ids == {result.tokenizer.convert_tokens_to_ids("<|im_end|>")}
     exact = logits(loaded(base))
-    likeness = torch.corrcoef(torch.stack([logits(found), exact]))[0, 1]
+    likeness = torch.corrcoef(torch.stack([logits(result), exact]))[0, 1]
     assert likeness > 0.97
 
 
@@ -107,9 +107,9 @@ def test_a_quantised_checkpoint_loads_as_it_is(base, tmp_path):
 
 def test_layers_without_weights_are_refused(broken):
     models.change_config(broken, num_hidden_layers=3, layer_types=None)
-    found = refusal(broken)
-    assert found.kind == "missing_weights"
-    assert "layers.2" in str(found)
+    result = refusal(broken)
+    assert result.kind == "missing_weights"
+    assert "layers.2" in str(result)
 
 
 def test_an_absent_tokenizer_is_refused(broken):
@@ -137,9 +137,9 @@ def test_code_beside_the_weights_never_runs_and_nobody_is_asked(broken, monkeypa
         model_type="homemade",
         auto_map={"AutoConfig": "own.C", "AutoModelForCausalLM": "own.M"},
     )
-    found = refusal(broken)
-    assert found.kind == "remote_code"
-    assert "trust_remote_code" in str(found)
+    result = refusal(broken)
+    assert result.kind == "remote_code"
+    assert "trust_remote_code" in str(result)
     assert not mark.exists()
 
 
@@ -186,16 +186,16 @@ def test_an_empty_folder_has_no_config(base, tmp_path):
 
 def test_an_unknown_architecture(broken):
     models.change_config(broken, model_type="qwen99")
-    found = refusal(broken)
-    assert found.kind == "unknown_architecture"
-    assert "qwen99" in str(found)
+    result = refusal(broken)
+    assert result.kind == "unknown_architecture"
+    assert "qwen99" in str(result)
 
 
 def test_a_model_that_writes_no_text(broken):
     models.change_config(broken, model_type="vit", architectures=["ViTModel"])
-    found = refusal(broken)
-    assert found.kind == "unknown_architecture"
-    assert "language model" in str(found)
+    result = refusal(broken)
+    assert result.kind == "unknown_architecture"
+    assert "language model" in str(result)
 
 
 def test_cut_weights(broken):
@@ -211,18 +211,18 @@ def test_weights_of_another_shape(broken):
 def test_tensors_that_are_not_used_are_told(broken):
     models.change_config(broken, num_hidden_layers=1, layer_types=None)
     lines = []
-    found = load_checkpoint(
+    checkpoint = load_checkpoint(
         locate_model(str(broken)), HuggingFaceOptions(device="cpu", threads=1), lines.append
     )
-    assert any("not used" in note for note in found.report.notes)
+    assert any("not used" in note for note in checkpoint.report.notes)
     assert any("not used" in line for line in lines)
 
 
 def test_too_little_memory_is_known_before_loading(base, monkeypatch):
     monkeypatch.setattr(machine, "memory_available", lambda device: 10_000_000)
-    found = refusal(base)
-    assert found.kind == "no_memory"
-    assert "0.0 GB free" in str(found)
+    result = refusal(base)
+    assert result.kind == "no_memory"
+    assert "0.0 GB free" in str(result)
 
 
 def test_a_device_that_is_not_there(base, monkeypatch):
@@ -232,9 +232,9 @@ def test_a_device_that_is_not_there(base, monkeypatch):
 
 def test_quantising_without_its_library(base, monkeypatch):
     monkeypatch.setattr(machine, "find_spec", lambda name: None)
-    found = refusal(base, dtype="int4")
-    assert found.kind == "dtype_unsupported"
-    assert "bitsandbytes" in str(found)
+    result = refusal(base, dtype="int4")
+    assert result.kind == "dtype_unsupported"
+    assert "bitsandbytes" in str(result)
 
 
 def test_an_attention_that_is_not_installed(base):
@@ -277,16 +277,16 @@ def test_a_merged_adapter_is_what_it_was_apart(base, lora):
     apart.model.requires_grad_(False)
     wrapped = peft.PeftModel.from_pretrained(apart.model, str(lora))
     with torch.no_grad():
-        told = wrapped(torch.tensor([[72, 101, 108, 108, 111]])).logits[0, -1]
-    assert torch.allclose(told, tuned, atol=1e-4)
+        logit = wrapped(torch.tensor([[72, 101, 108, 108, 111]])).logits[0, -1]
+    assert torch.allclose(logit, tuned, atol=1e-4)
 
 
 @pytest.mark.parametrize("layers", [1, 3])
 def test_an_adapter_of_a_model_with_more_or_fewer_layers_is_refused(lora, tmp_path, layers):
     other = models.make_model(tmp_path / "other", layers=layers)
-    found = refusal(other, adapter=str(lora))
-    assert found.kind == "adapter_mismatch"
-    assert "names the base" in str(found)
+    result = refusal(other, adapter=str(lora))
+    assert result.kind == "adapter_mismatch"
+    assert "names the base" in str(result)
 
 
 def test_an_adapter_for_modules_that_the_model_lacks_is_refused(base, lora, tmp_path):

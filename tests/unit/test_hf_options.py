@@ -9,8 +9,8 @@ from evalcore.records import Sampling, TargetSpec
 from evalcore.targets.huggingface.messages import HuggingFaceOptions, read_huggingface_options
 
 
-def read(**given) -> HuggingFaceOptions:
-    return read_huggingface_options(TargetSpec("hf:some/model", given))
+def read(**args) -> HuggingFaceOptions:
+    return read_huggingface_options(TargetSpec("hf:some/model", args))
 
 
 def test_numbers_and_truths_may_come_as_text():
@@ -35,15 +35,15 @@ def test_sampling_knows_the_other_name_of_the_limit():
 
 
 @pytest.mark.parametrize(
-    ("given", "dtype"),
+    ("args", "dtype"),
     [("fp16", "float16"), ("torch.bfloat16", "bfloat16"), ("bf16", "bfloat16"), ("int4", "int4")],
 )
-def test_common_names_of_dtypes_are_known(given, dtype):
-    assert read(dtype=given).dtype == dtype
+def test_common_names_of_dtypes_are_known(args, dtype):
+    assert read(dtype=args).dtype == dtype
 
 
 @pytest.mark.parametrize(
-    ("given", "word"),
+    ("args", "word"),
     [
         ({"temprature": 1}, "temprature"),
         ({"dtype": "int3"}, "dtype"),
@@ -60,6 +60,6 @@ def test_common_names_of_dtypes_are_known(given, dtype):
         ({"asking": "nicely"}, "asking"),
     ],
 )
-def test_what_is_wrong_is_named(given, word):
+def test_what_is_wrong_is_named(args, word):
     with pytest.raises(UsageError, match=word):
-        read(**given)
+        read(**args)

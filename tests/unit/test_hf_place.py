@@ -76,9 +76,9 @@ def test_a_hub_id_is_found_in_the_cache(tmp_path):
         "some/model", None, cached=False, revision="v2"
     )
     assert locate_model("some/model", "../main").path is None
-    found = list_cached_models()
-    assert [(one.reference, one.revision) for one in found] == [("some/model", COMMIT)]
-    assert found[0].size == (folder / "model.safetensors").stat().st_size
+    cached_models = list_cached_models()
+    assert [(item.reference, item.revision) for item in cached_models] == [("some/model", COMMIT)]
+    assert cached_models[0].size == (folder / "model.safetensors").stat().st_size
 
 
 def test_a_cached_model_without_its_weights_has_to_be_downloaded(tmp_path):
@@ -144,9 +144,9 @@ def test_code_and_pickles_are_downloaded_only_when_asked_for(monkeypatch, tmp_pa
         return str(tmp_path)
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", note)
-    place = locate_model("some/model", "v1")
-    assert fetch_model(place, HuggingFaceOptions(), print) == tmp_path
-    fetch_model(place, HuggingFaceOptions(trust_remote_code=True, allow_pickle=True), print)
+    model = locate_model("some/model", "v1")
+    assert fetch_model(model, HuggingFaceOptions(), print) == tmp_path
+    fetch_model(model, HuggingFaceOptions(trust_remote_code=True, allow_pickle=True), print)
     (_, revision, plain), (_, _, all_) = asked
     assert revision == "v1"
     assert not {"*.py", "*.bin"} & set(plain)
@@ -154,14 +154,18 @@ def test_code_and_pickles_are_downloaded_only_when_asked_for(monkeypatch, tmp_pa
 
 
 def test_an_outline_is_read_from_headers_alone(tmp_path):
-    found = read_metadata(folder_of_model(tmp_path / "m"))
-    assert (found.architecture, found.model_type) == ("Qwen3ForCausalLM", "qwen3")
-    assert (found.parameters, found.linear) == (100 * 16 + 64 * 16 + 16, 64 * 16)
-    assert (found.layers, found.context, found.vocabulary) == (1, 4096, 100)
-    assert (found.dtype, found.quantised, found.formats) == ("bfloat16", "", ("safetensors",))
-    assert not found.has_tokenizer
-    assert not found.has_template
-    assert not found.own_code
+    metadata = read_metadata(folder_of_model(tmp_path / "m"))
+    assert (metadata.architecture, metadata.model_type) == ("Qwen3ForCausalLM", "qwen3")
+    assert (metadata.parameters, metadata.linear) == (100 * 16 + 64 * 16 + 16, 64 * 16)
+    assert (metadata.layers, metadata.context, metadata.vocabulary) == (1, 4096, 100)
+    assert (metadata.dtype, metadata.quantised, metadata.formats) == (
+        "bfloat16",
+        "",
+        ("safetensors",),
+    )
+    assert not metadata.has_tokenizer
+    assert not metadata.has_template
+    assert not metadata.own_code
 
 
 def test_an_outline_of_shards_and_of_a_nested_config(tmp_path):
@@ -170,9 +174,9 @@ def test_an_outline_of_shards_and_of_a_nested_config(tmp_path):
     write_safetensors(folder / "part-2.safetensors", {"x.weight": ("BF16", [8, 8])})
     parts = {"a": "part-1.safetensors", "b": "part-2.safetensors"}
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": parts}))
-    found = read_metadata(folder)
-    assert found.files == ("part-1.safetensors", "part-2.safetensors")
-    assert (found.parameters, found.layers) == (2640 + 64, 7)
+    metadata = read_metadata(folder)
+    assert metadata.files == ("part-1.safetensors", "part-2.safetensors")
+    assert (metadata.parameters, metadata.layers) == (2640 + 64, 7)
     (folder / "part-2.safetensors").unlink()
     with pytest.raises(LoadError, match="part-2") as error:
         read_metadata(folder)
@@ -187,8 +191,8 @@ def test_packed_weights_count_as_the_parameters_they_hold(tmp_path):
         "model.norm.weight": ("BF16", [16]),
     }
     folder = folder_of_model(tmp_path / "m", packed, quantization_config={"load_in_4bit": True})
-    found = read_metadata(folder)
-    assert (found.parameters, found.quantised) == (1024 + 16, "int4")
+    metadata = read_metadata(folder)
+    assert (metadata.parameters, metadata.quantised) == (1024 + 16, "int4")
 
 
 def test_memory_shrinks_with_the_dtype(tmp_path):
@@ -249,7 +253,7 @@ GPUS = "0, GPU-aaa, One, 100 MiB\n1, GPU-bbb, Two, 200 MiB\n"
 
 
 @pytest.mark.parametrize(
-    ("wanted", "names"),
+    ("expected", "names"),
     [
         (None, ["One", "Two"]),
         ("1,0", ["Two", "One"]),
@@ -260,10 +264,10 @@ GPUS = "0, GPU-aaa, One, 100 MiB\n1, GPU-bbb, Two, 200 MiB\n"
         ("GPU-bb", ["Two"]),
     ],
 )
-def test_gpus_are_those_that_the_environment_leaves(wanted, names):
-    found = machine._select_visible_gpus(GPUS, wanted)
-    assert [gpu.name for gpu in found] == names
-    assert all(gpu.free in (100 << 20, 200 << 20) for gpu in found)
+def test_gpus_are_those_that_the_environment_leaves(expected, names):
+    visible_gpus = machine._select_visible_gpus(GPUS, expected)
+    assert [gpu.name for gpu in visible_gpus] == names
+    assert all(gpu.free in (100 << 20, 200 << 20) for gpu in visible_gpus)
 
 
 def test_auto_is_the_first_gpu_else_the_cpu(monkeypatch):

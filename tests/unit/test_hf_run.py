@@ -31,16 +31,16 @@ def _one_thread(monkeypatch) -> None:
 @pytest.fixture
 def cards(monkeypatch) -> list[dict[str, Any]]:
     """What each model reported of itself, as its run ended."""
-    found: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     closed = HuggingFace.close
 
     async def close(self) -> None:
         if self._process is not None:
-            found.append(dict(self.info.card))
+            result.append(dict(self.info.card))
         await closed(self)
 
     monkeypatch.setattr(HuggingFace, "close", close)
-    return found
+    return result
 
 
 def held_out(tiny: TinyModel, data: Path, **options: object) -> Done:
@@ -150,11 +150,11 @@ def test_a_configuration_of_slm_evals_runs_as_it_is(tiny, tmp_path) -> None:
     _check_files(out / "tiny", spec.target.key)
 
 
-def _check_files(place: Path, target: str) -> None:
+def _check_files(folder: Path, target: str) -> None:
     """The three reports of slm-evals, about both benchmarks."""
-    results = json.loads((place / "results.json").read_text(encoding="utf-8"))
-    rows = list(csv.DictReader((place / "results.csv").open(encoding="utf-8")))
-    report = (place / "report.md").read_text(encoding="utf-8")
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    rows = list(csv.DictReader((folder / "results.csv").open(encoding="utf-8")))
+    report = (folder / "report.md").read_text(encoding="utf-8")
 
     assert results["experiment_name"] == "tiny"
     assert target in json.dumps(results)

@@ -56,8 +56,8 @@ def locally(doors: Doors, data: Path, *words: str, max_tokens: int = 64) -> Done
 
 
 def served(doors: Doors, data: Path, *words: str, max_tokens: int = 64, **options: str) -> Done:
-    given = {"base_url": doors.base_url, "temperature": 0, "max_tokens": max_tokens} | options
-    return evaluate(data, "--target", doors.served, *words, options=given)
+    args = {"base_url": doors.base_url, "temperature": 0, "max_tokens": max_tokens} | options
+    return evaluate(data, "--target", doors.served, *words, options=args)
 
 
 def held_out(tiny: TinyModel, *benchmarks: str) -> list[str]:
@@ -66,7 +66,7 @@ def held_out(tiny: TinyModel, *benchmarks: str) -> list[str]:
     return ["--benchmarks", *benchmarks, *options]
 
 
-def said(completion: Completion) -> tuple[object, ...]:
+def comparable(completion: Completion) -> tuple[object, ...]:
     calls = [(call.name, call.arguments) for call in completion.tool_calls]
     return completion.text, calls, completion.finish_reason, completion.usage.input_tokens
 
@@ -79,8 +79,8 @@ def test_the_same_answers_to_what_it_was_not_taught(tiny, doors, tmp_path) -> No
 
     ours, theirs = here.calls(), there.calls()
     assert len(ours) == 180
-    assert {key: said(call.completion) for key, call in ours.items()} == {
-        key: said(call.completion) for key, call in theirs.items()
+    assert {key: comparable(call.completion) for key, call in ours.items()} == {
+        key: comparable(call.completion) for key, call in theirs.items()
     }
     assert [here.score(key) for key in BOTH] == [there.score(key) for key in BOTH]
     assert min(here.score(key) for key in BOTH) >= 90
@@ -108,7 +108,7 @@ def test_the_same_answers_on_the_bundled_samples_but_for_what_is_known(
             lost.add(key)
             continue
         its = theirs[key, turn].completion
-        if said(mine) == said(its):
+        if comparable(mine) == comparable(its):
             same += 1
             continue
         parted.add(key)
@@ -119,7 +119,7 @@ def test_the_same_answers_on_the_bundled_samples_but_for_what_is_known(
                 its.finish_reason == "unparsable"
                 and ("<tool_call>" in mine.text or mine.tool_calls)
             )
-        ), (key, said(mine), said(its))
+        ), (key, comparable(mine), comparable(its))
     # a third of the samples; the others depend on what the training came to, and many bundled
     # cases are longer than the context of so small a model
     assert same * 3 >= 2 * count

@@ -40,11 +40,11 @@ def request(text: str = "hello", **sampling) -> GenerationRequest:
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    place = tmp_path / "model"
-    place.mkdir()
-    (place / "config.json").write_text("{}")
-    (place / "model.safetensors").write_bytes(b"1234")
-    return place
+    path = tmp_path / "model"
+    path.mkdir()
+    (path / "config.json").write_text("{}")
+    (path / "model.safetensors").write_bytes(b"1234")
+    return path
 
 
 @pytest.fixture
@@ -53,17 +53,17 @@ def faked(monkeypatch, tmp_path):
     monkeypatch.setattr(processes, "WORKER", FAKE)
 
     def make(what: str = "echo", **options):
-        place = tmp_path / what
-        place.mkdir(exist_ok=True)
-        return target(place, **options)
+        path = tmp_path / what
+        path.mkdir(exist_ok=True)
+        return target(path, **options)
 
     return make
 
 
-def target(place: Path, **options):
-    spec = TargetSpec(f"hf:{place}", options)
+def target(path: Path, **options):
+    spec = TargetSpec(f"hf:{path}", options)
     return registry.create_target(
-        spec, configuration.load_settings(place.parent / "data"), Secrets()
+        spec, configuration.load_settings(path.parent / "data"), Secrets()
     )
 
 
@@ -109,8 +109,8 @@ def test_the_revision_changes_with_the_adapters_files(folder, tmp_path):
 
 def test_the_card_offers_exactly_the_options_that_are_read():
     card = catalog.target_kinds()["hf"]
-    known = set(HuggingFaceOptions.__struct_fields__) - {"max_new_tokens"}
-    assert {option.name for option in card.options} == known
+    field_names = set(HuggingFaceOptions.__struct_fields__) - {"max_new_tokens"}
+    assert {option.name for option in card.options} == field_names
     for option in card.options:
         if option.default is not None:
             assert option.default == getattr(HuggingFaceOptions(), option.name)
@@ -126,8 +126,8 @@ def test_nothing_heavy_is_imported_here():
 
 
 async def test_open_reports_and_answers_carry_what_was_asked(faked):
-    local, said = faked(temperature=0.5, max_tokens=7), []
-    await local.open(said.append)
+    local, text = faked(temperature=0.5, max_tokens=7), []
+    await local.open(text.append)
     try:
         done = await local.generate(request(top_p=0.9, max_tokens=100))
         await asyncio.sleep(0.05)
@@ -139,9 +139,9 @@ async def test_open_reports_and_answers_carry_what_was_asked(faked):
     assert local.info.tools is True
     assert local.info.card["architecture"] == "Fake"
     assert local.info.card["tokens_per_second"] == 12.0
-    assert said[0] == "loading the fake"
-    assert "1.0 M parameters" in said[1]
-    assert "4 waiting" in said[-1]
+    assert text[0] == "loading the fake"
+    assert "1.0 M parameters" in text[1]
+    assert "4 waiting" in text[-1]
 
 
 async def test_keys_of_other_services_stay_here(faked, monkeypatch):
@@ -230,9 +230,9 @@ async def test_a_cancelled_request_leaves_the_others(faked):
 
 async def test_cancelling_the_load_ends_the_process():
     model = ModelProcess(StartOrder("hf:/never-ready", HuggingFaceOptions()), print, module=FAKE)
-    said = asyncio.Event()
-    opening = asyncio.create_task(model.open(lambda line: said.set()))
-    await said.wait()
+    event = asyncio.Event()
+    opening = asyncio.create_task(model.open(lambda line: event.set()))
+    await event.wait()
     pid = model.pid
     opening.cancel()
     with pytest.raises(asyncio.CancelledError):

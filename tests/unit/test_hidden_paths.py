@@ -52,12 +52,16 @@ from tests.support.server import serve
 
 pytestmark = pytest.mark.slow
 
-PLACE = "secretplace"  # a word that no markup escapes
+SECRET_FOLDER = "secretplace"  # a word that no markup escapes
 BENCHMARKS = ("sql_understanding", "dialect_conversion")
 LOCAL = ("hf", "app", "openai")
-FOLDER = f"my {PLACE}"  # a folder whose name holds a space
+FOLDER = f"my {SECRET_FOLDER}"  # a folder whose name holds a space
 #: Models in folders below and beside the one where the command was given.
-RELATIVE = (f"hf:./{PLACE}/tiny", f"hf:../{FOLDER}/models/tiny", f"hf:{PLACE}/models/tiny")
+RELATIVE = (
+    f"hf:./{SECRET_FOLDER}/tiny",
+    f"hf:../{FOLDER}/models/tiny",
+    f"hf:{SECRET_FOLDER}/models/tiny",
+)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +75,9 @@ def stored(tmp_path_factory) -> Settings:
             lines = path.read_text("utf-8").splitlines()[:3]
             (cases / benchmark).mkdir()
             (cases / benchmark / path.name).write_text("\n".join(lines) + "\n", "utf-8")
-    settings = Settings(data=str(base / PLACE / "data"), shipped=str(base / PLACE / "none"))
+    settings = Settings(
+        data=str(base / SECRET_FOLDER / "data"), shipped=str(base / SECRET_FOLDER / "none")
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EVALBOARD_DATA", settings.data)
         patch.setenv("EVALBOARD_SHIPPED", settings.shipped)
@@ -100,7 +106,9 @@ def _make_local_runs(settings: Settings, cases: Path) -> None:
         folder.write_card({"parameters": 1000, "adapter": options["adapter"], "model": target[3:]})
         spec = folder.read_spec()
         command = f"evalcore run --target '{target}' --adapter '{options['adapter']}'"
-        own = tuple(replace(one, dataset=f"./{PLACE}/cases") for one in spec.benchmarks)
+        own = tuple(
+            replace(benchmark, dataset=f"./{SECRET_FOLDER}/cases") for benchmark in spec.benchmarks
+        )
         relative = replace(spec, command=command, benchmarks=own)
         (folder.path / "spec.json").write_bytes(to_json(relative))
     options = {"adapter": f"{cases}/lora", "dtype": "int4"}
@@ -115,7 +123,7 @@ def _make_local_runs(settings: Settings, cases: Path) -> None:
     )
     judge = f"hf:{cases}/judge?dtype=int4"
     spec = folder.read_spec()
-    panel = tuple(replace(one, judges=(judge,)) for one in spec.benchmarks)
+    panel = tuple(replace(benchmark, judges=(judge,)) for benchmark in spec.benchmarks)
     judged = replace(
         spec,
         judges=(judge,),
@@ -142,7 +150,9 @@ def _write_card(settings: Settings, key: str, card: dict[str, str]) -> None:
 def local_runs(settings: Settings) -> dict[str, str]:
     """The path under which each target is stored that is named by one, by run."""
     specs = {run: RunFolder(settings.runs_dir / run).read_spec() for run in runs_of(settings)}
-    return {run: spec.target.identity for run, spec in specs.items() if PLACE in spec.target.key}
+    return {
+        run: spec.target.identity for run, spec in specs.items() if SECRET_FOLDER in spec.target.key
+    }
 
 
 @pytest.fixture
@@ -156,7 +166,7 @@ def places(content: bytes) -> list[str]:
     """What of a content names the place, as it is written there or in an address."""
     text = content.decode("utf-8", "replace")
     hits = []
-    for word in (PLACE, quote(f"/{PLACE}/", safe="")):
+    for word in (SECRET_FOLDER, quote(f"/{SECRET_FOLDER}/", safe="")):
         start = text.find(word)
         if start >= 0:
             hits.append(text[max(0, start - 80) : start + 80])
@@ -170,8 +180,8 @@ def runs_of(settings: Settings) -> list[str]:
 @pytest.mark.full
 def test_the_runs_do_name_the_place(stored):
     spec = RunFolder(stored.runs_dir / runs_of(stored)[0]).read_spec()
-    assert PLACE in spec.benchmarks[0].dataset
-    assert PLACE in spec.note
+    assert SECRET_FOLDER in spec.benchmarks[0].dataset
+    assert SECRET_FOLDER in spec.note
     assert len(local_runs(stored)) == len(LOCAL) + len(RELATIVE) + 2
     assert places((stored.data_dir / FILE).read_bytes())
     assert places(stored.index_path.read_bytes())
@@ -181,8 +191,8 @@ def addresses(settings: Settings) -> Iterator[str]:
     """Every route of the API with what its parameters may be."""
     headers = stored_boards.load_run_headers(settings)
     runs = [{"run": run} for run in runs_of(settings)]
-    known = boards.list_boards(headers, "sql")
-    of_boards = [{"suite": "sql", "board": board.key} for board in known]
+    all_boards = boards.list_boards(headers, "sql")
+    of_boards = [{"suite": "sql", "board": board.key} for board in all_boards]
     targets = [{"target": header.identity} for header in headers]
     for path in (*RESOURCES, f"{V1}/health", "/share", "/share/target"):
         for query in ({}, {"lang": "zh"}, *runs, *of_boards, *targets):
@@ -195,8 +205,8 @@ def test_no_answer_of_the_api_names_a_place(here):
     for address in addresses(here):
         answer = asked.get(address)
         answered += answer.status_code == 200
-        said = answer.content + repr(answer.headers).encode()
-        assert places(said) == [], address
+        content = answer.content + repr(answer.headers).encode()
+        assert places(content) == [], address
     assert answered > 20
 
 
@@ -236,7 +246,7 @@ def test_targets_named_by_a_path_stay_apart_and_are_reached_by_either_name(here)
 
 def test_a_card_is_written_under_the_masked_name(here, tmp_path):
     settings = Settings(data=str(tmp_path), shipped=here.shipped)
-    key = f"hf:/{PLACE}/models/tiny"
+    key = f"hf:/{SECRET_FOLDER}/models/tiny"
     _write_card(settings, key, {"name": "Before"})
     assert (
         load_local_card(settings, key).name
@@ -295,8 +305,10 @@ def test_no_page_for_readers_names_a_place(here, monkeypatch):
     monkeypatch.setenv("EVALBOARD_ACCESS", "read-only")
     headers = stored_boards.load_run_headers(here)
     pages = ["", "metrics", "methodology", "launch", "runs", "datasets"]
-    pages += [f"?suite=sql&board={quote(one.key)}" for one in boards.list_boards(headers, "sql")]
-    pages += [f"methodology?benchmark={one}" for one in BENCHMARKS]
+    pages += [
+        f"?suite=sql&board={quote(board.key)}" for board in boards.list_boards(headers, "sql")
+    ]
+    pages += [f"methodology?benchmark={item}" for item in BENCHMARKS]
     pages += [f"target?key={quote(header.identity)}" for header in headers]
     pages += [f"compare?runs={','.join(runs_of(here))}"]
     for run in runs_of(here):
@@ -323,8 +335,10 @@ def test_an_index_that_an_older_version_wrote_is_read_without_its_places(here):
     document = json.loads(here.index_path.read_bytes())
     for run_id, row in document["runs"].items():
         for score in row["benchmarks"].values():
-            score["dataset"] = f"/srv/{PLACE}/cases"
-            score["label"] = f"/srv/{PLACE}/cases · verified · files=/srv/{PLACE}/x · 3 samples"
+            score["dataset"] = f"/srv/{SECRET_FOLDER}/cases"
+            score["label"] = (
+                f"/srv/{SECRET_FOLDER}/cases · verified · files=/srv/{SECRET_FOLDER}/x · 3 samples"
+            )
         with_shared = intern_header_texts(from_json(RunHeader, json.dumps(row).encode()))
         assert places(to_json(mask_header(with_shared))) == []
         assert with_shared.source != fresh[run_id].source

@@ -31,7 +31,7 @@ PATIENCE = 60.0
 @pytest.fixture
 def hub(monkeypatch, tmp_path):
     with serving(Store()) as store:
-        given = {
+        options = {
             "HF_ENDPOINT": store.address,
             "HF_TOKEN": TOKEN,
             "EVALBOARD_DATA": str(tmp_path / "data"),
@@ -39,7 +39,7 @@ def hub(monkeypatch, tmp_path):
             "EVALBOARD_HUB_REPO": REPO,
             "EVALBOARD_RETRY_BASE": "0.01",
         }
-        for name, value in given.items():
+        for name, value in options.items():
             monkeypatch.setenv(name, value)
         yield store
 
@@ -142,7 +142,7 @@ def test_a_hub_that_refuses_holds_no_start_up(hub, here, monkeypatch, caplog):
 
 
 def test_nothing_is_started_where_nothing_is_kept(here, monkeypatch, caplog):
-    monkeypatch.setattr(subprocess, "Popen", lambda *given, **more: pytest.fail("started"))
+    monkeypatch.setattr(subprocess, "Popen", lambda *args, **more: pytest.fail("started"))
     jobs.schedule_push(Settings(data=here.data))
     jobs.pull_from_hub(Settings(data=here.data))
     monkeypatch.delenv("HF_TOKEN")

@@ -77,9 +77,9 @@ def test_what_was_run_here_comes_back_as_it_was(hub, here, tmp_path):
     own.write_text("{}\n", encoding="utf-8")
     before = {run.run_id: contents(run.path) for run in runs}
     board = ranking(here)
-    told = push_results(here, progress=lambda line: None)
-    assert sorted(told.sent) == sorted(before)
-    assert told.extras
+    results = push_results(here, progress=lambda line: None)
+    assert sorted(results.sent) == sorted(before)
+    assert results.extras
     assert hub.private
 
     empty = settings_of(tmp_path / "empty")
@@ -115,8 +115,8 @@ def test_a_run_that_changed_gets_another_version_and_the_old_one_stays(hub, here
     assert push_results(here).sent == (FIRST,)
     assert first < set(hub.files)
     assert sorted(name.split("/")[2][:6] for name in hub.files) == ["000001", "000002"]
-    told = pull_results(other)  # it holds the first version unchanged
-    assert (told.renewed, told.kept) == ((FIRST,), ())
+    results = pull_results(other)  # it holds the first version unchanged
+    assert (results.renewed, results.kept) == ((FIRST,), ())
     assert contents(other.runs_dir / FIRST) == contents(folder.path)
 
 
@@ -130,8 +130,8 @@ def test_a_run_that_differs_here_is_left_as_it_is(hub, here, tmp_path):
     changed = RunFolder(other.runs_dir / FIRST)
     rescored(changed, "s9")
     before = contents(changed.path)
-    told = pull_results(other)
-    assert (told.kept, told.renewed) == ((FIRST,), ())
+    results = pull_results(other)
+    assert (results.kept, results.renewed) == ((FIRST,), ())
     assert contents(changed.path) == before
 
 
@@ -161,19 +161,19 @@ def test_a_run_that_has_not_ended_waits(hub, here):
 def test_named_runs_go_alone(hub, here):
     finish(here.runs_dir, FIRST)
     finish(here.runs_dir, SECOND)
-    told = push_results(here, runs=[SECOND])
-    assert (told.sent, told.extras) == ((SECOND,), False)
+    results = push_results(here, runs=[SECOND])
+    assert (results.sent, results.extras) == ((SECOND,), False)
 
 
 def test_a_kill_between_commits_loses_nothing(hub, here, monkeypatch):
     monkeypatch.setattr(pushing, "_AT_ONCE", 1)
     finish(here.runs_dir, FIRST)
     finish(here.runs_dir, SECOND)
-    told = []
+    message = []
 
     def killed(line: str) -> None:
-        told.append(line)
-        if len(told) == 2:
+        message.append(line)
+        if len(message) == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -204,14 +204,14 @@ def test_texts_of_gated_cases_go_to_no_public_repository(hub, here):
     folder = finish(here.runs_dir, FIRST)
     shutil.rmtree(folder.path)
     spec = spec_of(FIRST)
-    folder.create(spec, [(BENCHMARK, one) for one in samples])
+    folder.create(spec, [(BENCHMARK, sample) for sample in samples])
     other = finish(here.runs_dir, SECOND)
     folder.write_summary(msgspec.structs.replace(other.read_summary(), run_id=FIRST))
     hub.exists, hub.private = True, False
-    told = push_results(here)
-    assert told.sent == (SECOND,)
-    assert "gated" in told.held[FIRST]
-    assert hub_state.read_hub_state(here).held == told.held
+    results = push_results(here)
+    assert results.sent == (SECOND,)
+    assert "gated" in results.held[FIRST]
+    assert hub_state.read_hub_state(here).held == results.held
     hub.private = True
     assert push_results(here).sent == (FIRST,)
 
@@ -234,8 +234,8 @@ def test_a_file_with_a_key_of_this_machine_stays_here(hub, here, monkeypatch):
     monkeypatch.setenv("LAB_API_KEY", "a-key-nobody-may-see")
     folder = finish(here.runs_dir, FIRST)
     folder.write_card({"server": "said a-key-nobody-may-see"})
-    told = push_results(here)
-    assert told.held == {FIRST: "card.json contains a key of this machine"}
+    results = push_results(here)
+    assert results.held == {FIRST: "card.json contains a key of this machine"}
     assert hub.files == {}
 
 

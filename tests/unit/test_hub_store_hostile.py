@@ -42,8 +42,8 @@ def hub(monkeypatch):
 
 
 def settings_of(folder: Path, **more: str) -> Settings:
-    given = {"hub_repo": REPO} | more
-    return Settings(data=str(folder), shipped=str(folder / "none"), retry_base=0.0001, **given)
+    args = {"hub_repo": REPO} | more
+    return Settings(data=str(folder), shipped=str(folder / "none"), retry_base=0.0001, **args)
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_a_short_key_is_refused(hub, here, monkeypatch):
 
 def test_a_server_that_is_no_hub_is_told(hub, here):
     hub.exists = True
-    hub.reply = lambda *given: (200, {}, b"<html>a page to log in</html>")
+    hub.reply = lambda *args: (200, {}, b"<html>a page to log in</html>")
     with pytest.raises(UsageError, match="HF_ENDPOINT"):
         pull_results(here)
 
@@ -157,8 +157,8 @@ def test_other_files_of_the_repository_are_passed_over(hub, here):
             "runs/UPPER/000001-removed-" + "b" * 32 + ".txt": b"x",
         }
     )
-    told = pull_results(here)
-    assert (told.taken, told.foreign, told.refused) == ((), (), {})
+    results = pull_results(here)
+    assert (results.taken, results.foreign, results.refused) == ((), (), {})
     assert hub.count("GET", "/resolve/") == 0
 
 
@@ -168,8 +168,8 @@ def test_an_archive_without_our_seal_is_not_even_fetched(hub, here, tmp_path, mo
     monkeypatch.setenv("EVALBOARD_HUB_KEY", "another installation")
     push_results(theirs)
     monkeypatch.delenv("EVALBOARD_HUB_KEY")
-    told = pull_results(here)
-    assert (told.taken, told.foreign) == ((), (RUN,))
+    results = pull_results(here)
+    assert (results.taken, results.foreign) == ((), (RUN,))
     assert hub.count("GET", "/resolve/") == 0
     assert nothing_came(here)
 
@@ -182,12 +182,12 @@ def test_the_run_of_another_installation_is_scored_again_and_carries_a_level(
     monkeypatch.setenv("EVALBOARD_HUB_KEY", "another installation")
     push_results(theirs)
     monkeypatch.delenv("EVALBOARD_HUB_KEY")
-    told = pull_results(here, foreign=True, progress=lambda line: None)
-    assert len(told.imported) == 1
-    (header,) = [one for one in load_headers(here) if one.run_id == told.imported[0]]
+    results = pull_results(here, foreign=True, progress=lambda line: None)
+    assert len(results.imported) == 1
+    (header,) = [item for item in load_headers(here) if item.run_id == results.imported[0]]
     assert header.origin == "imported"
     assert header.benchmarks["sql_understanding"].level == 2
-    assert told.refused == {}
+    assert results.refused == {}
 
 
 def test_an_old_version_cannot_be_passed_off_as_the_newest(hub, here):
@@ -195,8 +195,8 @@ def test_an_old_version_cannot_be_passed_off_as_the_newest(hub, here):
     push_results(here)
     (name,) = hub.files
     hub.add({name.replace("000001", "000009"): hub.files[name]})
-    told = pull_results(here)
-    assert (told.same, told.renewed) == (1, ())
+    results = pull_results(here)
+    assert (results.same, results.renewed) == (1, ())
 
 
 HOSTILE = {
@@ -220,10 +220,10 @@ HOSTILE = {
 def test_a_hostile_archive_is_refused_even_under_our_seal(hub, here, what):
     files, change, reason = HOSTILE[what]
     hub.add({vouched(files): archive(files, change)})
-    told = pull_results(here)
-    assert told.taken == ()
-    assert list(told.refused) == [RUN]
-    assert re.search(reason, told.refused[RUN]), told.refused
+    results = pull_results(here)
+    assert results.taken == ()
+    assert list(results.refused) == [RUN]
+    assert re.search(reason, results.refused[RUN]), results.refused
     assert nothing_came(here)
     assert RUN in hub_state.read_hub_state(here).problem
 
@@ -249,9 +249,9 @@ def test_one_bad_archive_does_not_keep_the_others_away(hub, here, tmp_path):
     push_results(here)
     bad = next(name for name in hub.files if RUN in name)
     hub.files[bad] = b"torn"
-    told = pull_results(settings_of(tmp_path / "empty"))
-    assert told.taken == (other,)
-    assert list(told.refused) == [RUN]
+    results = pull_results(settings_of(tmp_path / "empty"))
+    assert results.taken == (other,)
+    assert list(results.refused) == [RUN]
 
 
 def test_the_folder_of_another_run_is_refused(hub, here, tmp_path):
@@ -279,9 +279,9 @@ def test_an_archive_that_is_too_large_is_not_fetched(hub, here, monkeypatch):
 def test_extras_bring_nothing_but_data_sets_applications_and_cards(hub, here, name):
     files = {name: b"{}"}
     hub.add({vouched(files, archives.EXTRAS): archive(files)})
-    told = pull_results(here)
-    assert told.extras == ()
-    assert list(told.refused) == ["extras"]
+    results = pull_results(here)
+    assert results.extras == ()
+    assert list(results.refused) == ["extras"]
     assert not (here.data_dir / "evalboard.json").exists()
 
 

@@ -46,12 +46,12 @@ def test_both_languages_have_the_same_keys_and_placeholders(language):
 
 
 def test_every_key_that_the_pages_name_exists():
-    known = set(load_catalogue(DEFAULT))
+    catalogues = set(load_catalogue(DEFAULT))
     missing = []
     for path in SOURCES:
         for made, key in USED.findall(source(path)):
             pattern = re.sub(r"\\{[^}]*\\}", ".+", re.escape(key)) if made else re.escape(key)
-            if not any(re.fullmatch(pattern, name) for name in known):
+            if not any(re.fullmatch(pattern, name) for name in catalogues):
                 missing.append(f"{path.name}: {key}")
     assert missing == []
 
@@ -80,8 +80,8 @@ def test_cards_have_titles_in_every_language():
 
 
 def test_a_hostile_value_is_never_a_template():
-    said = t("runs.not_found", "en", run="{0.__class__} {run}")
-    assert "{0.__class__} {run}" in said
+    text = t("runs.not_found", "en", run="{0.__class__} {run}")
+    assert "{0.__class__} {run}" in text
 
 
 def test_an_unknown_key_is_an_error_and_lookup_says_none():
@@ -109,15 +109,15 @@ def test_the_language_follows_the_browser(locale, language):
     assert language_for_locale(locale) == language
 
 
-SAID = [*answers._TABLE_NOTES.values(), *answer_scoring.NOTES.values(), "Wrong: steps, index."]
+MESSAGE = [*answers._TABLE_NOTES.values(), *answer_scoring.NOTES.values(), "Wrong: steps, index."]
 
 
-@pytest.mark.parametrize("sentence", SAID)
+@pytest.mark.parametrize("sentence", MESSAGE)
 def test_what_a_scorer_says_is_retold(sentence):
     assert translate_note(sentence, DEFAULT) == sentence
-    told = translate_note(sentence, "zh")
-    assert told != sentence
-    assert not sentence.startswith("Wrong") or "steps, index" in told
+    note = translate_note(sentence, "zh")
+    assert note != sentence
+    assert not sentence.startswith("Wrong") or "steps, index" in note
 
 
 def test_what_no_catalogue_knows_stands_as_it_is():
@@ -126,6 +126,6 @@ def test_what_no_catalogue_knows_stands_as_it_is():
 
 
 def test_a_sentence_inside_a_sentence_is_retold_too():
-    said = "no call matches the expected call 1; nearest, call 2: the required city is missing"
-    assert translate_note(said, DEFAULT) == said
-    assert translate_note(said, "zh").endswith("缺少必填参数 city")
+    text = "no call matches the expected call 1; nearest, call 2: the required city is missing"
+    assert translate_note(text, DEFAULT) == text
+    assert translate_note(text, "zh").endswith("缺少必填参数 city")

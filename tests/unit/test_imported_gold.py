@@ -139,10 +139,10 @@ def test_a_bundle_is_refused_by_line_field_and_case(
     bundle = bundle_of(tmp_path, RIGHT, row)
     with pytest.raises(UsageError) as error:
         taken(bundle, here)
-    told = str(error.value)
-    assert told.startswith(f"{bundle}: refused: samples.jsonl, line 2, field expected: ")
-    assert f"{PART}/{row['case_id']}" in told
-    assert words in told
+    text = str(error.value)
+    assert text.startswith(f"{bundle}: refused: samples.jsonl, line 2, field expected: ")
+    assert f"{PART}/{row['case_id']}" in text
+    assert words in text
     assert left_behind(here) == []
     assert open_index(here).headers() == []
 
@@ -205,9 +205,9 @@ def test_equal_cases_are_confirmed_once(
     asked: list[int] = []
     ask = gold.confirm_gold
 
-    def counted(*given: Any, **more: Any) -> gold.GoldReport:
+    def counted(*args: Any, **more: Any) -> gold.GoldReport:
         asked.append(1)
-        return ask(*given, **more)
+        return ask(*args, **more)
 
     monkeypatch.setattr(importer, "confirm_gold", counted)
     bundle = bundle_of(tmp_path, RIGHT)
@@ -252,10 +252,10 @@ def test_two_imports_at_once_leave_one_run(
     waiting, go_on = threading.Event(), threading.Event()
     ask = gold.confirm_gold
 
-    def slow(*given: Any, **more: Any) -> gold.GoldReport:
+    def slow(*args: Any, **more: Any) -> gold.GoldReport:
         waiting.set()
         assert go_on.wait(60)
-        return ask(*given, **more)
+        return ask(*args, **more)
 
     bundle = bundle_of(tmp_path, RIGHT)
     monkeypatch.setattr(importer, "confirm_gold", slow)
@@ -306,13 +306,13 @@ def test_a_pull_refuses_the_contradicted_run_alone(
     bad = run_of(here, tmp_path / "b", RIGHT, WRONG)
     plain = finished(here, "control:null", KEY, max_samples=2)
     push_results(here, progress=quiet)
-    told = pulled(there)
-    assert set(told.taken) == {good.run_id, plain.run_id}
-    assert list(told.refused) == [bad.run_id]
-    why = told.refused[bad.run_id]
+    message = pulled(there)
+    assert set(message.taken) == {good.run_id, plain.run_id}
+    assert list(message.refused) == [bad.run_id]
+    why = message.refused[bad.run_id]
     assert why.startswith(f"samples.jsonl, line 2, field expected: {PART}/wrong: ")
     assert {path.name for path in left_behind(there)} == {good.run_id, plain.run_id}
-    assert {one.run_id for one in open_index(there).headers()} == {good.run_id, plain.run_id}
+    assert {header.run_id for header in open_index(there).headers()} == {good.run_id, plain.run_id}
     assert bad.path.exists()  # where it was run it stays, and on the Hub too
     assert push_results(there, progress=quiet).removed == ()
     words = ["hub", "pull", "--repo", REPO, "--data", there.data]
@@ -326,9 +326,9 @@ def test_a_pull_takes_what_nothing_here_confirms_and_says_so(
 ) -> None:
     folder = run_of(here, tmp_path / "a", UNCONFIRMED)
     push_results(here, progress=quiet)
-    told = pulled(there)
-    assert told.taken == (folder.run_id,)
-    assert "1 of 1 expected answers are not confirmed" in told.unconfirmed[folder.run_id]
+    message = pulled(there)
+    assert message.taken == (folder.run_id,)
+    assert "1 of 1 expected answers are not confirmed" in message.unconfirmed[folder.run_id]
 
 
 def test_a_foreign_run_is_refused_as_its_bundle_is(
@@ -340,9 +340,9 @@ def test_a_foreign_run_is_refused_as_its_bundle_is(
     (folder.path / "spec.json").write_text(json.dumps(spec))
     push_results(here, progress=quiet)
     monkeypatch.setenv("EVALBOARD_HUB_KEY", "another installation's key")
-    told = pulled(there, foreign=True)
-    assert told.imported == ()
-    assert "samples.jsonl, line 1, field expected" in told.refused[folder.run_id]
+    message = pulled(there, foreign=True)
+    assert message.imported == ()
+    assert "samples.jsonl, line 1, field expected" in message.refused[folder.run_id]
     assert left_behind(there) == []
 
 
@@ -363,9 +363,9 @@ def test_an_own_data_set_on_the_hub_comes_in_whole_confirmed_or_not_at_all(
     (here.data_dir / "datasets" / "own" / KEY / "same" / "more.jsonl").write_text("{}\n")
     mine = own_set(there, "same", RIGHT | {"case_id": "mine"})
     push_results(here, progress=quiet)
-    told = pulled(there)
+    message = pulled(there)
     assert {card.name for card in datasets.load_own_cards(there)} == {"good", "same"}
-    why = told.refused[f"datasets/own/{KEY}/bad"]
+    why = message.refused[f"datasets/own/{KEY}/bad"]
     assert why.startswith(f"{PART}.jsonl, line 2, field expected: {PART}/wrong: ")
     assert not (mine.parent / "bad").exists()
     assert not (mine / "more.jsonl").exists()
@@ -381,9 +381,9 @@ def test_a_run_of_a_benchmark_that_is_gone_comes_back_unconfirmed(
         raise UsageError(f"unknown benchmark {key!r}")
 
     monkeypatch.setattr(importer, "create_benchmark", gone)
-    told = pulled(there)
-    assert told.taken == (folder.run_id,)
-    assert "unknown benchmark" in told.unconfirmed[folder.run_id]
+    message = pulled(there)
+    assert message.taken == (folder.run_id,)
+    assert "unknown benchmark" in message.unconfirmed[folder.run_id]
 
 
 def test_gold_of_a_data_set_named_here_is_asked_about_too(here: Settings, tmp_path: Path) -> None:

@@ -83,10 +83,10 @@ def test_a_removed_run_is_gone_and_an_unknown_one_is_no_error(index):
 def test_a_change_keeps_what_is_known_of_the_other_runs(index):
     for run_id in ("a", "b"):
         index.put(header(run_id))
-    known = index.get("a")
+    expected = index.get("a")
     Index(index.path).put(header("b", note="changed"))
     assert index.get("b").note == "changed"
-    assert index.get("a") is known, "only the changed header is decoded"
+    assert index.get("a") is expected, "only the changed header is decoded"
 
 
 def test_two_readers_of_one_file_see_each_other(index, tmp_path):
@@ -290,9 +290,9 @@ def test_two_who_mend_at_once_agree_and_lose_nothing(tmp_path):
         stored_runs.finish(tmp_path / "runs", f"run-{number}")
     indexes = [Index(tmp_path / "evalboard.json", [tmp_path / "runs"]) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(ids, indexes))
-    assert found == [found[0]] * 4
-    assert len(found[0]) == 40
+        results = list(pool.map(ids, indexes))
+    assert results == [results[0]] * 4
+    assert len(results[0]) == 40
     assert not list(tmp_path.glob("*.corrupt-*"))
 
 
@@ -339,9 +339,9 @@ def test_load_headers_joins_the_writable_and_the_shipped_runs(settings):
     stored_runs.finish(shipped, "both", created_at="2026-02-01")
     stored_runs.finish(settings.runs_dir, "both", created_at="2026-02-01")
     record_run(settings, stored_runs.finish(settings.runs_dir, "new", created_at="2026-03-01"))
-    found = {row.run_id: row.shipped for row in load_headers(settings)}
-    assert found == {"new": False, "both": False, "old": True}
-    assert list(found) == ["new", "both", "old"]
+    shipped_flags = {row.run_id: row.shipped for row in load_headers(settings)}
+    assert shipped_flags == {"new": False, "both": False, "old": True}
+    assert list(shipped_flags) == ["new", "both", "old"]
 
 
 def test_a_shipped_run_in_the_index_is_still_shipped(settings):

@@ -82,10 +82,10 @@ def index(*columns: str) -> AdvisedIndex:
     return read_index("t", columns, "mysql")
 
 
-KNOWN = Expectation(alternatives=(index("a", "b"), index("b", "a")))
+EXPECTATION = Expectation(alternatives=(index("a", "b"), index("b", "a")))
 
 
-class Told:
+class StatedAdvice:
     """Works by the columns indexed, in place of an engine."""
 
     def __init__(self, **works: Work | int) -> None:
@@ -97,7 +97,7 @@ class Told:
 
 
 @pytest.mark.parametrize(
-    ("advised", "works", "found"),
+    ("advised", "works", "result"),
     [
         ([index("a", "b")], {}, "as_good"),
         ([index("a", "b", "c")], {"a_b_c": 109}, "as_good"),  # 100 * 1.05 and the grain
@@ -114,48 +114,50 @@ class Told:
         ([index(*"abc"[:n], "z") for n in range(3)] * 2, {}, "too_many"),
     ],
 )
-def test_the_effect_decides(advised: list[AdvisedIndex], works: dict[str, Any], found: str) -> None:
-    told = Told(**{"without": 1000, "a_b": 104, "b_a": 100, **works})
-    assert check_advice(told, advised, KNOWN, "mysql").finding == found
+def test_the_effect_decides(
+    advised: list[AdvisedIndex], works: dict[str, Any], result: str
+) -> None:
+    message = StatedAdvice(**{"without": 1000, "a_b": 104, "b_a": 100, **works})
+    assert check_advice(message, advised, EXPECTATION, "mysql").finding == result
 
 
 def test_the_index_that_can_be_left_out_is_named() -> None:
-    told = Told(without=1000, a_b=100, b_a=100, c=1000, a_b_and_c=100)
-    effect = check_advice(told, [index("a", "b"), index("c")], KNOWN, "mysql")
+    message = StatedAdvice(without=1000, a_b=100, b_a=100, c=1000, a_b_and_c=100)
+    effect = check_advice(message, [index("a", "b"), index("c")], EXPECTATION, "mysql")
     assert effect.index == index("c")
     assert effect.best == worked(100)
 
 
 @pytest.mark.parametrize(
-    ("text", "expected", "found"),
+    ("text", "expected", "result"),
     [
         ("No index is needed.", Expectation(none_ok=True), "right_sentence"),
         ("No index is needed.", Expectation(cannot_ok=True), "cannot_help"),
         ("No index can help.", Expectation(none_ok=True), "not_needed"),
         ("No index can help.", Expectation(cannot_ok=True), "right_sentence"),
-        ("No index can help.", KNOWN, "helps"),
+        ("No index can help.", EXPECTATION, "helps"),
     ],
 )
 def test_sentences_are_right_where_the_case_says_so(
-    text: str, expected: Expectation, found: str
+    text: str, expected: Expectation, result: str
 ) -> None:
-    told = Told(without=1000, a_b=100, b_a=100)
-    assert check_sentence(told, read_advice(text, "mysql"), expected, "mysql").finding == found
+    message = StatedAdvice(without=1000, a_b=100, b_a=100)
+    assert check_sentence(message, read_advice(text, "mysql"), expected, "mysql").finding == result
 
 
 def test_an_index_is_wrong_where_none_is_good() -> None:
-    told = Told(without=1000, a=100)
-    for flag, found in (("none_ok", "not_needed"), ("cannot_ok", "cannot_help")):
-        effect = check_advice(told, [index("a")], Expectation(**{flag: True}), "mysql")
-        assert (effect.finding, effect.after) == (found, worked(100))
+    message = StatedAdvice(without=1000, a=100)
+    for flag, result in (("none_ok", "not_needed"), ("cannot_ok", "cannot_help")):
+        effect = check_advice(message, [index("a")], Expectation(**{flag: True}), "mysql")
+        assert (effect.finding, effect.after) == (result, worked(100))
 
 
 def test_a_sentence_stays_open_where_nothing_helps_or_can_be_counted() -> None:
-    said = read_advice("No index is needed.", "mysql")
-    idle = Told(without=1000, a_b=1000, b_a=990)
-    assert check_sentence(idle, said, KNOWN, "mysql").finding == "no_effect"
-    broken = Told(without=refused("out of time"))
-    assert check_sentence(broken, said, KNOWN, "mysql").finding == "no_count"
+    text = read_advice("No index is needed.", "mysql")
+    idle = StatedAdvice(without=1000, a_b=1000, b_a=990)
+    assert check_sentence(idle, text, EXPECTATION, "mysql").finding == "no_effect"
+    broken = StatedAdvice(without=refused("out of time"))
+    assert check_sentence(broken, text, EXPECTATION, "mysql").finding == "no_count"
 
 
 # The metric, on engines

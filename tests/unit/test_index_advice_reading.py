@@ -72,9 +72,9 @@ from tests.support.hangs import stop_hang
     ],
 )
 def test_statements_are_found(text: str, dialect: str, form: str, targets: list[str]) -> None:
-    found = read_advice(text, dialect)
-    assert (found.says, found.form, found.problem) == ("create", form, "")
-    assert [index.target for index in found.indexes] == targets
+    advice = read_advice(text, dialect)
+    assert (advice.says, advice.form, advice.problem) == ("create", form, "")
+    assert [index.target for index in advice.indexes] == targets
 
 
 def test_parts_of_an_index() -> None:
@@ -115,8 +115,8 @@ def test_parts_of_an_index() -> None:
     ],
 )
 def test_sentences_are_told_apart(text: str, says: str, form: str) -> None:
-    found = read_advice(text, "mysql")
-    assert (found.says, found.form, found.indexes) == (says, form, ())
+    advice = read_advice(text, "mysql")
+    assert (advice.says, advice.form, advice.indexes) == (says, form, ())
 
 
 @pytest.mark.parametrize(
@@ -134,9 +134,9 @@ def test_sentences_are_told_apart(text: str, says: str, form: str) -> None:
     ],
 )
 def test_what_cannot_be_read_is_said_and_nothing_is_left_to_run(text: str) -> None:
-    found = read_advice(text, "postgres")
-    assert (found.says, found.indexes) == ("create", ())
-    assert found.problem
+    advice = read_advice(text, "postgres")
+    assert (advice.says, advice.indexes) == ("create", ())
+    assert advice.problem
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,9 @@ def test_what_cannot_be_read_is_said_and_nothing_is_left_to_run(text: str) -> No
 )
 @pytest.mark.parametrize("frame", ["CREATE INDEX i ON t (a); {0}", "{0}\nNo index is needed."])
 def test_advice_that_does_harm_is_refused_as_a_whole(harm: str, frame: str) -> None:
-    found = read_advice(frame.format(harm), "mysql")
-    assert (found.says, found.indexes) == ("create", ())
-    assert harm.split()[0] in found.problem
+    advice = read_advice(frame.format(harm), "mysql")
+    assert (advice.says, advice.indexes) == ("create", ())
+    assert harm.split()[0] in advice.problem
 
 
 def test_more_statements_than_are_read_are_not_passed_over() -> None:

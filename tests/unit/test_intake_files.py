@@ -30,8 +30,8 @@ def kind(name: str, mode: int) -> zipfile.ZipInfo:
 
 def test_unpack(tmp_path: Path) -> None:
     path = archive_of(tmp_path, ("a.csv", b"1,2"), ("empty/", b""), ("sub/deep/b.txt", b"text"))
-    found = unpack_zip(path, tmp_path / "out")
-    assert found == (PurePosixPath("a.csv"), PurePosixPath("sub/deep/b.txt"))
+    result = unpack_zip(path, tmp_path / "out")
+    assert result == (PurePosixPath("a.csv"), PurePosixPath("sub/deep/b.txt"))
     assert (tmp_path / "out" / "sub" / "deep" / "b.txt").read_bytes() == b"text"
     assert (tmp_path / "out" / "empty").is_dir()
 
@@ -102,11 +102,11 @@ def test_encrypted_and_unknown_compression(tmp_path: Path) -> None:
     path = archive_of(tmp_path, ("x", b"content"))
     plain = path.read_bytes()
     directory = plain.index(b"PK\x01\x02")
-    for place, value, said in ((8, 1, "encrypted"), (10, 14, "not supported")):
+    for folder, value, text in ((8, 1, "encrypted"), (10, 14, "not supported")):
         changed = bytearray(plain)
-        struct.pack_into("<H", changed, directory + place, value)
+        struct.pack_into("<H", changed, directory + folder, value)
         path.write_bytes(bytes(changed))
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=text):
             unpack_zip(path, tmp_path / "out")
 
 

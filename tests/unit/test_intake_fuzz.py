@@ -113,11 +113,11 @@ BYTES = st.sampled_from(
 )
 
 
-def leaves_of(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def leaves_of(value: Any, folder: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The places of all values within plain data."""
     listed = value if isinstance(value, list) else []
     inner = list(value.items()) if isinstance(value, dict) else list(enumerate(listed))
-    return [place] + [leaf for name, child in inner for leaf in leaves_of(child, (*place, name))]
+    return [folder] + [leaf for name, child in inner for leaf in leaves_of(child, (*folder, name))]
 
 
 @st.composite
@@ -127,22 +127,22 @@ def distorted(draw: st.DrawFn, documents: Any) -> bytes:
     document = json.loads(json.dumps(document))
     marks: dict[str, str] = {}
     for number in range(draw(st.integers(0, 3))):
-        place = draw(st.sampled_from(leaves_of(document)))
+        drawn = draw(st.sampled_from(leaves_of(document)))
         marks[f'"@{number}@"'] = draw(LEAVES)
-        document = replaced(document, place, f"@{number}@")
+        document = replaced(document, drawn, f"@{number}@")
     text = json.dumps(document, ensure_ascii=draw(st.booleans()))
     for mark, leaf in marks.items():
         text = text.replace(mark, leaf)
     return draw(mangled(text.encode("utf-8", "surrogatepass")))
 
 
-def replaced(document: Any, place: tuple[Any, ...], value: Any) -> Any:
-    if not place:
+def replaced(document: Any, folder: tuple[Any, ...], value: Any) -> Any:
+    if not folder:
         return value
     holder = document
-    for name in place[:-1]:
+    for name in folder[:-1]:
         holder = holder[name]
-    holder[place[-1]] = value
+    holder[folder[-1]] = value
     return document
 
 
@@ -318,12 +318,12 @@ LINE_READERS: dict[str, tuple[str, list[Any], Callable[[Path], Any], type[Except
 
 @pytest.mark.parametrize("name", LINE_READERS)
 def test_lines(name: str) -> None:
-    place, documents, read, error = LINE_READERS[name]
+    folder, documents, read, error = LINE_READERS[name]
 
     @FUZZ
     @given(lines(documents))
     def check(content: bytes) -> None:
-        refusal(error, lambda: list(read(file(place, content))))
+        refusal(error, lambda: list(read(file(folder, content))))
 
     check()
 
@@ -372,9 +372,9 @@ def settings_file(draw: st.DrawFn, document: dict[str, Any]) -> tuple[str, bytes
 @given(st.sampled_from([APPLICATION, RUN, BOARD]).flatmap(settings_file))
 def test_documents(document: tuple[str, bytes]) -> None:
     path = file(f"document{document[0]}", document[1])
-    told = refusal(UsageError, partial(read_document, path))
-    assert not told or str(path) in told
-    assert told or not is_deeper(read_document(path), 50)
+    message = refusal(UsageError, partial(read_document, path))
+    assert not message or str(path) in message
+    assert message or not is_deeper(read_document(path), 50)
 
 
 @FUZZ
@@ -440,11 +440,12 @@ def bundles(draw: st.DrawFn) -> bytes:
 @given(bundles())
 def test_bundles(content: bytes) -> None:
     path = file("bundle.zip", content)
-    with TemporaryDirectory() as place:
-        told = refusal(
-            UsageError, lambda: bundle_reader.read_bundle(path, Path(place) / "unpacked")
+    with TemporaryDirectory() as temporary_directory:
+        message = refusal(
+            UsageError,
+            lambda: bundle_reader.read_bundle(path, Path(temporary_directory) / "unpacked"),
         )
-    assert not told or str(path) in told
+    assert not message or str(path) in message
 
 
 NAMES = st.sampled_from(
@@ -476,12 +477,12 @@ def test_archives(members: list[tuple[str, bytes, int]], data: st.DataObject) ->
             about.external_attr = attributes
             archive.writestr(about, content)
     path = file("archive.zip", data.draw(mangled(packed.getvalue())))
-    with TemporaryDirectory() as place:
-        root = Path(place) / "root"
+    with TemporaryDirectory() as temporary_directory:
+        root = Path(temporary_directory) / "root"
         limits = ArchiveLimits(total_bytes=1000, members=5)
         refusal(UsageError, lambda: [str(name) for name in unpack_zip(path, root, limits)])
-        assert set(Path(place).iterdir()) <= {root}
-        assert all(not found.is_symlink() for found in Path(place).rglob("*"))
+        assert set(Path(temporary_directory).iterdir()) <= {root}
+        assert all(not file_path.is_symlink() for file_path in Path(temporary_directory).rglob("*"))
 
 
 # -- what lies in the data folder, and what stands in addresses ------------------------------------
@@ -521,8 +522,8 @@ def test_files_of_a_run_folder(name: str, data: st.DataObject) -> None:
     file(f"runs/run-1/{name}", data.draw(distorted([plain(records[name])])))
     folder.current_state()
     for read in (folder.read_spec, folder.read_summary, folder.read_progress, folder.read_card):
-        told = refusal(RunFolderError, read)
-        assert not told or f"{name}:" in told
+        message = refusal(RunFolderError, read)
+        assert not message or f"{name}:" in message
 
 
 @FUZZ
@@ -539,7 +540,7 @@ def test_published_boards(board: bytes, cases: bytes) -> None:
     refusal(UsageError, lambda: read_report(cases_path).indicators)
 
 
-KNOWN = (
+SEED_REPLIES = (
     answers.Parameter("q", ""),
     answers.Parameter("n", "", kind="integer", default=5, minimum=1, maximum=9),
     answers.Parameter("l", "", kind="list", choices=("a", "b")),
@@ -553,11 +554,11 @@ TEXTS = st.text(max_size=20) | st.sampled_from(
 @FUZZ
 @given(st.lists(st.tuples(st.sampled_from(["q", "n", "l", "m", "z"]), TEXTS), max_size=4))
 def test_parameters(pairs: list[tuple[str, str]]) -> None:
-    refusal(answers.ApiError, lambda: answers.parse_parameters(pairs, KNOWN))
+    refusal(answers.ApiError, lambda: answers.parse_parameters(pairs, SEED_REPLIES))
 
 
 @FUZZ
 @given(TEXTS | st.binary(max_size=40).map(lambda raw: raw.hex()) | st.just("W" * 400), TEXTS)
-def test_cursors_and_places_on_the_hub(cursor: str, place: str) -> None:
+def test_cursors_and_places_on_the_hub(cursor: str, location: str) -> None:
     refusal(answers.ApiError, lambda: answers.decode_cursor(cursor, (str, int)))
-    refusal(UsageError, lambda: hub_place_of(place))
+    refusal(UsageError, lambda: hub_place_of(location))

@@ -85,17 +85,17 @@ def test_sums_of_a_run_whose_provider_states_the_largest_count():
     usage = Usage(input_tokens=COUNT_LIMIT, output_tokens=COUNT_LIMIT)
     assert add_usage(usage, usage) == usage
     episodes = [Episode(key=str(n), epoch=0, usage=usage, cost=1e9) for n in range(50)]
-    told = compute_totals(episodes, [], 0.0)
-    assert told.input_tokens == COUNT_LIMIT
-    assert told.cost == 5e10
+    totals = compute_totals(episodes, [], 0.0)
+    assert totals.input_tokens == COUNT_LIMIT
+    assert totals.cost == 5e10
 
 
 @pytest.mark.parametrize("value", [10**30, "many", -3, [1], 1.5])
 def test_a_panel_that_a_bundle_made_up_is_left_out_of_the_sums(value):
     fair = Verdict("m", "1", "passed", details={"judge_requests": 2, "judge_cost": 0.5})
     made_up = Verdict("m", "2", "passed", details={"judge_requests": value, "judge_cost": 0.5})
-    told = compute_totals([], [fair, made_up], 0.0)
-    assert (told.judge_requests, told.judge_cost) == (2, 0.5)
+    totals = compute_totals([], [fair, made_up], 0.0)
+    assert (totals.judge_requests, totals.judge_cost) == (2, 0.5)
     lost = Verdict("m", "3", "passed", details={"judge_requests": 2, "judge_cost": value})
     if value != 1.5:
         assert compute_totals([], [fair, lost], 0.0).judge_cost is None

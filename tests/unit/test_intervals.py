@@ -227,13 +227,13 @@ def test_intervals_cover_the_truth_where_metrics_hold_few_cases(cases):
     alternating = [0.95 if i % 2 else 0.05 for i in range(len(cells))]
     extreme = [1.0 if i % 2 else 0.5 for i in range(len(cells))]
     rates = [[p] * len(cells) for p in (0.05, 0.25, 0.5, 0.75, 0.95)]
-    found = [
-        coverage(cells, one, seed)[0]
-        for seed, one in enumerate([*rates, spread, alternating, extreme])
+    result = [
+        coverage(cells, item, seed)[0]
+        for seed, item in enumerate([*rates, spread, alternating, extreme])
     ]
-    found.append(coverage(cells, spread, 99, graded=True)[0])
-    assert sum(found) / len(found) >= 0.94
-    assert min(found) >= 0.89
+    result.append(coverage(cells, spread, 99, graded=True)[0])
+    assert sum(result) / len(result) >= 0.94
+    assert min(result) >= 0.89
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,9 @@ def settings(tmp_path):
 
 @pytest.fixture(autouse=True)
 def signals():
-    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
     yield
-    for number, handler in kept.items():
+    for number, handler in handlers.items():
         signal.signal(number, handler)
 
 

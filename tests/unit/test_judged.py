@@ -73,8 +73,10 @@ async def test_the_published_rule_passes_a_tie_and_takes_one_vote_for_enough():
     assert (await sql_scoring.score_by_panel(Scripted(tie), question())).outcome == "failed"
     ruling = await sql_scoring.score_by_panel(Scripted(tie), question(), published=True)
     assert (ruling.outcome, ruling.reason) == ("passed", "")
-    one = Scripted({"a": [NO], "b": [down()], "c": [down()]})
-    assert (await sql_scoring.score_by_panel(one, question(), published=True)).outcome == "failed"
+    scripted = Scripted({"a": [NO], "b": [down()], "c": [down()]})
+    assert (
+        await sql_scoring.score_by_panel(scripted, question(), published=True)
+    ).outcome == "failed"
     none = Scripted({"a": [down()]})
     assert (
         await sql_scoring.score_by_panel(none, question(), published=True)
@@ -132,8 +134,8 @@ def test_a_vote_that_cannot_be_read_is_refused():
 
 async def test_recorded_votes_come_before_the_panel():
     panel = Scripted({"a": [NO]})
-    told = episode(votes=["yes"])
-    verdict = await sql_scoring.score_as_published(SAMPLE, told, question(), panel)
+    message = episode(votes=["yes"])
+    verdict = await sql_scoring.score_as_published(SAMPLE, message, question(), panel)
     assert (verdict.outcome, verdict.score, verdict.epoch) == ("passed", 1.0, 2)
     assert panel.requests == {}
     asked = await sql_scoring.score_as_published(SAMPLE, episode(), question(), panel)

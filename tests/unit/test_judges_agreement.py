@@ -40,8 +40,8 @@ def test_kappa_at_its_ends(both, kappa):
 
 
 def test_pairs_rest_on_the_cases_where_both_voted():
-    found = judges.compute_pair_agreement(cases(a="yynnya", b="yynyn-", c="ffffff"))
-    assert found == (PairAgreement("a", "b", n=5, agreed=0.6, kappa=pytest.approx(1 / 6)),)
+    pair_agreement = judges.compute_pair_agreement(cases(a="yynnya", b="yynyn-", c="ffffff"))
+    assert pair_agreement == (PairAgreement("a", "b", n=5, agreed=0.6, kappa=pytest.approx(1 / 6)),)
 
 
 def test_a_pair_that_never_met_has_no_rates():
@@ -79,8 +79,8 @@ def test_a_judge_that_never_voted_has_no_severity():
 
 def test_calibration_counts_false_passes_and_fails():
     passed = [True, True, False, False, False]
-    told = zip(passed, cases(a="ynyna", b="yynnn"), strict=True)
-    assert judges.calibrate_judges(told) == (
+    pairs = zip(passed, cases(a="ynyna", b="yynnn"), strict=True)
+    assert judges.calibrate_judges(pairs) == (
         Calibration("a", n=4, agreed=0.5, kappa=0.0, false_pass=1, false_fail=1),
         Calibration("b", n=5, agreed=1.0, kappa=1.0, false_pass=0, false_fail=0),
     )

@@ -37,8 +37,8 @@ async def test_every_judge_is_asked_the_same_once():
 
 async def test_one_fails_one_is_injected_and_one_is_slow():
     """The injected one repeats what the answer told it to; that is not in the form, twice."""
-    told = 'The SQL says to reply {"answer": "yes"}, so: yes'
-    asker = Scripted({"down": [down()], "talked": [told, told], "slow": [0.05, NO]})
+    text = 'The SQL says to reply {"answer": "yes"}, so: yes'
+    asker = Scripted({"down": [down()], "talked": [text, text], "slow": [0.05, NO]})
     tally = await panel.ask_panel(asker, question())
     assert votes(tally) == {"down": "failed", "talked": "abstain", "slow": "no"}
     assert tally.outcome == "judge_error"

@@ -39,8 +39,8 @@ HOSTILE = [
 def test_the_answer_stands_in_its_fence_as_it_is(kind, answer):
     asked = question(kind, answer)
     text, code = user(asked), code_of(asked)
-    ours = [found[2] for found in BEGIN.finditer(text) if found[1] == code]
-    assert ours == [found[2] for found in END.finditer(text) if found[1] == code]
+    ours = [match[2] for match in BEGIN.finditer(text) if match[1] == code]
+    assert ours == [match[2] for match in END.finditer(text) if match[1] == code]
     last = ours[-1]
     fence = f"=== BEGIN {code} {last} ===\n", f"\n=== END {code} {last} ==="
     inside, after = text.split(fence[0])[1].split(fence[1])
@@ -96,7 +96,7 @@ def test_schemas_rules_and_the_standard_answer_are_material():
             facts="a: 12 distinct values",
         )
     )
-    names = [found[2] for found in BEGIN.finditer(text)]
+    names = [match[2] for match in BEGIN.finditer(text)]
     assert names == [
         "TABLES in Oracle 19c",
         "TABLES in PostgreSQL 9.2",
@@ -108,12 +108,12 @@ def test_schemas_rules_and_the_standard_answer_are_material():
     assert "CREATE TABLE t (a INT)\nCREATE TABLE u (b INT)" in text
     assert "\n3: no star\n" in text
     advice = user(question("index_advice", expected="index on t(a)"))
-    assert [found[2] for found in BEGIN.finditer(advice)][-2:] == ["EXPECTED", "ADVICE"]
+    assert [match[2] for match in BEGIN.finditer(advice)][-2:] == ["EXPECTED", "ADVICE"]
 
 
 def test_rules_of_one_answer_share_their_prompt():
-    one, two = question("rules", decides="1"), question("rules", decides="2")
-    assert panel.build_judge_messages(one) == panel.build_judge_messages(two)
+    item, two = question("rules", decides="1"), question("rules", decides="2")
+    assert panel.build_judge_messages(item) == panel.build_judge_messages(two)
 
 
 def test_the_prompt_is_a_function_of_the_question():

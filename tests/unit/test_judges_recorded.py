@@ -76,8 +76,8 @@ def test_a_plain_yes_on_one_rule(entry):
 
 
 def test_judge_run_and_reason_are_kept():
-    told = {"judge": "j1", "run": 3, "vote": "no", "reason": "a row is lost"}
-    assert read_votes([told], by_rules=False) == (
+    fields = {"judge": "j1", "run": 3, "vote": "no", "reason": "a row is lost"}
+    assert read_votes([fields], by_rules=False) == (
         Ballot(yes=False, judge="j1", run="3", reason="a row is lost"),
     )
 

@@ -68,8 +68,8 @@ RULES = [
 
 @pytest.mark.parametrize(("text", "rules", "vote"), RULES)
 def test_rules_that_are_named(text, rules, vote):
-    found = parse_judge_reply(text, question("rules", decides="1"))
-    assert (found.rules, found.vote) == (rules, vote)
+    reply = parse_judge_reply(text, question("rules", decides="1"))
+    assert (reply.rules, reply.vote) == (rules, vote)
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ def test_a_rule_needs_more_than_half_of_the_valid_votes():
 def test_without_a_deciding_rule_all_must_be_found():
     both = panel(["yes", "yes"], [("1", "2"), ("1", "2")])
     assert tally_votes(question("rules"), both).outcome == "passed"
-    one = panel(["no", "no"], [("1",), ("1",)])
-    assert tally_votes(question("rules"), one).outcome == "failed"
+    item = panel(["no", "no"], [("1",), ("1",)])
+    assert tally_votes(question("rules"), item).outcome == "failed"
 
 
 def test_rules_voted_by_too_few_are_no_result():

@@ -27,8 +27,8 @@ def test_the_one_not_asked_for_longest_goes_first():
     store: SingleFlightCache[str] = SingleFlightCache(2)
     for key in ("a", "b", "a", "c"):
         store.get(key, lambda key=key: f"first {key}")
-    found = [store.get(key, lambda key=key: f"again {key}") for key in ("a", "c", "b")]
-    assert found == ["first a", "first c", "again b"]
+    responses = [store.get(key, lambda key=key: f"again {key}") for key in ("a", "c", "b")]
+    assert responses == ["first a", "first c", "again b"]
 
 
 def test_a_failure_is_not_kept_and_blocks_nobody():

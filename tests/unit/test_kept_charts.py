@@ -96,8 +96,8 @@ def test_a_chart_is_checked_and_built_once(monkeypatch):
 
     made = [chart(frame(), LABELS) for _ in range(3)]
     assert isinstance(made[0], CachedChart)
-    for one in made:
-        drawn(one)
+    for item in made:
+        drawn(item)
     monkeypatch.setattr(alt.LayerChart, "to_dict", None)
     drawn(made[0])
     assert built == [1]

@@ -14,8 +14,10 @@ METRICS = {"sql_understanding": ("execution_accuracy",)}
 
 def keys_of(tmp_path, missing=(), metrics=METRICS, own_dataset=False, **changes) -> list[str]:
     request = msgspec.structs.replace(GOOD, **changes)
-    found = find_request_problems(request, missing, metrics, tmp_path, own_dataset=own_dataset)
-    return [problem.key.removeprefix("launch.problem.") for problem in found]
+    request_problems = find_request_problems(
+        request, missing, metrics, tmp_path, own_dataset=own_dataset
+    )
+    return [problem.key.removeprefix("launch.problem.") for problem in request_problems]
 
 
 def test_a_good_request_has_no_problem(tmp_path):
@@ -69,5 +71,5 @@ def test_own_cases_without_a_path_are_not_silently_the_bundled_ones(tmp_path):
 
 
 def test_each_missing_key_is_named(tmp_path):
-    found = find_request_problems(GOOD, ["A_KEY", "B_KEY"], METRICS, tmp_path)
-    assert [problem.values["name"] for problem in found] == ["A_KEY", "B_KEY"]
+    request_problems = find_request_problems(GOOD, ["A_KEY", "B_KEY"], METRICS, tmp_path)
+    assert [problem.values["name"] for problem in request_problems] == ["A_KEY", "B_KEY"]

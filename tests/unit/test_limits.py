@@ -47,13 +47,13 @@ async def test_no_more_than_the_window_is_in_flight() -> None:
     flow = Flow(start=3, maximum=3)
     seen = []
 
-    async def one() -> None:
+    async def send_request() -> None:
         await flow.enter(FAR)
         seen.append(flow.in_flight)
         await asyncio.sleep(0.001)
         flow.leave()
 
-    await asyncio.gather(*(one() for _ in range(20)))
+    await asyncio.gather(*(send_request() for _ in range(20)))
     assert max(seen) == 3
     assert flow.in_flight == 0
 

@@ -21,35 +21,35 @@ def settled(monkeypatch, tmp_path):
 
 def test_the_machine_offers_what_it_has(tmp_path):
     cached_model(tmp_path / "cache")
-    found = describe_machine()
-    assert list(found.models) == ["lab/small"]
-    assert found.models["lab/small"] > 40_000
-    assert found.devices == ("auto", "cpu")
-    assert found.dtypes == ("auto", "float32", "bfloat16", "float16", "int8", "int4")
-    assert found.missing == ()
+    machine = describe_machine()
+    assert list(machine.models) == ["lab/small"]
+    assert machine.models["lab/small"] > 40_000
+    assert machine.devices == ("auto", "cpu")
+    assert machine.dtypes == ("auto", "float32", "bfloat16", "float16", "int8", "int4")
+    assert machine.missing == ()
 
 
 def test_a_model_is_described_without_being_loaded(tmp_path):
-    found = inspect_local_model(f"hf:{model_folder(tmp_path / 'm')}", {})
-    assert (found.problem, found.where, found.device) == ("", "here", "cpu")
-    assert found.about.parameters == 10_640
-    assert (found.context, found.template, found.tools) == (2048, True, True)
-    assert 0 < found.needed < found.available
+    model = inspect_local_model(f"hf:{model_folder(tmp_path / 'm')}", {})
+    assert (model.problem, model.where, model.device) == ("", "here", "cpu")
+    assert model.about.parameters == 10_640
+    assert (model.context, model.template, model.tools) == (2048, True, True)
+    assert 0 < model.needed < model.available
 
 
 @pytest.mark.parametrize(
     ("template", "expected"), [("", (False, False)), ("{{ messages }}", (True, False))]
 )
 def test_template_and_tools_are_told_apart(tmp_path, template, expected):
-    found = inspect_local_model(f"hf:{model_folder(tmp_path / 'm', template=template)}", {})
-    assert (found.template, found.tools) == expected
+    model = inspect_local_model(f"hf:{model_folder(tmp_path / 'm', template=template)}", {})
+    assert (model.template, model.tools) == expected
 
 
 def test_a_template_in_the_tokenizers_settings_counts(tmp_path):
     folder = model_folder(tmp_path / "m", template="")
     (folder / "tokenizer_config.json").write_text('{"chat_template": "{{ tools }}"}')
-    found = inspect_local_model(f"hf:{folder}", {})
-    assert (found.template, found.tools) == (True, True)
+    model = inspect_local_model(f"hf:{folder}", {})
+    assert (model.template, model.tools) == (True, True)
 
 
 def test_a_smaller_dtype_needs_less(tmp_path, monkeypatch):
@@ -72,24 +72,24 @@ def test_a_smaller_dtype_needs_less(tmp_path, monkeypatch):
     ],
 )
 def test_a_wrong_option_is_told_before_loading(tmp_path, options, kind):
-    found = inspect_local_model(f"hf:{model_folder(tmp_path / 'm')}", options)
-    assert found.kind == kind
-    assert found.problem
+    model = inspect_local_model(f"hf:{model_folder(tmp_path / 'm')}", options)
+    assert model.kind == kind
+    assert model.problem
 
 
 def test_what_does_not_fit_is_told_with_both_sizes(tmp_path, monkeypatch):
     settled_machine(monkeypatch, tmp_path / "cache", free=1000)
-    found = inspect_local_model(f"hf:{model_folder(tmp_path / 'm')}", {})
-    assert found.kind == "no_memory"
-    assert found.needed > found.available == 1000
-    assert found.about is not None
+    model = inspect_local_model(f"hf:{model_folder(tmp_path / 'm')}", {})
+    assert model.kind == "no_memory"
+    assert model.needed > model.available == 1000
+    assert model.about is not None
 
 
 def test_pickle_and_own_code_are_told(tmp_path):
     folder = model_folder(tmp_path / "m", auto_map={"AutoModel": "code.Model"})
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    found = inspect_local_model(f"hf:{folder}", {})
-    assert (found.kind, found.pickle, found.own_code) == ("pickle_only", True, True)
+    model = inspect_local_model(f"hf:{folder}", {})
+    assert (model.kind, model.pickle, model.own_code) == ("pickle_only", True, True)
     assert inspect_local_model(f"hf:{folder}", {"allow_pickle": True}).problem == ""
 
 
@@ -114,10 +114,10 @@ def test_an_uncached_id_is_downloaded_unless_that_is_off(monkeypatch):
 
 def test_without_the_libraries_a_good_model_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(local_models, "find_spec", lambda name: None)
-    found = inspect_local_model(f"hf:{model_folder(tmp_path / 'm')}", {})
-    assert found.kind == "missing_extra"
-    assert "evalboard[local]" in found.problem
-    assert found.about is not None
+    model = inspect_local_model(f"hf:{model_folder(tmp_path / 'm')}", {})
+    assert model.kind == "missing_extra"
+    assert "evalboard[local]" in model.problem
+    assert model.about is not None
 
 
 def test_the_report_says_whether_it_fits(tmp_path, monkeypatch):

@@ -41,10 +41,10 @@ def score_with(*metrics):
         interval=None,
         answered=0.0,
         coverage=1.0,
-        samples=sum(one.samples for one in metrics),
+        samples=sum(metric.samples for metric in metrics),
         complete=True,
         full=True,
-        metrics={one.metric: one for one in metrics},
+        metrics={metric.metric: metric for metric in metrics},
         outcomes={},
     )
 
@@ -52,15 +52,15 @@ def score_with(*metrics):
 def test_the_plain_rate_has_wilsons_interval_as_the_formula_gives_it():
     a = MetricScore("a", 4, 30, 30, 27, 90.0)
     b = MetricScore("b", 1, 10, 10, 6, 60.0)
-    told = methodology.compute_plain_rate(
+    plain_rate = methodology.compute_plain_rate(
         score_with(a, b, MetricScore("extra", None, 9, 9, 9, 100))
     )
     p, n, z = 33 / 40, 40, 1.96
     half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
-    assert (told.passed, told.samples, told.rate) == (33, 40, p)
-    assert told.interval.low == pytest.approx(100 * (centre - half), abs=0.01)
-    assert told.interval.high == pytest.approx(100 * (centre + half), abs=0.01)
+    assert (plain_rate.passed, plain_rate.samples, plain_rate.rate) == (33, 40, p)
+    assert plain_rate.interval.low == pytest.approx(100 * (centre - half), abs=0.01)
+    assert plain_rate.interval.high == pytest.approx(100 * (centre + half), abs=0.01)
 
 
 def test_without_a_case_there_is_no_rate():
@@ -71,9 +71,9 @@ def test_without_a_case_there_is_no_rate():
 def test_the_rate_of_a_run_counts_its_solved_cases(settings):
     folder = make_run(settings, Plan("openai:a", skill=0.7))
     _, score = load_run_score(settings.run_roots, folder.run_id, BENCHMARK)
-    told = methodology.compute_plain_rate(score)
-    assert told.samples == score.samples
-    assert told.passed == score.outcomes["passed"]
+    plain_rate = methodology.compute_plain_rate(score)
+    assert plain_rate.samples == score.samples
+    assert plain_rate.passed == score.outcomes["passed"]
 
 
 def test_the_leader_is_held_against_the_first_it_can_be_told_from(settings):
@@ -137,10 +137,12 @@ def test_kappa_is_what_the_shown_numbers_give():
         PairAgreement("a", "c", 40, 0.9, 0.5),
         PairAgreement("b", "c", 99, 1.0, None),
     )
-    told = methodology.find_best_kappa(pairs)
-    assert (told.first, told.second, told.n) == ("a", "c", 40)
-    assert told.chance == pytest.approx(0.8)
-    assert (told.agreed - told.chance) / (1 - told.chance) == pytest.approx(told.kappa)
+    best_kappa = methodology.find_best_kappa(pairs)
+    assert (best_kappa.first, best_kappa.second, best_kappa.n) == ("a", "c", 40)
+    assert best_kappa.chance == pytest.approx(0.8)
+    assert (best_kappa.agreed - best_kappa.chance) / (1 - best_kappa.chance) == pytest.approx(
+        best_kappa.kappa
+    )
 
 
 def test_no_kappa_where_judges_agree_always_or_never_met():

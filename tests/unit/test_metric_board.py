@@ -30,21 +30,21 @@ def shown(settings, metric=METRIC):
     """The frame and the cases that it rests on."""
     board = first_board(settings)
     paths = case_points.ensure_case_tables(list_run_folders(settings.run_roots))
-    found = metric_board.metric_cases(paths, BENCHMARK, metric)
+    metric_cases = metric_board.metric_cases(paths, BENCHMARK, metric)
     view = stored_boards.board_metric(settings, board, BENCHMARK, metric)
-    assert view.cases == found.cases["id"].nunique()
-    return view.standing, found
+    assert view.cases == metric_cases.cases["id"].nunique()
+    return view.standing, metric_cases
 
 
-def failing(settings, standing, found):
-    return metric_board.summarize_failures(standing, found).set_index(["identity", "cause"])
+def failing(settings, standing, result):
+    return metric_board.summarize_failures(standing, result).set_index(["identity", "cause"])
 
 
 def test_ranks_scores_and_counts_are_those_of_the_metric_alone(settings):
     other = CARD.metrics[1].key
     make_run(settings, Plan(target="openai:a", skills={METRIC: 0.9, other: 0.1}))
     make_run(settings, Plan(target="openai:b", skills={METRIC: 0.1, other: 0.9}))
-    frame, found = shown(settings)
+    frame, result = shown(settings)
     assert list(frame["identity"]) == ["openai:a", "openai:b"]
     assert list(frame["rank"]) == [1, 2]
     assert list(shown(settings, other)[0]["identity"]) == ["openai:b", "openai:a"]
@@ -53,7 +53,7 @@ def test_ranks_scores_and_counts_are_those_of_the_metric_alone(settings):
         value, low, high, samples = headers[row["identity"]].benchmarks[BENCHMARK].metrics[METRIC]
         assert (row["score"], row["low"], row["high"]) == (value, low, high)
         assert row["cases"] == samples == 20
-    own = found.cases[found.cases["run"] == frame["run_id"][0]]
+    own = result.cases[result.cases["run"] == frame["run_id"][0]]
     assert frame["passed"][0] == own["passed"].sum()
     assert 100 * (own["difficulty"] * own["score"]).sum() / own["difficulty"].sum() == (
         pytest.approx(frame["score"][0], abs=0.01)
@@ -62,9 +62,9 @@ def test_ranks_scores_and_counts_are_those_of_the_metric_alone(settings):
 
 def test_difficulties_are_means_of_their_cases_and_shown_only_where_they_differ(settings):
     make_run(settings, STRONG)
-    frame, found = shown(settings)
+    frame, result = shown(settings)
     assert metric_board.level_columns(frame) == ["level/1", "level/2", "level/3"]
-    easy = found.cases[found.cases["difficulty"] == 1]
+    easy = result.cases[result.cases["difficulty"] == 1]
     assert frame["level/1"][0] == pytest.approx(100 * easy["score"].mean())
     assert metric_board.level_columns(frame.drop(columns=["level/2", "level/3"])) == []
 
@@ -115,17 +115,17 @@ def test_the_lines_are_the_complete_controls(settings):
 def test_a_metric_without_cases_has_no_rows_never_a_zero(settings):
     headers = [header("openai:a", 1, **{BENCHMARK: score(metrics={METRIC: (0.0, None, None, 0)})})]
     board = boards.list_boards(headers, "sql")[0]
-    found = metric_board.metric_cases([], BENCHMARK, METRIC)
-    frame = metric_board.metric_board(headers, board, BENCHMARK, METRIC, found.cases)
+    metric_cases = metric_board.metric_cases([], BENCHMARK, METRIC)
+    frame = metric_board.metric_board(headers, board, BENCHMARK, METRIC, metric_cases.cases)
     assert frame.empty
-    assert list(metric_board.summarize_failures(frame, found).columns) == [
+    assert list(metric_board.summarize_failures(frame, metric_cases).columns) == [
         "identity",
         "cause",
         "count",
         "share",
     ]
-    assert metric_board.find_metric_weight(found.cases) is None
-    assert metric_board.evidence_shares(found.cases) == {}
+    assert metric_board.find_metric_weight(metric_cases.cases) is None
+    assert metric_board.evidence_shares(metric_cases.cases) == {}
 
 
 def test_a_run_that_cannot_be_read_is_listed_and_not_ranked(settings):
@@ -144,8 +144,8 @@ def test_a_run_that_cannot_be_read_is_listed_and_not_ranked(settings):
 def test_failures_add_up_to_what_did_not_pass(settings):
     for plan in (STRONG, WEAK, Plan(target="control:null", skill=0.0)):
         make_run(settings, plan)
-    frame, found = shown(settings)
-    causes = failing(settings, frame, found)
+    frame, result = shown(settings)
+    causes = failing(settings, frame, result)
     assert set(causes.index.get_level_values("identity")) == {"openai:strong", "openai:weak"}
     missed = (frame["cases"] - frame["passed"])[frame["status"] == "ranked"]
     counts = causes.groupby("identity", sort=False)["count"].sum()
@@ -160,10 +160,10 @@ def test_rare_and_unknown_causes_go_together(settings):
             kind = "" if number == 0 else f"kind{min(number, 12):02}"
             verdict = stored.verdict
             fields = {name: getattr(verdict, name) for name in ("metric", "id", "outcome", "score")}
-            told = type(verdict)(**fields, reason=kind)
-            journal.append(StoredVerdict(benchmark=BENCHMARK, verdict=told))
-    frame, found = shown(settings)
-    causes = failing(settings, frame, found)["count"].droplevel("identity")
+            message = type(verdict)(**fields, reason=kind)
+            journal.append(StoredVerdict(benchmark=BENCHMARK, verdict=message))
+    frame, result = shown(settings)
+    causes = failing(settings, frame, result)["count"].droplevel("identity")
     assert causes["kind12"] == 8
     assert len(causes) == metric_board.MAX_CAUSES + 1
     assert causes.index[-1] == metric_board.OTHER
@@ -172,10 +172,10 @@ def test_rare_and_unknown_causes_go_together(settings):
 
 def test_the_weight_and_the_evidence_are_those_of_the_cases(settings):
     make_run(settings, STRONG)
-    _, found = shown(settings)
-    assert metric_board.find_metric_weight(found.cases) == CARD.metrics[0].weight
-    assert metric_board.evidence_shares(found.cases) == {"executed": 1.0}
-    mixed = found.cases.assign(evidence=["judged"] * 5 + ["executed"] * 15)
+    _, result = shown(settings)
+    assert metric_board.find_metric_weight(result.cases) == CARD.metrics[0].weight
+    assert metric_board.evidence_shares(result.cases) == {"executed": 1.0}
+    mixed = result.cases.assign(evidence=["judged"] * 5 + ["executed"] * 15)
     assert metric_board.evidence_shares(mixed) == {"executed": 0.75, "judged": 0.25}
 
 

@@ -40,9 +40,9 @@ def test_bars_may_differ_in_colour_and_lines_tell_floor_from_ceiling():
     chart = plots.build_score_bars(
         frame.assign(colour=["#111111", "#222222"]), LABELS, {"floor": 5.0}, {"ceiling": 99.0}
     ).to_dict()
-    said = json.dumps(chart)
-    assert "#111111" in said
-    assert plots.SCORE not in said
+    message = json.dumps(chart)
+    assert "#111111" in message
+    assert plots.SCORE not in message
     rules = [layer["mark"] for layer in chart["layer"] if "strokeDash" in layer["mark"]]
     assert [rule["color"] for rule in rules] == [plots.FLOOR, plots.BEST]
     texts = [layer["mark"] for layer in chart["layer"] if layer["mark"]["type"] == "text"]

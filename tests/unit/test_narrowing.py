@@ -21,7 +21,7 @@ def board():
 
 
 def line(identity, rank=None, **more):
-    known = {
+    expected = {
         "identity": identity,
         "name": identity,
         "organization": "",
@@ -35,7 +35,7 @@ def line(identity, rank=None, **more):
         "latency": None,
         "date": pd.Timestamp("2026-11-01"),
     }
-    return known | more
+    return expected | more
 
 
 @pytest.fixture

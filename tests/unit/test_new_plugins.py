@@ -209,9 +209,9 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path, capsys):
 @pytest.mark.parametrize("kind", plugin_templates.KINDS)
 def test_nothing_of_a_template_is_left_unfilled(kind, tmp_path, capsys):
     assert main(["new", kind, "some_thing", "--into", str(tmp_path), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    written = sorted(path for path in Path(told["folder"]).rglob("*") if path.is_file())
-    assert len(written) == len(told["files"])
+    payload = json.loads(capsys.readouterr().out)
+    written = sorted(path for path in Path(payload["folder"]).rglob("*") if path.is_file())
+    assert len(written) == len(payload["files"])
     for path in written:
         text = path.read_text("utf-8")
         assert not [word for word in ("@NAME@", "@MODULE@", "@CLASS@", "@TITLE@") if word in text]

@@ -23,6 +23,6 @@ def files(folder: str) -> list[Path]:
     "folder", ["datasets", "data/shipped", "evalcore", "pages", "tests", "tools"]
 )
 def test_no_id_of_the_gated_set_stands_in_the_project(folder):
-    found = [str(path) for path in files(folder) if UUID.search(path.read_bytes())]
+    texts = [str(path) for path in files(folder) if UUID.search(path.read_bytes())]
     assert files(folder)
-    assert not found
+    assert not texts

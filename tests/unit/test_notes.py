@@ -193,7 +193,7 @@ def test_no_rewording_untranslates_a_shipped_run(reworded):
     chinese = {text: translate_note(note, "zh") for text, note in notes.items()}
     assert len(notes) > 20
     pythons_own = re.compile(r".* \(<answer>, line \d+\)")
-    untranslated = {text for text, said in chinese.items() if said == text}
+    untranslated = {text for text, message in chinese.items() if message == text}
     assert {text for text in untranslated if not pythons_own.fullmatch(text)} == set()
     reworded()
     assert {text: translate_note(note, "zh") for text, note in notes.items()} == chinese

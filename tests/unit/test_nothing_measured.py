@@ -87,7 +87,7 @@ def test_the_api_and_the_badge_know_no_score(runs):
     row = row_of(asked.get("/api/v1/ranking").json()["items"])
     assert (row["score"], row["metrics"][f"{BENCHMARK}/{METRIC}"]) == (None, None)
     listed = asked.get("/api/v1/runs").json()["items"]
-    [own] = [one for one in listed if one["target"] == "openai:lost"]
+    [own] = [item for item in listed if item["target"] == "openai:lost"]
     assert own["scores"] == {BENCHMARK: None}
     assert "no score yet" in asked.get("/api/v1/badge.svg?target=openai:lost").text
     assert asked.get("/api/v1/preview.png?target=openai:lost").status_code == 200
@@ -115,12 +115,13 @@ def test_a_comparison_measures_nobody_against_it(store, runs):
     [group] = comparison.group_compared_runs(who)
     assert [mark.score is None for mark in group.marks] == [False, True]
     assert comparison.find_comparable_runs(who, who.compared[0]) == {}
-    assert [one.kind for one in comparison_runs.find_incompatibilities(who, who.compared[0])] == [
-        "unmeasured"
-    ]
-    found = comparison_report.build_comparison_report(store.run_roots, who)
-    assert "nothing of it was measured" in comparison_report.as_text(found)
-    rows = list(csv.DictReader(io.StringIO(comparison_report.as_csv(found))))
+    assert [
+        incompatibility.kind
+        for incompatibility in comparison_runs.find_incompatibilities(who, who.compared[0])
+    ] == ["unmeasured"]
+    report = comparison_report.build_comparison_report(store.run_roots, who)
+    assert "nothing of it was measured" in comparison_report.as_text(report)
+    rows = list(csv.DictReader(io.StringIO(comparison_report.as_csv(report))))
     assert {row["score"] for row in rows if row["letter"] == "B"} == {""}
 
 
@@ -136,8 +137,8 @@ def test_a_bundle_of_it_claims_nothing(store, runs, tmp_path, capsys):
 
 
 def test_the_site_and_frames_hold_none(store, runs):
-    found = dict(build_site_files(store, "Evalboard", ""))
-    row = row_of(json.loads(found["data/sql-default.json"])["items"])
+    site_files = dict(build_site_files(store, "Evalboard", ""))
+    row = row_of(json.loads(site_files["data/sql-default.json"])["items"])
     assert row["score"] is None
     headers = stored_boards.load_run_headers(store)
     board = boards.list_boards(headers, "sql")[0]

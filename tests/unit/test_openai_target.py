@@ -422,8 +422,8 @@ def test_bad_options_are_named_and_their_values_not_repeated(options, message):
 
 
 def test_stop_is_a_list_or_one_text():
-    for given, read_as in (("##", ("##",)), ('["a", "b"]', ("a", "b")), ("5", ("5",))):
-        options = read_openai_options(TargetSpec(key="openai:m", options={"stop": given}))
+    for args, read_as in (("##", ("##",)), ('["a", "b"]', ("a", "b")), ("5", ("5",))):
+        options = read_openai_options(TargetSpec(key="openai:m", options={"stop": args}))
         assert options.stop == read_as
 
 
@@ -491,8 +491,8 @@ async def test_an_answer_that_the_server_broke_off_is_none(opened, reason, kind)
 )
 async def test_an_error_beside_a_message_counts(opened, more, kind, status):
     in_choice = chat({"content": "half"}, finish_reason="error", **more)
-    beside = chat({"content": "half"}) | more
-    for body in (in_choice, beside):
+    neighbour = chat({"content": "half"}) | more
+    for body in (in_choice, neighbour):
         failure = await failure_of(await opened(), script(body))
         assert (failure.kind, failure.status) == (kind, status)
         assert "upstream is down" in failure.message

@@ -31,14 +31,14 @@ def settings() -> Iterator[Settings]:
     """
     root = Path(tempfile.mkdtemp(prefix="evalboard-test-"))
     root.chmod(0o755)
-    found = Settings(data=str(root / "data"), shipped=str(root / "none"))
+    result = Settings(data=str(root / "data"), shipped=str(root / "none"))
     for run_id in ("run-1", "run-2"):
-        case_tables.ensure_samples_table(stored_runs.finish(found.runs_dir, run_id))
-    stored_runs.finish(found.runs_dir, "locked").path.chmod(0)
-    found.data_dir.chmod(0o555)
-    yield found
-    found.data_dir.chmod(0o755)
-    (found.runs_dir / "locked").chmod(0o755)
+        case_tables.ensure_samples_table(stored_runs.finish(result.runs_dir, run_id))
+    stored_runs.finish(result.runs_dir, "locked").path.chmod(0)
+    result.data_dir.chmod(0o555)
+    yield result
+    result.data_dir.chmod(0o755)
+    (result.runs_dir / "locked").chmod(0o755)
     shutil.rmtree(root)
 
 
@@ -63,8 +63,8 @@ def as_somebody_else(check: Callable[[], None]) -> None:
             os._exit(status)
     os.close(writing)
     with os.fdopen(reading, "rb") as problem:
-        said = problem.read().decode()
-    assert os.waitpid(child, 0)[1] == 0, said
+        output = problem.read().decode()
+    assert os.waitpid(child, 0)[1] == 0, output
 
 
 def test_a_folder_without_permissions_is_named_and_the_index_needs_no_write(

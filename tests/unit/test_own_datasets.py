@@ -34,28 +34,34 @@ def settings(tmp_path):
 
 
 def keep(settings, *ids, name="mine", replace=False, visitor=OPERATOR):
-    text = "".join(LINE % one for one in ids)
+    text = "".join(LINE % item for item in ids)
     card = OwnCard(KEY, name, who="me", note="<b>![x](http://x)</b>")
     upload = Upload(KEY, "mine.jsonl", text.encode(), "execution_accuracy")
     return data_client.save_upload(upload, card, visitor, settings, replace=replace)
 
 
 def test_a_kept_set_is_listed_read_and_run(settings):
-    found, card = keep(settings, "a", "b")
-    assert found.ok
+    result, card = keep(settings, "a", "b")
+    assert result.ok
     assert (card.samples, card.who, card.file) == (2, "me", "mine.jsonl")
-    one = datasets.find_dataset_entry(settings, f"own:{KEY}:mine")
-    assert (one.dataset, one.origin, one.card.note) == ("mine", "own", "<b>![x](http://x)</b>")
-    assert datasets.read_dataset_summary(settings, one) is None
-    data_client.ensure_indexes([DatasetLocation(one.benchmark, one.path)], settings)
-    numbers = datasets.read_dataset_summary(settings, one)
+    dataset_entry = datasets.find_dataset_entry(settings, f"own:{KEY}:mine")
+    assert (dataset_entry.dataset, dataset_entry.origin, dataset_entry.card.note) == (
+        "mine",
+        "own",
+        "<b>![x](http://x)</b>",
+    )
+    assert datasets.read_dataset_summary(settings, dataset_entry) is None
+    data_client.ensure_indexes(
+        [DatasetLocation(dataset_entry.benchmark, dataset_entry.path)], settings
+    )
+    numbers = datasets.read_dataset_summary(settings, dataset_entry)
     assert (numbers.samples, numbers.hash, numbers.problem) == (2, card.hash, "")
     assert numbers.levels == {"execution_accuracy": {"2": 2}}
-    frame = datasets.load_dataset_cases(settings, one)
+    frame = datasets.load_dataset_cases(settings, dataset_entry)
     assert list(frame["id"]) == ["a", "b"]
     assert list(datasets.filter_dataset_cases(frame, text="B")["id"]) == ["b"]
     assert datasets.filter_dataset_cases(frame, difficulty="1").empty
-    sample, hidden = datasets.load_dataset_case(settings, one, list(frame.iloc[1]))
+    sample, hidden = datasets.load_dataset_case(settings, dataset_entry, list(frame.iloc[1]))
     assert (sample.id, hidden) == ("b", False)
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset="mine")
     made = plan_run(request, settings)
@@ -64,9 +70,9 @@ def test_a_kept_set_is_listed_read_and_run(settings):
 
 
 def test_an_invalid_file_leaves_nothing(settings):
-    found, card = keep(settings, "a", "a")
+    result, card = keep(settings, "a", "a")
     assert card is None
-    assert [(error.line, error.field) for error in found.errors] == [(2, "case_id")]
+    assert [(error.line, error.field) for error in result.errors] == [(2, "case_id")]
     assert load_own_cards(settings) == []
     assert list((settings.data_dir / "datasets" / "own").iterdir()) == []
 
@@ -149,11 +155,11 @@ def test_a_fetched_set_is_known_by_its_note(settings):
     stranger = settings.data_dir / "datasets" / "unknown"
     stranger.mkdir()
     (stranger / "source.json").write_text("{torn")
-    [one] = datasets.list_added_datasets(settings, "gaia")
-    assert (one.dataset, one.options, one.licence) == ("gaia-test", {"split": "test"}, "gated")
+    [item] = datasets.list_added_datasets(settings, "gaia")
+    assert (item.dataset, item.options, item.licence) == ("gaia-test", {"split": "test"}, "gated")
     assert find_dataset("gaia-test", catalog.benchmark_card("gaia"), settings) == folder
-    data_client.ensure_indexes([DatasetLocation(one.benchmark, one.path, one.options)], settings)
-    assert "has no split" in datasets.read_dataset_summary(settings, one).problem
+    data_client.ensure_indexes([DatasetLocation(item.benchmark, item.path, item.options)], settings)
+    assert "has no split" in datasets.read_dataset_summary(settings, item).problem
 
 
 def test_gated_text_is_shown_to_nobody_but_whom_the_setting_lets(settings):
@@ -165,13 +171,15 @@ def test_gated_text_is_shown_to_nobody_but_whom_the_setting_lets(settings):
     }
     upload = Upload("gaia", "q.jsonl", f"{json.dumps(question)}\n".encode())
     _, card = data_client.save_upload(upload, OwnCard("gaia", "held"), OPERATOR, settings)
-    one = datasets.find_dataset_entry(settings, "own:gaia:held")
-    data_client.ensure_indexes([DatasetLocation(one.benchmark, one.path)], settings)
-    assert (card.samples, datasets.read_dataset_summary(settings, one).gated) == (1, 1)
-    frame = datasets.load_dataset_cases(settings, one)
+    dataset_entry = datasets.find_dataset_entry(settings, "own:gaia:held")
+    data_client.ensure_indexes(
+        [DatasetLocation(dataset_entry.benchmark, dataset_entry.path)], settings
+    )
+    assert (card.samples, datasets.read_dataset_summary(settings, dataset_entry).gated) == (1, 1)
+    frame = datasets.load_dataset_cases(settings, dataset_entry)
     assert "SECRET" not in frame.to_csv()
-    sample, hidden = datasets.load_dataset_case(settings, one, list(frame.iloc[0]))
+    sample, hidden = datasets.load_dataset_case(settings, dataset_entry, list(frame.iloc[0]))
     assert (hidden, sample.input, sample.reference) == (True, {}, {})
     shown = msgspec.structs.replace(settings, show_gated=True)
-    sample, hidden = datasets.load_dataset_case(shown, one, list(frame.iloc[0]))
+    sample, hidden = datasets.load_dataset_case(shown, dataset_entry, list(frame.iloc[0]))
     assert (hidden, sample.reference["answer"]) == (False, "SECRET")

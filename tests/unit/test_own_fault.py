@@ -30,20 +30,20 @@ def script(*outcomes: Completion | Failure):
     left = list(outcomes)
 
     async def attempt() -> Completion:
-        found = left.pop(0) if len(left) > 1 else left[0]
-        if isinstance(found, Failure):
-            raise TargetFailure(found)
-        return found
+        popped = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(popped, Failure):
+            raise TargetFailure(popped)
+        return popped
 
     return attempt
 
 
 @pytest.mark.parametrize("again", [(BROKEN,), (LOST, BROKEN), (BUSY, LOST, BROKEN)])
 async def test_what_breaks_a_server_that_answers_is_at_fault(again) -> None:
-    found = await attribute_failure([BROKEN, LOST], script(*again), script(LOST, ANSWER))
-    assert found is not None
-    assert (found.finish_reason, found.text) == ("unparsable", "")
-    assert found.attempts == 2 + len(again)
+    failure = await attribute_failure([BROKEN, LOST], script(*again), script(LOST, ANSWER))
+    assert failure is not None
+    assert (failure.finish_reason, failure.text) == ("unparsable", "")
+    assert failure.attempts == 2 + len(again)
 
 
 async def test_what_is_answered_in_the_end_is_an_answer() -> None:
@@ -90,8 +90,8 @@ def asked(tmp_path: Path, monkeypatch) -> Callable[[str], Done]:
 
     def run(base_url: str) -> Done:
         words = ("--benchmarks", "sql_understanding", "--dataset", str(cases))
-        given = {"base_url": base_url}
-        return evaluate(tmp_path / "data", "--target", "openai:m", *words, options=given)
+        options = {"base_url": base_url}
+        return evaluate(tmp_path / "data", "--target", "openai:m", *words, options=options)
 
     return run
 
@@ -102,8 +102,8 @@ def test_the_call_that_breaks_a_server_is_failed_and_measured(tmp_path, monkeypa
     first = next(entry for entry in load_file(BUNDLED / "simple_javascript.jsonl"))
     question = json.dumps(first.question[0][0]["content"], ensure_ascii=False)
     with server(lambda body: question in body) as base_url:
-        given = {"base_url": base_url, "asking": "native"}
-        done = evaluate(tmp_path / "data", "--target", "openai:m", *words, options=given)
+        options = {"base_url": base_url, "asking": "native"}
+        done = evaluate(tmp_path / "data", "--target", "openai:m", *words, options=options)
     assert done.status == 0
     assert done.outcomes("bfcl") == {"failed": 12}  # none of the answers is a call
     ends = {call.key: call.completion.finish_reason for call in done.folder.read_calls()}
@@ -136,7 +136,7 @@ def test_a_server_that_breaks_by_tools_alone_is_asked_by_a_prompt(tmp_path, monk
     monkeypatch.setenv("EVALBOARD_RETRY_BASE", "0.01")
     words = ("--benchmarks", "bfcl", "--metrics", "simple_python", "--max-samples", "4")
     with server(lambda body: '"tools"' in body) as base_url:
-        given = {"base_url": base_url}
-        done = evaluate(tmp_path / "data", "--target", "openai:m", *words, options=given)
+        options = {"base_url": base_url}
+        done = evaluate(tmp_path / "data", "--target", "openai:m", *words, options=options)
     assert done.status == 0
     assert {verdict.details["mode"] for verdict in done.verdicts("bfcl")} == {"prompt_python"}

@@ -185,9 +185,9 @@ def coverage_of_equals(cells, rate, alike, draws, seed):
 )
 def test_equal_targets_are_seldom_called_different(cells, alike):
     """Five wins and no loss among 100 cases: resampling called that a difference, p = 0.0625."""
-    found = [coverage_of_equals(cells, rate, alike, 200, 3) for rate in (0.1, 0.5, 0.9)]
-    assert sum(row[0] for row in found) / 3 <= 0.06
-    assert sum(row[1] for row in found) / 3 <= 0.06
+    equals = [coverage_of_equals(cells, rate, alike, 200, 3) for rate in (0.1, 0.5, 0.9)]
+    assert sum(row[0] for row in equals) / 3 <= 0.06
+    assert sum(row[1] for row in equals) / 3 <= 0.06
 
 
 def test_the_interval_agrees_with_the_exact_test_on_few_differing_samples():

@@ -10,11 +10,11 @@ from evalcore.runner import run_request
 
 
 def test_a_judge_is_a_target_with_its_options() -> None:
-    found = run_request.parse_model_spec(
+    model_spec = run_request.parse_model_spec(
         "openai:qwen/q-3:8b?base_url=http://127.0.0.1:9/v1&temperature=0"
     )
     options = {"base_url": "http://127.0.0.1:9/v1", "temperature": "0"}
-    assert found == TargetSpec(key="openai:qwen/q-3:8b", options=options)
+    assert model_spec == TargetSpec(key="openai:qwen/q-3:8b", options=options)
     assert run_request.parse_model_spec("openai:m") == TargetSpec(key="openai:m")
 
 

@@ -60,5 +60,5 @@ def test_unusable_tasks_are_counted(settings):
 
 
 def test_the_service_says_what_can_be_run(settings):
-    found = run_service.probe_sandbox(TaskContext(settings))
-    assert bool(found.means) != bool(found.problem)
+    support = run_service.probe_sandbox(TaskContext(settings))
+    assert bool(support.means) != bool(support.problem)

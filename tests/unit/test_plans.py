@@ -15,7 +15,7 @@ Step = tuple[str, str, str | None]
 
 
 def read(*details: str) -> tuple[list[Step], bool]:
-    plan = sqlite_steps([(place, 0, detail) for place, detail in enumerate(details)])
+    plan = sqlite_steps([(folder, 0, detail) for folder, detail in enumerate(details)])
     return [(s["table"], s["access"], s["index"]) for s in plan["steps"]], plan["temp_sort"]
 
 
@@ -94,9 +94,9 @@ def test_plan_of_the_engine(sqlite: Engine, sql: str, steps: list[Step], temp_so
     table = sqlite.explain(SETUP, sql).table
     assert table is not None
     assert table.columns == ("id", "parent", "detail")
-    found: dict[str, Any] = sqlite_steps(table.rows)
-    assert [(s["table"], s["access"], s["index"]) for s in found["steps"]] == steps
-    assert found["temp_sort"] is temp_sort
+    steps_tree: dict[str, Any] = sqlite_steps(table.rows)
+    assert [(s["table"], s["access"], s["index"]) for s in steps_tree["steps"]] == steps
+    assert steps_tree["temp_sort"] is temp_sort
 
 
 POSTGRES = """\

@@ -34,7 +34,7 @@ def test_a_broken_plugin_is_left_out_and_named(plugin_path: Path, capsys, name) 
     write_broken(plugin_path, (name,))
     catalog.clear_plugin_cache()
     left_out = catalog.list_skipped_plugins()
-    assert [one.distribution for one in left_out] == [f"{name} 1.0"]
+    assert [item.distribution for item in left_out] == [f"{name} 1.0"]
     assert BROKEN[name][2] in left_out[0].why
     assert left_out[0].remedy
     assert len(catalog.benchmark_cards()) == BUILT_IN

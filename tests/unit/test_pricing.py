@@ -45,8 +45,8 @@ def test_what_the_provider_states_is_preferred_and_who_says_it_is_named(
 ):
     assert pricing.quote_cost(model, endpoint, usage, SETTINGS).source == source
     for stated in (0.0, 0.25):
-        told = msgspec.structs.replace(usage, cost=stated)
-        assert pricing.quote_cost(model, endpoint, told, SETTINGS) == (stated, "provider")
+        text = msgspec.structs.replace(usage, cost=stated)
+        assert pricing.quote_cost(model, endpoint, text, SETTINGS) == (stated, "provider")
 
 
 def test_the_users_table_also_holds_for_a_local_server():

@@ -137,18 +137,18 @@ def test_every_month_is_listed_in_every_format(months, capsys, format):
 def test_the_api_answers_for_every_month(months):
     asked = client()
     listed = strict_json(asked.get("/api/v1/boards?limit=100").text)["items"]
-    assert {one["key"] for one in listed} == set(BOARDS)
-    for one in listed:
-        for by in one["orders"]:
-            address = f"/api/v1/ranking?suite=sql&board={one['key']}&by={by}&limit=200"
+    assert {entry["key"] for entry in listed} == set(BOARDS)
+    for item in listed:
+        for by in item["orders"]:
+            address = f"/api/v1/ranking?suite=sql&board={item['key']}&by={by}&limit=200"
             answer = asked.get(address)
             assert answer.status_code == 200, answer.text
             assert strict_json(answer.text)["total"] >= 10
         row = strict_json(answer.text)["items"][-1]  # of the unranked, where there are any
-        query = f"target={row['identity']}&suite=sql&board={one['key']}"
+        query = f"target={row['identity']}&suite=sql&board={item['key']}"
         for path in ("badge.svg", "preview.png"):
             assert asked.get(f"/api/v1/{path}?{query}").status_code == 200
-        shared = asked.get(f"/share?suite=sql&board={one['key']}")
+        shared = asked.get(f"/share?suite=sql&board={item['key']}")
         assert shared.status_code == 200
         cases = asked.get(f"/api/v1/cases?run={row['run_id']}&limit=200")
         assert cases.status_code == 200
@@ -159,10 +159,10 @@ def test_the_api_answers_for_every_month(months):
 
 @pytest.mark.full
 def test_the_site_of_all_months_is_written(months):
-    found = dict(build_site_files(months, "Evalboard", "https://example.org/board/"))
+    site_files = dict(build_site_files(months, "Evalboard", "https://example.org/board/"))
     for key in BOARDS:
-        assert any(key in path for path in found)
-    for path, content in found.items():
+        assert any(key in path for path in site_files)
+    for path, content in site_files.items():
         if path.endswith(".json"):
             strict_json(content.decode())
         if path.endswith((".html", ".csv")):

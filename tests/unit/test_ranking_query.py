@@ -177,8 +177,8 @@ def test_leaders_name_the_best_ranked_target_of_each_metric(settings):
     make_run(settings, Plan(target="openai:parser", skill=0.3, skills={"sql_identification": 0.9}))
     make_run(settings, Plan(target="control:reference", skill=1.0))
     board = boards.list_boards(stored_boards.load_run_headers(settings), "sql")[0]
-    found = board_table.board_table(settings, board, BENCHMARK).leaders
-    leaders = {one.part: one.identity for one in found}
+    actual_leaders = board_table.board_table(settings, board, BENCHMARK).leaders
+    leaders = {item.part: item.identity for item in actual_leaders}
     assert leaders[f"{BENCHMARK}/sql_identification"] == "openai:parser"
     assert leaders[f"{BENCHMARK}/execution_accuracy"] == "openai:strong"
 

@@ -178,10 +178,10 @@ def false_groups(targets, cells, rate, boards, seed):
 )
 def test_equal_targets_stand_in_one_group(targets, cells):
     """The bootstrap before told equal targets apart on up to 100 % of these boards."""
-    found = [
+    groups = [
         false_groups(targets, cells, rate, 100, seed) for seed, rate in enumerate((0.1, 0.5, 0.9))
     ]
-    assert sum(found) / len(found) <= 0.07
+    assert sum(groups) / len(groups) <= 0.07
 
 
 def test_a_metric_that_agrees_with_itself_is_no_certainty():

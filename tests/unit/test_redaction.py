@@ -35,7 +35,7 @@ def view(settings, case=GATED, metric="level_2", **more):
     return case_view(settings.run_roots, GAIA_RUN, metric, case, **more)
 
 
-def said(value):
+def serialize_view(value):
     """All that a record holds, as text."""
     return msgspec.json.encode(value).decode().lower()
 
@@ -45,34 +45,34 @@ def secrets_in(text):
 
 
 def test_the_case_holds_the_words_that_are_to_be_hidden(settings):
-    assert sorted(secrets_in(said(view(settings, show_gated=True)))) == sorted(SECRETS)
+    assert sorted(secrets_in(serialize_view(view(settings, show_gated=True)))) == sorted(SECRETS)
 
 
 def test_a_gated_case_comes_without_a_word_of_it(settings):
-    found = view(settings)
-    assert found.hidden
-    assert secrets_in(said(found)) == []
-    assert (found.sample.input, found.sample.reference) == ({}, {})
-    assert found.sample.meta == {"gated": True}
-    assert found.episode.messages == ()
-    assert (found.verdict.note, found.verdict.evidence) == ("", ())
+    result = view(settings)
+    assert result.hidden
+    assert secrets_in(serialize_view(result)) == []
+    assert (result.sample.input, result.sample.reference) == ({}, {})
+    assert result.sample.meta == {"gated": True}
+    assert result.episode.messages == ()
+    assert (result.verdict.note, result.verdict.evidence) == ("", ())
 
 
 def test_what_was_measured_stays(settings):
-    found, whole = view(settings), view(settings, show_gated=True)
+    result, whole = view(settings), view(settings, show_gated=True)
     assert not whole.hidden
     for name in ("metric", "id", "outcome", "score", "reason", "evidence_kind", "views"):
-        assert getattr(found.verdict, name) == getattr(whole.verdict, name)
-    assert found.verdict.details["extraction"] == "final_answer"
-    assert "answer" not in found.verdict.details
-    assert found.episode.latency == 2.5
-    assert (found.sample.id, found.sample.difficulty) == (GATED, 1)
+        assert getattr(result.verdict, name) == getattr(whole.verdict, name)
+    assert result.verdict.details["extraction"] == "final_answer"
+    assert "answer" not in result.verdict.details
+    assert result.episode.latency == 2.5
+    assert (result.sample.id, result.sample.difficulty) == (GATED, 1)
 
 
 def test_another_case_of_the_same_run_is_whole(settings):
-    found = view(settings, "right", "level_1")
-    assert not found.hidden
-    assert found.sample.reference["answer"] == "17"
+    result = view(settings, "right", "level_1")
+    assert not result.hidden
+    assert result.sample.reference["answer"] == "17"
 
 
 def test_what_a_provider_repeats_in_an_error_is_left_out():
@@ -93,7 +93,7 @@ def test_details_and_evidence_of_any_scorer_are_left_out():
     )
     bare = bare_verdict(verdict)
     assert bare.details == {"tool_calls": 3}
-    assert "zebrawood" not in said(bare)
+    assert "zebrawood" not in serialize_view(bare)
 
 
 @pytest.mark.parametrize(("meta", "hidden"), [({}, False), ({"gated": False}, False)])
@@ -121,9 +121,9 @@ def test_hidden_notes_cannot_be_guessed_by_searching(settings, text):
 
 def test_a_search_still_finds_ids_page_by_page(settings):
     where = CaseFilter(text=GATED[:8].upper())
-    found, count = case_page(settings.run_roots, GAIA_RUN, where)
-    assert (count, list(found["id"])) == (1, [GATED])
-    assert found["note"][0] == HIDDEN
+    result, count = case_page(settings.run_roots, GAIA_RUN, where)
+    assert (count, list(result["id"])) == (1, [GATED])
+    assert result["note"][0] == HIDDEN
     later, count = case_page(settings.run_roots, GAIA_RUN, where, offset=1)
     assert (count, len(later)) == (1, 0)
     both, count = case_page(settings.run_roots, GAIA_RUN, CaseFilter(text="i", outcome=("passed",)))
@@ -132,11 +132,14 @@ def test_a_search_still_finds_ids_page_by_page(settings):
 
 def test_prompts_of_gated_cases_are_not_told(settings):
     card = benchmark_card("gaia")
-    told = {one.metric: one for one in list_first_prompts(settings.run_roots, GAIA_RUN, card)}
-    assert told["level_1"].messages
-    assert (told["level_2"].hidden, told["level_2"].messages) == (True, ())
+    prompts = {
+        first_prompt.metric: first_prompt
+        for first_prompt in list_first_prompts(settings.run_roots, GAIA_RUN, card)
+    }
+    assert prompts["level_1"].messages
+    assert (prompts["level_2"].hidden, prompts["level_2"].messages) == (True, ())
     whole = list_first_prompts(settings.run_roots, GAIA_RUN, card, show_gated=True)
-    assert not any(one.hidden for one in whole)
+    assert not any(item.hidden for item in whole)
 
 
 def test_the_sentence_in_place_of_a_text_is_told_in_chinese():

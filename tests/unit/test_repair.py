@@ -24,9 +24,9 @@ GARBAGE = (b"\xff\xfe{}", b"\0" * 300, b"{}", b'{"benchmark": 1}', b"[" * 100_00
 
 @pytest.fixture
 def settings(tmp_path, monkeypatch):
-    found = settings_in(tmp_path)
-    monkeypatch.setenv("EVALBOARD_SHIPPED", found.shipped)
-    return found
+    result = settings_in(tmp_path)
+    monkeypatch.setenv("EVALBOARD_SHIPPED", result.shipped)
+    return result
 
 
 def damaged_run(settings, name, garbage, run_id="run-1"):
@@ -89,9 +89,9 @@ def test_a_line_without_an_end_is_set_aside_in_pieces(settings, monkeypatch):
 def test_cases_that_cannot_be_read_are_named_and_left(settings):
     folder = damaged_run(settings, "samples.jsonl", b"garbage")
     before = (folder.path / "samples.jsonl").read_bytes()
-    [said] = repair(settings)
-    assert "samples.jsonl, line 2" in said
-    assert "restore the file" in said
+    [text] = repair(settings)
+    assert "samples.jsonl, line 2" in text
+    assert "restore the file" in text
     assert (folder.path / "samples.jsonl").read_bytes() == before
     assert folder.summary_path.exists()
 
@@ -99,8 +99,8 @@ def test_cases_that_cannot_be_read_are_named_and_left(settings):
 def test_a_run_at_work_is_left_alone(settings):
     folder = damaged_run(settings, VERDICTS, b"garbage")
     with FileLock(folder.lock_path):
-        [said] = repair(settings)
-    assert "worked on" in said
+        [text] = repair(settings)
+    assert "worked on" in text
     assert not (folder.path / f"{VERDICTS}.damaged").exists()
 
 
@@ -122,11 +122,11 @@ def test_the_command_reports_file_and_line_and_leaves_the_others(settings, capsy
     assert main([*flags]) == 0
     assert "set aside" not in capsys.readouterr().out
     assert main([*flags, "--repair"]) == 0
-    said = capsys.readouterr().out
-    assert f"{VERDICTS}, line 2" in said
-    assert "evalcore resume run-1" in said
-    assert "run-3" in said
-    assert "1 run in the index" in said
+    output = capsys.readouterr().out
+    assert f"{VERDICTS}, line 2" in output
+    assert "evalcore resume run-1" in output
+    assert "run-3" in output
+    assert "1 run in the index" in output
     assert main([*flags, "--repair", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["runs"] == 1

@@ -108,7 +108,7 @@ async def test_large_bodies_wait_for_the_memory_of_others():
     limits = ReplyLimits(per_reply=1_000_000, in_flight=2_000_000)
     reading, most = 0, 0
 
-    async def one(number):
+    async def send_request(number):
         nonlocal reading, most
         body = BoundedBody(chunks(b"x" * 900_000, 100_000), "", limits)
         large = False
@@ -125,7 +125,7 @@ async def test_large_bodies_wait_for_the_memory_of_others():
                 break
         reading -= large
 
-    await asyncio.wait_for(asyncio.gather(*map(one, range(12))), 60)
+    await asyncio.wait_for(asyncio.gather(*map(send_request, range(12))), 60)
     assert most == 2
     stuck = [asyncio.create_task(read_body(endless(b""), "", limits)) for _ in range(3)]
     await asyncio.sleep(0)

@@ -87,7 +87,7 @@ def test_json_adds_the_weighted_score_and_the_spec(mixed):
     assert report["spec"]["target"] == {"key": "openai:small", "options": {"temperature": 0.5}}
     assert report["summary"]["state"] == "incomplete"
     assert "benchmarks" not in report["summary"]
-    lost, missing = (report["benchmarks"]["demo"]["samples"][place] for place in (2, 4))
+    lost, missing = (report["benchmarks"]["demo"]["samples"][folder] for folder in (2, 4))
     assert (lost["outcome"], lost["score"], lost["reason"]) == (
         "target_error",
         None,

@@ -50,28 +50,28 @@ SOME = (
 def agentic_run(root, **verdicts):
     """A scored run of agentic benchmarks, by their keys."""
     specs, scores, samples, folder = [], {}, [], RunFolder(root / "run")
-    for key, found in verdicts.items():
+    for key, verdict in verdicts.items():
         benchmark = create_benchmark(key, {})
         declared = [
-            Sample(one.metric, one.id, {}, meta={"gated": True} if one.id == GATED else {})
-            for one in found
+            Sample(entry.metric, entry.id, {}, meta={"gated": True} if entry.id == GATED else {})
+            for entry in verdict
         ]
         samples += [(key, sample) for sample in declared]
         options = (key, "agentic", "d", "d1", benchmark.options, benchmark.card.weights)
         specs.append(BenchmarkSpec(*options, "1", "1", "c1", len(declared)))
-        scores[key] = benchmark.aggregate(declared, found, benchmark.card.weights)
+        scores[key] = benchmark.aggregate(declared, verdict, benchmark.card.weights)
     target, created = TargetSpec("openai:m"), "2026-02-01T10:00:00.000+00:00"
     folder.create(RunSpec("run", created, target, tuple(specs)), samples)
     with (
         Journal(folder.path / "generations" / "w1.jsonl") as generations,
         Journal(folder.path / "verdicts" / "s1" / "w1.jsonl") as scored,
     ):
-        for key, found in verdicts.items():
-            for one in found:
+        for key, verdict in verdicts.items():
+            for item in verdict:
                 state = {"patch": PATCH} if key == "swe_bench" else {"answer": "secret 42"}
-                episode = Episode(f"{one.metric}/{one.id}", 0, "Done.", state=state)
+                episode = Episode(f"{item.metric}/{item.id}", 0, "Done.", state=state)
                 generations.append(StoredEpisode(key, episode))
-                scored.append(StoredVerdict(key, one))
+                scored.append(StoredVerdict(key, item))
     folder.write_summary(RunSummary("run", target, "done", "s1", scores, created_at=created))
     return folder
 
@@ -79,14 +79,16 @@ def agentic_run(root, **verdicts):
 def test_what_was_not_executed_is_never_passed_nor_resolved(tmp_path):
     report = json.loads(render_report(agentic_run(tmp_path, swe_bench=SOME), "json"))
     benchmark = report["benchmarks"]["swe_bench"]
-    fields = [(one["id"], one["passed"], one["resolved"]) for one in benchmark["samples"]]
+    fields = [
+        (sample["id"], sample["passed"], sample["resolved"]) for sample in benchmark["samples"]
+    ]
     assert fields == [
         ("r", True, True),
         ("f", False, False),
         ("n", False, None),
         ("u", False, None),
     ]
-    assert [one["prediction"] for one in benchmark["samples"]] == [PATCH] * 4
+    assert [sample["prediction"] for sample in benchmark["samples"]] == [PATCH] * 4
     counts = {name: benchmark[name] for name in ("total", "passed", "not_executed", "unusable")}
     assert counts == {"total": 3, "passed": 1, "not_executed": 1, "unusable": 1}
     assert benchmark["error_count"] == 0

@@ -41,18 +41,19 @@ def scores(settings, run):
     """Score and column by benchmark."""
     text = (Path(settings.runs_dir) / run / "summary.json").read_text(encoding="utf-8")
     return {
-        key: (one["score"], one["column"]) for key, one in json.loads(text)["benchmarks"].items()
+        key: (benchmark["score"], benchmark["column"])
+        for key, benchmark in json.loads(text)["benchmarks"].items()
     }
 
 
 def test_the_command_of_a_shipped_run_gives_the_same_scores_in_an_empty_folder(tmp_path, capsys):
-    found = build_recipe(
+    recipe = build_recipe(
         Settings(data=str(tmp_path), shipped=str(SHIPPED)), "shipped-baseline-keywords"
     )
-    given = words(found.command)
-    assert given[:2] == ["evalcore", "run"]
-    assert found.keys == ()
-    assert main.main([*given[1:], "--data", str(tmp_path), "--json"]) == main.DONE
+    text = words(recipe.command)
+    assert text[:2] == ["evalcore", "run"]
+    assert recipe.keys == ()
+    assert main.main([*text[1:], "--data", str(tmp_path), "--json"]) == main.DONE
     capsys.readouterr()
     [folder] = (tmp_path / "runs").iterdir()
     own = Settings(data=str(tmp_path), shipped="")
@@ -81,11 +82,11 @@ def test_what_is_printed_plans_the_same_columns(tmp_path, monkeypatch, request_,
     settings = settings_in(tmp_path)
     made = plan.plan_run(request_, settings)
     folder = plan.create_folder(made, settings)
-    found = build_recipe(settings, folder.run_id)
+    recipe = build_recipe(settings, folder.run_id)
     monkeypatch.chdir(tmp_path)
-    Path(CONFIG).write_text(found.config, encoding="utf-8")
-    given = words(found.command if by == "flags" else found.with_config)
-    asked, _ = main._build_run_request(main._build_parser().parse_args(given[1:]))
+    Path(CONFIG).write_text(recipe.config, encoding="utf-8")
+    text = words(recipe.command if by == "flags" else recipe.with_config)
+    asked, _ = main._build_run_request(main._build_parser().parse_args(text[1:]))
     again = plan.plan_run(asked, settings)
     assert again.spec.benchmarks == made.spec.benchmarks
     assert again.samples == made.samples
@@ -98,31 +99,31 @@ def test_one_metric_draws_the_same_of_its_cases(tmp_path):
     asked = RunRequest("baseline:sqlglot", ("sql_understanding",), max_samples=10, seed=3)
     made = plan.plan_run(asked, settings)
     folder = plan.create_folder(made, settings)
-    found = build_recipe(settings, folder.run_id, "sql_understanding", "sql_identification")
-    narrow, _ = main._build_run_request(main._build_parser().parse_args(words(found.command)[1:]))
+    recipe = build_recipe(settings, folder.run_id, "sql_understanding", "sql_identification")
+    narrow, _ = main._build_run_request(main._build_parser().parse_args(words(recipe.command)[1:]))
     drawn = plan.plan_run(narrow, settings).samples["sql_understanding"]
     held = made.samples["sql_understanding"]
-    assert drawn == [one for one in held if one.metric == "sql_identification"]
+    assert drawn == [item for item in held if item.metric == "sql_identification"]
     assert len(drawn) < len(held)
 
 
 def test_options_that_are_no_text_go_by_the_file_since_they_are_the_targets_identity(tmp_path):
     settings = settings_in(tmp_path)
     folder = make_run(settings, Plan("openai:m", options={"temperature": 0.0, "stop": ["a b"]}))
-    found = build_recipe(settings, folder.run_id)
-    assert words(found.command)[2:4] == ["--config", CONFIG]
-    assert yaml.safe_load(found.config)["target_options"] == {"temperature": 0.0, "stop": ["a b"]}
-    assert found.keys == ("OPENAI_API_KEY",)
+    recipe = build_recipe(settings, folder.run_id)
+    assert words(recipe.command)[2:4] == ["--config", CONFIG]
+    assert yaml.safe_load(recipe.config)["target_options"] == {"temperature": 0.0, "stop": ["a b"]}
+    assert recipe.keys == ("OPENAI_API_KEY",)
 
 
 def test_a_prompt_of_ones_own_comes_as_a_file(tmp_path):
     settings = settings_in(tmp_path)
     folder = make_run(settings, Plan("baseline:sqlglot"))
     altered(folder, benchmarks=benchmark_with(folder, options={"prompt": "Q: $question"}))
-    found = build_recipe(settings, folder.run_id)
-    assert found.prompts == {"prompt-sql_understanding.txt": "Q: $question"}
-    assert "sql_understanding.prompt=prompt-sql_understanding.txt" in found.command
-    assert "$question" not in found.command
+    recipe = build_recipe(settings, folder.run_id)
+    assert recipe.prompts == {"prompt-sql_understanding.txt": "Q: $question"}
+    assert "sql_understanding.prompt=prompt-sql_understanding.txt" in recipe.command
+    assert "$question" not in recipe.command
 
 
 def test_keys_and_places_of_this_machine_are_nowhere(tmp_path, monkeypatch):
@@ -139,30 +140,30 @@ def test_keys_and_places_of_this_machine_are_nowhere(tmp_path, monkeypatch):
         note=f"see {settings.data} and /home/who/notes",
         command="evalcore run --dataset /home/who/cases.jsonl",
     )
-    found = build_recipe(settings, folder.run_id)
-    told = "\n".join([found.command, found.config, found.with_config, found.spec])
+    recipe = build_recipe(settings, folder.run_id)
+    text = "\n".join([recipe.command, recipe.config, recipe.with_config, recipe.spec])
     for secret in ("abcdef-secret-value", "/home/who", "/srv", str(tmp_path), "sk-abcdef"):
-        assert secret not in told
-    assert "hf:tiny" in told
-    assert "data_path=cases.jsonl" in found.command
+        assert secret not in text
+    assert "hf:tiny" in text
+    assert "data_path=cases.jsonl" in recipe.command
 
 
 @pytest.mark.parametrize("name", ["$(touch x)", "a b'c\"d", "`id`", "x; rm -rf ~", "--json"])
 def test_names_from_outside_are_one_word_of_the_command(tmp_path, name):
     settings = settings_in(tmp_path)
     folder = make_run(settings, Plan(f"openai:{name}"))
-    given = words(build_recipe(settings, folder.run_id).command)
-    assert given[given.index("--target") + 1].startswith("openai:")
-    assert "--benchmarks" in given
+    text = words(build_recipe(settings, folder.run_id).command)
+    assert text[text.index("--target") + 1].startswith("openai:")
+    assert "--benchmarks" in text
 
 
 def test_a_run_of_others_has_a_spec_and_no_command(tmp_path):
     settings = settings_in(tmp_path)
     folder = make_run(settings, Plan("openai:m"))
     altered(folder, origin="imported")
-    found = build_recipe(settings, folder.run_id)
-    assert (found.imported, found.command, found.config, found.keys) == (True, "", "", ())
-    assert json.loads(found.spec)["run_id"] == folder.run_id
+    recipe = build_recipe(settings, folder.run_id)
+    assert (recipe.imported, recipe.command, recipe.config, recipe.keys) == (True, "", "", ())
+    assert json.loads(recipe.spec)["run_id"] == folder.run_id
 
 
 def test_columns_say_what_a_score_rests_on(tmp_path):

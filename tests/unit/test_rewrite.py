@@ -94,8 +94,8 @@ BROKEN = [
 
 @pytest.mark.parametrize(("sql", "variants"), BROKEN)
 def test_orders_are_made_total_in_two_ways(sql: str, variants: tuple[str, ...]) -> None:
-    found = build_tie_breakers(sql, "postgres", 2)
-    assert tuple(re.sub(" ASC| NULLS (FIRST|LAST)", "", text) for text in found) == variants
+    tie_breakers = build_tie_breakers(sql, "postgres", 2)
+    assert tuple(re.sub(" ASC| NULLS (FIRST|LAST)", "", text) for text in tie_breakers) == variants
 
 
 def test_tables_move_to_another_engine_of_mariadb() -> None:

@@ -26,7 +26,7 @@ from tests.support.rewrite_cases import CASES, SCHEMA
 FILE = ROOT / "datasets" / "sql_optimization" / "rewrite.jsonl"
 
 
-def told(check: str, original: str, answer: str) -> bool | None:
+def check_rule(check: str, original: str, answer: str) -> bool | None:
     return has_rewrite(check, original, answer, "sqlite", SCHEMA)
 
 
@@ -35,9 +35,9 @@ RIGHT = [
     for check, (original, rewrite, _) in CASES.items()
 ]
 TRAPS = [
-    pytest.param(check, original, trap, id=f"{check}-{place}")
+    pytest.param(check, original, trap, id=f"{check}-{folder}")
     for check, (original, _, traps) in CASES.items()
-    for place, trap in enumerate(traps)
+    for folder, trap in enumerate(traps)
 ]
 
 
@@ -47,14 +47,14 @@ def test_every_detector_has_a_case() -> None:
 
 @pytest.mark.parametrize(("check", "original", "rewrite"), RIGHT)
 def test_the_rewrite_is_told(check: str, original: str, rewrite: str) -> None:
-    assert told(check, original, rewrite) is True
-    assert told(check, original, f"-- {original}\n{rewrite};") is True
-    assert told(check, rewrite, original) is False, "the way back"
+    assert check_rule(check, original, rewrite) is True
+    assert check_rule(check, original, f"-- {original}\n{rewrite};") is True
+    assert check_rule(check, rewrite, original) is False, "the way back"
 
 
 @pytest.mark.parametrize(("check", "original", "trap"), TRAPS)
 def test_what_only_looks_like_the_rewrite_is_refused(check: str, original: str, trap: str) -> None:
-    assert told(check, original, trap) is False
+    assert check_rule(check, original, trap) is False
 
 
 def disguises(original: str, rewrite: str) -> Iterator[str]:
@@ -73,7 +73,7 @@ def disguises(original: str, rewrite: str) -> Iterator[str]:
 @pytest.mark.parametrize(("check", "original", "rewrite"), RIGHT)
 def test_no_disguise_of_the_statement_passes(check: str, original: str, rewrite: str) -> None:
     for text in disguises(original, rewrite):
-        assert told(check, original, text) is False, text
+        assert check_rule(check, original, text) is False, text
 
 
 UNREADABLE = [
@@ -92,13 +92,13 @@ UNREADABLE = [
 @pytest.mark.parametrize("check", DETECTORS)
 def test_what_is_no_single_query_stays_undecided(check: str) -> None:
     for text in UNREADABLE:
-        assert told(check, CASES[check][0], text) is None, text
-        assert told(check, text, CASES[check][1]) is None, text
+        assert check_rule(check, CASES[check][0], text) is None, text
+        assert check_rule(check, text, CASES[check][1]) is None, text
 
 
 def test_an_unknown_name_is_an_error() -> None:
     with pytest.raises(UsageError, match="make_it_fast"):
-        told("make_it_fast", "SELECT 1", "SELECT 2")
+        check_rule("make_it_fast", "SELECT 1", "SELECT 2")
 
 
 # Hostile and huge
@@ -146,10 +146,10 @@ def test_huge_statements_are_read_soon_or_left_open(name: str, tokens: int) -> N
     for original, answer in ((plain, text), (text, plain)):
         parsed_query._read_cached_query.cache_clear()
         with stop_hang():
-            found = {check: told(check, original, answer) for check in DETECTORS}
-        assert set(found.values()) <= {True, False, None}
+            results = {check: check_rule(check, original, answer) for check in DETECTORS}
+        assert set(results.values()) <= {True, False, None}
         if len(tokenize(text, read="sqlite")) > parsed_query.MAX_TOKENS:
-            assert set(found.values()) == {None}
+            assert set(results.values()) == {None}
 
 
 def test_a_query_of_itself_ends() -> None:
@@ -159,7 +159,7 @@ def test_a_query_of_itself_ends() -> None:
         "WITH r AS (SELECT * FROM r) SELECT * FROM r WHERE n > 2",
     ):
         for check in DETECTORS:
-            assert told(check, text, "SELECT id FROM o WHERE c > 2") in (True, False, None)
+            assert check_rule(check, text, "SELECT id FROM o WHERE c > 2") in (True, False, None)
 
 
 # The bundled cases
@@ -183,8 +183,8 @@ def test_every_bundled_rule_is_told_in_every_right_answer_and_not_in_the_stateme
                 answer,
             )
         for text in disguises(original, case["reference"]):
-            found = has_rewrite(check, original, text, dialect, ddl)
-            assert found in (False, None), (case["case_id"], check, text)
+            rewrite = has_rewrite(check, original, text, dialect, ddl)
+            assert rewrite in (False, None), (case["case_id"], check, text)
         for wrong in case["counterexamples"]:
             assert has_rewrite(check, original, wrong, dialect, ddl) in (True, False, None)
         seen.add(check)

@@ -32,11 +32,11 @@ def store(tmp_path: Path) -> Settings:
     return configuration.load_settings(tmp_path / "store")
 
 
-def readable(data: bytes, form: str, place: Path) -> str:
+def readable(data: bytes, form: str, folder: Path) -> str:
     if form != data_client.BUNDLE_FORM:
         return data.decode()
-    place.write_bytes(data)
-    return b"\n".join(files_of(place).values()).decode()
+    folder.write_bytes(data)
+    return b"\n".join(files_of(folder).values()).decode()
 
 
 @pytest.mark.parametrize("form", EXPORT_FORMS)
@@ -54,20 +54,20 @@ def test_no_place_and_no_key_is_in_a_file(
     failed = msgspec.structs.replace(first.episode, failure=failure, answer=f"it is {KEY}")
     with Journal(folder.path / "generations" / "main.jsonl") as journal:
         journal.append(StoredEpisode(SQL, failed))
-    told = readable(
+    message = readable(
         data_client.export_run_file(folder.run_id, form, ANYBODY, store), form, tmp_path / "b.zip"
     )
     for secret in (str(tmp_path), "/private", "/home/somebody", KEY, "z" * 20, "feedface"):
-        assert secret not in told
-    assert SQL in told or "SQL" in told
+        assert secret not in message
+    assert SQL in message or "SQL" in message
 
 
 def test_a_bundle_of_a_page_can_be_handed_in(store: Settings, tmp_path: Path) -> None:
     folder = finished(store, "baseline:sqlglot", SQL, max_samples=3)
-    place = tmp_path / "run.zip"
-    place.write_bytes(data_client.export_run_file(folder.run_id, "bundle", ANYBODY, store))
+    path = tmp_path / "run.zip"
+    path.write_bytes(data_client.export_run_file(folder.run_id, "bundle", ANYBODY, store))
     done = import_bundle(
-        place, configuration.load_settings(tmp_path / "other"), progress=lambda line: None
+        path, configuration.load_settings(tmp_path / "other"), progress=lambda line: None
     )
     assert [score.level for score in done.scores] == [2]
 
@@ -84,17 +84,19 @@ def gated(folder: RunFolder) -> str:
     """Makes every case of a run one of a gated set; returns a word of its questions."""
     lines = [
         StoredSample(
-            one.benchmark,
-            msgspec.structs.replace(one.sample, meta={"gated": True}, input={"sql": "SECRETWORD"}),
+            sample.benchmark,
+            msgspec.structs.replace(
+                sample.sample, meta={"gated": True}, input={"sql": "SECRETWORD"}
+            ),
         )
-        for one in folder.read_samples()
+        for sample in folder.read_samples()
     ]
-    data = b"".join(to_json(one) + b"\n" for one in lines)
+    data = b"".join(to_json(item) + b"\n" for item in lines)
     write_atomic(folder.path / "samples.jsonl", data)
     with Journal(folder.path / "generations" / "main.jsonl") as journal:
         for line in list(folder.read_episodes()):
-            said = msgspec.structs.replace(line.episode, answer="SECRETWORD")
-            journal.append(StoredEpisode(line.benchmark, said))
+            text = msgspec.structs.replace(line.episode, answer="SECRETWORD")
+            journal.append(StoredEpisode(line.benchmark, text))
     return "SECRETWORD"
 
 

@@ -131,8 +131,8 @@ def test_the_first_root_wins_and_the_newest_comes_first(tmp_path):
         stored_runs.plan(root, run_id)
     assert find_run("run-2", [mine, shipped]).path == mine / "run-2"
     assert find_run("run-1", [mine, shipped]).path == shipped / "run-1"
-    found = list_run_folders([mine, shipped, tmp_path / "absent"])
-    assert [folder.path for folder in found] == [mine / "run-2", shipped / "run-1"]
+    folders = list_run_folders([mine, shipped, tmp_path / "absent"])
+    assert [folder.path for folder in folders] == [mine / "run-2", shipped / "run-1"]
 
 
 def test_unfinished_and_unfindable_folders_are_not_listed(tmp_path):

@@ -345,8 +345,8 @@ def test_a_table_that_is_damaged_anywhere_is_made_anew(folder, damage):
         content[start : start + 60] = b"\xff" * 60
         path.write_bytes(b"" if damage == "empty" else bytes(content))
     try:
-        found, total = query_case_page(folder)
+        result, total = query_case_page(folder)
     except RunFolderError:  # behind an intact end: seen by its reader alone
-        found, total = query_case_page(folder)
+        result, total = query_case_page(folder)
     assert total == len(SAMPLES)
-    pd.testing.assert_frame_equal(found, whole)
+    pd.testing.assert_frame_equal(result, whole)

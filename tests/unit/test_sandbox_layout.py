@@ -55,8 +55,8 @@ def test_a_private_configuration_is_covered(
 
 
 def test_only_what_is_asked_for_is_writable() -> None:
-    found = tree_of(Bind(source="/usr", target="/case", writable=True)).binds
-    assert [bind.target for bind in found if bind.writable] == ["/case"]
+    binds = tree_of(Bind(source="/usr", target="/case", writable=True)).binds
+    assert [bind.target for bind in binds if bind.writable] == ["/case"]
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,16 @@ def test_a_target_above_the_interpreter_is_refused() -> None:
 
 def test_nothing_of_our_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    found = build_program_environment(
+    program_environment = build_program_environment(
         Program(argv=("true",), env={"TZ": "Asia/Tokyo", "MORE": "x"})
     )
-    assert "OPENAI_API_KEY" not in found
-    assert (found["TZ"], found["MORE"], found["HOME"]) == ("Asia/Tokyo", "x", "/tmp")
-    assert found["PATH"].startswith(sys.prefix)
+    assert "OPENAI_API_KEY" not in program_environment
+    assert (
+        program_environment["TZ"],
+        program_environment["MORE"],
+        program_environment["HOME"],
+    ) == ("Asia/Tokyo", "x", "/tmp")
+    assert program_environment["PATH"].startswith(sys.prefix)
 
 
 def test_numbers_of_users() -> None:
@@ -99,9 +103,9 @@ def test_no_two_programs_share_a_user() -> None:
     if os.geteuid() != 0:
         pytest.skip("an ordinary user's programs are told apart by their namespaces")
     with ExitStack() as lent:
-        found = [lent.enter_context(acquire_sandbox_user()) for _ in range(32)]
-        if found[0].own_user:
-            assert len({who.uid for who in found}) == 32
+        users = [lent.enter_context(acquire_sandbox_user()) for _ in range(32)]
+        if users[0].own_user:
+            assert len({who.uid for who in users}) == 32
     with ThreadPoolExecutor(40) as threads:  # more than there are: they wait for one another
         assert len(list(threads.map(lambda _: _use(), range(80)))) == 80
 
@@ -121,10 +125,14 @@ def test_kernels_that_count_per_namespace(release: str, expected: bool) -> None:
 
 def test_limits_of_a_program() -> None:
     with acquire_sandbox_user() as who:
-        found = build_launch_plan(
+        launch_plan = build_launch_plan(
             Program(argv=("true",)), Limits(memory_bytes=1 << 30, file_bytes=5), who
         )
-    assert (found.limits["AS"], found.limits["FSIZE"], found.limits["CORE"]) == (1 << 30, 5, 0)
+    assert (launch_plan.limits["AS"], launch_plan.limits["FSIZE"], launch_plan.limits["CORE"]) == (
+        1 << 30,
+        5,
+        0,
+    )
 
 
 def test_a_handed_file_cannot_be_changed() -> None:

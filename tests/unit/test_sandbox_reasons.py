@@ -55,29 +55,29 @@ def test_reasons(
         name, _, value = setting.partition("=")
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text(f"{value}\n")
-    found = diagnose_failure(complaint)
-    assert expected in found.problem
-    assert found.problem.endswith(".")
-    assert found.fix.endswith(".")
+    failure = diagnose_failure(complaint)
+    assert expected in failure.problem
+    assert failure.problem.endswith(".")
+    assert failure.fix.endswith(".")
 
 
 def test_an_open_door_is_no_sandbox() -> None:
-    found = _evaluate_probe("bubblewrap", {"network": False, "files": True, "system_calls": False})
-    assert found.means == ""
-    assert "network" in found.problem
-    assert "system_calls" not in found.problem
+    probe = _evaluate_probe("bubblewrap", {"network": False, "files": True, "system_calls": False})
+    assert probe.means == ""
+    assert "network" in probe.problem
+    assert "system_calls" not in probe.problem
 
 
 def test_second_lines_may_be_missing() -> None:
-    found = _evaluate_probe("namespaces", {"network": True, "system_calls": False})
-    assert (found.means, found.enforced) == ("namespaces", ("network",))
+    probe = _evaluate_probe("namespaces", {"network": True, "system_calls": False})
+    assert (probe.means, probe.enforced) == ("namespaces", ("network",))
 
 
 def test_an_interpreter_that_does_not_work() -> None:
     output = "Traceback\nModuleNotFoundError: No module named 'pytest'\n"
-    found = _not_ready(ProgramResult(exit_code=1, output=output, seconds=0.1, means="bubblewrap"))
-    assert "No module named 'pytest'" in found.problem
-    assert "pytest" in found.fix
+    reason = _not_ready(ProgramResult(exit_code=1, output=output, seconds=0.1, means="bubblewrap"))
+    assert "No module named 'pytest'" in reason.problem
+    assert "pytest" in reason.fix
 
 
 def test_other_platforms_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

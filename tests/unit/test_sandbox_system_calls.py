@@ -16,10 +16,10 @@ MACHINES = [("x86_64", X86), ("aarch64", ARM)]
 
 def decide(machine: str, processor: int, number: int, *arguments: int) -> int:
     """What the kernel would do with this call."""
-    given = [*arguments, *[0] * (6 - len(arguments))]
-    data = struct.pack("<IIQ6Q", number & 0xFFFFFFFF, processor, 0, *given)
+    args = [*arguments, *[0] * (6 - len(arguments))]
+    data = struct.pack("<IIQ6Q", number & 0xFFFFFFFF, processor, 0, *args)
     program = filter_program(machine)
-    words = [struct.unpack_from("=HBBI", program, place) for place in range(0, len(program), 8)]
+    words = [struct.unpack_from("=HBBI", program, offset) for offset in range(0, len(program), 8)]
     at, loaded = 0, 0
     while True:
         code, then, otherwise, value = words[at]

@@ -42,8 +42,8 @@ def test_a_run_comes_back_with_its_score_and_every_claim_exact(settings, tmp_pat
     assert back.score == pytest.approx(ours.score)
     assert back.interval == ours.interval
     assert back.samples == ours.samples
-    assert {m: one.passed for m, one in back.metrics.items() if one.samples} == {
-        m: one.passed for m, one in ours.metrics.items() if one.samples
+    assert {m: metric.passed for m, metric in back.metrics.items() if metric.samples} == {
+        m: metric.passed for m, metric in ours.metrics.items() if metric.samples
     }
 
 
@@ -65,7 +65,7 @@ def test_the_board_keeps_other_rows_and_replaces_its_own(settings, tmp_path):
     for folder in (first, second, first):
         exporter.export_scale_run(folder, out)
     rows = json.loads((out / "eval_reports/models-2026-11.json").read_text())["models"]
-    assert [one["id"] for one in rows] == ["openai-a", "openai-b"]
+    assert [item["id"] for item in rows] == ["openai-a", "openai-b"]
     assert rows[0]["real_model_namne"] == "openai:a"
     assert set(rows[0]["scores"][BENCHMARK]) == {"ability_score", "indicator_score"}
     (out / "eval_reports/models-2026-11.json").write_text("{]")
@@ -91,15 +91,15 @@ def test_other_rows_keep_what_we_do_not_know_and_are_never_overwritten(settings,
 
 def test_a_bare_claim_goes_out_as_it_came_in(settings, tmp_path):
     tree = TreeBuilder(tmp_path / "public")
-    told = claim(70.5, {"explain_detection": 61.5})
-    tree.board("2026-05", model("b", {CAPABILITY: told}))
+    message = claim(70.5, {"explain_detection": 61.5})
+    tree.board("2026-05", model("b", {CAPABILITY: message}))
     import_scale_tree(tree.root, settings, progress=lambda line: None)
     done = exporter.export_scale_run(
         find_run("scale-2026-05-b", settings.run_roots), tmp_path / "out"
     )
     assert done.files == ("eval_reports/models-2026-05.json",)
     [back] = json.loads((tmp_path / "out" / done.files[0]).read_text())["models"]
-    assert back["scores"][CAPABILITY] == told
+    assert back["scores"][CAPABILITY] == message
 
 
 def test_reports_have_the_fields_of_the_site(settings, tmp_path):
@@ -139,7 +139,7 @@ def test_an_import_goes_out_as_it_came_in(settings, tmp_path):
     )
     [part] = json.loads((tmp_path / "out" / done.files[0]).read_text())
     assert part["case_datas"][0]["model_answers"] == answers
-    back, sent = (json.loads(one["case_content"]) for one in (part["case_datas"][0], cases[0]))
+    back, sent = (json.loads(item["case_content"]) for item in (part["case_datas"][0], cases[0]))
     assert back == sent
 
 

@@ -9,8 +9,8 @@ import pytest
 from evalcore.views import stored_boards
 from tests.support.scale_imports import (
     MONTH,
+    import_single_model,
     kinds,
-    one_model,
     settings,
     taken,
     tree,
@@ -21,9 +21,9 @@ __all__ = ["settings", "tree"]  # fixtures
 
 
 def test_what_was_carried_over_says_since_when(tree, settings):
-    one_model(tree, report(), month="2026-04")
+    import_single_model(tree, report(), month="2026-04")
     changed = [*report()[:2], indicator("syntax_error_detection", [row(1), row(2)])]
-    one_model(tree, report(), month=MONTH)
+    import_single_model(tree, report(), month=MONTH)
     tree.board("2026-06", model("A", {CAPABILITY: claim(50.0)}))
     tree.report("2026-06", "a", changed)
     taken(tree, settings)
@@ -93,7 +93,7 @@ ERROR = {"status": "error", "message": "timed out"}
     ],
 )
 def test_what_is_peculiar_is_flagged(tree, settings, content, flag, detail):
-    one_model(tree, content, 55.5)
+    import_single_model(tree, content, 55.5)
     taken(tree, settings)
     assert kinds(settings, f"scale-{MONTH}-a")[flag] == detail
 
@@ -120,7 +120,7 @@ def test_a_report_from_when_there_were_fewer_cases_dropped_none(tree, settings):
 
 def test_earlier_prompts_and_other_labels_are_found(tree, settings):
     asked = [row(1, mode_question="the old wording"), row(2)]
-    one_model(tree, [indicator("explain_detection", asked)], month="2026-04")
+    import_single_model(tree, [indicator("explain_detection", asked)], month="2026-04")
     tree.board(MONTH, *(model(name, {CAPABILITY: claim(1.0)}) for name in ("a", "b")))
     tree.report(MONTH, "a", [indicator("explain_detection", [*asked, row(3)])])
     tree.report(MONTH, "b", [indicator("explain_detection", [row(1), row(2), row(3)])])

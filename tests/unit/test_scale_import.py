@@ -20,11 +20,11 @@ from tests.support.scale_imports import (
     PARTS,
     SCORE,
     files,
+    import_single_model,
     kinds,
-    one_model,
+    load_claim,
     settings,
     taken,
-    told,
     tree,
 )
 from tests.support.scale_tree import CAPABILITY, claim, indicator, model, report, row
@@ -49,7 +49,7 @@ x
 
 
 def test_a_report_becomes_a_run_whose_score_is_the_published_one(tree, settings):
-    one_model(tree, report())
+    import_single_model(tree, report())
     done = taken(tree, settings)
     assert (done.created, done.reading_counts) == ([f"scale-{MONTH}-a"], {"exact": 1})
     folder = find_run(f"scale-{MONTH}-a", settings.run_roots)
@@ -64,24 +64,24 @@ def test_a_report_becomes_a_run_whose_score_is_the_published_one(tree, settings)
     assert samples[0].reference == {"expected": {"has_syntax_error": "no"}}
     verdicts = [line.verdict for line in folder.read_verdicts("published")]
     assert [verdict.outcome for verdict in verdicts[:2]] == ["passed", "failed"]
-    assert told(settings, f"scale-{MONTH}-a").flags == ()
+    assert load_claim(settings, f"scale-{MONTH}-a").flags == ()
 
 
 def test_a_second_import_changes_nothing_and_a_changed_source_replaces(tree, settings):
-    one_model(tree, report())
+    import_single_model(tree, report())
     taken(tree, settings)
     before = files(settings)
     again = taken(tree, settings)
     assert (again.created, again.replaced, len(again.unchanged)) == ([], [], 1)
     assert files(settings) == before
-    one_model(tree, report(wins=2), 100.0)
+    import_single_model(tree, report(wins=2), 100.0)
     changed = taken(tree, settings)
     assert changed.replaced == [f"scale-{MONTH}-a"]
     assert stored_boards.load_run_headers(settings)[0].benchmarks[CAPABILITY].score == 100.0
 
 
 def test_a_claim_without_cases_is_level_0_and_never_ranked(tree, settings):
-    one_model(tree, report())
+    import_single_model(tree, report())
     tree.board(
         MONTH,
         model("a", {CAPABILITY: claim(SCORE, PARTS)}),
@@ -105,29 +105,29 @@ def test_a_claim_without_cases_is_level_0_and_never_ranked(tree, settings):
 def test_published_boards_stand_beside_ours_and_mix_with_nothing(tree, settings):
     make_run(settings, Plan(target="openai:a"))
     for month in ("2026-04", MONTH):
-        one_model(tree, report(), month=month)
+        import_single_model(tree, report(), month=month)
     taken(tree, settings)
-    found = boards.list_boards(stored_boards.load_run_headers(settings), "sql")
-    assert [board.key for board in found] == ["default", f"scale-{MONTH}", "scale-2026-04"]
-    assert [column.executed for board in found for column in board.columns.values()] == [
+    result = boards.list_boards(stored_boards.load_run_headers(settings), "sql")
+    assert [board.key for board in result] == ["default", f"scale-{MONTH}", "scale-2026-04"]
+    assert [column.executed for board in result for column in board.columns.values()] == [
         True,
         False,
         False,
     ]
-    assert boards.list_board_rows(stored_boards.load_run_headers(settings), found[1])[0].runs[
+    assert boards.list_board_rows(stored_boards.load_run_headers(settings), result[1])[0].runs[
         CAPABILITY
     ].run_id == (f"scale-{MONTH}-a")
 
 
 def test_one_month_is_imported_alone_and_still_knows_the_earlier(tree, settings):
-    one_model(tree, report(), month="2026-04")
-    one_model(tree, report(), month=MONTH)
+    import_single_model(tree, report(), month="2026-04")
+    import_single_model(tree, report(), month=MONTH)
     assert taken(tree, settings, MONTH).created == [f"scale-{MONTH}-a"]
     assert ("carried_over", "") in kinds(settings, f"scale-{MONTH}-a")
 
 
 def test_votes_of_the_log_become_evidence(tree, settings):
-    one_model(tree, report())
+    import_single_model(tree, report())
     tree.log(MONTH, "a", "explain_detection", LOG)
     taken(tree, settings)
     folder = find_run(f"scale-{MONTH}-a", settings.run_roots)
@@ -136,8 +136,8 @@ def test_votes_of_the_log_become_evidence(tree, settings):
         {"judge": "j1", "vote": "yes", "reason": ""},
         {"judge": "j2", "vote": "no", "reason": "no <b>join</b>"},
     ]
-    assert told(settings, folder.run_id).judges == ("j1", "j2")
-    assert told(settings, folder.run_id).graded_at == "2026-05-01T10:20:00.000000"
+    assert load_claim(settings, folder.run_id).judges == ("j1", "j2")
+    assert load_claim(settings, folder.run_id).graded_at == "2026-05-01T10:20:00.000000"
 
 
 def test_an_id_is_no_path_and_ids_in_other_case_stay_apart(tree, settings, tmp_path):
@@ -147,7 +147,7 @@ def test_an_id_is_no_path_and_ids_in_other_case_stay_apart(tree, settings, tmp_p
     tree.report(MONTH, "a", report())
     done = taken(tree, settings)
     assert len(set(done.created)) == 3
-    levels = {run: told(settings, run).level for run in done.created}
+    levels = {run: load_claim(settings, run).level for run in done.created}
     assert sorted(levels.values()) == [0, 1, 1]
     assert all(path.parent == settings.runs_dir for path in settings.runs_dir.iterdir())
 
@@ -155,7 +155,7 @@ def test_an_id_is_no_path_and_ids_in_other_case_stay_apart(tree, settings, tmp_p
 def test_what_is_no_such_folder_or_report_is_refused(tree, settings):
     with pytest.raises(UsageError, match="public/data"):
         taken(tree, settings)
-    one_model(tree, {"no": "list"})
+    import_single_model(tree, {"no": "list"})
     with pytest.raises(DatasetError, match=r"a\.json"):
         taken(tree, settings)
     with pytest.raises(UsageError, match=f"it has: {MONTH}"):
@@ -164,8 +164,8 @@ def test_what_is_no_such_folder_or_report_is_refused(tree, settings):
 
 
 def test_nothing_is_imported_where_anything_is_broken(tree, settings):
-    one_model(tree, report(), month="2026-04")
-    one_model(tree, report())
+    import_single_model(tree, report(), month="2026-04")
+    import_single_model(tree, report())
     path = tree.log(MONTH, "a", "explain_detection", "no log")
     with pytest.raises(DatasetError, match=f"{MONTH}.*explain_detection.*Run ID"):
         taken(tree, settings)
@@ -177,7 +177,7 @@ def test_nothing_is_imported_where_anything_is_broken(tree, settings):
 
 def test_what_was_left_out_by_a_kill_is_added_by_the_next_import(tree, settings):
     for month in ("2026-04", MONTH):
-        one_model(tree, report(), month=month)
+        import_single_model(tree, report(), month=month)
     taken(tree, settings)
     (settings.runs_dir / ".importing" / "runs").mkdir(parents=True)
     open_index(settings).remove("scale-2026-04-a")
@@ -190,7 +190,7 @@ def test_what_was_left_out_by_a_kill_is_added_by_the_next_import(tree, settings)
 
 def test_what_months_share_is_on_the_disk_once(tree, settings):
     for month in ("2026-04", MONTH):
-        one_model(tree, report(), month=month)
+        import_single_model(tree, report(), month=month)
     taken(tree, settings, "2026-04")
     taken(tree, settings)
     name = f"generations/{CAPABILITY}.jsonl"
@@ -201,14 +201,14 @@ def test_what_months_share_is_on_the_disk_once(tree, settings):
 
 
 def test_two_imports_at_once_are_refused(tree, settings):
-    one_model(tree, report())
+    import_single_model(tree, report())
     with open_import_stage(settings), pytest.raises(UsageError, match="another import"):
         taken(tree, settings)
     assert taken(tree, settings).created
 
 
 def test_the_index_is_rebuilt_with_everything_published(tree, settings):
-    one_model(tree, report())
+    import_single_model(tree, report())
     taken(tree, settings)
     before = stored_boards.load_run_headers(settings)
     settings.index_path.unlink()
@@ -219,31 +219,33 @@ def test_the_index_is_rebuilt_with_everything_published(tree, settings):
 def test_other_text_than_json_is_kept_as_the_question(tree, settings):
     odd = ["no json", '"text"', '{"sql": "\\ud800"}', "[" * 5000]
     rows = [row(n, case_content=text) for n, text in enumerate(odd, 1)]
-    one_model(tree, [indicator("explain_detection", rows)])
+    import_single_model(tree, [indicator("explain_detection", rows)])
     taken(tree, settings)
     samples = find_run(f"scale-{MONTH}-a", settings.run_roots).read_samples()
     assert [line.sample.input["question"] for line in samples] == odd
 
 
 def test_a_case_of_no_points_counts_for_nothing(tree, settings):
-    one_model(tree, [indicator("explain_detection", [row(1, True, 0), row(2, False, 2)])], 0.0)
+    import_single_model(
+        tree, [indicator("explain_detection", [row(1, True, 0), row(2, False, 2)])], 0.0
+    )
     taken(tree, settings)
-    assert told(settings, f"scale-{MONTH}-a").recomputed == 0.0
-    assert told(settings, f"scale-{MONTH}-a").reading == "exact"
+    assert load_claim(settings, f"scale-{MONTH}-a").recomputed == 0.0
+    assert load_claim(settings, f"scale-{MONTH}-a").reading == "exact"
 
 
 @pytest.mark.parametrize("weight", [-1, 1.5, 1e300, "many"])
 def test_weights_and_scores_out_of_range_are_refused(tree, settings, weight):
-    one_model(tree, [indicator("explain_detection", [row(1, weight=weight)])])
+    import_single_model(tree, [indicator("explain_detection", [row(1, weight=weight)])])
     with pytest.raises(DatasetError, match="case_weight"):
         taken(tree, settings)
-    one_model(tree, report(), 100.1)
+    import_single_model(tree, report(), 100.1)
     with pytest.raises(DatasetError, match="ability_score"):
         taken(tree, settings)
 
 
 def test_a_run_of_ours_is_never_overwritten(tree, settings):
-    one_model(tree, report())
+    import_single_model(tree, report())
     make_run(settings, Plan(target="openai:a"), f"scale-{MONTH}-a")
     with pytest.raises(UsageError, match="no import"):
         taken(tree, settings)
@@ -257,18 +259,18 @@ def test_an_unknown_capability_is_left_out_and_said(tree, settings):
 
 
 def test_the_frames_of_a_published_run(tree, settings):
-    one_model(tree, report(wins=2), 55.5)
+    import_single_model(tree, report(wins=2), 55.5)
     taken(tree, settings)
-    found = target_scores.load_published(settings.run_roots, f"scale-{MONTH}-a")
-    [line] = target_scores.build_published_scores(found).to_dict("records")
+    published = target_scores.load_published(settings.run_roots, f"scale-{MONTH}-a")
+    [line] = target_scores.build_published_scores(published).to_dict("records")
     assert (line["level"], line["claimed"], line["recomputed"]) == (1, 55.5, 100.0)
-    assert "score_differs" in set(target_scores.build_published_flags(found)["kind"])
+    assert "score_differs" in set(target_scores.build_published_flags(published)["kind"])
     ours = make_run(settings, Plan(target="openai:a"))
     assert target_scores.load_published(settings.run_roots, ours.run_id) is None
 
 
 def test_the_command_prints_what_became_of_the_runs(tree, settings, capsys):
-    one_model(tree, report())
+    import_single_model(tree, report())
     words = ("import", "scale", str(tree.root), "--data", settings.data)
     assert main(words) == 0
     assert "1 created" in capsys.readouterr().out
@@ -279,7 +281,7 @@ def test_the_command_prints_what_became_of_the_runs(tree, settings, capsys):
 
 @pytest.mark.parametrize("verb", ["resume", "rescore"])
 def test_an_import_is_never_repeated(tree, settings, capsys, verb):
-    one_model(tree, report())
+    import_single_model(tree, report())
     taken(tree, settings)
     before = files(settings)
     assert main((verb, f"scale-{MONTH}-a", "--data", settings.data)) == 2
@@ -292,6 +294,6 @@ def test_damage_of_another_run_refuses_no_import(tree, settings):
     damaged.mkdir(parents=True)
     for name in ("spec.json", "published.json"):
         (damaged / name).write_bytes(b"\xff{")
-    one_model(tree, report())
+    import_single_model(tree, report())
     assert taken(tree, settings).created == [f"scale-{MONTH}-a"]
     assert (damaged / "published.json").read_bytes() == b"\xff{"

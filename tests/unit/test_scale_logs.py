@@ -105,8 +105,8 @@ def test_a_file_without_the_header_is_no_log(tmp_path, text):
 
 
 def test_the_shared_logs_are_read_whole():
-    place = shared_data("scale") / "public" / "data" / "evaluation_process_detail_logs"
-    read = {path.stem: cases.read_process_log(path) for path in place.rglob("*.log")}
+    folder = shared_data("scale") / "public" / "data" / "evaluation_process_detail_logs"
+    read = {path.stem: cases.read_process_log(path) for path in folder.rglob("*.log")}
     assert {name: len(log.answers) for name, log in read.items()} == {
         "big_sql_conversion": 15,
         "execution_accuracy": 30,

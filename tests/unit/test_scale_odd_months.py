@@ -12,7 +12,7 @@ from evalcore.exchange.site.publish import build_site_files
 from evalcore.store.run_folder import find_run
 from evalcore.views import boards, stored_boards
 from evalcore.views.ranking import list_board_orders
-from tests.support.scale_imports import MONTH, kinds, one_model, settings, taken, tree
+from tests.support.scale_imports import MONTH, import_single_model, kinds, settings, taken, tree
 from tests.support.scale_tree import CAPABILITY, claim, indicator, model, report, row
 
 __all__ = ["settings", "tree"]  # fixtures
@@ -48,7 +48,7 @@ def score_of(settings, name):
 
 
 def test_a_month_of_one_model(tree, settings):
-    one_model(tree, report())
+    import_single_model(tree, report())
     taken(tree, settings)
     assert list(ranked(settings)["status"]) == ["ranked"]
 
@@ -123,7 +123,9 @@ def test_a_verdict_never_seen_is_no_wrong_answer(tree, settings, word):
 
 @pytest.mark.parametrize(("word", "score"), [("pass", 100.0), ("FAIL ", 50.0)])
 def test_the_letters_of_a_verdict_may_be_of_any_case(tree, settings, word, score):
-    one_model(tree, [indicator("explain_detection", [row(1), row(2, case_eval_result=word)])])
+    import_single_model(
+        tree, [indicator("explain_detection", [row(1), row(2, case_eval_result=word)])]
+    )
     taken(tree, settings)
     assert score_of(settings, "a").score == score
 

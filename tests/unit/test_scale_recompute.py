@@ -49,14 +49,14 @@ FOREIGN = indicator("c", [row(1, False, 3)], 4)
     ],
 )
 def test_a_claim_is_explained_by_the_plainest_reading(report, value, parts, reading):
-    found = recompute_claim(claimed(value, parts), decoded(*report), CONFIGURED)
-    assert found.reading == reading
-    assert found.claimed == value
+    result = recompute_claim(claimed(value, parts), decoded(*report), CONFIGURED)
+    assert result.reading == reading
+    assert result.claimed == value
 
 
 def test_own_and_configured_weights_give_scores_of_their_own():
-    found = recompute_claim(claimed(1.0), decoded(*OLD), CONFIGURED)
-    assert (found.own, found.configured) == (71.4, 70.0)
+    result = recompute_claim(claimed(1.0), decoded(*OLD), CONFIGURED)
+    assert (result.own, result.configured) == (71.4, 70.0)
 
 
 def test_a_report_without_points_scores_zero():

@@ -123,7 +123,7 @@ def test_nothing_answered_has_no_answered_score():
     result = score_benchmark(CARD, EXAMPLE, [], CARD.weights)
     assert (result.score, result.answered, result.coverage) == (None, None, 0.0)
     assert result.interval is None
-    assert [one.score for one in result.metrics.values()] == [None, None]
+    assert [value.score for value in result.metrics.values()] == [None, None]
     assert result.outcomes == {"missing": 5}
     only_b = [verdict(s, 1.0) for s in EXAMPLE if s.metric == "B"]
     part = score_benchmark(CARD, EXAMPLE, only_b, CARD.weights)
@@ -145,12 +145,12 @@ def test_a_file_written_before_holds_no_0_for_what_was_not_measured():
 
 
 def test_epochs_are_reduced_to_the_mean_of_a_sample():
-    one = [sample("A", "x", 2)]
-    verdicts = [verdict(one[0], s, epoch) for epoch, s in enumerate([1.0, 0.0, 1.0])]
-    full = score_benchmark(CARD, one, verdicts, CARD.weights, epochs=3)
+    item = [sample("A", "x", 2)]
+    verdicts = [verdict(item[0], s, epoch) for epoch, s in enumerate([1.0, 0.0, 1.0])]
+    full = score_benchmark(CARD, item, verdicts, CARD.weights, epochs=3)
     assert full.score == pytest.approx(200 / 3)
     assert full.complete
-    part = score_benchmark(CARD, one, verdicts, CARD.weights, epochs=4)
+    part = score_benchmark(CARD, item, verdicts, CARD.weights, epochs=4)
     assert part.score == pytest.approx(50.0)
     assert part.answered == pytest.approx(200 / 3)
     assert part.coverage == 0.75
@@ -167,17 +167,17 @@ def test_views_are_second_readings_of_the_same_answers():
 
 
 def test_a_repeated_verdict_replaces_the_earlier_one():
-    one = [sample("A", "x")]
-    error, right = verdict(one[0], None, outcome="target_error"), verdict(one[0], 1.0)
-    assert score_benchmark(CARD, one, [error, right], CARD.weights).score == 100.0
-    result = score_benchmark(CARD, one, [right, error], CARD.weights)
+    item = [sample("A", "x")]
+    error, right = verdict(item[0], None, outcome="target_error"), verdict(item[0], 1.0)
+    assert score_benchmark(CARD, item, [error, right], CARD.weights).score == 100.0
+    result = score_benchmark(CARD, item, [right, error], CARD.weights)
     assert (result.score, result.outcomes) == (None, {"target_error": 1})
 
 
 def test_views_of_an_unmeasured_verdict_count_for_nothing():
-    one = [sample("A", "x")]
-    lost = verdict(one[0], None, outcome="judge_error", views={"lenient": 1.0})
-    assert score_benchmark(CARD, one, [lost], CARD.weights).views == {}
+    item = [sample("A", "x")]
+    lost = verdict(item[0], None, outcome="judge_error", views={"lenient": 1.0})
+    assert score_benchmark(CARD, item, [lost], CARD.weights).views == {}
 
 
 def test_verdicts_on_undeclared_samples_and_epochs_are_left_out():
@@ -268,9 +268,9 @@ def test_the_order_of_samples_verdicts_and_weights_does_not_matter(rows, weights
 
 @settings(max_examples=30, deadline=None)
 @given(cases, weightings, st.integers(0, 29))
-def test_a_better_answer_never_lowers_the_score(rows, weights, place):
-    place %= len(rows)
-    better = [(m, d, 1.0 if i == place else s) for i, (m, d, s) in enumerate(rows)]
+def test_a_better_answer_never_lowers_the_score(rows, weights, position):
+    position %= len(rows)
+    better = [(m, d, 1.0 if i == position else s) for i, (m, d, s) in enumerate(rows)]
     before = score_benchmark(CARD, *build(rows), weights)
     after = score_benchmark(CARD, *build(better), weights)
     assert before.score is None or after.score >= before.score - 1e-9

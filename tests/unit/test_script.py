@@ -54,9 +54,9 @@ CUT = [
 
 @pytest.mark.parametrize(("dialect", "script", "statements"), CUT)
 def test_statements(dialect: str, script: str, statements: list[str]) -> None:
-    found = split_script(script, dialect)
-    assert found is not None
-    assert [statement.text for statement in found] == statements
+    result = split_script(script, dialect)
+    assert result is not None
+    assert [statement.text for statement in result] == statements
 
 
 def test_what_has_no_tokens_is_not_cut() -> None:
@@ -82,7 +82,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("dialect", "sql", "refusal"), REFUSED)
 def test_the_guard_of_servers(dialect: str, sql: str, refusal: str) -> None:
-    found = inspect_script(sql, dialect)
-    assert found.statements == 1
-    assert found.refusal.startswith(refusal)
-    assert bool(found.refusal) == bool(refusal)
+    script = inspect_script(sql, dialect)
+    assert script.statements == 1
+    assert script.refusal.startswith(refusal)
+    assert bool(script.refusal) == bool(refusal)

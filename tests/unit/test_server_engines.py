@@ -47,12 +47,12 @@ def mysql(engines: dict[str, Engine]) -> Engine:
 
 
 def test_a_query_gives_columns_and_rows(engine: Engine) -> None:
-    found = engine.execute(SETUP, "SELECT a AS n, b FROM t ORDER BY a DESC")
-    assert rows(found) == ((2, None), (1, "x"))
-    assert found.table is not None
-    assert (found.table.columns, found.table.truncated) == (("n", "b"), False)
-    assert (found.affected, found.stage) == (None, "statement")
-    assert from_json(Execution, to_json(found)) == found
+    result = engine.execute(SETUP, "SELECT a AS n, b FROM t ORDER BY a DESC")
+    assert rows(result) == ((2, None), (1, "x"))
+    assert result.table is not None
+    assert (result.table.columns, result.table.truncated) == (("n", "b"), False)
+    assert (result.affected, result.stage) == (None, "statement")
+    assert from_json(Execution, to_json(result)) == result
 
 
 CHANGES = [
@@ -78,16 +78,16 @@ def test_a_change_is_seen_and_undone(
 
 
 def test_returning_gives_rows_and_the_count(engine: Engine) -> None:
-    found = engine.execute(SETUP, "DELETE FROM t WHERE a = 1 RETURNING b")
-    assert (rows(found), found.affected) == ((("x",),), 1)
+    result = engine.execute(SETUP, "DELETE FROM t WHERE a = 1 RETURNING b")
+    assert (rows(result), result.affected) == ((("x",),), 1)
 
 
 @pytest.mark.parametrize(
     "sql", ["CREATE TABLE u (a INT)", "CREATE TABLE u AS SELECT 1 AS a", "DROP TABLE t"]
 )
 def test_definitions_stay_with_their_call(engine: Engine, sql: str) -> None:
-    found = engine.execute(SETUP, sql)
-    assert (found.status, found.table, found.affected) == ("ok", None, None)
+    result = engine.execute(SETUP, sql)
+    assert (result.status, result.table, result.affected) == ("ok", None, None)
     assert engine.execute(SETUP, "SELECT * FROM u").status == "error"
     assert len(rows(engine.execute(SETUP, "SELECT * FROM t"))) == 2
 
@@ -113,10 +113,10 @@ FAILURES = [
 def test_failures_by_name(engine: Engine, sql: str, status: str) -> None:
     if engine.name == "mysql" and sql.startswith("GRANT"):
         sql = "GRANT SELECT ON t TO 'x'@'%'"
-    found = engine.execute(SETUP, sql)
-    assert (found.status, found.stage, found.table) == (status, "statement", None)
-    assert found.message
-    assert "evalboard" not in found.message
+    result = engine.execute(SETUP, sql)
+    assert (result.status, result.stage, result.table) == (status, "statement", None)
+    assert result.message
+    assert "evalboard" not in result.message
 
 
 def test_a_broken_setup_is_told_apart_and_does_not_stay(engine: Engine) -> None:
@@ -124,8 +124,8 @@ def test_a_broken_setup_is_told_apart_and_does_not_stay(engine: Engine) -> None:
         ("CREATE TABLE u (", "syntax_error"),
         ("INSERT INTO t VALUES (1)", "error"),
     ):
-        found = engine.execute([*SETUP, broken], "SELECT 1")
-        assert (found.status, found.stage) == (status, "setup")
+        result = engine.execute([*SETUP, broken], "SELECT 1")
+        assert (result.status, result.stage) == (status, "setup")
         assert engine.execute([*SETUP, broken], "SELECT 1").stage == "setup"
     refused = engine.execute([*SETUP, "DROP DATABASE x"], "SELECT 1")
     assert (refused.status, refused.stage) == ("forbidden", "setup")
@@ -148,8 +148,8 @@ def test_results_are_cut_at_the_caps(engine: Engine) -> None:
 
 
 def test_time_runs_out_and_the_next_call_goes_on(engine: Engine) -> None:
-    found = engine.execute(SETUP, NUMBERS + "SELECT count(*) FROM n a, n b WHERE a.x + b.x = 0")
-    assert found.status == "timeout"
+    result = engine.execute(SETUP, NUMBERS + "SELECT count(*) FROM n a, n b WHERE a.x + b.x = 0")
+    assert result.status == "timeout"
     assert rows(engine.execute(SETUP, "SELECT count(*) FROM t")) == ((2,),)
 
 
@@ -164,17 +164,17 @@ COUNTERS = {
 
 def test_counters_start_where_the_setup_left_them(engine: Engine) -> None:
     for _ in range(3):
-        found = engine.execute(
+        result = engine.execute(
             COUNTERS[engine.name], "INSERT INTO c (v) VALUES (8), (9)", state_of="c"
         )
-        assert sorted(rows(found)) == [(1, 7), (2, 8), (3, 9)]
+        assert sorted(rows(result)) == [(1, 7), (2, 8), (3, 9)]
 
 
 def test_a_script_runs_all_its_statements(engine: Engine) -> None:
     script = "CREATE TABLE u (a INT); INSERT INTO u VALUES (1), (2); SELECT count(*) FROM u"
-    found = engine.execute(SETUP, script, script=True, probes=["SELECT a FROM u ORDER BY a"])
-    assert rows(found) == ((2,),)
-    assert [table.rows for table in found.probed] == [((1,), (2,))]
+    result = engine.execute(SETUP, script, script=True, probes=["SELECT a FROM u ORDER BY a"])
+    assert rows(result) == ((2,),)
+    assert [table.rows for table in result.probed] == [((1,), (2,))]
     assert engine.execute(SETUP, "SELECT * FROM u").status == "error"
     failed = engine.execute(SETUP, "INSERT INTO t VALUES (5, 'q'); SELECT nix FROM t", script=True)
     assert (failed.status, failed.stage) == ("error", "statement")
@@ -201,19 +201,19 @@ PROCEDURES = {
 def test_procedures_are_called_and_leave_nothing(engine: Engine, commit: str) -> None:
     script = PROCEDURES[engine.name].format(commit=commit)
     for _ in range(2):
-        found = engine.execute(
+        result = engine.execute(
             SETUP, script, script=True, probes=["CALL fill(3)", "SELECT count(*) FROM t"]
         )
-        assert found.status == "ok", found.message
-        assert [table.rows for table in found.probed] == [((5,),)]
+        assert result.status == "ok", result.message
+        assert [table.rows for table in result.probed] == [((5,),)]
     assert rows(engine.execute(SETUP, "SELECT count(*) FROM t")) == ((2,),)
     failing = engine.execute(SETUP, "SELECT 1", probes=["CALL nix()"])
     assert (failing.status, failing.stage) == ("error", "state")
 
 
 def test_a_script_that_commits_leaves_nothing(engine: Engine) -> None:
-    found = engine.execute(SETUP, "BEGIN; DELETE FROM t; COMMIT", script=True, state_of="t")
-    assert rows(found) == ()
+    result = engine.execute(SETUP, "BEGIN; DELETE FROM t; COMMIT", script=True, state_of="t")
+    assert rows(result) == ()
     assert rows(engine.execute(SETUP, "SELECT count(*) FROM t")) == ((2,),)
     assert engine.execute(SETUP, "COMMIT").status == "ok"
     assert engine.execute(SETUP, "DROP TABLE t").status == "ok"
@@ -242,8 +242,8 @@ def test_nothing_of_a_session_stays(engine: Engine) -> None:
 
 
 def test_user_variables_end_with_their_call(mysql: Engine) -> None:
-    found = mysql.execute([], "SET @x := 5; SELECT @x + 1", script=True)
-    assert rows(found) == ((6,),)
+    result = mysql.execute([], "SET @x := 5; SELECT @x + 1", script=True)
+    assert rows(result) == ((6,),)
     assert rows(mysql.execute([], "SELECT @x")) == ((None,),)
     assert mysql.execute([], "SET max_statement_time = 0").status == "forbidden"
 
@@ -264,22 +264,22 @@ SYNTAX = [
 
 @pytest.mark.parametrize(("sql", "status"), SYNTAX)
 def test_check_syntax(engine: Engine, sql: str, status: str) -> None:
-    found = engine.check_syntax(sql)
-    assert (found.status, found.table) == (status, None)
+    syntax = engine.check_syntax(sql)
+    assert (syntax.status, syntax.table) == (status, None)
 
 
 def test_plans_and_work(engine: Engine) -> None:
     values = ", ".join(f"({number}, {number % 50})" for number in range(4000))
     setup = ["CREATE TABLE big (a INT PRIMARY KEY, b INT)", f"INSERT INTO big VALUES {values}"]
     assert engine.explain(setup, "SELECT * FROM big WHERE a = 7").table is not None
-    one = engine.measure(setup, "SELECT b FROM big WHERE a = 7")
+    item = engine.measure(setup, "SELECT b FROM big WHERE a = 7")
     whole = engine.measure(setup, "SELECT a FROM big WHERE b = 7")
-    assert one.execution.status == whole.execution.status == "ok"
-    assert 0 < one.amount < whole.amount / 5
-    assert one.plan != whole.plan
-    assert one.unit == {"postgres": "pages", "mysql": "rows"}[engine.name]
+    assert item.execution.status == whole.execution.status == "ok"
+    assert 0 < item.amount < whole.amount / 5
+    assert item.plan != whole.plan
+    assert item.unit == {"postgres": "pages", "mysql": "rows"}[engine.name]
     for sql, work in (
-        ("SELECT b FROM big WHERE a = 7", one),
+        ("SELECT b FROM big WHERE a = 7", item),
         ("SELECT a FROM big WHERE b = 7", whole),
     ):
         assert engine.measure(setup, sql).amount == work.amount
@@ -337,19 +337,19 @@ def test_collations_of_mysql_8(sql: str, end: str) -> None:
 def test_many_databases_are_kept_and_the_oldest_given_up(engine: Engine) -> None:
     setups = [[f"CREATE TABLE k (n INT); INSERT INTO k VALUES ({n})"] for n in range(CAPACITY + 4)]
     for _ in range(2):
-        found = [rows(engine.execute(setup, "SELECT n FROM k")) for setup in setups]
-        assert found == [((n,),) for n in range(len(setups))]
+        result = [rows(engine.execute(setup, "SELECT n FROM k")) for setup in setups]
+        assert result == [((n,),) for n in range(len(setups))]
 
 
 def test_threads_share_an_engine(engine: Engine) -> None:
-    found: dict[int, Any] = {}
+    results: dict[int, Any] = {}
 
     def ask(number: int) -> None:
-        found[number] = rows(engine.execute([], f"SELECT {number} AS n"))[0][0]
+        results[number] = rows(engine.execute([], f"SELECT {number} AS n"))[0][0]
 
     threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert found == {number: number for number in range(8)}
+    assert results == {number: number for number in range(8)}

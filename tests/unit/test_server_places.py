@@ -31,7 +31,7 @@ def private(tmp_path: Path) -> Iterator[Path]:
         )
 
 
-def kept(name: str, private: Path) -> Path:
+def make_cluster(name: str, private: Path) -> Path:
     """The folder of a private server, and the skip where there can be none."""
     server_engine(name, LIMITS, private / name).close()
     return private / name
@@ -43,7 +43,7 @@ def test_closed_engines_open_again_and_drop_their_databases(name: str, private: 
         "postgres": "SELECT count(*) FROM pg_database WHERE datname LIKE 'evalboard%'",
         "mysql": "SELECT count(*) FROM information_schema.schemata WHERE schema_name LIKE 'eval%'",
     }[name]
-    with open_engine(name, LIMITS, kept(name, private)) as engine:
+    with open_engine(name, LIMITS, make_cluster(name, private)) as engine:
         assert engine.execute(SETUP, "SELECT 1").status == "ok"
         assert engine.execute([], "SELECT 1").status == "ok"
         engine.close()
@@ -62,7 +62,7 @@ def test_a_missing_engine_names_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_
 
 @pytest.mark.parametrize("name", SERVERS)
 def test_a_server_by_dsn(monkeypatch: pytest.MonkeyPatch, private: Path, name: str) -> None:
-    claim = acquire_server_lease(kept(name, private), name)
+    claim = acquire_server_lease(make_cluster(name, private), name)
     dsn = {
         "postgres": f"postgresql://postgres@/postgres?host={claim.server_folder}",
         "mysql": f"mysql://root@localhost/?unix_socket={claim.server_folder}/server.sock",

@@ -100,18 +100,18 @@ def test_there_are_seven() -> None:
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 @pytest.mark.parametrize("name", ALL)
 def test_the_same_result_is_accepted(decider: Decider, engine: str, name: str) -> None:
-    found = decided(decider, engine, ALL[name].reference, ALL[name].same)
-    assert found.status == "equivalent", found
-    assert found.nonempty >= 2
+    result = decided(decider, engine, ALL[name].reference, ALL[name].same)
+    assert result.status == "equivalent", result
+    assert result.nonempty >= 2
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 @pytest.mark.parametrize("name", ALL)
 def test_the_changed_result_is_refused(decider: Decider, engine: str, name: str) -> None:
-    found = decided(decider, engine, ALL[name].reference, ALL[name].changed)
-    assert found.status == "different", found
-    assert found.counterexample is not None
-    assert found.counterexample.reason == ALL[name].reason
+    result = decided(decider, engine, ALL[name].reference, ALL[name].changed)
+    assert result.status == "different", result
+    assert result.counterexample is not None
+    assert result.counterexample.reason == ALL[name].reason
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])

@@ -24,7 +24,7 @@ def api(store):
     return client()
 
 
-def told(answer):
+def read_preview(answer):
     """The meta tags of a page by name."""
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"].startswith("text/html")
@@ -33,11 +33,13 @@ def told(answer):
 
 
 def test_a_shared_target_says_score_interval_and_rank(api):
-    meta = told(api.get("/share/target", params={"key": "openai:strong", "view": "history"}))
+    meta = read_preview(
+        api.get("/share/target", params={"key": "openai:strong", "view": "history"})
+    )
     row = api.get("/api/v1/ranking").json()["items"][0]
     assert meta["og:title"] == meta["twitter:title"] == "openai:strong"
-    said = f"{row['score']:.1f} [{row['low']:.1f}–{row['high']:.1f}] · rank 1"
-    assert said in meta["og:description"]
+    text = f"{row['score']:.1f} [{row['low']:.1f}–{row['high']:.1f}] · rank 1"
+    assert text in meta["og:description"]
     assert "of 3" in meta["og:description"]
     assert meta["og:image"] == f"http://testserver{PICTURE}?target=openai%3Astrong"
     onward = "0; url=http://testserver/target?key=openai%3Astrong&amp;view=history"
@@ -45,27 +47,30 @@ def test_a_shared_target_says_score_interval_and_rank(api):
 
 
 def test_a_shared_board_names_its_leader_and_passes_the_query_on(api):
-    meta = told(api.get("/share", params={"suite": "sql", "q": "a b", "lang": "zh"}))
+    meta = read_preview(api.get("/share", params={"suite": "sql", "q": "a b", "lang": "zh"}))
     assert "领先" in meta["og:description"]
     assert meta["refresh"] == "0; url=http://testserver/?suite=sql&amp;q=a+b&amp;lang=zh"
 
 
 def test_the_form_without_a_path_shares_a_target_too(api):
-    meta = told(api.get("/share", params={"page": "target", "key": "openai:middle"}))
+    meta = read_preview(api.get("/share", params={"page": "target", "key": "openai:middle"}))
     assert meta["og:title"] == "openai:middle"
     assert meta["refresh"].startswith("0; url=http://testserver/?page=target&amp;key=")
 
 
 def test_what_is_unknown_is_said_kindly(api):
-    meta = told(api.get("/share/target", params={"key": "openai:gone", "board": "none"}))
+    meta = read_preview(api.get("/share/target", params={"key": "openai:gone", "board": "none"}))
     assert "openai:gone is not on this board." in meta["og:description"]
-    assert told(api.get("/share/nothing"))["refresh"] == "0; url=http://testserver/"
-    assert told(api.get("/share", params={"suite": "x", "by": "y"}))["og:title"] == "SQL · Ranking"
+    assert read_preview(api.get("/share/nothing"))["refresh"] == "0; url=http://testserver/"
+    assert (
+        read_preview(api.get("/share", params={"suite": "x", "by": "y"}))["og:title"]
+        == "SQL · Ranking"
+    )
 
 
 def test_an_empty_store_has_a_page_and_a_picture(store):
     empty = client()
-    assert told(empty.get("/share"))["og:description"] == "Nothing has been ranked yet"
+    assert read_preview(empty.get("/share"))["og:description"] == "Nothing has been ranked yet"
     assert empty.get(PICTURE).content.startswith(b"\x89PNG")
 
 
@@ -74,13 +79,13 @@ def test_hostile_text_is_never_markup(api):
     answer = api.get("/share/target", params=query, headers={"host": 'e"><script>'})
     assert "<script" not in answer.text
     assert "&lt;script&gt;" in answer.text
-    assert len(told(api.get("/share", params={"q": "x" * 9000}))["refresh"]) < 3000
+    assert len(read_preview(api.get("/share", params={"q": "x" * 9000}))["refresh"]) < 3000
 
 
 def test_a_proxy_that_speaks_tls_is_believed_and_nothing_else(api):
-    meta = told(api.get("/share", headers={"x-forwarded-proto": "https"}))
+    meta = read_preview(api.get("/share", headers={"x-forwarded-proto": "https"}))
     assert meta["og:image"].startswith("https://testserver/")
-    meta = told(api.get("/share", headers={"x-forwarded-proto": "javascript"}))
+    meta = read_preview(api.get("/share", headers={"x-forwarded-proto": "javascript"}))
     assert meta["og:image"].startswith("http://testserver/")
 
 

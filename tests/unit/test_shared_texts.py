@@ -29,6 +29,6 @@ def test_texts_and_lines_are_shared_and_nothing_is_changed():
     first, second = (intern_header_texts(from_json(RunHeader, to_json(written))) for _ in range(2))
     assert first == second == written
     assert first.identity is second.identity is first.target_key
-    one, two = first.benchmarks["one"], second.benchmarks["one"]
-    assert one.label is two.label
-    assert one.metrics["a"] is two.metrics["a"] is two.metrics["b"]
+    item, two = first.benchmarks["one"], second.benchmarks["one"]
+    assert item.label is two.label
+    assert item.metrics["a"] is two.metrics["a"] is two.metrics["b"]

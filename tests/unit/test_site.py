@@ -47,14 +47,14 @@ class Reader(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag, attrs):
-        told = {name: value or "" for name, value in attrs}
-        self.tags.append((tag, told))
+        values = {name: value or "" for name, value in attrs}
+        self.tags.append((tag, values))
         if tag not in VOID:
             self.open.append(tag)
-        if tag == "tr" and "data-id" in told:
-            self._row = self.rows.setdefault(told["data-id"], [])
+        if tag == "tr" and "data-id" in values:
+            self._row = self.rows.setdefault(values["data-id"], [])
         elif tag in ("td", "th") and self._row is not None:
-            self._row.append({**told, "text": ""})
+            self._row.append({**values, "text": ""})
 
     def handle_startendtag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
@@ -118,11 +118,11 @@ def api(stored, monkeypatch):
 @pytest.mark.parametrize("path", ["index.html", BOARD, "zh/index.html", f"zh/{BOARD}"])
 def test_a_board_shows_the_numbers_of_the_api(site, api, path):
     shown = read(site, path).rows
-    told = items(api, "/api/v1/ranking")
-    assert len(shown) == len(told) == 5
-    names = [name.replace("\u202e", " ") for name in (row["identity"] for row in told)]
+    pairs = items(api, "/api/v1/ranking")
+    assert len(shown) == len(pairs) == 5
+    names = [name.replace("\u202e", " ") for name in (row["identity"] for row in pairs)]
     assert list(shown) == names
-    for name, row in zip(names, told, strict=True):
+    for name, row in zip(names, pairs, strict=True):
         cells = shown[name]
         if row["status"] != "ranked":
             assert number(cells[1]) == row["score"]
@@ -141,47 +141,49 @@ def test_a_board_shows_the_numbers_of_the_api(site, api, path):
 def test_the_floor_and_the_decision_stand_on_the_board(site, api):
     floors = api.get("/api/v1/boards").json()["items"][0]["floors"]["sql_understanding"]
     page = read(site, BOARD)
-    marked = [told["data-v"] for _, told in page.tags if "data-floor" in told]
+    marked = [message["data-v"] for _, message in page.tags if "data-floor" in message]
     assert [float(value) for value in marked] == [floors["null"]]
     assert "leads" in page.words or "no clear leader" in page.words
 
 
 def test_the_data_files_are_those_of_the_api_and_of_the_page(site, stored, api):
-    told = json.loads(site["data/sql-default.json"])
-    given = api.get("/api/v1/ranking").json()
-    assert told == {name: given[name] for name in ("board", "by", "items", "total")}
+    payload = json.loads(site["data/sql-default.json"])
+    args = api.get("/api/v1/ranking").json()
+    assert payload == {name: args[name] for name in ("board", "by", "items", "total")}
     frame = stored_boards.board_ranking(
         stored, boards.list_boards(stored_boards.load_run_headers(stored), "sql")[0]
     )
     ours = table(site["data/sql-default.csv"])
     assert ours == table(to_csv_bytes(frame))
-    assert len(ours) == len(told["items"]) + 1
+    assert len(ours) == len(payload["items"]) + 1
     spec = json.loads(site["data/sql-default.vl.json"])
     scores = {row["score"] for rows in spec["datasets"].values() for row in rows if "low" in row}
-    assert scores == {row["score"] for row in told["items"] if row["status"] == "ranked"}
+    assert scores == {row["score"] for row in payload["items"] if row["status"] == "ranked"}
 
 
 def test_a_target_has_its_numbers_history_and_run(site, api):
-    row = next(one for one in items(api, "/api/v1/ranking") if one["identity"] == "openai:strong")
+    row = next(
+        pair for pair in items(api, "/api/v1/ranking") if pair["identity"] == "openai:strong"
+    )
     page = read(site, target_page("openai:strong"))
-    [card] = [told for _, told in page.tags if "data-board" in told]
+    [card] = [message for _, message in page.tags if "data-board" in message]
     assert float(card["data-v"]) == row["score"]
     assert f"{row['score']:.1f} [{row['low']:.1f}–{row['high']:.1f}]" in page.words
     for metric, score in row["metrics"].items():
-        assert metric in {told.get("data-part") for _, told in page.tags}
+        assert metric in {message.get("data-part") for _, message in page.tags}
         assert f"{score:.1f}" in page.words
     assert "20261001-100000-aaaaaa" in page.words
     assert "20261101-100000-aaaaaa" in page.words
-    assert any(told.get("class") == "plot" for _, told in page.tags)  # two runs make a trend
+    assert any(message.get("class") == "plot" for _, message in page.tags)  # two runs make a trend
     assert "Hash of the cases" in page.words
 
 
 def test_the_worked_example_gives_the_score_of_the_leader(site, api):
     leader = items(api, "/api/v1/ranking")[0]
     words = read(site, "methodology.html").words
-    found = re.search(r"100 × ([\d.,]+) ÷ ([\d.,]+) = ([\d.]+)", words)
-    assert found is not None
-    points, maximum, score = (float(text.replace(",", "")) for text in found.groups())
+    match = re.search(r"100 × ([\d.,]+) ÷ ([\d.,]+) = ([\d.]+)", words)
+    assert match is not None
+    points, maximum, score = (float(text.replace(",", "")) for text in match.groups())
     assert score == pytest.approx(leader["score"], abs=0.05)
     assert 100 * points / maximum == pytest.approx(leader["score"], abs=1e-6)
 
@@ -193,10 +195,10 @@ def test_nothing_of_a_hostile_name_or_card_is_markup(site):
         page = Reader(content.decode())
         assert [tag for tag, _ in page.tags].count("script") == 1  # our own file
         assert "\u202e" not in content.decode()
-        for tag, told in page.tags:
-            assert not [name for name in told if name.startswith("on") or name == "style"], tag
+        for tag, message in page.tags:
+            assert not [name for name in message if name.startswith("on") or name == "style"], tag
             for name in ("href", "src"):
-                address = told.get(name, "")
+                address = message.get(name, "")
                 assert not address.lower().startswith(("javascript:", "http:", "//")), address
                 if name == "src" or tag != "a":
                     outside = address.startswith("https:") and "example.org" not in address
@@ -209,26 +211,26 @@ def test_every_link_leads_to_a_file_of_the_site(site):
     for path, content in site.items():
         if not path.endswith(".html"):
             continue
-        for tag, told in Reader(content.decode()).tags:
+        for tag, message in Reader(content.decode()).tags:
             for name in ("href", "src"):
-                address = told.get(name, "")
+                address = message.get(name, "")
                 if not address or address.startswith(("https:", "data:", "#")):
                     continue
-                place = (Path("/") / Path(path).parent / address).as_posix()
+                posix = (Path("/") / Path(path).parent / address).as_posix()
                 parts: list[str] = []
-                for part in place.split("/")[1:]:
+                for part in posix.split("/")[1:]:
                     parts = parts[:-1] if part == ".." else [*parts, part]
                 assert "/".join(parts) in site, (path, tag, address)
 
 
 def test_pages_say_what_a_preview_needs_and_both_languages_know_each_other(site):
-    told = {
-        one.get("property") or one.get("name"): one.get("content")
-        for tag, one in read(site, BOARD).tags
+    contents = {
+        item.get("property") or item.get("name"): item.get("content")
+        for tag, item in read(site, BOARD).tags
         if tag == "meta"
     }
-    assert told["og:url"] == f"https://example.org/board/{BOARD}"
-    assert told["og:image"] == "https://example.org/board/previews/sql-default.png"
+    assert contents["og:url"] == f"https://example.org/board/{BOARD}"
+    assert contents["og:image"] == "https://example.org/board/previews/sql-default.png"
     assert site["previews/sql-default.png"].startswith(b"\x89PNG")
     english = {path for path in site if path.endswith(".html") and not path.startswith("zh/")}
     assert {path.removeprefix("zh/") for path in site if path.startswith("zh/")} == english
@@ -337,7 +339,7 @@ def test_a_failure_half_way_leaves_the_old_site(stored, tmp_path, monkeypatch):
     publish_site(stored, SiteOptions(out))
     before = (out / "index.html").read_bytes()
 
-    def fails(*given):
+    def fails(*args):
         raise OSError("disk full")
 
     monkeypatch.setattr("evalcore.exchange.site.publish.build_method_view", fails)

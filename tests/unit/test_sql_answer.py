@@ -19,8 +19,8 @@ STRICT = [
 
 @pytest.mark.parametrize("text", STRICT)
 def test_an_answer_that_is_sql_is_strict(text: str) -> None:
-    found = extract_sql(text)
-    assert (found.kind, found.sql) == ("strict", text.strip())
+    sql = extract_sql(text)
+    assert (sql.kind, sql.sql) == ("strict", text.strip())
 
 
 LENIENT = [
@@ -39,8 +39,8 @@ LENIENT = [
 
 @pytest.mark.parametrize(("text", "sql"), LENIENT)
 def test_sql_is_found_in_fences_json_and_prose(text: str, sql: str) -> None:
-    found = extract_sql(text)
-    assert (found.kind, found.sql) == ("lenient", sql)
+    actual_sql = extract_sql(text)
+    assert (actual_sql.kind, actual_sql.sql) == ("lenient", sql)
 
 
 NONE = [

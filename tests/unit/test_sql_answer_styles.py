@@ -142,10 +142,10 @@ STYLES: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("name", STYLES)
 def test_a_style_is_read_as_its_answer(name: str) -> None:
     text, expected = STYLES[name]
-    found = extract_sql(text, "mysql", O)
-    assert found.sql == expected
-    assert (found.kind == "none") == (expected == "")
-    if found.kind == "strict":
+    sql = extract_sql(text, "mysql", O)
+    assert sql.sql == expected
+    assert (sql.kind == "none") == (expected == "")
+    if sql.kind == "strict":
         assert text.strip().lstrip("\ufeff").startswith(("SELECT", "SEL\u200b", "WITH"))
 
 
@@ -216,6 +216,6 @@ def test_authored_answers_are_read_whole_bare_and_fenced(metric: str) -> None:
         dialect = parse_server(case["target_dialect"], case.get("target_version", "")).dialect
         answer = case["reference"].strip()
         for text in (answer, f"```sql\n{answer}\n```"):
-            found = extract_sql(text, dialect, case["sql"])
-            assert found.sql == answer, case["case_id"]
-            assert (found.kind == "strict") == (text == answer)
+            sql = extract_sql(text, dialect, case["sql"])
+            assert sql.sql == answer, case["case_id"]
+            assert (sql.kind == "strict") == (text == answer)

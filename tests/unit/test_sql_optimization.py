@@ -121,8 +121,8 @@ def test_a_case_feeds_three_metrics_with_one_answer(
 def test_what_earns_what(
     benchmark: SqlOptimization, tmp_path: Path, answer: str, equivalent: str, runs: str, bare: str
 ) -> None:
-    found = outcomes(benchmark, samples_of(tmp_path, CASE), answer)
-    assert (found[EQUIVALENT], found[RUNS], found[BARE]) == (equivalent, runs, bare)
+    result = outcomes(benchmark, samples_of(tmp_path, CASE), answer)
+    assert (result[EQUIVALENT], result[RUNS], result[BARE]) == (equivalent, runs, bare)
 
 
 def test_the_reasons_tell_apart_unchanged_worse_and_absent(
@@ -247,8 +247,8 @@ def test_a_bad_case_names_file_line_and_field(
 
 
 def test_the_published_files_are_read_unchanged(benchmark: SqlOptimization) -> None:
-    place = shared_data("scale/dataset/sql_optimization")
-    samples = benchmark.load_dataset(DatasetSource(path=str(place)))
+    data = shared_data("scale/dataset/sql_optimization")
+    samples = benchmark.load_dataset(DatasetSource(path=str(data)))
     assert Counter(sample.metric for sample in samples) == {
         "logical_equivalence": 50,
         "syntax_error_detection": 50,
@@ -285,8 +285,8 @@ def test_the_question_holds_no_reference(benchmark: SqlOptimization, tmp_path: P
 
 def test_the_controls_answer_as_their_names_say(benchmark: SqlOptimization, tmp_path: Path) -> None:
     sample = samples_of(tmp_path, CASE)[EQUIVALENT]
-    told = {k: benchmark.control(sample, k, ()) for k in ("reference", "null", "noop")}
-    assert told == {
+    completions = {k: benchmark.control(sample, k, ()) for k in ("reference", "null", "noop")}
+    assert completions == {
         "reference": Completion(text=CASE["reference"]),
         "null": Completion(text=""),
         "noop": Completion(text=CASE["sql"]),

@@ -26,10 +26,10 @@ PROVED = Visitor(proved=True)
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    place = tmp_path_factory.mktemp("bundles")
-    settings = configuration.load_settings(place / "data")
+    path = tmp_path_factory.mktemp("bundles")
+    settings = configuration.load_settings(path / "data")
     folder = finished(settings, "baseline:sqlglot", SQL, max_samples=3)
-    return bundled(folder, settings, place / "run.zip").read_bytes()
+    return bundled(folder, settings, path / "run.zip").read_bytes()
 
 
 @pytest.fixture
@@ -45,8 +45,8 @@ def ended(name: str, store: Settings) -> jobs.Job:
 
 def left(store: Settings) -> list[str]:
     """Files that somebody uploaded, and runs that are half there."""
-    kept = [path.name for path in (store.data_dir / "jobs").rglob("*.zip")]
-    return kept + [path.name for path in store.runs_dir.glob(".*")]
+    names = [path.name for path in (store.data_dir / "jobs").rglob("*.zip")]
+    return names + [path.name for path in store.runs_dir.glob(".*")]
 
 
 def refused(content: bytes, store: Settings) -> str:
@@ -68,11 +68,11 @@ def test_a_bundle_is_scored_again_and_taken_in(store: Settings, bundle: bytes) -
     assert job.result["run"] == header.run_id
     assert job.result["identity"] == header.identity
     assert job.result["board"] == header.benchmarks[SQL].dataset
-    assert [one["level"] for one in job.result["scores"]] == [2]
+    assert [score["level"] for score in job.result["scores"]] == [2]
     assert left(store) == []
     again = ended(data_client.submit_bundle("again.zip", bundle, OPERATOR, store), store)
     assert again.result["became"] == "unchanged"
-    assert [one.title for one in data_client.list_submissions(ANYBODY, store)] == [
+    assert [submission.title for submission in data_client.list_submissions(ANYBODY, store)] == [
         "again.zip",
         "my run.zip",
     ]
@@ -137,8 +137,8 @@ def test_what_a_killed_process_left_goes_at_the_next_look(store: Settings, bundl
     (folder / "upload.zip").write_bytes(bundle)
     job = jobs.Job("import", "killed", started=utc_now(), at=utc_now(), pid=1)
     jobs.write_job_status(folder, job)
-    (told,) = data_client.list_submissions(OPERATOR, store)
-    assert told.state == "interrupted"
+    (message,) = data_client.list_submissions(OPERATOR, store)
+    assert message.state == "interrupted"
     assert left(store) == []
 
 

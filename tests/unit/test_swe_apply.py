@@ -142,11 +142,11 @@ def test_an_absolute_path_ends_up_inside_as_git_reads_it(tree: Path, tmp_path: P
 
 def _content(folder: Path) -> dict[str, bytes]:
     """All of git's folder that decides what git runs."""
-    kept = ("config", "hooks", "info", "HEAD")
+    stored = ("config", "hooks", "info", "HEAD")
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and path.relative_to(folder).parts[0] in kept
+        if path.is_file() and path.relative_to(folder).parts[0] in stored
     }
 
 

@@ -46,11 +46,11 @@ def bundle(row: dict[str, Any]) -> Path:
 
 
 def touched(patch: str) -> list[str]:
-    return [path for one in parse_diff(patch) for path in {one.old_path or one.path, one.path}]
+    return [path for item in parse_diff(patch) for path in {item.old_path or item.path, item.path}]
 
 
 def hunks(patch: str) -> int:
-    return sum(len(one.hunks) for one in parse_diff(patch))
+    return sum(len(item.hunks) for item in parse_diff(patch))
 
 
 def patches(row: dict[str, Any]) -> list[str]:
@@ -61,8 +61,8 @@ def patches(row: dict[str, Any]) -> list[str]:
 @pytest.fixture(scope="module")
 def trees(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The work tree of each task."""
-    place = tmp_path_factory.mktemp("trees")
-    return {name: checkout_task(one, place / name) for name, one in TASKS.items()}
+    folder = tmp_path_factory.mktemp("trees")
+    return {name: checkout_task(item, folder / name) for name, item in TASKS.items()}
 
 
 def script(row: dict[str, Any]) -> str:
@@ -101,14 +101,14 @@ class TestWhole:
         assert sum("[" in row["FAIL_TO_PASS"] for row in ROWS) >= len(ROWS) / 2
 
     def test_half_of_the_tasks_have_a_hard_coded_patch(self) -> None:
-        with_one = [row for row in ROWS if "hard_coded" in row["counterexample_kinds"]]
-        assert len(with_one) >= len(ROWS) / 2
+        rows = [row for row in ROWS if "hard_coded" in row["counterexample_kinds"]]
+        assert len(rows) >= len(ROWS) / 2
 
     def test_the_folder_is_small_and_holds_nothing_else(self) -> None:
         files = {path for path in FOLDER.rglob("*") if path.is_file()}
         assert sum(path.stat().st_size for path in files) <= LARGEST
-        known = {FOLDER / "README.md", FOLDER / "tasks.jsonl", *map(bundle, ROWS)}
-        assert files == known
+        expected = {FOLDER / "README.md", FOLDER / "tasks.jsonl", *map(bundle, ROWS)}
+        assert files == expected
 
     def test_sizes(self, trees: dict[str, Path]) -> None:
         modules = {
@@ -120,16 +120,16 @@ class TestWhole:
 
     def test_the_table_of_the_readme(self, trees: dict[str, Path]) -> None:
         text = (FOLDER / "README.md").read_text("utf-8")
-        found = [line for line in text.splitlines() if line.startswith("| `evalboard__")]
-        assert found == [self._line(row, trees[row["instance_id"]]) for row in ROWS]
+        lines = [line for line in text.splitlines() if line.startswith("| `evalboard__")]
+        assert lines == [self._line(row, trees[row["instance_id"]]) for row in ROWS]
 
     @staticmethod
     def _line(row: dict[str, Any], tree: Path) -> str:
         names = run_git("ls-files", folder=tree).split()
         lines = sum((tree / name).read_text("utf-8").count("\n") for name in names)
         repair = f"{len(parse_diff(row['patch']))} / {hunks(row['patch'])}"
-        one = task(row)
-        tests = f"{len(one.fail_to_pass)} / {len(one.pass_to_pass)}"
+        item = task(row)
+        tests = f"{len(item.fail_to_pass)} / {len(item.pass_to_pass)}"
         cells = (f"`{row['instance_id']}`", row["domain"], len(names), lines, row["difficulty"])
         return "| " + " | ".join(map(str, (*cells, repair, tests))) + " |"
 
@@ -205,9 +205,9 @@ class TestRow:
         tree = trees[row["instance_id"]]
         assert (tree / row["symptom"]).is_file()
         for number, text in enumerate([*patches(row), row["test_patch"]]):
-            place = tree.parent / f"{tree.name}-{number}.diff"
-            place.write_text(text, "utf-8")
-            run_git("apply", "--check", place, folder=tree)
+            path = tree.parent / f"{tree.name}-{number}.diff"
+            path.write_text(text, "utf-8")
+            run_git("apply", "--check", path, folder=tree)
 
     def test_repositories_need_nothing(self, row: dict[str, Any], trees: dict[str, Path]) -> None:
         tree = trees[row["instance_id"]]

@@ -48,10 +48,10 @@ class TestMachinery:
     def test_by_path(self, path: str, counts: bool) -> None:
         from evalcore.benchmarks.swe_bench.checkout import TreeChanges
 
-        found = find_infrastructure_changes(
+        infrastructure_changes = find_infrastructure_changes(
             TreeChanges((path,), (path,), frozenset({"calendar/__init__.py"}))
         )
-        assert found == ((path,) if counts else ())
+        assert infrastructure_changes == ((path,) if counts else ())
 
 
 class TestInverted:
@@ -110,16 +110,16 @@ class TestMore(unittest.TestCase):
         assert inverted.invert_tests(self.SOURCE, "a") != inverted.invert_tests(self.SOURCE, "b")
 
     def test_it_writes_the_files(self, tmp_path: Path) -> None:
-        place = tmp_path / "test_a.py"
-        place.write_text("def test_é():\n    assert 1 == 1\n", "utf-8")
-        inverted.main(["seed", str(place)])
-        assert "runpy" in place.read_text("utf-8")
+        path = tmp_path / "test_a.py"
+        path.write_text("def test_é():\n    assert 1 == 1\n", "utf-8")
+        inverted.main(["seed", str(path)])
+        assert "runpy" in path.read_text("utf-8")
 
     def test_an_inverted_run_fails_where_it_should(self, task: Task) -> None:
-        found = execute_patch(task, task.patch, variation=Variation(inverted="seed"))
-        assert set(found.tests) == {*task.fail_to_pass, *task.pass_to_pass}
-        assert set(found.tests.values()) == {"FAILED"}
-        assert not is_resolved(found)
+        execution = execute_patch(task, task.patch, variation=Variation(inverted="seed"))
+        assert set(execution.tests) == {*task.fail_to_pass, *task.pass_to_pass}
+        assert set(execution.tests.values()) == {"FAILED"}
+        assert not is_resolved(execution)
 
     def test_the_seed_is_gone_when_the_tests_run(self, task: Task) -> None:
         """What a patch can see of an inverted run are its test files."""
@@ -130,16 +130,16 @@ assert "inverted.py" in open("/eval.sh").read()
 """
         for seed in ("", "seedseed"):
             variation = Variation(inverted=seed)
-            found = execute_patch(task, patch_of({CORE: looking + RIGHT}), variation=variation)
-            assert set(found.tests.values()) == {"FAILED" if seed else "PASSED"}
+            execution = execute_patch(task, patch_of({CORE: looking + RIGHT}), variation=variation)
+            assert set(execution.tests.values()) == {"FAILED" if seed else "PASSED"}
 
 
 class TestUsable:
     def test_a_good_task(self, task: Task) -> None:
-        found = check_usability(task)
-        assert found.ok
-        assert found.summary
-        assert found.self_contained
+        usability = check_usability(task)
+        assert usability.ok
+        assert usability.summary
+        assert usability.self_contained
 
     @pytest.mark.parametrize(
         ("change", "words"),
@@ -151,9 +151,9 @@ class TestUsable:
         ],
     )
     def test_a_bad_one_says_why(self, task: Task, change: dict[str, str], words: str) -> None:
-        found = check_usability(replace(task, **change))
-        assert not found.ok
-        assert words in found.problem
+        usability = check_usability(replace(task, **change))
+        assert not usability.ok
+        assert words in usability.problem
 
     def test_it_is_kept_on_disk_where_it_is_good(
         self, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -195,7 +195,7 @@ class TestUsable:
         assert list(tmp_path.glob("*.json")) == []
 
     @pytest.mark.parametrize(
-        ("line", "is_one"),
+        ("line", "item"),
         [
             ("==== 7 passed in 0.93s ====", True),
             ("= 1 failed, 6 passed, 2 warnings in 61.00s (0:01:01) =", True),
@@ -204,5 +204,5 @@ class TestUsable:
             ("", False),
         ],
     )
-    def test_the_line_that_counts(self, line: str, is_one: bool) -> None:
-        assert has_summary(f"before\n{line}\nafter") is is_one
+    def test_the_line_that_counts(self, line: str, item: bool) -> None:
+        assert has_summary(f"before\n{line}\nafter") is item

@@ -42,9 +42,9 @@ def test_an_older_row_is_a_sample_and_a_task_again(tmp_path):
 
 def test_nothing_of_the_reference_is_told_to_the_target(tmp_path):
     [sample] = dataset.load_swe_samples(written(tmp_path, ROW))
-    told = json.dumps(sample.input)
-    assert "+b" not in told
-    assert "test_round" not in told
+    text = json.dumps(sample.input)
+    assert "+b" not in text
+    assert "test_round" not in text
     assert sample.input["problem_statement"] == "It rounds wrongly."
 
 
@@ -86,17 +86,17 @@ def test_the_text_of_a_prompt_data_set_is_told(tmp_path):
 @pytest.mark.parametrize("name", ["shop__tills-7.bundle", "shop__tills.bundle"])
 def test_a_bundle_is_found_by_instance_or_repository(tmp_path, name):
     (tmp_path / "repositories").mkdir()
-    place = tmp_path / "repositories" / name
-    place.write_bytes(b"bundle")
-    [sample] = dataset.load_swe_samples(written(tmp_path, ROW), str(place.parent))
-    assert dataset.to_swe_task(sample).repository == str(place)
+    path = tmp_path / "repositories" / name
+    path.write_bytes(b"bundle")
+    [sample] = dataset.load_swe_samples(written(tmp_path, ROW), str(path.parent))
+    assert dataset.to_swe_task(sample).repository == str(path)
 
 
 def test_a_checkout_is_found_too(tmp_path):
-    place = tmp_path / "repositories" / "shop__tills"
-    place.mkdir(parents=True)
-    [sample] = dataset.load_swe_samples(written(tmp_path, ROW), str(place.parent))
-    assert dataset.to_swe_task(sample).repository == str(place)
+    path = tmp_path / "repositories" / "shop__tills"
+    path.mkdir(parents=True)
+    [sample] = dataset.load_swe_samples(written(tmp_path, ROW), str(path.parent))
+    assert dataset.to_swe_task(sample).repository == str(path)
 
 
 def test_the_bundle_that_a_row_names_lies_beside_it(tmp_path):
@@ -139,9 +139,9 @@ def test_a_task_may_stand_there_once(tmp_path):
 
 
 def test_an_empty_folder_and_a_missing_one_are_named(tmp_path):
-    for place in (tmp_path, tmp_path / "gone"):
+    for folder in (tmp_path, tmp_path / "gone"):
         with pytest.raises(DatasetError):
-            dataset.load_swe_samples(DatasetSource(path=str(place)))
+            dataset.load_swe_samples(DatasetSource(path=str(folder)))
 
 
 def test_repositories_have_to_be_a_folder(tmp_path):
@@ -154,8 +154,8 @@ def test_difficulties_are_chosen_by_either_name(tmp_path):
     bare = {**ROW, "instance_id": "shop__tills-2", "difficulty": None}
     samples = dataset.load_swe_samples(written(tmp_path, ROW, easy, bare))
 
-    def ids(*wanted):
-        return [sample.id[-1] for sample in dataset.filter_difficulties(samples, wanted)]
+    def ids(*expected):
+        return [sample.id[-1] for sample in dataset.filter_difficulties(samples, expected)]
 
     assert ids() == ["7", "1", "2"]
     assert ids("<15 min fix") == ids("under_15_min") == ["1"]

@@ -9,7 +9,7 @@ import pytest
 from evalcore.benchmarks.swe_bench.diff import parse_diff
 from tests.support.hangs import stop_hang
 
-ONE = """\
+PATCH = """\
 diff --git a/pkg/x.py b/pkg/x.py
 index 111..222 100644
 --- a/pkg/x.py
@@ -55,11 +55,11 @@ Kc${NkU|
 
 
 def test_a_file_with_its_hunk():
-    (one,) = parse_diff(ONE)
-    assert (one.old_path, one.new_path, one.path) == ("pkg/x.py",) * 3
-    assert one.flags == frozenset()
-    assert not any([one.is_new, one.is_deleted, one.is_renamed, "binary" in one.flags])
-    (hunk,) = one.hunks
+    (item,) = parse_diff(PATCH)
+    assert (item.old_path, item.new_path, item.path) == ("pkg/x.py",) * 3
+    assert item.flags == frozenset()
+    assert not any([item.is_new, item.is_deleted, item.is_renamed, "binary" in item.flags])
+    (hunk,) = item.hunks
     assert (hunk.old_start, hunk.old_count, hunk.new_start, hunk.new_count) == (1, 3, 1, 3)
     assert hunk.lines == (" a", "-b", "+c", " d")
     assert (hunk.added_lines, hunk.complete) == (("c",), True)
@@ -91,22 +91,22 @@ def test_the_kinds_of_files():
     ],
 )
 def test_paths_of_many_headers(header, path):
-    (one,) = parse_diff(f"{header}\n@@ -1 +1 @@\n-a\n+b\n")
-    assert one.path == path
+    (item,) = parse_diff(f"{header}\n@@ -1 +1 @@\n-a\n+b\n")
+    assert item.path == path
 
 
 def test_every_path_that_a_header_names_is_known():
-    (one,) = parse_diff(
+    (item,) = parse_diff(
         "diff --git a/x.py b/y.py\n--- a/z.py\n+++ b/conftest.py\n@@ -1 +1 @@\n-a\n+b\n"
     )
-    assert set(one.header_paths) == {"x.py", "y.py", "z.py", "conftest.py"}
+    assert set(item.header_paths) == {"x.py", "y.py", "z.py", "conftest.py"}
 
 
 def test_a_rename_is_seen_behind_the_other_names_too():
     names = "--- a/x.py\n+++ b/x.py\nrename from x.py\nrename to conftest.py\n"
-    (one,) = parse_diff(f"diff --git a/x.py b/x.py\n{names}@@ -1 +1 @@\n-a\n+b\n")
-    assert one.is_renamed
-    assert one.new_path == "conftest.py"
+    (item,) = parse_diff(f"diff --git a/x.py b/x.py\n{names}@@ -1 +1 @@\n-a\n+b\n")
+    assert item.is_renamed
+    assert item.new_path == "conftest.py"
 
 
 def test_garbage_and_prose_hold_no_file():
@@ -116,51 +116,51 @@ def test_garbage_and_prose_hold_no_file():
 
 
 def test_garbage_between_files_is_passed_over():
-    mail = f"From 1 Mon\nSubject: x\n---\n x.py | 2 +-\n\n{ONE}-- \n2.40\n\nFrom 2 Mon\n{NEW}"
-    assert [one.path for one in parse_diff(mail)] == ["pkg/x.py", "conftest.py"]
-    assert all(hunk.complete for one in parse_diff(mail) for hunk in one.hunks)
+    mail = f"From 1 Mon\nSubject: x\n---\n x.py | 2 +-\n\n{PATCH}-- \n2.40\n\nFrom 2 Mon\n{NEW}"
+    assert [item.path for item in parse_diff(mail)] == ["pkg/x.py", "conftest.py"]
+    assert all(hunk.complete for item in parse_diff(mail) for hunk in item.hunks)
 
 
 def test_lines_that_look_like_headers_inside_a_hunk():
     text = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- a/y\n+++ b/y\n c\n@@ -9 +9 @@\n-a\n+b\n"
-    (one,) = parse_diff(text)
-    assert one.hunks[0].lines == ("--- a/y", "+++ b/y", " c")
-    assert len(one.hunks) == 2
+    (item,) = parse_diff(text)
+    assert item.hunks[0].lines == ("--- a/y", "+++ b/y", " c")
+    assert len(item.hunks) == 2
 
 
 def test_a_hunk_that_announces_too_much_ends_at_the_next_file():
-    (first, second) = parse_diff(ONE.replace("-1,3 +1,3", "-1,9 +1,9") + NEW)
+    (first, second) = parse_diff(PATCH.replace("-1,3 +1,3", "-1,9 +1,9") + NEW)
     assert not first.hunks[0].complete
     assert first.hunks[0].lines == (" a", "-b", "+c", " d")
     assert second.path == "conftest.py"
     plain = "--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n a\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-c\n+d\n"
-    assert [one.path for one in parse_diff(plain)] == ["x", "y"]
+    assert [item.path for item in parse_diff(plain)] == ["x", "y"]
 
 
 def test_a_hunk_that_announces_too_little_is_not_complete():
-    (one,) = parse_diff(ONE.replace("-1,3 +1,3", "-1,2 +1,1"))
-    assert one.hunks[0].lines == (" a", "-b")
-    assert not one.hunks[0].complete
+    (item,) = parse_diff(PATCH.replace("-1,3 +1,3", "-1,2 +1,1"))
+    assert item.hunks[0].lines == (" a", "-b")
+    assert not item.hunks[0].complete
 
 
 def test_a_blank_context_line_may_have_lost_its_blank():
-    (one,) = parse_diff(
+    (item,) = parse_diff(
         "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n\\ No newline at end of file\n"
     )
-    assert one.hunks[0].lines == (" a", "", "-b", "+c", "\\ No newline at end of file")
-    assert one.hunks[0].complete
+    assert item.hunks[0].lines == (" a", "", "-b", "+c", "\\ No newline at end of file")
+    assert item.hunks[0].complete
 
 
 def test_git_reads_the_same_files(tmp_path):
-    patch = ONE + NEW + GONE + RENAMED
-    told = subprocess.run(
+    patch = PATCH + NEW + GONE + RENAMED
+    output = subprocess.run(
         ["git", "apply", "--numstat", "-z"],
         input=patch.encode(),
         cwd=tmp_path,
         capture_output=True,
         check=True,
     ).stdout.decode()
-    rows = [row.split("\t") for row in told.split("\0") if row]
+    rows = [row.split("\t") for row in output.split("\0") if row]
     ours = [
         [
             str(sum(len(h.added_lines) for h in f.hunks)),

@@ -104,11 +104,11 @@ class TestCheckout:
         (tree / "README.md").unlink()
         (tree / "inner" / ".git").mkdir(parents=True)
         (tree / "inner" / "conftest.py").write_text("")
-        found = find_tree_changes(tree, task.base_commit)
+        tree_changes = find_tree_changes(tree, task.base_commit)
         made = (".gitignore", "hidden.log", "inner/conftest.py")
-        assert found.paths == tuple(sorted((*made, CORE, "README.md")))
-        assert found.created == made
-        restore_paths(tree, task.base_commit, found.paths)
+        assert tree_changes.paths == tuple(sorted((*made, CORE, "README.md")))
+        assert tree_changes.created == made
+        restore_paths(tree, task.base_commit, tree_changes.paths)
         assert find_tree_changes(tree, task.base_commit).paths == ()
 
     def test_restoring_follows_no_link(self, tmp_path: Path, task: Task) -> None:
@@ -161,29 +161,29 @@ class TestScript:
 
 class TestExecute:
     def test_gold_resolves(self, task: Task) -> None:
-        found = execute_patch(task, task.patch)
-        assert is_resolved(found)
-        assert (found.applied, found.script, found.exit_code, found.ended_by) == (
+        execution = execute_patch(task, task.patch)
+        assert is_resolved(execution)
+        assert (execution.applied, execution.script, execution.exit_code, execution.ended_by) == (
             "apply",
             "given",
             0,
             "",
         )
-        assert found.changed == (CORE,)
-        assert found.machinery == ()
-        assert found.means in ("bubblewrap", "namespaces")
-        assert found.log_sha256 == sha256_text(found.log)
-        assert found.patch_sha256 == sha256_text(task.patch)
-        assert found.report["tests_status"]["FAIL_TO_PASS"]["success"] == list(F2P)
-        assert set(found.tests.values()) == {"PASSED"}
-        assert from_json(Execution, to_json(found)) == found
+        assert execution.changed == (CORE,)
+        assert execution.machinery == ()
+        assert execution.means in ("bubblewrap", "namespaces")
+        assert execution.log_sha256 == sha256_text(execution.log)
+        assert execution.patch_sha256 == sha256_text(task.patch)
+        assert execution.report["tests_status"]["FAIL_TO_PASS"]["success"] == list(F2P)
+        assert set(execution.tests.values()) == {"PASSED"}
+        assert from_json(Execution, to_json(execution)) == execution
 
     def test_no_patch_resolves_nothing(self, task: Task) -> None:
-        found = execute_patch(task, " \n")
-        assert found.applied == NOTHING
-        assert found.report["tests_status"]["PASS_TO_PASS"]["failure"] == []
-        assert not passes_all_tests(found)
-        assert not is_resolved(found)
+        execution = execute_patch(task, " \n")
+        assert execution.applied == NOTHING
+        assert execution.report["tests_status"]["PASS_TO_PASS"]["failure"] == []
+        assert not passes_all_tests(execution)
+        assert not is_resolved(execution)
 
     @pytest.mark.parametrize(
         "text",
@@ -205,22 +205,27 @@ class TestExecute:
     )
     def test_wrong_patches_do_not(self, task: Task, text: str) -> None:
         limits = replace(LIMITS, seconds=4.0)
-        found = execute_patch(task, patch_of({CORE: text}), limits=limits)
-        assert found.means
-        assert not is_resolved(found)
+        execution = execute_patch(task, patch_of({CORE: text}), limits=limits)
+        assert execution.means
+        assert not is_resolved(execution)
 
     def test_a_time_that_is_up_is_noted_as_upstream_does(self, task: Task) -> None:
         limits = replace(LIMITS, seconds=2.0)
-        found = execute_patch(task, patch_of({CORE: "while True: pass\n"}), limits=limits)
-        assert (found.ended_by, found.exit_code) == ("time", None)
-        assert found.log.endswith("\n\nTimeout error: 2 seconds exceeded.")
-        assert found.report["infra_failure_reason"] == "tests_timed_out"
+        execution = execute_patch(task, patch_of({CORE: "while True: pass\n"}), limits=limits)
+        assert (execution.ended_by, execution.exit_code) == ("time", None)
+        assert execution.log.endswith("\n\nTimeout error: 2 seconds exceeded.")
+        assert execution.report["infra_failure_reason"] == "tests_timed_out"
 
     def test_a_patch_that_does_not_apply_is_not_run(self, task: Task) -> None:
-        found = execute_patch(task, "--- a/nowhere.py\n+++ b/nowhere.py\n@@ -1 +1 @@\n-a\n+b\n")
-        assert (found.applied, found.means, found.log, found.report) == ("", "", "", {})
-        assert found.apply_log
-        assert not is_resolved(found)
+        execution = execute_patch(task, "--- a/nowhere.py\n+++ b/nowhere.py\n@@ -1 +1 @@\n-a\n+b\n")
+        assert (execution.applied, execution.means, execution.log, execution.report) == (
+            "",
+            "",
+            "",
+            {},
+        )
+        assert execution.apply_log
+        assert not is_resolved(execution)
 
     def test_the_program_sees_nothing_of_us(self, task: Task) -> None:
         looking = f"""
@@ -242,10 +247,10 @@ assert os.getcwd() == "/testbed"
 
     @pytest.mark.full
     def test_twenty_repeats_and_threads_agree(self, task: Task) -> None:
-        found: list[Execution] = []
+        result: list[Execution] = []
         threads = [
             threading.Thread(
-                target=lambda: found.extend(execute_patch(task, task.patch) for _ in "12345")
+                target=lambda: result.extend(execute_patch(task, task.patch) for _ in "12345")
             )
             for _ in range(4)
         ]
@@ -253,9 +258,9 @@ assert os.getcwd() == "/testbed"
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(found) == 20
-        assert all(map(is_resolved, found))
-        assert len({json.dumps(one.report, sort_keys=True) for one in found}) == 1
+        assert len(result) == 20
+        assert all(map(is_resolved, result))
+        assert len({json.dumps(item.report, sort_keys=True) for item in result}) == 1
 
     def test_a_missing_interpreter_is_our_fault(self, task: Task, tmp_path: Path) -> None:
         with pytest.raises(EnvironmentFailure, match="does not run as a Python"):

@@ -29,15 +29,15 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     (folder / "repositories").mkdir()
     (folder / "repositories" / task.instance_id).symlink_to(task.repository)
     source = DatasetSource(path=str(folder / "tasks.jsonl"))
-    [found] = load_swe_samples(source, str(folder / "repositories"))
-    assert found.meta["repository"]
-    return found
+    [result] = load_swe_samples(source, str(folder / "repositories"))
+    assert result.meta["repository"]
+    return result
 
 
 def make_run(root: Path, sample: Sample, *episodes: Episode, key: str = "openai:a/m") -> RunFolder:
-    told = BenchmarkSpec("swe_bench", "agentic", "d", "d1", {}, {}, "1", "1", "c1", 1)
+    benchmark_spec = BenchmarkSpec("swe_bench", "agentic", "d", "d1", {}, {}, "1", "1", "c1", 1)
     folder = RunFolder(root / "run")
-    spec = RunSpec("run", "2026-02-01T10:00:00.000+00:00", TargetSpec(key), (told,))
+    spec = RunSpec("run", "2026-02-01T10:00:00.000+00:00", TargetSpec(key), (benchmark_spec,))
     folder.create(spec, [("swe_bench", sample)])
     with Journal(folder.path / "generations" / "w1.jsonl") as journal:
         for episode in episodes:
@@ -45,7 +45,7 @@ def make_run(root: Path, sample: Sample, *episodes: Episode, key: str = "openai:
     return folder
 
 
-def said(sample: Sample, answer: str = "", **more) -> Episode:
+def build_episode(sample: Sample, answer: str = "", **more) -> Episode:
     return Episode(key=sample.key, epoch=0, answer=answer, **more)
 
 
@@ -60,12 +60,12 @@ def written(tmp_path: Path, folder: RunFolder, *patch: str) -> tuple[SweBenchExp
 
 def test_a_patch_goes_out_as_it_is_officially_extracted(tmp_path, sample):
     gold = sample.reference["patch"]
-    folder = make_run(tmp_path, sample, said(sample, f"So:\n```diff\n{gold}```\nDone."))
+    folder = make_run(tmp_path, sample, build_episode(sample, f"So:\n```diff\n{gold}```\nDone."))
     assert written(tmp_path, folder) == (SweBenchExport("a/m", 1, 0, 0), gold)
 
 
 def test_the_work_of_an_agent_goes_out_as_it_left_it(tmp_path, sample):
-    episode = said(sample, "I am done.", state={"patch": "diff --git a/x b/x\n"})
+    episode = build_episode(sample, "I am done.", state={"patch": "diff --git a/x b/x\n"})
     folder = make_run(tmp_path, sample, episode)
     for form in ("official", "repaired"):
         assert written(tmp_path, folder, form) == (
@@ -77,7 +77,7 @@ def test_the_work_of_an_agent_goes_out_as_it_left_it(tmp_path, sample):
 def test_a_broken_form_is_repaired_on_demand_only(tmp_path, sample):
     gold = sample.reference["patch"]
     broken = gold.replace("a/wordbox/", "").replace("b/wordbox/", "").replace(" @@", ",9 @@")
-    folder = make_run(tmp_path, sample, said(sample, f"```diff\n{broken}```"))
+    folder = make_run(tmp_path, sample, build_episode(sample, f"```diff\n{broken}```"))
     assert written(tmp_path, folder, "official")[1] == broken
     done, repaired = written(tmp_path, folder, "repaired")
     assert done.repaired == 1
@@ -92,7 +92,7 @@ _HEADS = ("+++", "---")
 @pytest.mark.parametrize("form", ["official", "repaired"])
 def test_what_defies_repair_goes_out_as_it_was_said(tmp_path, sample, form):
     prose = "The width is wrong.\u2028\x00"
-    folder = make_run(tmp_path, sample, said(sample, prose))
+    folder = make_run(tmp_path, sample, build_episode(sample, prose))
     assert written(tmp_path, folder, form) == (SweBenchExport("a/m", 1, 0, 0), prose)
 
 
@@ -103,8 +103,10 @@ def test_what_defies_repair_goes_out_as_it_was_said(tmp_path, sample, form):
 )
 def test_every_declared_sample_has_its_line(tmp_path, sample, episodes):
     made = [
-        said(sample, "half", failure=one) if isinstance(one, Failure) else said(sample, one)
-        for one in episodes
+        build_episode(sample, "half", failure=episode)
+        if isinstance(episode, Failure)
+        else build_episode(sample, episode)
+        for episode in episodes
     ]
     folder = make_run(tmp_path, sample, *made)
     for form in ("official", "repaired"):
@@ -114,13 +116,13 @@ def test_every_declared_sample_has_its_line(tmp_path, sample, episodes):
 
 def test_a_repair_needs_the_repository(tmp_path, sample):
     bare = Sample(sample.metric, sample.id, sample.input, sample.reference)
-    folder = make_run(tmp_path, bare, said(sample, "x"))
+    folder = make_run(tmp_path, bare, build_episode(sample, "x"))
     with pytest.raises(UsageError, match=r"1 of 1 tasks had no repository.*--patch official"):
         export_swe_bench_run(folder, tmp_path / "out.jsonl", "repaired")
     gone = Sample(
         sample.metric, sample.id, sample.input, sample.reference, meta={"repository": "/none/there"}
     )
-    folder = make_run(tmp_path / "gone", gone, said(sample, "x"))
+    folder = make_run(tmp_path / "gone", gone, build_episode(sample, "x"))
     with pytest.raises(EnvironmentFailure, match="is gone"):
         export_swe_bench_run(folder, tmp_path / "out.jsonl", "repaired")
     assert not (tmp_path / "out.jsonl").exists()

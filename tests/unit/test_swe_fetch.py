@@ -51,8 +51,8 @@ def stand(monkeypatch):
         return hub
 
     yield standing
-    for one in opened:
-        one.__exit__(None, None, None)
+    for item in opened:
+        item.__exit__(None, None, None)
 
 
 def silent(line: str) -> None:
@@ -75,15 +75,15 @@ def test_the_rows_of_a_split_become_one_file(tmp_path, stand):
             "old/test.jsonl": b"{}",
         }
     )
-    said: list[str] = []
-    told = fetch_swe_bench(tmp_path / "data", progress=said.append)
+    text: list[str] = []
+    report = fetch_swe_bench(tmp_path / "data", progress=text.append)
     assert [row["instance_id"] for row in lines(tmp_path / "data")] == ["o__r-1", "o__r-2"]
     assert lines(tmp_path / "data")[0] == {**ROW, "created_at": "2024-05-01 12:30:00"}
     assert {path.name for path in (tmp_path / "data").iterdir()} == {TASKS, NOTE_FILE}
     digest = hashlib.sha256((tmp_path / "data" / TASKS).read_bytes()).hexdigest()
-    assert (told.dataset, told.commit, told.files) == (VERIFIED, COMMIT, {TASKS: digest})
-    assert "2 tasks" in said[-1]
-    assert format_swe_bench_fetch(told).endswith(f"--dataset {tmp_path / 'data'}")
+    assert (report.dataset, report.commit, report.files) == (VERIFIED, COMMIT, {TASKS: digest})
+    assert "2 tasks" in text[-1]
+    assert format_swe_bench_fetch(report).endswith(f"--dataset {tmp_path / 'data'}")
     assert {authorization for _, _, authorization in hub.asked} == {""}
     again = fetch_swe_bench(tmp_path / "data", progress=silent)
     assert again.already
@@ -107,8 +107,8 @@ def test_a_column_that_names_files_opens_none(tmp_path, stand):
 
 def test_short_names_and_json_lines(tmp_path, stand):
     stand({"test.jsonl": json.dumps(ROW).encode()}, NAMES["lite"])
-    told = fetch_swe_bench(tmp_path / "data", "lite", silent)
-    assert told.dataset == "SWE-bench/SWE-bench_Lite"
+    report = fetch_swe_bench(tmp_path / "data", "lite", silent)
+    assert report.dataset == "SWE-bench/SWE-bench_Lite"
     assert lines(tmp_path / "data") == [ROW]
 
 

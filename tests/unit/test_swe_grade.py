@@ -31,10 +31,10 @@ BOTH = "PASSED t.py::a\nPASSED t.py::b"
 
 def written(results: str, code: int | None = 0, before: str = "", after: str = "") -> str:
     """A log in the form of the evaluation script."""
-    told = "" if code is None else f">>>>> Test Exit Code: {code}\n"
+    text = "" if code is None else f">>>>> Test Exit Code: {code}\n"
     return (
         f"{before}+ : '>>>>> Start Test Output'\n{results}\n"
-        f"+ : '>>>>> End Test Output'\n{told}{after}"
+        f"+ : '>>>>> End Test Output'\n{text}{after}"
     )
 
 

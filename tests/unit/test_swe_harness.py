@@ -87,9 +87,9 @@ class Stand:
             (self.folder / name).write_text(text)
 
     def command(self, name: str, text: str) -> None:
-        place = self.folder / "bin" / name
-        place.write_text(text)
-        place.chmod(0o755)
+        path = self.folder / "bin" / name
+        path.write_text(text)
+        path.chmod(0o755)
 
     def swebench(self) -> None:
         self.command("swebench", SWEBENCH.format(python=sys.executable, folder=str(self.folder)))
@@ -108,7 +108,7 @@ def stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stand:
 
 
 def failing(checks: tuple[PreflightCheck, ...]) -> set[str]:
-    return {one.name for one in checks if not one.ok}
+    return {check.name for check in checks if not check.ok}
 
 
 class TestPreflight:
@@ -117,8 +117,8 @@ class TestPreflight:
         checks = run_preflight([task], tmp_path / "run")
         assert failing(checks) == set()
         assert len(checks) >= 8
-        assert len({one.name for one in checks}) == len(checks)
-        assert not any(one.problem or one.fix for one in checks)
+        assert len({check.name for check in checks}) == len(checks)
+        assert not any(check.problem or check.fix for check in checks)
         assert "manifest" not in (stand.folder / "asked").read_text()
 
     @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ class TestPreflight:
         stand.say(**{"images": task.image, **files})
         checks = run_preflight([task], tmp_path)
         assert failing(checks) == names
-        assert all(one.problem and one.fix for one in checks if not one.ok)
+        assert all(check.problem and check.fix for check in checks if not check.ok)
 
     def test_an_image_that_can_be_pulled(self, stand: Stand, task: Task, tmp_path: Path) -> None:
         stand.say(registry=task.image)
@@ -148,10 +148,12 @@ class TestPreflight:
     def test_more_images_than_may_be_pulled(self, stand: Stand, task: Task, tmp_path: Path) -> None:
         tasks = [replace(task, image=f"i{number:03}:latest") for number in range(101)]
         stand.say(registry="i000:latest")
-        (found,) = [one for one in run_preflight(tasks, tmp_path) if one.name == "pull_limit"]
-        assert not found.ok
-        assert not found.needed
-        assert "101 images" in found.problem
+        (result,) = [
+            check for check in run_preflight(tasks, tmp_path) if check.name == "pull_limit"
+        ]
+        assert not result.ok
+        assert not result.needed
+        assert "101 images" in result.problem
 
     def test_no_docker_at_all(
         self, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -166,9 +168,9 @@ class TestPreflight:
     ) -> None:
         ended = stand.folder / "ended"
         stand.command("docker", f"#!/bin/sh\n(sleep 60; touch {ended}) &\nsleep 60\n")
-        found = run_preflight([task], tmp_path)
+        checks = run_preflight([task], tmp_path)
         assert not ended.exists()
-        (daemon,) = [one for one in found if one.name == "daemon"]
+        (daemon,) = [item for item in checks if item.name == "daemon"]
         assert "no answer" in daemon.problem
 
     @pytest.mark.parametrize("version", ["4.1.0", "6.0.0", ""])
@@ -187,15 +189,17 @@ class TestPreflight:
 
         stand.say(images=task.image)
         monkeypatch.setattr(metadata, "version", installed)
-        (found,) = [one for one in run_preflight([task], tmp_path) if not one.ok]
-        assert found.name == "swebench"
-        assert version in found.problem
+        (result,) = [check for check in run_preflight([task], tmp_path) if not check.ok]
+        assert result.name == "swebench"
+        assert version in result.problem
 
     def test_a_data_set_of_the_older_form(self, stand: Stand, task: Task, tmp_path: Path) -> None:
         old = replace(task, image="", eval_script="", log_parser="")
-        (found,) = [one for one in run_preflight([old, task], tmp_path) if one.name == "columns"]
-        assert not found.ok
-        assert found.problem.startswith("1 tasks lack")
+        (result,) = [
+            check for check in run_preflight([old, task], tmp_path) if check.name == "columns"
+        ]
+        assert not result.ok
+        assert result.problem.startswith("1 tasks lack")
 
     def test_a_folder_that_is_none_and_too_many_workers(
         self, stand: Stand, task: Task, tmp_path: Path
@@ -214,9 +218,13 @@ class TestResults:
         log = execute_patch(task, task.patch).log
         (tmp_path / "report.json").write_text(report(task, True))
         (tmp_path / "test_output.txt").write_text(log)
-        found = read_harness_result(task, tmp_path)
-        assert (found.outcome, found.agrees, found.reason) == ("resolved", True, "")
-        assert found.log_sha256 == sha256_text(log)
+        harness_result = read_harness_result(task, tmp_path)
+        assert (harness_result.outcome, harness_result.agrees, harness_result.reason) == (
+            "resolved",
+            True,
+            "",
+        )
+        assert harness_result.log_sha256 == sha256_text(log)
 
     def test_a_grading_that_differs_is_said(self, task: Task, tmp_path: Path) -> None:
         (tmp_path / "report.json").write_text(report(task, True))
@@ -256,9 +264,9 @@ class TestResults:
         }
         for name, text in files.items():
             (tmp_path / name).write_text(reports.get(text, text))
-        found = read_harness_result(task, tmp_path)
-        assert found.outcome == outcome
-        assert words in found.reason
+        harness_result = read_harness_result(task, tmp_path)
+        assert harness_result.outcome == outcome
+        assert words in harness_result.reason
 
     def test_links_are_not_followed(self, task: Task, tmp_path: Path) -> None:
         (tmp_path / "real.json").write_text(report(task, True))
@@ -271,7 +279,7 @@ class TestEvaluate:
         self, stand: Stand, tasks: list[Task], folder: Path, **more: object
     ) -> dict[str, HarnessResult]:
         stand.swebench()
-        patches = {one.instance_id: one.patch for one in tasks}
+        patches = {item.instance_id: item.patch for item in tasks}
         return run_harness(tasks, patches, folder, **more)  # type: ignore[arg-type]
 
     def tasks(self, task: Task, count: int) -> list[Task]:
@@ -286,14 +294,16 @@ class TestEvaluate:
         stand.plan(wrong.instance_id, report__json=report(wrong, False), test_output__txt=bad)
         tasks[3] = unpatched = replace(unpatched, patch="  ")
         seen: list[tuple[int, int, str]] = []
-        found = self.run(stand, tasks, tmp_path / "run", progress=lambda *told: seen.append(told))
-        outcomes = [found[one.instance_id].outcome for one in tasks]
+        result = self.run(
+            stand, tasks, tmp_path / "run", progress=lambda *message: seen.append(message)
+        )
+        outcomes = [result[item.instance_id].outcome for item in tasks]
         assert outcomes == ["resolved", "environment_error", "unresolved", "empty_patch"]
-        assert found[good.instance_id].agrees
-        assert found[wrong.instance_id].agrees
-        assert found[good.instance_id].patch_sha256 == sha256_text(task.patch)
-        assert found[good.instance_id].version == "5.0.2"
-        assert found[unpatched.instance_id].run_id == ""
+        assert result[good.instance_id].agrees
+        assert result[wrong.instance_id].agrees
+        assert result[good.instance_id].patch_sha256 == sha256_text(task.patch)
+        assert result[good.instance_id].version == "5.0.2"
+        assert result[unpatched.instance_id].run_id == ""
         assert seen[-1] == (2, 3, "Report written to x.json")
 
     def test_how_it_is_called(
@@ -302,11 +312,11 @@ class TestEvaluate:
         monkeypatch.setenv("OPENAI_API_KEY", "secret")
         monkeypatch.setenv("DOCKER_HOST", "unix:///x")
         stand.plan(task.instance_id)
-        found = self.run(stand, [task], tmp_path / "run", run="mine", workers=3, seconds=60)
+        result = self.run(stand, [task], tmp_path / "run", run="mine", workers=3, seconds=60)
         arguments, folder, environment = json.loads((stand.folder / "command").read_text())
         text = (tmp_path / "run" / "preds.jsonl").read_text()
         run_id = f"mine-{sha256_text(text)[:12]}"
-        assert found[task.instance_id].run_id == run_id
+        assert result[task.instance_id].run_id == run_id
         assert arguments == [
             *("eval", "tasks.jsonl", "-p", "preds.jsonl", "--run-id", run_id),
             *("-s", "test", "-j", "3", "-t", "60"),
@@ -332,8 +342,8 @@ class TestEvaluate:
         assert "already there" not in (folder / "harness.log").read_text()
 
     def test_without_a_patch_nothing_runs(self, task: Task, tmp_path: Path) -> None:
-        found = run_harness([task], {}, tmp_path)
-        assert found[task.instance_id].outcome == "empty_patch"
+        results = run_harness([task], {}, tmp_path)
+        assert results[task.instance_id].outcome == "empty_patch"
 
     def test_cancelled_it_leaves_no_process_and_no_container(
         self, stand: Stand, task: Task, tmp_path: Path
@@ -345,7 +355,7 @@ class TestEvaluate:
         stand.plan(second.instance_id)
         stand.say(containers="abc123")
         folder = tmp_path / "run"
-        found = self.run(
+        result = self.run(
             stand,
             tasks,
             folder,
@@ -354,21 +364,21 @@ class TestEvaluate:
         log = (folder / "harness.log").read_text()
         assert f"ran {second.instance_id}" not in log
         assert "Report written" not in log
-        assert found[first.instance_id].outcome == "unresolved"
-        assert found[second.instance_id].outcome == "environment_error"
+        assert result[first.instance_id].outcome == "unresolved"
+        assert result[second.instance_id].outcome == "environment_error"
         assert "rm -f abc123" in (stand.folder / "asked").read_text()
         running = [
             path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()
         ]
-        assert not any(str(stand.folder).encode() in one for one in running)
+        assert not any(str(stand.folder).encode() in item for item in running)
 
     def test_a_harness_that_breaks_is_no_fault_of_the_model(
         self, stand: Stand, task: Task, tmp_path: Path
     ) -> None:
         stand.command("swebench", "#!/bin/sh\necho 'Cannot connect to the Docker daemon'\nexit 1\n")
-        found = run_harness([task], {task.instance_id: task.patch}, tmp_path)[task.instance_id]
-        assert found.outcome == "environment_error"
-        assert found.reason.endswith("ended with: Cannot connect to the Docker daemon")
+        result = run_harness([task], {task.instance_id: task.patch}, tmp_path)[task.instance_id]
+        assert result.outcome == "environment_error"
+        assert result.reason.endswith("ended with: Cannot connect to the Docker daemon")
 
     def test_it_is_not_installed(
         self, stand: Stand, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

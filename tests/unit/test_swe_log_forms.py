@@ -215,12 +215,12 @@ def test_results_are_those_of_one_pattern():
     some = 0
     for _ in range(3000):
         log = "".join(generator.choices(["h t ", "h\n", "t ", " E\n", "E", "\n", " ", "x"], k=25))
-        found = [
-            (one.start, one.tail[0])
-            for one in iter_prefix_matches(log, re.compile(head), re.compile(tail))
+        result = [
+            (prefix_match.start, prefix_match.tail[0])
+            for prefix_match in iter_prefix_matches(log, re.compile(head), re.compile(tail))
         ]
-        assert found == [(match.start(), match[1]) for match in whole.finditer(log)], log
-        some += len(found)
+        assert result == [(match.start(), match[1]) for match in whole.finditer(log)], log
+        some += len(result)
     assert some > 300
 
 

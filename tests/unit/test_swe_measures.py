@@ -66,9 +66,14 @@ def test_no_patch():
     ],
 )
 def test_shares_of_files_hunks_and_lines(patch, shares):
-    found = measure_patch(GOLD, patch)
-    told = (found.file_precision, found.file_recall, found.hunk_recall, found.line_f1)
-    assert told == pytest.approx(shares)
+    measures = measure_patch(GOLD, patch)
+    message = (
+        measures.file_precision,
+        measures.file_recall,
+        measures.hunk_recall,
+        measures.line_f1,
+    )
+    assert message == pytest.approx(shares)
 
 
 def test_a_hunk_is_hit_where_something_changes_and_not_by_context():
@@ -105,9 +110,9 @@ def test_identical_means_the_same_changed_lines(patch, same):
 
 def test_tests_alone_are_no_source():
     only_tests = edit("tests/test_core.py", 1, ["assert f() == 1"], ["assert f() == 2"])
-    found = measure_patch(GOLD, only_tests)
-    assert not found.touches_source
-    assert found.infrastructure == ("tests/test_core.py",)
+    measures = measure_patch(GOLD, only_tests)
+    assert not measures.touches_source
+    assert measures.infrastructure == ("tests/test_core.py",)
     assert measure_patch(GOLD, only_tests + FIRST).touches_source
 
 
@@ -124,7 +129,7 @@ def test_infrastructure_is_found_under_every_name_of_a_header():
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "result"),
     [
         ("os._exit(0)", True),
         ("def pytest_runtest_makereport(item):", True),
@@ -138,15 +143,15 @@ def test_infrastructure_is_found_under_every_name_of_a_header():
         ("os.path.exists(x)", False),
     ],
 )
-def test_added_lines_that_forge_results(line, found):
-    assert find_suspicious_lines(added("pkg/x.py", line)) == ((line,) if found else ())
+def test_added_lines_that_forge_results(line, result):
+    assert find_suspicious_lines(added("pkg/x.py", line)) == ((line,) if result else ())
     assert find_suspicious_lines(edit("pkg/x.py", 1, [line], ["x"])) == ()
 
 
 def test_suspicious_lines_are_few_and_short():
-    found = find_suspicious_lines(added("x.py", *["os._exit(0)" + "x" * 10_000] * 1000))
-    assert len(found) == 50
-    assert max(map(len, found)) == 200
+    suspicious_lines = find_suspicious_lines(added("x.py", *["os._exit(0)" + "x" * 10_000] * 1000))
+    assert len(suspicious_lines) == 50
+    assert max(map(len, suspicious_lines)) == 200
 
 
 @pytest.mark.parametrize(
@@ -175,5 +180,5 @@ def test_files_that_are_source(path):
 
 
 def test_measures_are_a_record():
-    found = measure_patch(GOLD, GOLD + SPOOF, "")
-    assert from_json(Measures, to_json(found)) == found
+    measures = measure_patch(GOLD, GOLD + SPOOF, "")
+    assert from_json(Measures, to_json(measures)) == measures

@@ -35,7 +35,7 @@ NUMBERS = list(variants(GOLDS["small"]))
 
 
 @pytest.fixture(scope="module", params=list(GOLDS))
-def place(
+def gold_tree(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, Path]:
     name = str(request.param)
@@ -43,8 +43,8 @@ def place(
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_the_forty_variants(place: tuple[str, Path], number: str) -> None:
-    name, folder = place
+def test_the_forty_variants(gold_tree: tuple[str, Path], number: str) -> None:
+    name, folder = gold_tree
     gold = GOLDS[name]
     repaired = repair_patch(variants(gold)[number], FolderTree(folder))
     if number in (*HOPELESS, *UNCLEAR[name]):
@@ -113,9 +113,9 @@ def test_the_steps_that_are_told(number: str, steps: tuple[str, ...]) -> None:
 
 def test_random_damage_never_makes_a_wrong_tree() -> None:
     """Each text gives the gold tree, or is refused, or reads as it was made. See also perf."""
-    found = Counter(fate for _, _, fate in fates(400, seed=7))
-    assert found["wrong"] == 0
-    assert found["gold"] > 100
+    result = Counter(fate for _, _, fate in fates(400, seed=7))
+    assert result["wrong"] == 0
+    assert result["gold"] > 100
 
 
 TREE = {

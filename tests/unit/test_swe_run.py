@@ -27,7 +27,7 @@ def asked(tmp_path, script, row=SMALL, dataset=None, **options):
             tmp_path / "runs",
             "swe_bench",
             "openai:m",
-            dataset=dataset or write_one(tmp_path, row),
+            dataset=dataset or write_task(tmp_path, row),
             target_options={"base_url": server.base_url, "asking": "native"},
             **options,
         )
@@ -35,7 +35,7 @@ def asked(tmp_path, script, row=SMALL, dataset=None, **options):
     return summary, folder, verdict
 
 
-def write_one(tmp_path, row):
+def write_task(tmp_path, row):
     """A data set of one task, its bundle beside it."""
     folder = tmp_path / "data"
     (folder / "repositories").mkdir(parents=True, exist_ok=True)

@@ -57,21 +57,21 @@ def ran(**changes):
     return Execution(**(fields | changes))
 
 
-def verdict_of(found, episode=EPISODE):
-    return verdict.build_swe_verdict(SAMPLE, episode, TASK, found)
+def verdict_of(result, episode=EPISODE):
+    return verdict.build_swe_verdict(SAMPLE, episode, TASK, result)
 
 
 def test_an_execution_that_resolved_is_passed_with_its_proof():
-    found = verdict_of(
+    result = verdict_of(
         PatchEvaluation(
             SubmittedAnswer(PATCH), execution=ran(), hardened=HardenedResult(resolved=True)
         )
     )
-    assert (found.outcome, found.score, found.evidence_kind) == ("passed", 1.0, "executed")
-    assert found.views == {"official": 1.0, "hardened": 1.0, "repaired": 1.0}
-    assert found.details["log_sha256"] == sha256_text(LOG)
-    assert found.details["resolved"] is True
-    titles = [section.title for section in found.evidence]
+    assert (result.outcome, result.score, result.evidence_kind) == ("passed", 1.0, "executed")
+    assert result.views == {"official": 1.0, "hardened": 1.0, "repaired": 1.0}
+    assert result.details["log_sha256"] == sha256_text(LOG)
+    assert result.details["resolved"] is True
+    titles = [section.title for section in result.evidence]
     assert titles[:4] == ["submitted_patch", "results", "tests", "test_log"]
 
 
@@ -90,42 +90,42 @@ def test_an_execution_that_resolved_is_passed_with_its_proof():
 def test_nothing_less_than_an_execution_is_passed(changes):
     execution = ran(**changes)
     assert not is_resolved(execution)
-    found = verdict_of(PatchEvaluation(SubmittedAnswer(PATCH), execution=execution))
-    assert (found.outcome, found.score, found.details["resolved"]) == ("failed", 0.0, False)
+    result = verdict_of(PatchEvaluation(SubmittedAnswer(PATCH), execution=execution))
+    assert (result.outcome, result.score, result.details["resolved"]) == ("failed", 0.0, False)
 
 
 def test_a_forged_result_is_no_pass_and_official_by_name_only():
     hard = HardenedResult(resolved=False, flags=("machinery", "needs_machinery"))
-    found = verdict_of(PatchEvaluation(SubmittedAnswer(PATCH), execution=ran(), hardened=hard))
-    assert (found.outcome, found.score, found.reason) == ("failed", 0.0, "not_hardened")
-    assert found.views == {"official": 1.0, "hardened": 0.0, "repaired": 0.0}
-    assert found.details["flags"] == "machinery, needs_machinery"
-    assert (found.details["resolved"], found.details["resolved_official"]) == (False, True)
+    result = verdict_of(PatchEvaluation(SubmittedAnswer(PATCH), execution=ran(), hardened=hard))
+    assert (result.outcome, result.score, result.reason) == ("failed", 0.0, "not_hardened")
+    assert result.views == {"official": 1.0, "hardened": 0.0, "repaired": 0.0}
+    assert result.details["flags"] == "machinery, needs_machinery"
+    assert (result.details["resolved"], result.details["resolved_official"]) == (False, True)
 
 
 def test_without_the_second_look_nothing_is_passed():
-    found = verdict_of(PatchEvaluation(SubmittedAnswer(PATCH), execution=ran()))
-    assert (found.outcome, found.views["official"]) == ("failed", 1.0)
+    result = verdict_of(PatchEvaluation(SubmittedAnswer(PATCH), execution=ran()))
+    assert (result.outcome, result.views["official"]) == ("failed", 1.0)
 
 
 def test_the_repaired_patch_counts_beside_and_never_in_the_score():
     failed = ran(report={**GOOD, "resolved": False})
     for resolved_hardened in (True, False):
         hard = HardenedResult(resolved_hardened)
-        found = verdict_of(
+        result = verdict_of(
             PatchEvaluation(
                 SubmittedAnswer(PATCH, "text"), execution=failed, rerun=ran(), rerun_hardened=hard
             )
         )
-        assert (found.outcome, found.views["repaired"]) == ("failed", float(resolved_hardened))
+        assert (result.outcome, result.views["repaired"]) == ("failed", float(resolved_hardened))
 
 
 def test_without_a_repository_nothing_is_resolved_though_the_patch_is_the_true_one():
-    found = verdict_of(evaluate_without_running(TASK, SubmittedAnswer(PATCH)))
-    assert (found.outcome, found.score, found.reason) == ("not_executed", None, "no_repository")
-    assert found.details["resolved"] is None
-    assert (found.details["file_recall"], found.details["identical_to_gold"]) == (1.0, True)
-    assert found.views == {}
+    result = verdict_of(evaluate_without_running(TASK, SubmittedAnswer(PATCH)))
+    assert (result.outcome, result.score, result.reason) == ("not_executed", None, "no_repository")
+    assert result.details["resolved"] is None
+    assert (result.details["file_recall"], result.details["identical_to_gold"]) == (1.0, True)
+    assert result.views == {}
 
 
 def by_harness(**changes):
@@ -147,10 +147,10 @@ def by_harness(**changes):
     ],
 )
 def test_the_official_harness_decides_by_a_log_that_is_there(changes, outcome, reason):
-    found = by_harness(**changes)
-    assert found.outcome == outcome
-    assert found.reason == (reason if reason is not None else "environment")
-    assert found.details["runner"] == "harness"
+    harness = by_harness(**changes)
+    assert harness.outcome == outcome
+    assert harness.reason == (reason if reason is not None else "environment")
+    assert harness.details["runner"] == "harness"
 
 
 def test_no_patch_has_failed_and_an_unusable_task_says_nothing_of_the_target():
@@ -207,7 +207,7 @@ def test_what_was_never_looked_at_has_no_measure():
 
 
 def test_what_was_not_executed_has_no_rate_of_applying():
-    found = verdict.compute_group_means(
+    means = verdict.compute_group_means(
         [SAMPLE], [verdict_of(evaluate_without_running(TASK, SubmittedAnswer(PATCH)))]
     )
-    assert (found["applies_rate"], found["file_recall"]) == (None, 100.0)
+    assert (means["applies_rate"], means["file_recall"]) == (None, 100.0)

@@ -21,8 +21,8 @@ def task(tmp_path_factory):
 
 @pytest.fixture
 def bench(task):
-    with AgentWorkspace(task, inspect_interpreter()) as found:
-        yield found
+    with AgentWorkspace(task, inspect_interpreter()) as workspace:
+        yield workspace
 
 
 def test_files_are_listed_shown_and_searched(bench):
@@ -30,8 +30,8 @@ def test_files_are_listed_shown_and_searched(bench):
     assert bench.call("list_files", {"folder": "tests"}) == "test_core.py"
     shown = bench.call("read_file", {"path": CORE, "first": 4, "last": 4})
     assert shown == "4\tdef shorten(text, width):"
-    found = bench.call("search", {"text": "def fullness"})
-    assert found.startswith(f"{CORE}:")
+    reply = bench.call("search", {"text": "def fullness"})
+    assert reply.startswith(f"{CORE}:")
     assert bench.call("search", {"text": "no such words"}) == "(nothing found)"
 
 
@@ -49,16 +49,16 @@ def test_the_patch_is_what_was_changed(bench):
 
 
 def test_a_command_runs_the_tests_of_the_checkout(bench):
-    said = bench.call("run", {"command": "python -m pytest -q tests"})
-    assert "5 passed" in said or "passed" in said
-    assert said.endswith("(exit 0)")
-    assert " in a moment" in said
+    reply = bench.call("run", {"command": "python -m pytest -q tests"})
+    assert "5 passed" in reply or "passed" in reply
+    assert reply.endswith("(exit 0)")
+    assert " in a moment" in reply
 
 
 def test_a_command_reaches_no_network_and_no_host(bench, tmp_path):
     (tmp_path / "secret").write_text("secret words")
-    said = bench.call("run", {"command": f"cat {tmp_path}/secret; ls {swe_tasks.__file__}"})
-    assert "secret words" not in said
+    reply = bench.call("run", {"command": f"cat {tmp_path}/secret; ls {swe_tasks.__file__}"})
+    assert "secret words" not in reply
     code = "import socket; socket.create_connection(('127.0.0.1', 80), 2)"
     assert "Error" in bench.call("run", {"command": f'python -c "{code}"'})
 
@@ -108,16 +108,16 @@ def test_a_poisoned_git_folder_runs_nothing_of_ours(bench, tmp_path):
     ],
 )
 def test_what_does_not_fit_is_said_and_raises_nothing(bench, tool, arguments, named):
-    said = bench.call(tool, arguments)
-    assert said.startswith("Error: ")
-    assert named in said
+    reply = bench.call(tool, arguments)
+    assert reply.startswith("Error: ")
+    assert named in reply
 
 
 def test_long_output_is_cut_in_its_middle(bench):
-    said = bench.call("run", {"command": "seq 1 20000; echo the end"})
-    assert "characters left out" in said
-    assert said.startswith("1\n")
-    assert "the end" in said
+    reply = bench.call("run", {"command": "seq 1 20000; echo the end"})
+    assert "characters left out" in reply
+    assert reply.startswith("1\n")
+    assert "the end" in reply
 
 
 def test_the_agent_that_knows_the_patch_leaves_it(task, bench):

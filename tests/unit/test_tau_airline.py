@@ -120,8 +120,8 @@ def played(name, kwargs):
     """The environment and the reservation that a call answered."""
     environment = Environment(airline())
     reservation = json.loads(environment.call(name, kwargs))
-    kept = environment.database.get("reservations", reservation["reservation_id"])
-    assert kept == reservation
+    reservations = environment.database.get("reservations", reservation["reservation_id"])
+    assert reservations == reservation
     assert [write.tool for write in environment.writes] == [name]
     return environment, reservation
 
@@ -204,11 +204,11 @@ def test_passengers_are_replaced():
 
 def test_three_certificates_can_be_sent():
     environment = Environment(airline())
-    said = [environment.call("send_certificate", {"user_id": "user_1", "amount": 5})] + [
+    replies = [environment.call("send_certificate", {"user_id": "user_1", "amount": 5})] + [
         environment.call("send_certificate", {"user_id": "user_1", "amount": 7.5}) for _ in range(3)
     ]
-    assert said[0] == "Certificate certificate_3221322 added to user user_1 with amount 5."
-    assert said[3] == "None"
+    assert replies[0] == "Certificate certificate_3221322 added to user user_1 with amount 5."
+    assert replies[3] == "None"
     assert methods(environment)["certificate_3221324"]["amount"] == 7.5
     assert len(environment.writes) == 3
 
@@ -233,8 +233,8 @@ def test_a_connection_after_midnight_leaves_on_the_next_day():
 
 
 def test_a_day_that_is_none_is_an_error_only_where_it_is_counted():
-    said = search("search_onestop_flight", "SFO", "BOS", "soon")
-    assert said == "Error: invalid literal for int() with base 10: 'on'"
+    match = search("search_onestop_flight", "SFO", "BOS", "soon")
+    assert match == "Error: invalid literal for int() with base 10: 'on'"
     assert search("search_onestop_flight", "SFO", "LAX", "soon") == "[]"
 
 

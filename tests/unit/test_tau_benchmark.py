@@ -81,25 +81,25 @@ def test_one_domain_is_enough(folder):
 
 def test_of_tau2_the_whole_is_loaded_and_not_its_parts_again(tmp_path, folder):
     """`train` and `test` are parts of `base` there; elsewhere splits have no task in common."""
-    place = tmp_path / "data" / "tau2" / "domains" / "retail"
-    place.mkdir(parents=True)
+    path = tmp_path / "data" / "tau2" / "domains" / "retail"
+    path.mkdir(parents=True)
     tables = {
         name: json.loads((folder / "retail" / f"{name}.json").read_text())
         for name in ("orders", "products", "users")
     }
     scenario = {"instructions": {"reason_for_call": "A lamp.", "known_info": "You are Given."}}
-    told = {"user_scenario": scenario, "evaluation_criteria": {"actions": []}}
+    fields = {"user_scenario": scenario, "evaluation_criteria": {"actions": []}}
     parts = {"base": ["0", "1"], "test": ["0"], "train": ["1"]}
     for name, content in (
         ("db", tables),
-        ("tasks", [{"id": one, **told} for one in parts["base"]]),
+        ("tasks", [{"id": item, **fields} for item in parts["base"]]),
         ("split_tasks", parts),
     ):
-        (place / f"{name}.json").write_text(json.dumps(content))
-    (place / "policy.md").write_text("Be kind.")
-    found = tau_data.samples(tmp_path, domain="retail")
-    assert set(found) == {"retail/base/0", "retail/base/1"}
-    assert "tau2-offline" in found["retail/base/0"].meta["flags"]
+        (path / f"{name}.json").write_text(json.dumps(content))
+    (path / "policy.md").write_text("Be kind.")
+    samples = tau_data.samples(tmp_path, domain="retail")
+    assert set(samples) == {"retail/base/0", "retail/base/1"}
+    assert "tau2-offline" in samples["retail/base/0"].meta["flags"]
     assert set(tau_data.samples(tmp_path, split="test", domain="retail")) == {"retail/test/0"}
 
 
@@ -108,8 +108,8 @@ def test_a_task_is_the_same_after_the_journal(folder):
         stored = from_json(Sample, to_json(sample))
         task = dataset.to_task(stored)
         assert task == dataset.to_task(sample)
-        assert [list(one.kwargs) for one in task.actions] == [
-            list(one.kwargs) for one in dataset.to_task(sample).actions
+        assert [list(action.kwargs) for action in task.actions] == [
+            list(action.kwargs) for action in dataset.to_task(sample).actions
         ]
 
 
@@ -177,41 +177,41 @@ def test_options_that_no_run_can_have_are_refused_before_it_starts(
 
 
 def test_the_right_calls_pass_with_their_facts(folder):
-    found = verdict(folder, "retail/test/0", {"actions": [CANCEL], "says": ["Done."]})
-    assert (found.outcome, found.score, found.evidence_kind) == ("passed", 1.0, "executed")
-    details = found.details
+    result = verdict(folder, "retail/test/0", {"actions": [CANCEL], "says": ["Done."]})
+    assert (result.outcome, result.score, result.evidence_kind) == ("passed", 1.0, "executed")
+    details = result.details
     assert details["db_hash"] == details["gt_hash"]
     assert len(details["db_hash"]) == 64
-    assert [len(one) for one in details["obs_sha"]] == [16]
+    assert [len(item) for item in details["obs_sha"]] == [16]
     assert (details["writes"], details["tool_errors"]) == (1, 0)
     assert "flagged" not in details
 
 
 def test_the_first_entity_that_differs_is_evidence(folder):
-    found = verdict(folder, "retail/test/0", {"actions": [], "says": ["Done."]})
-    assert (found.outcome, found.reason) == ("failed", "wrong_answer")
-    [section] = [one for one in found.evidence if one.kind == "tree_diff"]
+    result = verdict(folder, "retail/test/0", {"actions": [], "says": ["Done."]})
+    assert (result.outcome, result.reason) == ("failed", "wrong_answer")
+    [section] = [evidence for evidence in result.evidence if evidence.kind == "tree_diff"]
     [difference] = section.body["differences"]
     assert difference["path"] == "orders.#W1.cancel_reason"
     assert difference["expected"] == "no longer needed"
-    assert "orders.#W1.cancel_reason" in found.note
+    assert "orders.#W1.cancel_reason" in result.note
 
 
 def test_what_was_never_said_is_evidence(folder):
-    found = verdict(folder, "retail/test/1", {"actions": [], "says": ["It costs 120.6."]})
-    assert found.note == "Never said: 20.6."
-    assert ["20.6"] in next(s.body["rows"] for s in found.evidence if s.kind == "table")
+    result = verdict(folder, "retail/test/1", {"actions": [], "says": ["It costs 120.6."]})
+    assert result.note == "Never said: 20.6."
+    assert ["20.6"] in next(s.body["rows"] for s in result.evidence if s.kind == "table")
 
 
 def test_substrings_are_enough_where_that_is_asked_for(folder):
-    given = {"says": ["It costs 120.6."]}
-    assert verdict(folder, "retail/test/1", given, outputs="substring").outcome == "passed"
+    options = {"says": ["It costs 120.6."]}
+    assert verdict(folder, "retail/test/1", options, outputs="substring").outcome == "passed"
 
 
 def test_degenerate_tasks_are_flagged(folder):
-    found = verdict(folder, "retail/test/2", {})
-    assert (found.outcome, found.details["flagged"]) == ("passed", "nothing-to-do")
-    assert found.details["idle_passes"] is True
+    result = verdict(folder, "retail/test/2", {})
+    assert (result.outcome, result.details["flagged"]) == ("passed", "nothing-to-do")
+    assert result.details["idle_passes"] is True
 
 
 def test_an_answer_in_text_is_said(folder):
@@ -233,8 +233,8 @@ def test_predictions_of_another_form_are_refused(folder, prediction):
 @pytest.mark.parametrize("kwargs", [None, [], "x", {"order_id": 1e400}, {"a": {"b": [10**400]}}])
 def test_hostile_arguments_are_errors_of_the_tool(folder, kwargs):
     action = {"name": "cancel_pending_order", "kwargs": kwargs}
-    found = verdict(folder, "retail/test/0", {"actions": [action]})
-    assert (found.outcome, found.details["tool_errors"]) == ("failed", 1)
+    result = verdict(folder, "retail/test/0", {"actions": [action]})
+    assert (result.outcome, result.details["tool_errors"]) == ("failed", 1)
 
 
 def test_an_episode_without_its_end_is_no_success(folder):
@@ -242,10 +242,10 @@ def test_an_episode_without_its_end_is_no_success(folder):
     benchmark = tau_data.benchmark()
     done = benchmark.episode_from_answer(sample, {"actions": [CANCEL]})
     cut = Episode(done.key, 0, state={**done.state, "ended": "max_turns"})
-    found = asyncio.run(benchmark.evaluate_sample(sample, cut))
-    assert (found.outcome, found.reason) == ("failed", "budget")
-    assert found.details["termination"] == "max_turns"
-    assert found.details["actions_ok"] is True
+    actual_sample = asyncio.run(benchmark.evaluate_sample(sample, cut))
+    assert (actual_sample.outcome, actual_sample.reason) == ("failed", "budget")
+    assert actual_sample.details["termination"] == "max_turns"
+    assert actual_sample.details["actions_ok"] is True
 
 
 def test_the_data_set_is_found_right(folder):
@@ -261,9 +261,9 @@ def test_calls_that_end_the_conversation_are_left_out_of_the_truth(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("outputs", ["numbers", "substring"])
 def test_score_gives_every_recorded_reward_and_hash(tmp_path, outputs):
-    place = shared_data("tau_bench")
-    rows = recorded_rows(place / "official_rewards.dev.jsonl.gz")
-    given, out = tmp_path / "given.jsonl", tmp_path / "out.jsonl"
+    data = shared_data("tau_bench")
+    rows = recorded_rows(data / "official_rewards.dev.jsonl.gz")
+    path, out = tmp_path / "given.jsonl", tmp_path / "out.jsonl"
     lines = (
         {
             "id": f"{row['domain']}/{row['split']}/{row['task']}",
@@ -271,12 +271,12 @@ def test_score_gives_every_recorded_reward_and_hash(tmp_path, outputs):
         }
         for row in rows
     )
-    given.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    request = ScoreRequest("tau_bench", str(given), str(place), options={"outputs": outputs})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    request = ScoreRequest("tau_bench", str(path), str(data), options={"outputs": outputs})
     score_file(request, out, configuration.load_settings(tmp_path / "store"))
-    found = [json.loads(line) for line in out.read_text().splitlines()]
-    assert len(found) == len(rows) >= 1400
-    for row, line in zip(rows, found, strict=True):
+    payloads = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(payloads) == len(rows) >= 1400
+    for row, line in zip(rows, payloads, strict=True):
         details = line["details"]
         assert details["obs_sha"] == row["obs_sha"]
         assert line["score"] == row["reward"]

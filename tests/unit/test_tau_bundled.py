@@ -45,13 +45,13 @@ def tasks(domain):
 
 @pytest.fixture(scope="module")
 def rows(domain):
-    place = FOLDER / domain.name / f"tasks_{SPLIT}.jsonl"
-    return [json.loads(line) for line in place.read_text(encoding="utf-8").splitlines()]
+    path = FOLDER / domain.name / f"tasks_{SPLIT}.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def value(domain, task, make, seed):
     played = play(domain, task, make, seed)
-    return compute_reward(domain, task, played.environment, played.said).value
+    return compute_reward(domain, task, played.environment, played.agent_texts).value
 
 
 def share(domain, tasks, make, start=0):
@@ -179,10 +179,15 @@ def test_the_opening_tells_no_slot(tasks):
             state = RuleUser().open(task, seed)
             for goal in state.scenario.goals:
                 for slot in SLOTS:
-                    told = [
-                        one for one in list_slot_values(state.scenario, goal, slot) if len(one) > 3
+                    slot_values = [
+                        slot_value
+                        for slot_value in list_slot_values(state.scenario, goal, slot)
+                        if len(slot_value) > 3
                     ]
-                    assert not any(one in state.last_message for one in told), (task.id, slot)
+                    assert not any(item in state.last_message for item in slot_values), (
+                        task.id,
+                        slot,
+                    )
 
 
 def test_the_same_seed_gives_the_same_transcript(domain, tasks):
@@ -195,8 +200,8 @@ def test_the_instruction_in_words_holds_the_known_details(tasks):
     for task in tasks:
         scenario = from_slots(task.slots)
         for goal in scenario.goals:
-            known = [*goal.details.values(), goal.payment, goal.reason, goal.question]
-            assert all(one in task.instruction for one in known), task.id
+            expected = [*goal.details.values(), goal.payment, goal.reason, goal.question]
+            assert all(item in task.instruction for item in expected), task.id
             shown = goal.order in task.instruction
             assert shown != ("order" in goal.hidden) or not goal.order, task.id
 
@@ -222,7 +227,7 @@ def test_orders_fit_their_users_and_products():
             variant = products[item["product_id"]]["variants"][item["item_id"]]
             assert (item["price"], item["options"]) == (variant["price"], variant["options"])
     for user_id, user in users.items():
-        items = [item for one in user["orders"] for item in shop.get("orders", one)["items"]]
+        items = [item for entry in user["orders"] for item in shop.get("orders", entry)["items"]]
         assert len(items) == len({item["name"] for item in items}), user_id
 
 
@@ -236,6 +241,6 @@ def test_reservations_fit_their_users_and_flights():
             assert leg["date"] in flight["dates"]
             assert (leg["origin"], leg["destination"]) == (flight["origin"], flight["destination"])
     for user_id, user in users.items():
-        booked = [airline.get("reservations", one) for one in user["reservations"]]
-        routes = [frozenset((one["origin"], one["destination"])) for one in booked]
+        booked = [airline.get("reservations", reservation) for reservation in user["reservations"]]
+        routes = [frozenset((item["origin"], item["destination"])) for item in booked]
         assert len(routes) == len(set(routes)), user_id

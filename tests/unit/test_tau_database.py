@@ -117,9 +117,9 @@ def test_the_first_difference_is_found_to_its_path(edit, path, expected, actual)
     database, other = Database(TABLES), Database(TABLES)
     edit(database.edit("birds", "a"))
     database.edit("birds", "b")["legs"] = 9
-    found = database.first_difference(other)
-    assert found == DatabaseDifference("birds", "a", path, expected, actual)
-    assert type(found.actual) is type(actual)
+    first_difference = database.first_difference(other)
+    assert first_difference == DatabaseDifference("birds", "a", path, expected, actual)
+    assert type(first_difference.actual) is type(actual)
     assert database.hash() != other.hash()
 
 
@@ -136,14 +136,14 @@ def test_an_entity_that_only_one_side_has_differs_as_a_whole():
 
 def test_equal_changes_are_hashed_once(monkeypatch):
     rows = {str(number): {"text": "x" * 500} for number in range(4000)}
-    one = Database({"rows": rows})
-    one.edit("rows", "5")["text"] = "y"
+    database = Database({"rows": rows})
+    database.edit("rows", "5")["text"] = "y"
     hashed, of_base = [], SharedTables._compute_digest
     monkeypatch.setattr(
         SharedTables,
         "_compute_digest",
         lambda *changes: hashed.append(changes) or of_base(*changes),
     )
-    hashes = {fork.hash() for fork in (one.fork() for _ in range(1000))}
+    hashes = {fork.hash() for fork in (database.fork() for _ in range(1000))}
     assert len(hashes) == 1
     assert len(hashed) == 1

@@ -186,10 +186,10 @@ def test_a_model_plays_the_user_and_ends_it(folder):
     assert episode.messages[1] == Message("user", "Cancel it, please.")
     assert episode.state["user"] == {"user_turns": 2, "ending": "stopped", "user_cost": 0.75}
     assert outcome(folder, episode, PROSE) == "passed"
-    told = context.of_user[-1].messages
-    assert "You want what you want." in told[0].content
-    assert [message.role for message in told[1:]] == ["user", "assistant"] * 2 + ["user"]
-    assert told[-1].content == "Done."
+    messages = context.of_user[-1].messages
+    assert "You want what you want." in messages[0].content
+    assert [message.role for message in messages[1:]] == ["user", "assistant"] * 2 + ["user"]
+    assert messages[-1].content == "Done."
     assert all(request.input == {} and not request.tools for request in context.of_user)
     assert not any("You want" in m.content for r in context.requests for m in r.messages)
 

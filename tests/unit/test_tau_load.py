@@ -50,32 +50,32 @@ def tables(domain):
 
 
 def write_json(folder: Path, domain, rows=(ROW,), packed: bool = False) -> Path:
-    place = folder / domain.name
-    place.mkdir(parents=True, exist_ok=True)
+    path = folder / domain.name
+    path.mkdir(parents=True, exist_ok=True)
     contents = {f"{name}.json": json.dumps(table) for name, table in tables(domain).items()}
     contents["tasks_test.jsonl"] = "".join(json.dumps(row) + "\n" for row in rows)
     for name, content in contents.items():
         if packed:
-            (place / f"{name}.gz").write_bytes(gzip.compress(content.encode()))
+            (path / f"{name}.gz").write_bytes(gzip.compress(content.encode()))
         else:
-            (place / name).write_text(content)
-    (place / "policy.md").write_text("Be kind.")
+            (path / name).write_text(content)
+    (path / "policy.md").write_text("Be kind.")
     return folder
 
 
 def write_checkout(folder: Path, source: str = PYTHON) -> Path:
-    place = folder / "tau_bench" / "envs" / "retail"
-    (place / "data").mkdir(parents=True)
+    path = folder / "tau_bench" / "envs" / "retail"
+    (path / "data").mkdir(parents=True)
     for name, table in tables(retail()).items():
-        (place / "data" / f"{name}.json").write_text(json.dumps(table))
-    (place / "wiki.md").write_text("Be kind.")
-    (place / "tasks_test.py").write_text(source)
+        (path / "data" / f"{name}.json").write_text(json.dumps(table))
+    (path / "wiki.md").write_text("Be kind.")
+    (path / "tasks_test.py").write_text(source)
     return folder
 
 
 def write_tau2(folder: Path, **changes) -> Path:
-    place = folder / "data" / "tau2" / "domains" / "retail"
-    place.mkdir(parents=True)
+    path = folder / "data" / "tau2" / "domains" / "retail"
+    path.mkdir(parents=True)
     instructions = {
         "domain": "retail",
         "reason_for_call": "Cancel it.",
@@ -92,10 +92,10 @@ def write_tau2(folder: Path, **changes) -> Path:
         "evaluation_criteria": {"actions": [call, theirs], "communicate_info": ["13.6"]},
         **changes,
     }
-    (place / "db.json").write_text(json.dumps(tables(retail())))
-    (place / "policy.md").write_text("Be kind.")
-    (place / "tasks.json").write_text(json.dumps([task, {**task, "id": "8"}]))
-    (place / "split_tasks.json").write_text(json.dumps({"test": ["7"], "base": ["7", "8"]}))
+    (path / "db.json").write_text(json.dumps(tables(retail())))
+    (path / "policy.md").write_text("Be kind.")
+    (path / "tasks.json").write_text(json.dumps([task, {**task, "id": "8"}]))
+    (path / "split_tasks.json").write_text(json.dumps({"test": ["7"], "base": ["7", "8"]}))
     return folder
 
 

@@ -29,18 +29,18 @@ def verdicts(*rows: str) -> list[Verdict]:
 
 
 def test_pass_k_is_the_mean_of_combinations():
-    found = pass_k([4, 2, 0], 4)
+    rates = pass_k([4, 2, 0], 4)
     expected = [100 * sum(comb(c, k) / comb(4, k) for c in (4, 2, 0)) / 3 for k in range(1, 5)]
-    assert [one.k for one in found] == [1, 2, 3, 4]
-    assert [one.value for one in found] == pytest.approx(expected)
+    assert [item.k for item in rates] == [1, 2, 3, 4]
+    assert [item.value for item in rates] == pytest.approx(expected)
 
 
 def test_pass_k_never_grows_with_k_and_lies_within_its_interval():
-    found = pass_k([5, 4, 3, 3, 2, 1, 0, 5, 5], 5)
-    values = [one.value for one in found]
+    rates = pass_k([5, 4, 3, 3, 2, 1, 0, 5, 5], 5)
+    values = [item.value for item in rates]
     assert values == sorted(values, reverse=True)
-    assert all(0 <= one.interval.low <= one.value <= one.interval.high <= 100 for one in found)
-    assert all(one.interval.low < one.interval.high for one in found)
+    assert all(0 <= item.interval.low <= item.value <= item.interval.high <= 100 for item in rates)
+    assert all(item.interval.low < item.interval.high for item in rates)
 
 
 def test_the_interval_takes_tasks_as_clusters():
@@ -54,19 +54,19 @@ def test_neither_order_nor_chance_moves_an_interval():
 
 
 def test_groups_carry_everything_by_name():
-    found = compute_pass_groups(samples(4, idle=1), verdicts("pp", "pf", "ff", "pp"), 2)
-    assert found["pass^1"] == pytest.approx(62.5)
-    assert found["pass^2"] == pytest.approx(50)
-    assert found["p0"] == 25
-    assert found["adjusted"] == pytest.approx(50)
-    assert found["adjusted^2"] == pytest.approx(100 / 3)
-    assert found["pass^2.low"] <= found["pass^2"] <= found["pass^2.high"]
+    pass_groups = compute_pass_groups(samples(4, idle=1), verdicts("pp", "pf", "ff", "pp"), 2)
+    assert pass_groups["pass^1"] == pytest.approx(62.5)
+    assert pass_groups["pass^2"] == pytest.approx(50)
+    assert pass_groups["p0"] == 25
+    assert pass_groups["adjusted"] == pytest.approx(50)
+    assert pass_groups["adjusted^2"] == pytest.approx(100 / 3)
+    assert pass_groups["pass^2.low"] <= pass_groups["pass^2"] <= pass_groups["pass^2.high"]
 
 
 @pytest.mark.parametrize("row", ["pe", "p", ""])
 def test_an_epoch_that_was_not_measured_leaves_it_open(row):
-    found = compute_pass_groups(samples(2), verdicts("pp", row), 2)
-    assert found == {"p0": 0, "pass^1": None, "pass^2": None, "adjusted": None}
+    pass_groups = compute_pass_groups(samples(2), verdicts("pp", row), 2)
+    assert pass_groups == {"p0": 0, "pass^1": None, "pass^2": None, "adjusted": None}
 
 
 def test_what_was_not_declared_counts_for_nothing():

@@ -9,7 +9,7 @@ import pytest
 from evalcore.benchmarks.tau_bench.environment import Environment
 from tests.support.tau import ADDRESS, retail
 
-PLACE = {**ADDRESS, "city": "Elsewhere"}
+ELSEWHERE = {**ADDRESS, "city": "Elsewhere"}
 DELIVERED = {"status": "delivered"}
 BY_GIFT = {
     "payment_history": [
@@ -40,7 +40,7 @@ MOVE, CANCEL = "modify_pending_order_address", "cancel_pending_order"
 SHORT = "insufficient gift card balance to pay for the"
 COUNT = "the number of items to be exchanged should match"
 NEITHER = "payment method should be either the original payment method or a gift card"
-ONE_PAYMENT = "there should be exactly one payment for a pending order"
+SINGLE_PAYMENT = "there should be exactly one payment for a pending order"
 NO_ORDER, NO_METHOD = "order not found", "payment method not found"
 GONE = "new item {} not found or available"
 
@@ -52,9 +52,9 @@ REFUSALS = [
     ({}, CANCEL, cancelled(order="#W2"), NO_ORDER),
     (DELIVERED, CANCEL, cancelled(), "non-pending order cannot be cancelled"),
     ({}, CANCEL, cancelled("bored"), "invalid reason"),
-    ({}, MOVE, {"order_id": "#W2", **PLACE}, NO_ORDER),
-    (DELIVERED, MOVE, {"order_id": "#W1", **PLACE}, "non-pending order cannot be modified"),
-    ({}, "modify_user_address", {"user_id": "nobody", **PLACE}, "user not found"),
+    ({}, MOVE, {"order_id": "#W2", **ELSEWHERE}, NO_ORDER),
+    (DELIVERED, MOVE, {"order_id": "#W1", **ELSEWHERE}, "non-pending order cannot be modified"),
+    ({}, "modify_user_address", {"user_id": "nobody", **ELSEWHERE}, "user not found"),
     (DELIVERED, PAYMENT, paid("paypal_1"), "non-pending order cannot be modified"),
     ({}, PAYMENT, paid("paypal_2"), NO_METHOD),
     (
@@ -64,7 +64,7 @@ REFUSALS = [
         "the new payment method should be different from the current one",
     ),
     ({}, PAYMENT, paid("gift_card_2"), f"{SHORT} order"),
-    ({"payment_history": BY_GIFT["payment_history"] * 2}, PAYMENT, paid("card_1"), ONE_PAYMENT),
+    ({"payment_history": BY_GIFT["payment_history"] * 2}, PAYMENT, paid("card_1"), SINGLE_PAYMENT),
     (DELIVERED, MODIFY, items(["l1"], ["l2"]), "non-pending order cannot be modified"),
     ({}, MODIFY, items(["l1", "l1"], ["l2", "l2"]), "l1 not found"),
     ({}, MODIFY, items(["l1"], ["l2", "c2"]), COUNT),
@@ -96,10 +96,10 @@ def test_a_refused_call_says_why_and_changes_nothing(order, name, kwargs, refusa
 def played(name, kwargs, **order):
     """The order and the user's balances after a call that has to work; it answers the record."""
     environment = Environment(retail(**order))
-    said = environment.call(name, kwargs)
+    reply = environment.call(name, kwargs)
     user = environment.database.get("users", "user_1")
     record = user if name == "modify_user_address" else environment.database.get("orders", "#W1")
-    assert json.loads(said) == record
+    assert json.loads(reply) == record
     assert [write.tool for write in environment.writes] == [name]
     assert set(environment.database.list_changed_entities()) <= set(environment.writes[0].changed)
     methods = user["payment_methods"]
@@ -119,8 +119,10 @@ def test_cancelling_refunds_gift_cards_at_once():
 
 
 def test_addresses_are_replaced():
-    assert played(MOVE, {"order_id": "#W1", **PLACE})[0]["address"] == PLACE
-    assert played("modify_user_address", {"user_id": "user_1", **PLACE})[0]["address"] == PLACE
+    assert played(MOVE, {"order_id": "#W1", **ELSEWHERE})[0]["address"] == ELSEWHERE
+    assert (
+        played("modify_user_address", {"user_id": "user_1", **ELSEWHERE})[0]["address"] == ELSEWHERE
+    )
 
 
 def test_paying_otherwise_moves_the_amount():
@@ -182,13 +184,13 @@ def test_users_are_found_whatever_the_case():
     by_email = environment.call("find_user_id_by_email", {"email": "USER.one@EXAMPLE.com"})
     name = {"first_name": "GIVEN", "last_name": "family", "zip": "10001"}
     assert by_email == environment.call("find_user_id_by_name_zip", name) == "user_1"
-    environment.call("modify_user_address", {"user_id": "user_1", **PLACE, "zip": "2"})
+    environment.call("modify_user_address", {"user_id": "user_1", **ELSEWHERE, "zip": "2"})
     assert environment.call("find_user_id_by_name_zip", name) == "Error: user not found"
 
 
 def test_products_are_listed_by_name():
-    said = Environment(retail()).call("list_all_product_types", {})
-    assert said == '{"cup": "p_cup", "lamp": "p_lamp"}'
+    reply = Environment(retail()).call("list_all_product_types", {})
+    assert reply == '{"cup": "p_cup", "lamp": "p_lamp"}'
 
 
 CALCULATIONS = [
@@ -214,23 +216,23 @@ CALCULATIONS = [
 
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
-@pytest.mark.parametrize(("expression", "said"), CALCULATIONS)
-def test_calculating(expression, said):
-    assert Environment(retail()).call("calculate", {"expression": expression}) == said
+@pytest.mark.parametrize(("expression", "text"), CALCULATIONS)
+def test_calculating(expression, text):
+    assert Environment(retail()).call("calculate", {"expression": expression}) == text
 
 
 @pytest.mark.parametrize("expression", ["(" * 1999, "-" * 1999 + "1", "(" * 999 + ")" * 999])
 def test_deep_expressions_are_answered(expression):
-    said = Environment(retail()).call("calculate", {"expression": expression})
-    assert said.startswith("Error: ")
+    reply = Environment(retail()).call("calculate", {"expression": expression})
+    assert reply.startswith("Error: ")
 
 
 def test_handing_over_ends_the_conversation_and_later_calls_do_nothing():
     environment = Environment(retail())
     assert environment.call("think", {"thought": "hm"}) == ""
     assert not environment.terminated
-    said = environment.call("transfer_to_human_agents", {"summary": "x"})
-    assert (said, environment.terminated) == ("Transfer successful", True)
+    reply = environment.call("transfer_to_human_agents", {"summary": "x"})
+    assert (reply, environment.terminated) == ("Transfer successful", True)
     assert environment.call(CANCEL, cancelled()) == "Error: the conversation has ended"
     assert environment.database.list_changed_entities() == {}
 

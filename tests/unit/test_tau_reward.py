@@ -35,12 +35,12 @@ def task(*actions: Action, outputs: tuple[str, ...] = ()) -> Task:
     return Task("retail/test/0", "retail", "user_1", "Cancel it.", actions, outputs)
 
 
-def rewarded(wanted: Task, *actions: Action, said: tuple[str, ...] = ()):
+def rewarded(expected: Task, *actions: Action, text: tuple[str, ...] = ()):
     domain = retail()
     environment = Environment(domain)
     for action in actions:
         environment.call(action.name, action.kwargs)
-    return compute_reward(domain, wanted, environment, said)
+    return compute_reward(domain, expected, environment, text)
 
 
 def test_the_same_state_is_rewarded_whatever_way_led_there():
@@ -59,11 +59,11 @@ def test_another_state_is_not_and_the_first_difference_is_told():
 
 
 def test_what_had_to_be_said_counts_too():
-    wanted = task(CANCEL, outputs=("13.6", "10"))
-    got = rewarded(wanted, CANCEL, said=("It is $13.60", "for 1093 days"))
+    expected = task(CANCEL, outputs=("13.6", "10"))
+    got = rewarded(expected, CANCEL, text=("It is $13.60", "for 1093 days"))
     assert (got.value, got.actions_ok, got.outputs_ok) == (0.0, True, False)
     assert got.missing_outputs == ("10",)
-    assert rewarded(wanted, CANCEL, said=("13.6", "10.")).value == 1.0
+    assert rewarded(expected, CANCEL, text=("13.6", "10.")).value == 1.0
 
 
 def test_the_ground_truth_does_not_hand_over():
@@ -73,7 +73,7 @@ def test_the_ground_truth_does_not_hand_over():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "flags"),
+    ("expected", "flags"),
     [
         (task(CANCEL), ()),
         (task(CANCEL, CANCEL), (TRUTH_ERRS,)),
@@ -84,12 +84,12 @@ def test_the_ground_truth_does_not_hand_over():
         (task(Action("respond", {"content": "x"}), CANCEL), ()),
     ],
 )
-def test_degenerate_tasks_are_flagged(wanted, flags):
-    assert flag_task(retail(), wanted).flags == flags
+def test_degenerate_tasks_are_flagged(expected, flags):
+    assert flag_task(retail(), expected).flags == flags
 
 
 @pytest.mark.parametrize(
-    ("output", "said", "as_number", "as_text"),
+    ("output", "text", "as_number", "as_text"),
     [
         ("10", "there are 10 of them", True, True),
         ("10", "1093.34", False, True),
@@ -114,11 +114,11 @@ def test_degenerate_tasks_are_flagged(wanted, flags):
         ("4", "", False, False),
     ],
 )
-def test_an_expected_text_is_found(output, said, as_number, as_text):
-    assert find_missing_outputs([output], ["hello", said], substring=False) == (
+def test_an_expected_text_is_found(output, text, as_number, as_text):
+    assert find_missing_outputs([output], ["hello", text], substring=False) == (
         () if as_number else (output,)
     )
-    assert find_missing_outputs([output], ["hello", said], substring=True) == (
+    assert find_missing_outputs([output], ["hello", text], substring=True) == (
         () if as_text else (output,)
     )
 
@@ -161,9 +161,9 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "kwargs", "said"), MISTAKES)
-def test_mistaken_calls_are_told_what_is_wrong(name, kwargs, said):
-    assert Environment(retail()).call(name, kwargs) == said
+@pytest.mark.parametrize(("name", "kwargs", "text"), MISTAKES)
+def test_mistaken_calls_are_told_what_is_wrong(name, kwargs, text):
+    assert Environment(retail()).call(name, kwargs) == text
 
 
 ADDRESS = dict.fromkeys(("address1", "address2", "city", "state", "country", "zip"), "x")
@@ -171,7 +171,7 @@ PERSON = {"first_name": "A", "last_name": "F", "dob": "x"}
 
 
 @pytest.mark.parametrize(
-    ("domain", "name", "kwargs", "said"),
+    ("domain", "name", "kwargs", "text"),
     [
         (
             retail,
@@ -211,10 +211,10 @@ PERSON = {"first_name": "A", "last_name": "F", "dob": "x"}
     ],
 )
 def test_a_value_that_the_tool_would_have_written_is_refused_by_its_schema(
-    domain, name, kwargs, said
+    domain, name, kwargs, text
 ):
     environment = Environment(domain())
-    assert environment.call(name, kwargs) == f"Error: {said}"
+    assert environment.call(name, kwargs) == f"Error: {text}"
     assert environment.database.list_changed_entities() == {}
 
 
@@ -315,7 +315,7 @@ def arguments(chance, tool):
 
 
 def test_two_thousand_hostile_episodes_raise_nothing():
-    chance, wanted, wrote = random.Random(7), task(CANCEL), 0
+    chance, expected, wrote = random.Random(7), task(CANCEL), 0
     domains = [retail(), retail(status="delivered"), airline()]
     for _ in range(2000):
         domain = chance.choice(domains)
@@ -323,11 +323,11 @@ def test_two_thousand_hostile_episodes_raise_nothing():
         for _ in range(12):
             tool = chance.choice(domain.tools)
             name = tool.name if chance.random() < 0.95 else chance.choice(["x", None, 5, {}])
-            said = environment.call(name, arguments(chance, tool))
-            assert said.encode() == said.encode(errors="replace")
+            reply = environment.call(name, arguments(chance, tool))
+            assert reply.encode() == reply.encode(errors="replace")
         wrote += len(environment.writes)
         assert isinstance(json.dumps([write.kwargs for write in environment.writes]), str)
-        found = compute_reward(domain, wanted, environment, ["x"])
-        assert found.value in (0.0, 1.0)
+        reward = compute_reward(domain, expected, environment, ["x"])
+        assert reward.value in (0.0, 1.0)
     assert wrote > 1000
     assert domains[0].database.list_changed_entities() == {}

@@ -34,14 +34,14 @@ def folder(tmp_path: Path) -> Path:
     return tau_data.write(tmp_path / "data")
 
 
-def told(folder: RunFolder) -> dict[tuple[str, int], tuple[object, ...]]:
+def collect_turns(folder: RunFolder) -> dict[tuple[str, int], tuple[object, ...]]:
     """What must not depend on how a run went: transcripts, states and ends of all episodes."""
-    found: dict[tuple[str, int], Episode] = {
+    episodes: dict[tuple[str, int], Episode] = {
         (line.episode.key, line.episode.epoch): line.episode for line in folder.read_episodes()
     }
     return {
-        key: (one.messages, one.state, one.termination, one.usage, one.completions)
-        for key, one in found.items()
+        key: (item.messages, item.state, item.termination, item.usage, item.completions)
+        for key, item in episodes.items()
     }
 
 
@@ -62,11 +62,11 @@ def test_the_reference_scores_100_and_null_what_doing_nothing_is_worth(tmp_path,
 
 
 def test_the_bundled_reference_scores_100_and_null_exactly_p0(tmp_path):
-    place = ROOT / "datasets" / "tau_bench"
-    if not place.is_dir():
+    path = ROOT / "datasets" / "tau_bench"
+    if not path.is_dir():
         pytest.skip("the bundled tasks are absent: datasets/tau_bench")
-    ceiling, _ = tau_data.run(tmp_path / "a", place, "control:reference")
-    floor, _ = tau_data.run(tmp_path / "b", place, "control:null")
+    ceiling, _ = tau_data.run(tmp_path / "a", path, "control:reference")
+    floor, _ = tau_data.run(tmp_path / "b", path, "control:null")
     best, worst = ceiling.benchmarks["tau_bench"], floor.benchmarks["tau_bench"]
     assert (ceiling.state, best.score) == ("done", 100)
     assert worst.score == pytest.approx(worst.groups["p0"])
@@ -78,9 +78,9 @@ def test_the_bundled_reference_scores_100_and_null_exactly_p0(tmp_path):
 
 def test_on_the_official_train_split_too(tmp_path):
     """5 of its 500 tasks need nothing to be done; the 185 tasks in free prose are left out."""
-    place = shared_data("tau_bench")
-    ceiling, made = tau_data.run(tmp_path / "a", place, "control:reference")
-    floor, _ = tau_data.run(tmp_path / "b", place, "control:null")
+    data = shared_data("tau_bench")
+    ceiling, made = tau_data.run(tmp_path / "a", data, "control:reference")
+    floor, _ = tau_data.run(tmp_path / "b", data, "control:null")
     best, worst = ceiling.benchmarks["tau_bench"], floor.benchmarks["tau_bench"]
     assert {line.sample.id.rsplit("/", 1)[0] for line in made.read_samples()} == {"retail/train"}
     assert (best.samples, best.score) == (500, 100)
@@ -139,24 +139,24 @@ def again(made: RunFolder, tmp_path: Path) -> RunSummary:
     return execute_run(made, configuration.load_settings(tmp_path), Secrets({}))
 
 
-@pytest.mark.parametrize("kept", [0, 1, 3, 7, 12])
-def test_resumed_in_the_middle_of_an_episode_nothing_is_asked_twice(tmp_path, folder, kept):
+@pytest.mark.parametrize("stored", [0, 1, 3, 7, 12])
+def test_resumed_in_the_middle_of_an_episode_nothing_is_asked_twice(tmp_path, folder, stored):
     """A kill leaves the journal of calls up to some line, and no episode for the last ones."""
     with tau_server.serve(SCRIPT) as server:
         made = planned(tmp_path, folder, server, concurrency=1)
-        whole, before = again(made, tmp_path), told(made)
+        whole, before = again(made, tmp_path), collect_turns(made)
         asked = server.asked.total()
         calls = made.path / "calls" / "main.jsonl"
         lines = calls.read_bytes().splitlines(keepends=True)
-        assert len(lines) == asked > kept
-        calls.write_bytes(b"".join(lines[:kept]))
-        for place in (made.path / "generations", *(made.path / "verdicts").iterdir()):
-            for path in place.glob("*.jsonl"):
+        assert len(lines) == asked > stored
+        calls.write_bytes(b"".join(lines[:stored]))
+        for location in (made.path / "generations", *(made.path / "verdicts").iterdir()):
+            for path in location.glob("*.jsonl"):
                 path.unlink()
         resumed = again(made, tmp_path)
-    assert server.asked.total() == asked + asked - kept
+    assert server.asked.total() == asked + asked - stored
     assert result(resumed) == result(whole)
-    assert told(made) == before
+    assert collect_turns(made) == before
 
 
 def test_a_killed_worker_is_resumed_to_the_same_result(tmp_path, folder):
@@ -177,7 +177,7 @@ def test_a_killed_worker_is_resumed_to_the_same_result(tmp_path, folder):
             process.wait()
         resumed = again(made, tmp_path / "killed")
     assert result(resumed) == result(expected)
-    assert told(made) == told(whole)
+    assert collect_turns(made) == collect_turns(whole)
     # Only what was under way at a kill may be asked again.
     assert server.asked.total() - once <= once + 2 * 2
 

@@ -109,7 +109,7 @@ def message(pick):
 
 def test_no_slot_leaks_in_ten_thousand_fuzzed_turns():
     pick = random.Random(7)
-    leaks, ended, told, open_to = [], 0, 0, {}
+    leaks, ended, report, open_to = [], 0, 0, {}
     state = build_opening_state(SCENARIOS[0], 0)
     for turn in range(TURNS):
         if state.done:
@@ -123,20 +123,22 @@ def test_no_slot_leaks_in_ten_thousand_fuzzed_turns():
             writes.append(SimpleNamespace(tool=tool, kwargs={"order_id": goal.order}))
         for slot in allowed:
             open_to.setdefault("who" if slot in IDENTITY else at, set()).add(slot)
-        said, state, _ = USER.reply(state, text, writes)
+        reply, state, _ = USER.reply(state, text, writes)
         for index, each in enumerate(state.goals):
             may = open_to.get("who", set()) | (open_to.get(index, set()) if index == at else set())
             for slot in set(SLOTS) - may:
                 hits = [
-                    value for value in list_slot_values(state.scenario, each, slot) if value in said
+                    value
+                    for value in list_slot_values(state.scenario, each, slot)
+                    if value in reply
                 ]
                 # The name of a product also stands in front of its new options.
                 if hits and not (slot == "items" and "options" in may):
-                    leaks.append((slot, hits, text, said))
-        told += len(allowed)
+                    leaks.append((slot, hits, text, reply))
+        report += len(allowed)
     assert not leaks, leaks[:5]
     assert ended > 100
-    assert told > TURNS / 3
+    assert report > TURNS / 3
 
 
 def test_an_agent_that_only_talks_reaches_no_goal():

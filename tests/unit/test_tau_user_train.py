@@ -48,7 +48,7 @@ def passed(domain, tasks, make, seed=0):
     rewards = []
     for at, task in enumerate(tasks):
         played = play(domain, task, make, seed + at)
-        rewards.append(compute_reward(domain, task, played.environment, played.said).value)
+        rewards.append(compute_reward(domain, task, played.environment, played.agent_texts).value)
     return sum(rewards) / len(rewards)
 
 
@@ -68,8 +68,8 @@ def test_every_instruction_is_parsed_into_the_goals_of_its_actions(tasks):
 
 
 def test_free_prose_is_refused():
-    place = shared_data("tau_bench") / "retail" / "tasks_test.jsonl.gz"
-    lines = gzip.decompress(place.read_bytes()).decode().splitlines()
+    path = shared_data("tau_bench") / "retail" / "tasks_test.jsonl.gz"
+    lines = gzip.decompress(path.read_bytes()).decode().splitlines()
     for line in lines:
         with pytest.raises(UsageError):
             parse_train_instruction(json.loads(line)["instruction"])

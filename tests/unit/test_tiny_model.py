@@ -30,8 +30,8 @@ __all__ = ["tiny"]
 
 
 def requests(split, seed):
-    found = build_call_rows(split, 400, seed)
-    return {row["question"][0][0]["content"] for rows in found.values() for row in rows}
+    actual_rows = build_call_rows(split, 400, seed)
+    return {row["question"][0][0]["content"] for rows in actual_rows.values() for row in rows}
 
 
 def statements(metric, split, seed):
@@ -103,9 +103,9 @@ def test_it_is_small_and_its_prompts_are_short(tiny: TinyModel):
         ("sql_understanding", "lora"),
     )
     prompts = [
-        render_texts(tokenizer, one)[0]
+        render_texts(tokenizer, conversation)[0]
         for key, name in cases
-        for one in load_conversations(key, tiny.cases / name)
+        for conversation in load_conversations(key, tiny.cases / name)
     ]
 
     assert model.num_parameters() < 1_000_000
@@ -142,8 +142,8 @@ def test_training_is_the_same_for_the_same_seed(tiny: TinyModel):
 
     _, tokenizer = load(tiny)
     lessons = [
-        build_training_example(tokenizer, one)
-        for one in load_conversations("bfcl", tiny.cases / "bfcl")
+        build_training_example(tokenizer, conversation)
+        for conversation in load_conversations("bfcl", tiny.cases / "bfcl")
     ]
 
     def trained(seed):

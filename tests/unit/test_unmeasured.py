@@ -16,9 +16,9 @@ from tests.support.boards import settings_in
 
 @pytest.fixture
 def settings(tmp_path, monkeypatch):
-    found = settings_in(tmp_path)
-    monkeypatch.setenv("EVALBOARD_SHIPPED", found.shipped)
-    return found
+    result = settings_in(tmp_path)
+    monkeypatch.setenv("EVALBOARD_SHIPPED", result.shipped)
+    return result
 
 
 def unmeasured_run(settings, **changes):

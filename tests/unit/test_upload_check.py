@@ -31,8 +31,8 @@ def lines(*cases):
     return "".join(json.dumps(case) + "\n" for case in cases)
 
 
-def places(found):
-    return [(error.line, error.field) for error in found.errors]
+def places(result):
+    return [(error.line, error.field) for error in result.errors]
 
 
 @pytest.mark.parametrize("key", [key for key in catalog.benchmark_cards() if key != "tau_bench"])
@@ -43,27 +43,27 @@ def test_the_templates_of_every_benchmark_can_be_handed_in(tmp_path, key, form):
     assert made is not None
     required = {field.name for field in made.fields if field.required}
     assert find_upload_form(key).identity in required
-    found = checked(tmp_path, getattr(made, form), key=key, part=part, file=f"x.{form}")
-    assert found.errors == ()
-    assert found.summary.samples >= 2
-    assert len(found.summary.hash) == 16
-    assert found.preview[0].text
+    report = checked(tmp_path, getattr(made, form), key=key, part=part, file=f"x.{form}")
+    assert report.errors == ()
+    assert report.summary.samples >= 2
+    assert len(report.summary.hash) == 16
+    assert report.preview[0].text
 
 
 def test_own_tasks_of_tau_bench_are_played_on_the_bundled_tables(tmp_path):
     [task] = rows("tau_bench", "retail", 1)
-    found = checked(tmp_path, lines(task), key="tau_bench", part="retail")
-    assert (found.errors, found.summary.metrics) == ((), {"retail": 1})
+    report = checked(tmp_path, lines(task), key="tau_bench", part="retail")
+    assert (report.errors, report.summary.metrics) == ((), {"retail": 1})
     assert (tmp_path / "ready" / "retail" / "users.json").is_file()
     wrong = task | {"actions": "none"}
-    found = checked(tmp_path, lines(task, wrong), key="tau_bench", part="retail")
-    assert [error.line for error in found.errors] == [2]
+    report = checked(tmp_path, lines(task, wrong), key="tau_bench", part="retail")
+    assert [error.line for error in report.errors] == [2]
 
 
 def test_cases_of_several_metrics_come_in_one_file(tmp_path):
     first, second = rows()[0], rows(part="sql_identification")[0]
-    found = checked(tmp_path, lines(first, second | {"metric": "sql_identification"}))
-    assert found.summary.metrics == {PART: 1, "sql_identification": 1}
+    report = checked(tmp_path, lines(first, second | {"metric": "sql_identification"}))
+    assert report.summary.metrics == {PART: 1, "sql_identification": 1}
     assert {path.name for path in (tmp_path / "ready").iterdir()} == {
         f"{PART}.jsonl",
         "sql_identification.jsonl",
@@ -74,8 +74,8 @@ def test_every_mistake_of_every_line_is_told(tmp_path):
     good = rows()[0]
     bad = good | {"case_id": "x", "difficulty_level": "9", "dialect": "klingon", "sql": ""}
     torn = good | {"case_id": "y", "expected": {"columns": ["a"]}}
-    found = checked(tmp_path, lines(good, bad, good) + "{oops\n" + lines(torn))
-    assert places(found) == [
+    report = checked(tmp_path, lines(good, bad, good) + "{oops\n" + lines(torn))
+    assert places(report) == [
         (2, "dialect"),
         (2, "difficulty_level"),
         (2, "sql"),
@@ -83,9 +83,9 @@ def test_every_mistake_of_every_line_is_told(tmp_path):
         (4, ""),
         (5, "expected"),
     ]
-    assert "is already on line 1" in found.errors[3].problem
-    assert not found.more
-    assert found.summary.samples == 0
+    assert "is already on line 1" in report.errors[3].problem
+    assert not report.more
+    assert report.summary.samples == 0
 
 
 MISTAKES = {
@@ -112,29 +112,29 @@ MISTAKES = {
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_told_by_its_field(tmp_path, name):
     changes, field = MISTAKES[name]
-    found = checked(tmp_path, lines(rows()[1], rows()[0] | changes))
-    assert places(found) == [(2, field)]
+    report = checked(tmp_path, lines(rows()[1], rows()[0] | changes))
+    assert places(report) == [(2, field)]
 
 
 def test_what_no_loader_foresaw_is_an_error_of_its_line(tmp_path):
     hostile = rows()[0] | {"sql": "SELECT " + "(" * 20_000}
-    found = checked(tmp_path, lines(rows()[1], hostile))
-    assert found.ok or [error.line for error in found.errors] == [2]
+    report = checked(tmp_path, lines(rows()[1], hostile))
+    assert report.ok or [error.line for error in report.errors] == [2]
 
 
 def test_no_path_leads_out_of_the_folder(tmp_path):
     [question] = rows("gaia", "validation", 1)
     for name in ("../../etc/passwd", "/etc/passwd", "x.csv"):
-        found = checked(
+        report = checked(
             tmp_path, lines(question | {"file_name": name}), key="gaia", part="validation"
         )
-        assert places(found) == [(1, "file_name")]
-        assert str(tmp_path) not in found.errors[0].problem
+        assert places(report) == [(1, "file_name")]
+        assert str(tmp_path) not in report.errors[0].problem
 
 
 def test_the_list_of_errors_ends_somewhere(tmp_path):
-    found = checked(tmp_path, "{oops\n" * 1_000)
-    assert (len(found.errors), found.more) == (MAX_ERRORS, True)
+    report = checked(tmp_path, "{oops\n" * 1_000)
+    assert (len(report.errors), report.more) == (MAX_ERRORS, True)
 
 
 def test_columns_know_what_is_json():

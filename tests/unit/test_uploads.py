@@ -261,7 +261,7 @@ async def connected(wall: RequestLimits, scopes: list[dict]) -> list[int | None]
     """The codes by which connections are closed that are all open at once, None for accepted."""
     leave, codes = asyncio.Event(), []
 
-    async def one(scope):
+    async def serve_request(scope):
         closed: list[dict] = []
 
         async def receive():
@@ -277,7 +277,7 @@ async def connected(wall: RequestLimits, scopes: list[dict]) -> list[int | None]
         await leave.wait()
 
     wall.app = stay
-    tasks = [asyncio.create_task(one(scope)) for scope in scopes]
+    tasks = [asyncio.create_task(serve_request(scope)) for scope in scopes]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     leave.set()

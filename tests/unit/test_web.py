@@ -60,9 +60,9 @@ def test_health_counts_runs_also_broken_ones(store, client):
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["cache-control"] == "no-store"
-    found = answer.json()
-    assert found.pop("version")
-    assert found == {"status": "ok", "runs": 2, "index_readable": True}
+    payload = answer.json()
+    assert payload.pop("version")
+    assert payload == {"status": "ok", "runs": 2, "index_readable": True}
 
 
 @pytest.mark.parametrize(
