@@ -7,7 +7,9 @@ where a figure is above the limit it is heading for. `--json` prints the figures
 What is counted, over all Python files below the given folders:
 
 - words: parts of identifiers (split at underscores and at CamelCase humps) per 10,000 identifiers.
-  Identifiers are names, attributes, arguments, keywords, definitions, imported names and aliases.
+  Identifiers are names, attributes, arguments, keywords, definitions, imported names and aliases,
+  but for the names of tests, which are sentences. In tests, tools and perf the word that is most
+  frequent there is the figure, and nothing else of them is measured.
 - one-word functions: the share of function names with a single part. A leading underscore is no
   part; dunders and `main` are left out.
 - crowded names: functions, methods and classes defined in more than `CROWDED` modules. Overrides
@@ -33,6 +35,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("evalcore", "pages", "app.py")
+OTHER_SOURCES = ("tests", "tools", "perf")
 WORDS = ("told", "found", "one", "place", "given", "known", "kept", "beside", "said", "wanted")
 CROWDED = 8  # modules in which one name may be defined
 LONG = 500  # lines of a module
@@ -40,6 +43,7 @@ LONG = 500  # lines of a module
 #: What each figure is heading for.
 LIMITS: dict[str, float] = {
     **{f"word {word}": 3 for word in WORDS},
+    **{f"words in {source}": 3 for source in OTHER_SOURCES},
     "one-word functions, %": 35,
     "crowded names": 0,
     "long modules": 0,
@@ -61,6 +65,9 @@ CEILINGS: dict[str, float] = {
     "word beside": 3,
     "word said": 3,
     "word wanted": 3,
+    "words in tests": 3,
+    "words in tools": 3,
+    "words in perf": 3,
     "one-word functions, %": 8,
     "crowded names": 0,
     "long modules": 0,
@@ -96,7 +103,7 @@ class Survey:
     lengths: list[int] = field(default_factory=list)
 
     @property
-    def one_word_functions(self) -> list[Location]:
+    def single_word_functions(self) -> list[Location]:
         return [function for function in self.functions if len(split_name(function.name)) <= 1]
 
     @property
@@ -115,11 +122,15 @@ class Survey:
     def long_modules(self) -> list[Location]:
         return [Location(path, n, f"{n} lines") for path, n in self.modules.items() if n > LONG]
 
+    def word_rates(self) -> dict[str, float]:
+        """Compute the uses of each word per 10,000 identifiers."""
+        per_10_000 = 10_000 / max(self.identifiers, 1)
+        return {word: len(uses) * per_10_000 for word, uses in self.words.items()}
+
     def figures(self) -> dict[str, float]:
         """Compute every figure that has a limit; 0 where nothing was counted."""
-        per_10_000 = 10_000 / max(self.identifiers, 1)
-        words = {f"word {word}": len(uses) * per_10_000 for word, uses in self.words.items()}
-        share = 100 * len(self.one_word_functions) / max(len(self.functions), 1)
+        words = {f"word {word}": rate for word, rate in self.word_rates().items()}
+        share = 100 * len(self.single_word_functions) / max(len(self.functions), 1)
         return {name: round(figure, 2) for name, figure in words.items()} | {
             "one-word functions, %": round(share, 2),
             "crowded names": len(self.crowded),
@@ -171,7 +182,8 @@ def _identifiers(tree: ast.Module) -> Iterator[tuple[str, int]]:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
                 yield name, node.lineno
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield name, node.lineno
+                if not name.startswith("test_"):
+                    yield name, node.lineno
             case ast.ClassDef(name=name):
                 yield name, node.lineno
             case ast.keyword(arg=str(name)):
@@ -277,7 +289,7 @@ def offenders(survey: Survey, over: Iterable[str]) -> list[str]:
         if name.startswith("word "):
             locations = survey.words[name.removeprefix("word ")]
         elif name == "one-word functions, %":
-            locations = survey.one_word_functions
+            locations = survey.single_word_functions
         elif name == "crowded names":
             locations = [location for group in survey.crowded.values() for location in group]
         elif name == "long modules":
@@ -286,13 +298,19 @@ def offenders(survey: Survey, over: Iterable[str]) -> list[str]:
     return lines
 
 
-def report(survey: Survey) -> dict[str, Any]:
+def list_word_uses(survey: Survey, bound: float) -> list[str]:
+    """List the uses of the words that are more frequent than `bound`, by file and line."""
+    rates = survey.word_rates()
+    return offenders(survey, (f"word {word}" for word, rate in rates.items() if rate > bound))
+
+
+def report(survey: Survey, figures: Mapping[str, float]) -> dict[str, Any]:
     """Collect the figures with their ceilings and limits, and the names behind them."""
-    frequent = Counter(function.name for function in survey.one_word_functions).most_common(40)
+    frequent = Counter(function.name for function in survey.single_word_functions).most_common(40)
     return {
         "figures": {
             name: {"figure": figure, "ceiling": CEILINGS.get(name), "limit": LIMITS[name]}
-            for name, figure in survey.figures().items()
+            for name, figure in figures.items()
         },
         "identifiers": survey.identifiers,
         "functions": len(survey.functions),
@@ -326,17 +344,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--limits", action="store_true", help="fail above LIMITS, name offenders")
     parser.add_argument("--json", action="store_true", help="print JSON for machines")
     args = parser.parse_args(arguments)
-    survey = survey_files(list_sources(), ROOT)
-    figures, bounds = survey.figures(), LIMITS if args.limits else CEILINGS
+    survey, bounds = survey_files(list_sources(), ROOT), LIMITS if args.limits else CEILINGS
+    others = {
+        f"words in {source}": survey_files(list_sources(sources=[source]), ROOT)
+        for source in OTHER_SOURCES
+    }
+    figures = survey.figures() | {
+        name: round(max(other.word_rates().values()), 2) for name, other in others.items()
+    }
     over = excesses(figures, bounds)
     names = [name for name, figure in figures.items() if figure > bounds.get(name, math.inf)]
+    lines = offenders(survey, names)
+    lines += [
+        line
+        for name in names
+        if name in others
+        for line in list_word_uses(others[name], bounds[name])
+    ]
     if args.json:
-        data = report(survey) | {"over": over}
+        data = report(survey, figures) | {"over": over}
         if args.limits:
-            data["offenders"] = offenders(survey, names)
+            data["offenders"] = lines
         print(json.dumps(data, indent=1))
     else:
-        print("\n".join(offenders(survey, names)) if args.limits else render(report(survey)))
+        print("\n".join(lines) if args.limits else render(report(survey, figures)))
         for line in over:
             print(f"check_names: {line}", file=sys.stderr)
     return 1 if over else 0

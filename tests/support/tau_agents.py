@@ -128,15 +128,15 @@ def _collect(
     """The arguments of the write after the user's yes, or what a user wants who dropped it."""
     slots = (*(("order",) if intent != "profile" else ()), *TOOLS[intent][1])
     while True:
-        message = yield from ask_all(ASKS, slots, pick)
-        if "order" in message and "#W" not in message["order"]:
-            named = message.get("items") or (yield pick.choice(ASKS["items"]))
-            message["order"] = _order_with(call, user_id, intent, named)
-        arguments, lines = _arguments(call, message)
+        revealed = yield from ask_all(ASKS, slots, pick)
+        if "order" in revealed and "#W" not in revealed["order"]:
+            named = revealed.get("items") or (yield pick.choice(ASKS["items"]))
+            revealed["order"] = _order_with(call, user_id, intent, named)
+        arguments, lines = _arguments(call, revealed)
         if intent == "profile":
             arguments = {**arguments, "user_id": user_id}
             del arguments["order_id"]
-        _check(call, user_id, intent, arguments, message)
+        _check(call, user_id, intent, arguments, revealed)
         reply = yield from agreed(
             "\n".join([f"I will {_VERBS[intent]}.", *lines, pick.choice(CONFIRMS)])
         )
@@ -166,12 +166,12 @@ _HYGIENE = ("Beard Trimmer", "Bath Sponge", "Ear Tips")
 
 
 def _check(
-    call: Call, user_id: str, intent: str, arguments: dict[str, Any], message: dict[str, str]
+    call: Call, user_id: str, intent: str, arguments: dict[str, Any], revealed: dict[str, str]
 ) -> None:
     """Raises Denied for what the policy forbids and no tool would stop."""
     if arguments.get("country", "USA") != "USA":
         raise Denied("we ship only to the USA")
-    if re.search("better price", message.get("reason", "")):
+    if re.search("better price", revealed.get("reason", "")):
         raise Denied("this is no reason to cancel")
     if "" in arguments.get("new_item_ids", ()):
         raise Denied("this variant is out of stock")
@@ -222,33 +222,33 @@ _VERBS = {
 }
 
 
-def _arguments(call: Call, message: dict[str, str]) -> tuple[dict[str, Any], list[str]]:
-    match = re.search(r"#W\d+", message.get("order", ""))
+def _arguments(call: Call, revealed: dict[str, str]) -> tuple[dict[str, Any], list[str]]:
+    match = re.search(r"#W\d+", revealed.get("order", ""))
     arguments: dict[str, Any] = {"order_id": match[0] if match else ""}
     lines = [f"Order: {arguments['order_id']}"] if match else []
-    if "items" in message:
+    if "items" in revealed:
         order = json.loads(call("get_order_details", {"order_id": arguments["order_id"]}))
-        both = message["items"] == message.get("options")
-        items = _chosen(order["items"], message["items"], half=both)
+        both = revealed["items"] == revealed.get("options")
+        items = _chosen(order["items"], revealed["items"], half=both)
         arguments["item_ids"] = [item["item_id"] for item in items]
         lines += [f"Item: {item['name']} ({item['item_id']})" for item in items]
-        if "options" in message:
-            fresh = _variants(call, items, message["options"])
+        if "options" in revealed:
+            fresh = _variants(call, items, revealed["options"])
             arguments["new_item_ids"] = [variant["item_id"] for variant in fresh]
             lines += [f"New item: {v['item_id']} {json.dumps(v['options'])}" for v in fresh]
             more = sum(v["price"] for v in fresh) - sum(item["price"] for item in items)
             lines += [f"You would pay ${more:.2f} more."] if more > 0 else []
-    if "payment" in message:
-        payment = re.search(r"(?:credit_card|paypal|gift_card)_\d+", message["payment"])
+    if "payment" in revealed:
+        payment = re.search(r"(?:credit_card|paypal|gift_card)_\d+", revealed["payment"])
         arguments["payment_method_id"] = payment[0] if payment else ""
         lines.append(f"Payment method: {arguments['payment_method_id']}")
-    if "reason" in message:
-        mistake = "mistake" in message["reason"]
+    if "reason" in revealed:
+        mistake = "mistake" in revealed["reason"]
         arguments["reason"] = "ordered by mistake" if mistake else "no longer needed"
         lines.append(f"Reason: {arguments['reason']}")
-    if "address" in message:
+    if "address" in revealed:
         for field in _FIELDS:
-            value = re.search(rf"\b{field}: ([^,]*?)(?:,|\.|$)", message["address"])
+            value = re.search(rf"\b{field}: ([^,]*?)(?:,|\.|$)", revealed["address"])
             arguments[field] = value[1] if value else ""
         lines.append("New address: " + ", ".join(arguments[field] for field in _FIELDS))
     return arguments, lines

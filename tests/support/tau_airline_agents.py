@@ -139,13 +139,13 @@ def competent(call: Call, seed: int) -> Agent:
     desk = _Desk(call, user, outcome[0])
 
     def act(intent: str) -> Generator[str, str, str]:
-        message = yield from ask_all(ASKS, SLOTS[intent], pick)
-        if "order" in message:
-            booked = yield from _find(desk, message["order"], pick)
-            _check(desk, intent, booked, message)
-            arguments, lines = _PREPARE[intent](desk, booked, message)
+        revealed = yield from ask_all(ASKS, SLOTS[intent], pick)
+        if "order" in revealed:
+            booked = yield from _find(desk, revealed["order"], pick)
+            _check(desk, intent, booked, revealed)
+            arguments, lines = _PREPARE[intent](desk, booked, revealed)
         else:
-            arguments, lines = _booking(desk, message)
+            arguments, lines = _booking(desk, revealed)
         question = [f"I will {_DOES[intent]}.", *lines, pick.choice(CONFIRMS)]
         reply = yield from agreed("\n".join(question))
         if reply is None:
@@ -164,7 +164,7 @@ def _find(desk: _Desk, text: str, pick: random.Random) -> Generator[str, str, Ro
     return desk.on_route((yield pick.choice(ASKS["route"])))
 
 
-def _check(desk: _Desk, intent: str, booked: Row, message: dict[str, str]) -> None:
+def _check(desk: _Desk, intent: str, booked: Row, revealed: dict[str, str]) -> None:
     """Raises Denied for what the policy forbids and no tool would stop."""
     insured = booked["insurance"] == "yes"
     if any(leg["date"] <= _TODAY for leg in booked["flights"]):
@@ -176,34 +176,34 @@ def _check(desk: _Desk, intent: str, booked: Row, message: dict[str, str]) -> No
         if not entitled or not desk.gone(booked):
             raise Denied("the conditions for a certificate are not met")
     if intent == "cancel":
-        covered = insured and re.search("illness|weather", message["reason"])
+        covered = insured and re.search("illness|weather", revealed["reason"])
         free = booked["cabin"] == "business" or booked["created_at"] >= _DAY_AGO
         if not (free or covered or desk.gone(booked)):
             raise Denied("the conditions for a cancellation are not met")
 
 
-def _cancelling(desk: _Desk, booked: Row, message: dict[str, str]) -> tuple[Row, list[str]]:
+def _cancelling(desk: _Desk, booked: Row, revealed: dict[str, str]) -> tuple[Row, list[str]]:
     named = {"reservation_id": booked["reservation_id"]}
     return named, [f"Reservation: {booked['reservation_id']}"]
 
 
-def _compensating(desk: _Desk, booked: Row, message: dict[str, str]) -> tuple[Row, list[str]]:
+def _compensating(desk: _Desk, booked: Row, revealed: dict[str, str]) -> tuple[Row, list[str]]:
     amount = 100 * len(booked["passengers"])
     lines = [f"Reservation: {booked['reservation_id']}", f"Amount: ${amount}"]
     return {"user_id": desk.user_id, "amount": amount}, lines
 
 
-def _seating(desk: _Desk, booked: Row, message: dict[str, str]) -> tuple[Row, list[str]]:
-    named, lines = _cancelling(desk, booked, message)
-    who = _people(message["passengers"])
+def _seating(desk: _Desk, booked: Row, revealed: dict[str, str]) -> tuple[Row, list[str]]:
+    named, lines = _cancelling(desk, booked, revealed)
+    who = _people(revealed["passengers"])
     if len(who) != len(booked["passengers"]):
         raise Denied("the number of passengers stays as it is")
     return {**named, "passengers": who}, [*lines, f"Passengers: {json.dumps(who)}"]
 
 
-def _loading(desk: _Desk, booked: Row, message: dict[str, str]) -> tuple[Row, list[str]]:
-    named, lines = _cancelling(desk, booked, message)
-    total, payment = _bags(message["baggage"]), _payment(message)
+def _loading(desk: _Desk, booked: Row, revealed: dict[str, str]) -> tuple[Row, list[str]]:
+    named, lines = _cancelling(desk, booked, revealed)
+    total, payment = _bags(revealed["baggage"]), _payment(revealed)
     nonfree = desk.nonfree(booked["cabin"], len(booked["passengers"]), total)
     cost = 50 * max(0, nonfree - booked["nonfree_baggages"])
     arguments = {"total_baggages": total, "nonfree_baggages": nonfree, "payment_id": payment}
@@ -211,9 +211,9 @@ def _loading(desk: _Desk, booked: Row, message: dict[str, str]) -> tuple[Row, li
     return {**named, **arguments}, lines
 
 
-def _changing(desk: _Desk, booked: Row, message: dict[str, str]) -> tuple[Row, list[str]]:
-    named, lines = _cancelling(desk, booked, message)
-    change, payment = message["change"], _payment(message)
+def _changing(desk: _Desk, booked: Row, revealed: dict[str, str]) -> tuple[Row, list[str]]:
+    named, lines = _cancelling(desk, booked, revealed)
+    change, payment = revealed["change"], _payment(revealed)
     cabin = _CABIN.search(change)
     new_cabin = cabin[0].replace(" ", "_") if cabin else booked["cabin"]
     route, date = re.search(r"([A-Z]{3}) to ([A-Z]{3})", change), _DATE.search(change)
@@ -245,20 +245,20 @@ _PREPARE = {
 }
 
 
-def _booking(desk: _Desk, message: dict[str, str]) -> tuple[Row, list[str]]:
-    route = re.search(r"([A-Z]{3}) to ([A-Z]{3})( and back)?", message["route"])
-    cabin, days = _CABIN.search(message["cabin"]), _DATE.findall(message["date"])
+def _booking(desk: _Desk, revealed: dict[str, str]) -> tuple[Row, list[str]]:
+    route = re.search(r"([A-Z]{3}) to ([A-Z]{3})( and back)?", revealed["route"])
+    cabin, days = _CABIN.search(revealed["cabin"]), _DATE.findall(revealed["date"])
     if route is None or cabin is None or not days:
         raise Denied("something is missing")
-    who, in_cabin = _people(message["passengers"]), cabin[0].replace(" ", "_")
+    who, in_cabin = _people(revealed["passengers"]), cabin[0].replace(" ", "_")
     ways = [(route[1], route[2], days[0])]
     ways += [(route[2], route[1], days[1])] if route[3] else []
-    legs = [_choose(desk, way, in_cabin, len(who), message["flight"]) for way in ways]
+    legs = [_choose(desk, way, in_cabin, len(who), revealed["flight"]) for way in ways]
     flights = [flight for leg in legs for flight in leg]
     short = [{name: flight[name] for name in ("flight_number", "date")} for flight in flights]
-    bags = _bags(message["baggage"])
+    bags = _bags(revealed["baggage"])
     nonfree = desk.nonfree(in_cabin, len(who), bags)
-    insured = re.search(r"insurance: yes|yes, as to the insurance", message["insurance"], re.I)
+    insured = re.search(r"insurance: yes|yes, as to the insurance", revealed["insurance"], re.I)
     total = sum(flight["prices"][in_cabin] for flight in flights) * len(who) + 50 * nonfree
     total += 30 * len(who) if insured else 0
     arguments = {
@@ -269,7 +269,7 @@ def _booking(desk: _Desk, message: dict[str, str]) -> tuple[Row, list[str]]:
         "cabin": in_cabin,
         "flights": short,
         "passengers": who,
-        "payment_methods": [{"payment_id": _payment(message), "amount": total}],
+        "payment_methods": [{"payment_id": _payment(revealed), "amount": total}],
         "total_baggages": bags,
         "nonfree_baggages": nonfree,
         "insurance": "yes" if insured else "no",
@@ -306,8 +306,8 @@ def _bags(text: str) -> int:
     return int(match[1]) if match else 0
 
 
-def _payment(message: dict[str, str]) -> str:
-    match = re.search(r"(?:credit_card|gift_card|certificate)_\d+", message["payment"])
+def _payment(revealed: dict[str, str]) -> str:
+    match = re.search(r"(?:credit_card|gift_card|certificate)_\d+", revealed["payment"])
     return match[0] if match else ""
 
 

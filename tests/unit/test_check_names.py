@@ -70,6 +70,11 @@ def test_strings_and_comments_are_not_identifiers(tmp_path):
     assert not survey(tmp_path, m='x = {"told": "told"}  # told').words["told"]
 
 
+def test_the_names_of_tests_are_sentences(tmp_path):
+    measured = survey(tmp_path, m="def test_a_word_is_found(found): ...")
+    assert [use.name for use in measured.words["found"]] == ["found"]
+
+
 def test_words_are_per_ten_thousand_identifiers(tmp_path):
     measured = survey(tmp_path, m="\n".join(["x = y"] * 49 + ["found = place_found"]))
     assert measured.identifiers == 100
@@ -89,7 +94,7 @@ def main(): ...
 async def parseText(): ...
 """
     measured = survey(tmp_path, m=source)
-    assert [function.name for function in measured.one_word_functions] == ["read", "_read"]
+    assert [function.name for function in measured.single_word_functions] == ["read", "_read"]
     assert measured.figures()["one-word functions, %"] == 50
 
 
@@ -158,7 +163,8 @@ def test_sizes(tmp_path):
 def test_nothing_to_survey_is_no_error():
     figures = check_names.survey_files([], ROOT).figures()
     assert not any(figures.values())
-    assert set(figures) == set(check_names.LIMITS)
+    others = {f"words in {source}" for source in check_names.OTHER_SOURCES}
+    assert set(figures) == set(check_names.LIMITS) - others
 
 
 def test_offenders_are_listed_by_file_and_line(tmp_path):
@@ -176,8 +182,12 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "pages").mkdir()
     (tmp_path / "app.py").write_text("x = 1\n")
     (tmp_path / "evalcore" / "m.py").write_text("def load_spec(told): ...\n")
-    sources = check_names.list_sources(tmp_path)
-    monkeypatch.setattr(check_names, "list_sources", lambda: sources)
+    list_sources = check_names.list_sources
+    monkeypatch.setattr(
+        check_names,
+        "list_sources",
+        lambda root=tmp_path, sources=check_names.SOURCES: list_sources(tmp_path, sources),
+    )
     monkeypatch.setattr(check_names, "ROOT", tmp_path)
     return monkeypatch
 
@@ -195,6 +205,16 @@ def test_limits_fail_with_the_offenders(project, capsys):
     printed = capsys.readouterr()
     assert printed.out == "evalcore/m.py:1: told  (word told)\n"
     assert "word told: 3333.33 is above 3" in printed.err
+
+
+def test_words_count_in_tests_tools_and_perf_too(project, capsys, tmp_path):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_m.py").write_text("def test_found():\n    found = 1\n")
+    (tmp_path / "evalcore" / "m.py").write_text("def load_spec(path): ...\n")
+    assert check_names.main(["--limits"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == "tests/test_m.py:2: found  (word found)\n"
+    assert printed.err == "check_names: words in tests: 10000 is above 3\n"
 
 
 def test_json(project, capsys):

@@ -113,11 +113,11 @@ BYTES = st.sampled_from(
 )
 
 
-def leaves_of(value: Any, folder: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def leaves_of(value: Any, steps: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The places of all values within plain data."""
     listed = value if isinstance(value, list) else []
     inner = list(value.items()) if isinstance(value, dict) else list(enumerate(listed))
-    return [folder] + [leaf for name, child in inner for leaf in leaves_of(child, (*folder, name))]
+    return [steps] + [leaf for name, child in inner for leaf in leaves_of(child, (*steps, name))]
 
 
 @st.composite
@@ -136,13 +136,13 @@ def distorted(draw: st.DrawFn, documents: Any) -> bytes:
     return draw(mangled(text.encode("utf-8", "surrogatepass")))
 
 
-def replaced(document: Any, folder: tuple[Any, ...], value: Any) -> Any:
-    if not folder:
+def replaced(document: Any, steps: tuple[Any, ...], value: Any) -> Any:
+    if not steps:
         return value
     holder = document
-    for name in folder[:-1]:
+    for name in steps[:-1]:
         holder = holder[name]
-    holder[folder[-1]] = value
+    holder[steps[-1]] = value
     return document
 
 
