@@ -87,6 +87,7 @@ ENGINES_ALLOWED = {
     "evalcore/sqlkit/literal_types.py": _DIALECT,
     "evalcore/sqlkit/product_features.py": _DIALECT,
     "evalcore/sqlkit/products/__init__.py": "the engines that stand in for products",
+    "evalcore/sqlkit/products/clauses.py": _DIALECT,
     "evalcore/sqlkit/products/mysql_idioms.py": _DIALECT,
     "evalcore/sqlkit/products/rollup_and_lateral.py": _DIALECT,
     "evalcore/sqlkit/products/trees.py": _DIALECT,

@@ -384,7 +384,7 @@ def count_work(amount: int, visited: int = 0) -> Work:
     ],
 )
 def test_the_share_of_the_saving(before: Work, after: Work, best: Work, share: float) -> None:
-    assessment = Assessment(False, Equivalence("equivalent"), before, after, best)
+    assessment = Assessment(False, Equivalence("equivalent"), before=before, after=after, best=best)
     assert assessment.saved_share == pytest.approx(share, abs=0.01)
     assert bool(assessment.saves_work) == (share > 0)
 
