@@ -130,9 +130,8 @@ def test_json_is_grown_from_paths_and_literals() -> None:
 def test_a_statement_is_covered_where_the_databases_hold_all_its_values() -> None:
     schema = read_schema(("CREATE TABLE t (a INTEGER, b INTEGER)",), "sqlite")
     asked = (("SELECT a FROM t WHERE a > 5", "sqlite"),)
-    for same in ("SELECT x.a FROM t x WHERE x.a > 5", "SELECT a FROM t WHERE NOT a <= 5"):
-        assert covers_statement(schema, asked, (same, "sqlite"))
-    for other in ("a > 60", "a > 5 AND b IS NULL", "a > 5 LIMIT 20", "a > 5 AND b = 44"):
+    assert covers_statement(schema, asked, ("SELECT x.a FROM t x WHERE x.a > 5", "sqlite"))
+    for other in ("a >= 5", "a > 60", "a > 5 AND b IS NULL", "a > 5 LIMIT 20", "a > 5 AND b = 44"):
         assert not covers_statement(schema, asked, (f"SELECT a FROM t WHERE {other}", "sqlite"))
 
 

@@ -108,11 +108,16 @@ def covers_statement(
     schema: Schema, statements: tuple[tuple[str, str], ...], other: tuple[str, str]
 ) -> bool:
     """Whether the databases of some statements hold every value at which another turns over, and
-    as many rows as it counts."""
+    as many rows as it counts, and are made with each of its comparisons in view: `a >= 5` beside
+    `a > 5` needs rows in which 5 alone decides."""
     counts = frozenset[int]().union(*(list_row_limits(*statement) for statement in statements))
     if not list_row_limits(*other) <= counts:
         return False
-    return _list_edge_cells(schema, (other,)) <= _list_edge_cells(schema, statements)
+    compared = read_hints(statements).constants
+    return all(
+        set(constants) <= set(compared.get(name, ()))
+        for name, constants in read_hints((other,)).constants.items()
+    ) and _list_edge_cells(schema, (other,)) <= _list_edge_cells(schema, statements)
 
 
 def read_compared_columns(statements: Sequence[tuple[str, str]]) -> frozenset[str]:
