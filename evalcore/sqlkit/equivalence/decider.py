@@ -43,7 +43,7 @@ _MAX_UNSTABLE_RATIO = 3
 _LIMITED: frozenset[ExecutionStatus] = frozenset(("timeout", "memory"))
 #: An answer that is stopped in time took at least so many times as long as the reference.
 _SLOWER = 4
-_ANSWER_DATABASES = 4  # databases made for an answer's own constants
+_ANSWER_DATABASES = 8  # databases made for an answer's own constants
 _MAX_SCALED = 16  # questions whose large database is remembered
 MAX_CACHED_TRIALS = 256  # questions whose databases are remembered
 #: They hold no engine and are equal in every process, so that all deciders share them.
