@@ -62,19 +62,19 @@ def compare_row_limits(
             if growth is not None and count <= _MAX_COPIES:
                 setup = growth.build_setup(count, question.engine)
             expected = _count_rows(engine, question, setup, question.reference)
-            given = _count_rows(engine, question, setup, answer)
-            if setup is None or expected is None or given is None:
+            actual = _count_rows(engine, question, setup, answer)
+            if setup is None or expected is None or actual is None:
                 message = f"a limit of {limit:,} rows is more than could be tested"
                 return Equivalence(
                     "undecided", verdict.databases, cause="row_limit", message=message
                 )
-            if not (diff := compare_tables(expected, given, rules=rules)).equal:
+            if not (diff := compare_tables(expected, actual, rules=rules)).equal:
                 example = Counterexample(
                     profile=f"{count} rows to limit",
                     tables=_read_first_rows(engine, prepared, setup),
-                    subject="COUNT(*)" if given.columns == ("n",) else "",
+                    subject="COUNT(*)" if actual.columns == ("n",) else "",
                     expected=expected,
-                    actual=given,
+                    actual=actual,
                     diff=diff,
                     reason="row_count",
                 )
@@ -89,10 +89,10 @@ def _iter_large_limits(question: EquivalenceQuestion, answer: str) -> Iterator[t
     """Limits too large for rows to be compared that one statement alone has, with that one."""
     expected = list_row_limits(question.reference, question.engine)
     related = frozenset[int]().union(*(list_row_limits(*other) for other in question.related))
-    given = list_row_limits(answer, question.engine)
+    answered = list_row_limits(answer, question.engine)
     for statement, limits in (
-        (answer, given - expected - related),
-        (question.reference, expected - given),
+        (answer, answered - expected - related),
+        (question.reference, expected - answered),
     ):
         for limit in sorted(limits):
             if TESTED_LIMITS.stop <= limit < _ALL_ROWS:
