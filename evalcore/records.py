@@ -173,7 +173,9 @@ class ToolCall(Record, frozen=True):
 
 class Message(Record, frozen=True):
     """One turn of a conversation. `reasoning` is kept apart and never shown to a scorer; `images`
-    are data addresses, which are sent and not journaled."""
+    are data addresses, which are sent and not journaled. `opaque` is what the provider of an answer
+    wants back with it in the next turn, by the name of its API: signatures of thoughts, encrypted
+    reasoning. It is no part of the answer."""
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str = ""
@@ -181,6 +183,7 @@ class Message(Record, frozen=True):
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
     images: tuple[str, ...] = ()
+    opaque: dict[str, Any] = {}
 
 
 class Sampling(Record, frozen=True):
@@ -234,7 +237,8 @@ def add_usage(left: Usage, right: Usage) -> Usage:
 class Completion(Measured, frozen=True):
     """The answer to one request, after `attempts`; `sent` are the parameters that really went out,
     `finish_reason` is the field's usual word: stop, length, tool_calls, content_filter; or
-    `unparsable` (a server could not digest what the model wrote), `context_overflow`."""
+    `unparsable` (a server could not digest what the model wrote), `context_overflow`. `opaque` is
+    that of the `Message` which the answer becomes."""
 
     text: str = ""
     reasoning: str = ""
@@ -246,6 +250,7 @@ class Completion(Measured, frozen=True):
     cached: bool = False
     model: str = ""
     sent: dict[str, Any] = {}
+    opaque: dict[str, Any] = {}
 
 
 def is_withheld(completion: Completion) -> bool:

@@ -14,6 +14,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from functools import cache
 from html.entities import html5
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import msgspec
@@ -111,7 +112,17 @@ def redact_completion(completion: Completion, keys: Iterable[str | None]) -> Com
         reasoning=redact_keys(completion.reasoning, secret),
         model=redact_keys(completion.model, secret),
         tool_calls=calls,
+        opaque=_redact_texts(completion.opaque, secret),
     )
+
+
+def _redact_texts(value: Any, keys: list[str | None]) -> Any:
+    """Plain data with `redact_keys` of every text in it."""
+    if isinstance(value, dict):
+        return {name: _redact_texts(item, keys) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_redact_texts(item, keys) for item in value]
+    return redact_keys(value, keys) if isinstance(value, str) else value
 
 
 def _remove_key(text: str, key: str) -> str:

@@ -303,11 +303,11 @@ def build_answer_messages(
     answer: Completion, calls: Sequence[ToolCall], read_as: Sequence[AgentCall]
 ) -> tuple[Message, Message]:
     """The answer with its native `calls` as it is recorded, and as the agent gets it back, with
-    arguments that a server can read."""
+    arguments that a server can read and what its provider wants to see again."""
     text, reasoning = replace_surrogates(answer.text), replace_surrogates(answer.reasoning)
     written = Message("assistant", text, reasoning, tuple(calls))
     repaired = repair_call_arguments(calls, read_as)
-    return written, msgspec.structs.replace(written, tool_calls=repaired)
+    return written, msgspec.structs.replace(written, tool_calls=repaired, opaque=answer.opaque)
 
 
 def _is_object(text: str) -> bool:

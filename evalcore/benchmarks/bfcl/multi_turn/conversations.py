@@ -101,7 +101,10 @@ class _ConversationRun:
             return False
         native = self._read is None
         tool_calls = answer.tool_calls if native else ()
-        self.messages.append(Message("assistant", answer.text, answer.reasoning, tool_calls))
+        reply = Message(
+            "assistant", answer.text, answer.reasoning, tool_calls, opaque=answer.opaque
+        )
+        self.messages.append(reply)
         try:
             decoded = (
                 self._read(answer.text) if self._read else decode_calls(list(tool_calls), "fc")
