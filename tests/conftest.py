@@ -7,6 +7,7 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections import Counter
 
 import pytest
 
@@ -28,10 +29,23 @@ _LONG = frozenset(
 )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files first, and those with a browser last: what they need of a small machine would
     disturb tests that look at the clock."""
     items.sort(key=_turn)
+    _thin_samples(items)
+
+
+def _thin_samples(items: list[pytest.Item]) -> None:
+    """Leave to `make test-full` all rows of a test marked `sampled(step)` but every step-th."""
+    rows: Counter[str] = Counter()
+    for item in items:
+        if (mark := item.get_closest_marker("sampled")) and not item.get_closest_marker("full"):
+            test = item.nodeid.partition("[")[0]
+            if rows[test] % mark.args[0]:
+                item.add_marker("full")
+            rows[test] += 1
 
 
 def _turn(item: pytest.Item) -> int:

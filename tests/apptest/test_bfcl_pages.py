@@ -36,6 +36,7 @@ def marks(app):
     return dict(zip(shown["argument"], shown["mark"], strict=True))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", list(METRICS))
 def test_every_case_is_drawn_and_hostile_text_stays_text(store, name, language):

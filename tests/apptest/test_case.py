@@ -16,6 +16,7 @@ from tests.support.page_stores import CANARY, METRIC, RUN, SECTIONS, corrupt_run
 MARKDOWN = ("title", "header", "subheader", "markdown", "caption", "error", "warning", "info")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("language", "passed"), [("en", "Passed"), ("zh", "通过")])
 @pytest.mark.parametrize("case", list(SECTIONS))
 def test_every_form_of_evidence_is_drawn(open_page, runs_root, case, language, passed):

@@ -160,6 +160,7 @@ def test_a_good_file_is_kept_shown_and_deleted_with_a_way_back(store):
     ]
 
 
+@pytest.mark.full
 def test_a_taken_name_asks_before_it_is_replaced(store):
     keep(store)
     app = hand_in(open_page("datasets", view="add"), cases({}))

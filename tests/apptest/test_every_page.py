@@ -85,6 +85,7 @@ def collect_text(app: AppTest) -> str:
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("language", LOCALES)
 @pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("name", [card.name for card in PAGES])

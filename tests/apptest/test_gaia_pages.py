@@ -38,6 +38,7 @@ def plain(app):
     return words(app).replace("\\", "")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", list(GAIA_CASES))
 def test_every_case_is_drawn_and_hostile_text_stays_text(store, name, language):

@@ -86,6 +86,7 @@ def test_there_are_forty_over_all_pages():
     assert len(addresses) == len(EVERY) >= 60
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("name", "state"), EVERY)
 def test_a_state_opens_from_its_link_and_again_on_the_way_back(board, name, state):
     """Its address can be copied, with what hosts without paths need where the page has one."""
@@ -98,6 +99,7 @@ def test_a_state_opens_from_its_link_and_again_on_the_way_back(board, name, stat
     look(app, state, board)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "state"), EVERY)
 def test_a_page_named_by_a_parameter_opens_with_all_the_others(board, name, state):
@@ -112,6 +114,7 @@ def test_a_page_named_by_a_parameter_opens_with_all_the_others(board, name, stat
     assert app.main.title[0].value in ("Ranking", "排行榜")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", WAYS)
 def test_what_hands_have_set_is_in_the_address_and_stays_on_the_way_back(board, name):
     """Back within the page takes the last act back, and Forward does it again."""

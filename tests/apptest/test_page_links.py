@@ -35,6 +35,7 @@ def test_the_other_parameters_go_along(store):
     assert app.query_params["key"] == "openai:b"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("card", entry.PAGES, ids=lambda card: card.name)
 def test_every_page_can_be_named(store, card):
     app = opened(page=card.name)

@@ -72,6 +72,7 @@ def query_of(page: str, settings) -> dict[str, str]:
     return {}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("page", ["ranking", "metrics", "target", "compare", "runs"])
 def test_a_warm_rerun_reads_little_and_works_nothing_out(store, done, page):
     app = open_page(page, **query_of(page, store))

@@ -79,6 +79,7 @@ def _queries(settings: Settings) -> dict[str, list[dict[str, str]]]:
     }
 
 
+@pytest.mark.sampled(3)
 def test_every_page_opens(store: Settings, state: str) -> None:
     asked = _queries(store)
     for card in PAGES:
@@ -114,6 +115,7 @@ def test_every_route_answers(store: Settings, state: str) -> None:
     assert asked.get("/api/v1/openapi.json").status_code == 200
 
 
+@pytest.mark.sampled(3)
 def test_every_command_and_export_works(
     store: Settings, state: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -98,6 +98,7 @@ def test_a_target_of_ours_has_no_such_part(filled):
     assert "level" not in words(app)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(
     ("page", "query"),

@@ -55,6 +55,7 @@ def test_every_page_opens_on_every_month(months, board):
     open_page("methodology", **params)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_runs_of_all_months_are_listed(months, language):
     app = open_page("runs", language, run="scale-2026-06-qwen3.5-397b-a17b")

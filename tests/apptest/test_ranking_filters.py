@@ -46,6 +46,7 @@ def names(app):
     return list(table(app, "rank")["target"])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("query", "result"),
     [

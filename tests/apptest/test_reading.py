@@ -112,6 +112,7 @@ def test_kappa_is_worked_where_judges_voted(store):
     assert "chance alone would give" in words(app)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(
     ("page", "query"),

@@ -19,6 +19,7 @@ def ranking_link(app):
     return {name: values[0] for name, values in parse_qs(result.query_string).items()}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "more", [{}, {"full": False, "cases": 3}, {"dataset": "mine"}, {"mode": "scale"}]
 )

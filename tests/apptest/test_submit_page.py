@@ -46,6 +46,7 @@ def ended(store):
     assert jobs.wait_for_job(store, "import", job.name, 60).state != "running"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_bundle_is_handed_in_and_shown_with_its_level(store, tmp_path, language):
     folder = finished(store, "baseline:sqlglot", SQL, max_samples=2)

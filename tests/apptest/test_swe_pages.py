@@ -39,6 +39,7 @@ def expander(app, label):
     return next(element for element in app.expander if element.label == label)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", list(SWE_CASES))
 def test_every_case_is_drawn_and_hostile_text_stays_text(store, name, language):

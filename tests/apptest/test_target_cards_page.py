@@ -173,6 +173,7 @@ def test_a_broken_file_is_said_and_targets_go_by_their_keys(store):
     assert open_page("runs").title
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "text",
     ["![x](http://evil.example/i.png)", ":red[**boo**] [go](http://evil.example)", "#W" * 29],

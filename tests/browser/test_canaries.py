@@ -85,6 +85,7 @@ def addresses(identity: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name",
     [

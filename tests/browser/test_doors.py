@@ -73,6 +73,7 @@ def test_the_passcode_opens_the_launcher_of_this_tab(shut, page):
     page.get_by_text("Runs cannot be started here").wait_for()
 
 
+@pytest.mark.full
 def test_a_server_on_all_addresses_reads_only_until_it_is_told(tmp_path, page, monkeypatch):
     monkeypatch.delenv("EVALBOARD_ACCESS", raising=False)
     monkeypatch.setenv("STREAMLIT_SERVER_ADDRESS", "0.0.0.0")

@@ -43,6 +43,7 @@ def test_the_app_connects_and_draws_its_charts_under_the_policy(full_board, page
     assert f"connect-src 'self' ws://{address} wss://{address};" in policy
 
 
+@pytest.mark.full
 def test_only_the_origins_of_the_setting_frame_the_board(tmp_path, monkeypatch, tabs):
     monkeypatch.delenv("SPACE_ID", raising=False)
     port, tab = free_port(), tabs("en")

@@ -125,6 +125,7 @@ def fill_the_form(page) -> None:
     settle(page)
 
 
+@pytest.mark.full
 def test_the_skip_link_leads_past_the_navigation(served, page):
     page.goto(f"{served.url}/methodology")
     heading(page, "Methodology")

@@ -161,6 +161,7 @@ def test_a_token_that_does_not_hold_logs_nobody_in(board, page):
     assert collect_identities(board) == {}
 
 
+@pytest.mark.full
 def test_neither_the_way_back_of_another_browser_nor_a_made_up_cookie_logs_in(board, page):
     code = board.provider.code({"nonce": "n", "code_challenge": "c"})
     page.goto(f"{board.served.url}/oauth2callback?code={code}&state=of-another-browser")

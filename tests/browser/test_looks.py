@@ -30,6 +30,7 @@ def test_every_page_is_looked_at() -> None:
     assert set(ADDRESSES) == {card.name for card in PAGES}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "language"), in_languages(EVERY, SOME))
 def test_a_page_is_accessible_and_fits_a_phone(tabs, full_board, name, language) -> None:
     tab = tabs(language)
@@ -54,6 +55,7 @@ def test_the_card_dialog(tabs, full_board) -> None:
     assert not grave, "\n".join(grave)
 
 
+@pytest.mark.full
 def test_the_popovers_of_the_ranking(tabs, full_board) -> None:
     tab, grave = tabs("en"), []
     visit(tab, f"{full_board.url}/?complete=1&kind=openai&evidence=executed")

@@ -84,6 +84,7 @@ def test_every_kind_of_page_opens_in_both_languages_and_fits_a_phone(offline, si
     assert offline.locator("html").get_attribute("lang") == "en"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("folder", ["", pytest.param("zh", marks=pytest.mark.full)])
 def test_every_kind_of_page_is_accessible(tabs, site, folder):
     tab, grave = tabs("en"), []

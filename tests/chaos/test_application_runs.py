@@ -165,6 +165,7 @@ async def test_errors_of_the_service_leave_the_run_incomplete_and_are_never_scor
     assert bench.run_folder.current_state() == "incomplete"
 
 
+@pytest.mark.full
 async def test_what_failed_is_asked_again_on_resume_and_nothing_else(bench):
     bench.misbehave("do", "lost", "lost", "do")
     assert await bench.run() == 3
@@ -174,12 +175,14 @@ async def test_what_failed_is_asked_again_on_resume_and_nothing_else(bench):
     assert bench.submits == [1, 2, 2, 1]
 
 
+@pytest.mark.full
 async def test_the_input_handed_back_and_words_are_answers_that_fail(bench):
     bench.misbehave("same", "idle", "do", "do")
     assert await bench.run() == 0
     assert bench.outcomes == {"passed": 2, "failed": 2}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("how", ["cancel", "kill"])
 async def test_a_run_that_is_stopped_while_it_waits_goes_on_later(bench, how):
     bench.describe(polling=60.0)

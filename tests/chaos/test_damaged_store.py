@@ -143,6 +143,7 @@ def test_every_route_answers(damaged: Settings, routes: TestClient) -> None:
         assert routes.get(f"/share/{page}?run={damage.WHOLE[0]}").status_code == 200
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("page", [card.name for card in PAGES])
 def test_every_page_opens(damaged: Settings, page: str) -> None:
     headers = stored_boards.load_run_headers(damaged)
@@ -154,6 +155,7 @@ def test_every_page_opens(damaged: Settings, page: str) -> None:
     open_page(page, **query.get(page, {}))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", [*[*damage.BROKEN][::4], *damage.INSIDE])
 def test_the_page_of_a_damaged_run_says_what_is_wrong(damaged: Settings, kind: str) -> None:
     run_id = f"20261031-0900-{kind}"

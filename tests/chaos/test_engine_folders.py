@@ -122,6 +122,7 @@ def running(request: pytest.FixtureRequest, root: Path) -> Iterator[Running]:
     shutil.rmtree(started.place, ignore_errors=True)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("connected", [True, False])
 def test_a_removed_data_folder_ends_its_server(running: Running, connected: bool) -> None:
     if not connected:
@@ -137,6 +138,7 @@ def test_a_removed_data_folder_ends_its_server(running: Running, connected: bool
     assert not running.place.exists()
 
 
+@pytest.mark.sampled(2)
 def test_a_moved_data_folder_ends_its_server_and_holds_no_marks(running: Running) -> None:
     moved = running.root.rename(running.root.with_name("moved"))
     assert soon(lambda: not running.left), running.left
@@ -149,6 +151,7 @@ def test_a_moved_data_folder_ends_its_server_and_holds_no_marks(running: Running
         assert engine.execute(SETUP, "SELECT a FROM t").status == "ok"
 
 
+@pytest.mark.sampled(2)
 def test_an_engine_goes_on_where_its_own_folder_alone_was_removed(running: Running) -> None:
     shutil.rmtree(running.clients.folder, ignore_errors=True)
     shutil.rmtree(running.clients.folder, ignore_errors=True)
@@ -156,6 +159,7 @@ def test_an_engine_goes_on_where_its_own_folder_alone_was_removed(running: Runni
     assert running.engine.execute(SETUP, "SELECT a FROM t").status == "ok"
 
 
+@pytest.mark.sampled(2)
 def test_a_folder_of_the_same_name_is_another_one(running: Running) -> None:
     running.root.rename(running.root.with_name("moved"))
     running.clients.folder.mkdir(parents=True)

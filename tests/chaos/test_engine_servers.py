@@ -102,6 +102,7 @@ def clients(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Clients]
     shutil.rmtree(result.place)
 
 
+@pytest.mark.sampled(2)
 def test_two_clients_share_one_server_that_ends_with_the_last(clients: Clients) -> None:
     first, second = clients.start(), clients.start()
     assert clients.work(first)
@@ -125,6 +126,7 @@ def test_a_client_killed_while_the_server_starts_leaves_none(clients: Clients) -
     assert soon(lambda: not clients.servers and not clients.keepers)
 
 
+@pytest.mark.sampled(2)
 def test_a_killed_keeper_takes_its_server_along(clients: Clients) -> None:
     client = clients.start()
     assert clients.work(client)
@@ -136,6 +138,7 @@ def test_a_killed_keeper_takes_its_server_along(clients: Clients) -> None:
     assert len(clients.servers) == 1
 
 
+@pytest.mark.sampled(2)
 def test_an_engine_finds_a_new_server_when_its_own_has_died(clients: Clients) -> None:
     with open_engine(clients.name, folder=clients.folder) as engine:
         setup = ["CREATE TABLE t (a INT)", "INSERT INTO t VALUES (7)"]
@@ -147,6 +150,7 @@ def test_an_engine_finds_a_new_server_when_its_own_has_died(clients: Clients) ->
         assert result.table.rows == ((7,),)
 
 
+@pytest.mark.sampled(2)
 def test_a_server_that_outlived_its_keeper_is_ended(clients: Clients) -> None:
     """As where no kernel ends it: the next keeper finds it by its note, and not a stranger."""
     assert soon(lambda: not clients.keepers)
@@ -164,6 +168,7 @@ def test_a_server_that_outlived_its_keeper_is_ended(clients: Clients) -> None:
             process.wait()
 
 
+@pytest.mark.sampled(2)
 def test_stale_and_broken_files_do_not_hinder_a_start(clients: Clients) -> None:
     assert soon(lambda: not clients.keepers)
     for name in ("keeper.sock", "server.sock", "data/postmaster.pid", "server.pid"):
@@ -176,6 +181,7 @@ def test_stale_and_broken_files_do_not_hinder_a_start(clients: Clients) -> None:
     assert clients.work(clients.start())
 
 
+@pytest.mark.sampled(2)
 def test_databases_of_a_killed_client_are_dropped(clients: Clients) -> None:
     query = {
         "postgres": "SELECT count(*) FROM pg_database WHERE datname LIKE 'evalboard%'",

@@ -106,6 +106,7 @@ def run_against(
     return summary, verdicts, hit
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("fault", [*FAILURES, "unparsable"])
 def test_a_passing_fault_leaves_no_trace_in_the_score(
@@ -120,6 +121,7 @@ def test_a_passing_fault_leaves_no_trace_in_the_score(
     assert (score.score, score.coverage) == (100.0, 1.0)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("fault", [*FAILURES, "400"])
 def test_a_lasting_fault_of_the_server_leaves_the_run_incomplete(
@@ -152,6 +154,7 @@ def check_target_errors(
     assert score.score is None or score.score < 100.0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("attempts", [0, 1], ids=["lasting", "passing"])
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("fault", ANSWERS)
@@ -216,6 +219,7 @@ def run_command(
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("fault", "attempts", "status"),
     [("500", 1, 0), ("500", 0, 3), ("400", 0, 3), ("html", 0, 3), ("empty", 0, 0)],

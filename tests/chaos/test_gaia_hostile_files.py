@@ -101,6 +101,7 @@ def with_part(make: Callable[[], bytes], size: int) -> bytes:
     return made.office_part(make, "more.xml", bytes(size))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_documents_end(name: str) -> None:
     attempt(*HOSTILE[name]())

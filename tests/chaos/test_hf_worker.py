@@ -102,6 +102,7 @@ async def test_closing_in_the_middle_of_a_batch_frees_the_process_at_once(checkp
     assert any(isinstance(item, Exception) for item in done)
 
 
+@pytest.mark.full
 async def test_a_cancelled_request_makes_room(checkpoint):
     local = target(checkpoint, batch_size=1)
     await local.open(print)

@@ -78,6 +78,7 @@ def verdicts(folder: Path) -> list[dict[str, Any]]:
     return [item["verdict"] for item in payloads]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "mode",
     [pytest.param(mode, marks=() if mode in EACH_KIND else pytest.mark.full) for mode in MODES],

@@ -264,6 +264,7 @@ def attack(opened: dict[str, Engine], name: str, statement: str, folder: Path) -
     return result
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("engine", "name"), CASES)
 def test_statement(opened: dict[str, Engine], folder: Path, engine: str, name: str) -> None:
     result = attack(opened, engine, STATEMENTS[engine][name], folder)
@@ -271,6 +272,7 @@ def test_statement(opened: dict[str, Engine], folder: Path, engine: str, name: s
         assert result.status in ("forbidden", "syntax_error")
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("engine", "name"), READ)
 def test_without_the_guard(
     opened: dict[str, Engine],

@@ -252,6 +252,7 @@ def attack(engine: Engine, statement: str, folder: Path) -> Execution:
     return result
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("engine", "name"), CASES)
 def test_statement(opened: dict[str, Engine], folder: Path, engine: str, name: str) -> None:
     result = attack(opened[engine], STATEMENTS[engine][name], folder)

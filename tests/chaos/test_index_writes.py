@@ -43,6 +43,7 @@ def large_index(tmp_path):
     return path
 
 
+@pytest.mark.full
 def test_a_hundred_kills_aimed_at_the_write_leave_nothing_unreadable(large_index, tmp_path):
     acknowledged = tmp_path / "acknowledged"
     acknowledged.touch()

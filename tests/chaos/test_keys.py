@@ -42,6 +42,7 @@ def everything_written(*places: Path) -> bytes:
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", [PLAIN, pytest.param(LIKELY, marks=pytest.mark.full)])
 @pytest.mark.parametrize("fault", [*FAULTS, *MORE_FAULTS])
 def test_no_file_of_a_run_holds_the_key(
@@ -113,6 +114,7 @@ def test_exceptions_and_reprs_hold_no_key(tmp_path: Path) -> None:
     assert all(LIKELY not in text for text in shown)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "options",
     [

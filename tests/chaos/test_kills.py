@@ -104,6 +104,7 @@ def ranked(folder: RunFolder) -> bool:
     return header is not None and header.state == "done"
 
 
+@pytest.mark.full
 def test_a_kill_at_the_very_end_leaves_no_run_unranked(tmp_path: Path) -> None:
     """Between the last verdict and the index: a run that has a summary is on the boards."""
     dice, unindexed = random.Random(21), 0
@@ -155,6 +156,7 @@ def test_a_cancelled_run_keeps_what_it_has_and_goes_on(tmp_path: Path) -> None:
         assert server.stats()["requests"] <= SAMPLES + 2
 
 
+@pytest.mark.full
 def test_two_workers_cannot_share_a_run(tmp_path: Path) -> None:
     with serve(Options(latency=0.06)) as server:
         folder = new_run(tmp_path, server, MANY)
@@ -166,6 +168,7 @@ def test_two_workers_cannot_share_a_run(tmp_path: Path) -> None:
         first.wait(120)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("damaged", "asked"), [(("generations",), 0), (ALL, 1)])
 def test_a_run_goes_on_after_its_journals_were_repaired(
     tmp_path: Path, damaged: tuple[str, ...], asked: int

@@ -125,6 +125,7 @@ def test_one_valid_vote_of_three_is_no_verdict(tmp_path: Path) -> None:
         assert [server.stats()["requests"] for server in panel] == [2, 2, 1]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("second", "third", "outcome"),
     [(YES, YES, "passed"), (NO, YES, "failed"), (NO, NO, "failed")],

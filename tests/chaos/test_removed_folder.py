@@ -55,6 +55,7 @@ def test_a_folder_of_the_same_name_is_another_one(tmp_path: Path) -> None:
     assert not (folder.path / "progress.json").exists()
 
 
+@pytest.mark.full
 def test_a_disk_that_is_full_stops_the_run_and_loses_nothing(tmp_path: Path) -> None:
     """A limit on the size of files stands for the disk: the kernel refuses the write as well."""
     limit = 30_000

@@ -77,6 +77,7 @@ def test_files_in_memory_count_as_memory(sandbox: Way) -> None:
     assert result.ended_by == "memory"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("limits", "code", "ended_by"),
     [({"seconds": 0.7}, None, "time"), ({"cpu_seconds": 1}, {128 + 24, 128 + 9}, "")],
@@ -170,6 +171,7 @@ def test_a_file_cannot_grow_without_end(sandbox: Way) -> None:
         assert (folder / "big").stat().st_size <= SMALL.file_bytes
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "code",
     [

@@ -149,6 +149,7 @@ def test_the_first_process_cannot_be_killed(sandbox: Way) -> None:
     assert sandbox.python(code).output == "still here\n"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ending", ["its own", "time"])
 def test_nothing_outlives_the_run(sandbox: Way, ending: str) -> None:
     """Neither a daemon that let go of everything nor a session of its own."""

@@ -134,6 +134,7 @@ def test_no_spelling_of_a_private_address_is_planned(bound, host):
         assert server.reached == 0
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("host", HOSTILE)
 def test_nor_is_it_connected_to_by_the_worker(bound, host):
     """The worker asks nobody whether the name is harmless: the connection itself is refused."""
@@ -158,6 +159,7 @@ def test_nor_by_a_service(host):
         assert KEY not in str(caught.value)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("address", MALFORMED)
 def test_an_address_is_what_it_seems_or_refused(bound, address):
     spec = TargetSpec("openai:x", {"base_url": address})

@@ -40,6 +40,7 @@ def test_every_test_of_the_task_can_be_made_to_fail(usable_task: UsableTask) -> 
     assert set(facts.must_fail) == {*task.fail_to_pass, *task.pass_to_pass}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [name for name in MACHINERY if name not in FUTILE])
 def test_forged_by_files_around_the_program(usable_task: UsableTask, name: str) -> None:
     official, result = looked_at(usable_task, MACHINERY[name])
@@ -49,6 +50,7 @@ def test_forged_by_files_around_the_program(usable_task: UsableTask, name: str) 
     assert result.removed
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [name for name in SOURCE if name not in FUTILE])
 def test_forged_by_the_program_itself(usable_task: UsableTask, name: str) -> None:
     official, result = looked_at(usable_task, SOURCE[name])
@@ -57,6 +59,7 @@ def test_forged_by_the_program_itself(usable_task: UsableTask, name: str) -> Non
     assert {"passes_inverted", "no_summary"} & {*result.flags}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(FUTILE))
 def test_forged_so_that_no_rule_is_deceived(usable_task: UsableTask, name: str) -> None:
     official, result = looked_at(usable_task, (MACHINERY | SOURCE)[name])
@@ -64,6 +67,7 @@ def test_forged_so_that_no_rule_is_deceived(usable_task: UsableTask, name: str) 
     assert not result.resolved
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "changes",
     [

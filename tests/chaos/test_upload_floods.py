@@ -62,6 +62,7 @@ def server_process(monkeypatch):
     return process_of
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("uploads", [24, pytest.param(100, marks=pytest.mark.full)])
 def test_uploads_cost_a_read_only_board_no_memory(tmp_path, monkeypatch, server_process, uploads):
     """Thirty grew a server sevenfold while the upload route took what anybody sent."""
@@ -103,6 +104,7 @@ def test_a_session_on_a_page_with_an_uploader_uploads_and_loses_it_elsewhere(tmp
         assert upload() == 403
 
 
+@pytest.mark.full
 def test_what_a_session_holds_is_bounded(tmp_path, monkeypatch, server_process):
     monkeypatch.setenv("EVALBOARD_ACCESS", "open")
     body = form(b"x" * SIZE)
@@ -137,6 +139,7 @@ def test_the_wall_stands_under_a_server_of_another_kind_too(tmp_path, monkeypatc
         assert status_of(served.url, visitor.head("f", len(body)), body) == 403
 
 
+@pytest.mark.full
 def test_the_files_of_a_session_leave_memory_with_it(tmp_path, monkeypatch, server_process):
     monkeypatch.setenv("EVALBOARD_ACCESS", "open")
     body = form(b"x" * SIZE)

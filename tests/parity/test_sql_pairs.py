@@ -78,7 +78,7 @@ def test_every_witness_shows_its_difference(engines: EnginePool, name: str) -> N
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("step", [24, pytest.param(1, marks=pytest.mark.full)])
 def test_every_pair_is_decided_rightly(engines: EnginePool, name: str, step: int) -> None:
     get_engine(engines, name)
     decider = Decider(engines.get)

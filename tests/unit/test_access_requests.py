@@ -116,6 +116,7 @@ def test_the_models_that_play_a_user_are_bound_too(settings):
         client.request_policy.check_request(request, seen, client.Secrets())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("changes", "named"), REFUSED[:3] + REFUSED[6:7] + REFUSED[22:23])
 def test_a_refused_request_leaves_no_run(settings, changes, named):
     bound = with_mode(settings, "passcode", **BOUND)

@@ -100,6 +100,7 @@ HOSTILE_TEXTS = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
 def test_hostile_values_find_nothing_and_change_nothing(full, api, text):
     for path, name in (

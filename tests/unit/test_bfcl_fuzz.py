@@ -163,6 +163,7 @@ def test_the_two_known_probes_execute_nothing(tmp_path):
     assert not marker.exists()
 
 
+@pytest.mark.full
 def test_nested_without_end_and_long_answers():
     deep = [
         "f(a=" + "[" * 3000,

@@ -31,6 +31,7 @@ def verdicts(summary: RunSummary, folder: RunFolder) -> list[Verdict]:
     return [line.verdict for line in folder.read_verdicts(summary.scoring)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("asking", "mode"),
     [

@@ -47,6 +47,7 @@ def there(tmp_path: Path) -> Settings:
     return msgspec.structs.replace(settings, shipped=str(tmp_path / "none"))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("benchmark", list(benchmark_cards()))
 @pytest.mark.parametrize("target", ["control:reference", "control:null"])
 def test_every_benchmark_comes_in_equal(
@@ -110,6 +111,7 @@ def test_it_stands_on_a_board_of_its_own(here: Settings, tmp_path: Path) -> None
         client.rescore_run(done.run, settings, visitor=OPERATOR)
 
 
+@pytest.mark.full
 def test_bundles_over_equal_columns_share_a_board(
     here: Settings, there: Settings, tmp_path: Path
 ) -> None:

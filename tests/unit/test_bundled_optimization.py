@@ -73,6 +73,7 @@ def rule_answers(
     return asyncio.run(rule_all())
 
 
+@pytest.mark.sampled(5)
 @each_step
 @pytest.mark.parametrize("name", ENGINES)
 @pytest.mark.parametrize(
@@ -191,6 +192,7 @@ def test_an_arrangement_is_known_again_and_no_authored_rewrite_is_one(
     assert mistaken == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("step", [20, pytest.param(1, marks=pytest.mark.full)])
 def test_no_disguise_hides_a_fault_from_its_rule(samples: list[Sample], step: int) -> None:
     """Whatever a disguise saves, the syntax tree shows no improvement in it."""

@@ -86,6 +86,7 @@ def test_the_check_finds_what_is_wrong(tmp_path: Path) -> None:
     assert ("tame", "is") in problems  # the same statement again
 
 
+@pytest.mark.full
 def test_sets_are_checked_side_by_side_in_their_order(capsys) -> None:
     sets = ["gaia", "bfcl"]
     assert main(["datasets", "check", *sets, "--jobs", "2", "--json"]) == 0

@@ -55,6 +55,7 @@ def slow_standings(rows, board, by, cases):
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("stored", [False, True])
 def test_ranks_are_those_of_the_plain_rule(settings, board, stored):

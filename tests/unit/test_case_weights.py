@@ -99,6 +99,7 @@ def test_a_difficulty_that_no_case_has_is_refused(settings: Settings, tmp_path: 
         planned(settings, data, **{"difficulty.1": 2})
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("weight", ["2", True, -1, 1e7, float("nan"), [1], {}])
 def test_a_wrong_weight_of_a_case_names_file_line_and_field(
     settings: Settings, tmp_path: Path, capsys, weight

@@ -341,6 +341,7 @@ def test_the_overrides_of_slm_evals_for_swe_bench(capsys, tmp_path, data, exampl
     assert "Patch format and localization (not executed)" in text
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("words", "problem"),
     [

@@ -23,6 +23,7 @@ def call(capsys, tmp_path):
     return run
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_add_list_and_remove(call, tmp_path):
     file = tmp_path / "execution_accuracy.jsonl"

@@ -97,6 +97,7 @@ def test_cancel_and_resume(settings: Settings, request_of: Callable) -> None:
     assert KEY.encode() not in written
 
 
+@pytest.mark.full
 def test_a_worker_outlives_its_launcher_and_a_lost_one_is_taken_up_again(
     settings: Settings, request_of: Callable
 ) -> None:

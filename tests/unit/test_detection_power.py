@@ -29,6 +29,7 @@ def sample() -> list[Asked]:
     return chosen
 
 
+@pytest.mark.full
 def test_nearly_every_wrong_answer_is_told(sample: list[Asked]) -> None:
     tried = list(kill_rate.fates(sample, MUTANTS, processes=1))
     assert len(tried) >= 3 * len(sample)

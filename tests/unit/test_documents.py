@@ -218,6 +218,7 @@ def list_cheap_commands() -> list[Command]:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_the_cheap_commands_of_the_readme_work(tmp_path):
     """They run in their order on a data folder of their own, as a reader would type them."""

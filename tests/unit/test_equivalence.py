@@ -85,6 +85,7 @@ DIFFERENT = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 @pytest.mark.parametrize(("reference", "answer"), SAME)
 def test_equivalent(decider: Decider, engine: str, reference: str, answer: str) -> None:

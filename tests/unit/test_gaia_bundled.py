@@ -157,6 +157,7 @@ def test_a_constant_answer_is_right_once_at_most():
         assert right <= 1, guess
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.usefixtures("sandbox")
 @pytest.mark.parametrize("row", ROWS, ids=ident)
 def test_the_derivation_brings_the_answer(row):

@@ -100,6 +100,7 @@ def command(verb: str, file: Path, settings: Settings) -> list[str]:
 VERBS = ("validate", "add", "run", "folder", "option", "score")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize(("row", "words"), REFUSED)
 def test_every_command_refuses_it(
@@ -123,6 +124,7 @@ def test_every_command_refuses_it(
     assert not file.with_name("out.jsonl").exists()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.usefixtures("without_mysql")
 def test_every_command_takes_what_nothing_here_runs_and_says_so(
@@ -138,6 +140,7 @@ def test_every_command_takes_what_nothing_here_runs_and_says_so(
     assert bool(list(settings.runs_dir.glob("*"))) == (verb in ("run", "folder", "option"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("row", "words"), REFUSED)
 def test_what_a_page_keeps_or_starts_is_refused(
     row: dict[str, Any], words: str, settings: Settings, tmp_path: Path
@@ -263,6 +266,7 @@ REWRITE = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("benchmark", "part", "row", "field", "words"),
     [
@@ -343,6 +347,7 @@ def test_a_case_on_which_the_check_breaks_shields_no_other(
     assert "RecursionError: too deep" in report.reason
 
 
+@pytest.mark.full
 def test_statements_that_exhaust_an_engine_or_a_parser_are_answered_by_case(
     settings: Settings, tmp_path: Path
 ) -> None:

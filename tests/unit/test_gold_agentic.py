@@ -86,6 +86,7 @@ GAIA = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("row", "field"), GAIA.values(), ids=GAIA)
 def test_a_question_is_refused_by_its_field(
     row: dict[str, Any], field: str, settings: Settings, tmp_path: Path
@@ -249,6 +250,7 @@ SWE = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("how", "words"), SWE.values(), ids=SWE)
 def test_a_task_is_refused_that_its_patch_does_not_resolve(
     how: Edit, words: str, settings: Settings, tmp_path: Path
@@ -297,6 +299,7 @@ def test_the_official_harness_is_asked_in_no_door(settings: Settings, tmp_path: 
 WRONG = QUESTION | {"task_id": "own-2", "Final answer": "43"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("verb", ["validate", "add", "run", "score"])
 def test_every_command_refuses_it(
     verb: str, settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -258,6 +258,7 @@ def test_new_tokens_are_counted(qwen):
     assert scheduler.tokens == sum(job.max_new for job in some)
 
 
+@pytest.mark.full
 def test_a_prompt_that_never_fits_is_lost_alone(qwen, monkeypatch):
     engine = GenerationEngine(qwen)
     failing(monkeypatch, engine, lambda places: places > 100)

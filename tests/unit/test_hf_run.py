@@ -81,6 +81,7 @@ def check_that_tools_were_called(done: Done) -> None:
     assert {answer.finish_reason for answer in answers} == {"tool_calls"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "dtype", ["int8", *(pytest.param(name, marks=FULL) for name in ("bfloat16", "float32", "int4"))]
 )
@@ -136,6 +137,7 @@ benchmark_overrides:
 """
 
 
+@pytest.mark.full
 def test_a_configuration_of_slm_evals_runs_as_it_is(tiny, tmp_path) -> None:
     out, file = tmp_path / "results", tmp_path / "run.yaml"
     file.write_text(CONFIG.format(base=tiny.base, cases=tiny.cases, out=out), encoding="utf-8")

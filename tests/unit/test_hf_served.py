@@ -86,6 +86,7 @@ def test_the_same_answers_to_what_it_was_not_taught(tiny, doors, tmp_path) -> No
     assert min(here.score(key) for key in BOTH) >= 90
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("count", [16, pytest.param(48, marks=pytest.mark.full)])
 def test_the_same_answers_on_the_bundled_samples_but_for_what_is_known(
     doors, tmp_path, count
@@ -128,6 +129,7 @@ def test_the_same_answers_on_the_bundled_samples_but_for_what_is_known(
     assert "target_error" not in there.outcomes("bfcl")
 
 
+@pytest.mark.full
 def test_a_call_that_the_limit_cut_is_the_models_failure(tiny, doors, tmp_path) -> None:
     words = [*held_out(tiny, "bfcl"), "--max-samples", "24"]
     there = served(doors, tmp_path / "there", *words, max_tokens=TIGHT, asking="native")

@@ -210,6 +210,7 @@ def test_no_answer_of_the_api_names_a_place(here):
     assert answered > 20
 
 
+@pytest.mark.full
 def test_targets_named_by_a_path_stay_apart_and_are_reached_by_either_name(here):
     """The masked name, and the path in links of before, give the same answer."""
     asked, rows = (

@@ -112,6 +112,7 @@ def test_a_worker_sends_when_its_run_has_ended(hub, here, monkeypatch):
     assert any(folder.run_id in name for name in hub.files)
 
 
+@pytest.mark.full
 def test_a_server_takes_back_before_it_serves_and_sends_what_is_missing(hub, here):
     finish(here.runs_dir, RUN)
     jobs.schedule_push(here)

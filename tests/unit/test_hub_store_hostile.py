@@ -73,6 +73,7 @@ def nothing_came(settings: Settings) -> bool:
     return not held and not list(settings.data_dir.glob(".hub-scratch*"))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("status", "part"),
     [(401, "not valid"), (403, "may not"), (429, "limiting requests"), (500, "500"), (503, "503")],
@@ -96,6 +97,7 @@ def test_a_refusal_is_told_and_changes_nothing_here(hub, here, status, part, whe
     assert hub_state.read_hub_state(here).problem == ""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("where", ["GET /api/datasets", "POST /api/datasets", "PUT /large"])
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_what_passes_is_tried_again(hub, here, where, status):

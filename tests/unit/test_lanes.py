@@ -1,64 +1,46 @@
-"""Lanes of tests: what each command of the Makefile takes, and that CI runs the README's."""
+"""Of a sampled test, every step-th row is for `make test`; `make test-full` takes all of them."""
 
 from __future__ import annotations
 
-import re
-import shlex
 import subprocess
-from itertools import pairwise
+import sys
+from pathlib import Path
 
+TESTS = """
 import pytest
 
-from tests.support.documents import ROOT, split_commands
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("row", range(7))
+def test_thinned(row): pass
 
-FOLDERS = ("unit", "parity", "apptest", "browser", "chaos")
-TESTS = ROOT / "tests"
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("row", [pytest.param(0, marks=pytest.mark.full), 1, 2, 3])
+def test_full_rows_are_not_counted(row): pass
 
-
-def pytest_words(lane: str) -> list[str]:
-    """The words of the shell by which make runs pytest, variables before it included."""
-    command = ["make", "--dry-run", "--no-print-directory", lane]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    [words] = [shlex.split(line) for line in done.stdout.splitlines() if "-m pytest" in line]
-    return words
-
-
-@pytest.mark.parametrize(
-    ("lane", "deselected", "paths"),
-    [
-        ("test-fast", ["not full and not slow"], ["tests/unit", "tests/apptest"]),
-        ("test", ["not full"], []),
-        ("test-full", [], []),
-    ],
-)
-def test_each_lane_deselects_less_than_the_one_before(lane, deselected, paths):
-    words = pytest_words(lane)
-    after = words[words.index("pytest") + 1 :]
-    marks = [mark for word, mark in pairwise(after) if word == "-m"]
-    assert marks == deselected
-    assert [word for word in after if word.startswith("tests")] == paths
-    assert not {"-k", "--deselect", "--ignore"} & set(after)
+@pytest.mark.parametrize("row", range(2))
+def test_whole(row): pass
+"""
+CONFTEST = Path(__file__).parents[1] / "conftest.py"
 
 
-def test_every_test_file_is_in_a_folder_of_a_lane():
-    paths = {path.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
-    assert {path.parent.as_posix() for path in paths} == set(FOLDERS)
+def collect(folder: Path, *words: str) -> list[str]:
+    (folder / "conftest.py").write_text(CONFTEST.read_text("utf-8"))
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers = full\n  sampled\n")
+    (folder / "test_rows.py").write_text(TESTS)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--collect-only", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [line.split("::")[1] for line in done.stdout.splitlines() if "::" in line]
 
 
-def test_all_that_can_be_repeated_is_repeated_in_the_full_lane():
-    sources = "".join(path.read_text("utf-8") for path in TESTS.rglob("*.py"))
-    counts = set(re.findall(r'int\(os\.environ\.get\("(EVALBOARD_\w+)"', sources))
-    words = pytest_words("test-full")
-    variables = {word.partition("=")[0] for word in words[: words.index("-m")] if "=" in word}
-    assert counts == variables
-
-
-def test_continuous_integration_runs_the_command_of_the_readme():
-    readme = (ROOT / "README.md").read_text("utf-8")
-    block = re.search(r"## Run the tests\n\n```sh\n(.*?)```", readme, re.DOTALL)
-    assert block
-    [command] = split_commands("README.md", block[1])
-    ci = split_commands(".ci/run", (ROOT / ".ci" / "run").read_text("utf-8"))
-    assert [c.words for c in ci if c.words[:1] == ("make",) and "test" in c.words[1]] == [
-        command.words
+def test_a_step_leaves_the_first_row_and_every_step_th_after_it(tmp_path):
+    assert collect(tmp_path, "-m", "not full") == [
+        *(f"test_thinned[{row}]" for row in (0, 3, 6)),
+        *(f"test_full_rows_are_not_counted[{row}]" for row in (1, 3)),
+        *(f"test_whole[{row}]" for row in (0, 1)),
     ]
+    assert len(collect(tmp_path)) == 7 + 4 + 2

@@ -31,25 +31,28 @@ PATHS = {
 
 
 class Stranger(NamedTuple):
-    """An environment where somebody followed the document, with what each path printed last."""
+    """An environment where somebody follows the document, with what each path printed last."""
 
     environment: PluginEnvironment
     printed: dict[str, str]
+
+    def follow(self, kind: str) -> PluginEnvironment:
+        """Take the path to one kind of plug-in, once."""
+        if kind not in self.printed:
+            self.printed[kind] = [self.environment.run(words) for words in PATHS[kind]][-1]
+        return self.environment
 
 
 @pytest.fixture(scope="module")
 def stranger(tmp_path_factory: pytest.TempPathFactory) -> Stranger:
     """Somebody who knows docs/extend.md alone, and began in an empty folder."""
-    environment = PluginEnvironment(tmp_path_factory.mktemp("plugins"))
-    printed = {
-        kind: [environment.run(words) for words in commands][-1] for kind, commands in PATHS.items()
-    }
-    return Stranger(environment, printed)
+    return Stranger(PluginEnvironment(tmp_path_factory.mktemp("plugins")), {})
 
 
 @pytest.fixture
 def environment(stranger: Stranger) -> PluginEnvironment:
-    return stranger.environment
+    """With a plug-in of each kind."""
+    return [stranger.follow(kind) for kind in PATHS][-1]
 
 
 @pytest.mark.full
@@ -57,6 +60,8 @@ def test_the_document_alone_leads_to_a_row_on_the_board(stranger):
     assert list(PATHS) == list(plugin_templates.KINDS)
     assert all(len(commands) < 10 for commands in PATHS.values())
     assert PATHS["benchmark"][-1][:2] == ("evalcore", "board")
+    for kind in PATHS:
+        stranger.follow(kind)
     rows = stranger.printed["benchmark"].splitlines()
     assert [row for row in rows if row.startswith("1 ") and "baseline:constant" in row]
     assert "echoer:last-word" in stranger.printed["target"]
@@ -84,6 +89,7 @@ def open_pages(environment: PluginEnvironment, *pages: tuple[str, dict[str, str]
     return [json.loads(line) for line in printed.splitlines() if line.startswith('"')]
 
 
+@pytest.mark.full
 def test_lists_and_doctor_show_them(environment):
     for what, kind in (("benchmarks", "benchmark"), ("targets", "target"), ("engines", "engine")):
         printed = environment.run(["evalcore", "list", what])
@@ -92,7 +98,8 @@ def test_lists_and_doctor_show_them(environment):
     assert "litesql" in environment.run(["evalcore", "doctor"], check=False)
 
 
-def test_a_benchmark_is_run_and_seen(environment):
+def test_a_benchmark_is_run_and_seen(stranger):
+    environment = stranger.follow("benchmark")
     words = ("--benchmarks", "word_sums", "--target")
     best = run_benchmark(environment, *words, "control:reference")
     assert best["benchmarks"]["word_sums"]["score"] == pytest.approx(100)
@@ -113,6 +120,7 @@ def test_a_benchmark_is_run_and_seen(environment):
     assert "The last number of the answer counts" in methodology
 
 
+@pytest.mark.full
 def test_the_cases_of_a_benchmark_are_a_data_set_like_any_other(environment):
     """They are listed and checked, show what own cases look like, and can be handed in."""
     rows = json.loads(environment.run(["evalcore", "datasets", "list", "--json"]).splitlines()[-1])
@@ -125,6 +133,7 @@ def test_the_cases_of_a_benchmark_are_a_data_set_like_any_other(environment):
     assert "What is the next number: one, one, two" in page
 
 
+@pytest.mark.full
 def test_a_target_is_run_and_seen(environment):
     words = ("--benchmarks", "sql_understanding", "--max-samples", "3")
     run = run_benchmark(environment, *words, "--target", "echoer:last-word")
@@ -145,6 +154,7 @@ def test_a_target_is_run_and_seen(environment):
     )
 
 
+@pytest.mark.full
 def test_an_engine_confirms_and_answers_cases_in_its_dialect(environment):
     cases = "evalboard-litesql/cases"
     assert "0 problems" in environment.run(["evalcore", "datasets", "check", cases])

@@ -192,9 +192,9 @@ def test_no_producer_writes_a_sentence_of_the_catalogue_as_plain_text():
 
 #: Modules that make verdicts, findings and errors of runs and jobs, by folder.
 PRODUCERS = [
-    file
-    for file in parse_sources()
-    if file.startswith(("benchmarks/", "judges/", "runner/", "sandbox/", "sqlkit/", "targets/"))
+    str(path.relative_to(ROOT / "evalcore"))
+    for folder in ("benchmarks", "judges", "runner", "sandbox", "sqlkit", "targets")
+    for path in sorted((ROOT / "evalcore" / folder).rglob("*.py"))
 ]
 
 

@@ -222,6 +222,7 @@ def test_no_benchmark_can_be_called_like_a_column_of_a_ranking() -> None:
     assert ours | set(board_table.FACT_COLUMNS) | {ranking.SUITE} <= catalog.RESERVED
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_a_process_that_starts_with_them_lists_and_ranks(tmp_path: Path) -> None:
     write_broken(tmp_path / "site")

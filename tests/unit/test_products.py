@@ -386,6 +386,7 @@ def test_opengauss_has_lateral_from_seven_on(version: str) -> None:
     assert lacks == (version[:1] in ("5", "6"))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("engine", "title", "reference", "answer", "status"), CASES)
 def test_decisions(
     benchmark: DialectConversion,

@@ -56,6 +56,7 @@ def not_finite(frame):
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("month", EACH_MONTH)
 def test_every_month_is_ranked_by_everything_it_has(months, month):
     board = board_of(months, f"scale-{month}")
@@ -75,6 +76,7 @@ def test_every_month_is_ranked_by_everything_it_has(months, month):
         )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("month", EACH_MONTH)
 def test_every_metric_of_every_month_has_its_table(months, month):
     board = board_of(months, f"scale-{month}")
@@ -123,6 +125,7 @@ def test_a_metric_that_half_of_a_month_was_never_asked_is_reported_and_not_score
     assert score.views == {"claimed": 84.3}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("format", ["csv", *FORMATS])
 def test_every_month_is_listed_in_every_format(months, capsys, format):
     for key in BOARDS:
@@ -134,6 +137,7 @@ def test_every_month_is_listed_in_every_format(months, capsys, format):
             assert strict_json(text)["total"] >= 11
 
 
+@pytest.mark.full
 def test_the_api_answers_for_every_month(months):
     asked = client()
     listed = strict_json(asked.get("/api/v1/boards?limit=100").text)["items"]

@@ -136,6 +136,7 @@ HUGE: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HUGE)
 @pytest.mark.parametrize("tokens", [2_500, 10_000])
@@ -172,6 +173,7 @@ def bundled() -> Iterator[tuple[dict[str, Any], str, str]]:
             yield case, rule["check"], parse_server(case["db_type"]).dialect
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_every_bundled_rule_is_told_in_every_right_answer_and_not_in_the_statement() -> None:
     seen = set()

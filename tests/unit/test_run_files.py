@@ -39,6 +39,7 @@ def readable(data: bytes, form: str, folder: Path) -> str:
     return b"\n".join(files_of(folder).values()).decode()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("form", EXPORT_FORMS)
 def test_no_place_and_no_key_is_in_a_file(
     store: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
@@ -100,6 +101,7 @@ def gated(folder: RunFolder) -> str:
     return "SECRETWORD"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", ["json", "bundle"])
 @pytest.mark.parametrize(
     ("mode", "shown", "there"),

@@ -108,6 +108,7 @@ def test_a_model_that_stands_twice_keeps_its_first_row(tree, settings):
     ranked(settings)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("word", ["Error", "", "Skipped", "None", "通过"])
 def test_a_verdict_never_seen_is_no_wrong_answer(tree, settings, word):
     odd = [indicator("explain_detection", [row(1), row(2, case_eval_result=word)])]

@@ -334,6 +334,7 @@ def test_collations_of_mysql_8(sql: str, end: str) -> None:
     assert for_mariadb(sql).endswith(end)
 
 
+@pytest.mark.sampled(2)
 def test_many_databases_are_kept_and_the_oldest_given_up(engine: Engine) -> None:
     setups = [[f"CREATE TABLE k (n INT); INSERT INTO k VALUES ({n})"] for n in range(CAPACITY + 4)]
     for _ in range(2):

@@ -37,6 +37,7 @@ def make_cluster(name: str, private: Path) -> Path:
     return private / name
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SERVERS)
 def test_closed_engines_open_again_and_drop_their_databases(name: str, private: Path) -> None:
     query = {

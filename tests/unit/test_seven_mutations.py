@@ -97,6 +97,7 @@ def test_there_are_seven() -> None:
     assert len(ALL) == 7
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 @pytest.mark.parametrize("name", ALL)
 def test_the_same_result_is_accepted(decider: Decider, engine: str, name: str) -> None:

@@ -53,6 +53,7 @@ def test_a_parent_has_children_of_both_values_of_each_flag() -> None:
         assert max(map(len, values.values())) > 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("reference", "answer"),
     [
@@ -95,6 +96,7 @@ BOTH = (
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_an_answer_may_choose_among_tied_rows_and_no_more(decider: Decider, engine: str) -> None:
     question = EquivalenceQuestion(engine=engine, schema=SCHEMA, reference=FIRST.format(""))

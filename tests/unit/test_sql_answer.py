@@ -59,6 +59,7 @@ def test_plans_prose_and_noise_are_no_sql(text: str) -> None:
     assert extract_sql(text).kind == "none"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "text",
     [

@@ -205,6 +205,7 @@ def test_all_authored_statements_are_read_whole_in_every_wrapper() -> None:
     _check_authored_statements(_authored_statements())
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "text",
     [

@@ -185,6 +185,7 @@ class TestExecute:
         assert not passes_all_tests(execution)
         assert not is_resolved(execution)
 
+    @pytest.mark.sampled(4)
     @pytest.mark.parametrize(
         "text",
         [

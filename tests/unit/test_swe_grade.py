@@ -250,6 +250,7 @@ def test_a_spec_that_cannot_be_used(changed, message):
         grade_log(SPEC | changed, written(BOTH))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "piece",
     [

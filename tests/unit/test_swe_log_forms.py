@@ -175,6 +175,7 @@ def test_a_log_that_is_not_in_its_form_has_no_states(name, log):
         select_log_parser(f"parse_log_{name}")(log)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "row", "start", "pieces"), HOSTILE)
 def test_no_log_takes_long(name, row, start, pieces):
     parse = select_log_parser(f"parse_log_{name}", row)

@@ -301,6 +301,7 @@ def test_a_parser_that_is_not_known_is_named(name):
         select_log_parser(name)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", sorted(PARSERS))
 def test_no_log_takes_long_or_fails(name):
     parse = PARSERS[name]

@@ -42,6 +42,7 @@ def gold_tree(
     return name, make_tree(tmp_path_factory.mktemp(name), GOLDS[name].before)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_the_forty_variants(gold_tree: tuple[str, Path], number: str) -> None:
     name, folder = gold_tree

@@ -42,6 +42,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_megabyte_of_nothing_takes_seconds(name: str) -> None:
     text = HOSTILE[name] * (1_000_000 // len(HOSTILE[name]))
@@ -49,6 +50,7 @@ def test_a_megabyte_of_nothing_takes_seconds(name: str) -> None:
         assert repair_patch(text, MappingTree(TREE)).patch == ""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "hunk",
     [

@@ -258,6 +258,7 @@ def test_calls_that_end_the_conversation_are_left_out_of_the_truth(folder):
         assert verdict(folder, "retail/test/3", {"actions": actions}).outcome == "passed"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("outputs", ["numbers", "substring"])
 def test_score_gives_every_recorded_reward_and_hash(tmp_path, outputs):

@@ -76,6 +76,7 @@ def test_the_bundled_reference_scores_100_and_null_exactly_p0(tmp_path):
     }
 
 
+@pytest.mark.full
 def test_on_the_official_train_split_too(tmp_path):
     """5 of its 500 tasks need nothing to be done; the 185 tasks in free prose are left out."""
     data = shared_data("tau_bench")
@@ -139,6 +140,7 @@ def again(made: RunFolder, tmp_path: Path) -> RunSummary:
     return execute_run(made, configuration.load_settings(tmp_path), Secrets({}))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("stored", [0, 1, 3, 7, 12])
 def test_resumed_in_the_middle_of_an_episode_nothing_is_asked_twice(tmp_path, folder, stored):
     """A kill leaves the journal of calls up to some line, and no episode for the last ones."""

@@ -96,6 +96,7 @@ def test_a_competent_agent_passes(domain, clean):
     assert passed(domain, clean, tau_agents.competent) >= 0.99
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("make", POOR, ids=lambda make: make.__name__)
 def test_a_poor_agent_fails(domain, clean, make):
     assert passed(domain, clean, make) <= 0.02

@@ -114,6 +114,7 @@ def test_it_is_small_and_its_prompts_are_short(tiny: TinyModel):
     assert not list(tiny.base.glob("*.bin"))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("dtype", "least"), [("float32", 0.97), ("bfloat16", 0.9), ("int8", 0.9), ("int4", 0.9)]
 )
