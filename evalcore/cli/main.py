@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore import __version__
 from evalcore.access.secrets import scrub_secrets
-from evalcore.cli import boards, datasets, doctor, equivalent, exchange, plugin_templates
+from evalcore.cli import (
+    boards,
+    datasets,
+    doctor,
+    equivalent,
+    exchange,
+    plugin_templates,
+    preflight,
+)
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.plain_text import format_count
 from evalcore.settings import override_data_folder
@@ -83,6 +91,7 @@ def _build_parser() -> argparse.ArgumentParser:
     equivalent.add_equivalent_verb(verbs, _add_common_flags)
     exchange.add_hub_verb(verbs, _add_common_flags)
     boards.add_site_verb(verbs, _add_common_flags)
+    preflight.add_preflight_verb(verbs, _add_common_flags)
     _add_index(verbs)
     doctor.add_doctor_verb(verbs, _add_common_flags)
     plugin_templates.add_new_verb(verbs, _add_common_flags)

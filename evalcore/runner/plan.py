@@ -30,7 +30,7 @@ from evalcore.records import (
     content_hash,
     utc_now,
 )
-from evalcore.runner import run_request
+from evalcore.runner import preflight, run_request
 from evalcore.runner.run_request import RunRequest
 from evalcore.runner.uploads import DatasetLocation
 from evalcore.settings import ROOT, Settings
@@ -145,6 +145,8 @@ def create_folder(run_plan: Plan, settings: Settings) -> RunFolder:
     folder.create(
         run_plan.spec, ((key, s) for key, group in run_plan.samples.items() for s in group)
     )
+    if card := preflight.build_run_card(run_plan.spec.target, settings):
+        folder.write_card(card)
     return folder
 
 

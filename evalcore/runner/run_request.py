@@ -56,14 +56,46 @@ class Estimate(Record, frozen=True):
     notes: tuple[str, ...] = ()
 
 
+#: What a preflight looks at, in the order in which people read it. `usage`: whether tokens are
+#: counted; `price`: whether an answer can be priced.
+CapabilityName = Literal[
+    "key",
+    "model",
+    "tools",
+    "tool_results",
+    "sampling",
+    "token_limit",
+    "streaming",
+    "usage",
+    "price",
+]
+CapabilityState = Literal["yes", "no", "unknown"]
+
+
+class Capability(Record, frozen=True):
+    """One line of a capability card; `detail` is what the server says, or what it refused."""
+
+    name: CapabilityName
+    state: CapabilityState
+    detail: str = ""
+
+
 class ConnectionReport(Record, frozen=True):
-    """The result of one tiny request to a target."""
+    """What a target answered to a few tiny requests; `identity` and `at` say which, and when.
+
+    `model` is the name that the server uses, `latency` in seconds is that of the first answer,
+    `message` says why there was none. `capabilities` is empty where nothing was probed.
+    """
 
     ok: bool
     message: str
     latency: float | None = None
     model: str = ""
     reply: str = ""
+    capabilities: tuple[Capability, ...] = ()
+    requests: int = 0
+    identity: str = ""
+    at: str = ""
 
 
 # The judges of a run: written `openai:MODEL?base_url=...&temperature=0`, checked before the

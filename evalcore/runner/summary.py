@@ -14,7 +14,7 @@ import msgspec
 
 from evalcore import catalog
 from evalcore.benchmarks import registry
-from evalcore.errors import UsageError
+from evalcore.errors import RunFolderError, UsageError
 from evalcore.intake import add_counts, add_numbers, read_cost, read_count
 from evalcore.judges import is_same_model
 from evalcore.records import (
@@ -33,6 +33,7 @@ from evalcore.records import (
 from evalcore.results import BenchmarkScore, Progress, RunState, RunSummary, Totals
 from evalcore.runner.limits import Flow
 from evalcore.runner.plan import create_benchmark, panel_parts, with_column_key
+from evalcore.runner.preflight import CARD_FIELD
 from evalcore.runner.run_request import list_judge_specs
 from evalcore.store.run_folder import RunFolder, StoredVerdict
 
@@ -68,6 +69,7 @@ class Tracker:
         self.flow: Flow | None = None
         self.card: Callable[[], Mapping[str, Any]] = dict  # of the target, once it is open
         self._written_card: Mapping[str, Any] = {}
+        self._preflight = _read_preflight(folder)
         self._recent: deque[tuple[float, int]] = deque()
         self._events = folder.open_journal(folder.events_path.name)
 
@@ -118,7 +120,7 @@ class Tracker:
         )
         self.folder.write_progress(progress)
         if (card := dict(self.card())) != self._written_card:
-            self.folder.write_card(card)
+            self.folder.write_card(card | self._preflight)
             self._written_card = card
 
     def _compute_rate(self, scored: int) -> float:
@@ -132,6 +134,15 @@ class Tracker:
 
     def close(self) -> None:
         self._events.close()
+
+
+def _read_preflight(folder: RunFolder) -> dict[str, Any]:
+    """What the card of the run says that was learned before it; the target's own card joins it."""
+    try:
+        card = folder.read_card()
+    except RunFolderError:
+        return {}
+    return {CARD_FIELD: card[CARD_FIELD]} if CARD_FIELD in card else {}
 
 
 # From journals to `summary.json`: the scores of a run, and what it took.

@@ -152,13 +152,13 @@ def test_missing_keys(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> No
     assert client.missing_keys("openai:gpt", {"api_key_env": "MINE"}, settings) == ()
 
 
-def test_the_connection_test_asks_once(settings: Settings) -> None:
+def test_the_connection_test_asks_little(settings: Settings) -> None:
     with serve() as server:
         options = {"base_url": server.base_url}
         report = client.test_connection("openai:test", options, {}, settings, visitor=OPERATOR)
         assert report.ok
         assert report.latency is not None
-        assert server.stats()["requests"] == 1
+        assert server.stats()["requests"] == report.requests <= 5
     report = client.test_connection(
         "openai:test", options, {"OPENAI_API_KEY": KEY}, settings, visitor=OPERATOR
     )

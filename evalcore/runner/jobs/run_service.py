@@ -11,7 +11,7 @@ import msgspec
 from evalcore.errors import TargetFailure
 from evalcore.i18n import Note
 from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, Usage
-from evalcore.runner import local_models, request_policy, run_request
+from evalcore.runner import local_models, preflight, request_policy, run_request
 from evalcore.runner.gold import INTERACTIVE_TIMEOUT, require_gold
 from evalcore.runner.jobs import TaskContext
 from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan_run
@@ -114,18 +114,22 @@ def _scale_from_history(
 
 
 def test_connection(context: TaskContext, request: RunRequest) -> ConnectionReport:
-    """One tiny request to the target; a local model is looked at without being loaded."""
+    """Probe an endpoint, or send one tiny request to another target; a local model is looked at
+    without being loaded."""
     settings, secrets = context.settings, context.secrets
     request_policy.verify_request(request, settings, secrets)
-    target = registry.create_target(
-        TargetSpec(key=request.target, options=request.target_options), settings, secrets
-    )
+    spec = TargetSpec(key=request.target, options=request.target_options)
+    target = registry.create_target(spec, settings, secrets)
     if target.info.kind == "control":
         return ConnectionReport(ok=True, message=Note("control_connection"))
     if target.info.kind == "baseline":
         return ConnectionReport(ok=True, message=Note("baseline_connection"))
     if target.info.kind == "local":  # loading takes minutes and the memory of a run at work
         return local_models.report_local_model(request.target, request.target_options)
+    if target.info.kind == "endpoint":
+        report = asyncio.run(_probe_endpoint(target, spec, settings))
+        preflight.store_preflight(report, settings)
+        return report
     example: dict[str, Any] = {}
     if isinstance(target, Application):
         target.poll_limit, example = _POLL_TIMEOUT, target.build_example_input()
@@ -135,6 +139,14 @@ def test_connection(context: TaskContext, request: RunRequest) -> ConnectionRepo
         input=example,
     )
     return asyncio.run(_test_target(target, probe))
+
+
+async def _probe_endpoint(target: Target, spec: TargetSpec, settings: Settings) -> ConnectionReport:
+    try:
+        await target.open(lambda line: None)
+        return await preflight.probe_target(target, spec, settings)
+    finally:
+        await target.close()
 
 
 async def _test_target(target: Target, probe: GenerationRequest) -> ConnectionReport:

@@ -1,0 +1,65 @@
+"""`evalcore preflight`: what a target can do, before a run is paid for."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from typing import Any
+
+from evalcore.access.secrets import scrub_secrets
+from evalcore.errors import UsageError
+from evalcore.i18n import DEFAULT, t
+from evalcore.plain_text import align_columns
+
+Verb = Callable[[argparse.Namespace], int]
+_DONE, _INCOMPLETE = 0, 3
+
+
+def add_preflight_verb(
+    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
+) -> None:
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "check key, model, tools, sampling, token limit and streaming in at most 5 requests"
+    sub = verbs.add_parser("preflight", help=about, description=about)
+    sub.add_argument("target", metavar="T", help="target to check, for example openai:MODEL")
+    sub.add_argument(
+        "--target-option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set a target option, for example temperature=0; repeatable",
+    )
+    add_common(sub, _print_preflight)
+
+
+def _print_preflight(args: argparse.Namespace) -> int:
+    from evalcore import settings
+    from evalcore.access import policy
+    from evalcore.records import to_plain
+    from evalcore.runner import client
+
+    options = {}
+    for text in args.target_option:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            shown = scrub_secrets(text)
+            raise UsageError(f"--target-option must have the form KEY=VALUE, got {shown!r}")
+        options[name] = value
+    loaded = settings.load_settings(args.data)
+    report = client.test_connection(args.target, options, {}, loaded, visitor=policy.OPERATOR)
+    if args.json:
+        print(json.dumps(to_plain(report), ensure_ascii=False))
+    else:
+        print(f"{args.target}: {report.message}")
+        rows = [
+            (
+                t(f"launch.capability.{line.name}", DEFAULT),
+                t(f"launch.capability_{line.state}", DEFAULT),
+                line.detail,
+            )
+            for line in report.capabilities
+        ]
+        if rows:
+            print(align_columns(rows))
+    return _DONE if report.ok else _INCOMPLETE
