@@ -238,7 +238,9 @@ class Completion(Measured, frozen=True):
     """The answer to one request, after `attempts`; `sent` are the parameters that really went out,
     `finish_reason` is the field's usual word: stop, length, tool_calls, content_filter; or
     `unparsable` (a server could not digest what the model wrote), `context_overflow`. `opaque` is
-    that of the `Message` which the answer becomes."""
+    that of the `Message` which the answer becomes. `latency` is the model's own time, `queue_time`
+    what the request waited before it, `time_to_first_token` the part of `latency` before the first
+    piece of the answer, None where it was not streamed."""
 
     text: str = ""
     reasoning: str = ""
@@ -251,6 +253,8 @@ class Completion(Measured, frozen=True):
     model: str = ""
     sent: dict[str, Any] = {}
     opaque: dict[str, Any] = {}
+    time_to_first_token: float | None = None
+    queue_time: float | None = None
 
 
 def is_withheld(completion: Completion) -> bool:

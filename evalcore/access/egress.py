@@ -3,9 +3,8 @@ else named, and the HTTP connections that hold to it."""
 
 from __future__ import annotations
 
-import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,8 @@ from evalcore.i18n import Note
 from evalcore.records import Record
 
 if TYPE_CHECKING:
-    import httpx2
     from aiohttp import ClientResponse, ClientSession
+    from yarl import URL
 
 # A request on behalf of somebody else must not reach this machine, its network, or a cloud's
 # services for its machines. What is checked is the address that is then connected to, never a name:
@@ -115,7 +114,6 @@ def visitor_network(host: str, forwarded: str = "") -> str:
 #: Below the 5 s after which common servers close an idle connection.
 KEEP_ALIVE_SECONDS = 4.0
 CONNECTIONS = 1024
-_CHUNK_BYTES = 16_384
 
 
 class Connections:
@@ -127,7 +125,7 @@ class Connections:
         self._reusing: ClientSession | None = None
         self._single_use: ClientSession | None = None
 
-    async def request(self, method: str, url: str, **options: Any) -> ClientResponse:
+    async def request(self, method: str, url: str | URL, **options: Any) -> ClientResponse:
         """Send a request, and again on a new connection if a reused one is closed unanswered.
         Raises the errors of aiohttp."""
         from aiohttp import ClientOSError, ServerDisconnectedError
@@ -167,77 +165,11 @@ class Connections:
         return ClientSession(connector=connector, trace_configs=[trace], **self._session)
 
 
-def aiohttp_client(timeout: httpx2.Timeout, **options: Any) -> httpx2.AsyncClient:
-    """An httpx2 client, with `options` of httpx2.AsyncClient, that sends through `Connections`.
-    aiohttp takes half the CPU of httpx2's own transport. Proxies of the environment are used.
-    Errors of aiohttp are not renamed: see `failures.from_exception`."""
-    import aiohttp
-    import httpx2
-
-    class Body(httpx2.AsyncByteStream):
-        def __init__(self, response: ClientResponse) -> None:
-            self._response = response
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            async for chunk in self._response.content.iter_chunked(_CHUNK_BYTES):
-                yield chunk
-
-        async def aclose(self) -> None:
-            self._response.release()
-            await self._response.wait_for_close()
-
-    class Transport(httpx2.AsyncBaseTransport):
-        def __init__(self, proxy: httpx2.Proxy | None = None) -> None:
-            self._connections = Connections({"ssl": httpx2.create_ssl_context()}, {})
-            self._proxy: dict[str, Any] = {}
-            if proxy is not None:
-                self._proxy = {
-                    "proxy": str(proxy.url),
-                    "proxy_auth": aiohttp.BasicAuth(*proxy.auth) if proxy.auth else None,
-                    "proxy_headers": proxy.headers,
-                }
-
-        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            seconds = request.extensions.get("timeout", {})
-            response = await self._connections.request(
-                request.method,
-                str(request.url),
-                headers=request.headers,
-                data=await request.aread() or None,
-                allow_redirects=False,
-                auto_decompress=False,
-                timeout=aiohttp.ClientTimeout(
-                    sock_connect=seconds.get("connect"),
-                    sock_read=seconds.get("read"),
-                    connect=seconds.get("pool"),
-                ),
-                **self._proxy,
-            )
-            return httpx2.Response(
-                response.status, headers=response.raw_headers, stream=Body(response)
-            )
-
-        async def aclose(self) -> None:
-            await self._connections.close()
-
-    class Client(httpx2.AsyncClient):
-        def _init_transport(self, *_: Any, **__: Any) -> httpx2.AsyncBaseTransport:
-            return Transport()
-
-        def _init_proxy_transport(
-            self, proxy: httpx2.Proxy, *_: Any, **__: Any
-        ) -> httpx2.AsyncBaseTransport:
-            return Transport(proxy)
-
-    return Client(timeout=timeout, **options)
-
-
 # The address is checked where the connection is made, not only before: a name that was harmless
 # when the run was planned may mean this machine when it is asked for again. No redirect is
 # followed, and no proxy of the environment is used, which would look the name up by itself.
 
 _PORTS = {"http": 80, "https": 443}
-_MAX_ADDRESSES = 3
 
 
 class OutOfReach(OSError):
@@ -277,18 +209,6 @@ class EgressPolicy(Record, frozen=True):
             raise OutOfReach("the host is not a public one, and only those can be visited")
         return socket.socket(family=family, type=kind, proto=protocol)
 
-    def build_client(self, timeout: httpx2.Timeout, **options: Any) -> httpx2.AsyncClient:
-        """An HTTP client that reaches nothing else; `options` are options of httpx2.AsyncClient."""
-        import httpx2
-
-        return httpx2.AsyncClient(
-            timeout=timeout,
-            transport=_build_transport(self),
-            follow_redirects=False,
-            trust_env=False,
-            **options,
-        )
-
 
 def parse_origin(address: str) -> Origin:
     """The origin of a http(s) address; raises UsageError for one that has none."""
@@ -303,67 +223,3 @@ def parse_origin(address: str) -> Origin:
     if not host or not plain or parts.username is not None:
         raise UsageError("an address must name a plain host, without a user before it")
     return Origin(parts.scheme, host, port)
-
-
-def _build_transport(egress: EgressPolicy) -> httpx2.AsyncBaseTransport:
-    import httpx2
-
-    single_use = httpx2.AsyncHTTPTransport(limits=httpx2.Limits(max_keepalive_connections=0))
-
-    class Transport(httpx2.AsyncHTTPTransport):
-        """Sends to a number that was checked; the name is not looked up a second time."""
-
-        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            url = request.url
-            host, port = url.raw_host.decode("ascii").lower(), url.port or _PORTS.get(url.scheme, 0)
-            if Origin(url.scheme, host, port) != egress.origin:
-                raise OutOfReach("no request is sent to another server")
-            if not egress.public:
-                return await self._send(request)
-            try:
-                checked_addresses = await asyncio.to_thread(
-                    resolve_public_addresses, host, port, resolve_host
-                )
-            except NotPublic as error:
-                raise OutOfReach(str(error)) from None
-            request.extensions = {**request.extensions, "sni_hostname": host}
-            tried = checked_addresses[:_MAX_ADDRESSES]
-            for number, address in enumerate(tried, 1):
-                request.url = url.copy_with(host=address)
-                try:
-                    return await self._send(request)
-                except (httpx2.ConnectError, httpx2.ConnectTimeout):
-                    if number == len(tried):
-                        raise
-                finally:
-                    request.url = url
-            raise httpx2.ConnectError("the host has no address")
-
-        async def _send(self, request: httpx2.Request) -> httpx2.Response:
-            """Send a request, and again on a new connection if a reused one is closed unanswered
-            (see `connections`)."""
-            is_reuse = True
-
-            async def note_opening(event: str, _: Any) -> None:
-                nonlocal is_reuse
-                is_reuse = is_reuse and not event.startswith("connection.connect")
-
-            request.extensions = {**request.extensions, "trace": note_opening}
-            try:
-                return await super().handle_async_request(request)
-            except (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError):
-                if not is_reuse:
-                    raise
-            return await single_use.handle_async_request(request)
-
-        async def aclose(self) -> None:
-            await super().aclose()
-            await single_use.aclose()
-
-    return Transport(
-        limits=httpx2.Limits(
-            max_connections=CONNECTIONS,
-            max_keepalive_connections=CONNECTIONS,
-            keepalive_expiry=KEEP_ALIVE_SECONDS,
-        )
-    )

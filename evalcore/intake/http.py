@@ -12,15 +12,12 @@ import asyncio
 import codecs
 import re
 import zlib
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evalcore.errors import IntakeError
 from evalcore.intake.json_text import parse_json
-
-if TYPE_CHECKING:
-    import httpx2
 
 #: What a request should offer to accept: the encodings that are unpacked here.
 ACCEPT_ENCODING = "gzip, deflate"
@@ -171,39 +168,6 @@ def _create_unpacker(encoding: str) -> _Unpacker | None:
     if len(codings) > 1 or codings[0] in _UNREAD:
         raise ReplyUnreadable(f"packed by {encoding[:20]}, which is not read")
     return _Unpacker()
-
-
-def build_bounding_hook(limits: ReplyLimits) -> Callable[[httpx2.Response], Any]:
-    """An event hook for the responses of an httpx2 client, whoever then reads them.
-
-    The body comes unpacked, its headers say so, and a charset of the server's choice (Python knows
-    one that inflates) is taken from them.
-    """
-    import httpx2
-
-    class BoundedStream(httpx2.AsyncByteStream):
-        def __init__(self, inner: httpx2.AsyncByteStream, encoding: str, error: bool) -> None:
-            body_limits = ReplyLimits(ERROR_BYTES, limits.in_flight) if error else limits
-            self._inner = inner
-            self._body = BoundedBody(inner, encoding, body_limits, cut=error)
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            async for piece in self._body:
-                yield piece
-
-        async def aclose(self) -> None:
-            self._body.release()
-            await self._inner.aclose()
-
-    async def bound_response(response: httpx2.Response) -> None:
-        assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - of an async client
-        encoding = response.headers.pop("content-encoding", "")
-        if "content-type" in response.headers:
-            kind = response.headers["content-type"].partition(";")[0]
-            response.headers["content-type"] = kind
-        response.stream = BoundedStream(response.stream, encoding, response.status_code >= 300)
-
-    return bound_response
 
 
 _STRUCTURE = (b"[", b"{", b",")

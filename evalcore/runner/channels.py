@@ -43,7 +43,7 @@ from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder
 from evalcore.targets import pricing, registry
 from evalcore.targets.base import Target
-from evalcore.targets.chat_completions import is_answer
+from evalcore.targets.endpoint.dialect import is_answer
 from evalcore.targets.pricing import Quote
 
 # Answers already paid for: a SQLite file keyed by all that decides an answer.

@@ -29,7 +29,7 @@ from evalcore.records import (
 from evalcore.runner.channels import TARGET, Channel, Channels
 from evalcore.runner.limits import estimate_usage
 from evalcore.targets.base import Control
-from evalcore.targets.chat_completions import is_answer
+from evalcore.targets.endpoint.dialect import is_answer
 
 # How a target is asked for calls of tools: as its options say, else found out by one request.
 

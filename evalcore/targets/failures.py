@@ -42,6 +42,8 @@ _MODEL_OUTPUT = re.compile(
 )
 #: aiohttp's and the standard library's exceptions by class name (their base classes count too).
 _TRANSPORT: dict[str, tuple[FailureKind, str]] = {
+    "Redirected": ("permanent", "the server redirects to another address; set base_url to it"),
+    "IntakeError": ("malformed", "the streamed answer holds what is no JSON object"),
     "ClientConnectorCertificateError": ("permanent", "the server's certificate was rejected"),
     "ClientConnectorSSLError": ("permanent", "no secure connection to the server"),
     "ClientConnectorError": ("retryable", "no connection to the server; is it running?"),
@@ -61,6 +63,8 @@ _TRANSPORT: dict[str, tuple[FailureKind, str]] = {
 #: Names of the other client, which also wraps those above and what is in neither table: they count
 #: only where nothing lies beneath.
 _PLAIN_TRANSPORT: dict[str, tuple[FailureKind, str]] = {
+    "Redirected": ("permanent", "the server redirects to another address; set base_url to it"),
+    "IntakeError": ("malformed", "the streamed answer holds what is no JSON object"),
     "ConnectError": ("retryable", "no connection to the server; is it running?"),
     "TimeoutException": ("retryable", "no answer within the time limit"),
     "RemoteProtocolError": ("retryable", "the server closed the connection unanswered"),
@@ -165,6 +169,7 @@ def from_exception(error: BaseException) -> Failure:
     SDK wraps and renames: a reset arrives as a timeout, so only the cause tells them apart.
     Exception texts are left out because they may quote a header."""
     causes = list(_iter_causes(error))
+    causes.sort(key=lambda cause: type(cause).__name__ != "OutOfReach")  # aiohttp wraps it
     for table, candidates in ((_TRANSPORT, causes), (_PLAIN_TRANSPORT, causes[-1:])):
         for cause in candidates:
             for base in type(cause).__mro__:

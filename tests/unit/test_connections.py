@@ -11,7 +11,7 @@ from evalcore.errors import TargetFailure
 from evalcore.records import Completion, Failure, GenerationRequest, Message, TargetSpec
 from evalcore.settings import Endpoint, Settings
 from evalcore.targets.application import ServiceRequest, ServiceSession
-from evalcore.targets.openai_compatible import create_openai_target
+from evalcore.targets.endpoint.target import create_openai_target
 from tests.support.closing_server import ClosingServer, closing_server
 
 #: The ways to a server: `bounded` is the client of a guarded board, `application` that of services.

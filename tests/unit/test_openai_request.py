@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from evalcore.records import GenerationRequest, Message
-from evalcore.targets.chat_completions import Dialect, build_request_body
+from evalcore.targets.endpoint.chat import build_request_body
+from evalcore.targets.endpoint.dialect import Capabilities
 
 PICTURE = "data:image/png;base64,AAAA"
 
 
 def sent(*messages: Message):
-    return build_request_body(GenerationRequest(messages), {"model": "m"}, Dialect())["messages"]
+    return build_request_body(GenerationRequest(messages), {"model": "m"}, Capabilities())[
+        "messages"
+    ]
 
 
 def test_text_stays_a_text():

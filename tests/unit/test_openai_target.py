@@ -10,7 +10,8 @@ import traceback
 import pytest
 
 from evalcore.access.secrets import Secrets, redact_keys
-from evalcore.errors import TargetFailure, UsageError
+from evalcore.errors import IntakeError, TargetFailure, UsageError
+from evalcore.intake.http import decode_json
 from evalcore.records import (
     Completion,
     GenerationRequest,
@@ -23,10 +24,12 @@ from evalcore.records import (
     to_json,
 )
 from evalcore.settings import Endpoint, Settings
-from evalcore.targets.chat_completions import parse_chat_completion, split_thought
-from evalcore.targets.openai_compatible import create_openai_target, read_openai_options
+from evalcore.targets.endpoint.chat import parse_chat_completion
+from evalcore.targets.endpoint.dialect import split_thought
+from evalcore.targets.endpoint.target import create_openai_target, read_openai_options
 from tests.support.loopback_server import serve
 
+STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 KEY = "canary-Zq7x-0123456789-KEY"
 TOOL = {"name": "add", "description": "sum", "parameters": {"type": "object", "properties": {}}}
 
@@ -84,9 +87,10 @@ async def test_a_plain_answer(opened, server):
     assert done.model == "loopback-1"
     assert done.usage == Usage(input_tokens=4, output_tokens=7, reasoning_tokens=3, cached_tokens=2)
     assert 0 < done.latency < 5
-    assert done.sent == {"model": "loopback-1"}
+    assert done.sent == {"model": "loopback-1", **STREAM}
     assert server.get("/last")["body"] == {
         "model": "loopback-1",
+        **STREAM,
         "messages": [{"role": "user", "content": "Compute 40 + 2"}],
     }
 
@@ -115,6 +119,7 @@ async def test_sampling_of_the_target_wins_over_the_requests(opened, server):
         "stop": ["##"],
         "reasoning_effort": "low",
         "top_k": 3,
+        **STREAM,
     }
     assert done.sent == expected
     sent = server.get("/last")["body"]
@@ -234,7 +239,7 @@ async def test_what_the_provider_says_that_a_request_cost_is_read(opened, usage,
 @pytest.mark.parametrize("cost", ["NaN", "Infinity", "1e999", "-1e-9"])
 def test_a_cost_that_is_no_amount_does_not_exist(cost):
     body = json.dumps(chat({"content": "a"}) | {"usage": {"cost": "HERE"}})
-    done = parse_chat_completion(body.replace('"HERE"', cost).encode(), {}, 0.1)
+    done = parse_chat_completion(decode_json(body.replace('"HERE"', cost).encode()), {})
     assert getattr(done, "usage", Usage()) == Usage()
 
 
@@ -303,7 +308,8 @@ async def test_replies_of_the_wrong_shape_are_malformed(opened, body):
 
 
 def test_bytes_that_are_no_utf8_are_malformed():
-    assert parse_chat_completion(b'{"a": "\xff\xfe"}', {}, 0.0).kind == "malformed"
+    with pytest.raises(IntakeError):
+        decode_json(b'{"a": "\xff\xfe"}')
 
 
 async def test_connection_refused_is_retryable(opened):
@@ -330,7 +336,7 @@ async def test_a_refused_limit_is_sent_by_its_other_name_from_then_on(opened, se
 async def test_refused_sampling_is_dropped_and_said(opened):
     target = await opened({"temperature": 0, "seed": 1, "max_tokens": 5})
     done = await target.generate(ask("!refuse temperature seed max_tokens"))
-    assert done.sent == {"model": "loopback-1", "max_completion_tokens": 5}
+    assert done.sent == {"model": "loopback-1", "max_completion_tokens": 5, **STREAM}
     assert done.attempts == 4
     assert target.info.card["dropped"] == ["seed", "temperature"]
 
@@ -593,7 +599,7 @@ async def test_the_query_of_an_address_goes_with_every_request(opened, server):
         assert (await target.generate(ask("Compute 1 + 1"))).text == "2"
         line = server.get("/last")["head"][0]
         path = "/v1/openai/deployments/d/chat/completions"
-        assert line == f"POST {path}?api-version=2024-10-21&a=b+c&a=d&e= HTTP/1.1"
+        assert line == f"POST {path}?api-version=2024-10-21&a=b%20c&a=d&e= HTTP/1.1"
 
 
 async def test_epochs_have_seeds_of_their_own(opened):

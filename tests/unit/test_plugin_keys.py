@@ -27,8 +27,7 @@ ALLOWED = {
 #: By kind of target, its own modules.
 TARGET_MODULES = {
     "openai": (
-        "evalcore/targets/openai_compatible.py",
-        "evalcore/targets/chat_completions.py",
+        "evalcore/targets/endpoint/",
         "evalcore/targets/endpoints.py",
     ),
     "hf": (

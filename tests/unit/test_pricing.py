@@ -14,7 +14,8 @@ from evalcore.runner.jobs import TaskContext
 from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Endpoint, Price, Settings
-from evalcore.targets import chat_completions, pricing
+from evalcore.targets import pricing
+from evalcore.targets.endpoint import chat
 from evalcore.views.runs import build_run_row
 from tests.support.loopback_server import serve
 
@@ -128,7 +129,7 @@ def test_a_repeated_miss_asks_the_package_no_more_and_a_price_once(monkeypatch, 
 
 @pytest.mark.parametrize("stated", [None, 0.01])
 def test_a_run_says_what_it_cost_and_according_to_whom(stated, tmp_path, monkeypatch):
-    monkeypatch.setattr(chat_completions, "_parse_reported_cost", lambda usage: stated)
+    monkeypatch.setattr(chat, "_parse_reported_cost", lambda usage: stated)
     prices = {"test": Price(input=1000.0, output=1000.0)}
     settings = Settings(data=str(tmp_path), shipped=str(tmp_path / "none"), prices=prices)
     with serve() as server:

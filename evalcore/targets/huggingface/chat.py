@@ -10,7 +10,8 @@ from typing import Any
 
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.records import Completion, GenerationRequest, Message, Record, ToolCall, Usage
-from evalcore.targets.chat_completions import split_thought, wrap_tools
+from evalcore.targets.endpoint.chat import wrap_tools
+from evalcore.targets.endpoint.dialect import split_thought
 from evalcore.targets.huggingface.load import LoadedModel
 from evalcore.targets.huggingface.tool_calls import read_tool_calls
 

@@ -34,7 +34,7 @@ from evalcore.records import (
 )
 from evalcore.settings import Settings
 from evalcore.targets.base import TargetInfo
-from evalcore.targets.chat_completions import derive_epoch_seed, merge_sampling
+from evalcore.targets.endpoint.dialect import derive_epoch_seed, merge_sampling
 from evalcore.targets.huggingface import machine
 from evalcore.targets.huggingface.messages import (
     AnswerEvent,

@@ -1,0 +1,1 @@
+"""`openai:` targets: models behind an HTTP endpoint, whichever API dialect it speaks."""

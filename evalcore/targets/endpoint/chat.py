@@ -1,0 +1,296 @@
+"""The dialect of chat completions: from a `GenerationRequest` to a body, and from the JSON of a
+reply to a `Completion` or a `Failure`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from evalcore.intake import add_numbers, read_cost
+from evalcore.intake.http import ANSWER_LIMIT, repair_escapes
+from evalcore.records import (
+    Completion,
+    Failure,
+    GenerationRequest,
+    Message,
+    Sampling,
+    ToolCall,
+    Usage,
+)
+from evalcore.targets import failures
+from evalcore.targets.endpoint.dialect import (
+    TOKEN_FIELDS,
+    Capabilities,
+    WireRequest,
+    first_count,
+    read_finish_reason,
+    read_token_count,
+    split_thought,
+)
+from evalcore.targets.endpoint.stream import ChatStream
+
+_PATH = "/chat/completions"
+#: What asks for a streamed answer, with its usage at the end.
+_STREAM: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
+#: Ends that leave no message, with some servers.
+_WITHOUT_MESSAGE = ("content_filter", "length")
+
+
+class ChatDialect:
+    """`ApiDialect` of OpenAI's chat completions, which most servers speak."""
+
+    name = "chat"
+    token_fields = TOKEN_FIELDS
+    adaptable = frozenset({*TOKEN_FIELDS, "temperature", "top_p", "seed", *_STREAM})
+
+    def __init__(self, model: str, extra_body: Mapping[str, Any]) -> None:
+        self._model, self._extra_body = model, dict(extra_body)
+
+    def build_parameters(self, sampling: Sampling, capabilities: Capabilities) -> dict[str, Any]:
+        return build_parameters(self._model, sampling, self._extra_body, capabilities)
+
+    def build_request(
+        self,
+        request: GenerationRequest,
+        parameters: Mapping[str, Any],
+        capabilities: Capabilities,
+    ) -> WireRequest:
+        return WireRequest(_PATH, build_request_body(request, parameters, capabilities))
+
+    def authorize(self, key: str, url: str, body: bytes) -> Mapping[str, str]:
+        return {"Authorization": f"Bearer {key}"}
+
+    def parse_reply(self, reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
+        return parse_chat_completion(reply, sent)
+
+    def start_stream(self) -> ChatStream:
+        return ChatStream()
+
+
+def build_parameters(
+    model: str, sampling: Sampling, extra_body: Mapping[str, Any], capabilities: Capabilities
+) -> dict[str, Any]:
+    """All of the body but messages and tools; parameters that nobody set are left out."""
+    requested: dict[str, Any] = {
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "seed": sampling.seed,
+        "stop": list(sampling.stop) or None,
+        "reasoning_effort": sampling.reasoning_effort,
+    }
+    field = capabilities.limit_field()
+    if field is not None:
+        requested[field] = sampling.max_tokens
+    set_ = {
+        name: value
+        for name, value in requested.items()
+        if value is not None and name not in capabilities.refused
+    }
+    if capabilities.stream:
+        set_ |= {name: value for name, value in _STREAM.items() if name not in capabilities.refused}
+    merged = {"model": model, **set_, **extra_body}
+    limit = find_token_limit(merged)
+    if limit is not None and capabilities.most_tokens and limit > capabilities.most_tokens:
+        merged |= {name: capabilities.most_tokens for name in TOKEN_FIELDS if name in merged}
+    return merged
+
+
+def find_token_limit(parameters: Mapping[str, Any]) -> int | None:
+    """The limit of an answer among sent parameters, None where there is none."""
+    limits = (parameters.get(name) for name in TOKEN_FIELDS)
+    return next((limit for limit in limits if isinstance(limit, int)), None)
+
+
+def build_request_body(
+    request: GenerationRequest, parameters: Mapping[str, Any], capabilities: Capabilities
+) -> dict[str, Any]:
+    reasoning = capabilities.send_reasoning and bool(request.tools)
+    turns = fold_system_turns(request.messages) if capabilities.fold_system else request.messages
+    messages = [_build_chat_message(message, reasoning) for message in turns]
+    tools = {"tools": wrap_tools(request.tools)} if request.tools else {}
+    return {**parameters, "messages": messages, **tools}
+
+
+def fold_system_turns(messages: Sequence[Message]) -> list[Message]:
+    """The turns with what the system says at the head of the first user turn, for models whose
+    template has no system turn (Gemma)."""
+    system = [message.content for message in messages if message.role == "system"]
+    turns = [message for message in messages if message.role != "system"]
+    for position, turn in enumerate(turns):
+        if system and turn.role == "user":
+            text = "\n\n".join([*system, turn.content])
+            turns[position] = msgspec.structs.replace(turn, content=text)
+            return turns
+    return [Message("user", text) for text in system] + turns
+
+
+def _build_chat_message(message: Message, reasoning: bool) -> dict[str, Any]:
+    if message.role == "tool":
+        return {"role": "tool", "content": message.content, "tool_call_id": message.tool_call_id}
+    turn: dict[str, Any] = {"role": message.role, "content": _build_message_content(message)}
+    if message.tool_calls:
+        turn["content"] = message.content or None
+        turn["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for call in message.tool_calls
+        ]
+    if reasoning and message.reasoning:
+        turn["reasoning_content"] = message.reasoning
+    return turn
+
+
+def _build_message_content(message: Message) -> str | list[dict[str, Any]]:
+    """The text; where there are images, the parts of text and images."""
+    if not message.images:
+        return message.content
+    images = [{"type": "image_url", "image_url": {"url": image}} for image in message.images]
+    return [{"type": "text", "text": message.content}, *images]
+
+
+def wrap_tools(tools: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Tools in the field's form; a bare function description is wrapped."""
+    return [
+        tool if "function" in tool else {"type": "function", "function": tool} for tool in tools
+    ]
+
+
+# From the JSON of a chat completion to a `Completion`, or to the `Failure` that it is. Nothing of a
+# reply is taken on trust: an error with status 200, missing choices and parts of the wrong type are
+# told apart. An empty answer is an answer; one that the server says it broke off is none.
+
+
+def parse_chat_completion(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
+    """Read the JSON of a reply of status 200; a Failure where it holds no completion. `sent` are
+    the parameters that went out."""
+    if not isinstance(reply, dict):
+        return failures.malformed_failure("status 200 with JSON that is no object")
+    choices = reply.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, dict):
+        choice = {}
+    error = reply.get("error") or choice.get("error")
+    if error:
+        return failures.from_error_body(error)
+    finish = read_finish_reason(choice.get("finish_reason"))
+    if isinstance(finish, Failure):
+        return finish
+    message = choice.get("message")
+    if message is None and finish in _WITHOUT_MESSAGE:
+        message = {}
+    if not isinstance(message, dict):
+        return failures.malformed_failure("status 200 without choices")
+    try:
+        text, reasoning = _parse_message_texts(message)
+        calls = _parse_reply_tool_calls(message.get("tool_calls"))
+    except (TypeError, AttributeError, KeyError):
+        return failures.malformed_failure(
+            "status 200 with a message whose parts have the wrong type"
+        )
+    if len(text) + len(reasoning) + sum(len(call.arguments) for call in calls) > ANSWER_LIMIT:
+        return failures.malformed_failure(f"status 200 with more than {ANSWER_LIMIT:,} characters")
+    return Completion(
+        text=text,
+        reasoning=reasoning,
+        tool_calls=calls,
+        finish_reason=finish or ("tool_calls" if calls else "unknown"),
+        usage=_parse_reply_usage(reply.get("usage")),
+        model=str(reply.get("model") or ""),
+        sent=dict(sent),
+    )
+
+
+def _parse_message_texts(message: Mapping[str, Any]) -> tuple[str, str]:
+    """Answer and reasoning, wherever the server put the latter."""
+    content = message.get("content")
+    reasoning_field = message.get("reasoning_content") or message.get("reasoning") or ""
+    reasoning = (
+        reasoning_field
+        if isinstance(reasoning_field, str)
+        else json.dumps(reasoning_field, ensure_ascii=False)
+    )
+    if isinstance(content, list):
+        text, thought = _join_content_parts(content)
+        reasoning = reasoning or thought
+    elif content is None:
+        text = message.get("refusal") or ""
+    else:
+        text = content
+    if not isinstance(text, str):
+        raise TypeError("content")
+    inner, text = split_thought(text)
+    return text, "\n".join(part for part in (reasoning, inner) if part)
+
+
+def _join_content_parts(parts: list[Any]) -> tuple[str, str]:
+    """The joined texts and thoughts of a content that comes in parts."""
+    texts: list[str] = []
+    thoughts: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            texts.append(part)
+        elif part["type"] in ("thinking", "reasoning"):
+            thought = part.get("thinking") or part.get("text") or ""
+            thoughts.append(
+                thought if isinstance(thought, str) else _join_content_parts(thought)[0]
+            )
+        elif part["type"] in ("text", "output_text"):
+            texts.append(part["text"])
+    return "".join(texts), "".join(thoughts)
+
+
+def _parse_reply_tool_calls(calls: Any) -> tuple[ToolCall, ...]:
+    """Calls with their arguments as text; a server that parsed them gets them back as JSON."""
+    tool_calls = []
+    for number, call in enumerate(calls or ()):
+        function = call["function"]
+        arguments = function.get("arguments")
+        if not isinstance(arguments, str):
+            arguments = json.dumps(arguments or {}, ensure_ascii=False)
+        elif "\\u" in arguments:  # a JSON text, in which halves of pairs stand escaped
+            arguments = repair_escapes(arguments)
+        tool_calls.append(
+            ToolCall(
+                id=str(call.get("id") or f"call_{number}"),
+                name=str(function.get("name") or ""),
+                arguments=arguments,
+            )
+        )
+    return tuple(tool_calls)
+
+
+def _parse_reply_usage(usage: Any) -> Usage:
+    """Tokens and cost as reported; what is missing or out of range stays None."""
+    if not isinstance(usage, dict):
+        return Usage()
+    return Usage(
+        input_tokens=read_token_count(usage, "prompt_tokens"),
+        output_tokens=read_token_count(usage, "completion_tokens"),
+        reasoning_tokens=read_token_count(
+            usage.get("completion_tokens_details"), "reasoning_tokens"
+        ),
+        cached_tokens=first_count(
+            read_token_count(usage.get("prompt_tokens_details"), "cached_tokens"),
+            read_token_count(usage, "prompt_cache_hit_tokens"),  # DeepSeek's name
+        ),
+        cost=_parse_reported_cost(usage),
+    )
+
+
+def _parse_reported_cost(usage: Mapping[str, Any]) -> float | None:
+    """USD that the request cost by `usage.cost` (OpenRouter, LiteLLM), or by its `total_cost` where
+    it is split (Perplexity). With a key of one's own for the provider behind it, OpenRouter states
+    its fee there and the rest in `cost_details`."""
+    stated, details = usage.get("cost"), usage.get("cost_details")
+    cost = read_cost(stated.get("total_cost") if isinstance(stated, dict) else stated)
+    if usage.get("is_byok") is not True:
+        return cost
+    behind = details.get("upstream_inference_cost") if isinstance(details, dict) else None
+    return add_numbers(cost, read_cost(behind))

@@ -1,0 +1,294 @@
+"""The HTTP of a target behind an endpoint: one aiohttp session, replies bounded in bytes and time.
+
+`timeout` looks at progress: so many seconds without a byte end a request, and a streamed answer may
+take as long as it keeps coming, up to the limit of the whole. Redirects are followed to the same
+server only, since a request carries a key. A server that is not for everybody to reach is reached
+as its `EgressPolicy` says: addresses are checked where the connection is made, without a proxy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urljoin, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from evalcore.access import egress as egress_module
+from evalcore.access.egress import (
+    Connections,
+    EgressPolicy,
+    NotPublic,
+    OutOfReach,
+    parse_origin,
+    resolve_public_addresses,
+)
+from evalcore.errors import UsageError
+from evalcore.intake.http import (
+    ACCEPT_ENCODING,
+    ERROR_BYTES,
+    BoundedBody,
+    ReplyLimits,
+    ReplyTooLarge,
+)
+from evalcore.targets.endpoint.dialect import StreamAssembler
+from evalcore.targets.endpoint.stream import EventReader, is_event_stream
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientTimeout
+    from yarl import URL
+
+_CONNECT_SECONDS = 10.0
+_MAX_REDIRECTS = 3
+_SAME_METHOD_REDIRECTS = (307, 308)
+_MAX_ADDRESSES = 3  # of a host, tried one after another
+#: A body up to here that says its length is read at once.
+_SMALL = 1 << 18
+#: Seconds that a server may take to end a stream after it said that the answer is whole.
+_END_SECONDS = 1.0
+#: What stands in a query as it is; the rest is escaped.
+_QUERY_CHARACTERS = "%&=+,:;/?@!$'()*~-._[]"
+
+
+class Redirected(Exception):
+    """The server sends a request elsewhere, which is not followed."""
+
+
+@dataclass(slots=True)
+class WireReply:
+    """A reply: `content` is its body unless that was a stream of events, which went into the
+    assembler (`is_stream`). `first_piece` is the time, in seconds from the request, to the first
+    piece of the answer."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes = b""
+    is_stream: bool = False
+    first_piece: float | None = None
+
+    def first_words(self) -> str:
+        """The beginning of a body as text; never by the charset that the server names."""
+        return self.content[:ERROR_BYTES].decode("utf-8", "replace")
+
+
+class Transport:
+    """Connections to one server. `timeout` and `whole_limit` are in seconds."""
+
+    def __init__(
+        self,
+        base_url: str,
+        timeout: float,
+        whole_limit: float,
+        egress: EgressPolicy | None,
+        limits: ReplyLimits,
+    ) -> None:
+        from aiohttp import ClientTimeout, DummyCookieJar
+
+        self._address, self._egress, self._limits = urlsplit(base_url), egress, limits
+        self._whole_limit = whole_limit
+        self._timeout: ClientTimeout = ClientTimeout(
+            sock_connect=min(_CONNECT_SECONDS, timeout), sock_read=timeout
+        )
+        self._proxy = None if egress else _find_proxy(base_url)
+        connector: dict[str, Any] = {}
+        if base_url.startswith("https:"):
+            connector["ssl"] = _create_ssl_context()
+        if egress:
+            connector["socket_factory"] = egress.open_socket
+            if parse_origin(base_url) != egress.origin:
+                raise UsageError("no request is sent to another server")
+            if egress.public:
+                connector |= {"resolver": _build_resolver(), "use_dns_cache": False}
+        self._connections = Connections(
+            connector,
+            {
+                "headers": {"Accept-Encoding": ACCEPT_ENCODING},
+                "auto_decompress": False,
+                "cookie_jar": DummyCookieJar(),
+                "timeout": self._timeout,
+            },
+        )
+        self._urls: dict[str, URL] = {}
+        self.build_url("")
+
+    def build_url(self, path: str) -> URL:
+        """The address of a path below base_url, with the queries of both as they were written.
+        Raises UsageError for an address that cannot be one."""
+        url = self._urls.get(path)
+        if url is None:
+            from yarl import URL
+
+            path_only, _, query = path.partition("?")
+            queries = "&".join(filter(None, (self._address.query, query)))
+            address = self._address._replace(
+                path=self._address.path.rstrip("/") + path_only,
+                query=quote(queries, safe=_QUERY_CHARACTERS),
+                fragment="",
+            )
+            try:
+                host = (address.hostname or "").encode("idna").decode()
+                url = URL(address.geturl(), encoded=host == address.hostname)
+            except (UnicodeError, ValueError):
+                raise UsageError("base_url names an impossible host") from None
+            if len(self._urls) < 100:
+                self._urls[path] = url
+        return url
+
+    async def post(
+        self,
+        url: URL,
+        body: bytes,
+        headers: Mapping[str, str],
+        start_stream: Callable[[], StreamAssembler],
+    ) -> WireReply:
+        """Send one request and read its reply; a stream of events goes into `start_stream()`,
+        which is called for each such reply. Raises the errors of aiohttp, TimeoutError,
+        IntakeError, ReplyTooLarge and ReplyUnreadable; what has arrived of a stream is then in the
+        assembler."""
+        began = time.perf_counter()
+        async with asyncio.timeout(self._whole_limit) as whole:
+            for _ in range(_MAX_REDIRECTS + 1):
+                response = await self._connections.request(
+                    "POST", url, data=body, headers=headers, allow_redirects=False, **self._via()
+                )
+                try:
+                    if response.status not in _SAME_METHOD_REDIRECTS:
+                        return await self._read_reply(response, start_stream, began, whole)
+                    url = self._follow(url, response.headers.get("Location", ""))
+                finally:
+                    response.release()
+        raise Redirected(f"more than {_MAX_REDIRECTS} redirects")
+
+    async def close(self) -> None:
+        await self._connections.close()
+
+    def _via(self) -> dict[str, Any]:
+        return {"proxy": self._proxy} if self._proxy else {}
+
+    def _follow(self, url: URL, location: str) -> URL:
+        from yarl import URL
+
+        target = urljoin(str(url), location)
+        if self._egress or urlsplit(target)[:2] != urlsplit(str(url))[:2]:
+            raise Redirected("the server redirects to another address; set base_url to it")
+        return URL(target)
+
+    async def _read_reply(
+        self,
+        response: ClientResponse,
+        start_stream: Callable[[], StreamAssembler],
+        began: float,
+        whole: asyncio.Timeout,
+    ) -> WireReply:
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        reply = WireReply(response.status, headers)
+        is_error = reply.status >= 300
+        encoding = headers.get("content-encoding", "")
+        if not encoding and (response.content_length or _SMALL + 1) <= _SMALL and not is_error:
+            pieces = _read_at_once(response)
+        else:
+            limits = replace(self._limits, per_reply=ERROR_BYTES) if is_error else self._limits
+            pieces = aiter(BoundedBody(response.content.iter_any(), encoding, limits, cut=is_error))
+        try:
+            start = await anext(pieces, b"")
+            if not is_error and is_event_stream(headers.get("content-type", ""), start):
+                reply.is_stream = True
+                await _read_events(start, pieces, start_stream(), reply, began, whole)
+            else:
+                content = bytearray(start)
+                async for piece in pieces:
+                    content += piece
+                reply.content = bytes(content)
+        finally:
+            await pieces.aclose()  # type: ignore[attr-defined]
+        return reply
+
+
+async def _read_at_once(response: ClientResponse) -> AsyncIterator[bytes]:
+    yield await response.content.read()
+
+
+async def _read_events(
+    start: bytes,
+    pieces: AsyncIterator[bytes],
+    assembler: StreamAssembler,
+    reply: WireReply,
+    began: float,
+    whole: asyncio.Timeout,
+) -> None:
+    """Read a stream of events to its end; one whose answer is whole needs none."""
+    reader = EventReader()
+
+    def take(events: Any) -> None:
+        for event, data in events:
+            if assembler.add_event(event, data) and reply.first_piece is None:
+                reply.first_piece = time.perf_counter() - began
+
+    try:
+        take(reader.feed(start))
+        async for piece in pieces:
+            take(reader.feed(piece))
+            if assembler.is_complete:
+                whole.reschedule(asyncio.get_running_loop().time() + _END_SECONDS)
+        take(reader.end())
+    except (TimeoutError, OSError, ReplyTooLarge):
+        if not assembler.is_complete:
+            raise
+
+
+def _find_proxy(base_url: str) -> str | None:
+    """The proxy of the environment for an address."""
+    parts = urlsplit(base_url)
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _create_ssl_context() -> ssl.SSLContext:
+    """A context with the system's certificates (or those of SSL_CERT_FILE), else certifi's."""
+    context = ssl.create_default_context()
+    paths = ssl.get_default_verify_paths()
+    if not (paths.cafile or paths.capath):
+        import certifi
+
+        context.load_verify_locations(certifi.where())
+    return context
+
+
+def _build_resolver() -> Any:
+    """A resolver for aiohttp that gives the addresses of a host only if all are of the open
+    network."""
+    from aiohttp.abc import AbstractResolver, ResolveResult
+
+    class PublicResolver(AbstractResolver):
+        async def resolve(
+            self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+        ) -> list[ResolveResult]:
+            try:
+                addresses = await asyncio.to_thread(
+                    resolve_public_addresses, host, port, egress_module.resolve_host
+                )
+            except NotPublic as error:
+                raise OutOfReach(str(error)) from None
+            return [
+                ResolveResult(
+                    hostname=host,
+                    host=address,
+                    port=port,
+                    family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                    proto=0,
+                    flags=socket.AI_NUMERICHOST,
+                )
+                for address in addresses[:_MAX_ADDRESSES]
+            ]
+
+        async def close(self) -> None:
+            """Nothing to close."""
+
+    return PublicResolver()
