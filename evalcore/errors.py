@@ -68,6 +68,11 @@ class RunBusy(EvalboardError):
     """A worker holds the lock of this run."""
 
 
+class RunStopped(EvalboardError):
+    """A run must ask nothing more, for a reason that concerns all of its samples: what is in flight
+    is waited for, what is not yet asked stays open, and the run can be resumed."""
+
+
 class TargetFailure(EvalboardError):
     """A request to a target did not yield a completion."""
 

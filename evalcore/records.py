@@ -466,7 +466,8 @@ class BenchmarkSpec(Record, frozen=True):
 class RunSpec(Record, frozen=True):
     """All that is needed to repeat a run; written once to `spec.json` and never changed.
     `access` is the mode under which a visitor started it, "" for the operator's own; `started_by`
-    tells the runs of one visitor from those of others, and not who he is."""
+    tells the runs of one visitor from those of others, and not who he is. `budget` in USD, 0 for no
+    limit, is that of the start: a run may be resumed with another."""
 
     run_id: str
     created_at: str
@@ -486,6 +487,7 @@ class RunSpec(Record, frozen=True):
     note: str = ""
     access: str = ""
     started_by: str = ""
+    budget: float = 0.0
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_strip_note)

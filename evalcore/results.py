@@ -108,7 +108,8 @@ class Totals(Measured, frozen=True):
 
 
 class RunSummary(Record, frozen=True):
-    """`summary.json`: the scores of a run under one scoring."""
+    """`summary.json`: the scores of a run under one scoring. `message` says why it was stopped
+    before its end, empty where it was not."""
 
     run_id: str
     target: TargetSpec
@@ -121,6 +122,7 @@ class RunSummary(Record, frozen=True):
     finished_at: str = ""
     origin: str = "executed"
     epochs: int = 1
+    message: str = ""
 
     @property
     def is_complete(self) -> bool:

@@ -31,7 +31,7 @@ from evalcore.settings import override_data_folder
 
 if TYPE_CHECKING:
     from evalcore.results import RunSummary
-    from evalcore.runner.run_request import RunRequest
+    from evalcore.runner.run_request import Estimate, RunRequest
     from evalcore.runner.summary import Tracker
     from evalcore.settings import Settings
 
@@ -81,6 +81,9 @@ def _build_parser() -> argparse.ArgumentParser:
     ):
         sub = verbs.add_parser(name, help=about, description=about)
         sub.add_argument("run", metavar="RUN", help=_RUN_HELP)
+        if name == "resume":
+            about = "a new budget of the run; 0 removes it"
+            sub.add_argument("--budget", type=float, metavar="USD", help=about)
         _add_common_flags(sub, verb)
     _add_score(verbs)
     boards.add_board_verb(verbs, _add_common_flags)
@@ -196,6 +199,17 @@ def _add_run(verbs: Any) -> None:
         help="concurrent requests (default: 0, automatic)",
     )
     sub.add_argument(
+        "--budget",
+        type=float,
+        metavar="USD",
+        help="stop before the run costs more; `evalcore resume RUN --budget USD` continues it",
+    )
+    sub.add_argument(
+        "--estimate",
+        action="store_true",
+        help="print requests, tokens, time and cost of the run, and start nothing",
+    )
+    sub.add_argument(
         "--batch-size",
         metavar="N",
         help="batch size of a local model (default: automatic; 1: exact, one at a time)",
@@ -255,14 +269,15 @@ def _print_listing(args: argparse.Namespace) -> int:
 def _run_benchmarks(args: argparse.Namespace) -> int:
     from evalcore.access.secrets import Secrets
     from evalcore.runner import client, gold, plan, run_request
-    from evalcore.targets import registry
+    from evalcore.runner.jobs import run_service
 
     request, slm_evals_path = _build_run_request(args)
     settings, secrets = _load_operator_settings(args), Secrets()
     run_plan = plan.plan_run(request, settings)
-    registry.create_target(run_plan.spec.target, settings, secrets)
-    for judge in run_request.list_judge_specs(run_plan.spec):
-        registry.create_target(run_request.parse_model_spec(judge), settings, secrets)
+    plan.check_targets(run_plan.spec, settings, secrets)
+    if args.estimate:
+        _print_estimate(run_service.estimate_plan(run_plan, settings, secrets), args.json)
+        return DONE
     missing = client.missing_keys(request.target, request.target_options, settings)
     missing += client.missing_judge_keys(run_request.list_judge_specs(run_plan.spec), settings)
     if missing:
@@ -279,6 +294,26 @@ def _run_benchmarks(args: argparse.Namespace) -> int:
         say(line)
     folder = plan.create_folder(run_plan, settings)
     return _execute_run(args, folder.run_id, slm_evals_path=slm_evals_path)
+
+
+def _print_estimate(estimate: Estimate, as_json: bool) -> None:
+    from evalcore.records import to_plain
+
+    if as_json:
+        print(json.dumps(to_plain(estimate), ensure_ascii=False))
+        return
+    figures = {
+        "cases": estimate.samples,
+        "requests": estimate.requests,
+        "input tokens": estimate.input_tokens,
+        "output tokens": estimate.output_tokens,
+        "seconds": None if estimate.seconds is None else round(estimate.seconds),
+        "USD": None if estimate.cost is None else f"{estimate.cost:.4g}",
+    }
+    for name, figure in figures.items():
+        print(f"{name:<14}{'unknown' if figure is None else figure}")
+    for note in estimate.notes:
+        print(note)
 
 
 def _build_run_request(args: argparse.Namespace) -> tuple[RunRequest, Path | None]:
@@ -300,6 +335,7 @@ def _build_run_request(args: argparse.Namespace) -> tuple[RunRequest, Path | Non
         "epochs": args.epochs,
         "options": _benchmark_options(args.option),
         "concurrency": args.concurrency,
+        "budget": args.budget,
     }
     flags = {name: value for name, value in flag_values.items() if value is not None}
     slm_evals_path = None
@@ -397,6 +433,10 @@ def _print_summary(summary: RunSummary, as_json: bool) -> None:
 
 
 def _resume_run(args: argparse.Namespace) -> int:
+    if args.budget is not None:
+        from evalcore.runner import client
+
+        client.raise_budget(args.run, args.budget, _load_operator_settings(args))
     return _execute_run(args, args.run)
 
 

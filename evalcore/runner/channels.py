@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from evalcore.access import policy
 from evalcore.access.secrets import Secrets
 from evalcore.errors import CannotWrite, TargetFailure, UsageError
 from evalcore.records import (
@@ -30,11 +29,11 @@ from evalcore.records import (
     from_json,
     to_json,
 )
+from evalcore.runner.budget import RunBudget, limit_budget
 from evalcore.runner.limits import (
     ONCE,
     Flow,
     RetryPolicy,
-    RunBudget,
     build_retry_policy,
     with_retries,
 )
@@ -253,7 +252,7 @@ class Channels:
         self._cache: CompletionCache | None = None
         self._journaled: Mapping[CallKey, Call] = {}
         self._memoized: dict[str, asyncio.Future[Any]] = {}
-        self.budget = RunBudget(settings.run_budget if policy.is_restricted(settings) else 0.0)
+        self.budget = RunBudget(limit_budget(run, folder.read_raised_budget(), settings))
 
     async def open(
         self,
@@ -284,7 +283,7 @@ class Channels:
             seed=self.run.seed,
         )
         for call in self._journaled.values():  # paid by an earlier attempt
-            if call.role == role:
+            if call.role == role and not call.completion.cached:
                 self.budget.record_cost(channel.price(call.completion.usage).amount)
         await target.open(on_progress)
         return channel

@@ -167,13 +167,27 @@ def cancel_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     folder.cancel_path.touch()
 
 
+def raise_budget(run_id: str, budget: float, settings: Settings) -> None:
+    """Give a run that is not at work another budget in USD, 0 for none; raises UsageError."""
+    run_request.check_budget(budget)
+    _find_idle_run(run_id, settings).raise_budget(budget)
+
+
 def resume_run(
-    run_id: str, keys: Mapping[str, str], settings: Settings, *, visitor: Visitor
+    run_id: str,
+    keys: Mapping[str, str],
+    settings: Settings,
+    *,
+    visitor: Visitor,
+    budget: float | None = None,
 ) -> None:
-    """Go on with a run that is not complete; answered samples are not asked again."""
+    """Go on with a run that is not complete; answered samples are not asked again. `budget` in USD,
+    0 for none, replaces that of the run."""
     policy.require_access(settings, visitor, "launch")
     with _launch_lock(settings, visitor):
         folder = _find_idle_run(run_id, settings)
+        if budget is not None:
+            raise_budget(run_id, budget, settings)
         request_policy.check_quota(settings, visitor, resumed_run=run_id)
         request_policy.check_run(
             folder.read_spec(), policy.restrict_settings(settings, visitor), Secrets(keys)

@@ -26,8 +26,8 @@ from evalcore.records import (
     content_hash,
     utc_now,
 )
+from evalcore.runner.budget import estimate_usage
 from evalcore.runner.channels import TARGET, Channel, Channels
-from evalcore.runner.limits import estimate_usage
 from evalcore.targets.base import Control
 from evalcore.targets.endpoint.dialect import is_answer
 
@@ -172,13 +172,14 @@ class SampleContext:
         channel = self.channels[role]
         if isinstance(channel.target, Control):
             return self.benchmark.control(self.sample, channel.target.kind, request.messages)
-        self.channels.budget.check_remaining()
-        completion = await self._ask_in_time(channel, request, role)
-        if not completion.cached:
-            self.channels.budget.record_cost(
-                channel.price(estimate_usage(request, completion)).amount
-            )
-        return completion
+        budget, answer, usage = self.channels.budget, None, Usage()
+        reserved = await budget.reserve(role, request, channel.price)
+        try:
+            answer = await self._ask_in_time(channel, request, role)
+            usage = estimate_usage(request, answer)
+        finally:
+            budget.settle(role, reserved, answer, usage, channel.price)
+        return answer
 
     async def _ask_in_time(
         self, channel: Channel, request: GenerationRequest, role: str

@@ -28,6 +28,7 @@ from evalcore.errors import (
     EnvironmentFailure,
     RunFolderError,
     RunRemoved,
+    RunStopped,
     TargetFailure,
 )
 from evalcore.i18n import Note
@@ -117,6 +118,7 @@ class _Execution:
         self.started = time.monotonic()
         self.cancelled = False
         self.gone = False
+        self.stop_reason = ""  # why nothing more is asked, empty while that is not so
 
     async def run(self, generate: bool) -> RunSummary:
         self.tracker.record_event("started" if not self.episodes else "resumed")
@@ -146,7 +148,7 @@ class _Execution:
         for judge in run_request.list_judge_specs(self.spec):
             await self._open_channel(judge_role(judge), run_request.parse_model_spec(judge))
         missing = await self._score_journaled(keep_failed=not generate)
-        if generate and missing:
+        if generate and missing and not self.stop_reason:
             channel = await self._open_all()
             self.tracker.flow, self.tracker.card = channel.flow, lambda: channel.target.info.card
             await self._run_concurrently(missing, channel.flow.maximum, self._generate_and_score)
@@ -163,6 +165,10 @@ class _Execution:
         wall = time.monotonic() - self.started
         self.tracker.phase = "summing up"
         result = summaries.summarise_run(self.folder, self.spec, self.scoring, self.cancelled, wall)
+        if self.stop_reason and not result.is_complete:
+            self.tracker.record_event("stopped", self.stop_reason)
+            result = msgspec.structs.replace(result, message=self.stop_reason)
+            self.tracker.message = self.stop_reason
         self.folder.write_summary(result)
         self.tracker.phase = ""
         self.tracker.record_event(result.state)
@@ -226,12 +232,17 @@ class _Execution:
         work: Callable[[GenerationJob], Awaitable[None]],
     ) -> None:
         """Work on all jobs, a bounded number at a time, until done or until one cannot be
-        journaled."""
+        journaled. Where the run must stop, those begun are ended and no other is begun."""
         left = iter(jobs)
 
         async def process_jobs() -> None:
             for job in left:
-                await work(job)
+                if self.stop_reason:
+                    return
+                try:
+                    await work(job)
+                except RunStopped as stop:
+                    self.stop_reason = self.stop_reason or str(stop)
 
         working = [asyncio.create_task(process_jobs()) for _ in range(min(width, len(jobs)))]
         try:
@@ -287,7 +298,7 @@ class _Execution:
             limit = self.channels.sample_limit
             note = Note("run_sample_time", seconds=f"{limit:.0f}")
             episode = _build_failed_episode(job, Failure(kind="timeout", message=note))
-        except CannotWrite:
+        except (CannotWrite, RunStopped):
             raise
         except EnvironmentFailure as error:
             episode = _build_failed_episode(job, Failure(kind="environment", message=str(error)))
@@ -347,7 +358,7 @@ async def compute_verdict(
         )
     try:
         return _validate_verdict(await benchmark.evaluate_sample(sample, episode, context), sample)
-    except CannotWrite:
+    except (CannotWrite, RunStopped):
         raise
     except Exception as error:
         ours = isinstance(error, EnvironmentFailure)

@@ -1,4 +1,4 @@
-"""The pace of requests to a target: concurrency, rate limits, retries and the budget of a run."""
+"""The pace of requests to a target: concurrency, rate limits and retries."""
 
 from __future__ import annotations
 
@@ -10,20 +10,14 @@ from typing import Any
 
 import msgspec
 
-from evalcore.errors import TargetFailure, UsageError
-from evalcore.i18n import Note
+from evalcore.errors import TargetFailure
 from evalcore.records import (
     Completion,
     Failure,
     FailureKind,
-    GenerationRequest,
     Record,
-    TargetSpec,
-    Usage,
 )
 from evalcore.settings import Settings
-from evalcore.targets.base import TargetInfo
-from evalcore.targets.pricing import build_target_pricer
 
 # Flow control of one target: how many requests are in flight, and how fast they start.
 # The window of requests in flight starts small and doubles while all goes well. The first refusal
@@ -314,46 +308,3 @@ def _compute_wait(failure: Failure, count: int, rules: RetryPolicy) -> float:
 def _too_long(failure: Failure, wait: float) -> Failure:
     message = f"{failure.message} (the next try, in {wait:.0f} s, is past the sample's time limit)"
     return msgspec.structs.replace(failure, message=message)
-
-
-# The money of one run that a visitor started: every answer is paid for, until none is left.
-
-_CHARACTERS_PER_TOKEN = 4  # that a token stands for, where a server counts none
-
-
-class RunBudget:
-    """`limit` in USD, 0 for no limit. Shared by target, judges and models that play a user."""
-
-    def __init__(self, limit: float = 0.0) -> None:
-        self.limit, self.spent = limit, 0.0
-
-    def check_price(self, spec: TargetSpec, info: TargetInfo, settings: Settings) -> None:
-        """Raises UsageError for a model whose price is unknown: its cost could not be limited."""
-        unit_price = build_target_pricer(info, settings)(
-            Usage(input_tokens=1, output_tokens=1)
-        ).amount
-        if self.limit and info.kind == "endpoint" and unit_price is None:
-            raise UsageError(Note("access_price", target=spec.key))
-
-    def check_remaining(self) -> None:
-        """Raises TargetFailure, which no retry helps, when nothing is left."""
-        if self.limit and self.spent >= self.limit:
-            message = Note("access_run_budget", amount=f"{self.limit:g}")
-            raise TargetFailure(Failure(kind="permanent", message=message))
-
-    def record_cost(self, cost: float | None) -> None:
-        self.spent += cost or 0.0
-
-
-def estimate_usage(request: GenerationRequest, completion: Completion) -> Usage:
-    """The tokens of an answer, by the length of the texts where the server tells none."""
-    usage = completion.usage
-    if usage.input_tokens is not None and usage.output_tokens is not None:
-        return usage
-    prompt_length = sum(len(message.content) for message in request.messages)
-    answer_length = len(completion.text) + len(completion.reasoning)
-    return Usage(
-        input_tokens=usage.input_tokens or prompt_length // _CHARACTERS_PER_TOKEN,
-        output_tokens=usage.output_tokens or answer_length // _CHARACTERS_PER_TOKEN,
-        cost=usage.cost,
-    )

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from evalcore import catalog
+from evalcore.access.secrets import Secrets
 from evalcore.benchmarks import registry
 from evalcore.benchmarks.base import Benchmark, DatasetSource
 from evalcore.catalog import COSMETIC_CONTROLS, BenchmarkCard
@@ -31,11 +32,13 @@ from evalcore.records import (
     utc_now,
 )
 from evalcore.runner import preflight, run_request
+from evalcore.runner.budget import RunBudget, limit_budget
 from evalcore.runner.run_request import RunRequest
 from evalcore.runner.uploads import DatasetLocation
 from evalcore.settings import ROOT, Settings
 from evalcore.store import datasets
 from evalcore.store.run_folder import RunFolder, new_run_id
+from evalcore.targets.registry import create_target
 
 # The column key: the hash of all that must be equal for two scores to be comparable.
 
@@ -119,6 +122,7 @@ def plan_run(request: RunRequest, settings: Settings) -> Plan:
         command=build_command(request),
         note=request.note,
         access=request.access,
+        budget=request.budget,
         started_by=request.started_by,
     )
     return Plan(spec=run, samples=chosen, gold=gold)
@@ -148,6 +152,15 @@ def create_folder(run_plan: Plan, settings: Settings) -> RunFolder:
     if card := preflight.build_run_card(run_plan.spec.target, settings):
         folder.write_card(card)
     return folder
+
+
+def check_targets(run: RunSpec, settings: Settings, secrets: Secrets) -> None:
+    """Raises UsageError where the target or a judge of a run cannot be created, or where its price
+    is unknown while the run has a budget."""
+    budget = RunBudget(limit_budget(run, None, settings))
+    judges = map(run_request.parse_model_spec, run_request.list_judge_specs(run))
+    for spec in (run.target, *judges):
+        budget.check_price(spec, create_target(spec, settings, secrets).info, settings)
 
 
 def create_benchmark(key: str, options: Mapping[str, Any]) -> Benchmark:
@@ -192,6 +205,7 @@ def build_command(request: RunRequest) -> str:
     words += ["--max-samples", str(request.max_samples)] if request.max_samples else []
     words += ["--seed", str(request.seed)] if request.seed else []
     words += ["--epochs", str(request.epochs)] if request.epochs != 1 else []
+    words += ["--budget", f"{request.budget:g}"] if request.budget else []
     for judge in request.judges:
         words += ["--judge", judge]
     for key, options in request.options.items():
@@ -209,6 +223,7 @@ def _validate_request(request: RunRequest) -> None:
         raise UsageError(f"max_samples must be at least 1, got {request.max_samples}")
     if request.concurrency < 0:
         raise UsageError(f"concurrency must not be negative, got {request.concurrency}")
+    run_request.check_budget(request.budget)
     run_request.check_panel(request.judges)
     cards = [catalog.benchmark_card(key) for key in request.benchmarks]
     metric_keys = [metric.key for card in cards for metric in card.metrics]

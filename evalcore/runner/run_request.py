@@ -13,6 +13,7 @@ import msgspec
 
 from evalcore import catalog
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.intake.files import read_document
 from evalcore.records import Record, RunSpec, TargetSpec
 
@@ -23,8 +24,8 @@ class RunRequest(Record, frozen=True):
     """One run to be planned. `options` is per benchmark: {BENCHMARK: {"mode": "scale"}}.
 
     `dataset` is a name under `datasets/`, a folder or a jsonl file; empty means the bundled set.
-    `concurrency` 0 leaves the width to the target; None for `max_samples` means all. `access` and
-    `started_by` are those of `RunSpec`.
+    `concurrency` 0 leaves the width to the target; None for `max_samples` means all. `access`,
+    `started_by` and `budget` are those of `RunSpec`.
     """
 
     target: str
@@ -42,6 +43,13 @@ class RunRequest(Record, frozen=True):
     note: str = ""
     access: str = ""
     started_by: str = ""
+    budget: float = 0.0
+
+
+def check_budget(amount: float) -> None:
+    """Raises UsageError for an amount that is none."""
+    if not 0 <= amount < float("inf"):
+        raise UsageError(Note("budget_amount", amount=f"{amount:g}"))
 
 
 class Estimate(Record, frozen=True):

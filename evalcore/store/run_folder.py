@@ -59,6 +59,7 @@ def is_locked(lock: Path) -> bool:
 R = TypeVar("R", bound=Record)
 _RUN_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,79}")
 _CARD = "card.json"
+_BUDGET = "budget"
 _SCORING = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 _LARGEST = 64 << 20  # bytes of a file that is read as a whole; a summary takes a few thousand
 _STARTING = 25.0  # seconds that a worker may take from its start to the lock
@@ -194,6 +195,18 @@ class RunFolder:
 
     def write_card(self, card: Mapping[str, Any]) -> None:
         write_atomic(self.path / _CARD, to_json(card), make_folder=False)
+
+    def read_raised_budget(self) -> float | None:
+        """The budget that the run was last resumed with, in USD, None where it has that of its
+        spec."""
+        try:
+            return float(_read_plain_file(self.path / _BUDGET))
+        except (OSError, ValueError):
+            return None
+
+    def raise_budget(self, amount: float) -> None:
+        """Give the run a budget in USD that takes the place of that of its spec, 0 for no limit."""
+        write_atomic(self.path / _BUDGET, f"{amount!r}".encode(), make_folder=False)
 
     def write_summary(self, summary: RunSummary) -> None:
         write_atomic(self.summary_path, to_json(summary), make_folder=False)

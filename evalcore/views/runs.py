@@ -50,7 +50,7 @@ class RunRow(Record, frozen=True):
     100 by benchmark, None where nothing was measured; `fraction` is 0 to 1 of the verdicts.
 
     `levels` are those of evidence behind the scores of an import; `own` is False for runs in a
-    read-only root. Costs are USD, durations seconds, None unknown.
+    read-only root. `budget` is 0 for none. Costs are USD, durations seconds, None unknown.
     """
 
     run_id: str
@@ -85,6 +85,7 @@ class RunRow(Record, frozen=True):
     complete: bool = False
     command: str = ""
     note: str = ""
+    budget: float = 0.0
 
     @property
     def fraction(self) -> float:
@@ -244,7 +245,8 @@ def build_run_row(folder: RunFolder, *, own: bool = True) -> RunRow:
         progress = folder.readable_progress()
         if summary is not None:
             check_folder(folder, spec, summary)
-        row = _build_spec_row(spec, own)
+        raised = folder.read_raised_budget() if spec.budget else None
+        row = _build_spec_row(spec, own, spec.budget if raised is None else raised)
         if summary is not None:
             row = _with_summary(row, summary)
         if progress is not None:
@@ -254,7 +256,7 @@ def build_run_row(folder: RunFolder, *, own: bool = True) -> RunRow:
         return _build_broken_row(folder.run_id, str(error), own=own)
 
 
-def _build_spec_row(spec: RunSpec, own: bool) -> RunRow:
+def _build_spec_row(spec: RunSpec, own: bool, budget: float) -> RunRow:
     return RunRow(
         run_id=spec.run_id,
         state="planned",
@@ -266,6 +268,7 @@ def _build_spec_row(spec: RunSpec, own: bool) -> RunRow:
         epochs=spec.epochs,
         command=spec.command,
         note=spec.note,
+        budget=budget,
         total=sum(benchmark.samples for benchmark in spec.benchmarks) * spec.epochs,
     )
 

@@ -100,7 +100,7 @@ def test_cancel_asks_the_worker_to_stop(open_page, runs_root):
 def test_an_interrupted_run_asks_for_its_key_before_it_goes_on(open_page, runs_root, monkeypatch):
     resumed = []
     monkeypatch.setattr(
-        client, "resume_run", lambda run, keys, settings, visitor: resumed.append((run, keys))
+        client, "resume_run", lambda run, keys, settings, **more: resumed.append((run, keys))
     )
     plan(runs_root, RUN).write_progress(MOVING)
     app = open_page("runs")

@@ -8,13 +8,20 @@ from typing import Any
 
 import msgspec
 
+from evalcore.access.secrets import Secrets
 from evalcore.errors import TargetFailure
 from evalcore.i18n import Note
 from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, Usage
-from evalcore.runner import local_models, preflight, request_policy, run_request
+from evalcore.runner import local_models, preflight, request_policy
 from evalcore.runner.gold import INTERACTIVE_TIMEOUT, require_gold
 from evalcore.runner.jobs import TaskContext
-from evalcore.runner.plan import Plan, create_benchmark, create_folder, plan_run
+from evalcore.runner.plan import (
+    Plan,
+    check_targets,
+    create_benchmark,
+    create_folder,
+    plan_run,
+)
 from evalcore.runner.run_request import ConnectionReport, Estimate, RunRequest
 from evalcore.sandbox.program import SandboxSupport, detect_sandbox
 from evalcore.settings import Settings
@@ -34,11 +41,7 @@ def make_plan(context: TaskContext, request: RunRequest) -> str:
     settings, secrets = context.settings, context.secrets
     request_policy.verify_request(request, settings, secrets)
     run_plan = plan_run(request, settings)
-    for spec in (
-        run_plan.spec.target,
-        *map(run_request.parse_model_spec, run_request.list_judge_specs(run_plan.spec)),
-    ):
-        registry.create_target(spec, settings, secrets)
+    check_targets(run_plan.spec, settings, secrets)
     lines = require_gold(run_plan.gold, run_plan.samples, settings, INTERACTIVE_TIMEOUT)
     # the note of a pair is read by machines
     if lines and parse_comparison_note(run_plan.spec.note) is None:
@@ -53,17 +56,22 @@ def estimate_run(context: TaskContext, request: RunRequest) -> Estimate:
     """What a run would take, from its prompts and from earlier runs of the same columns."""
     settings, secrets = context.settings, context.secrets
     request_policy.check_request(request, settings, secrets)
-    run_plan = plan_run(request, settings)
-    target = registry.create_target(run_plan.spec.target, settings, secrets)
+    return estimate_plan(plan_run(request, settings), settings, secrets)
+
+
+def estimate_plan(run_plan: Plan, settings: Settings, secrets: Secrets) -> Estimate:
+    """As `estimate_run`, of a run that is planned."""
+    run = run_plan.spec
+    target = registry.create_target(run.target, settings, secrets)
     prompts: dict[tuple[str, str], int] = {}
     for spec in run_plan.spec.benchmarks:
         benchmark = create_benchmark(spec.key, spec.options)
         for sample in run_plan.samples[spec.key]:
             length = sum(len(message.content) for message in benchmark.messages(sample))
             prompts[spec.key, benchmark.generation_key(sample)] = length
-    requests = len(prompts) * request.epochs
-    notes = _describe_votes(run_plan, request.epochs)
-    tokens_in = sum(prompts.values()) // 4 * request.epochs
+    requests = len(prompts) * run.epochs
+    notes = _describe_votes(run_plan, run.epochs)
+    tokens_in = sum(prompts.values()) // 4 * run.epochs
     tokens_out, seconds, basis = _scale_from_history(run_plan.spec.target, requests, settings)
     notes.append(basis)
     usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out)
@@ -71,15 +79,22 @@ def estimate_run(context: TaskContext, request: RunRequest) -> Estimate:
         usage = Usage(input_tokens=0, output_tokens=0)
     else:
         notes.append(Note("estimate_input"))
-        if request.epochs > 1 and str(request.target_options.get("temperature")) in _GREEDY:
+        if run.epochs > 1 and str(run.target.options.get("temperature")) in _GREEDY:
             notes.append(Note("estimate_greedy"))
+    price = pricing.build_target_pricer(target.info, settings)
+    cost = price(usage).amount
+    least = price(msgspec.structs.replace(usage, output_tokens=usage.output_tokens or 0)).amount
+    if cost is None and least:
+        notes.append(Note("estimate_least", amount=f"{least:.2g}"))
+    if run.budget and (least or 0.0) > run.budget:
+        notes.append(Note("estimate_over_budget", amount=f"{run.budget:g}"))
     return Estimate(
         samples=sum(len(group) for group in run_plan.samples.values()),
         requests=requests,
         input_tokens=usage.input_tokens or 0,
         output_tokens=usage.output_tokens,
         seconds=seconds,
-        cost=pricing.build_target_pricer(target.info, settings)(usage).amount,
+        cost=cost,
         notes=tuple(notes),
     )
 

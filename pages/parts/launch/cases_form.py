@@ -150,13 +150,15 @@ class ChosenCases(NamedTuple):
 
 
 class RunAmount(NamedTuple):
-    """How much is asked and how fast; `concurrency` 0 leaves the width to the target."""
+    """How much is asked and how fast; `concurrency` 0 leaves the width to the target, `budget` is
+    in USD, 0 for no limit."""
 
     max_samples: int | None
     epochs: int
     seed: int
     concurrency: int
     use_cache: bool
+    budget: float
 
 
 def draw_case_choice() -> ChosenCases:
@@ -228,8 +230,10 @@ def draw_amount_fields() -> RunAmount:
     with second:
         epochs = draw_field(st.number_input, "epochs", min_value=1, value=1)
         concurrency = draw_field(st.number_input, "concurrency", min_value=0, value=0)
+    look = {"min_value": 0.0, "value": None, "step": 0.5, "placeholder": tr("launch.no_budget")}
+    budget = draw_field(st.number_input, "budget", **look)
     use_cache = draw_field(st.toggle, "use_cache", value=True)
-    return RunAmount(max_samples, epochs, seed, concurrency, use_cache)
+    return RunAmount(max_samples, epochs, seed, concurrency, use_cache, budget or 0.0)
 
 
 # The part of the launch form that seats a panel: judges, asked only where nothing executes.

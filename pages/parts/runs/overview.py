@@ -311,6 +311,7 @@ def draw_run_actions(row: RunRow, settings: Settings) -> None:
     denial = visitor.explain_refusal("steer") or visitor.explain_refusal("launch")
     names = () if denial else list_run_actions(row)
     missing = _ask_for_missing_keys(row, settings) if "resume" in names else []
+    budget = _ask_for_budget(row) if "resume" in names and row.budget else None
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         draw_run_links(row, settings)
         for name in names:
@@ -321,7 +322,7 @@ def draw_run_actions(row: RunRow, settings: Settings) -> None:
                 type="primary" if name == "resume" else "secondary",
                 disabled=name == "resume" and bool(missing),
             ):
-                _perform_run_action(name, row, settings)
+                _perform_run_action(name, row, settings, budget)
     if not row.own:
         st.caption(tr("runs.read_only"))
     elif denial and visitor.is_launcher_listed():
@@ -339,12 +340,30 @@ def _ask_for_missing_keys(row: RunRow, settings: Settings) -> list[str]:
     return visitor.list_missing_keys(names)
 
 
-def _perform_run_action(name: str, row: RunRow, settings: Settings) -> None:
+def _ask_for_budget(row: RunRow) -> float | None:
+    """The budget in USD to resume a run with, None to leave it as it is."""
+    amount: float | None = st.number_input(
+        tr("runs.budget"),
+        min_value=0.0,
+        value=None,
+        step=0.5,
+        placeholder=f"{row.budget:g}",
+        key=f"runs.budget.{row.run_id}",
+        help=tr("runs.budget_help"),
+    )
+    return amount
+
+
+def _perform_run_action(name: str, row: RunRow, settings: Settings, budget: float | None) -> None:
     acting_visitor = visitor.current_visitor()
     calls: dict[str, Callable[[], object]] = {
         "cancel": lambda: client.cancel_run(row.run_id, settings, visitor=acting_visitor),
         "resume": lambda: client.resume_run(
-            row.run_id, visitor.collect_typed_keys(), settings, visitor=acting_visitor
+            row.run_id,
+            visitor.collect_typed_keys(),
+            settings,
+            visitor=acting_visitor,
+            budget=budget,
         ),
         "rescore": lambda: client.rescore_run(row.run_id, settings, visitor=acting_visitor),
         "delete": lambda: client.delete_run(row.run_id, settings, visitor=acting_visitor),
