@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalcore.benchmarks.arithmetic import BINARY, Evaluate, count_result_bits, evaluate_tree
+from evalcore.arithmetic import BINARY, Evaluate, count_result_bits, evaluate_tree
 from evalcore.benchmarks.call_decoding.call import (
     PARSING_ERRORS,
     SOURCE,

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from evalcore.benchmarks.arithmetic import BINARY, Evaluate, count_result_bits, evaluate_tree
+from evalcore.arithmetic import BINARY, Evaluate, count_result_bits, evaluate_tree
 from evalcore.benchmarks.gaia.attachments import (
     ReadRequest,
     Unreadable,

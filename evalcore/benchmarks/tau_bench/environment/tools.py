@@ -16,7 +16,7 @@ from typing import Any
 
 from evalcore.benchmarks.agents import Schema
 from evalcore.benchmarks.agents import Tool as BaseTool
-from evalcore.benchmarks.arithmetic import BINARY, Evaluate, count_result_bits, evaluate_tree
+from evalcore.arithmetic import BINARY, Evaluate, count_result_bits, evaluate_tree
 from evalcore.benchmarks.tau_bench.environment.database import Database, Entity
 from evalcore.records import Record
 

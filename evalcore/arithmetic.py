@@ -1,6 +1,6 @@
-"""Arithmetic read from a syntax tree and never run: the walk and the bounds that benchmarks share.
+"""Arithmetic read from a syntax tree and never run: the walk and the bounds that its users share.
 
-Each benchmark decides which operators, names and containers its expressions may hold, and how a
+Each user decides which operators, names and containers its expressions may hold, and how a
 result that would be too large is refused.
 """
 

@@ -1,0 +1,278 @@
+"""The one reader of tool calls in what a model wrote, for local models, text agents and BFCL.
+
+Formats with a mark of their own come first (`formats.FORMATS`), wherever they stand. Without any,
+the whole text or its code fences may be calls; with good will (`lenient`), calls are looked for
+among prose as well. A call that was cut is never completed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from evalcore.call_formats.formats import FORMATS, CallFormat
+from evalcore.call_formats.objects import read_arguments, read_objects
+from evalcore.call_formats.python_source import find_python_stretches, parse_python_calls
+from evalcore.call_formats.values import OfferedTools, ParsedCall
+
+#: Longer texts are no answers and are not read.
+MAX_CHARS = 1_000_000
+_MAX_FAILURES = 40
+_MAX_CALLS = 256
+
+
+class CallReading(NamedTuple):
+    """The calls of a text, the text that is left of it, and the key of the format of the first
+    call; all text and "" where there is no call."""
+
+    calls: tuple[ParsedCall, ...]
+    rest: str
+    format: str
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+    calls: Sequence[ParsedCall]
+    format: str
+
+
+def read_calls(
+    text: str, functions: Sequence[Mapping[str, Any]], *, lenient: bool = False
+) -> CallReading:
+    """Read the calls of a text; `functions` are those offered, wrapped or not. Never raises."""
+    unread = CallReading((), text, "")
+    if len(text) > MAX_CHARS:
+        return unread
+    tools = OfferedTools(functions)
+    spans = _drop_quoted(text, _find_marked_spans(text, tools))
+    if not spans:
+        spans = _read_whole_text(text, tools, lenient)
+    if not spans:
+        spans = _drop_quoted(text, _find_fenced_spans(text, tools, lenient))
+    if not spans and lenient:
+        spans = _find_spans_among_prose(text, tools)
+    calls = tuple(call for span in spans for call in span.calls)
+    if not 0 < len(calls) <= _MAX_CALLS:
+        return unread
+    edges = [0, *(edge for span in spans for edge in (span.start, span.end)), len(text)]
+    rest = "".join(text[start:end] for start, end in list(pairwise(edges))[::2])
+    return CallReading(calls, rest.strip(), spans[0].format)
+
+
+# Formats with a mark.
+
+_TAG_NAMES = (
+    r"(?:tool_calls?|toolcall|function_calls?|tools?|functions|minimax:tool_call)(?::\w{1,32})?"
+)
+_SECTION_START = re.compile(
+    rf"(?:(?:<{_TAG_NAMES}>|<｜DSML｜\w{{1,20}}>|<｜tool[▁_]calls[▁_]begin｜>|<\|open\|>tools<\|sep\|>"
+    r"|<\|tool_calls_section_begin\|>|```\w{0,12}|<\|start\|>assistant)\s{0,10})+\Z"
+)
+_SECTION_END = re.compile(
+    rf"(?:\s*(?:</{_TAG_NAMES}>|</｜DSML｜\w{{1,20}}>|<｜tool[▁_]calls[▁_]end｜>|<\|close\|>\w{{1,20}}<\|sep\|>"
+    r"|<\|tool_calls_section_end\|>|<｜end▁of▁sentence｜>|<\|eo[mt]_id\|>|<\|im_end\|>))+"
+)
+_WINDOW = 200
+
+
+def _find_marked_spans(text: str, tools: OfferedTools) -> list[_Span]:
+    """The spans of all formats in order, without those within another one and without calls that
+    are only repeated in a second format."""
+    ordered = sorted(
+        (span.start, number, span)
+        for number, form in enumerate(FORMATS)
+        for span in _find_format_spans(text, form, tools)
+    )
+    spans: list[_Span] = []
+    for _, _, span in ordered:
+        repeated = any(
+            other.format != span.format and list(other.calls) == list(span.calls) for other in spans
+        )
+        if spans and span.start < spans[-1].end:
+            continue
+        if not repeated:
+            spans.append(_widen_span(text, span))
+    return spans
+
+
+def _find_format_spans(text: str, form: CallFormat, tools: OfferedTools) -> Iterator[_Span]:
+    at = failures = 0
+    while failures < _MAX_FAILURES and (opened := form.opener.search(text, at)):
+        parsed = form.read(text, opened, tools)
+        if parsed is None or not parsed[0]:
+            failures += 1
+            at = max(opened.end(), opened.start() + 1)
+            continue
+        end = parsed[1]
+        closed = form.closer.match(text, end) if form.closer else None
+        at = max(closed.end() if closed else end, opened.start() + 1)
+        yield _Span(opened.start(), at, parsed[0], form.key)
+
+
+def _widen_span(text: str, span: _Span) -> _Span:
+    """The span with the marks of a section of calls around it."""
+    before = _SECTION_START.search(text, max(0, span.start - _WINDOW), span.start)
+    after = _SECTION_END.match(text, span.end)
+    return span._replace(
+        start=before.start() if before else span.start, end=after.end() if after else span.end
+    )
+
+
+# An example of a call within an explanation is no call where a real one follows.
+
+_EXAMPLE = re.compile(
+    r"\b(?:for example|for instance|e\.\s?g\.|an? example|examples?:|such as|looks? like|format is"
+    r"|(?:you|one) (?:could|might|would)|syntax is|instead of|rather than)\b[^.!?\n]*\Z"
+    r"|(?:例如|比如|示例|譬如)[^。！？\n]*\Z",
+    re.I,
+)
+
+
+def _drop_quoted(text: str, spans: list[_Span]) -> list[_Span]:
+    """Without the spans that their line introduces as examples, if any other span follows them."""
+    ends = [0, *(span.end for span in spans)]
+    quoted = [
+        bool(_EXAMPLE.search(_introduction(text[max(end, span.start - _WINDOW) : span.start])))
+        for end, span in zip(ends, spans, strict=False)
+    ]
+    last = max((number for number, example in enumerate(quoted) if not example), default=-1)
+    return [span for number, span in enumerate(spans) if not quoted[number] or number > last]
+
+
+def _introduction(before: str) -> str:
+    """The last line of a text that is not blank."""
+    return before.rstrip(" \t\r\n`").rpartition("\n")[2]
+
+
+# Text that is calls and nothing else.
+
+_SPECIAL = re.compile(
+    r"(?:<\|\w{1,40}\|>|<｜[^｜<>]{1,40}｜>|</?s>|<eos>|<end_of_turn>|<end_code>)"
+)
+_LEFTOVERS = " \t\r\n;,}]`"
+_GLM_CALL = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})[ \t]*\n\s*(?=\{)")
+
+
+def _read_whole_text(text: str, tools: OfferedTools, lenient: bool) -> list[_Span]:
+    stripped = _SPECIAL.sub("", text).strip() if "<" in text else text.strip()
+    calls, key = _parse_stretch(stripped, tools, lenient)
+    if calls:
+        return [_Span(0, len(text), calls, key)]
+    named = _read_glm_calls(stripped, tools)
+    return [_Span(0, len(text), named, "glm4")] if named else []
+
+
+def _parse_stretch(text: str, tools: OfferedTools, lenient: bool) -> tuple[list[ParsedCall], str]:
+    """The calls that a text consists of, in JSON or Python, and the key of the format. Without good
+    will all of them have to be calls of offered tools."""
+    parsed = read_objects(text, 0, tools)
+    if parsed and not text[parsed[1] :].strip(_LEFTOVERS):
+        calls, key = parsed[0], "json"
+    else:
+        calls = parse_python_calls(text, tools) or []
+        if not calls and lenient:
+            calls = parse_python_calls(text, tools, lenient=True) or []
+        key = "pythonic"
+    accepted = lenient or all(call.name in tools for call in calls)
+    return (calls, key) if accepted else ([], "")
+
+
+def _read_glm_calls(text: str, tools: OfferedTools) -> list[ParsedCall]:
+    """GLM-4's name, line break and arguments (THUDM/GLM-4-9B-0414 chat template)."""
+    calls: list[ParsedCall] = []
+    at = 0
+    while opened := _GLM_CALL.match(text, at):
+        decoded = read_arguments(text, opened.end())
+        if not decoded or tools.resolve_name(opened[1]) not in tools:
+            return []
+        calls.append(ParsedCall(tools.resolve_name(opened[1]), decoded[0]))
+        at = decoded[1]
+    return [] if text[at:].strip(_LEFTOVERS) else calls
+
+
+_FENCE = "```"
+_LANGUAGE = re.compile(r"[A-Za-z0-9_+-]*[ \t]*\n?")
+_MAX_FENCES = 40
+
+
+def _find_fenced_spans(text: str, tools: OfferedTools, lenient: bool) -> list[_Span]:
+    """The code fences that hold calls and nothing else; the last one may be left open."""
+    marks = [mark.start() for mark in re.finditer(_FENCE, text)][: 2 * _MAX_FENCES]
+    spans: list[_Span] = []
+    for start, end in zip(marks[::2], [*marks[1::2], len(text)], strict=False):
+        body = _LANGUAGE.sub("", text[start + len(_FENCE) : end], count=1).strip()
+        calls, key = _parse_stretch(body, tools, lenient)
+        if calls:
+            after = min(end + len(_FENCE), len(text))
+            spans.append(_Span(start, after, calls, f"fenced_{key}"))
+    return spans
+
+
+# Calls among prose.
+
+_OBJECT_START = re.compile(r"[\[{](?=\s{0,50}[\[{\"'])")
+_MAX_STARTS = 60
+_LABEL = re.compile(r"[\s\w*\"'`.:()\[\]-]{0,40}:[\s*`]*|[\s>*`\d.)-]*")
+
+
+def _find_spans_among_prose(text: str, tools: OfferedTools) -> list[_Span]:
+    """The JSON objects within prose, else lists and lines of Python calls. Those on lines of their
+    own outweigh those in the middle of a sentence."""
+    spans: list[_Span] = []
+    at = failures = 0
+    while failures < _MAX_STARTS and (start := _OBJECT_START.search(text, at)):
+        parsed = read_objects(text, start.start(), tools, separators=" \t,;")
+        failures += parsed is None
+        at = parsed[1] if parsed else start.end()
+        if parsed:
+            spans.append(_Span(start.start(), at, parsed[0], "json_in_prose"))
+    if not spans:
+        stretches = find_python_stretches(text, tools)
+        spans = [_Span(start, end, calls, "python_in_prose") for start, end, calls in stretches]
+    apart = [span for span in spans if _stands_apart(text, span)]
+    return _drop_quoted(text, apart or spans)
+
+
+def _stands_apart(text: str, span: _Span) -> bool:
+    """Whether a span shares its lines with no words but a label."""
+    before = text[max(0, span.start - _WINDOW) : span.start].rpartition("\n")[2]
+    after = text[span.end : span.end + _WINDOW].partition("\n")[0]
+    return bool(_LABEL.fullmatch(before)) and not after.strip(_LEFTOVERS + ".)\"'")
+
+
+# Reasoning that families mark by tokens of their own.
+
+_THOUGHTS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("<|channel|>analysis<|message|>", ("<|end|>", "<|start|>assistant", "<|channel|>")),
+    ("<|START_THINKING|>", ("<|END_THINKING|>",)),
+    ("<|thought_start|>", ("<|thought_end|>",)),
+    ("<|inner_prefix|>", ("<|inner_suffix|>",)),
+    ("<|open|>think<|sep|>", ("<|close|>think<|sep|>",)),
+    ("<|channel>thought", ("<channel|>",)),
+    ("<seed:think>", ("</seed:think>",)),
+    ("[THINK]", ("[/THINK]",)),
+    ("◁think▷", ("◁/think▷",)),
+)
+
+
+def split_marked_thought(text: str) -> tuple[str, str]:
+    """The reasoning between a family's own tokens, and the text without it. Reasoning that is not
+    closed reaches to the end."""
+    thoughts: list[str] = []
+    for opener, closers in _THOUGHTS:
+        parts, at = [], 0
+        while (start := text.find(opener, at)) >= 0:
+            begin = start + len(opener)
+            ends = [(end, closer) for closer in closers if (end := text.find(closer, begin)) >= 0]
+            end, closer = min(ends, default=(len(text), ""))
+            thoughts.append(text[begin:end].strip())
+            parts.append(text[at:start])
+            at = end if closer.startswith(("<|start", "<|channel|")) else end + len(closer)
+        text = "".join([*parts, text[at:]])
+    return "\n".join(thoughts), text
+
+
+__all__ = ["FORMATS", "CallReading", "ParsedCall", "read_calls", "split_marked_thought"]

@@ -1,0 +1,231 @@
+"""The one reader of tool calls: every spelling of every family, and text that must stay text."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from evalcore.call_formats import FORMATS, read_calls, split_marked_thought
+from tests.support.call_spellings import EMPTY, ONE, SPELLINGS, TOOLS, TWO, dump, objects, python
+from tests.support.hangs import stop_hang
+
+pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
+
+
+def read(text, **options):
+    return [tuple(call) for call in read_calls(text, TOOLS, **options).calls]
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize("calls", [ONE, TWO, EMPTY], ids=["one", "two", "empty"])
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_every_spelling_is_read(name, calls, lenient):
+    spelling = SPELLINGS[name]
+    if len(calls) > 1 and not spelling.several:
+        calls = calls[1:]
+    reading = read_calls(split_marked_thought(spelling.write(calls))[1], TOOLS, lenient=lenient)
+    assert [tuple(call) for call in reading.calls] == list(calls)
+    assert reading.format
+
+
+def test_the_spellings_differ_and_are_sixty_or_more():
+    assert len({spelling.write(ONE) for spelling in SPELLINGS.values()}) >= 60
+    several = [spelling for spelling in SPELLINGS.values() if spelling.several]
+    assert len({spelling.write(TWO) for spelling in several}) >= 60
+
+
+def test_every_format_has_a_source_and_reads_a_spelling():
+    keys = {
+        read_calls(split_marked_thought(spelling.write(calls))[1], TOOLS).format
+        for spelling in SPELLINGS.values()
+        for calls in (ONE, EMPTY)
+    }
+    prompted = {"tool_call_xml", "tool_call_python", "tool_element"}
+    assert {form.key for form in FORMATS} - keys == prompted
+    assert all(form.source and form.families for form in FORMATS)
+    assert len({form.key for form in FORMATS}) == len(FORMATS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<tool_call><name>get_weather</name><arguments>"
+        '{"city": "Oslo", "days": 3}</arguments></tool_call>',
+        "<function_call>\n<name>get_weather</name>\n<parameters>"
+        "<city>Oslo</city><days>3</days></parameters></function_call>",
+        '<tool_call>get_weather(city="Oslo", days=3)</tool_call>',
+        "<get_weather>\n<city>Oslo</city>\n<days>3</days>\n</get_weather>",
+        '<tool name="get_weather"><argument name="city" value="Oslo"/>'
+        '<argument name="days" type="integer">3</argument></tool>',
+        '<invoke name="get_weather">{"city": "Oslo", "days": 3}</invoke>',
+        '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo", "days": 3}\n'
+        "</tool_call>",
+        "<tool_call>{'name': 'get_weather', 'arguments': {'city': 'Oslo', 'days': 3}}</tool_call>",
+        '{"name": "get_weather", "arguments": {"city": "Oslo", "days": 3}}}',
+        '{"name": "functions.get_weather", "arguments": "{\\"city\\": \\"Oslo\\", \\"days\\": 3}"}',
+        'commentary to=functions.get_weather json{"city": "Oslo", "days": 3}',
+        'Action: get_weather\nAction Input: {"city": "Oslo", "days": 3}\nObservation: rain\n'
+        'Action: get_weather\nAction Input: {"city": "Rome", "days": 3}',
+        'I look.\n```json\n{"name": "get_weather", "arguments": {"city": "Oslo", "days": 3}}\n```',
+    ],
+)
+def test_other_dresses(text):
+    assert read(text) == list(ONE)
+
+
+# What was cut is never completed.
+
+CUT = [name for name, spelling in SPELLINGS.items() if spelling.several]
+
+
+def check_cuts(name, step):
+    text = split_marked_thought(SPELLINGS[name].write(TWO))[1]
+    whole = [[], [TWO[0]], list(TWO)]
+    for end in range(len(name) % step, len(text), step):
+        assert read(text[:end], lenient=True) in whole, text[:end]
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_a_cut_answer_holds_only_whole_calls(name):
+    check_cuts(name, 41)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", CUT)
+def test_an_answer_cut_anywhere_holds_only_whole_calls(name):
+    check_cuts(name, 1)
+
+
+# Prose that quotes a call.
+
+OSLO, ROME = (dump({"name": "get_weather", "arguments": {"city": c}}) for c in ("Oslo", "Rome"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"For example you could call `{OSLO}`. I now call\n{ROME}",
+        f"For example:\n```json\n{OSLO}\n```\nBut here it is:\n```json\n{ROME}\n```",
+        f"You could call <tool_call>{OSLO}</tool_call> for that.\n<tool_call>{ROME}</tool_call>",
+        f'You could use get_weather(city="Oslo"), or so.\n\n<tool_call>\n{ROME}\n</tool_call>',
+        f"A call such as {OSLO} would be wrong. The call:\n\n{ROME}\n",
+        f"例如可以调用 {OSLO}\n\n{ROME}",
+    ],
+)
+def test_a_quoted_call_is_none_where_a_real_one_follows(text):
+    assert read(text, lenient=True) == [("get_weather", {"city": "Rome"})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"I would write {OSLO} here.",
+        "get_weather",
+        "The tool get_weather(city) takes a city.",
+        "```python\nimport os\nos.remove('x')\n```",
+        '```json\n{"name": "Lamp", "price": 3}\n```',
+        '{"name": "unknown", "arguments": {}}',
+        "<b>bold</b> <code>x = 1</code>",
+        "<|python_tag|>print(1 + 1)",
+        "Action: think about it\n",
+        "[1, 2]",
+        "[]",
+        "",
+    ],
+)
+def test_plain_text_stays_text(text):
+    assert read_calls(text, TOOLS)[:2] == ((), text)
+
+
+# Mixtures.
+
+
+def test_two_formats_are_both_read_in_order():
+    text = f"[TOOL_CALLS]list_rooms{{}}\n<tool_call>{ROME}</tool_call>"
+    assert read(text) == [("list_rooms", {}), ("get_weather", {"city": "Rome"})]
+
+
+def test_a_call_repeated_in_a_second_format_counts_once():
+    text = f"<tool_call>{ROME}</tool_call><|python_tag|>{ROME}"
+    assert read(text) == [("get_weather", {"city": "Rome"})]
+
+
+def test_equal_calls_of_one_format_are_kept():
+    assert len(read(f"<tool_call>{ROME}</tool_call>" * 2)) == 2
+
+
+def test_marks_within_arguments_are_text():
+    body = "<tool_call>[TOOL_CALLS]</tool_call> <function=list_rooms></function> ```"
+    call = ("send_mail", {"to": [], "body": body})
+    assert read(f"<tool_call>{dump(objects([call])[0])}</tool_call>") == [call]
+    assert read(f"<|tool_call_start|>[{python([call])}]<|tool_call_end|>") == [call]
+
+
+def test_what_is_left_is_the_text_around_the_calls():
+    reading = read_calls(f"Well.\n<tool_call>{ROME}</tool_call>\nDone.", TOOLS)
+    assert reading.rest == "Well.\n\nDone."
+    assert reading.format == "hermes"
+
+
+def test_values_between_tags_follow_the_schema():
+    text = SPELLINGS["qwen3 coder"].write([("get_weather", {"city": 7, "days": "three"})])
+    assert read(text) == [("get_weather", {"city": "7", "days": "three"})]
+
+
+def test_a_thought_in_a_familys_tokens_is_no_text():
+    text = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Hi"
+    thought, answer = split_marked_thought(text)
+    assert thought == "hm"
+    assert answer.endswith("Hi")
+    assert "hm" not in answer
+    assert split_marked_thought("<|START_THINKING|>never closed") == ("never closed", "")
+
+
+# Hostile text.
+
+PIECES = [
+    *("{", "[", "(", '"', "'", "`", "```", "\n", " ", "<", ">", "a", "中", "\\", "\ud800", "1,"),
+    *('{"a":', "{'a':", "f(a=", "[f(", "<tool_call>", "</tool_call>", "<function=f>", "<think>"),
+    *("<parameter=a>", "<arg_key>a</arg_key><arg_value>", '<invoke name="f">', "call:f{a:", "[["),
+    *('<parameter name="a">', "[TOOL_CALLS]", "f[ARGS]{", "<｜tool▁call▁begin｜>f<｜tool▁sep｜>"),
+    *("<|tool_call>call:f{a:[", "]<]minimax[>[<a>", "]<]minimax[>[<tool_call>", "Action: f\n"),
+    *("Action Input:", "to=functions.f{", '<|open|>call tool="f"<|sep|>', "functools[", "<a>"),
+    *(
+        "<get_weather>",
+        "<|python_tag|>",
+        '{"name": "f", "arguments": {',
+        "for example ",
+        "```json\n",
+    ),
+    *("<start_function_call>call:f{a:<escape>", "<<function>>", ">>>f\n{", "- f(a=1)\n", "[1,"),
+]
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=range(len(PIECES)))
+def test_one_piece_over_and_over_ends_soon(piece):
+    text = piece * (200_000 // len(piece))
+    with stop_hang():
+        read_calls(text, TOOLS, lenient=True)
+        split_marked_thought(text)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("piece", PIECES, ids=range(len(PIECES)))
+def test_a_megabyte_ends_soon(piece):
+    with stop_hang():
+        read_calls((piece * (1_000_000 // len(piece) + 1))[:1_000_000], TOOLS, lenient=True)
+
+
+def test_random_mixtures_never_raise():
+    chance = random.Random(18)
+    texts = [spelling.write(ONE) for spelling in SPELLINGS.values()]
+    for _ in range(400):
+        parts = [chance.choice(PIECES) for _ in range(chance.randrange(1, 12))]
+        text = chance.choice(texts)
+        at = chance.randrange(len(text) + 1)
+        parts.insert(
+            chance.randrange(len(parts) + 1), text[:at] + chance.choice(PIECES) + text[at:]
+        )
+        for call in read_calls("".join(parts), TOOLS, lenient=True).calls:
+            assert call.name
