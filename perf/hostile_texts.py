@@ -32,8 +32,8 @@ from evalcore.benchmarks.swe_bench.patches import official as swe
 from evalcore.benchmarks.swe_bench.patches import repair_patch
 from evalcore.benchmarks.tau_bench.agent_intent import parse_agent_intent
 from evalcore.benchmarks.tau_bench.environment.reward import find_missing_outputs
+from evalcore.call_formats import read_calls
 from evalcore.sqlkit.index_advice import read_advice
-from evalcore.targets.huggingface.tool_calls import read_tool_calls
 from tests.support.patch_trees import MappingTree
 
 LENGTH, FACTOR, ROUNDS = 50_000, 4, 3
@@ -65,7 +65,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "index advice": partial(read_advice, dialect="mysql"),
     "gaia answer": gaia.extract_answer,
     "gaia score": lambda text: question_scorer(text, "1, 2"),
-    "tool calls": partial(read_tool_calls, tools=[TOOL]),
+    "tool calls": partial(read_calls, functions=[TOOL], lenient=True),
     "java value": partial(java_value, kind="HashMap"),
     "javascript value": partial(javascript_value, kind="dict"),
     "patch": swe.extract_official_patch,

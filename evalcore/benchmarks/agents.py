@@ -1,26 +1,22 @@
 """Agents with tools: how the tools are offered, and what an answer means.
 
-An answer is a native tool call, a call in the text in one of several styles, or words to the user.
+An answer is a native tool call, a call in the text in any format, or words to the user.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from evalcore.benchmarks.base import ToolCallMode
-from evalcore.benchmarks.call_decoding import strip_hidden_text, tolerant_calls
-from evalcore.benchmarks.call_decoding.call import (
-    Call,
-    DecodeError,
-    replace_surrogates,
-    to_plain_value,
-)
-from evalcore.benchmarks.call_decoding.json_and_xml import calls_in_json, parse_arguments
+from evalcore.benchmarks.call_decoding import cut_reasoning, strip_special_tokens
+from evalcore.benchmarks.call_decoding.call import replace_surrogates, to_plain_value
+from evalcore.call_formats import read_calls
+from evalcore.call_formats.objects import parse_argument_text
 from evalcore.records import Completion, Message, Record, ToolCall
 
 Schema = dict[str, Any]
@@ -44,56 +40,13 @@ class AgentCall(Record, frozen=True):
 
 class AgentTurn(Record, frozen=True):
     """`calls`, else what is `user_message` to the user, else a `problem`: a call that nobody can
-    read. Words beside calls are for nobody, as in tau-bench."""
+    read. Words beside calls are for nobody, as in tau-bench. `call_format` names the format that
+    the calls of a text were read in."""
 
     user_message: str = ""
     calls: tuple[AgentCall, ...] = ()
     problem: str = ""
-
-
-_MARK = re.compile(r'[{}\[\]"]')
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_CLOSED_BY = {"}": "{", "]": "["}
-_CLOSES = {"{": "}", "[": "]"}
-#: So far a closing brace looks for its partner; nothing deeper would be taken for a call.
-_MAX_DEPTH = 64
-
-
-def find_balanced_spans(text: str) -> tuple[list[str], str]:
-    """The outermost balanced stretches in order, and the last unbalanced one, closed; or "". What
-    stands in double quotes within braces is skipped. A brace that nothing closes hides nothing
-    after it."""
-    spans: list[tuple[int, int]] = []
-    opened: list[tuple[str, int]] = []
-    at, strings = 0, True
-    while mark := _MARK.search(text, at):
-        at, sign = mark.end(), mark[0]
-        if sign == '"':
-            string = _STRING.match(text, mark.start()) if opened and strings else None
-            strings = strings and (string is not None or not opened)
-            at = string.end() if string else at
-        elif sign in _CLOSES:
-            opened.append((sign, mark.start()))
-        elif any(opener == _CLOSED_BY[sign] for opener, _ in opened[-_MAX_DEPTH:]):
-            while opened:
-                opener, start = opened.pop()
-                if opener == _CLOSED_BY[sign]:
-                    while spans and spans[-1][0] > start:
-                        spans.pop()
-                    spans.append((start, at))
-                    break
-    return [text[start:end] for start, end in spans], _close_open_span(text, opened)
-
-
-def _close_open_span(text: str, opened: list[tuple[str, int]]) -> str:
-    """The text from the first brace that is still open, with what closes it: an answer cut short
-    by a bracket or two."""
-    open_braces = [pair for pair in opened[:_MAX_DEPTH] if pair[0] == "{"]
-    if not open_braces or len(opened) > _MAX_DEPTH:
-        return ""
-    start = open_braces[0][1]
-    closing = "".join(_CLOSES[sign] for sign, offset in reversed(opened) if offset >= start)
-    return text[start:].rstrip(" \t\r\n`") + closing
+    call_format: str = ""
 
 
 _MAX_ARGUMENTS_LENGTH = 200_000
@@ -110,25 +63,20 @@ def _parse_native_call(call: ToolCall) -> AgentCall:
     name = replace_surrogates(call.name)
     if len(call.arguments) > _MAX_ARGUMENTS_LENGTH:
         return AgentCall(name, problem="the arguments are too long")
-    arguments = parse_arguments(call.arguments) if call.arguments.strip() else {}
+    arguments = parse_argument_text(call.arguments)
     if not isinstance(arguments, dict):
         return AgentCall(name, problem="the arguments are not a JSON object")
     return AgentCall(name, to_plain_value(arguments))
 
 
-# Answers in text: calls as JSON in whatever dress, ReAct's actions, or words to the user.
-# Read are fences, `TOOL_CALL:`, `<tool_call>`, `[TOOL_CALLS]`, `<function=...>`, `Action:` with
-# or without `Action Input:`, lists, Python's quotes, text around a call, and a missing last
-# brace. What an agent makes up as a tool's result, and all after it, is cut away.
+# Answers in text: calls in any format (`evalcore.call_formats`), or words to the user. What an
+# agent makes up as a tool's result, and all after it, is cut away.
 
 #: The action by which an agent may say something to the user.
 RESPOND = "respond"
 MAX_CALLS = 20
 
 _MADE_UP = re.compile(r"^[ \t]*(?:observation|api output)\b[^\n:]{0,40}:", re.I | re.M)
-_ACTION = re.compile(
-    r"^[ \t*]*action[ \t*]*:[ \t*`]*([\w.-]+)[ \t*`]*\n\s*[*]*action[ _]input[ \t*]*:", re.I | re.M
-)
 _THOUGHT = re.compile(r"\s*[*]*thought[s]?[*]*\s*:", re.I)
 _SPOKEN = re.compile(
     r"^[ \t*]*(?:(?:final |user )?(?:answer|response)|respond)[ \t*]*:[ \t*]*", re.I | re.M
@@ -146,61 +94,30 @@ _NOTHING = "there is neither an action nor a message to the user"
 
 def parse_text_turn(text: str, offered: Sequence[Tool]) -> AgentTurn:
     """What a text means to the environment and the user; never raises."""
-    shown = strip_hidden_text(text)
-    made_up = _MADE_UP.search(shown)
-    if made_up and made_up.start():
-        shown = shown[: made_up.start()].rstrip()
-    calls = [pair for call in _find_text_calls(shown, offered) for pair in call.items()]
-    acts = [
+    written = cut_reasoning(text)
+    made_up = _MADE_UP.search(written)
+    if made_up and written[: made_up.start()].strip():
+        written = written[: made_up.start()].rstrip()
+    functions = [{"name": tool.name, "parameters": tool.parameters} for tool in offered]
+    functions.append({"name": RESPOND, "parameters": {"properties": {"content": {}}}})
+    reading = read_calls(written, functions, lenient=True)
+    calls = tuple(
         AgentCall(replace_surrogates(name), to_plain_value(arguments))
-        for name, arguments in calls
-        if name != RESPOND
-    ]
+        for name, arguments in reading.calls
+        if isinstance(arguments, dict)
+    )
+    acts = tuple(call for call in calls if call.name != RESPOND)
     if len(acts) > MAX_CALLS:
         return AgentTurn(problem=_TOO_MANY)
     if acts:
-        return AgentTurn(calls=tuple(acts))
+        return AgentTurn(calls=acts, call_format=reading.format)
     if calls:
-        return AgentTurn(
-            user_message=replace_surrogates(
-                "\n".join(_extract_content(arguments) for _, arguments in calls)
-            )
-        )
-    if _MEANT.search(shown):
+        spoken = "\n".join(_extract_content(call.kwargs) for call in calls)
+        return AgentTurn(user_message=replace_surrogates(spoken))
+    shown = strip_special_tokens(written)
+    if _MEANT.search(written):
         return AgentTurn(problem=_UNREADABLE)
     return _parse_user_message(shown)
-
-
-def _find_text_calls(text: str, offered: Sequence[Tool]) -> list[Call]:
-    functions = [{"name": tool.name, "parameters": tool.parameters} for tool in offered]
-    functions.append({"name": RESPOND, "parameters": {"properties": {"content": {}}}})
-    function_names = {str(function["name"]) for function in functions}
-    calls = _parse_react_actions(text)
-    if calls:
-        return calls
-    whole, cut = find_balanced_spans(text)
-    calls = _parse_json_parts(whole, function_names)
-    if calls:
-        return calls
-    try:
-        return tolerant_calls(text, functions)
-    except DecodeError:
-        return _parse_json_parts([cut], function_names) if cut else []
-
-
-def _parse_json_parts(parts: Iterable[str], function_names: set[str]) -> list[Call]:
-    return [call for part in parts for call in calls_in_json(part, function_names) or []]
-
-
-def _parse_react_actions(text: str) -> list[Call]:
-    """ReAct's two lines: the name of a tool, and its input as an object."""
-    calls = []
-    for action in _ACTION.finditer(text):
-        whole, cut = find_balanced_spans(text[action.end() :].split("\nAction", 1)[0])
-        arguments = parse_arguments((whole or [cut])[0])
-        if isinstance(arguments, dict):
-            calls.append({action[1]: arguments})
-    return calls
 
 
 def _extract_content(arguments: dict[str, object]) -> str:

@@ -84,6 +84,7 @@ def _find_marked_spans(text: str, tools: OfferedTools) -> list[_Span]:
     ordered = sorted(
         (span.start, number, span)
         for number, form in enumerate(FORMATS)
+        if form.mark in text
         for span in _find_format_spans(text, form, tools)
     )
     spans: list[_Span] = []

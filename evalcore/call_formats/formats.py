@@ -14,7 +14,13 @@ from functools import partial
 from typing import NamedTuple
 
 from evalcore.call_formats import markup
-from evalcore.call_formats.objects import ReadCalls, read_arguments, read_objects
+from evalcore.call_formats.objects import (
+    ACTION,
+    ReadCalls,
+    read_actions,
+    read_arguments,
+    read_objects,
+)
 from evalcore.call_formats.python_source import parse_python_calls
 from evalcore.call_formats.values import OfferedTools, ParsedCall, find_closing_bracket
 
@@ -23,7 +29,7 @@ Reader = Callable[[str, re.Match[str], OfferedTools], ReadCalls | None]
 
 class CallFormat(NamedTuple):
     """How a family writes calls. `opener` matches up to where `read` begins; `closer` is what may
-    follow the calls and belongs to them."""
+    follow the calls and belongs to them; `mark` is in every text that `opener` matches."""
 
     key: str
     families: str
@@ -31,6 +37,7 @@ class CallFormat(NamedTuple):
     opener: re.Pattern[str]
     read: Reader
     closer: re.Pattern[str] | None = None
+    mark: str = ""
 
 
 def _read_objects(text: str, opened: re.Match[str], tools: OfferedTools) -> ReadCalls | None:
@@ -81,46 +88,17 @@ def _read_key_values(text: str, opened: re.Match[str], tools: OfferedTools) -> R
     return markup.read_key_values(text, opened.end(), tools)
 
 
-_ACTION = re.compile(
-    r"^[ \t*]*action[ \t*]*:[ \t*`]*(?P<name>[\w.-]{1,128})[ \t*`]*\n"
-    r"\s{0,20}\**action[ _]input[ \t*]*:",
-    re.I | re.M,
-)
-_OBSERVATION = re.compile(r"^[ \t*]*observation\b", re.I | re.M)
-
-
-def _read_actions(text: str, opened: re.Match[str], tools: OfferedTools) -> ReadCalls | None:
-    """The actions up to the first result that the model made up; an input that is no object is the
-    only parameter's value."""
-    calls: list[ParsedCall] = []
-    action: re.Match[str] | None = opened
-    end = opened.end()
-    while action:
-        name = tools.resolve_name(action["name"])
-        parameters = list(tools.properties.get(name, ()))
-        decoded = read_arguments(text, action.end())
-        line = text[action.end() :].partition("\n")[0]
-        if decoded:
-            calls.append(ParsedCall(name, decoded[0]))
-            end = decoded[1]
-        elif len(parameters) == 1 and line.strip() and not line.strip().startswith(("{", "[")):
-            calls.append(ParsedCall(name, {parameters[0]: line.strip()}))
-            end = action.end() + len(line)
-        else:
-            break
-        action = _ACTION.search(text, end)
-        made_up = _OBSERVATION.search(text, end, action.start() if action else len(text))
-        if made_up:
-            return calls, len(text)
-    return (calls, end) if calls else None
-
-
 def _entry(
-    key: str, families: str, source: str, opener: str, read: Reader, closer: str = ""
+    key: str,
+    families: str,
+    source: str,
+    opener: str,
+    read: Reader,
+    closer: str = "",
+    mark: str = "",
 ) -> CallFormat:
-    return CallFormat(
-        key, families, source, re.compile(opener), read, re.compile(closer) if closer else None
-    )
+    ending = re.compile(closer) if closer else None
+    return CallFormat(key, families, source, re.compile(opener), read, ending, mark)
 
 
 #: The name that stands between marks.
@@ -186,6 +164,7 @@ FORMATS: tuple[CallFormat, ...] = (
         r"(?=<function=)",
         _repeat(markup.read_function_tag),
         r"\s*</tool_call>",
+        mark="<function=",
     ),
     _entry(
         "llama_python_tag",
@@ -261,6 +240,7 @@ FORMATS: tuple[CallFormat, ...] = (
         "SGLang deepseekv32, deepseekv4 (DSML)",
         r"(?=<｜DSML｜invoke\s)",
         _repeat(markup.read_element),
+        mark="<｜DSML｜",
     ),
     _entry(
         "step3",
@@ -269,6 +249,7 @@ FORMATS: tuple[CallFormat, ...] = (
         r"(?:<｜tool_call_begin｜>\s*function\s*<｜tool_sep｜>\s*)?(?=<steptml:invoke\s)",
         _repeat(markup.read_element),
         r"\s*<｜tool_call_end｜>",
+        mark="<steptml:",
     ),
     _entry(
         "kimi_k2",
@@ -285,6 +266,7 @@ FORMATS: tuple[CallFormat, ...] = (
         "SGLang kimik3 (XTML)",
         r"(?=<\|open\|>call\s)",
         _repeat(markup.read_xtml_call),
+        mark="<|open|>call",
     ),
     _entry(
         "harmony",
@@ -296,6 +278,7 @@ FORMATS: tuple[CallFormat, ...] = (
         r"\s*(?:<\|constrain\|>)?\s*(?:json|code)?\s*(?:<\|message\|>)?\s*(?=\{)",
         _read_named_arguments,
         r"\s*<\|(?:call|end|return)\|>",
+        mark="to=functions.",
     ),
     _entry(
         "minimax_m2",
@@ -415,6 +398,7 @@ FORMATS: tuple[CallFormat, ...] = (
         "vLLM and SGLang minicpm5; Anthropic's XML function calls; BFCL's format sensitivity",
         r"(?=<(?:antml:)?(?:invoke|function|tool)\s)",
         _repeat(markup.read_element),
+        mark=" name=",
     ),
     _entry(
         "smolagents_code",
@@ -449,6 +433,7 @@ FORMATS: tuple[CallFormat, ...] = (
         r"(?:function call<\|role_sep\|>|<\|function_call\|>)",
         _read_objects,
         r"\s*<\|message_sep\|>",
+        mark="function",
     ),
     _entry("pangu", "openPangu", "vLLM pangu", r"\[unused11\]", _read_objects, r"\s*\[unused12\]"),
     _entry(
@@ -476,8 +461,9 @@ FORMATS: tuple[CallFormat, ...] = (
         "react",
         "agents prompted with ReAct",
         "Yao et al. 2023, arXiv:2210.03629; LangChain's ReAct prompt",
-        _ACTION,
-        _read_actions,
+        ACTION,
+        read_actions,
+        mark="nput",
     ),
     _entry(
         "tool_element",
@@ -485,6 +471,7 @@ FORMATS: tuple[CallFormat, ...] = (
         "Cline's prompt of tool use: <TOOL><PARAMETER>value</PARAMETER></TOOL>",
         r"(?=<[A-Za-z_][\w.-]{0,127}>\s{0,20}<[A-Za-z_/])",
         _repeat(markup.read_tool_element),
+        mark="</",
     ),
 )
 

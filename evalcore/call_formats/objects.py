@@ -118,3 +118,39 @@ def parse_argument_text(text: str) -> dict[str, Any] | str:
     decoded = decode_value(text, 0)
     whole = decoded is not None and not text[decoded[1] :].strip(" \t\r\n;,")
     return decoded[0] if decoded and whole and isinstance(decoded[0], dict) else text
+
+
+# ReAct: the name of a tool and its input on two lines.
+
+ACTION = re.compile(
+    r"^[ \t*]*action[ \t*]*:[ \t*`]*(?P<name>[\w.-]{1,128})[ \t*`]*\n"
+    r"\s{0,20}\**action[ _]input[ \t*]*:[ \t*`]*",
+    re.I | re.M,
+)
+_OBSERVATION = re.compile(r"^[ \t*]*observation\b", re.I | re.M)
+
+
+def read_actions(text: str, opened: re.Match[str], tools: OfferedTools) -> ReadCalls | None:
+    """The actions up to the first result that the model made up; an input that is no object is the
+    only parameter's value."""
+    calls: list[ParsedCall] = []
+    action: re.Match[str] | None = opened
+    end = opened.end()
+    while action:
+        name = tools.resolve_name(action["name"])
+        parameters = list(tools.properties.get(name, ()))
+        decoded = read_arguments(text, action.end())
+        line = text[action.end() :].partition("\n")[0]
+        if decoded:
+            calls.append(ParsedCall(name, decoded[0]))
+            end = decoded[1]
+        elif len(parameters) == 1 and line.strip() and not line.strip().startswith(("{", "[")):
+            calls.append(ParsedCall(name, {parameters[0]: line.strip()}))
+            end = action.end() + len(line)
+        else:
+            break
+        action = ACTION.search(text, end)
+        made_up = _OBSERVATION.search(text, end, action.start() if action else len(text))
+        if made_up:
+            return calls, len(text)
+    return (calls, end) if calls else None

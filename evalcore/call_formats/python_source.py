@@ -237,6 +237,6 @@ def find_python_stretches(text: str, tools: OfferedTools) -> list[Stretch]:
         matched = _CALL_LINE.fullmatch(line.strip())
         calls = parse_python_calls(matched[1], tools, lenient=True) if matched else None
         if calls:
-            stretches.append((at, at + len(line), calls))
+            stretches.append((at, at + len(line.rstrip()), calls))
         at += len(line)
     return stretches

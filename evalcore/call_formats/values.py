@@ -49,27 +49,15 @@ class OfferedTools:
             self.properties[str(function.get("name"))] = (
                 properties if isinstance(properties, Mapping) else {}
             )
-        # Servers that allow no dots were offered the names with underscores.
-        names = list(self.properties)
-        spelled = [name.replace(".", "_") for name in names]
-        self._undotted = {
-            plain: name
-            for plain, name in zip(spelled, names, strict=True)
-            if spelled.count(plain) == 1
-        }
 
     def __contains__(self, name: str) -> bool:
         return name in self.properties
 
     def resolve_name(self, name: str) -> str:
-        """The offered name that a written name means: itself, without the namespace that some
-        templates put before it, or with the dots that a server took away."""
-        if name in self.properties:
-            return name
+        """The offered name that a written name means: itself, or what is left of it without the
+        namespace that some templates put before it."""
         bare = _NAMESPACE.sub("", name)
-        if bare in self.properties:
-            return bare
-        return self._undotted.get(name, self._undotted.get(bare, name))
+        return bare if name not in self.properties and bare in self.properties else name
 
     def find_schema(self, name: str, parameter: str) -> Mapping[str, Any]:
         schema = self.properties.get(self.resolve_name(name), {}).get(parameter)

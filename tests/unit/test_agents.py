@@ -7,7 +7,7 @@ import json
 import pytest
 
 from evalcore.benchmarks import agents
-from evalcore.benchmarks.agents import MAX_CALLS, find_balanced_spans, parse_text_turn
+from evalcore.benchmarks.agents import MAX_CALLS, parse_text_turn
 from evalcore.records import Completion, ToolCall
 from tests.support import tau
 
@@ -147,12 +147,6 @@ def test_half_a_surrogate_pair_reaches_nobody():
 @pytest.mark.parametrize("text", ["{" * 200_000, '{"a":' * 50_000, "[{" * 90_000, '"' * 200_000])
 def test_hostile_braces_take_linear_time(text):
     assert parse_text_turn(text, TOOLS).calls == ()
-
-
-def test_stretches_are_the_outermost_balanced_ones():
-    whole, cut = find_balanced_spans('a {"b": "}"} [1, {2}] } { x {y} ')
-    assert whole == ['{"b": "}"}', "[1, {2}]", "{y}"]
-    assert cut == "{ x {y}}"
 
 
 def native(*pairs: tuple[str, str], text: str = "") -> agents.AgentTurn:

@@ -23,11 +23,11 @@ from evalcore.benchmarks.call_decoding import (
     MODES,
     Call,
     DecodeError,
-    build_signatures,
+    TolerantReading,
     decode_calls,
     prompt_mode,
+    read_tolerant,
     strip_hidden_text,
-    tolerant_calls,
 )
 from evalcore.benchmarks.call_decoding.call import to_plain_value
 from evalcore.errors import UsageError
@@ -52,20 +52,47 @@ class DecodedAnswer:
             return error
 
     @cached_property
-    def tolerant_calls(self) -> list[Call] | DecodeError:
-        entry = self.entry
+    def tolerant_reading(self) -> TolerantReading | DecodeError:
+        language = find_category_language(self.entry.category)
         try:
-            return tolerant_calls(
-                self.answer, entry.functions, find_category_language(entry.category)
-            )
+            return read_tolerant(self.answer, self.entry.functions, language)
         except DecodeError as error:
             return error
+
+    @property
+    def tolerant_calls(self) -> list[Call] | DecodeError:
+        reading = self.tolerant_reading
+        return reading if isinstance(reading, DecodeError) else reading.calls
+
+    @property
+    def call_format(self) -> str:
+        """The key of the format that the calls were written in, "" for native and for no calls."""
+        reading = self.tolerant_reading
+        return "" if isinstance(reading, DecodeError) else reading.format
 
     @property
     def intended_calls(self) -> list[Call] | DecodeError:
         """The calls of either decoding, the tolerant one first."""
         undecoded = isinstance(self.tolerant_calls, DecodeError)
         return self.official_calls if undecoded else self.tolerant_calls
+
+
+def list_function_names(entry: BfclEntry) -> list[str]:
+    return [str(function.get("name")) for function in entry.functions]
+
+
+# What became of the calls that an answer tried: upstream's decoder read them, the reader of all
+# formats did, or nobody could. Answers that tried none are not counted.
+
+CallReadingKind = Literal["native", "rescued", "lost"]
+
+
+def classify_call_reading(reading: DecodedAnswer) -> CallReadingKind | None:
+    """How the calls of an answer were read; None for an answer without any."""
+    answer_kind = classify_abstention(reading)
+    if answer_kind != "call":
+        return "lost" if answer_kind == "malformed" else None
+    return "native" if isinstance(reading.official_calls, list) else "rescued"
 
 
 # What an answer did where no function fits: upstream counts all but a readable call as right.
@@ -111,7 +138,7 @@ def _is_attempted_call(text: str, entry: BfclEntry) -> bool:
         return True
     if _MARKS.search(text):
         return True
-    names = (re.escape(name) for name in build_signatures(entry.functions) if name)
+    names = (re.escape(name) for name in list_function_names(entry) if name)
     called = re.compile(rf"(?<![\w.])(?:{'|'.join(names) or '(?!)'})\s*\(\s*[\w\"'\[{{]")
     return called.search(text) is not None
 
@@ -270,8 +297,8 @@ def _score_matching(reading: DecodedAnswer, *, fuzzy: bool) -> ViewResult:
     if isinstance(calls, DecodeError):
         return _score_undecoded(entry, calls)
     if entry.category in DECODE_ONLY:
-        signatures = build_signatures(entry.functions)
-        offered = any(name in signatures for call in calls for name in call)
+        names = list_function_names(entry)
+        offered = any(name in names for call in calls for name in call)
         return _score_relevance(entry, calls if offered else None)
     language, truth = find_category_language(entry.category), entry.ground_truth or []
     call_match = match_calls(entry.functions, calls, truth, language=language, fuzzy=fuzzy)

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import ast
 import math
-import warnings
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from evalcore.call_formats.values import SOURCE
 from evalcore.i18n import Note, cut_note
 
 #: One call: {name: {argument: value}}.
 Call = dict[str, dict[str, Any]]
 
-#: Keys of arguments that have no name: given by position, or unpacked from a mapping. No schema
-#: holds them, so that the checker reports them as unexpected.
+#: The key of arguments that have no name. No schema holds it, so that the checker reports them as
+#: unexpected.
 POSITIONAL = "*"
-UNPACKED = "**"
 
 #: Longer answers are not parsed: no completion is that long, and a syntax tree costs much memory.
 LONGEST = 1_000_000
-
-#: What hostile text makes parsers and conversions raise.
-PARSING_ERRORS = (
-    SyntaxError,
-    ValueError,
-    TypeError,
-    LookupError,
-    ArithmeticError,
-    RecursionError,
-    MemoryError,
-)
 
 
 class DecodeError(Exception):
@@ -42,12 +30,6 @@ class DecodeError(Exception):
     ) -> None:
         self.kind = kind
         super().__init__(message)
-
-
-#: The name of answers in messages of Python's parser; nothing that it warns of (a model's odd
-#: escapes) concerns a log.
-SOURCE = "<answer>"
-warnings.filterwarnings("ignore", module=SOURCE)
 
 
 def parse_literal(text: str) -> Any:

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from evalcore.benchmarks.answer_scoring import Language
 from evalcore.benchmarks.call_decoding.call import (
-    PARSING_ERRORS,
     POSITIONAL,
     Call,
     find_properties,
@@ -21,6 +20,7 @@ from evalcore.benchmarks.call_decoding.call import (
     to_decode_error,
     to_plain_value,
 )
+from evalcore.call_formats.values import PARSING_ERRORS
 from evalcore.i18n import Note
 
 

@@ -1,21 +1,20 @@
-"""Calls in JSON and XML: native tool calls, upstream's formats, and JSON as models write it."""
+"""Calls in JSON and XML: native tool calls and upstream's formats."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
 from evalcore.benchmarks.call_decoding.call import (
-    PARSING_ERRORS,
     POSITIONAL,
-    Call,
     parse_literal,
     require_answer_text,
     to_decode_error,
 )
+from evalcore.call_formats.values import PARSING_ERRORS
 from evalcore.i18n import Note
 from evalcore.records import ToolCall
 
@@ -148,111 +147,3 @@ _CONVERSIONS: dict[str, Callable[[str], Any]] = {
 
 def _convert_typed_value(raw: str, item: Any) -> Any:
     return _CONVERSIONS.get(item.attrib.get("type", "string"), str)(raw)
-
-
-# The styles of JSON that models are trained on: `{"name", "arguments"}` with the synonyms of both
-# keys, OpenAI's `{"function": {...}}` and `{"tool_calls": [...]}`, `{"<function name>": {...}}`,
-# lists of them, one after another, and the same with Python's quotes and constants.
-
-_NAMES = ("name", "function", "function_name", "tool", "tool_name", "action")
-_ARGUMENTS = ("arguments", "parameters", "args", "params", "input", "kwargs", "action_input")
-_LISTS = ("tool_calls", "function_calls", "calls")
-_DECODER = json.JSONDecoder()
-_MAX_STARTS = 50
-_NAMED_OBJECT = re.compile(r"[\s,;]*([\w.-]+)\s*(?:\[ARGS\]\s*)?(?=\{)")
-
-
-def calls_in_json(text: str, function_names: Collection[str]) -> list[Call] | None:
-    """Parse the calls of text that consists of JSON values only; None for anything else."""
-    values = _parse_json_values(text)
-    return None if values is None else _find_calls_in_value(values, function_names)
-
-
-def calls_among_prose(text: str, function_names: Collection[str]) -> list[Call]:
-    """The calls of all JSON objects and lists within prose, in order."""
-    calls: list[Call] = []
-    at = 0
-    for _ in range(_MAX_STARTS):
-        start = min((i for i in (text.find("{", at), text.find("[", at)) if i >= 0), default=-1)
-        if start == -1:
-            break
-        try:
-            value, at = _DECODER.raw_decode(text, start)
-        except PARSING_ERRORS:
-            at = start + 1
-            continue
-        calls += _find_calls_in_value([value], function_names) or []
-    return calls
-
-
-def named_objects(text: str) -> str:
-    """Mistral's `name{...}` and `name[ARGS]{...}`, one after another, as JSON with both keys. What
-    does not follow the pattern ends the search."""
-    objects, at = [], 0
-    while name := _NAMED_OBJECT.match(text, at):
-        try:
-            arguments, at = _DECODER.raw_decode(text, name.end())
-        except PARSING_ERRORS:
-            break
-        objects.append(json.dumps({"name": name.group(1), "arguments": arguments}))
-    return "\n".join(objects)
-
-
-def _parse_json_values(text: str) -> list[Any] | None:
-    """The JSON values that the text consists of, with blanks, commas or semicolons between; else
-    the one value that it is in Python's notation."""
-    values = []
-    at, text = 0, text.strip(" \t\r\n,;")
-    while at < len(text):
-        try:
-            value, at = _DECODER.raw_decode(text, at)
-        except PARSING_ERRORS:
-            try:
-                return [parse_literal(text)] if text.startswith(("{", "[")) else None
-            except PARSING_ERRORS:
-                return None
-        values.append(value)
-        while at < len(text) and text[at] in " \t\r\n,;":
-            at += 1
-    return values or None
-
-
-def _find_calls_in_value(
-    value: Any, function_names: Collection[str], depth: int = 8
-) -> list[Call] | None:
-    """The calls of a value in any style; None if a part of it is no call."""
-    if not depth:
-        return None
-    if isinstance(value, list):
-        parts = [_find_calls_in_value(item, function_names, depth - 1) for item in value]
-        flat = [call for part in parts if part is not None for call in part]
-        return None if None in parts else flat
-    if not isinstance(value, dict):
-        return None
-    inner = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
-    if inner is None and isinstance(value.get("function"), dict):
-        inner = value["function"]
-    if inner is not None:
-        return _find_calls_in_value(inner, function_names, depth - 1)
-    return _parse_call_object(value, function_names)
-
-
-def _parse_call_object(value: dict[Any, Any], function_names: Collection[str]) -> list[Call] | None:
-    name = next((value[key] for key in _NAMES if isinstance(value.get(key), str)), None)
-    arguments = next((value[key] for key in _ARGUMENTS if key in value), None)
-    if name is not None:
-        if arguments is None and name in function_names:
-            arguments = {}
-        arguments = parse_arguments(arguments)
-        return [{name: arguments}] if isinstance(arguments, dict) else None
-    if value and all(key in function_names and isinstance(value[key], dict) for key in value):
-        return [{key: arguments} for key, arguments in value.items()]
-    return None
-
-
-def parse_arguments(arguments: Any) -> Any:
-    """Arguments, or what their text holds in JSON or as a Python mapping; None for other text."""
-    if not isinstance(arguments, str):
-        return arguments
-    values = _parse_json_values(arguments)
-    return values[0] if values and len(values) == 1 else None

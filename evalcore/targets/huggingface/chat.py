@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
+from evalcore.call_formats import CallReading, ParsedCall, read_calls, split_marked_thought
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.records import Completion, GenerationRequest, Message, Record, ToolCall, Usage
 from evalcore.targets.endpoint.chat import wrap_tools
 from evalcore.targets.endpoint.dialect import split_thought
 from evalcore.targets.huggingface.load import LoadedModel
-from evalcore.targets.huggingface.tool_calls import read_tool_calls
 
 # Two fallbacks are ours. A model without a template gets lines `System: ...`, `User: ...` and
 # `Assistant: ...`. A template that knows no tools gets them described in the system turn, calls as
@@ -176,7 +178,7 @@ _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 
 def parse_by_response_template(
     tokenizer: Any, written: str, prompt: str, tools: Sequence[Mapping[str, Any]], first: int
-) -> tuple[str, str, tuple[ToolCall, ...]] | None:
+) -> Completion | None:
     """Text, reasoning and calls (numbered from `first`); None where the tokenizer has no rules, or
     they do not fit what the model wrote: a call that was cut makes them fail."""
     if getattr(tokenizer, "response_template", None) is None:
@@ -193,7 +195,12 @@ def parse_by_response_template(
         return None
     if not isinstance(text, str) or not isinstance(reasoning, str):
         return None
-    return text, reasoning.strip(), calls
+    return Completion(
+        text=text,
+        reasoning=reasoning.strip(),
+        tool_calls=calls,
+        call_format="response_template" if calls else "",
+    )
 
 
 def _build_template_call(function: Mapping[str, Any], number: int) -> ToolCall:
@@ -205,7 +212,6 @@ def _build_template_call(function: Mapping[str, Any], number: int) -> ToolCall:
 #: Tokens of an answer where nobody set a limit.
 DEFAULT_MAX_TOKENS = 2048
 _OPENED = re.compile(r"<think(?:ing)?>\s*\Z")
-_THINK = re.compile(r"\A\s*\[THINK\](.*?)(?:\[/THINK\]|\Z)", re.DOTALL)
 
 
 class Prompt(Record, frozen=True):
@@ -273,14 +279,17 @@ def decode_completion(
         clean_up_tokenization_spaces=False,
     )
     written = _cut_at_stop(raw, list_stop_strings(loaded, request))
-    text, reasoning, calls = _parse_model_answer(tokenizer, request, prompt, written)
+    answer = _parse_model_answer(tokenizer, request, prompt, written)
     finish = "stop" if len(written) < len(raw) else stopped
-    thought = tokenizer(reasoning, add_special_tokens=False)["input_ids"] if reasoning else ()
-    return Completion(
-        text=text if loaded.report.template else text.strip(),
-        reasoning=reasoning,
-        tool_calls=calls,
-        finish_reason="tool_calls" if calls and finish == "stop" else finish,
+    thought = (
+        tokenizer(answer.reasoning, add_special_tokens=False)["input_ids"]
+        if answer.reasoning
+        else ()
+    )
+    return msgspec.structs.replace(
+        answer,
+        text=answer.text if loaded.report.template else answer.text.strip(),
+        finish_reason="tool_calls" if answer.tool_calls and finish == "stop" else finish,
         usage=Usage(
             input_tokens=len(prompt.ids),
             output_tokens=len(new_ids),
@@ -335,22 +344,36 @@ def _cut_at_stop(text: str, ends: tuple[str, ...]) -> str:
 
 def _parse_model_answer(
     tokenizer: Any, request: GenerationRequest, prompt: Prompt, written: str
-) -> tuple[str, str, tuple[ToolCall, ...]]:
+) -> Completion:
     """Text, reasoning and calls: by the tokenizer's own rules where it has some that work."""
     first = sum(len(message.tool_calls) for message in request.messages)
     parsed = parse_by_response_template(tokenizer, written, prompt.text, request.tools, first)
     if parsed is not None:
         return parsed
+    marked, written = split_marked_thought(written)
     body = f"<think>{written}" if _OPENED.search(prompt.text) else written
-    body = _THINK.sub(lambda match: f"<think>{match[1]}</think>", body, count=1)
-    reasoning, answer = split_thought(body)
-    calls: tuple[ToolCall, ...] = ()
-    if request.tools:
-        answer, calls = read_tool_calls(answer, request.tools, first)
-    return (
-        strip_special_tokens(tokenizer, answer),
-        strip_special_tokens(tokenizer, reasoning),
-        calls,
+    reasoning, text = split_thought(body)
+    reading = read_calls(text, request.tools) if request.tools else CallReading((), text, "")
+    return Completion(
+        text=strip_special_tokens(tokenizer, reading.rest),
+        reasoning=strip_special_tokens(tokenizer, f"{marked}\n{reasoning}".strip()),
+        tool_calls=number_tool_calls(reading.calls, first),
+        call_format=reading.format,
+    )
+
+
+def number_tool_calls(calls: Sequence[ParsedCall], first: int) -> tuple[ToolCall, ...]:
+    """The calls with ids that go on from a number, in nine letters and digits: the only ids that
+    Mistral's templates take back."""
+    return tuple(
+        ToolCall(
+            id=f"call{number:05d}",
+            name=name,
+            arguments=arguments
+            if isinstance(arguments, str)
+            else json.dumps(arguments, ensure_ascii=False),
+        )
+        for number, (name, arguments) in enumerate(calls, first)
     )
 
 

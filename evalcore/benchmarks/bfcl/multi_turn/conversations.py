@@ -21,8 +21,10 @@ from evalcore.benchmarks.bfcl.multi_turn.service import (
 )
 from evalcore.benchmarks.bfcl.multi_turn.simulators import Overrun, Simulators
 from evalcore.benchmarks.bfcl.score import ViewResult
-from evalcore.benchmarks.call_decoding import Call, DecodeError, build_signatures, decode_calls
-from evalcore.benchmarks.call_decoding.python_syntax import calls_in_python
+from evalcore.benchmarks.call_decoding import Call, DecodeError, decode_calls
+from evalcore.call_formats import ParsedCall
+from evalcore.call_formats.python_source import parse_python_calls
+from evalcore.call_formats.values import OfferedTools
 from evalcore.errors import DatasetError
 from evalcore.i18n import Note
 from evalcore.records import Completion, Episode, Message, Record, ToolCall, is_withheld
@@ -313,5 +315,6 @@ def _turns_begun(transcript: Sequence[Message]) -> int:
 
 
 def _parse_truth_call(text: str, entry: BfclEntry) -> tuple[str, dict[str, Any]]:
-    [call] = calls_in_python(text, build_signatures(entry.functions)) or [{text: {}}]
-    return next(iter(call.items()))
+    tools = OfferedTools(entry.functions)
+    [call] = parse_python_calls(text, tools, lenient=True) or [ParsedCall(text, {})]
+    return call.name, call.arguments if isinstance(call.arguments, dict) else {}

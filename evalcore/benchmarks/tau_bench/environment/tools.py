@@ -14,9 +14,9 @@ from inspect import signature
 from math import isfinite
 from typing import Any
 
+from evalcore.arithmetic import BINARY, Evaluate, count_result_bits, evaluate_tree
 from evalcore.benchmarks.agents import Schema
 from evalcore.benchmarks.agents import Tool as BaseTool
-from evalcore.arithmetic import BINARY, Evaluate, count_result_bits, evaluate_tree
 from evalcore.benchmarks.tau_bench.environment.database import Database, Entity
 from evalcore.records import Record
 
