@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
@@ -23,6 +24,7 @@ from evalcore.benchmarks.agents import (
     Style,
     Tool,
     assign_call_ids,
+    classify_call_reading,
     parse_turn,
 )
 from evalcore.benchmarks.base import Benchmark, Context
@@ -60,7 +62,8 @@ Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 class AgentResult(Record, frozen=True):
     """What an agent did. `final` are the arguments of the tool that ends the work, None where it
     was not called; `last_text` its last words; `calls` of {"name", "arguments", "result"} in order;
-    `ended` the limit that ended it, or ""."""
+    `ended` the limit that ended it, or ""; `call_readings` the turns with calls by how those were
+    read."""
 
     messages: tuple[Message, ...]
     calls: tuple[dict[str, Any], ...]
@@ -68,6 +71,7 @@ class AgentResult(Record, frozen=True):
     final: dict[str, Any] | None = None
     ended: str = ""
     finish_reason: str = ""
+    call_readings: dict[str, int] = {}
 
 
 class AgentLoop:
@@ -82,6 +86,7 @@ class AgentLoop:
         self._sent: list[Message] = []
         self._calls: list[dict[str, Any]] = []
         self._unreadable = 0
+        self._readings: Counter[str] = Counter()
 
     async def run(self, opening: Sequence[Message], max_steps: int) -> AgentResult:
         self._append_messages(*opening)
@@ -90,6 +95,8 @@ class AgentLoop:
             answer = await self._ask(self._sent)
             reason = answer.finish_reason
             turn = parse_turn(answer, self._style, self._tools)
+            if reading := classify_call_reading(turn, self._style):
+                self._readings[reading] += 1
             self._append_answer(answer, turn.calls, step)
             last_text = turn.user_message
             if reason == OVERFLOW:
@@ -155,7 +162,8 @@ class AgentLoop:
 
     def _build_agent_result(self, reason: str, **fields: Any) -> AgentResult:
         messages, calls = tuple(self._messages), tuple(self._calls)
-        return AgentResult(messages, calls, finish_reason=reason, **fields)
+        readings = dict(self._readings)
+        return AgentResult(messages, calls, finish_reason=reason, call_readings=readings, **fields)
 
 
 class Tools(Record, frozen=True):

@@ -241,6 +241,21 @@ def _with_arguments(call: ToolCall, called: AgentCall) -> ToolCall:
 UNREADABLE = "the server could not read the call that the model wrote"
 
 
+#: How the calls of a turn were read: as asked for, in another form, or not at all.
+CallReadingKind = Literal["native", "rescued", "lost"]
+#: Formats in which an agent that is asked for JSON, or for an action in JSON, does as it is asked.
+_ASKED_FORMATS = ("json", "json_in_prose")
+
+
+def classify_call_reading(turn: AgentTurn, style: Style) -> CallReadingKind | None:
+    """How the calls of a turn were read; None for a turn without any."""
+    if turn.problem or any(call.problem for call in turn.calls):
+        return "lost"
+    if not turn.calls:
+        return None
+    return "native" if style == "native" or turn.call_format in _ASKED_FORMATS else "rescued"
+
+
 def parse_turn(answer: Completion, style: Style, offered: Sequence[Tool]) -> AgentTurn:
     """What an answer means; never raises, whatever a model wrote."""
     if answer.finish_reason == "unparsable":

@@ -33,7 +33,9 @@ from evalcore.views.boards import is_rescored
 HIDDEN = Note("gated")
 _MARK = "gated"
 #: Details of a verdict that hold no word of question or answer.
-_SAFE = frozenset({"extraction", "comparison", "file", "needs_web", "tool_calls", "generation"})
+_SAFE = frozenset(
+    {"extraction", "call_format", "comparison", "file", "needs_web", "tool_calls", "generation"}
+)
 _KEY = ["benchmark", "metric", "id"]
 
 

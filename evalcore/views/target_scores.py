@@ -184,6 +184,10 @@ _KINDS = """
 SELECT answer_kind AS kind, count(*) AS count FROM samples
 WHERE benchmark = ? AND answer_kind IS NOT NULL GROUP BY answer_kind
 """
+_CALL_READINGS = """
+SELECT extraction AS reading, count(*) AS count FROM samples
+WHERE benchmark = ? AND extraction IN ('native', 'rescued', 'lost') GROUP BY reading
+"""
 _UNUSABLE = """
 SELECT count(DISTINCT metric || '/' || id) AS count FROM samples
 WHERE benchmark = ? AND reason = 'unusable_task'
@@ -216,6 +220,15 @@ def count_answer_kinds(roots: Sequence[Path], run: str, benchmark: str) -> pd.Da
     present_kinds = [kind for kind in ANSWER_KINDS if kind in counts_by_kind]
     counts = [int(counts_by_kind[kind]) for kind in present_kinds]
     return _add_share_column(pd.DataFrame({"kind": present_kinds, "count": counts}))
+
+
+def count_call_readings(roots: Sequence[Path], run: str, benchmark: str) -> dict[str, int]:
+    """Cases with calls by how those were read: `native` as they were asked for, `rescued` in
+    another format, `lost` not at all; empty where no call was made. Raises as
+    `count_failure_causes`."""
+    frame = _query_run_counts(roots, run, benchmark, _CALL_READINGS)
+    counts = {str(row["reading"]): int(row["count"]) for row in frame.to_dict("records")}
+    return {kind: counts.get(kind, 0) for kind in ("native", "rescued", "lost")} if counts else {}
 
 
 def count_unusable_tasks(roots: Sequence[Path], run: str, benchmark: str) -> int:

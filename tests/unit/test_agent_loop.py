@@ -48,6 +48,15 @@ async def test_calls_are_answered_until_the_final_one():
     assert result.ended == ""
 
 
+async def test_turns_are_counted_by_how_their_calls_were_read():
+    add = '{"name": "add", "arguments": {"a": 2, "b": 3}}'
+    texts = [add, f"<tool_call>{add}</tool_call>", "TOOL_CALL: {", "It is 5."]
+    found, _ = await work([Completion(text=text) for text in texts], style="json")
+    assert found.call_readings == {"native": 1, "rescued": 1, "lost": 1}
+    found, _ = await work([native(called("add", a=2, b=3)), Completion(text="5")])
+    assert found.call_readings == {"native": 1}
+
+
 async def test_words_without_a_call_are_the_answer():
     result, _ = await work([Completion(text="FINAL ANSWER: 5")])
     assert (result.last_text, result.final, result.ended) == ("FINAL ANSWER: 5", None, "")

@@ -13,6 +13,7 @@ from evalcore.benchmarks.bfcl.answers import (
 )
 from evalcore.benchmarks.bfcl.score import (
     classify_abstention,
+    classify_call_reading,
     decode_answer,
     is_infrastructure_error,
     score_all_views,
@@ -54,6 +55,26 @@ def valid(item, answer, mode="") -> str:
 )
 def test_views_of_a_text(answer, accepted):
     assert valid(weather(), answer) == accepted
+
+
+@pytest.mark.parametrize(
+    ("answer", "reading", "call_format"),
+    [
+        ("[weather.now(city='Oslo', days=3)]", "native", "pythonic"),
+        ("```python\n[weather.now(city='Oslo')]\n```", "rescued", "fenced_pythonic"),
+        (
+            '<tool_call>{"name": "weather.now", "arguments": {"city": "Oslo"}}</tool_call>',
+            "rescued",
+            "hermes",
+        ),
+        ("[weather.now(city=", "lost", ""),
+        ("I cannot help.", None, ""),
+        ("", None, ""),
+    ],
+)
+def test_how_the_calls_of_an_answer_were_read(answer, reading, call_format):
+    decoded = decode_answer(weather(), answer)
+    assert (classify_call_reading(decoded), decoded.call_format) == (reading, call_format)
 
 
 def test_views_of_native_calls():

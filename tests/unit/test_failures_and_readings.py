@@ -53,6 +53,11 @@ def test_what_was_done_where_nothing_fits_goes_from_right_to_wrong(roots):
     assert list(frame["share"]) == [0.5, 0.5]
 
 
+def test_calls_are_counted_by_how_they_were_read(roots):
+    readings = target_scores.count_call_readings(roots, RUN, "bfcl")
+    assert readings == {"native": 8, "rescued": 1, "lost": 0}
+
+
 def test_another_benchmark_falls_back_on_the_error_type_and_the_reason(tmp_path):
     folder = stored_runs.finish(tmp_path, "run-1")
     stored_runs.judge(

@@ -42,6 +42,7 @@ from evalcore.benchmarks.bfcl.score import (
     ViewResult,
     build_call_sections,
     build_turn_sections,
+    classify_call_reading,
     decode_answer,
     score_all_views,
 )
@@ -119,7 +120,10 @@ class Bfcl(Benchmark):
             answer=done.text,
             messages=(*prompt, reply),
             finish_reason=done.finish_reason,
-            state={"mode": tool_prompts.select_decode_mode(mode, sample.metric)},
+            state={
+                "mode": tool_prompts.select_decode_mode(mode, sample.metric),
+                **({"call_format": done.call_format} if done.call_format else {}),
+            },
         )
 
     async def _run_conversation(
@@ -167,7 +171,13 @@ class Bfcl(Benchmark):
             scored_views = dict.fromkeys(
                 scored_views, ViewResult(False, "ast_decoder:decoder_failed", message)
             )
-        facts = {"answer_kind": abstention(reading)} if _is_irrelevance_sample(sample) else {}
+        facts: dict[str, str] = {}
+        if _is_irrelevance_sample(sample):
+            facts["answer_kind"] = abstention(reading)
+        if extraction := classify_call_reading(reading):
+            facts["extraction"] = extraction
+            call_format = str(episode.state.get("call_format", "")) or reading.call_format
+            facts |= {"call_format": call_format} if call_format else {}
         return self._build_call_verdict(
             sample,
             episode,

@@ -13,6 +13,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
+from evalcore.benchmarks.agents import CallReadingKind
 from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, find_category_language
 from evalcore.benchmarks.bfcl.checker import Finding, check_calls
 from evalcore.benchmarks.bfcl.checker.arguments import Group, Step, classify_call_error
@@ -84,15 +85,14 @@ def list_function_names(entry: BfclEntry) -> list[str]:
 # What became of the calls that an answer tried: upstream's decoder read them, the reader of all
 # formats did, or nobody could. Answers that tried none are not counted.
 
-CallReadingKind = Literal["native", "rescued", "lost"]
-
 
 def classify_call_reading(reading: DecodedAnswer) -> CallReadingKind | None:
     """How the calls of an answer were read; None for an answer without any."""
     answer_kind = classify_abstention(reading)
     if answer_kind != "call":
         return "lost" if answer_kind == "malformed" else None
-    return "native" if isinstance(reading.official_calls, list) else "rescued"
+    official = reading.official_calls
+    return "native" if isinstance(official, list) and official else "rescued"
 
 
 # What an answer did where no function fits: upstream counts all but a readable call as right.

@@ -275,6 +275,7 @@ def _build_agent_episode(
     key: str, epoch: int, result: AgentResult, searched: Mapping[str, str]
 ) -> Episode:
     state: dict[str, Any] = {"calls": list(result.calls), **searched}
+    state["call_readings"] = result.call_readings
     if result.final is not None:
         state["answer"] = to_answer_text(result.final.get("answer", ""))
     return Episode(

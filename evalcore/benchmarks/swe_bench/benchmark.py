@@ -124,7 +124,11 @@ class SweBench(Benchmark):
             messages=result.messages,
             finish_reason=result.finish_reason,
             termination=result.ended,
-            state={"patch": patch, "calls": list(result.calls)},
+            state={
+                "patch": patch,
+                "calls": list(result.calls),
+                "call_readings": result.call_readings,
+            },
         )
 
     async def evaluate_sample(

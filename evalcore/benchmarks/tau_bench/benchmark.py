@@ -248,6 +248,7 @@ def _build_tau_episode(key: str, epoch: int, style: Style, result: ConversationR
             "says": list(result.says),
             "ended": ended,
             "parse_errors": result.spent.max_parse_errors,
+            "call_readings": result.call_readings,
             "user": result.user,
         },
     )

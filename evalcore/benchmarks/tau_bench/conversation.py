@@ -9,6 +9,7 @@ them in the journal.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from evalcore.benchmarks.agents import (
     Style,
     assign_call_ids,
     build_answer_messages,
+    classify_call_reading,
     parse_turn,
 )
 from evalcore.benchmarks.call_decoding.call import replace_surrogates
@@ -94,7 +96,8 @@ _ERRORS = ("Error", "Unknown action")
 
 class ConversationResult(Record, frozen=True):
     """A conversation. `actions` are all calls in order, their arguments as JSON text; `says` what
-    the user was told; `ended` the reason of the end, of `budgets` or the name of a limit."""
+    the user was told; `ended` the reason of the end, of `budgets` or the name of a limit;
+    `call_readings` the turns with calls by how those were read."""
 
     messages: tuple[Message, ...]
     actions: tuple[dict[str, str], ...]
@@ -103,6 +106,7 @@ class ConversationResult(Record, frozen=True):
     spent: Budgets
     finish_reason: str
     user: dict[str, Any]
+    call_readings: dict[str, int] = {}
 
 
 def is_tool_error(observation: str) -> bool:
@@ -123,6 +127,7 @@ class Conversation:
         self._says: list[str] = []
         self._spent = _NOTHING_SPENT
         self._finish_reason = ""
+        self._readings: Counter[str] = Counter()
 
     async def play(self, opening: Sequence[Message]) -> ConversationResult:
         """The whole of it, from the system message and the user's first line on."""
@@ -138,6 +143,7 @@ class Conversation:
             self._spent,
             self._finish_reason,
             self._user.to_dict(),
+            dict(self._readings),
         )
 
     async def _run_step(self) -> str:
@@ -146,6 +152,8 @@ class Conversation:
         self._spent = add_answer_usage(self._spent, answer, cost)
         self._finish_reason = answer.finish_reason
         turn = parse_turn(answer, self._style, self._environment.domain.tools)
+        if reading := classify_call_reading(turn, self._style):
+            self._readings[reading] += 1
         native = self._style == "native"
         calls = assign_call_ids(answer.tool_calls, self._spent.max_turns) if native else ()
         written, sent = build_answer_messages(answer, calls, turn.calls)

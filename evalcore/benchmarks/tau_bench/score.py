@@ -152,6 +152,9 @@ def _build_verdict_details(
         name: user[name] for name in ("user_turns", "unrecognised", "user_cost") if name in user
     }
     facts |= {name: state[name] for name in ("mode", "parse_errors") if name in state}
+    readings = state.get("call_readings") or {}
+    if worst := next((kind for kind in ("lost", "rescued", "native") if readings.get(kind)), ""):
+        facts["extraction"] = worst
     if state.get("ended"):
         facts["termination"] = state["ended"]
     if list_task_flags(sample):
