@@ -8,14 +8,19 @@ among prose as well. A call that was cut is never completed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 from evalcore.call_formats.formats import FORMATS, CallFormat
 from evalcore.call_formats.objects import read_arguments, read_objects
 from evalcore.call_formats.python_source import find_python_stretches, parse_python_calls
-from evalcore.call_formats.values import OfferedTools, ParsedCall
+from evalcore.call_formats.values import (
+    OfferedTools,
+    ParsedCall,
+    find_closing_bracket,
+    find_json_end,
+)
 
 #: Longer texts are no answers and are not read.
 MAX_CHARS = 1_000_000
@@ -47,13 +52,15 @@ def read_calls(
     if len(text) > MAX_CHARS:
         return unread
     tools = OfferedTools(functions)
-    spans = _drop_quoted(text, _find_marked_spans(text, tools))
+    spans = _read_whole_text(text, tools, lenient)
     if not spans:
-        spans = _read_whole_text(text, tools, lenient)
+        marked, zones = _find_marked_spans(text, tools)
+        spans = _drop_quoted(text, marked)
     if not spans:
-        spans = _drop_quoted(text, _find_fenced_spans(text, tools, lenient))
+        fenced = _find_fenced_spans(text, tools, lenient)
+        spans = _drop_quoted(text, _keep_outside(fenced, zones))
     if not spans and lenient:
-        spans = _find_spans_among_prose(text, tools)
+        spans = _find_spans_among_prose(text, tools, zones)
     calls = tuple(call for span in spans for call in span.calls)
     if not 0 < len(calls) <= _MAX_CALLS:
         return unread
@@ -78,39 +85,100 @@ _SECTION_END = re.compile(
 _WINDOW = 200
 
 
-def _find_marked_spans(text: str, tools: OfferedTools) -> list[_Span]:
-    """The spans of all formats in order, without those within another one and without calls that
-    are only repeated in a second format."""
-    ordered = sorted(
-        (span.start, number, span)
-        for number, form in enumerate(FORMATS)
-        if form.mark in text
-        for span in _find_format_spans(text, form, tools)
-    )
+def _find_marked_spans(text: str, tools: OfferedTools) -> tuple[list[_Span], list[_Zone]]:
+    """The spans of all formats in order, and the zones of arguments. Left out are spans within
+    another one, within the arguments of any call, whole or cut, and calls that are only repeated in
+    a second format."""
+    candidates: list[tuple[int, int, _Span]] = []
+    zones = _find_argument_zones(text, tools)
+    broken: list[tuple[int, int, int]] = []
+    for number, form in enumerate(FORMATS):
+        if form.mark in text:
+            read, unread = _find_format_spans(text, form, tools)
+            candidates += [(span.start, number, span) for span in read]
+            broken += unread
+    for start, body, end in broken:
+        if not any(start <= read_at <= body for read_at, _, _ in candidates):
+            zones.append((start, end))
     spans: list[_Span] = []
-    for _, _, span in ordered:
+    for span in _keep_outside([span for _, _, span in sorted(candidates)], zones):
         repeated = any(
             other.format != span.format and list(other.calls) == list(span.calls) for other in spans
         )
-        if spans and span.start < spans[-1].end:
-            continue
-        if not repeated:
+        if not repeated and not (spans and span.start < spans[-1].end):
             spans.append(_widen_span(text, span))
-    return spans
+    return spans, zones
 
 
-def _find_format_spans(text: str, form: CallFormat, tools: OfferedTools) -> Iterator[_Span]:
-    at = failures = 0
-    while failures < _MAX_FAILURES and (opened := form.opener.search(text, at)):
+def _find_format_spans(
+    text: str, form: CallFormat, tools: OfferedTools
+) -> tuple[list[_Span], list[tuple[int, int, int]]]:
+    """The spans of a format, and where calls begin in it that cannot be read: the offsets of the
+    mark, of what follows it and of the end of that."""
+    spans: list[_Span] = []
+    broken: list[tuple[int, int, int]] = []
+    at = 0
+    while len(broken) < _MAX_FAILURES and (opened := form.opener.search(text, at)):
+        if broken and broken[-1][2] < 0:
+            broken[-1] = (*broken[-1][:2], opened.start())
         parsed = form.read(text, opened, tools)
         if parsed is None or not parsed[0]:
-            failures += 1
             at = max(opened.end(), opened.start() + 1)
+            if value := _VALUE_BODY.match(text, opened.end()):
+                body, end = value.end(), find_json_end(text, value.end())
+            elif meant := _MEANT_BODY.match(text, opened.end()):
+                body, end = meant.end(), -1  # up to the next mark
+            else:
+                body, end = opened.end(), opened.end()
+            broken.append((opened.start(), body, end))
             continue
         end = parsed[1]
         closed = form.closer.match(text, end) if form.closer else None
         at = max(closed.end() if closed else end, opened.start() + 1)
-        yield _Span(opened.start(), at, parsed[0], form.key)
+        spans.append(_Span(opened.start(), at, parsed[0], form.key))
+    return spans, [(start, body, len(text) if end < 0 else end) for start, body, end in broken]
+
+
+# What stands in the arguments of a call is none, even if the call was cut or cannot be read.
+
+_Zone = tuple[int, int]
+#: What follows a mark where a call in markup or in Python was begun.
+_MEANT_BODY = re.compile(
+    r"\s*(?:```\w{0,12}\s*)?(?=<(?:function=|parameter|param\s|[^<>\s]{0,12}invoke|arg_key)"
+    r"|<(?:function|tool)\s+name|<\|open\|>|\]<\]minimax|call:\w"
+    r"|\[?\s*[A-Za-z_][\w.]*\(|[A-Za-z_][\w.-]*\s*(?:<tool_sep|<arg_key))"
+)
+#: What follows a mark where a value in JSON was begun.
+_VALUE_BODY = re.compile(r"\s*(?:```(?:json)?\s*)?(?=[\[{]\s*(?:[\[{\"'}\]]|\Z))")
+_OBJECT_HEAD = re.compile(
+    r"\{\s{0,20}[\"'](?:name|function|function_name|tool|tool_name|tool_calls|arguments|parameters"
+    r"|action)[\"']\s{0,20}:"
+)
+_SOURCE_HEAD = re.compile(r"^[\s\[`>*-]{0,20}([A-Za-z_][\w.]{0,127})\(", re.M)
+_NAMED_HEAD = re.compile(r"^([A-Za-z_][\w.-]{0,127})[ \t]*\n\s{0,20}(?=\{)", re.M)
+_MAX_STARTS = 60
+
+
+def _find_argument_zones(text: str, tools: OfferedTools) -> list[_Zone]:
+    """Where objects of calls and calls in Python's syntax stand, up to where they break."""
+    zones: list[_Zone] = []
+    at = 0
+    while len(zones) < _MAX_STARTS and (head := _OBJECT_HEAD.search(text, at)):
+        at = max(find_json_end(text, head.start()), head.end())
+        zones.append((head.start(), at))
+    for head in islice(_SOURCE_HEAD.finditer(text), _MAX_STARTS):
+        if tools.resolve_name(head[1]) in tools:
+            end = find_closing_bracket(text, head.end() - 1)
+            zones.append((head.start(1), end or len(text)))
+    for head in islice(_NAMED_HEAD.finditer(text), _MAX_STARTS):
+        if tools.resolve_name(head[1]) in tools:
+            zones.append((head.start(), find_json_end(text, head.end())))
+    return zones
+
+
+def _keep_outside(spans: list[_Span], zones: list[_Zone]) -> list[_Span]:
+    """The spans that begin in no zone but at its first offset."""
+    return [span for span in spans if not any(start < span.start < end for start, end in zones)]
 
 
 def _widen_span(text: str, span: _Span) -> _Span:
@@ -150,15 +218,16 @@ def _introduction(before: str) -> str:
 
 # Text that is calls and nothing else.
 
-_SPECIAL = re.compile(
-    r"(?:<\|\w{1,40}\|>|<｜[^｜<>]{1,40}｜>|</?s>|<eos>|<end_of_turn>|<end_code>)"
+_TURN_MARK = re.compile(
+    r"<\|(?:eo[mst]_id|eot|im_end|im_start|end|endoftext|end_of_text|END_OF_TURN_TOKEN)\|>"
+    r"|<｜end▁of▁sentence｜>|</?s>|<eos>|<end_of_turn>|<end_code>"
 )
 _LEFTOVERS = " \t\r\n;,}]`"
 _GLM_CALL = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})[ \t]*\n\s*(?=\{)")
 
 
 def _read_whole_text(text: str, tools: OfferedTools, lenient: bool) -> list[_Span]:
-    stripped = _SPECIAL.sub("", text).strip() if "<" in text else text.strip()
+    stripped = _TURN_MARK.sub("", text).strip() if "<" in text else text.strip()
     calls, key = _parse_stretch(stripped, tools, lenient)
     if calls:
         return [_Span(0, len(text), calls, key)]
@@ -215,24 +284,27 @@ def _find_fenced_spans(text: str, tools: OfferedTools, lenient: bool) -> list[_S
 # Calls among prose.
 
 _OBJECT_START = re.compile(r"[\[{](?=\s{0,50}[\[{\"'])")
-_MAX_STARTS = 60
 _LABEL = re.compile(r"[\s\w*\"'`.:()\[\]-]{0,40}:[\s*`]*|[\s>*`\d.)-]*")
 
 
-def _find_spans_among_prose(text: str, tools: OfferedTools) -> list[_Span]:
-    """The JSON objects within prose, else lists and lines of Python calls. Those on lines of their
-    own outweigh those in the middle of a sentence."""
+def _find_spans_among_prose(text: str, tools: OfferedTools, zones: list[_Zone]) -> list[_Span]:
+    """The JSON objects within prose, else lists and lines of Python calls, those outside of zones.
+    Those on lines of their own outweigh those in the middle of a sentence."""
     spans: list[_Span] = []
     at = failures = 0
     while failures < _MAX_STARTS and (start := _OBJECT_START.search(text, at)):
         parsed = read_objects(text, start.start(), tools, separators=" \t,;")
         failures += parsed is None
         at = parsed[1] if parsed else start.end()
+        if not parsed and _OBJECT_HEAD.match(text, start.start()):
+            at = max(at, find_json_end(text, start.start()))
         if parsed:
             spans.append(_Span(start.start(), at, parsed[0], "json_in_prose"))
+    spans = _keep_outside(spans, zones)
     if not spans:
         stretches = find_python_stretches(text, tools)
         spans = [_Span(start, end, calls, "python_in_prose") for start, end, calls in stretches]
+    spans = _keep_outside(spans, zones)
     apart = [span for span in spans if _stands_apart(text, span)]
     return _drop_quoted(text, apart or spans)
 

@@ -52,7 +52,7 @@ def read_objects(
         if decoded and parsed:
             calls += parsed
             at = end = decoded[1]
-        elif unclosed := None if decoded else _read_unclosed_object(text, at):
+        elif unclosed := None if decoded else _read_unclosed_object(text, at, tools):
             calls.append(unclosed[0])
             at = end = unclosed[1]
         else:
@@ -60,7 +60,9 @@ def read_objects(
     return (calls, end) if calls else None
 
 
-def _read_unclosed_object(text: str, offset: int) -> tuple[ParsedCall, int] | None:
+def _read_unclosed_object(
+    text: str, offset: int, tools: OfferedTools
+) -> tuple[ParsedCall, int] | None:
     """A call whose arguments are whole and whose last brace is missing. Nothing is completed: an
     argument that was cut leaves no call."""
     opened = _UNCLOSED_CALL.match(text, offset)
@@ -68,7 +70,8 @@ def _read_unclosed_object(text: str, offset: int) -> tuple[ParsedCall, int] | No
     if not opened or not decoded or not isinstance(decoded[0], dict):
         return None
     ended = _AFTER_UNCLOSED.match(text, decoded[1])
-    return (ParsedCall(opened[1], decoded[0]), decoded[1]) if ended else None
+    name = tools.resolve_name(opened[1])
+    return (ParsedCall(name, decoded[0]), decoded[1]) if ended else None
 
 
 def read_arguments(text: str, offset: int) -> tuple[dict[str, Any], int] | None:

@@ -117,6 +117,20 @@ def decode_value(text: str, offset: int) -> tuple[Any, int] | None:
         return None
 
 
+def find_json_end(text: str, offset: int) -> int:
+    """The offset up to which an object that begins at `offset` is JSON, or a Python mapping: after
+    it, or where it breaks. A string that is not closed reaches to the end of the text."""
+    try:
+        return _decoder.raw_decode(text, offset)[1]
+    except json.JSONDecodeError as error:
+        if error.msg.startswith("Unterminated string"):
+            return len(text)
+        quoted = text[offset + 1 : offset + 40].lstrip().startswith("'")
+        return (find_closing_bracket(text, offset) or len(text)) if quoted else error.pos
+    except PARSING_ERRORS:
+        return offset + 1
+
+
 def find_closing_bracket(text: str, start: int) -> int | None:
     """The offset after the bracket that closes the one at `start`, brackets within quotes skipped;
     None where it is not closed in time."""
@@ -194,6 +208,8 @@ def convert_tag_text(text: str, schema: Mapping[str, Any]) -> Any:
         return plain
     if word in _CONSTANTS:
         return _CONSTANTS[word]
+    if not word and types & {"array", "object"}:
+        return [] if "array" in types else {}
     decoded = decode_value(plain, 0)
     return decoded[0] if decoded and not plain[decoded[1] :].strip() else plain
 

@@ -162,6 +162,25 @@ def test_marks_within_arguments_are_text():
     assert read(f"<|tool_call_start|>[{python([call])}]<|tool_call_end|>") == [call]
 
 
+MARKED = "[TOOL_CALLS]list_rooms{} <tool_call>{'name': 'list_rooms'}</tool_call>"
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_marks_of_other_formats_within_arguments_are_text(name):
+    call = ("send_mail", {"to": [], "body": MARKED})
+    text = split_marked_thought(SPELLINGS[name].write([call]))[1]
+    assert read(text, lenient=True) == [call]
+    for end in range(3, len(text), 7):
+        assert read(text[:end], lenient=True) in ([], [call]), text[:end]
+
+
+def test_objects_within_a_cut_call_are_no_calls():
+    inner = {"name": "list_rooms", "arguments": {}}
+    text = dump({"name": "send_mail", "arguments": {"options": inner, "to": []}})
+    for end in range(1, len(text) - 2):
+        assert read(text[:end], lenient=True) == []
+
+
 def test_what_is_left_is_the_text_around_the_calls():
     reading = read_calls(f"Well.\n<tool_call>{ROME}</tool_call>\nDone.", TOOLS)
     assert reading.rest == "Well.\n\nDone."
