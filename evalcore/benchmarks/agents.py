@@ -16,7 +16,7 @@ from evalcore.benchmarks.base import ToolCallMode
 from evalcore.benchmarks.call_decoding import cut_reasoning, strip_special_tokens
 from evalcore.benchmarks.call_decoding.call import replace_surrogates, to_plain_value
 from evalcore.call_formats import read_calls
-from evalcore.call_formats.objects import parse_argument_text
+from evalcore.call_formats.values import parse_argument_text
 from evalcore.records import Completion, Message, Record, ToolCall
 
 Schema = dict[str, Any]

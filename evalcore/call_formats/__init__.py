@@ -1,25 +1,37 @@
 """The one reader of tool calls in what a model wrote, for local models, text agents and BFCL.
 
-Formats with a mark of their own come first (`formats.FORMATS`), wherever they stand. Without any,
-the whole text or its code fences may be calls; with good will (`lenient`), calls are looked for
-among prose as well. A call that was cut is never completed.
+A text may be calls as a whole. Else formats with a mark of their own (formats.toml) are read
+wherever they stand; without any, code fences may be calls, and with good will (`lenient`) calls are
+looked for among prose as well. A call that was cut is never completed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from itertools import islice, pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalcore.call_formats.formats import FORMATS, CallFormat
-from evalcore.call_formats.objects import read_arguments, read_objects
-from evalcore.call_formats.python_source import find_python_stretches, parse_python_calls
+from evalcore.call_formats import markup
+from evalcore.call_formats.python_source import (
+    find_python_stretches,
+    parse_python_calls,
+    read_source,
+)
 from evalcore.call_formats.values import (
     OfferedTools,
     ParsedCall,
+    ReadCalls,
     find_closing_bracket,
     find_json_end,
+    read_actions,
+    read_arguments,
+    read_listed_names,
+    read_named_arguments,
+    read_objects,
 )
 
 #: Longer texts are no answers and are not read.
@@ -71,6 +83,68 @@ def read_calls(
 
 # Formats with a mark.
 
+_Reader = Callable[[str, re.Match[str], OfferedTools], ReadCalls | None]
+_ReadAt = Callable[[str, int, OfferedTools], ReadCalls | None]
+
+
+def _after_mark(read: _ReadAt) -> _Reader:
+    return lambda text, opened, tools: read(text, opened.end(), tools)
+
+
+#: The readers by which formats.toml names them.
+_READERS: Mapping[str, _Reader] = {
+    "actions": read_actions,
+    "arguments": read_named_arguments,
+    **{
+        name: _after_mark(read)
+        for name, read in {
+            "objects": read_objects,
+            "listed_names": read_listed_names,
+            "python": read_source,
+            "offered_python": partial(read_source, offered=True),
+            "key_values": markup.read_key_values,
+            "function_tags": markup.repeated(markup.read_function_tag),
+            "elements": markup.repeated(markup.read_element),
+            "name_elements": markup.repeated(markup.read_name_element),
+            "tool_elements": markup.repeated(markup.read_tool_element),
+            "gemma_calls": markup.repeated(markup.read_gemma_call),
+            "xtml_calls": markup.repeated(markup.read_xtml_call),
+            "minimax_invokes": markup.repeated(markup.read_minimax_invoke),
+        }.items()
+    },
+}
+
+
+class CallFormat(NamedTuple):
+    """How families write calls, as an entry of formats.toml says."""
+
+    key: str
+    families: str
+    source: str
+    opener: re.Pattern[str]
+    readers: tuple[_Reader, ...]
+    closer: re.Pattern[str] | None
+    mark: str
+
+
+@cache
+def load_formats() -> tuple[CallFormat, ...]:
+    """The formats with a mark of their own, in the order in which they are tried."""
+    table = tomllib.loads(Path(__file__).with_name("formats.toml").read_text("utf-8"))
+    return tuple(
+        CallFormat(
+            key,
+            entry["families"],
+            entry["source"],
+            re.compile(entry["opener"].replace("@name", r"(?P<name>[A-Za-z_][\w.-]{0,127})")),
+            tuple(_READERS[name] for name in entry["read"]),
+            re.compile(entry["closer"]) if "closer" in entry else None,
+            entry.get("mark", ""),
+        )
+        for key, entry in table.items()
+    )
+
+
 _TAG_NAMES = (
     r"(?:tool_calls?|toolcall|function_calls?|tools?|functions|minimax:tool_call)(?::\w{1,32})?"
 )
@@ -92,7 +166,7 @@ def _find_marked_spans(text: str, tools: OfferedTools) -> tuple[list[_Span], lis
     candidates: list[tuple[int, int, _Span]] = []
     zones = _find_argument_zones(text, tools)
     broken: list[tuple[int, int, int]] = []
-    for number, form in enumerate(FORMATS):
+    for number, form in enumerate(load_formats()):
         if form.mark in text:
             read, unread = _find_format_spans(text, form, tools)
             candidates += [(span.start, number, span) for span in read]
@@ -121,8 +195,9 @@ def _find_format_spans(
     while len(broken) < _MAX_FAILURES and (opened := form.opener.search(text, at)):
         if broken and broken[-1][2] < 0:
             broken[-1] = (*broken[-1][:2], opened.start())
-        parsed = form.read(text, opened, tools)
-        if parsed is None or not parsed[0]:
+        attempts = (read(text, opened, tools) for read in form.readers)
+        parsed = next(filter(None, attempts), None)
+        if parsed is None:
             at = max(opened.end(), opened.start() + 1)
             if value := _VALUE_BODY.match(text, opened.end()):
                 body, end = value.end(), find_json_end(text, value.end())
@@ -348,4 +423,4 @@ def split_marked_thought(text: str) -> tuple[str, str]:
     return "\n".join(thoughts), text
 
 
-__all__ = ["FORMATS", "CallReading", "ParsedCall", "read_calls", "split_marked_thought"]
+__all__ = ["CallReading", "ParsedCall", "load_formats", "read_calls", "split_marked_thought"]

@@ -9,25 +9,32 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from evalcore.call_formats.objects import ReadCalls, read_arguments
-from evalcore.call_formats.values import OfferedTools, ParsedCall, convert_tag_text, decode_json
+from evalcore.call_formats.values import (
+    OfferedTools,
+    ParsedCall,
+    ReadCalls,
+    convert_tag_text,
+    decode_json,
+    read_arguments,
+)
 
 _MAX_DEPTH = 50
 _PREFIX = r"(?:｜DSML｜|antml:|steptml:)?"
 
 
-def repeat_calls(
+def repeated(
     read: Callable[[str, int, OfferedTools], tuple[ParsedCall, int] | None],
-    text: str,
-    offset: int,
-    tools: OfferedTools,
-) -> ReadCalls | None:
-    """The calls that follow one another, each read by `read`; None where none begins there."""
-    calls: list[ParsedCall] = []
-    while parsed := read(text, offset, tools):
-        calls.append(parsed[0])
-        offset = parsed[1]
-    return (calls, offset) if calls else None
+) -> Callable[[str, int, OfferedTools], ReadCalls | None]:
+    """A reader of the calls that follow one another, each read by `read`."""
+
+    def read_all(text: str, offset: int, tools: OfferedTools) -> ReadCalls | None:
+        calls: list[ParsedCall] = []
+        while parsed := read(text, offset, tools):
+            calls.append(parsed[0])
+            offset = parsed[1]
+        return (calls, offset) if calls else None
+
+    return read_all
 
 
 # `<function=NAME><parameter=KEY>VALUE</parameter></function>`

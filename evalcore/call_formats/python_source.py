@@ -18,6 +18,7 @@ from evalcore.call_formats.values import (
     SOURCE,
     OfferedTools,
     ParsedCall,
+    ReadCalls,
     find_closing_bracket,
     plain_value_of,
 )
@@ -203,7 +204,31 @@ def value_of(node: ast.expr | None) -> Any:
     return fold_constants(node)
 
 
-# Calls in the middle of other text.
+# Calls after a mark, and in the middle of other text.
+
+_SOURCE_END = re.compile(r"</[\w:]{1,40}>|<\|/?\w{1,40}\|>|\[/?[A-Z_]{3,20}\]|```|<<function>>|\Z")
+_SOURCE_FENCE = re.compile(r"\s*(?:```(?:python|py)?\s*)?")
+_MAX_ENDS = 4
+
+
+def read_source(
+    text: str, offset: int, tools: OfferedTools, *, offered: bool = False
+) -> ReadCalls | None:
+    """A bracketed list of Python calls, or statements up to a mark that ends them. With `offered`,
+    every call has to be one of an offered tool."""
+    fence = _SOURCE_FENCE.match(text, offset)
+    begin = fence.end() if fence else offset
+    listed = find_closing_bracket(text, begin) if text.startswith("[", begin) else None
+    ends = [listed] if listed else []
+    if not listed:
+        marks = _SOURCE_END.finditer(text, begin)
+        ends = [mark.start() for mark, _ in zip(marks, range(_MAX_ENDS), strict=False)]
+    for end in ends:
+        calls = parse_python_calls(text[begin:end], tools)
+        if calls and not (offered and any(call.name not in tools for call in calls)):
+            return calls, end
+    return None
+
 
 _LIST_OF_CALLS = re.compile(r"\[\s*[A-Za-z_][\w.]*\s*\(")
 _CALL_LINE = re.compile(

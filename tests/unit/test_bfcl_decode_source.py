@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from evalcore.benchmarks.call_decoding import DecodeError, decode_calls
-from evalcore.benchmarks.call_decoding.java_javascript import (
+from evalcore.benchmarks.call_decoding.upstream_formats import (
     calls_to_source,
     java_calls,
     source_text,

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from evalcore.call_formats import FORMATS, read_calls, split_marked_thought
+from evalcore.call_formats import load_formats, read_calls, split_marked_thought
 from tests.support.call_spellings import EMPTY, ONE, SPELLINGS, TOOLS, TWO, dump, objects, python
 from tests.support.hangs import stop_hang
 
@@ -42,9 +42,9 @@ def test_every_format_has_a_source_and_reads_a_spelling():
         for calls in (ONE, EMPTY)
     }
     prompted = {"tool_call_xml", "tool_call_python", "tool_element"}
-    assert {form.key for form in FORMATS} - keys == prompted
-    assert all(form.source and form.families for form in FORMATS)
-    assert len({form.key for form in FORMATS}) == len(FORMATS)
+    assert {form.key for form in load_formats()} - keys == prompted
+    assert all(form.source and form.families for form in load_formats())
+    assert len({form.key for form in load_formats()}) == len(load_formats())
 
 
 @pytest.mark.parametrize(

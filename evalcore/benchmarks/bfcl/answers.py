@@ -12,7 +12,7 @@ from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.benchmarks.bfcl.multi_turn.service import calls_to_text
 from evalcore.benchmarks.bfcl.score import decode_answer, resolve_answer_mode, score_official
 from evalcore.benchmarks.call_decoding import Call, DecodeError, decode_calls
-from evalcore.benchmarks.call_decoding.java_javascript import source_text
+from evalcore.benchmarks.call_decoding.upstream_formats import source_text
 from evalcore.intake.json_text import parse_json_or
 from evalcore.records import Episode, Message, Sample, ToolCall
 

@@ -19,26 +19,22 @@ from evalcore.benchmarks.call_decoding.call import (
     require_calls,
     to_decode_error,
 )
-from evalcore.benchmarks.call_decoding.java_javascript import (
+from evalcore.benchmarks.call_decoding.upstream_formats import (
+    add_brackets,
     calls_to_source,
+    concise_xml_calls,
+    extract_tagged_text,
     java_calls,
     javascript_calls,
-)
-from evalcore.benchmarks.call_decoding.json_and_xml import (
-    concise_xml_calls,
     json_calls,
     name_and_arguments,
     name_arguments_calls,
     native_calls,
+    python_calls,
     verbose_xml_calls,
 )
-from evalcore.benchmarks.call_decoding.python_syntax import (
-    add_brackets,
-    extract_tagged_text,
-    python_calls,
-)
 from evalcore.call_formats import read_calls, split_marked_thought
-from evalcore.call_formats.objects import parse_argument_text
+from evalcore.call_formats.values import parse_argument_text
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
 

@@ -18,7 +18,7 @@ from evalcore.benchmarks.bfcl.categories import LIVE, MULTI_TURN, NON_LIVE, SING
 from evalcore.benchmarks.bfcl.score import INFRASTRUCTURE_PREFIX
 from evalcore.benchmarks.bfcl.tool_prompts import select_decode_mode, to_wire_name
 from evalcore.benchmarks.call_decoding import DecodeError, decode_calls
-from evalcore.benchmarks.call_decoding.json_and_xml import name_and_arguments
+from evalcore.benchmarks.call_decoding.upstream_formats import name_and_arguments
 from evalcore.catalog import CommandResult
 from evalcore.errors import UsageError
 from evalcore.exchange.bfcl.results import Prediction
