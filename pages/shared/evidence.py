@@ -279,6 +279,9 @@ def draw_verdict_badges(details: Mapping[str, Any]) -> None:
         help_key = "lost_to_format_strict_help" if is_strict_reading else "lost_to_format_help"
         word, about = tr("case.lost_to_format"), tr(f"case.{help_key}")
         st.badge(word, color="orange", icon=":material/format_quote:", help=about)
+    if call_format := details.get("call_format"):
+        name, about = to_plain_line(str(call_format)), tr("case.call_format_help")
+        st.badge(escape_markdown(tr("case.call_format", name=name)), color="gray", help=about)
     if kind := details.get("answer_kind"):
         st.badge(escape_markdown(label("common.answer_kind", kind)), color="gray")
     if level := details.get("equivalence_level"):

@@ -160,6 +160,20 @@ def test_why_answers_failed_is_a_chart_with_its_cases(store, language, reasons):
     assert len(chart_rows(app, 2)) == 2, "abstained and called"
 
 
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("en", "from another format: 1; lost to format: 0"), ("zh", "从其他格式读出 1")],
+)
+def test_a_target_says_how_its_calls_were_read(store, language, text):
+    make_run(store)
+    app = open_page("target", language, key=bfcl_runs.TARGET, view="failures")
+    assert text in words(app).replace("\\", "")
+
+
+def test_a_case_names_the_format_of_its_calls(store):
+    assert "Calls in the format fenced" in badges(open_case(store, "fenced")).replace("\\", "")
+
+
 def test_a_reason_leads_to_its_cases(store):
     make_run(store)
     app = open_page("target", key=bfcl_runs.TARGET, view="failures", cause="decode")

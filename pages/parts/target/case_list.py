@@ -212,6 +212,7 @@ def draw_target_failures(settings: Settings, run: str, benchmark: str) -> None:
         left, right = st.columns([7, 5], gap="large") if len(kinds) else (st.container(), None)
         with left:
             _draw_cause_chart(causes)
+            _draw_call_readings(settings, run, benchmark)
         if right is not None:
             with right:
                 _draw_answer_kinds(kinds)
@@ -229,6 +230,13 @@ def _draw_cause_chart(causes: pd.DataFrame) -> None:
     _draw_count_chart(plots.build_count_bars, frame, "target.why_alt")
     caption = tr("target.why_about", count=int(causes["count"].sum()))
     st.caption(caption if len(causes) == len(shown) else f"{caption} {tr('target.why_more')}")
+
+
+def _draw_call_readings(settings: Settings, run: str, benchmark: str) -> None:
+    """In how many cases calls were read as asked, read from another format, or lost."""
+    readings = target_scores.count_call_readings(settings.run_roots, run, benchmark)
+    if readings:
+        st.caption(tr("target.call_readings", **readings))
 
 
 def _draw_answer_kinds(kinds: pd.DataFrame) -> None:
