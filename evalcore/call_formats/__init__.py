@@ -211,6 +211,8 @@ def _find_format_spans(
         closed = form.closer.match(text, end) if form.closer else None
         at = max(closed.end() if closed else end, opened.start() + 1)
         spans.append(_Span(opened.start(), at, parsed[0], form.key))
+        if len(spans) > _MAX_CALLS:
+            break
     return spans, [(start, body, len(text) if end < 0 else end) for start, body, end in broken]
 
 
@@ -294,11 +296,11 @@ def _introduction(before: str) -> str:
 # Text that is calls and nothing else.
 
 _TURN_MARK = re.compile(
-    r"<\|(?:eo[mst]_id|eot|im_end|im_start|end|endoftext|end_of_text|END_OF_TURN_TOKEN)\|>"
+    r"<\|(?:eo[mst]_id|eot|assistant|observation|user|im_end|im_start|end|endoftext|end_of_text|END_OF_TURN_TOKEN)\|>"
     r"|<｜end▁of▁sentence｜>|</?s>|<eos>|<end_of_turn>|<end_code>"
 )
 _LEFTOVERS = " \t\r\n;,}]`"
-_GLM_CALL = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})[ \t]*\n\s*(?=\{)")
+_GLM_CALL = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})[ \t]*:?[ \t]*\n?\s*(?=\{)")
 
 
 def _read_whole_text(text: str, tools: OfferedTools, lenient: bool) -> list[_Span]:

@@ -75,7 +75,7 @@ def read_function_tag(text: str, offset: int, tools: OfferedTools) -> tuple[Pars
 # `<invoke name="NAME"><parameter name="KEY">VALUE</parameter></invoke>` and its relatives.
 
 _ELEMENT = re.compile(
-    rf"\s*<{_PREFIX}(invoke|function|tool|tool_call|call)\s[^<>]{{0,100}}?"
+    rf"\s*<{_PREFIX}(invoke|function|tool|tool_call|function_call|call)\s[^<>]{{0,100}}?"
     r"\bname\s*=\s*[\"']([^\"'<>]{1,128})[\"'][^<>]{0,200}>"
 )
 _ARGUMENT = re.compile(

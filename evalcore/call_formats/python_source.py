@@ -150,7 +150,8 @@ def _parse_call_nodes(node: ast.expr, tools: OfferedTools, lenient: bool) -> lis
         raise ValueError("an expression that is no call")
     name = tools.resolve_name(dotted_name(node.func))
     if name == "print" and name not in tools and node.args and not node.keywords:
-        return [call for item in node.args for call in _parse_call_nodes(item, tools, lenient)]
+        shown = [item for item in node.args if isinstance(item, ast.Call | ast.List | ast.Tuple)]
+        return [call for item in shown for call in _parse_call_nodes(item, tools, lenient)]
     if lenient:
         return [ParsedCall(name, _parse_lenient_arguments(name, node, tools))]
     return [ParsedCall(name, _parse_plain_arguments(node))]
@@ -206,7 +207,10 @@ def value_of(node: ast.expr | None) -> Any:
 
 # Calls after a mark, and in the middle of other text.
 
-_SOURCE_END = re.compile(r"</[\w:]{1,40}>|<\|/?\w{1,40}\|>|\[/?[A-Z_]{3,20}\]|```|<<function>>|\Z")
+_SOURCE_END = re.compile(
+    r"</[\w:]{1,40}>|<\|/?\w{1,40}\|>|\[/?[A-Z_]{3,20}\]|```|<<function>>|<bot_end>"
+    r"|\n(?=Observation|Thought)|\Z"
+)
 _SOURCE_FENCE = re.compile(r"\s*(?:```(?:python|py)?\s*)?")
 _MAX_ENDS = 4
 

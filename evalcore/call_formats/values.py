@@ -235,9 +235,20 @@ def _as_list(value: Any) -> list[Any]:
 
 _NAMES = ("name", "function", "function_name", "tool", "tool_name", "action", "recipient_name")
 _ARGUMENTS = (
-    *("arguments", "parameters", "args", "params", "input", "kwargs", "action_input", "tool_input"),
+    *(
+        "arguments",
+        "parameters",
+        "args",
+        "params",
+        "input",
+        "kwargs",
+        "action_input",
+        "tool_input",
+        "tool_args",
+    ),
 )
 _LISTS = ("tool_calls", "function_calls", "calls", "tool_uses")
+_WRAPPERS = ("function", "function_call", "tool_call", "functionCall", "toolUse")
 _NAME = re.compile(r"[A-Za-z_][\w.:/-]{0,127}")
 SEPARATORS = " \t\r\n,;"
 _FENCE = re.compile(r"\s*```(?:json)?\s*")
@@ -264,11 +275,12 @@ def read_objects(
             at += 1
         if text[at : at + 1] not in ("{", "["):
             break
-        decoded = decode_value(text, at)
+        doubled = text.startswith("{{", at)  # as templates escape braces
+        decoded = decode_value(text, at + doubled)
         parsed = list_calls(decoded[0], tools) if decoded else None
         if decoded and parsed:
             calls += parsed
-            at = end = decoded[1]
+            at = end = decoded[1] + (doubled and text.startswith("}", decoded[1]))
         elif unclosed := None if decoded else _read_unclosed_object(text, at, tools):
             calls.append(unclosed[0])
             at = end = unclosed[1]
@@ -309,8 +321,8 @@ def list_calls(value: Any, tools: OfferedTools, depth: int = 8) -> list[ParsedCa
     if not isinstance(value, dict):
         return None
     inner = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
-    if inner is None and isinstance(value.get("function"), dict):
-        inner = value["function"]
+    if inner is None:
+        inner = next((value[key] for key in _WRAPPERS if isinstance(value.get(key), dict)), None)
     if inner is not None:
         return list_calls(inner, tools, depth - 1)
     return _parse_call_object(value, tools)

@@ -41,7 +41,8 @@ def test_every_format_has_a_source_and_reads_a_spelling():
         for spelling in SPELLINGS.values()
         for calls in (ONE, EMPTY)
     }
-    prompted = {"tool_call_xml", "tool_call_python", "tool_element"}
+    prompted = {"tool_call_xml", "tool_call_python", "tool_call_named", "tool_element"}
+    prompted |= {"react_source", "functionary_v2", "inkling", "dots"}
     assert {form.key for form in load_formats()} - keys == prompted
     assert all(form.source and form.families for form in load_formats())
     assert len({form.key for form in load_formats()}) == len(load_formats())
@@ -59,6 +60,25 @@ def test_every_format_has_a_source_and_reads_a_spelling():
         '<tool name="get_weather"><argument name="city" value="Oslo"/>'
         '<argument name="days" type="integer">3</argument></tool>',
         '<invoke name="get_weather">{"city": "Oslo", "days": 3}</invoke>',
+        '<function_call name="get_weather">{"city": "Oslo", "days": 3}</function_call>',
+        "<function_calls><invoke><tool_name>get_weather</tool_name><parameters>"
+        "<city>Oslo</city><days>3</days></parameters></invoke></function_calls>",
+        '<tool_call>get_weather\n{"city": "Oslo", "days": 3}</tool_call>',
+        '<tool_call>{{"name": "get_weather", "arguments": {"city": "Oslo", "days": 3}}}'
+        "</tool_call>",
+        "<|tool_call_begin|>function<|tool_sep|>get_weather"
+        '\n```json\n{"city": "Oslo", "days": 3}\n```',
+        '<|channel|>commentary to=get_weather<|message|>{"city": "Oslo", "days": 3}<|call|>',
+        '<|recipient|>get_weather<|content|>{"city": "Oslo", "days": 3}',
+        '<dots_function_call>\n<invoke name="get_weather"><parameter name="city">Oslo</parameter>'
+        '<parameter name="days">3</parameter></invoke>\n</dots_function_call>',
+        'get_weather: {"city": "Oslo", "days": 3}',
+        'Thought: hm\nAction: get_weather(city="Oslo", days=3)\nObservation: rain',
+        'Call: get_weather(city="Oslo", days=3)<bot_end>\nThought: done',
+        'Action: {"action": "get_weather", "action_input": {"city": "Oslo", "days": 3}}',
+        '{"functionCall": {"name": "get_weather", "args": {"city": "Oslo", "days": 3}}}',
+        '{"type": "tool_use", "name": "get_weather", "input": {"city": "Oslo", "days": 3}}',
+        '```python\nresult = get_weather(city="Oslo", days=3)\nprint(result)\n```',
         '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo", "days": 3}\n'
         "</tool_call>",
         "<tool_call>{'name': 'get_weather', 'arguments': {'city': 'Oslo', 'days': 3}}</tool_call>",
@@ -217,6 +237,8 @@ PIECES = [
         "for example ",
         "```json\n",
     ),
+    *('<tool_call>{"name":"f","arguments":{}}</tool_call>', "[TOOL_CALLS]f{}", "f(a=1)\n"),
+    *('{"name":"f","arguments":{}}\n', '```\n{"name":"f","arguments":{}}\n```', "<f><a>1</a></f>"),
     *("<start_function_call>call:f{a:<escape>", "<<function>>", ">>>f\n{", "- f(a=1)\n", "[1,"),
 ]
 
