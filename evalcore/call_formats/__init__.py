@@ -70,6 +70,8 @@ def read_calls(
         spans = _drop_quoted(text, marked)
     if not spans:
         fenced = _find_fenced_spans(text, tools, lenient)
+        if fenced and not lenient and _TURN_MARK.sub("", text[fenced[-1].end :]).strip():
+            fenced = []  # code within an explanation
         spans = _drop_quoted(text, _keep_outside(fenced, zones))
     if not spans and lenient:
         spans = _find_spans_among_prose(text, tools, zones)

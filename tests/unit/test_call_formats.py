@@ -142,6 +142,7 @@ def test_a_quoted_call_is_none_where_a_real_one_follows(text):
     [
         f"I would write {OSLO} here.",
         "get_weather",
+        "Try it:\n```python\nget_weather(city='Oslo')\n```\nIt prints the weather.",
         "The tool get_weather(city) takes a city.",
         "```python\nimport os\nos.remove('x')\n```",
         '```json\n{"name": "Lamp", "price": 3}\n```',
