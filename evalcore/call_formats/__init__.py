@@ -89,32 +89,28 @@ _Reader = Callable[[str, re.Match[str], OfferedTools], ReadCalls | None]
 _ReadAt = Callable[[str, int, OfferedTools], ReadCalls | None]
 
 
-def _after_mark(read: _ReadAt) -> _Reader:
-    return lambda text, opened, tools: read(text, opened.end(), tools)
-
-
-#: The readers by which formats.toml names them.
-_READERS: Mapping[str, _Reader] = {
-    "actions": read_actions,
-    "arguments": read_named_arguments,
-    **{
-        name: _after_mark(read)
-        for name, read in {
-            "objects": read_objects,
-            "listed_names": read_listed_names,
-            "python": read_source,
-            "offered_python": partial(read_source, offered=True),
-            "key_values": markup.read_key_values,
-            "function_tags": markup.repeated(markup.read_function_tag),
-            "elements": markup.repeated(markup.read_element),
-            "name_elements": markup.repeated(markup.read_name_element),
-            "tool_elements": markup.repeated(markup.read_tool_element),
-            "gemma_calls": markup.repeated(markup.read_gemma_call),
-            "xtml_calls": markup.repeated(markup.read_xtml_call),
-            "minimax_invokes": markup.repeated(markup.read_minimax_invoke),
-        }.items()
-    },
+#: The readers by which formats.toml names them: of what begins at an offset, and with the mark.
+_READERS_AT: Mapping[str, _ReadAt] = {
+    "objects": read_objects,
+    "listed_names": read_listed_names,
+    "python": read_source,
+    "offered_python": partial(read_source, offered=True),
+    "key_values": markup.read_key_values,
+    "function_tags": markup.repeated(markup.read_function_tag),
+    "elements": markup.repeated(markup.read_element),
+    "name_elements": markup.repeated(markup.read_name_element),
+    "tool_elements": markup.repeated(markup.read_tool_element),
+    "gemma_calls": markup.repeated(markup.read_gemma_call),
+    "xtml_calls": markup.repeated(markup.read_xtml_call),
+    "minimax_invokes": markup.repeated(markup.read_minimax_invoke),
 }
+_READERS: Mapping[str, _Reader] = {"actions": read_actions, "arguments": read_named_arguments}
+
+
+def _find_reader(name: str) -> _Reader:
+    if name in _READERS:
+        return _READERS[name]
+    return lambda text, opened, tools: _READERS_AT[name](text, opened.end(), tools)
 
 
 class CallFormat(NamedTuple):
@@ -139,7 +135,7 @@ def load_formats() -> tuple[CallFormat, ...]:
             entry["families"],
             entry["source"],
             re.compile(entry["opener"].replace("@name", r"(?P<name>[A-Za-z_][\w.-]{0,127})")),
-            tuple(_READERS[name] for name in entry["read"]),
+            tuple(map(_find_reader, entry["read"])),
             re.compile(entry["closer"]) if "closer" in entry else None,
             entry.get("mark", ""),
         )
