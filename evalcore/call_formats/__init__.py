@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from itertools import islice, pairwise
@@ -70,7 +71,7 @@ def read_calls(
         spans = _drop_quoted(text, marked)
     if not spans:
         fenced = _find_fenced_spans(text, tools, lenient)
-        if fenced and not lenient and _TURN_MARK.sub("", text[fenced[-1].end :]).strip():
+        if fenced and not lenient and _strip_turn_marks(text[fenced[-1].end :]):
             fenced = []  # code within an explanation
         spans = _drop_quoted(text, _keep_outside(fenced, zones))
     if not spans and lenient:
@@ -199,8 +200,13 @@ def _find_format_spans(
             at = max(opened.end(), opened.start() + 1)
             if value := _VALUE_BODY.match(text, opened.end()):
                 body, end = value.end(), find_json_end(text, value.end())
+            elif source := _SOURCE_BODY.match(text, opened.end()):
+                body, end = source.end(), find_closing_bracket(text, source.end()) or len(text)
             elif meant := _MEANT_BODY.match(text, opened.end()):
-                body, end = meant.end(), -1  # up to the next mark
+                ends = Counter(_ELEMENT_END.findall(text, opened.end()))
+                begun = len(form.opener.findall(text, opened.start()))
+                unclosed = begun > max(ends.values(), default=0)
+                body, end = meant.end(), len(text) if unclosed else -1  # up to the next mark
             else:
                 body, end = opened.end(), opened.end()
             broken.append((opened.start(), body, end))
@@ -221,7 +227,13 @@ _Zone = tuple[int, int]
 _MEANT_BODY = re.compile(
     r"\s*(?:```\w{0,12}\s*)?(?=<(?:function=|parameter|param\s|[^<>\s]{0,12}invoke|arg_key)"
     r"|<(?:function|tool)\s+name|<\|open\|>|\]<\]minimax|call:\w"
-    r"|\[?\s*[A-Za-z_][\w.]*\(|[A-Za-z_][\w.-]*\s*(?:<tool_sep|<arg_key))"
+    r"|[A-Za-z_][\w.-]*\s*(?:<tool_sep|<arg_key))"
+)
+_SOURCE_BODY = re.compile(
+    r"\s*(?:```\w{0,12}\s*)?(?:[A-Za-z_][\w.]*(?=\()|(?=\[\s*[A-Za-z_][\w.]*\())"
+)
+_ELEMENT_END = re.compile(
+    r"</[^<>\s]{0,12}(?:function|invoke|tool_call|tool|call)>|<\|close\|>call"
 )
 #: What follows a mark where a value in JSON was begun.
 _VALUE_BODY = re.compile(r"\s*(?:```(?:json)?\s*)?(?=[\[{]\s*(?:[\[{\"'}\]]|\Z))")
@@ -293,21 +305,32 @@ def _introduction(before: str) -> str:
 
 # Text that is calls and nothing else.
 
-_TURN_MARK = re.compile(
-    r"<\|(?:eo[mst]_id|eot|assistant|observation|user|im_end|im_start|end|endoftext|end_of_text|END_OF_TURN_TOKEN)\|>"
-    r"|<｜end▁of▁sentence｜>|</?s>|<eos>|<end_of_turn>|<end_code>"
+_TURN_MARKS = (
+    r"\s*(?:<\|(?:eo[mst]_id|eot|assistant|observation|user|im_end|im_start|end|endoftext|end_of_text"
+    r"|END_OF_TURN_TOKEN)\|>|<｜end▁of▁sentence｜>|</?s>|<eos>|<end_of_turn>|<end_code>)"
 )
+_TURN_MARK, _LAST_TURN_MARK = re.compile(_TURN_MARKS), re.compile(rf"{_TURN_MARKS}\s*\Z")
 _LEFTOVERS = " \t\r\n;,}]`"
 _GLM_CALL = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})[ \t]*:?[ \t]*\n?\s*(?=\{)")
 
 
 def _read_whole_text(text: str, tools: OfferedTools, lenient: bool) -> list[_Span]:
-    stripped = _TURN_MARK.sub("", text).strip() if "<" in text else text.strip()
+    stripped = _strip_turn_marks(text)
     calls, key = _parse_stretch(stripped, tools, lenient)
     if calls:
         return [_Span(0, len(text), calls, key)]
     named = _read_glm_calls(stripped, tools)
     return [_Span(0, len(text), named, "glm4")] if named else []
+
+
+def _strip_turn_marks(text: str) -> str:
+    """The text without the marks of turns around it."""
+    start, end = 0, len(text)
+    while mark := _TURN_MARK.match(text, start):
+        start = mark.end()
+    while mark := _LAST_TURN_MARK.search(text, max(start, end - 30), end):
+        end = mark.start()
+    return text[start:end].strip()
 
 
 def _parse_stretch(text: str, tools: OfferedTools, lenient: bool) -> tuple[list[ParsedCall], str]:

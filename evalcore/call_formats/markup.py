@@ -7,6 +7,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from evalcore.call_formats.values import (
@@ -37,6 +38,28 @@ def repeated(
     return read_all
 
 
+# A value may quote a call in the very same tags.
+
+_CALL_OPENING = re.compile(rf"<{_PREFIX}(?:function=|function\s|invoke\s|tool_call)")
+_MAX_NESTED = 64
+
+
+def _find_value_end(text: str, offset: int, tag: str) -> tuple[int, int] | None:
+    """Where the end tag of a value stands. Tags of the same name within the value are skipped in
+    pairs. Where they do not pair the first end tag counts, unless a quoted call stands before it:
+    then the value was cut."""
+    marks = re.compile(rf"(<{_PREFIX}{tag}(?=[=\s>]))|</{_PREFIX}{tag}>").finditer(text, offset)
+    first: tuple[int, int] | None = None
+    depth = 1
+    for mark in islice(marks, _MAX_NESTED):
+        depth += 1 if mark[1] else -1
+        if not mark[1]:
+            first = first or mark.span()
+        if not depth:
+            return mark.span()
+    return None if first and _CALL_OPENING.search(text, offset, first[0]) else first
+
+
 # `<function=NAME><parameter=KEY>VALUE</parameter></function>`
 
 _FUNCTION = re.compile(r"\s*<function=([\w.-]{1,128})>")
@@ -53,16 +76,16 @@ def read_function_tag(text: str, offset: int, tools: OfferedTools) -> tuple[Pars
     name, at = tools.resolve_name(opened[1]), opened.end()
     arguments: dict[str, Any] = {}
     while parameter := _PARAMETER.match(text, at):
-        end = text.find("</parameter>", parameter.end())
-        left_open = _PARAMETER_LEFT_OPEN.search(
-            text, parameter.end(), end if end >= 0 else len(text)
-        )
-        if end < 0 and not left_open:
+        begin, value_end = parameter.end(), _find_value_end(text, parameter.end(), "parameter")
+        stop = value_end[0] if value_end else len(text)
+        quoted = _CALL_OPENING.search(text, begin, stop)
+        left_open = None if quoted else _PARAMETER_LEFT_OPEN.search(text, begin, stop)
+        if not value_end and not left_open:
             return None
-        stop = left_open.start() if left_open else end
-        key, value = parameter[1].strip(), text[parameter.end() : stop]
+        value = text[begin : left_open.start() if left_open else stop]
+        key = parameter[1].strip()
         arguments[key] = convert_tag_text(value, tools.find_schema(name, key))
-        at = left_open.end() if left_open else end + len("</parameter>")
+        at = left_open.end() if left_open else value_end[1] if value_end else at
     decoded = None if arguments else read_arguments(text, at)
     if decoded:
         arguments, at = decoded
@@ -179,8 +202,8 @@ def _find_element_end(text: str, offset: int, tag: str) -> tuple[str, int] | Non
             re.compile(rf"</{_PREFIX}{re.escape(tag)}>").match(text, data.end()) if data else None
         )
         return (data[1], ended.end()) if data and ended else None
-    closing = re.compile(rf"</{_PREFIX}{re.escape(tag)}>").search(text, offset)
-    return (text[offset : closing.start()], closing.end()) if closing else None
+    closing = _find_value_end(text, offset, re.escape(tag))
+    return (text[offset : closing[0]], closing[1]) if closing else None
 
 
 def _convert_typed(text: str, attributes: dict[str, str], schema: Any) -> Any:
@@ -198,7 +221,7 @@ _KEY = re.compile(
     r"\s*<(?:\w{1,32}_)?arg_key(?::\w{1,32})?>([^<]{1,200})</(?:\w{1,32}_)?arg_key(?::\w{1,32})?>"
     r"\s*<(?:\w{1,32}_)?arg_value(?::\w{1,32})?>"
 )
-_VALUE_END = re.compile(r"</(?:\w{1,32}_)?arg_value(?::\w{1,32})?>")
+_VALUE_TAG = r"(?:\w{1,32}_)?arg_value(?::\w{1,32})?"
 _KEYED_END = re.compile(r"\s*</(?:\w{1,32}_)?tool_call(?::\w{1,32})?>")
 
 
@@ -211,12 +234,12 @@ def read_key_values(text: str, offset: int, tools: OfferedTools) -> ReadCalls | 
     name, at = tools.resolve_name(opened[1]), opened.end()
     arguments: dict[str, Any] = {}
     while key := _KEY.match(text, at):
-        ended = _VALUE_END.search(text, key.end())
+        ended = _find_value_end(text, key.end(), _VALUE_TAG)
         if not ended:
             return None
         schema = tools.find_schema(name, key[1].strip())
-        arguments[key[1].strip()] = convert_tag_text(text[key.end() : ended.start()], schema)
-        at = ended.end()
+        arguments[key[1].strip()] = convert_tag_text(text[key.end() : ended[0]], schema)
+        at = ended[1]
     closed = _KEYED_END.match(text, at)
     if not closed or not (arguments or name in tools):
         return None

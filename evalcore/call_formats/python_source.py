@@ -207,31 +207,29 @@ def value_of(node: ast.expr | None) -> Any:
 
 # Calls after a mark, and in the middle of other text.
 
-_SOURCE_END = re.compile(
-    r"</[\w:]{1,40}>|<\|/?\w{1,40}\|>|\[/?[A-Z_]{3,20}\]|```|<<function>>|<bot_end>"
-    r"|\n(?=Observation|Thought)|\Z"
-)
 _SOURCE_FENCE = re.compile(r"\s*(?:```(?:python|py)?\s*)?")
-_MAX_ENDS = 4
+_STATEMENT = re.compile(r"[\s;]*(?:[A-Za-z_]\w*\s*=\s*)?(?:await\s+)?[A-Za-z_][\w.]*(?=\()")
 
 
 def read_source(
     text: str, offset: int, tools: OfferedTools, *, offered: bool = False
 ) -> ReadCalls | None:
-    """A bracketed list of Python calls, or statements up to a mark that ends them. With `offered`,
-    every call has to be one of an offered tool."""
+    """A bracketed list of Python calls, or the statements that follow one another from an offset
+    on. With `offered`, every call has to be one of an offered tool."""
     fence = _SOURCE_FENCE.match(text, offset)
-    begin = fence.end() if fence else offset
-    listed = find_closing_bracket(text, begin) if text.startswith("[", begin) else None
-    ends = [listed] if listed else []
-    if not listed:
-        marks = _SOURCE_END.finditer(text, begin)
-        ends = [mark.start() for mark, _ in zip(marks, range(_MAX_ENDS), strict=False)]
-    for end in ends:
-        calls = parse_python_calls(text[begin:end], tools)
-        if calls and not (offered and any(call.name not in tools for call in calls)):
-            return calls, end
-    return None
+    begin = end = fence.end() if fence else offset
+    if text.startswith("[", begin):
+        end = find_closing_bracket(text, begin) or begin
+    else:
+        while statement := _STATEMENT.match(text, end):
+            closing = find_closing_bracket(text, statement.end())
+            if closing is None:
+                break
+            end = closing
+    calls = parse_python_calls(text[begin:end], tools)
+    if not calls or (offered and any(call.name not in tools for call in calls)):
+        return None
+    return calls, end
 
 
 _LIST_OF_CALLS = re.compile(r"\[\s*[A-Za-z_][\w.]*\s*\(")

@@ -195,6 +195,35 @@ def test_marks_of_other_formats_within_arguments_are_text(name):
         assert read(text[:end], lenient=True) in ([], [call]), text[:end]
 
 
+#: Spellings without a thought, which is cut away wherever it stands.
+QUOTED = [name for name, s in SPELLINGS.items() if not split_marked_thought(s.write(ONE))[0]]
+#: Formats that cannot escape their own end: a call quoted in an argument ends it.
+UNESCAPED = {(name, name) for name in ("kimi k3", "functiongemma", "gemma 4", "minicpm 5")}
+UNESCAPED |= {("python code", "gemma 3 pythonic")}
+
+
+def check_quoted_calls(name, quoted_names):
+    for quoted in quoted_names:
+        if (name, quoted) in UNESCAPED:
+            continue
+        body = f"see {SPELLINGS[quoted].write(ONE)} ok"
+        call = ("send_mail", {"to": ["x"], "body": body})
+        text = split_marked_thought(SPELLINGS[name].write([call]))[1]
+        assert read(text, lenient=True) == [call], quoted
+        assert read(text[: len(text) * 93 // 100], lenient=True) in ([], [call]), quoted
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_a_call_quoted_in_an_argument_is_text(name):
+    check_quoted_calls(name, QUOTED[list(SPELLINGS).index(name) % 9 :: 9])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_any_call_quoted_in_an_argument_is_text(name):
+    check_quoted_calls(name, QUOTED)
+
+
 def test_objects_within_a_cut_call_are_no_calls():
     inner = {"name": "list_rooms", "arguments": {}}
     text = dump({"name": "send_mail", "arguments": {"options": inner, "to": []}})
