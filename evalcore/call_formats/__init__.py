@@ -429,9 +429,16 @@ _THOUGHTS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 
+#: What stands before an answer in a channel of its own (openai/harmony).
+_CHANNEL = re.compile(
+    r"(?:<\|start\|>assistant)?<\|channel\|>(?:final|commentary)(?:<\|constrain\|>\w{1,20})?"
+    r"<\|message\|>"
+)
+
+
 def split_marked_thought(text: str) -> tuple[str, str]:
-    """The reasoning between a family's own tokens, and the text without it. Reasoning that is not
-    closed reaches to the end."""
+    """The reasoning between a family's own tokens, and the text without it and without marks of
+    channels. Reasoning that is not closed reaches to the end."""
     thoughts: list[str] = []
     for opener, closers in _THOUGHTS:
         parts, at = [], 0
@@ -443,7 +450,7 @@ def split_marked_thought(text: str) -> tuple[str, str]:
             parts.append(text[at:start])
             at = end if closer.startswith(("<|start", "<|channel|")) else end + len(closer)
         text = "".join([*parts, text[at:]])
-    return "\n".join(thoughts), text
+    return "\n".join(thoughts), _CHANNEL.sub("", text)
 
 
 __all__ = ["CallReading", "ParsedCall", "load_formats", "read_calls", "split_marked_thought"]

@@ -246,8 +246,7 @@ def test_a_thought_in_a_familys_tokens_is_no_text():
     text = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Hi"
     thought, answer = split_marked_thought(text)
     assert thought == "hm"
-    assert answer.endswith("Hi")
-    assert "hm" not in answer
+    assert answer == "Hi"
     assert split_marked_thought("<|START_THINKING|>never closed") == ("never closed", "")
 
 

@@ -278,22 +278,43 @@ def test_a_thought_that_the_prompt_began_is_one_even_if_cut(by_family):
 
 
 @pytest.mark.parametrize(
-    ("family", "written"),
+    ("family", "written", "call_format"),
     [
-        ("chatml", '<tool_call>\n{"name": "weather", "arguments": {"city": "Oslo"}}\n</tool_call>'),
-        ("llama", '<|python_tag|>{"name": "weather", "parameters": {"city": "Oslo"}}<|eot_id|>'),
-        ("mistral", '[TOOL_CALLS][{"name": "weather", "arguments": {"city": "Oslo"}}]</s>'),
-        ("llama", '[weather(city="Oslo")]'),
+        (
+            "chatml",
+            '<tool_call>\n{"name": "weather", "arguments": {"city": "Oslo"}}\n</tool_call>',
+            "hermes",
+        ),
+        (
+            "llama",
+            '<|python_tag|>{"name": "weather", "parameters": {"city": "Oslo"}}<|eot_id|>',
+            "llama_python_tag",
+        ),
+        (
+            "mistral",
+            '[TOOL_CALLS][{"name": "weather", "arguments": {"city": "Oslo"}}]</s>',
+            "mistral_v3",
+        ),
+        ("llama", '[weather(city="Oslo")]', "pythonic"),
     ],
 )
-def test_calls_are_read_where_tools_were_offered(by_family, family, written):
+def test_calls_are_read_where_tools_were_offered(by_family, family, written, call_format):
     request = ask(*EPISODE, tools=[TOOL])
     reply = answer(by_family[family], f"<think>Hm.</think>{written}<|im_end|>", request)
     assert reply.tool_calls == (ToolCall("call00001", "weather", '{"city": "Oslo"}'),)
     assert (reply.text, reply.reasoning, reply.finish_reason) == ("", "Hm.", "tool_calls")
+    assert reply.call_format == call_format
     untouched = answer(by_family[family], written)
     assert untouched.tool_calls == ()
     assert "weather" in untouched.text
+
+
+def test_channels_are_thought_call_and_answer(by_family):
+    thought = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant"
+    called = '<|channel|>commentary to=functions.weather json<|message|>{"city": "Oslo"}<|call|>'
+    reply = answer(by_family["chatml"], thought + called, ask(*EPISODE, tools=[TOOL]))
+    assert (reply.text, reply.reasoning, reply.call_format) == ("", "Hm.", "harmony")
+    assert [call.name for call in reply.tool_calls] == ["weather"]
 
 
 def test_a_call_that_was_cut_stays_text(by_family):
