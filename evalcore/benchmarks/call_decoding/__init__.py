@@ -82,7 +82,8 @@ def decode_calls(answer: Any, mode: str) -> list[Call]:
 # all formats. Java and JavaScript are parsed first, as their source is.
 
 _SPECIAL = re.compile(r"<\|\w{1,40}\|>|</?s>")
-_TAGGED = re.compile(r"<(tool_?calls?|function_calls?)>(.{1,20000}?)</\1>", re.I | re.DOTALL)
+_TAG = re.compile(r"</?(?:tool_?calls?|function_calls?)>", re.I)
+_MAX_TAGGED = 40
 _EMPTY_LIST = re.compile(r"(?:```\w*|<\w+>|\s)*\[\s*\](?:```|</\w+>|\s)*")
 
 
@@ -161,7 +162,8 @@ def _decode_native_call(item: Any, names: Sequence[str]) -> Call:
 
 def _parse_source(text: str, language: Language) -> list[Call]:
     """The calls of Java or JavaScript source: of text between tags, in a fence, or all of it."""
-    for stretch in (*(tag[2] for tag in _TAGGED.finditer(text)), *extract_code_blocks(text), text):
+    tagged = _TAG.split(text)[1:_MAX_TAGGED]
+    for stretch in (*tagged, *extract_code_blocks(text)[:_MAX_TAGGED], text):
         source = add_brackets(_SPECIAL.sub("", stretch).strip(" \n`;[]"))
         try:
             if language == "javascript":
