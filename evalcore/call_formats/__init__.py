@@ -198,18 +198,7 @@ def _find_format_spans(
         parsed = next(filter(None, attempts), None)
         if parsed is None:
             at = max(opened.end(), opened.start() + 1)
-            if value := _VALUE_BODY.match(text, opened.end()):
-                body, end = value.end(), find_json_end(text, value.end())
-            elif source := _SOURCE_BODY.match(text, opened.end()):
-                body, end = source.end(), find_closing_bracket(text, source.end()) or len(text)
-            elif meant := _MEANT_BODY.match(text, opened.end()):
-                ends = Counter(_ELEMENT_END.findall(text, opened.end()))
-                begun = len(form.opener.findall(text, opened.start()))
-                unclosed = begun > max(ends.values(), default=0)
-                body, end = meant.end(), len(text) if unclosed else -1  # up to the next mark
-            else:
-                body, end = opened.end(), opened.end()
-            broken.append((opened.start(), body, end))
+            broken.append((opened.start(), *_measure_broken_call(text, form, opened)))
             continue
         end = parsed[1]
         closed = form.closer.match(text, end) if form.closer else None
@@ -223,8 +212,8 @@ def _find_format_spans(
 # What stands in the arguments of a call is none, even if the call was cut or cannot be read.
 
 _Zone = tuple[int, int]
-#: What follows a mark where a call in markup or in Python was begun.
-_MEANT_BODY = re.compile(
+#: What follows a mark where a call in markup, in Python or in JSON was begun.
+_ELEMENT_BODY = re.compile(
     r"\s*(?:```\w{0,12}\s*)?(?=<(?:function=|parameter|param\s|[^<>\s]{0,12}invoke|arg_key)"
     r"|<(?:function|tool)\s+name|<\|open\|>|\]<\]minimax|call:\w"
     r"|[A-Za-z_][\w.-]*\s*(?:<tool_sep|<arg_key))"
@@ -235,7 +224,6 @@ _SOURCE_BODY = re.compile(
 _ELEMENT_END = re.compile(
     r"</[^<>\s]{0,12}(?:function|invoke|tool_call|tool|call)>|<\|close\|>call"
 )
-#: What follows a mark where a value in JSON was begun.
 _VALUE_BODY = re.compile(r"\s*(?:```(?:json)?\s*)?(?=[\[{]\s*(?:[\[{\"'}\]]|\Z))")
 _OBJECT_HEAD = re.compile(
     r"\{\s{0,20}[\"'](?:name|function|function_name|tool|tool_name|tool_calls|arguments|parameters"
@@ -244,6 +232,20 @@ _OBJECT_HEAD = re.compile(
 _SOURCE_HEAD = re.compile(r"^[\s\[`>*-]{0,20}([A-Za-z_][\w.]{0,127})\(", re.M)
 _NAMED_HEAD = re.compile(r"^([A-Za-z_][\w.-]{0,127})[ \t]*\n\s{0,20}(?=\{)", re.M)
 _MAX_STARTS = 60
+
+
+def _measure_broken_call(text: str, form: CallFormat, opened: re.Match[str]) -> tuple[int, int]:
+    """Where what follows a mark begins and ends, of which no call could be read; -1 for an end at
+    the next mark. Where it was cut, it reaches to the end of the text."""
+    if value := _VALUE_BODY.match(text, opened.end()):
+        return value.end(), find_json_end(text, value.end())
+    if source := _SOURCE_BODY.match(text, opened.end()):
+        return source.end(), find_closing_bracket(text, source.end()) or len(text)
+    if element := _ELEMENT_BODY.match(text, opened.end()):
+        begun = len(form.opener.findall(text, opened.start()))
+        ended = Counter(_ELEMENT_END.findall(text, opened.end()))
+        return element.end(), len(text) if begun > max(ended.values(), default=0) else -1
+    return opened.end(), opened.end()
 
 
 def _find_argument_zones(text: str, tools: OfferedTools) -> list[_Zone]:
@@ -416,8 +418,9 @@ def _stands_apart(text: str, span: _Span) -> bool:
 
 # Reasoning that families mark by tokens of their own.
 
+_ANALYSIS = "<|channel|>analysis<|message|>"
 _THOUGHTS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("<|channel|>analysis<|message|>", ("<|end|>", "<|start|>assistant", "<|channel|>")),
+    (_ANALYSIS, ("<|end|>", "<|start|>assistant", "<|channel|>")),
     ("<|START_THINKING|>", ("<|END_THINKING|>",)),
     ("<|thought_start|>", ("<|thought_end|>",)),
     ("<|inner_prefix|>", ("<|inner_suffix|>",)),
@@ -438,11 +441,14 @@ _CHANNEL = re.compile(
 
 def split_marked_thought(text: str) -> tuple[str, str]:
     """The reasoning between a family's own tokens, and the text without it and without marks of
-    channels. Reasoning that is not closed reaches to the end."""
+    channels. It stands first, but in a channel of its own anywhere; what is not closed reaches to
+    the end."""
     thoughts: list[str] = []
     for opener, closers in _THOUGHTS:
         parts, at = [], 0
         while (start := text.find(opener, at)) >= 0:
+            if opener != _ANALYSIS and text[at:start].strip():
+                break
             begin = start + len(opener)
             ends = [(end, closer) for closer in closers if (end := text.find(closer, begin)) >= 0]
             end, closer = min(ends, default=(len(text), ""))

@@ -249,6 +249,8 @@ _ARGUMENTS = (
 )
 _LISTS = ("tool_calls", "function_calls", "calls", "tool_uses")
 _WRAPPERS = ("function", "function_call", "tool_call", "functionCall", "toolUse")
+#: What Command R calls where it calls nothing.
+_ABSTENTIONS = ("directly_answer", "directly-answer")
 _NAME = re.compile(r"[A-Za-z_][\w.:/-]{0,127}")
 SEPARATORS = " \t\r\n,;"
 _FENCE = re.compile(r"\s*```(?:json)?\s*")
@@ -333,6 +335,8 @@ def _parse_call_object(value: dict[Any, Any], tools: OfferedTools) -> list[Parse
     arguments = next((value[key] for key in _ARGUMENTS if key in value), None)
     if name is not None and _NAME.fullmatch(name):
         resolved = tools.resolve_name(name)
+        if name in _ABSTENTIONS and resolved not in tools:
+            return []
         if arguments is None and (resolved in tools or any(key in value for key in _ARGUMENTS)):
             arguments = {}
         if isinstance(arguments, str):

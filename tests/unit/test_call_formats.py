@@ -142,6 +142,7 @@ def test_a_quoted_call_is_none_where_a_real_one_follows(text):
     [
         f"I would write {OSLO} here.",
         "get_weather",
+        'Action: ```json\n[{"tool_name": "directly-answer", "parameters": {}}]\n```',
         "Try it:\n```python\nget_weather(city='Oslo')\n```\nIt prints the weather.",
         "The tool get_weather(city) takes a city.",
         "```python\nimport os\nos.remove('x')\n```",
@@ -247,6 +248,7 @@ def test_a_thought_in_a_familys_tokens_is_no_text():
     thought, answer = split_marked_thought(text)
     assert thought == "hm"
     assert answer == "Hi"
+    assert split_marked_thought("An answer with [THINK] in it")[0] == ""
     assert split_marked_thought("<|START_THINKING|>never closed") == ("never closed", "")
 
 
