@@ -175,7 +175,7 @@ def plain_value_of(node: ast.expr) -> Any:
         case ast.Name(id=word) if word.lower() in _CONSTANTS:
             return _CONSTANTS[word.lower()]
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
-            return -value
+            return -plain_value_of(ast.Constant(value))
         case ast.List(elts=items) | ast.Tuple(elts=items):
             return [plain_value_of(item) for item in items]
         case ast.Dict(keys=keys, values=values):

@@ -142,6 +142,8 @@ def test_a_quoted_call_is_none_where_a_real_one_follows(text):
     [
         f"I would write {OSLO} here.",
         "get_weather",
+        "[get_weather(days=-1e999)]",
+        '{"name": "get_weather", "arguments": {"days": 1e999}}',
         'Action: ```json\n[{"tool_name": "directly-answer", "parameters": {}}]\n```',
         "Try it:\n```python\nget_weather(city='Oslo')\n```\nIt prints the weather.",
         "The tool get_weather(city) takes a city.",
