@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from evalcore.catalog import benchmark_cards
@@ -20,6 +21,12 @@ from evalcore.results import Interval
 
 #: Stands where a number would, for what was not executed.
 _NOT_EXECUTED = "n/e"
+#: How the calls of a case were read, in words.
+_CALL_READINGS = {
+    "native": "as asked",
+    "rescued": "from another format",
+    "lost": "lost to format",
+}
 
 
 class ReportTable(Record, frozen=True):
@@ -41,6 +48,10 @@ def build_report_tables(report: RunReport) -> Iterator[ReportTable]:
         if score.views:
             rows = tuple((name, f"{value:.1f}") for name, value in score.views.items())
             yield ReportTable(f"{key}: views", ("View", "Score"), rows)
+        readings = Counter(case.extraction for case in benchmark.cases)
+        if any(readings[kind] for kind in _CALL_READINGS):
+            rows = tuple((name, str(readings[kind])) for kind, name in _CALL_READINGS.items())
+            yield ReportTable(f"{key}: calls", ("Calls read", "Cases"), rows)
         if score.groups:
             title = (card.groups_title if card else "") or "groups"
             rows = tuple((name, _format_score_cell(value)) for name, value in score.groups.items())

@@ -185,3 +185,17 @@ def test_a_gated_question_without_an_answer_hides_nothing(tmp_path):
         journal.unlink()
     [sample] = json.loads(render_report(folder, "json"))["benchmarks"]["gaia"]["samples"]
     assert (sample["prediction"], sample["note"]) == ("", "(gated: not shown)")
+
+
+def test_a_report_counts_how_calls_were_read(tmp_path):
+    kinds = ("native", "native", "rescued", "lost", "")
+    verdicts = tuple(
+        Verdict("simple_python", str(number), "failed", score=0.0, details={"extraction": kind})
+        for number, kind in enumerate(kinds)
+    )
+    report = render_report(agentic_run(tmp_path, bfcl=verdicts), "md")
+    assert "bfcl: calls" in report
+    for row in ("| as asked | 2 |", "| from another format | 1 |", "| lost to format | 1 |"):
+        assert row in report
+    without = agentic_run(tmp_path / "other", gaia=(gaia("a"),))
+    assert "gaia: calls" not in render_report(without, "md")
