@@ -173,7 +173,9 @@ def _read_argument_elements(
             offset = holder.end()
         elif argument := _ARGUMENT.match(text, offset):
             key = argument[3] or argument[4]
-            attributes = {m[1]: m[2] or m[3] or "" for m in _ATTRIBUTE.finditer(argument[2])}
+            attributes = {
+                m[1]: html.unescape(m[2] or m[3] or "") for m in _ATTRIBUTE.finditer(argument[2])
+            }
             if argument[5]:  # <param name="a" value="1"/>
                 value, offset = attributes.get("value", ""), argument.end()
             else:

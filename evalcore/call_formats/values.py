@@ -102,11 +102,11 @@ def decode_json(text: str, offset: int) -> tuple[Any, int] | None:
 
 
 def decode_value(text: str, offset: int) -> tuple[Any, int] | None:
-    """As `decode_json`; an object or list may be in Python's notation instead."""
+    """As `decode_json`; an object or list may be in Python's notation instead, a tuple is."""
     while offset < len(text) and text[offset].isspace():
         offset += 1
     decoded = decode_json(text, offset)
-    if decoded is not None or text[offset : offset + 1] not in ("{", "["):
+    if decoded is not None or text[offset : offset + 1] not in ("{", "[", "("):
         return decoded
     end = find_closing_bracket(text, offset)
     if end is None:
@@ -176,8 +176,10 @@ def plain_value_of(node: ast.expr) -> Any:
             return _CONSTANTS[word.lower()]
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
             return -plain_value_of(ast.Constant(value))
-        case ast.List(elts=items) | ast.Tuple(elts=items):
+        case ast.List(elts=items):
             return [plain_value_of(item) for item in items]
+        case ast.Tuple(elts=items):
+            return tuple(map(plain_value_of, items))
         case ast.Dict(keys=keys, values=values):
             pairs = zip(keys, values, strict=True)
             return {_plain_key_of(key): plain_value_of(value) for key, value in pairs}

@@ -126,6 +126,14 @@ def test_what_is_no_call(text):
         tolerant_calls(text, OFFERED)
 
 
+def test_typed_values_of_xml_are_read_as_upstream_reads_them():
+    text = (
+        '<functions><function name="f"><param name="a" type="tuple">(1, \'b\')</param>'
+        '<param name="b" value="{\'c\': &quot;it\'s&quot;}" type="dict"/></function></functions>'
+    )
+    assert tolerant_calls(text, ()) == [{"f": {"a": (1, "b"), "b": {"c": "it's"}}}]
+
+
 @pytest.mark.parametrize("text", ["[]", "```json\n[]\n```", "[ ]", "<tool_call>[]</tool_call>"])
 def test_an_explicit_empty_list(text):
     assert tolerant_calls(text, OFFERED) == []
