@@ -30,6 +30,7 @@ from evalcore.call_formats.values import (
     find_json_end,
     read_actions,
     read_arguments,
+    read_fenced_objects,
     read_listed_names,
     read_named_arguments,
     read_objects,
@@ -64,7 +65,7 @@ def read_calls(
     unread = CallReading((), text, "")
     if len(text) > MAX_CHARS:
         return unread
-    tools = OfferedTools(functions)
+    tools = OfferedTools(functions, lenient=lenient)
     spans = _read_whole_text(text, tools, lenient)
     if not spans:
         marked, zones = _find_marked_spans(text, tools)
@@ -92,7 +93,7 @@ _ReadAt = Callable[[str, int, OfferedTools], ReadCalls | None]
 
 #: The readers by which formats.toml names them: of what begins at an offset, and with the mark.
 _READERS_AT: Mapping[str, _ReadAt] = {
-    "objects": read_objects,
+    "objects": read_fenced_objects,
     "listed_names": read_listed_names,
     "python": read_source,
     "offered_python": partial(read_source, offered=True),

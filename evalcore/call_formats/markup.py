@@ -184,7 +184,7 @@ def _read_argument_elements(
                     return None
                 value, offset = ended
                 if argument[1] == "param" and "<![CDATA[" not in text[argument.end() : offset]:
-                    value = html.unescape(value)
+                    value = html.unescape(value).strip()
             arguments[key] = _convert_typed(value, attributes, tools.find_schema(name, key))
         elif child := _CHILD.match(text, offset):
             ended = _find_element_end(text, child.end(), child[1])

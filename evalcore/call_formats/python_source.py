@@ -208,7 +208,7 @@ def value_of(node: ast.expr | None) -> Any:
 # Calls after a mark, and in the middle of other text.
 
 _SOURCE_FENCE = re.compile(r"\s*(?:```(?:python|py)?\s*)?")
-_STATEMENT = re.compile(r"[\s;]*(?:[A-Za-z_]\w*\s*=\s*)?(?:await\s+)?[A-Za-z_][\w.]*(?=\()")
+_STATEMENT = re.compile(r"[\s;,]*(?:[A-Za-z_]\w*\s*=\s*)?(?:await\s+)?[A-Za-z_][\w.]*(?=\()")
 
 
 def read_source(
@@ -218,8 +218,11 @@ def read_source(
     on. With `offered`, every call has to be one of an offered tool."""
     fence = _SOURCE_FENCE.match(text, offset)
     begin = end = fence.end() if fence else offset
-    if text.startswith("[", begin):
-        end = find_closing_bracket(text, begin) or begin
+    listed = find_closing_bracket(text, begin) if text.startswith("[", begin) else None
+    if listed is None and tools.lenient:  # the last bracket may be missing
+        begin = end = begin + text.startswith("[", begin)
+    if listed:
+        end = listed
     else:
         while statement := _STATEMENT.match(text, end):
             closing = find_closing_bracket(text, statement.end())
@@ -227,6 +230,8 @@ def read_source(
                 break
             end = closing
     calls = parse_python_calls(text[begin:end], tools)
+    if not calls and tools.lenient:
+        calls = parse_python_calls(text[begin:end], tools, lenient=True)
     if not calls or (offered and any(call.name not in tools for call in calls)):
         return None
     return calls, end

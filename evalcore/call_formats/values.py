@@ -37,9 +37,11 @@ _CONSTANTS = {"true": True, "false": False, "null": None, "none": None}
 
 
 class OfferedTools:
-    """The tools that were offered: their names, and the schemas of their parameters in order."""
+    """The tools that were offered: their names, and the schemas of their parameters in order.
+    `lenient` says whether their calls are read with good will."""
 
-    def __init__(self, functions: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, functions: Sequence[Mapping[str, Any]], *, lenient: bool = False) -> None:
+        self.lenient = lenient
         self.properties: dict[str, Mapping[str, Any]] = {}
         for tool in functions:
             inner = tool.get("function", tool)
@@ -291,6 +293,12 @@ def read_objects(
         else:
             break
     return (calls, end) if calls else None
+
+
+def read_fenced_objects(text: str, offset: int, tools: OfferedTools) -> ReadCalls | None:
+    """As `read_objects`, in a code fence or not."""
+    fence = _FENCE.match(text, offset)
+    return read_objects(text, fence.end() if fence else offset, tools)
 
 
 def _read_unclosed_object(

@@ -51,6 +51,9 @@ TEXT_ARGUMENTS = '"{\\"city\\": \\"Oslo\\", \\"days\\": 3}"'
         f"<tool_call>\n{OBJECT}\n</tool_call>",
         f"<tool_call>\n{OBJECT}",
         f"<TOOLCALL>[{CALL}]</TOOLCALL>",
+        f"<TOOLCALL>[{CALL}</TOOLCALL>",
+        "<TOOLCALL>[weather.now('Oslo', 3)]</TOOLCALL>",
+        f"<TOOLCALL>```json\n[{OBJECT}]\n```</TOOLCALL>",
         f"<function_call> {OBJECT} </function_call>",
         f"<|python_tag|>{OBJECT}<|eom_id|>",
         f"<|python_tag|>{CALL}<|eot_id|>",
@@ -134,7 +137,13 @@ def test_typed_values_of_xml_are_read_as_upstream_reads_them():
     assert tolerant_calls(text, ()) == [{"f": {"a": (1, "b"), "b": {"c": "it's"}}}]
 
 
-@pytest.mark.parametrize("text", ["[]", "```json\n[]\n```", "[ ]", "<tool_call>[]</tool_call>"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("[]", "[ ]", "[];", "```json\n[]\n```", "<tool_call>[]</tool_call>"),
+        "Sure, here it is:\n<TOOLCALL>[]</TOOLCALL>",
+    ],
+)
 def test_an_explicit_empty_list(text):
     assert tolerant_calls(text, OFFERED) == []
 

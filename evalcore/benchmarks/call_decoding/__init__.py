@@ -84,7 +84,9 @@ def decode_calls(answer: Any, mode: str) -> list[Call]:
 _SPECIAL = re.compile(r"<\|\w{1,40}\|>|</?s>")
 _TAG = re.compile(r"</?(?:tool_?calls?|function_calls?)>", re.I)
 _MAX_TAGGED = 40
-_EMPTY_LIST = re.compile(r"(?:```\w*|<\w+>|\s)*\[\s*\](?:```|</\w+>|\s)*")
+_EMPTY_LIST = re.compile(
+    r"(?:\A|```\w{0,12}|<\w{1,40}>|\[TOOL_CALLS\])\s{0,20}\[\s{0,20}\][\s;]{0,20}(?:\Z|```|</\w)"
+)
 
 
 class TolerantReading(NamedTuple):
@@ -128,7 +130,7 @@ def _read_text(
     reading = read_calls(text, functions, lenient=True)
     if any(not isinstance(call.arguments, dict) for call in reading.calls):
         raise to_decode_error(Note("decode_arguments"))
-    if not reading.calls and not _EMPTY_LIST.fullmatch(text.strip()):
+    if not reading.calls and not _EMPTY_LIST.search(text.strip()):
         raise to_decode_error(Note("decode_no_call"))
     calls = [{name: arguments} for name, arguments in reading.calls if isinstance(arguments, dict)]
     return TolerantReading(calls, reading.format)
