@@ -52,6 +52,8 @@ class Measured(Record, frozen=True):
     def __post_init__(self) -> None:
         for name, read, default in _bounded_fields(type(self)):
             value = getattr(self, name)
+            if value is default or (type(value) is int and read is read_count and 0 <= value < 1e9):
+                continue  # the usual values, without a call
             number = None if value is None else read(value)
             if number is not value:  # 12.0 tokens are 12: a count is written as one
                 number = default if number is None else number

@@ -1,10 +1,11 @@
-"""Our runner against a bare client loop over the same transport, in the same run.
+"""The whole command against a bare client loop over the same requests, in the same run.
 
     python -m perf.throughput [--samples 2000]
 
-Part 1: unique prompts, cache off, exact-match scorer, one journal line per call, generation and
-verdict, 50 ms loopback server, concurrency 64. Reported are the ratios of wall time and of CPU time
-to a bare `AsyncOpenAI` loop that keeps nothing.
+Part 1: unique prompts, an empty cache, exact-match scorer, one journal line per call, generation
+and verdict, 50 ms loopback server, concurrency 64. `evalcore run` is started as a process, answers
+streamed and whole, beside a loop of plain aiohttp that keeps nothing; reported are wall seconds,
+CPU milliseconds a sample, and their ratios. `one` is a run of one sample.
 Part 2: a server limited to 200 requests a second, unknown to the client: wall time (ideal 10 s for
 2,000 samples), refused requests, samples lost.
 """
@@ -14,6 +15,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -21,14 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from evalcore import catalog
-from evalcore import settings as configuration
-from evalcore.access.secrets import Secrets
 from evalcore.benchmarks.base import Benchmark, Context, DatasetSource
 from evalcore.catalog import BenchmarkCard, MetricCard
 from evalcore.records import Completion, Episode, Message, Sample, Verdict
-from evalcore.runner.plan import create_folder, plan_run
-from evalcore.runner.run_request import RunRequest
-from evalcore.runner.worker import work_on_run
 from tests.support.loopback_server import Options, serve
 
 CONCURRENCY = 64
@@ -77,29 +76,23 @@ class Addition(Benchmark):
 
 
 def bare(base_url: str, count: int) -> dict[str, float]:
-    """The floor: the same requests through the same SDK and transport, nothing kept."""
-    from openai import AsyncOpenAI, DefaultAioHttpClient
+    """The floor: the same requests by aiohttp, nothing kept."""
+    import aiohttp
 
     async def loop() -> int:
         right = 0
         numbers = iter(range(count))
-        async with AsyncOpenAI(
-            base_url=base_url, api_key="none", max_retries=0, http_client=DefaultAioHttpClient()
-        ) as client:
+        connector = aiohttp.TCPConnector(limit=CONCURRENCY)
+        async with aiohttp.ClientSession(connector=connector) as session:
 
             async def worker() -> None:
                 nonlocal right
                 for number in numbers:
-                    reply = await client.chat.completions.create(
-                        model="test",
-                        messages=[
-                            {
-                                "role": "user",
-                                "content": f"Compute {number} + {number * 7 % 1000}",
-                            }
-                        ],
-                    )
-                    answer = (reply.choices[0].message.content or "").strip()
+                    content = f"Compute {number} + {number * 7 % 1000}"
+                    body = {"model": "test", "messages": [{"role": "user", "content": content}]}
+                    async with session.post(f"{base_url}/chat/completions", json=body) as sent:
+                        reply = await sent.json()
+                    answer = reply["choices"][0]["message"]["content"].strip()
                     right += answer == str(number + number * 7 % 1000)
 
             await asyncio.gather(*(worker() for _ in range(CONCURRENCY)))
@@ -109,52 +102,57 @@ def bare(base_url: str, count: int) -> dict[str, float]:
     right = asyncio.run(loop())
     return {
         "wall": time.perf_counter() - wall,
-        "cpu": time.process_time() - cpu,
+        "cpu_ms": (time.process_time() - cpu) * 1000 / count,
         "right": right,
     }
 
 
-def ours(base_url: str, count: int, data: Path) -> dict[str, Any]:
-    """A planned run through the worker's own code: locked, journaled, scored and indexed."""
+def command(base_url: str, count: int, data: Path, *, stream: bool = True) -> dict[str, Any]:
+    """`evalcore run` as a process of its own, from its start to its end."""
+    data = Path(tempfile.mkdtemp(dir=data))  # so that no answer comes from the cache
     size = data / "count.txt"
     size.write_text(str(count), encoding="utf-8")
-    settings = configuration.load_settings(data)
-    request = RunRequest(
-        target="openai:test",
-        target_options={"base_url": base_url},
-        benchmarks=("addition",),
-        dataset=str(size),
-        concurrency=CONCURRENCY,
-        use_cache=False,
-    )
-    folder = create_folder(plan_run(request, settings), settings)
-    wall, cpu = time.perf_counter(), time.process_time()
-    summary = work_on_run(folder, settings, Secrets({"OPENAI_API_KEY": "none"}))
+    words = [sys.executable, "-m", "perf.throughput", "--command", "run", "--target", "openai:test"]
+    words += ["--target-option", f"base_url={base_url}", "--target-option", f"stream={stream}"]
+    words += ["--benchmarks", CARD.key, "--dataset", str(size), "--concurrency", str(CONCURRENCY)]
+    words += ["--json"]
+    wall = time.perf_counter()
+    environment = {**os.environ, "EVALBOARD_DATA": str(data), "OPENAI_API_KEY": "none"}
+    process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE)
+    output = process.stdout.read() if process.stdout else b""
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    summary = json.loads(output)
+    score = summary["benchmarks"][CARD.key]
     return {
         "wall": time.perf_counter() - wall,
-        "cpu": time.process_time() - cpu,
-        "score": summary.benchmarks["addition"].score,
-        "coverage": summary.benchmarks["addition"].coverage,
-        "journal_lines": sum(1 for _ in folder.read_calls()),
+        "cpu_ms": (used.ru_utime + used.ru_stime) * 1000 / count,
+        "score": score["score"],
+        "coverage": score["coverage"],
     }
 
 
 def measure(count: int) -> dict[str, Any]:
-    catalog.benchmark_cards()["addition"] = CARD
     result: dict[str, Any] = {"samples": count, "concurrency": CONCURRENCY}
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
         with serve(Options(latency=0.05)) as server:
-            bare(server.base_url, 64)  # imports and first connections are paid before the clock
-            floor, run = bare(server.base_url, count), ours(server.base_url, count, data)
+            bare(server.base_url, 64)  # imports are paid before the clock
+            floor = bare(server.base_url, count)
+            whole = command(server.base_url, count, data, stream=False)
+            streamed = command(server.base_url, count, data)
+            single = command(server.base_url, 1, data)
         result["unlimited"] = {
             "bare": floor,
-            "ours": run,
-            "wall_ratio": run["wall"] / floor["wall"],
-            "cpu_ratio": run["cpu"] / floor["cpu"],
+            "whole": whole,
+            "streamed": streamed,
+            "one": single,
+            "wall_ratio": whole["wall"] / floor["wall"],
+            "cpu_ratio": whole["cpu_ms"] / floor["cpu_ms"],
+            "streamed_to_whole": streamed["cpu_ms"] / whole["cpu_ms"],
         }
         with serve(Options(latency=0.05, rate_limit=200)) as server:
-            limited = ours(server.base_url, count, data)
+            limited = command(server.base_url, count, data)
             stats = server.stats()
         ideal = count / 200
         result["limited"] = {
@@ -167,11 +165,17 @@ def measure(count: int) -> dict[str, Any]:
     return result
 
 
-def main() -> None:
+def main() -> int:
+    catalog.benchmark_cards()[CARD.key] = CARD
+    if sys.argv[1:2] == ["--command"]:
+        from evalcore.cli.main import main as run_command
+
+        return run_command(sys.argv[2:])
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=2000)
     print(json.dumps(measure(parser.parse_args().samples), indent=2))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

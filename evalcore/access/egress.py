@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
@@ -114,6 +115,8 @@ def visitor_network(host: str, forwarded: str = "") -> str:
 #: Below the 5 s after which common servers close an idle connection.
 KEEP_ALIVE_SECONDS = 4.0
 CONNECTIONS = 1024
+#: Whether the request of this task went over a connection that had served before.
+_is_reuse: ContextVar[bool] = ContextVar("is_reuse", default=False)
 
 
 class Connections:
@@ -132,11 +135,11 @@ class Connections:
 
         if self._reusing is None:
             self._reusing = self._open(keepalive_timeout=KEEP_ALIVE_SECONDS)
-        use = SimpleNamespace(is_reuse=False)
+        _is_reuse.set(False)
         try:
-            return await self._reusing.request(method, url, trace_request_ctx=use, **options)
+            return await self._reusing.request(method, url, **options)
         except (ServerDisconnectedError, ClientOSError, ConnectionResetError):
-            if not use.is_reuse:
+            if not _is_reuse.get():
                 raise
         if self._single_use is None:
             self._single_use = self._open(force_close=True)
@@ -149,20 +152,23 @@ class Connections:
         self._reusing = self._single_use = None
 
     def _open(self, **options: Any) -> ClientSession:
-        from aiohttp import ClientSession, TCPConnector, TraceConfig
+        from aiohttp import ClientSession, TCPConnector
 
-        def note(is_reuse: bool) -> Any:
-            async def set_use(_: ClientSession, context: SimpleNamespace, __: object) -> None:
-                if context.trace_request_ctx is not None:
-                    context.trace_request_ctx.is_reuse = is_reuse
+        class Connector(TCPConnector):
+            """Notes whether a connection had served before: aiohttp's traces would say so too, for
+            a tenth of the time that a request takes."""
 
-            return set_use
+            served: WeakSet[Any] = WeakSet()
 
-        trace = TraceConfig()
-        trace.on_connection_reuseconn.append(note(True))
-        trace.on_connection_create_start.append(note(False))
-        connector = TCPConnector(limit=CONNECTIONS, **options, **self._connector)
-        return ClientSession(connector=connector, trace_configs=[trace], **self._session)
+            async def connect(self, *args: Any, **named: Any) -> Any:
+                connection = await super().connect(*args, **named)
+                _is_reuse.set(connection.protocol in self.served)
+                if connection.protocol is not None:
+                    self.served.add(connection.protocol)
+                return connection
+
+        connector = Connector(limit=CONNECTIONS, **options, **self._connector)
+        return ClientSession(connector=connector, **self._session)
 
 
 # The address is checked where the connection is made, not only before: a name that was harmless

@@ -20,8 +20,6 @@ from importlib.util import find_spec
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from packaging.requirements import Requirement
-
 from evalcore import catalog, plugins
 from evalcore.access import policy
 from evalcore.access.egress import is_this_machine
@@ -121,6 +119,8 @@ def _check_packages(settings: Settings) -> Iterator[Check]:
 
 def _list_unmet_requirements(extra: str) -> Iterator[str]:
     """The requirements of the core ("") or of one extra that are absent or too old."""
+    from packaging.requirements import Requirement
+
     for line in requires("evalboard") or ():
         requirement = Requirement(line)
         marker = requirement.marker

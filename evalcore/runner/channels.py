@@ -9,6 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -57,6 +58,9 @@ def compute_cache_key(request: GenerationRequest, identity: str, revision: str, 
     return content_hash([request, identity, revision, seed, request.epoch], 64)
 
 
+_CACHED_AT_ONCE = 64  # answers; a transaction each would take longer than all else of a request
+
+
 class CompletionCache:
     """Completions by key; several processes may use one file. Raises UsageError for a file that is
     no such cache."""
@@ -68,6 +72,7 @@ class CompletionCache:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, body BLOB)")
+            self._pending: dict[str, Completion] = {}
         except sqlite3.DatabaseError as error:
             raise UsageError(
                 f"{path}: {error}; delete the file, it only spares requests made before"
@@ -76,22 +81,35 @@ class CompletionCache:
     def get(self, name: str) -> Completion | None:
         """The answer; None where there is none, or one that the provider broke off or that cannot
         be read, which is asked for again."""
+        completion = self._pending.get(name)
         try:
-            row = self._db.execute("SELECT body FROM answers WHERE key = ?", (name,)).fetchone()
-            completion = from_json(Completion, row[0]) if row else None
+            if completion is None:
+                row = self._db.execute("SELECT body FROM answers WHERE key = ?", (name,)).fetchone()
+                completion = from_json(Completion, row[0]) if row else None
         except (sqlite3.Error, msgspec.MsgspecError):
             return None
         return completion if completion is not None and is_answer(completion) else None
 
     def put(self, name: str, completion: Completion) -> None:
-        """Keep a completion; where it cannot be kept (a full disk) the answer is good without."""
-        with suppress(sqlite3.Error):
-            self._db.execute(
-                "INSERT OR REPLACE INTO answers VALUES (?, ?)", (name, to_json(completion))
-            )
+        """Keep a completion, which the journal of calls has too: written some at a time."""
+        self._pending[name] = completion
+        if len(self._pending) >= _CACHED_AT_ONCE:
+            self._write_pending()
 
     def close(self) -> None:
+        self._write_pending()
         self._db.close()
+
+    def _write_pending(self) -> None:
+        """Where they cannot be kept (a full disk) the answers are good without."""
+        rows = [(name, to_json(completion)) for name, completion in self._pending.items()]
+        self._pending.clear()
+        with suppress(sqlite3.Error):
+            self._db.execute("BEGIN")
+            try:
+                self._db.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?)", rows)
+            finally:
+                self._db.execute("COMMIT")
 
 
 # Telling a request that breaks a server from a server that is broken.
@@ -169,13 +187,17 @@ class Channel:
     seed: int
     answered: list[GenerationRequest] = field(default_factory=list)
 
+    @cached_property
+    def identity(self) -> str:
+        return self.spec.identity
+
     async def generate(self, request: GenerationRequest, epoch: int, deadline: float) -> Completion:
         """An answer from the cache or the model; raises TargetFailure when none can be had."""
         request = msgspec.structs.replace(request, epoch=epoch)
         if self.cache is None or not self.target.info.cacheable:
             return await self._generate_uncached(request, deadline)
-        identity, revision = self.spec.identity, self.target.info.revision
-        name = compute_cache_key(request, identity, revision, self.seed)
+        revision = self.target.info.revision
+        name = compute_cache_key(request, self.identity, revision, self.seed)
         cached = self.cache.get(name)
         if cached is not None:
             return msgspec.structs.replace(cached, cached=True, attempts=0)

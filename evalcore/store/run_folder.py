@@ -97,11 +97,14 @@ def new_run_id() -> str:
     return time.strftime("%Y%m%d-%H%M%S", time.gmtime()) + "-" + secrets.token_hex(3)
 
 
-def write_atomic(path: Path, content: bytes, *, make_folder: bool = True) -> None:
+def write_atomic(
+    path: Path, content: bytes, *, make_folder: bool = True, durable: bool = True
+) -> None:
     """Replace a file as a whole: a reader sees the old or the new content, never a part.
 
     A kill can leave the temporary file `.<name>.<random>` behind, which nothing reads. Without
-    `make_folder` a folder that is gone stays gone: FileNotFoundError is raised.
+    `make_folder` a folder that is gone stays gone: FileNotFoundError is raised. What is not
+    `durable` may be lost with the power of the machine.
     """
     if make_folder:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,7 +113,8 @@ def write_atomic(path: Path, content: bytes, *, make_folder: bool = True) -> Non
         with temporary.open("xb") as file:  # the umask decides who may read it, unlike mkstemp
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -212,7 +216,8 @@ class RunFolder:
         write_atomic(self.summary_path, to_json(summary), make_folder=False)
 
     def write_progress(self, progress: Progress) -> None:
-        write_atomic(self._progress_path, to_json_with_notes(progress), make_folder=False)
+        content = to_json_with_notes(progress)
+        write_atomic(self._progress_path, content, make_folder=False, durable=False)
 
     def open_journal(self, *parts: str) -> journal.Journal:
         """The journal at the path `parts`; raises FileNotFoundError where the run folder is gone,

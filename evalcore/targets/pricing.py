@@ -17,6 +17,7 @@ from evalcore.records import CostSource, TargetSpec, Usage
 from evalcore.settings import Price, Settings
 from evalcore.targets.base import TargetInfo
 from evalcore.targets.endpoints import list_endpoints, resolve_route
+from evalcore.targets.registry import is_loopback
 
 #: A million tokens as prices are usually averaged: three of the question to one of the answer.
 _MILLION = Usage(input_tokens=750_000, output_tokens=250_000)
@@ -48,6 +49,8 @@ def quote_cost(model: str, endpoint: str, usage: Usage, settings: Settings) -> Q
     if price is not None:
         return Quote(cost_by_table(price, usage.input_tokens, usage.output_tokens), "user_table")
     address = configured.base_url if configured else endpoint
+    if is_loopback(address):  # no list knows it, and reading the list takes a while
+        return Quote(None, "unknown")
     amount = _cost_by_package(model, address, usage) if _is_priced(model, address) else None
     return Quote(amount, "unknown" if amount is None else "price_list")
 

@@ -29,7 +29,16 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from tests.support.replies import FAULTS, Fault, completion, error, http, prompt_hash, text_reply
+from tests.support.replies import (
+    FAULTS,
+    Fault,
+    completion,
+    error,
+    http,
+    prompt_hash,
+    stream_reply,
+    text_reply,
+)
 
 _ROOT = Path(__file__).resolve().parents[2]
 _BURST = 20.0
@@ -41,7 +50,7 @@ ECHO_ANSWER = "echo-answer"
 class Options:
     """`latency` and `rate_limit` (requests a second, 0: none); `fault` hits the prompts whose hash
     falls into `share`, on their first `attempts` requests, 0 meaning always; `reply` is the text of
-    every good answer, where it is given."""
+    every good answer, where it is given; with `plain` 1 nothing is streamed, whoever asks."""
 
     port: int = 0
     latency: float = 0.0
@@ -50,6 +59,7 @@ class Options:
     share: float = 1.0
     attempts: int = 0
     reply: str = ""
+    plain: int = 0
 
 
 @dataclass
@@ -181,7 +191,9 @@ class Connection(asyncio.Protocol):
             return self.state.fault()
         if prompt.startswith("!"):
             return scripted(prompt, request, self.state.prompts[name])
-        return Fault(text_reply(prompt, self.state.options.reply or None))
+        streams = request.get("stream") and not self.state.options.plain
+        make = stream_reply if streams else text_reply
+        return Fault(make(prompt, self.state.options.reply or None))
 
     def finish(self, reply: Fault) -> None:
         if self.transport.is_closing():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -81,6 +81,36 @@ def completion(message: Mapping[str, Any], prompt: str, finish_reason: str = "st
 def text_reply(prompt: str, text: str | None = None) -> bytes:
     content = answer(prompt) if text is None else text
     return http(200, completion({"role": "assistant", "content": content}, prompt))
+
+
+def events(chunks: Iterable[Any], end: bytes = b"data: [DONE]\n\n") -> bytes:
+    """The body of a stream of server-sent events; a chunk that is a text goes out as it is."""
+    lines = (
+        chunk if isinstance(chunk, str) else f"data: {json.dumps(chunk)}\n\n" for chunk in chunks
+    )
+    return "".join(lines).encode() + end
+
+
+def stream(body: bytes) -> bytes:
+    """One HTTP message, its body sent in pieces as servers do that do not know its length."""
+    pieces = [piece + b"\n\n" for piece in body.removesuffix(b"\n\n").split(b"\n\n")]
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked"
+    sent = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+    return head + b"\r\n\r\n" + sent + b"0\r\n\r\n"
+
+
+def stream_reply(prompt: str, text: str | None = None) -> bytes:
+    """The reply of `text_reply`, streamed in small pieces, with its usage at the end."""
+    content = answer(prompt) if text is None else text
+    whole = json.loads(completion({}, prompt))
+    head = {"id": whole["id"], "object": "chat.completion.chunk", "model": whole["model"]}
+    deltas = [{"role": "assistant", "content": ""}]
+    deltas += [{"content": content[at : at + 4]} for at in range(0, len(content), 4)]
+    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+    chunks = [head | {"choices": [choice]} for choice in choices]
+    chunks.append(head | {"choices": [], "usage": whole["usage"]})
+    return stream(events(chunks))
 
 
 def error(

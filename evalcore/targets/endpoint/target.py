@@ -155,6 +155,7 @@ class EndpointTarget:
         self._secrets = secrets
         self._transport: Transport | None = None
         self._key: str | None = None
+        self._account_headers: dict[str, str] = {}
         endpoint = route.endpoint
         extra_body = {**endpoint.extra_body, **options.extra_body}
         self._dialect = DIALECTS[choose_dialect(options)](route.model, extra_body)
@@ -194,6 +195,7 @@ class EndpointTarget:
         whole = self._options.whole_timeout or self._timeout * _WHOLE
         self._transport = Transport(address, self._timeout, whole, self._egress, self._reply_limits)
         self._key = key
+        self._account_headers = _find_account_headers(address)
 
     async def generate(self, request: GenerationRequest) -> Completion:
         """One completion: `context_overflow` where the prompt does not fit into the context,
@@ -243,7 +245,12 @@ class EndpointTarget:
         wire = self._dialect.build_request(request, sent, capabilities)
         body = to_json(wire.body, ordered=False)
         url = transport.build_url(wire.path)
-        headers = {"Content-Type": "application/json", **wire.headers, **self._sign(str(url), body)}
+        headers = {
+            "Content-Type": "application/json",
+            **self._account_headers,
+            **wire.headers,
+            **self._dialect.authorize(self._key or _NO_KEY, str(url), body),
+        }
         assemblers: list[StreamAssembler] = []
 
         def start_stream() -> StreamAssembler:
@@ -265,18 +272,6 @@ class EndpointTarget:
             latency=time.perf_counter() - began,
             time_to_first_token=reply.first_piece,
         )
-
-    def _sign(self, url: str, body: bytes) -> Mapping[str, str]:
-        """The headers with the key, and with the account that the environment names for OpenAI's
-        own servers, which no other is to know."""
-        headers = dict(self._dialect.authorize(self._key or _NO_KEY, url, body))
-        if f".{urlsplit(url).hostname}".endswith(".openai.com"):
-            accounts = {
-                "OpenAI-Organization": os.environ.get("OPENAI_ORG_ID"),
-                "OpenAI-Project": os.environ.get("OPENAI_PROJECT_ID"),
-            }
-            headers |= {name: value for name, value in accounts.items() if value}
-        return headers
 
     def _read_reply(
         self, reply: WireReply, assemblers: list[StreamAssembler], sent: dict[str, Any]
@@ -383,6 +378,17 @@ def learn_capabilities(
     if refused is None or refused in capabilities.refused:
         return None
     return capabilities.without_parameter(refused)
+
+
+def _find_account_headers(address: str) -> dict[str, str]:
+    """The account that the environment names for OpenAI's own servers; no other is to know it."""
+    if not f".{urlsplit(address).hostname}".endswith(".openai.com"):
+        return {}
+    accounts = {
+        "OpenAI-Organization": os.environ.get("OPENAI_ORG_ID"),
+        "OpenAI-Project": os.environ.get("OPENAI_PROJECT_ID"),
+    }
+    return {name: value for name, value in accounts.items() if value}
 
 
 def _find_limit(parameters: Mapping[str, Any], fields: tuple[str, ...]) -> int | None:

@@ -39,14 +39,14 @@ from evalcore.targets.endpoint.dialect import StreamAssembler
 from evalcore.targets.endpoint.stream import EventReader, is_event_stream
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientTimeout
+    from aiohttp import ClientResponse, ClientTimeout, StreamReader
     from yarl import URL
 
 _CONNECT_SECONDS = 10.0
 _MAX_REDIRECTS = 3
 _SAME_METHOD_REDIRECTS = (307, 308)
 _MAX_ADDRESSES = 3  # of a host, tried one after another
-#: A body up to here that says its length is read at once.
+#: Bytes of a body that are read without a share of the memory for large ones.
 _SMALL = 1 << 18
 #: Seconds that a server may take to end a stream after it said that the answer is whole.
 _END_SECONDS = 1.0
@@ -184,15 +184,12 @@ class Transport:
         began: float,
         whole: asyncio.Timeout,
     ) -> WireReply:
-        headers = {name.lower(): value for name, value in response.headers.items()}
+        headers = response.headers
         reply = WireReply(response.status, headers)
         is_error = reply.status >= 300
         encoding = headers.get("content-encoding", "")
-        if not encoding and (response.content_length or _SMALL + 1) <= _SMALL and not is_error:
-            pieces = _read_at_once(response)
-        else:
-            limits = replace(self._limits, per_reply=ERROR_BYTES) if is_error else self._limits
-            pieces = aiter(BoundedBody(response.content.iter_any(), encoding, limits, cut=is_error))
+        limits = replace(self._limits, per_reply=ERROR_BYTES) if is_error else self._limits
+        pieces = _read_pieces(response.content, encoding, limits, cut=is_error)
         try:
             start = await anext(pieces, b"")
             if not is_error and is_event_stream(headers.get("content-type", ""), start):
@@ -208,8 +205,20 @@ class Transport:
         return reply
 
 
-async def _read_at_once(response: ClientResponse) -> AsyncIterator[bytes]:
-    yield await response.content.read()
+async def _read_pieces(
+    content: StreamReader, encoding: str, limits: ReplyLimits, *, cut: bool
+) -> AsyncIterator[bytes]:
+    """The unpacked pieces of a body. A small one that is not packed needs no accounting."""
+    size = 0
+    while not (encoding or cut) and size <= _SMALL:
+        piece = await content.readany()
+        if not piece:
+            return
+        size += len(piece)
+        yield piece
+    limits = replace(limits, per_reply=max(1, limits.per_reply - size))
+    async for piece in BoundedBody(content.iter_any(), encoding, limits, cut=cut):
+        yield piece
 
 
 async def _read_events(
