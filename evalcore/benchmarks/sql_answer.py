@@ -25,6 +25,7 @@ from evalcore.benchmarks.sql_markup import (
     find_inline_code,
     find_json_sql,
     find_tagged_blocks,
+    mark_recommendation,
     split_fences,
     strip_thinking,
     unescape_entities,
@@ -36,6 +37,7 @@ from evalcore.benchmarks.sql_text import (
     find_routine_end,
     find_statement_ends,
     is_only_comments,
+    is_refusal,
     is_routine,
     looks_like_prose,
     normalize_answer_text,
@@ -138,20 +140,6 @@ _WITHDRAWN = re.compile(
     r"|would\s+(?:lose|miss|fail|violate|be\s+wrong))\b|不对|等等|这样不|这是错)",
     re.I,
 )
-#: Words of a model that gives no answer; what it quotes then is only the question.
-_REFUSAL = re.compile(
-    r"\b(?:I(?:\s+am|['’]m)?\s+(?:sorry|(?:can(?:not|['’]t|\s+not)|unable\s+to|not\s+able\s+to"
-    r"|won['’]t)\s+(?:help|assist|optimi[sz]e|rewrite|convert|translate|provide|determine|answer)\b"
-    r"(?!\s+(?:it|this)?\s*(?:any\s+)?(?:further|more|better)))"
-    r"|(?:please|could\s+you)\s+(?:provide|share)\b)"
-    r"|抱歉|对不起|请(?:您|你)?(?:先)?提供|无法(?:提供|完成|改写|转换|回答)",
-    re.I,
-)
-_UNCHANGED = re.compile(
-    r"already|\bno\s+(?:change|rewrite|conversion|modification)|as\s+is\b|identical|unchanged|compatible"
-    r"|无需|不需要|已经|已是|不变|相同|兼容",
-    re.I,
-)
 _ASIDE = ("original", "alternative", "index", "usage", "rejected")
 _ELLIPSIS = re.compile(r"(?<![\w'])(?:\.\.\.|…)(?![\w'])|<[a-z_ ]+ here>")
 
@@ -182,18 +170,15 @@ def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
     is_sql = starts_like_sql(whole) and question.parser.accepts(whole)
     rest = whole if is_sql else normalize_answer_text(strip_thinking(text)[-LIMIT:])
     is_sql = is_sql or question.parser.accepts(rest)
-    rest = clean_punctuation(rest if is_sql else clean_lines(rest), is_sql=is_sql)
+    rest = clean_punctuation(
+        rest if is_sql else mark_recommendation(clean_lines(rest)), is_sql=is_sql
+    )
     candidates = _find_sql_candidates(question.drop_quoted_script(rest), question)
     sql = _choose_candidate(candidates, question)
-    if not sql or (question.is_quoted(sql) and _is_refusal(rest)):
+    if not sql or (question.is_quoted(sql) and is_refusal(rest)):
         return SqlAnswer(kind="none")
     is_strict = rest == whole and whole.startswith(sql) and _TERMINATOR.fullmatch(whole, len(sql))
     return SqlAnswer(kind="strict" if is_strict else "lenient", sql=sql)
-
-
-def _is_refusal(text: str) -> bool:
-    """Whether a text that holds only the original gives no answer."""
-    return _REFUSAL.search(text) is not None and not _UNCHANGED.search(text)
 
 
 class _Question:
@@ -440,8 +425,10 @@ def _choose_candidate(candidates: Sequence[_Candidate], question: _Question) -> 
     remaining = _keep_unchanged(candidates, question)
     if not remaining:
         return ""
-    intended = [candidate for candidate in remaining if candidate.role not in _ASIDE]
-    if question.statements == len(intended) > 1:  # a script, each part in a block of its own
+    intended = [part for part in remaining if part.role not in _ASIDE]
+    intended = [part for part in intended if not _ELLIPSIS.search(part.sql)] or intended
+    defined = {_identify_definition(part) for part in intended}
+    if question.statements == len(intended) == len(defined) > 1:  # each part in its own block
         return _join(intended)
     if question.statement_class not in (None, *_SINGLE) and question.statements == 1:
         parts = _select_definitions(intended, question)
@@ -488,8 +475,13 @@ def _select_definitions(
             continue
         if candidate.dialect not in ("", question.dialect):
             continue
-        defined = _DEFINED.search(candidate.sql)
-        key = f"{defined[1]} {defined[2]}".lower() if defined else candidate.sql
+        key = _identify_definition(candidate)
         by_object.pop(key, None)
         by_object[key] = candidate
     return list(by_object.values())
+
+
+def _identify_definition(candidate: _Candidate) -> str:
+    """The kind and the name of what a statement defines, any other statement itself."""
+    defined = _DEFINED.search(candidate.sql)
+    return f"{defined[1]} {defined[2]}".lower() if defined else candidate.sql

@@ -210,11 +210,18 @@ def find_routine_end(text: str, dialect: str) -> int:
     delimited = re.match(r"\s*DELIMITER\b", text, re.I) is not None
     if (labelled := _LABELLED_DEFINITION.search(text)) is not None:
         text = text[: labelled.start()]
-    if dialect == "tsql" or _TSQL.search(text[:2_000]):  # a body need not stand in BEGIN and END
-        last = max((end.end() for end in _BATCH_END.finditer(text)), default=0)
-        if last and looks_like_prose(text[last:].lstrip()):
-            return last
-        return last + next(find_statement_ends(text[last:], dialect), len(text) - last)
+    if dialect != "tsql":
+        end = _find_block_end(text, dialect, delimited=delimited)
+        if not _TSQL.search(text[: min(end, 2_000)]):
+            return end
+    last = max((end.end() for end in _BATCH_END.finditer(text)), default=0)  # without BEGIN and END
+    if last and looks_like_prose(text[last:].lstrip()):
+        return last
+    return last + next(find_statement_ends(text[last:], dialect), len(text) - last)
+
+
+def _find_block_end(text: str, dialect: str, *, delimited: bool) -> int:
+    """Where the last block of BEGIN and END, or of dollar quotes, and what belongs to it end."""
     depth = position = last = 0
     closed = False
     while (token := _BLOCK_WORDS.search(text, position)) is not None:
@@ -302,6 +309,9 @@ def looks_like_prose(text: str) -> bool:
     if _MARKDOWN.match(line) or _BULLET.match(line) or line.startswith(("</", "<")):
         return True
     bare = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`|--.*", "x", line)
+    clause = bare.partition(";")[0]  # words after a statement do not make its last line words
+    if clause != bare and re.match(rf"{_SQL_LINE.pattern}[^;]*[\d=<>(]", clause, re.I):
+        bare = line = clause
     if _NO_CODE_LINE.match(line) or (line[0] == "(" and line.endswith((".)", "。)"))):
         return True
     if not _SQL_LINE.match(bare) and re.fullmatch(r"[A-Za-z'’]+(?: [A-Za-z'’-]+){4,}[.!]?", bare):
@@ -320,6 +330,27 @@ def looks_like_prose(text: str) -> bool:
     if _SQL_LINE.match(bare) and not (sentence and not operators):
         return False
     return len(words) >= 3 and (sentence or bool(re.match(r"[A-Z][a-z]+ [a-z]+ [a-z]+", bare)))
+
+
+#: Words of a model that gives no answer; what it quotes then is only the question.
+_REFUSAL = re.compile(
+    r"\b(?:I(?:\s+am|['’]m)?\s+(?:sorry|(?:can(?:not|['’]t|\s+not)|unable\s+to|not\s+able\s+to"
+    r"|won['’]t)\s+(?:help|assist|optimi[sz]e|rewrite|convert|translate|provide|determine|answer)\b"
+    r"(?!\s+(?:it|this)?\s*(?:any\s+)?(?:further|more|better)))"
+    r"|(?:please|could\s+you)\s+(?:provide|share)\b)"
+    r"|抱歉|对不起|请(?:您|你)?(?:先)?提供|无法(?:提供|完成|改写|转换|回答)",
+    re.I,
+)
+_UNCHANGED = re.compile(
+    r"already|\bno\s+(?:change|rewrite|conversion|modification)|as\s+is\b|identical|unchanged|compatible"
+    r"|无需|不需要|已经|已是|不变|相同|兼容",
+    re.I,
+)
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a text that holds only the original gives no answer."""
+    return _REFUSAL.search(text) is not None and not _UNCHANGED.search(text)
 
 
 #: Marks of Chinese sentences, and two words in a row of a script that is no name's.
