@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 
 from evalcore.benchmarks.answer_scoring import LIMIT, ExtractionKind
 from evalcore.benchmarks.sql_markup import (
@@ -33,9 +32,8 @@ from evalcore.benchmarks.sql_markup import (
 from evalcore.benchmarks.sql_text import (
     VERBS,
     StatementParser,
-    drop_client_commands,
+    cut_trailing_prose,
     find_routine_end,
-    find_statement_ends,
     is_only_comments,
     is_refusal,
     is_routine,
@@ -85,13 +83,14 @@ _ROLES = {
     "alternative": r"^\W*or\b|alternativ|optional|another\s+(?:option|way|variant|version|possib)"
     r"|(?:could|can|may)\s+also|if\s+you\s+(?:prefer|want|need|like|are)|equivalently|variant"
     r"|option\s+(?:b|2|two)|instead,?\s+you|^\W*for\b[^\n]{3,60}\binstead\s*[:：]|(?:older|earlier|previous)\s+(?:versions?|releases?)"
-    r"|\d\w*\s+(?:and|or)\s+(?:earlier|older|below)|(?:prior\s+to|before)\s+(?:version\s+)?\d"
+    r"|\b(?:MySQL\s*5|Oracle\s*(?:9|1[01])|SQL\s*Server\s*20(?:0\d|1[0-4])|Postgres\w*\s*[89])\b[.\w]*"
+    r"(?!\s*(?:\+|and|or|,|/|及|以上|或更高))|\d\w*\s+(?:and|or)\s+(?:earlier|older|below)|(?:prior\s+to|before)\s+(?:version\s+)?\d"
     r"|(?:旧|低|早期)版本|以下版本|及更早|备选|另一种|另外|也可以|或者|如果需要|替代",
     "index": r"index|indices|索引",
     "usage": r"usage|example|how\s+to\s+(?:use|call|run|test)|to\s+(?:test|verify|check|call|run)\b"
     r"|call\s+it|sample|you\s+can\s+(?:test|verify|check)|用法|示例|例如|调用|测试|验证|使用方法",
     "rejected": r"wrong|incorrect|does\s*n[o']t\s+work|won't\s+work|not\s+valid|invalid|avoid\b"
-    r"|first\s+(?:attempt|try|draft|idea)|draft|initially|naive|do\s+not\s+use"
+    r"|first\s+(?:attempt|try|draft|idea)|draft|initially|naive|do\s+not\s+use|\bconsidered\b|tempt(?:ed|ing)"
     r"|\b(?:had|if)\s+(?:I|we|you)\s+(?:had\s+)?(?:written|wrote|used)|错误|不正确|不要"
     r"|初稿|草稿|第一版|不能这样|❌|✗",
 }
@@ -137,10 +136,17 @@ _TERMINATOR = re.compile(r"[\s;]*(?:\n[ \t]*(?:/|GO)[ \t]*)?")
 _WITHDRAWN = re.compile(
     r"\W{0,3}(?:No\b\s*[,.!—–-]|Wait\b|H+mm+\b|Oops|Actually,|(?:But\s+)?(?:this|that|it)\s+(?:loses|fails"
     r"|violates|misses|is\s+(?:wrong|incorrect|not\s+(?:right|correct|equivalent|valid))"
-    r"|would\s+(?:lose|miss|fail|violate|be\s+wrong))\b|不对|等等|这样不|这是错)",
+    r"|would\s+(?:lose|miss|fail|violate|be\s+wrong))\b|but\s+(?:it|this|that)\s+(?:\w+s|would|does|is\s+slower)\b"
+    r"(?<!\bis)|不对|等等|这样不|这是错|但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|多次|两次))",
     re.I,
 )
 _ASIDE = ("original", "alternative", "index", "usage", "rejected")
+#: Names under which a server tells of plans, objects and its own work.
+_CATALOG = re.compile(
+    r"\b(?:DBMS_XPLAN|PLAN_TABLE|INFORMATION_SCHEMA|PERFORMANCE_SCHEMA|PG_(?:STAT\w*|CATALOG|INDEXES)"
+    r"|SQLITE_(?:MASTER|SCHEMA)|(?:USER|ALL|DBA)_INDEXES|SYS\.(?:DM_\w+|INDEXES))\b|\bV\$SQL",
+    re.I,
+)
 _ELLIPSIS = re.compile(r"(?<![\w'])(?:\.\.\.|…)(?![\w'])|<[a-z_ ]+ here>")
 
 
@@ -288,7 +294,7 @@ def _read_blocks(blocks: Sequence[Block], question: _Question) -> Iterator[_Cand
         if is_only_comments(body) or len(body.split(None, 1)) < 2:  # a keyword that is marked
             continue
         if starts_like_sql(body):
-            yield _Candidate(_cut_trailing_prose(body, question.parser), role, dialect=dialect)
+            yield _Candidate(cut_trailing_prose(body, question.parser), role, dialect=dialect)
             continue
         inner = [
             part
@@ -298,7 +304,7 @@ def _read_blocks(blocks: Sequence[Block], question: _Question) -> Iterator[_Cand
         for part in inner:
             yield _Candidate(part.body, _detect_candidate_role(part.before) or role)
         if not inner and (start := _START.search(body)) is not None:
-            sql = _cut_trailing_prose(body[start.start("sql") :], question.parser)
+            sql = cut_trailing_prose(body[start.start("sql") :], question.parser)
             yield _Candidate(sql, role, dialect=dialect)
 
 
@@ -325,7 +331,7 @@ def _find_bare_sql(text: str, question: _Question) -> Iterator[_Candidate]:
             yield _Candidate(code.body, _detect_candidate_role(code.before), form=0)
             text = text.replace(code.body, " " * len(code.body), 1)
     if starts_like_sql(text) and not looks_like_prose(text) and not _START.match(text):
-        sql = _cut_trailing_prose(text, parser)
+        sql = cut_trailing_prose(text, parser)
         yield _Candidate(sql, form=1)
         end = len(sql)
     for _ in range(_MAX_PROSE_STARTS):
@@ -335,7 +341,7 @@ def _find_bare_sql(text: str, question: _Question) -> Iterator[_Candidate]:
         at = start.start("sql")
         if not end and starts_like_sql(text) and is_only_comments(text[:at]):
             at = 0
-        sql = _cut_trailing_prose(text[at:], parser)
+        sql = cut_trailing_prose(text[at:], parser)
         quoted = text[at - 1 : at] if at else ""
         doubled = _DOUBLED.match(text, at) if quoted == "'" else None
         if doubled is not None and parser.accepts(doubled[1].replace("''", "'")):
@@ -354,26 +360,6 @@ def _find_bare_sql(text: str, question: _Question) -> Iterator[_Candidate]:
         else:
             sql = ""
         end = at + max(1, len(sql))
-
-
-def _cut_trailing_prose(text: str, parser: StatementParser) -> str:
-    """The SQL that a text begins with, without the prose and the full stop that follow it.
-
-    Prose is cut where it begins a line or follows a semicolon, and where what stands before it
-    parses; a text in which nothing does is cut at the first line that reads like prose.
-    """
-    text = drop_client_commands(text, parser.dialect)
-    if is_routine(text):
-        return text[: find_routine_end(text, parser.dialect)].strip()
-    ends = list(islice(find_statement_ends(text, parser.dialect), 8))
-    if parser.accepts(text):
-        ends = []
-    accepted = [end for end in ends if parser.accepts(text[:end])][:1]
-    if not accepted and not parser.accepts(text):
-        breaks = [gap.start() for gap in islice(re.finditer(r"\n[ \t]*\n(?!\s*\Z)", text), 8)]
-        accepted = [end for end in breaks if parser.accepts(text[:end])][-1:]
-    sql = text[: (accepted or ends or [len(text)])[0]]
-    return re.sub(r"(?<=[\w)'\"`])\.\Z", "", sql.strip())
 
 
 def _detect_candidate_role(before: str) -> str:
@@ -439,6 +425,9 @@ def _choose_candidate(candidates: Sequence[_Candidate], question: _Question) -> 
         lambda candidate: not question.is_quoted(candidate.sql),
         lambda candidate: candidate.dialect in ("", parser.dialect),
         lambda candidate: not _ELLIPSIS.search(candidate.sql),
+        lambda candidate: bool(
+            _CATALOG.search(question.original) or not _CATALOG.search(candidate.sql)
+        ),
         lambda candidate: asked not in _CHANGES or question.is_change(candidate),
         lambda candidate: asked is None or question.classify(candidate.sql) == asked,
         lambda candidate: asked not in _CHANGES or question.classify(candidate.sql) in _CHANGES,

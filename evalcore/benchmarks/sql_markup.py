@@ -87,7 +87,7 @@ _ENTITY = re.compile(
     rf"{_HIDDEN}|&(?:lt|gt|amp|quot|apos|nbsp|#\d{{1,6}}|#x[0-9a-f]{{1,5}});", re.I
 )
 _ESCAPED_BREAK = re.compile(r"\\r\\n|\\[nrt](?![a-z])")
-_NUMBERED = re.compile(r"[ \t]*(\d{1,4})(?:[ \t]*[|:.)│]|(?=[ \t]))[ \t]?(.*)")
+_NUMBERED = re.compile(r"[ \t]*(\d{1,4})(?:[ \t]*[|│]|[:.)]|(?=[ \t]))[ \t]?(.*)")
 _PROMPT = re.compile(
     r"[ \t]*(?:(?:mysql|mariadb|sqlite|sql|duckdb|postgres|psql)(?:\s?\[[\w() ]*\])?>"
     r"|[\w.]{1,40}(?:=[#>*]|(?<=\w)[#>](?=[ \t]+[A-Z]))|=[#>]|D(?=[ \t]+[A-Z])"
@@ -262,8 +262,9 @@ def split_fences(text: str) -> tuple[list[Block], str]:
                 before += "\n"
             else:
                 opened = mark
-                if starts_like_sql(mark[2]) and len(mark[2].split()) > 1:
-                    end = mark.start(2)  # no line break after the mark
+                named = re.match(r"[ \t]*(?:\w+[ \t]+)?(?=\w+[ \t(])", mark[2])
+                if named and starts_like_sql(mark[2][named.end() :]):
+                    end = mark.start(2) + named.end()  # no line break before the statement
         elif mark[1].startswith(opened[1]) and not mark[2].strip():
             inner = _fence_blocks(opened[2], text[end : mark.start()], before)
             after = text[mark.end() : mark.end() + 160].strip()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 import sqlglot
 from sqlglot import exp
@@ -34,6 +35,9 @@ _WIDE_SPACES = re.compile("'[^'\n]*'|[\u00a0\u2000-\u200a\u202f\u3000]")
 _ROUTINE = re.compile(
     r"\A[\s(;]*(?:--[^\n]*\n\s*)*(?:DROP\s+(?:FUNCTION|PROCEDURE|TRIGGER|EVENT)\s[^;\n]{1,200};"
     r"\s*(?:--[^\n]*\n\s*)*(?=DELIMITER\b|CREATE\b))?"
+    r"(?:(?:IF\s+(?:OBJECT_ID|EXISTS)\b[^;]{1,300}?\bDROP\s+\w+\s+[\w.\[\]]+|USE\s+\S+"
+    r"|SET\s+(?:ANSI_NULLS|QUOTED_IDENTIFIER|NOCOUNT)\s+ON)[ \t]*;?\s*(?:\bGO\s+)?"
+    r"(?:--[^\n]*\n\s*)*){0,4}"
     r"(?:DELIMITER\b|DECLARE\b|BEGIN\b(?!\s*(?:;|TRAN|WORK\b))|DO\s+\$|CREATE\s+(?:OR\s+(?:REPLACE|ALTER)\s+)?"
     r"(?:DEFINER\s*=\s*\S+\s+|(?:NON)?EDITIONABLE\s+)*(?:FUNCTION|PROC|PROCEDURE|TRIGGER|PACKAGE|EVENT)\b)",
     re.I,
@@ -75,7 +79,7 @@ def normalize_statement(sql: str) -> str:
 
 _COMMON = (
     r"\"(?:[^\"]|\"\")*(?:\"|\Z) | `[^`]*(?:`|\Z) | --[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/|\Z)"
-    r" | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$) | (?P<mark>[();\n→⇒➜✅❌✔✗。]"
+    r" | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$) | (?P<mark>[();\n→⇒➜✅❌✔✗。—–]"
     r"|=>(?=\s*(?:SELECT|WITH|UPDATE|DELETE|INSERT)\b))"
 )
 _LEXER = re.compile(rf"'(?:[^']|'')*(?:'|\Z) | {_COMMON}", re.X | re.I)
@@ -155,8 +159,10 @@ def split_statements(sql: str, dialect: str) -> list[str]:
 
 _CLIENT_COMMAND = re.compile(
     r"^[ \t]*(?:GO(?:[ \t]+\d+)?|/|SHOW[ \t]+ERRORS?|SET[ \t]+(?:SERVEROUTPUT|ECHO|FEEDBACK|DEFINE"
-    r"|TIMING|LINESIZE|PAGESIZE|NOCOUNT)\b[^\n;]*|USE[ \t]+[\w\[\]`\"]+|\\[a-z]{1,10}\b[^\n]*"
-    r"|\.(?:mode|headers?|tables|schema|open|read|quit|exit|timer|output)\b[^\n]*|QUIT|EXIT)"
+    r"|TIMING|LINESIZE|PAGESIZE|NOCOUNT|AUTOTRACE|HEADING|TERMOUT|VERIFY|LONG|STATISTICS|SHOWPLAN_\w+"
+    r"|ANSI_NULLS|QUOTED_IDENTIFIER)\b(?![ \t]*[=.])[^\n;]*|WHENEVER[ \t]+SQLERROR\b[^\n]*"
+    r"|USE[ \t]+[\w\[\]`\"]+|\\[a-z]{1,10}\b[^\n]*"
+    r"|\.(?:mode|headers?|tables|schema|open|read|quit|exit|timer|output|width|echo)\b[^\n]*|QUIT|EXIT)"
     r"[ \t]*;?[ \t]*$",
     re.I | re.M,
 )
@@ -190,7 +196,12 @@ _AFTER_END = re.compile(
 _USAGE = re.compile(
     r"(?:CALL|EXEC|EXECUTE|SELECT|SHOW|PRINT|VALUES|VARIABLE|VAR|SET|INSERT|UPDATE|DELETE)\b", re.I
 )
-_DEFINITION = re.compile(r"(?:CREATE|ALTER|GRANT|DROP|COMMENT|DELIMITER)\b", re.I)
+#: Not what a client prints when it has run one.
+_DEFINITION = re.compile(
+    r"(?:CREATE|ALTER|GRANT|DROP|COMMENT|DELIMITER)\b"
+    r"(?!(?:[ \t]+\w+)?[ \t]*(?:\n[ \t]*\n|\n\$|\Z))",
+    re.I,
+)
 _USAGE_COMMENT = re.compile(r"usage|example|how to|call|test|用法|示例|调用|测试", re.I)
 
 
@@ -200,6 +211,12 @@ _TSQL = re.compile(
 #: A label, and below it another definition than the one before it.
 _LABELLED_DEFINITION = re.compile(
     r"^\W*[A-Z\u3400-\u9fff][^\n;()=']{2,60}[:：]\W*\n(?=\s*(?:CREATE|DELIMITER)\b)", re.M
+)
+#: A batch of commands of a client after the one that defines something.
+_USAGE_BATCH = re.compile(
+    r"^[ \t]*GO[ \t]*\n(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*+\*/)*+"
+    r"(?:EXEC|EXECUTE|SELECT|PRINT|DECLARE|INSERT|UPDATE|DELETE)\b(?![^;]{0,500}\bCREATE\s+(?:OR\s+ALTER\s+)?(?:PROC|FUNCTION|TRIGGER|VIEW))",
+    re.I | re.M,
 )
 _BATCH_END = re.compile(r"^[ \t]*(?:END\b[^\n]*|GO[ \t]*)$", re.I | re.M)
 
@@ -211,9 +228,11 @@ def find_routine_end(text: str, dialect: str) -> int:
     if (labelled := _LABELLED_DEFINITION.search(text)) is not None:
         text = text[: labelled.start()]
     if dialect != "tsql":
-        end = _find_block_end(text, dialect, delimited=delimited)
-        if not _TSQL.search(text[: min(end, 2_000)]):
+        end, mark = _find_block_end(text, dialect, delimited=delimited), _TSQL.search(text[:2_000])
+        if mark is None or mark.start() >= end:
             return end
+    if (usage := _USAGE_BATCH.search(text)) is not None:
+        text = text[: usage.start()]
     last = max((end.end() for end in _BATCH_END.finditer(text)), default=0)  # without BEGIN and END
     if last and looks_like_prose(text[last:].lstrip()):
         return last
@@ -277,7 +296,7 @@ _BULLET = re.compile(
 _FOREIGN = re.compile("[\u0370-\u0dff\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 #: What begins no line of SQL: dashes, arrows to a word, emoji, double rules, labels of statements.
 _NO_CODE_LINE = re.compile(
-    "[\u2010-\u2015\u2190-\u2bff\U0001f000-\U0001faff]|->\\s+[A-Z]|={3,}"
+    "[\u2010-\u2015\u2190-\u2bff\U0001f000-\U0001faff]|->\\s+[A-Z]|={3,}|\\$ [a-z]"
     r"|[A-Z][\w ,()#-]{0,40}[:：]\s*(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|CREATE)\s"
 )
 _HEADING = re.compile(
@@ -401,3 +420,34 @@ def _measure_bracket_depth(sql: str) -> int:
         depth += 1 if mark[0] == "(" else -1
         deepest = max(deepest, depth)
     return deepest
+
+
+#: A remark in brackets after a statement, in words.
+_TRAILING_REMARK = re.compile(
+    r"[ \t]\((?!select|with|values|partition|order)[A-Za-z'’-]+(?:[ ,]+[\w'’-]+){1,20}[.!]?\)"
+    r"\.?\s*\Z",
+    re.I,
+)
+
+
+def cut_trailing_prose(text: str, parser: StatementParser) -> str:
+    """The SQL that a text begins with, without the prose and the full stop that follow it.
+
+    Prose is cut where it begins a line or follows a semicolon, and where what stands before it
+    parses; a text in which nothing does is cut at the first line that reads like prose.
+    """
+    text = drop_client_commands(text, parser.dialect)
+    if is_routine(text):
+        return text[: find_routine_end(text, parser.dialect)].strip()
+    ends = list(islice(find_statement_ends(text, parser.dialect), 8))
+    if parser.accepts(text):
+        ends = []
+    accepted = [end for end in ends if parser.accepts(text[:end])][:1]
+    if not accepted and not parser.accepts(text):
+        breaks = [gap.start() for gap in islice(re.finditer(r"\n[ \t]*\n(?!\s*\Z)", text), 8)]
+        accepted = [end for end in breaks if parser.accepts(text[:end])][-1:]
+        tail = None if accepted else _TRAILING_REMARK.search(text[-300:])
+        if tail and parser.accepts(text[: (start := max(0, len(text) - 300) + tail.start())]):
+            accepted = [start]
+    sql = text[: (accepted or ends or [len(text)])[0]]
+    return re.sub(r"(?<=[\w)'\"`])\.\Z", "", sql.strip())

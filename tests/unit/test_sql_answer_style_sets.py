@@ -93,6 +93,10 @@ ODD = {
     "an escaped underscore": ("mysql", "SELECT a FROM t WHERE b LIKE '%\\_x%' AND c LIKE '\\*'"),
     "a line break in a literal": ("mysql", "SELECT REPLACE(a, '\\n', ' ') FROM t"),
     "a named argument": ("oracle", "SELECT f(x => 1, y => 2) FROM dual"),
+    "columns named like settings of a client": (
+        "oracle",
+        "UPDATE t\nSET verify = 1,\n    prompt = 'x'\nWHERE long = 2",
+    ),
     "braces": ("postgres", 'SELECT \'{"sql": "SELECT 1"}\'::jsonb AS a'),
 }
 WRAPPERS = (
