@@ -33,6 +33,7 @@ from evalcore.records import (
 from evalcore.runner.budget import RunBudget, limit_budget
 from evalcore.runner.limits import (
     ONCE,
+    Breaker,
     Flow,
     RetryPolicy,
     build_retry_policy,
@@ -167,6 +168,8 @@ T = TypeVar("T")
 
 #: The role of the model under test.
 TARGET = "target"
+#: How the roles of judges begin: the others of a panel vote where one cannot be asked.
+_JUDGES = "judge:"
 
 CallKey = tuple[str, int, str, int]
 _CALLS_JOURNAL = "main.jsonl"
@@ -185,6 +188,7 @@ class Channel:
     price: Callable[[Usage], Quote]
     report: Callable[[Failure], None]
     seed: int
+    breaker: Breaker | None = None
     answered: list[GenerationRequest] = field(default_factory=list)
 
     @cached_property
@@ -249,15 +253,26 @@ class Channel:
         def note_failure(failure: Failure) -> None:
             failures.append(failure)
             self.report(failure)
+            if self.breaker is not None:
+                self.breaker.record_failure(failure)
 
         return await with_retries(
-            lambda: self.target.generate(request),
+            lambda: self._send(request),
             self.flow,
             rules,
             deadline,
             note_failure,
             tokens=_rough_tokens(request) if self.flow.counts_tokens else 0,
         )
+
+    async def _send(self, request: GenerationRequest) -> Completion:
+        """Ask the target once; raises RunStopped where nothing more is to be asked of it."""
+        if self.breaker is None:
+            return await self.target.generate(request)
+        self.breaker.check()
+        completion = await self.target.generate(request)
+        self.breaker.record_answer()
+        return completion
 
 
 class Channels:
@@ -303,6 +318,7 @@ class Channels:
             price=pricing.build_target_pricer(target.info, self._settings),
             report=report,
             seed=self.run.seed,
+            breaker=None if role.startswith(_JUDGES) else Breaker(),
         )
         for call in self._journaled.values():  # paid by an earlier attempt
             if call.role == role and not call.completion.cached:

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from evalcore.errors import TargetFailure
+from evalcore.errors import RunStopped, TargetFailure
+from evalcore.i18n import Note
 from evalcore.records import (
     Completion,
     Failure,
@@ -18,6 +19,7 @@ from evalcore.records import (
     Record,
 )
 from evalcore.settings import Settings
+from evalcore.targets.failures import find_lasting_cause
 
 # Flow control of one target: how many requests are in flight, and how fast they start.
 # The window of requests in flight starts small and doubles while all goes well. The first refusal
@@ -237,6 +239,34 @@ def build_retry_policy(settings: Settings) -> RetryPolicy:
         base=settings.retry_base,
         cap=settings.retry_cap,
     )
+
+
+class Breaker:
+    """Ends a run whose requests all fail for the same reason: a dead key, no credit, an unknown
+    model. Five refusals alike in a row, with no answer between them, are enough."""
+
+    _ENOUGH = 5
+
+    def __init__(self) -> None:
+        self._cause = ""
+        self._alike = 0
+        self._words = ""
+
+    def check(self) -> None:
+        """Raise RunStopped with the provider's words where nothing more is to be asked."""
+        if self._alike >= self._ENOUGH:
+            raise RunStopped(Note("run_refused", count=self._alike, message=self._words))
+
+    def record_answer(self) -> None:
+        self._alike = 0
+
+    def record_failure(self, failure: Failure) -> None:
+        """Count a failure; any that may be of one request alone says nothing."""
+        cause = find_lasting_cause(failure)
+        if cause is None or self._alike >= self._ENOUGH:
+            return
+        self._alike = self._alike + 1 if cause == self._cause else 1
+        self._cause, self._words = cause, failure.message
 
 
 async def with_retries(

@@ -28,7 +28,18 @@ _MAX_MESSAGE_CHARS = 500
 _MAX_BODY_CHARS = 20_000  # characters of a body that are looked at: a page can be megabytes
 _RETRYABLE = frozenset({408, 409, 425})
 #: A 429 for these codes will not go away by waiting.
-_NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_NO_CREDIT = frozenset(
+    {
+        *("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "1113"),
+        *("exceeded_current_quota_error", "insufficient_user_quota", "quota_exceeded", "arrearage"),
+    }
+)
+_NO_CREDIT_WORDS = re.compile(
+    r"(?i)credit balance|insufficient[ _](balance|credit|funds|quota)|arrears|arrearage"
+    r"|(requests?|tokens?)[ _]?per[ _]?day[^.]{0,60}(free|plan)|perday[a-z]*(project|model|user)"
+)
+#: A request that is too large for the tokens of a minute, which some say by 413 (Groq).
+_TOO_LARGE_FOR_RATE = re.compile(r"(?i)tokens per (minute|day)|\b[tr]p[md]\b|rate.?limit")
 _HINTS = {402: "the account has no credit", 404: "check the model's name and base_url"}
 #: The server says that it could not digest what the model wrote: a matter of the model.
 _MODEL_OUTPUT = re.compile(
@@ -71,7 +82,10 @@ _PLAIN_TRANSPORT: dict[str, tuple[FailureKind, str]] = {
     "NetworkError": ("retryable", "the connection was lost"),
 }
 _WAIT_HINT = re.compile(
-    r"(?i)(?:try again in|retry in|retry after|\"retryDelay\":\s*\")\s*([0-9.]+)\s*(ms|s|m)?"
+    r"(?i)(?:(?:try|retry|again|wait|retrying)\b[^0-9\"{}]{0,30}?\b(?:in|after|for)|please wait"
+    r"|\"?retry_?(?:delay|after)(?:_?seconds)?\"?\s*[:=])\s*\"?"
+    r"((?:[0-9]+(?:\.[0-9]+)?\s*(?:ms|milliseconds?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?"
+    r"|h(?:ours?)?|d(?:ays?)?)?\b[\s,]*)+|(?:[0-9.]+(?:ms|s|m|h|d))+)"
 )
 _MAX_WAIT_SECONDS = 1e10  # what is longer (or a later Unix time) is no statement
 _MIN_UNIX_TIME = 1e8  # from here on a number of seconds is a Unix time
@@ -135,6 +149,44 @@ def is_content_filter(status: int | None, body: str) -> bool:
     return bool(in_words)
 
 
+_LASTING_STATUSES = (401, 402, 403, 404, 429)
+_LASTING_WORDS = re.compile(
+    r"(?ix) api[ _-]?key | authenticat | unauthori[sz]ed | permission[ _]denied | access[ ]denied"
+    r" | quota | credit | billing | insufficient | arrear | deactivated | suspended"
+    r" | model[ _]not[ _]found | (unknown|invalid|no[ ]such|unsupported)[ ]model"
+    r" | no[ ]models?[ ]loaded"
+    r" | model\b.{0,80}\b(does[ ]not[ ]exist|not[ ]found|not[ ]available|deprecated|decommissioned)"
+    r" | v1/responses"
+)
+_UNREACHED = re.compile(
+    "certificate|secure connection|usable address|no connection is made|redirect"
+)
+_VARYING = re.compile(r"[0-9a-fA-F][0-9a-fA-F-]{7,}|[0-9]+|\b[a-z]+[-_][0-9A-Za-z]{12,}\b")
+
+
+def find_lasting_cause(failure: Failure) -> str | None:
+    """What makes a failure that of every request (key, quota, credit, an unknown model, an address
+    that is not reached), without ids and numbers, which differ from one request to the next. None
+    for a failure that may be of one request alone."""
+    if failure.kind != "permanent":
+        return None
+    words = _LASTING_WORDS if failure.status else _UNREACHED
+    if failure.status not in _LASTING_STATUSES and not words.search(failure.message):
+        return None
+    return f"{failure.status} {_VARYING.sub('#', failure.message)}"
+
+
+def read_failed_generation(status: int | None, body: str) -> str | None:
+    """What the model wrote where a server could make no call of it and says so (Groq's
+    `failed_generation`); None for any other error."""
+    if status != 400 or "failed_generation" not in body:
+        return None
+    reply = _decode_error_body(body)
+    error = reply.get("error") if isinstance(reply, dict) else None
+    written = error.get("failed_generation") if isinstance(error, dict) else None
+    return written if isinstance(written, str) and written.strip() else None
+
+
 def _error_codes(reply: Any) -> Iterator[str]:
     """The codes of an error and of those inside it (Azure: `innererror`)."""
     error = reply[0] if isinstance(reply, list) and reply else reply
@@ -148,7 +200,11 @@ def _error_codes(reply: Any) -> Iterator[str]:
 
 def _classify_status(status: int, body: str) -> FailureKind:
     if status == 429:
-        return "permanent" if error_code(body) in _NO_CREDIT else "rate_limited"
+        codes = {code.lower() for code in _error_codes(_decode_error_body(body))}
+        spent = codes & _NO_CREDIT or _NO_CREDIT_WORDS.search(body)
+        return "permanent" if spent else "rate_limited"
+    if status == 413 and _TOO_LARGE_FOR_RATE.search(body):
+        return "rate_limited"
     if _MODEL_OUTPUT.search(body) and (status >= 500 or "tool_use_failed" in body):
         return "model_output"
     if status >= 500 or status in _RETRYABLE:
@@ -230,14 +286,33 @@ def parse_retry_after(
     it says nothing. `now` is the Unix time."""
     now = time.time() if now is None else now
     match = _WAIT_HINT.search(body)
+    stated = _find_stated_headers(body)
     candidates = (
         _parse_seconds(headers.get("retry-after-ms"), 0.001),
         _parse_seconds(headers.get("retry-after")),
-        _seconds_until_date(headers.get("retry-after"), now),
+        _parse_reset_seconds(headers.get("retry-after") or "", now),
         _parse_ratelimit_reset(headers, now),
-        _parse_seconds(match[1].rstrip("."), _UNITS[match[2] or "s"]) if match else None,
+        _parse_ratelimit_fields(headers.get("ratelimit") or ""),
+        _parse_wait(match[1]) if match else None,
+        _parse_ratelimit_reset(stated, now),
     )
     return next((seconds for seconds in candidates if seconds is not None), None)
+
+
+def _parse_wait(text: str) -> float | None:
+    """Seconds of a wait in words: `41s`, `1m26.4s`, `20 seconds`, `2 minutes`, `12`."""
+    parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)\s*(ms|milli|s|m|h|d)?", text.lower())
+    waits = [float(amount) * _UNITS[unit.replace("milli", "ms") or "s"] for amount, unit in parts]
+    return _parse_seconds(str(sum(waits))) if waits else None
+
+
+def _find_stated_headers(body: str) -> dict[str, str]:
+    """The headers of the provider behind a gateway, as an error's body repeats them
+    (OpenRouter)."""
+    reply = _decode_error_body(body) if "headers" in body else None
+    for name in ("error", "metadata", "headers"):
+        reply = reply.get(name) if isinstance(reply, dict) else None
+    return {str(k).lower(): str(v) for k, v in reply.items()} if isinstance(reply, dict) else {}
 
 
 def _parse_seconds(text: str | None, unit: float = 1.0) -> float | None:
@@ -274,6 +349,12 @@ def _parse_ratelimit_reset(headers: Mapping[str, str], now: float) -> float | No
         if wait is not None and (left is None or _parse_seconds(left) == 0):
             waits.append(wait)
     return max(waits, default=None)
+
+
+def _parse_ratelimit_fields(text: str) -> float | None:
+    """The longest reset in a header `RateLimit` (IETF draft, both forms) of what is used up."""
+    resets = re.findall(r"(?:remaining|\br)=0\b[^\"]*?(?:reset|\bt)=([0-9]+)", text)
+    return max(map(float, resets), default=None)
 
 
 def _parse_reset_seconds(text: str, now: float) -> float | None:

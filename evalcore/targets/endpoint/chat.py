@@ -5,6 +5,7 @@ reply to a `Completion` or a `Failure`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from evalcore.records import (
     Sampling,
     ToolCall,
     Usage,
+    content_hash,
 )
 from evalcore.targets import failures
 from evalcore.targets.endpoint.dialect import (
@@ -33,6 +35,12 @@ from evalcore.targets.endpoint.dialect import (
 )
 from evalcore.targets.endpoint.stream import ChatStream
 
+#: Fields of a message that a provider wants back as they came, with the turn they came with.
+_ECHOED = ("extra_content", "reasoning_details", "thinking_blocks", "thought_signature")
+#: Those of a call of a tool.
+_ECHOED_OF_CALLS = ("extra_content", "thought_signature", "provider_specific_fields")
+_SHORT_ID = re.compile("[A-Za-z0-9]{9}")
+_NAME, _REASONING = "chat", "reasoning_content"
 _PATH = "/chat/completions"
 #: What asks for a streamed answer, with its usage at the end.
 _STREAM: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
@@ -43,9 +51,9 @@ _WITHOUT_MESSAGE = ("content_filter", "length")
 class ChatDialect:
     """`ApiDialect` of OpenAI's chat completions, which most servers speak."""
 
-    name = "chat"
+    name = _NAME
     token_fields = TOKEN_FIELDS
-    adaptable = frozenset({*TOKEN_FIELDS, "temperature", "top_p", "seed", *_STREAM})
+    adaptable = frozenset({*TOKEN_FIELDS, "temperature", "top_p", "seed", "stop", *_STREAM})
 
     def __init__(self, model: str, extra_body: Mapping[str, Any]) -> None:
         self._model, self._extra_body = model, dict(extra_body)
@@ -108,9 +116,8 @@ def find_token_limit(parameters: Mapping[str, Any]) -> int | None:
 def build_request_body(
     request: GenerationRequest, parameters: Mapping[str, Any], capabilities: Capabilities
 ) -> dict[str, Any]:
-    reasoning = capabilities.send_reasoning and bool(request.tools)
     turns = fold_system_turns(request.messages) if capabilities.fold_system else request.messages
-    messages = [_build_chat_message(message, reasoning) for message in turns]
+    messages = [_build_chat_message(turn, bool(request.tools), capabilities) for turn in turns]
     tools = {"tools": wrap_tools(request.tools)} if request.tools else {}
     return {**parameters, "messages": messages, **tools}
 
@@ -128,23 +135,45 @@ def fold_system_turns(messages: Sequence[Message]) -> list[Message]:
     return [Message("user", text) for text in system] + turns
 
 
-def _build_chat_message(message: Message, reasoning: bool) -> dict[str, Any]:
+def _build_chat_message(
+    message: Message, tools: bool, capabilities: Capabilities
+) -> dict[str, Any]:
     if message.role == "tool":
-        return {"role": "tool", "content": message.content, "tool_call_id": message.tool_call_id}
+        call_id = _call_id(message.tool_call_id, capabilities)
+        return {"role": "tool", "content": message.content, "tool_call_id": call_id}
+    opaque = message.opaque.get(_NAME)
+    echoed: dict[str, Any] = opaque if isinstance(opaque, dict) else {}
     turn: dict[str, Any] = {"role": message.role, "content": _build_message_content(message)}
     if message.tool_calls:
         turn["content"] = message.content or None
         turn["tool_calls"] = [
             {
-                "id": call.id,
+                "id": _call_id(call.id, capabilities),
                 "type": "function",
                 "function": {"name": call.name, "arguments": call.arguments},
+                **_find_echo(echoed.get("tool_calls"), call.id, capabilities),
             }
             for call in message.tool_calls
         ]
-    if reasoning and message.reasoning:
-        turn["reasoning_content"] = message.reasoning
-    return turn
+    wanted_back = capabilities.send_reasoning or echoed.get("reasoning_content")
+    if tools and wanted_back and message.reasoning and _REASONING not in capabilities.refused:
+        turn[_REASONING] = message.reasoning
+    return turn | _find_echo(echoed, "message", capabilities)
+
+
+def _find_echo(holder: Any, name: str, capabilities: Capabilities) -> dict[str, Any]:
+    """The fields to give back for a message or a call, without those that the server refused."""
+    fields = holder.get(name) if isinstance(holder, dict) else None
+    if not isinstance(fields, dict):
+        return {}
+    return {field: value for field, value in fields.items() if field not in capabilities.refused}
+
+
+def _call_id(call_id: str, capabilities: Capabilities) -> str:
+    """The id of a call, in nine letters and digits where the server takes no other (Mistral)."""
+    if not capabilities.short_ids or _SHORT_ID.fullmatch(call_id):
+        return call_id
+    return content_hash(call_id, 9)
 
 
 def _build_message_content(message: Message) -> str | list[dict[str, Any]]:
@@ -189,7 +218,7 @@ def parse_chat_completion(reply: Any, sent: Mapping[str, Any]) -> Completion | F
         return failures.malformed_failure("status 200 without choices")
     try:
         text, reasoning = _parse_message_texts(message)
-        calls = _parse_reply_tool_calls(message.get("tool_calls"))
+        calls = _parse_reply_tool_calls(_find_reply_calls(message))
     except (TypeError, AttributeError, KeyError):
         return failures.malformed_failure(
             "status 200 with a message whose parts have the wrong type"
@@ -204,7 +233,27 @@ def parse_chat_completion(reply: Any, sent: Mapping[str, Any]) -> Completion | F
         usage=_parse_reply_usage(reply.get("usage")),
         model=str(reply.get("model") or ""),
         sent=dict(sent),
+        opaque=_collect_echoed(message, calls),
     )
+
+
+def _collect_echoed(message: Mapping[str, Any], calls: Sequence[ToolCall]) -> dict[str, Any]:
+    """What the provider wants back with this answer. The text of `reasoning_content` stands in the
+    answer already: only that it came under this name is noted."""
+    echoed: dict[str, Any] = {}
+    if message.get(_REASONING):
+        echoed[_REASONING] = True
+    fields = {name: message[name] for name in _ECHOED if message.get(name)}
+    if fields:
+        echoed["message"] = fields
+    of_calls = {}
+    for call, source in zip(calls, _find_reply_calls(message), strict=True):
+        fields = {name: source[name] for name in _ECHOED_OF_CALLS if source.get(name)}
+        if fields:
+            of_calls[call.id] = fields
+    if of_calls:
+        echoed["tool_calls"] = of_calls
+    return {_NAME: echoed} if echoed else {}
 
 
 def _parse_message_texts(message: Mapping[str, Any]) -> tuple[str, str]:
@@ -236,19 +285,40 @@ def _join_content_parts(parts: list[Any]) -> tuple[str, str]:
     for part in parts:
         if isinstance(part, str):
             texts.append(part)
-        elif part["type"] in ("thinking", "reasoning"):
+        elif part.get("type") in ("thinking", "reasoning"):
             thought = part.get("thinking") or part.get("text") or ""
             thoughts.append(
                 thought if isinstance(thought, str) else _join_content_parts(thought)[0]
             )
-        elif part["type"] in ("text", "output_text"):
+        elif part.get("type") in ("text", "output_text", None):
             texts.append(part["text"])
+        elif part["type"] == "refusal":
+            texts.append(part["refusal"])
     return "".join(texts), "".join(thoughts)
+
+
+def _find_reply_calls(message: Mapping[str, Any]) -> list[Any]:
+    """The calls of a message, wherever they stand: as blocks of its content, or in the older form
+    of a single call."""
+    calls = message.get("tool_calls")
+    if calls:
+        return list(calls)
+    older = message.get("function_call")
+    if isinstance(older, dict) and older.get("name"):
+        return [{"function": older}]
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else []
+    return [
+        {"id": block.get("id"), "function": {"name": block["name"], "arguments": block["input"]}}
+        for block in blocks
+        if isinstance(block, dict) and block.get("type") == "tool_use"
+    ]
 
 
 def _parse_reply_tool_calls(calls: Any) -> tuple[ToolCall, ...]:
     """Calls with their arguments as text; a server that parsed them gets them back as JSON."""
-    tool_calls = []
+    tool_calls: list[ToolCall] = []
+    used: set[str] = set()
     for number, call in enumerate(calls or ()):
         function = call["function"]
         arguments = function.get("arguments")
@@ -256,9 +326,13 @@ def _parse_reply_tool_calls(calls: Any) -> tuple[ToolCall, ...]:
             arguments = json.dumps(arguments or {}, ensure_ascii=False)
         elif "\\u" in arguments:  # a JSON text, in which halves of pairs stand escaped
             arguments = repair_escapes(arguments)
+        call_id = str(call.get("id") or f"call_{number}")
+        if call_id in used:  # some servers give all calls of an answer one id
+            call_id = f"{call_id}_{number}"
+        used.add(call_id)
         tool_calls.append(
             ToolCall(
-                id=str(call.get("id") or f"call_{number}"),
+                id=call_id,
                 name=str(function.get("name") or ""),
                 arguments=arguments,
             )

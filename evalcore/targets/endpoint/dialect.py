@@ -33,12 +33,22 @@ from evalcore.targets import failures
 TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")
 
 
+#: Fields of past turns, in any API, that a server may refuse; they are then left out.
+ECHOED_FIELDS = frozenset(
+    {
+        *("reasoning_content", "reasoning_details", "thinking_blocks", "extra_content"),
+        *("thought_signature", "provider_specific_fields"),
+    }
+)
+
+
 class Capabilities(Record, frozen=True):
     """What one server accepts, learned from its refusals and shared by all requests of a target.
 
     `refused` are the parameters to leave out, `most_tokens` the largest limit of an answer that the
     model takes (None until it was refused), `stream` whether answers are streamed, `fold_system`
-    whether the system turn goes into the first user turn.
+    whether the system turn goes into the first user turn, `short_ids` whether calls of tools have
+    ids of nine letters and digits.
     """
 
     token_field: str = "max_tokens"
@@ -47,6 +57,7 @@ class Capabilities(Record, frozen=True):
     most_tokens: int | None = None
     stream: bool = True
     fold_system: bool = False
+    short_ids: bool = False
 
     def limit_field(self) -> str | None:
         """The name under which the limit of an answer goes; None if all were refused."""
@@ -172,8 +183,13 @@ def derive_epoch_seed(seed: int, epoch: int) -> int:
 
 _REFUSAL = re.compile(
     r"(?i)unsupported|not support|unrecognized|unknown|unexpected|not permitted|not allowed"
-    r"|deprecated|only\b.{0,40}\b(supported|allowed)|verified to stream|cannot be (set|used)"
+    r"|deprecated|only\b.{0,40}\b(supported|allowed)|verified to stream"
+    r"|cannot (both )?be (set|used|specified)|extra_forbidden"
 )
+
+
+#: Two parameters of which a server takes one (Anthropic).
+_TOGETHER = re.compile(r"(?is)temperature.{0,20}top_p.{0,20}(both|together)|both.{0,20}temperature")
 
 
 def find_refused_parameter(
@@ -184,6 +200,8 @@ def find_refused_parameter(
     would then hide a mistake."""
     if status not in (400, 422) or not _REFUSAL.search(text):
         return None
+    if _TOGETHER.search(text) and {"temperature", "top_p"} <= sent.keys():
+        return "top_p"
     offsets_by_name = {
         name: match.start()
         for name in adaptable & sent.keys()
@@ -250,6 +268,13 @@ def is_answer(completion: Completion) -> bool:
     return completion.finish_reason.lower() not in _FAILED
 
 
+#: Channels of gpt-oss in a text that a server did not take apart: with its marks, or without them.
+_CHANNEL = re.compile(
+    r"<\|channel\|>\s*(analysis|commentary|final)(?P<to>[^<]*)(?:<\|constrain\|>[^<]*)?<\|message\|>"
+    r"(?P<text>.*?)(?=<\|(?:end|return|call|start|channel)\|>|\Z)",
+    re.DOTALL,
+)
+_BARE_CHANNELS = re.compile(r"analysis(.+?)assistant\s?final(.*)", re.DOTALL)
 _THOUGHT = re.compile(r"\s*<(think|thinking)>(.*?)(?:</\1>|\Z)\s*", re.DOTALL)
 _END_OF_THOUGHT = re.compile(r"</think(?:ing)?>\s*")
 
@@ -258,6 +283,8 @@ def split_thought(text: str) -> tuple[str, str]:
     """Thought and answer of a text that begins with `<think>`. A thought without an end was cut:
     nothing of it is an answer. Where the prompt itself opened the thought, the text holds its end
     only."""
+    if "<|channel|>" in text or text.startswith("analysis"):
+        return _split_channels(text)
     if "think" not in text:
         return "", text
     opened = _THOUGHT.match(text)
@@ -267,6 +294,20 @@ def split_thought(text: str) -> tuple[str, str]:
     if ended and "<think" not in text[: ended.start()]:
         return text[: ended.start()].strip(), text[ended.end() :]
     return "", text
+
+
+def _split_channels(text: str) -> tuple[str, str]:
+    """Thought and answer of a text in channels; one with a call stays whole for who reads calls."""
+    bare = _BARE_CHANNELS.fullmatch(text)
+    if bare:
+        return bare[1].strip(), bare[2]
+    parts = list(_CHANNEL.finditer(text))
+    if not parts or any("to=" in part["to"] for part in parts):
+        return "", text
+    thoughts = [part["text"] for part in parts if part[1] != "final"]
+    return "\n".join(thoughts).strip(), "".join(
+        part["text"] for part in parts if part[1] == "final"
+    )
 
 
 def first_count(*counts: int | None) -> int | None:

@@ -38,6 +38,7 @@ from evalcore.targets import failures
 from evalcore.targets.base import TargetInfo, convert_options
 from evalcore.targets.endpoint.chat import ChatDialect
 from evalcore.targets.endpoint.dialect import (
+    ECHOED_FIELDS,
     ApiDialect,
     Capabilities,
     StreamAssembler,
@@ -59,6 +60,8 @@ _NO_SYSTEM_TURN = re.compile(
     r"(?i)developer instruction is not enabled|system (role|message|instruction)s? (is |are )?not"
     r" (supported|enabled|allowed)|does not support (the )?(system|developer) (role|message|instr)"
 )
+#: A server that takes ids of calls in one form only (Mistral).
+_SHORT_IDS = re.compile(r"(?is)tool.?call.?id.{0,80}length of 9")
 #: A server that answers streamed only, or not so.
 _ONLY_STREAM = re.compile(
     r"(?i)only supports? stream|must be set to false for non-?streaming|stream(ing)? is required"
@@ -212,11 +215,13 @@ class EndpointTarget:
             attempts += 1
             outcome = await self._post(self._transport, request, sent, capabilities)
             if isinstance(outcome, Completion):
-                done = msgspec.structs.replace(outcome, attempts=attempts)
-                return redact_completion(done, self._list_keys())
+                return self._finish(outcome, attempts)
             failure, words = outcome
             if failures.is_content_filter(failure.status, words):
                 return Completion(finish_reason="content_filter", attempts=attempts)
+            written = failures.read_failed_generation(failure.status, words)
+            if written is not None:
+                return self._finish(Completion(text=written, sent=sent), attempts)
             limit = _find_limit(sent, self._dialect.token_fields)
             length = read_length_refusal(failure.status, words, limit)
             if length is not None and length.kind == "overflow":
@@ -227,6 +232,10 @@ class EndpointTarget:
                     continue
             if not self._adapt(failure, words, sent, capabilities):
                 raise TargetFailure(failure)
+
+    def _finish(self, completion: Completion, attempts: int) -> Completion:
+        done = msgspec.structs.replace(completion, attempts=attempts)
+        return redact_completion(done, self._list_keys())
 
     async def close(self) -> None:
         transport, self._transport = self._transport, None
@@ -374,7 +383,12 @@ def learn_capabilities(
         return msgspec.structs.replace(capabilities, stream=True)
     if capabilities.stream and _NO_STREAM.search(text):
         return msgspec.structs.replace(capabilities, stream=False)
+    if not capabilities.short_ids and _SHORT_IDS.search(text):
+        return msgspec.structs.replace(capabilities, short_ids=True)
     refused = find_refused_parameter(status, words, sent, dialect.adaptable)
+    if refused is None:
+        echoed = ECHOED_FIELDS - capabilities.refused
+        refused = find_refused_parameter(status, words, dict.fromkeys(echoed), echoed)
     if refused is None or refused in capabilities.refused:
         return None
     return capabilities.without_parameter(refused)
