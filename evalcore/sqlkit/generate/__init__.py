@@ -12,8 +12,9 @@ from functools import lru_cache
 
 import msgspec
 
-from evalcore.sqlkit.generate import nasty
+from evalcore.sqlkit.generate import edge_databases, nasty
 from evalcore.sqlkit.generate.chains import generate_chain_databases
+from evalcore.sqlkit.generate.clusters import generate_clusters
 from evalcore.sqlkit.generate.database import (
     Database,
     Row,
@@ -24,10 +25,10 @@ from evalcore.sqlkit.generate.database import (
     render_inserts,
     shrink_database,
 )
+from evalcore.sqlkit.generate.edge_databases import Edge, EdgeDatabase, split_edges
 from evalcore.sqlkit.generate.edges import holds_json, list_documents, list_plain_documents
 from evalcore.sqlkit.generate.filler import Domains, Filler
 from evalcore.sqlkit.generate.hints import Hints, list_row_limits, read_hints
-from evalcore.sqlkit.generate.nasty import Edge, EdgeDatabase, split_edges
 from evalcore.sqlkit.generate.profiles import CROWDED, SCALED, Profile, choose_profiles, make_eager
 from evalcore.sqlkit.generate.usage import Usage, read_usage
 from evalcore.sqlkit.schema import Schema, plain_name, sort_by_dependency
@@ -64,11 +65,12 @@ def generate_databases(
 def generate_sparse_databases(
     schema: Schema, statements: Sequence[tuple[str, str]], *, seed: int
 ) -> tuple[Database, ...]:
-    """Databases that lack something: see `nasty.generate_sparse_databases`; and one long chain
-    where a statement recurses."""
+    """Databases that lack something: see `nasty.generate_sparse_databases`; one of groups
+    within which rows repeat; and one long chain where a statement recurses."""
     hints, usage = _read_statements(schema, statements)
     return (
         *nasty.generate_sparse_databases(schema, hints, usage, seed),
+        *filter(None, [generate_clusters(schema, hints, usage, seed)]),
         *generate_chain_databases(schema, statements, hints, seed),
     )
 
@@ -87,7 +89,7 @@ def generate_edge_databases(
     """Databases of values at which types and statements turn over, those at which arithmetic may
     overflow last."""
     hints, usage = _read_statements(schema, statements)
-    return tuple(nasty.generate_edge_databases(schema, hints, usage, seed))
+    return tuple(edge_databases.generate_edge_databases(schema, hints, usage, seed))
 
 
 def generate_added_edges(
@@ -101,7 +103,7 @@ def generate_added_edges(
     compared, does not: no edges where the databases of `statements` have them all."""
     hints, usage = _read_statements(schema, (other, statements[0]))
     present = _list_edge_cells(schema, statements)
-    return next(nasty.generate_edge_databases(schema, hints, usage, seed, present))
+    return next(edge_databases.generate_edge_databases(schema, hints, usage, seed, present))
 
 
 def covers_statement(
@@ -129,8 +131,8 @@ def read_compared_columns(statements: Sequence[tuple[str, str]]) -> frozenset[st
 @lru_cache(maxsize=128)
 def _list_edge_cells(
     schema: Schema, statements: tuple[tuple[str, str], ...]
-) -> frozenset[nasty.EdgeCell]:
-    cells = nasty.list_edge_cells_by_table(schema, *_read_statements(schema, statements))
+) -> frozenset[edge_databases.EdgeCell]:
+    cells = edge_databases.list_edge_cells_by_table(schema, *_read_statements(schema, statements))
     return frozenset((name, n, value) for name, pairs in cells.items() for n, value in pairs)
 
 

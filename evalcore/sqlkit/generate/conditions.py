@@ -100,11 +100,11 @@ def _parse_exact_number(text: str) -> Number | None:
 
 # The values that statements hold columns against: comparisons, patterns, lists, defaults.
 
-Operator = Literal["=", "<>", "<", "<=", ">", ">=", "like", "not like", "null"]
+Operator = Literal["=", "<>", "<", "<=", ">", ">=", "like", "not like", "null", "not null", "about"]
 
 
 class Constant(Record, frozen=True):
-    """A value that a column is held against: text, number, or None for IS NULL."""
+    """A value, None for NULL, that a column is held against, or that is no more than `about` it."""
 
     operator: Operator
     value: str | int | float | None
@@ -129,7 +129,9 @@ _NEGATED: dict[Operator, Operator] = {
     ">": "<=",
     ">=": "<",
     "like": "not like",
-    "null": "null",
+    "null": "not null",
+    "not null": "not null",
+    "about": "about",
 }
 ColumnConstant = tuple[tuple[str, ...], Constant]
 
@@ -146,8 +148,41 @@ def list_column_names(node: exp.Expr) -> tuple[str, ...]:
 def iter_constants(tree: exp.Expr) -> Iterator[ColumnConstant]:
     """Every constant of a statement with the columns that are held against it.
 
-    A column that stands alone as a condition is held against 1, under NOT against 0.
+    A column that stands alone as a condition is held against 1, under NOT against 0; an alias of
+    a literal stands for it.
     """
+    for read in filter(None, (tree, _inline_literals(tree))):
+        yield from _iter_tree_constants(read)
+
+
+def _inline_literals(tree: exp.Expr) -> exp.Expr | None:
+    """A copy of the statement with literals in place of the columns that inner queries give them
+    as, such as `bounds.low` for `WITH bounds AS (SELECT 5 AS low)`; None where there are none."""
+    literals: dict[str, exp.Expr] = {}
+    for alias in tree.find_all(exp.Alias):
+        literals.setdefault(alias.alias.lower(), alias.this)
+    for named in tree.find_all(exp.CTE, exp.Subquery):  # WITH bounds (low) AS (SELECT 5)
+        declared = named.args["alias"].columns if named.args.get("alias") else ()
+        selected = named.this.selects if isinstance(named.this, exp.Select) else ()
+        for identifier, part in zip(declared, selected, strict=False):
+            literals.setdefault(identifier.name.lower(), part)
+    fixed = {
+        name: node
+        for name, node in literals.items()
+        if _list_literals(node) and not list_column_names(node) and not node.find(exp.Query)
+    }
+    if not any(column.name.lower() in fixed for column in tree.find_all(exp.Column)):
+        return None
+    return tree.transform(
+        lambda node: (
+            fixed[node.name.lower()].copy()
+            if isinstance(node, exp.Column) and node.name.lower() in fixed
+            else node
+        )
+    )
+
+
+def _iter_tree_constants(tree: exp.Expr) -> Iterator[ColumnConstant]:
     for node in tree.walk():
         negated = _is_negated(node)
         for columns, constant in _iter_node_constants(node):
@@ -188,7 +223,8 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
         for item in node.expressions:
             yield from _pair_constants(node.this, item, "=")
     elif isinstance(node, exp.Is):
-        yield list_column_names(node.this), Constant("null", None)
+        operator: Operator = "null" if isinstance(node.expression, exp.Null) else "not null"
+        yield list_column_names(node.this), Constant(operator, None)
     elif isinstance(node, exp.StartsWith | exp.Contains):
         for value in _list_literals(node.expression):
             yield list_column_names(node.this), Constant("like", f"%{value}%")
@@ -226,9 +262,9 @@ def _iter_regex_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
 def _iter_alternatives(node: exp.Expr) -> Iterator[ColumnConstant]:
     """What a value is replaced by, or told apart from."""
     if isinstance(node, exp.Coalesce):
-        yield list_column_names(node.this), Constant("null", None)
+        yield list_column_names(node.this), Constant("not null", None)
         for other in node.expressions:
-            yield from _pair_constants(node.this, other, "=")
+            yield from _pair_constants(node.this, other, "about")
     elif isinstance(node, exp.Case) and node.this is not None:
         for branch in node.args.get("ifs", ()):
             yield from _pair_constants(node.this, branch.this, "=")
@@ -248,6 +284,8 @@ def _pair_constants(left: Any, right: Any, operator: Operator) -> Iterator[Colum
     columns = list_column_names(left)
     if not columns:
         return
+    if list_column_names(right):
+        operator = "about"
     for value in _list_literals(right):
         yield columns, Constant(operator, value)
     number = fold_constant(right)

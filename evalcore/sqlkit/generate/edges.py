@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any
 from uuid import UUID
 
@@ -35,6 +35,7 @@ _TEXTS: tuple[str, ...] = (
     *("", " ", "a", "A", "é", "É", "ß", "中", "中文字", "😀", "a😀b", "Élan vital", " b", "b "),
     *("a b", "x_y", "50%", "O'N", "10", "9", "02", "2.50", "-1", "zzz", "ZZ", "~"),
 )
+_MAX_DIGITS = 20  # of a number written as a text
 _LETTERS = "Abcdefghijklmnopqrstuvwxyz0123456789"
 _ZONED = re.compile(r"TIMESTAMPTZ|WITH TIME ZONE|TIMESTAMPLTZ", re.I)
 _PRECISION = re.compile(r"\((\d)\)")
@@ -67,7 +68,9 @@ def list_edge_cells(column: Column, hints: Hints, usage: Usage, dialect: str) ->
     makers: dict[str, Callable[[], Iterable[Cell]]] = {
         "decimal": lambda: _iter_decimals(column, constants),
         "float": lambda: _iter_floats(constants, usage),
-        "text": lambda: _iter_texts(name, constants, column, usage),
+        "text": lambda: _take_turns(
+            _iter_texts(name, constants, column, usage), _iter_lengths(usage)
+        ),
         "date": lambda: _iter_day_cells(constants),
         "timestamp": lambda: _iter_moments(constants, _list_clocks(column)),
         "time": lambda: _iter_clock_cells(constants, column),
@@ -175,13 +178,25 @@ def _iter_texts(
             yield f"1{'0' * len(str(value))}"  # larger as a number and perhaps smaller as a text
     for literal in usage.literals.get(name, ()):
         yield from (literal, f"x{literal}y", literal.swapcase(), f"{literal}{literal}")
+    yield from _TEXTS
+    yield _make_text(min(column.length or 40, 40))
+
+
+def _iter_lengths(usage: Usage) -> Iterator[Cell]:
+    """Texts, and numbers as texts, of the lengths at which the statements cut."""
     if usage.takes_lengths:
         for number in usage.lengths:
             yield from (_make_text(number + step) for step in (-1, 0, 1, 2))
             yield "中" * number
+            yield from ("1" * (number + step) for step in (-1, 0, 1) if number < _MAX_DIGITS)
             yield from (f"{_make_text(number - 1)} ", f" {_make_text(number - 1)}")
-    yield from _TEXTS
-    yield _make_text(min(column.length or 40, 40))
+
+
+def _take_turns(*sources: Iterable[Cell]) -> Iterator[Cell]:
+    """The cells of all sources, one of each after the other."""
+    missing = object()
+    for turn in zip_longest(*sources, fillvalue=missing):
+        yield from (cell for cell in turn if cell is not missing)
 
 
 def _iter_variants(text: str) -> Iterator[str]:

@@ -128,11 +128,12 @@ class Filler:
         def passes_checks(cell: Cell) -> bool:
             return all(check({column.name.lower(): cell}) for check in self.checks)
 
-        hits, near, plain = (
+        hits, near, plain, best = (
             tuple(filter(passes_checks, cells))
-            for cells in (candidates.hits, candidates.near, candidates.plain)
+            for cells in (candidates.hits, candidates.near, candidates.plain, candidates.best)
         )
-        return Pool(hits=hits, near=near, plain=plain or hits or near or candidates.plain)
+        plain = plain or hits or near or candidates.plain
+        return Pool(hits, near, plain, best or hits, candidates.absent and column.nullable)
 
     def _find_unique_columns(self) -> set[int]:
         """Columns that must be unique, or shall be because something orders them."""
@@ -265,6 +266,9 @@ class Filler:
             return None
         if self.domains.is_joined(column) and column.kind not in ("boolean", "bytes", "json"):
             return self._joined_cell(column, pools, good)
+        if good and self.profile.strict and (pools.best or pools.absent):
+            absent = column.nullable and pools.absent and self.rng.random() < 0.5
+            return self.rng.choice(pools.best) if pools.best and not absent else None
         if good and pools.hits:
             return self.rng.choice(pools.hits)
         if pools.near and self.rng.random() < self.profile.near:

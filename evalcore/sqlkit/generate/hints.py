@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import product
 
 import sqlglot
 from sqlglot import exp
@@ -28,15 +29,20 @@ from evalcore.sqlkit.generate.conditions import (
 
 class Hints(Record, frozen=True):
     """`constants` by folded column name; `kindred` gives each column of a join the name of its
-    class; `counts` are limits and bounds on COUNT; `sorted` are columns that something orders
-    (not those that rows are grouped by, which must repeat);
+    class, `equated` does so for joins by equality alone; `counts` are limits and bounds on COUNT;
+    `sorted` are columns that something orders (not those that rows are grouped by, which must
+    repeat);
     `clock` tells that a statement asks for the present time, `lengths` are the days that statements
     add to dates or take from them, `ranked` that one numbers or cuts off
     rows inside, so that ties would leave open what it gives; `grouped` are columns that rows are
-    grouped or partitioned by, `documents` the JSON texts that a column may hold."""
+    grouped or partitioned by, `documents` the JSON texts that a column may hold; `negated` are
+    tables in which a statement wants to find nothing, `measured` the columns that are held against
+    an aggregate of others, each with one of those, `alternatives` columns of which one may satisfy
+    what another does not, in OR or UNION."""
 
     constants: dict[str, tuple[Constant, ...]] = {}
     kindred: dict[str, str] = {}
+    equated: dict[str, str] = {}
     counts: tuple[int, ...] = ()
     sorted: tuple[str, ...] = ()
     clock: bool = False
@@ -44,6 +50,9 @@ class Hints(Record, frozen=True):
     ranked: bool = False
     grouped: frozenset[str] = frozenset()
     documents: dict[str, tuple[str, ...]] = {}
+    negated: frozenset[str] = frozenset()
+    measured: tuple[tuple[str, str], ...] = ()
+    alternatives: frozenset[tuple[str, str]] = frozenset()
 
     def find_family(self, column: str) -> str:
         return self.kindred.get(column.lower(), column.lower())
@@ -59,6 +68,7 @@ class _Reading(Record, frozen=True):
     constants: tuple[ColumnConstant, ...]
     aliases: dict[str, tuple[str, ...]]
     joined: tuple[tuple[str, str], ...]
+    equated: tuple[tuple[str, str], ...]
     counts: tuple[int, ...]
     lengths: tuple[int, ...]
     keys: frozenset[str]  # of GROUP BY
@@ -66,6 +76,9 @@ class _Reading(Record, frozen=True):
     sorted: tuple[str, ...]
     clock: bool
     ranked: bool
+    negated: frozenset[str]
+    measured: tuple[tuple[str, str], ...]
+    alternatives: frozenset[tuple[str, str]]
 
 
 @lru_cache(maxsize=512)
@@ -74,7 +87,8 @@ def _read_statement(sql: str, dialect: str) -> _Reading:
     return _Reading(
         constants=tuple(pair for tree in trees for pair in iter_constants(tree)),
         aliases=_collect_aliases(trees),
-        joined=tuple(pair for tree in trees for pair in _iter_joined_columns(tree)),
+        joined=tuple(pair for tree in trees for pair in _iter_joined_columns(tree, _COMPARING)),
+        equated=tuple(pair for tree in trees for pair in _iter_joined_columns(tree, _EQUATING)),
         counts=tuple(count for tree in trees for count in _iter_row_counts(tree)),
         lengths=conditions.list_interval_days(trees),
         keys=frozenset(
@@ -87,6 +101,9 @@ def _read_statement(sql: str, dialect: str) -> _Reading:
         sorted=tuple(name for tree in trees for name in _iter_sorted_columns(tree)),
         clock=any(map(conditions.is_time_dependent, trees)),
         ranked=any(map(_has_ranking, trees)),
+        negated=frozenset(name for tree in trees for name in _iter_negated_tables(tree)),
+        measured=tuple(pair for tree in trees for pair in _iter_measured_columns(tree)),
+        alternatives=frozenset(pair for tree in trees for pair in _iter_alternatives(tree)),
     )
 
 
@@ -105,10 +122,22 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
             name: tuple(column_constants) for name, column_constants in constants_by_column.items()
         },
         kindred=_build_join_classes((p for reading in readings for p in reading.joined), aliases),
+        equated=_build_join_classes((p for reading in readings for p in reading.equated), aliases),
         counts=tuple(dict.fromkeys(n for reading in readings for n in reading.counts)),
         clock=any(reading.clock for reading in readings),
         lengths=tuple(dict.fromkeys(n for reading in readings for n in reading.lengths)),
         ranked=any(reading.ranked for reading in readings),
+        negated=frozenset[str]().union(*(reading.negated for reading in readings)),
+        alternatives=frozenset[tuple[str, str]]().union(*(r.alternatives for r in readings)),
+        measured=tuple(
+            dict.fromkeys(
+                (bound, column)
+                for reading in readings
+                for bound, name in reading.measured
+                for column in _resolve_alias(name, aliases)
+                if column != bound
+            )
+        ),
         grouped=frozenset(
             column
             for reading in readings
@@ -207,8 +236,14 @@ def _build_join_classes(
     return {name: find_root(name) for name in parent}
 
 
-def _iter_joined_columns(tree: exp.Expr) -> Iterator[tuple[str, str]]:
-    for node in tree.find_all(exp.EQ, exp.NullSafeEQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE):
+_EQUATING = (exp.EQ, exp.NullSafeEQ)
+_COMPARING = (*_EQUATING, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+
+
+def _iter_joined_columns(
+    tree: exp.Expr, comparing: tuple[type[exp.Expr], ...]
+) -> Iterator[tuple[str, str]]:
+    for node in tree.find_all(*comparing):
         if isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Column):
             yield node.this.name.lower(), node.expression.name.lower()
     for membership in tree.find_all(exp.In):
@@ -266,3 +301,58 @@ def _iter_grouped_columns(tree: exp.Expr) -> Iterator[str]:
     for window in tree.find_all(exp.Window):
         for key in window.args.get("partition_by") or ():
             yield from list_column_names(key)
+
+
+def _iter_alternatives(tree: exp.Expr) -> Iterator[tuple[str, str]]:
+    """Each column of one side of an OR, or of the conditions of a UNION, with each of the other."""
+    for node in tree.find_all(exp.Or, exp.Union):
+        sides = []
+        for side in (node.this, node.expression):
+            parts = side.find_all(exp.Where) if isinstance(node, exp.Union) else (side,)
+            sides.append({name for part in parts for name in list_column_names(part)})
+        for left, right in product(sides[0] - sides[1], sides[1] - sides[0]):
+            yield from ((left, right), (right, left))
+
+
+def _iter_measured_columns(tree: exp.Expr) -> Iterator[tuple[str, str]]:
+    """Columns that are held against an expression with an aggregate, or with the alias of one, each
+    with the columns in it."""
+    drawn = {
+        alias.alias.lower() for alias in tree.find_all(exp.Alias) if alias.this.find(exp.AggFunc)
+    }
+    for node in tree.find_all(*COMPARISONS):
+        for bare, other in ((node.this, node.expression), (node.expression, node.this)):
+            query = other.this if isinstance(other, exp.Subquery) else None
+            parts = query.selects if isinstance(query, exp.Select) else [other]
+            names = [name for part in parts for name in list_column_names(part)]
+            if isinstance(bare, exp.Column) and (
+                drawn.intersection(names) or any(part.find(exp.AggFunc) for part in parts)
+            ):
+                yield from ((bare.name.lower(), name) for name in names)
+
+
+def _iter_negated_tables(tree: exp.Expr) -> Iterator[str]:
+    """The tables of queries under NOT EXISTS, NOT IN and EXCEPT and of counts held against 0 or 1,
+    and those that are joined to ask for the NULLs of what finds no partner."""
+    for node in tree.find_all(exp.Exists, exp.In, exp.Except, *COMPARISONS):
+        if isinstance(node, exp.Except):
+            yield from _iter_table_names(node.expression)
+        elif isinstance(node, exp.Exists | exp.In):
+            if isinstance(node.parent, exp.Not) or node.args.get("negate"):
+                yield from _iter_table_names(node.args.get("query") or node.this)
+        elif {fold_constant(side) for side in (node.this, node.expression)} & {0, 1}:
+            for query in node.find_all(exp.Subquery):
+                if query.find(exp.Count):
+                    yield from _iter_table_names(query)
+    tested = {
+        node.this.table.lower()
+        for node in tree.find_all(exp.Is)
+        if isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Null)
+    }
+    for join in tree.find_all(exp.Join):
+        if join.args.get("side") and join.this.alias_or_name.lower() in tested:
+            yield from _iter_table_names(join.this)
+
+
+def _iter_table_names(node: exp.Expr) -> Iterator[str]:
+    return (table.name.lower() for table in node.find_all(exp.Table))

@@ -20,7 +20,7 @@ class Profile(Record, frozen=True):
     nothing. `domain` is the number of values that joined columns share, per row. `distinct` gives
     columns that something orders pairwise distinct values. `empty` empties every so-manieth table.
     `parents` is the size of the tables whose key others hold, else a share of `rows`. `wide` draws
-    from many values, for plans.
+    from many values, for plans. With `strict` a good cell satisfies as many conditions as one can.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Profile(Record, frozen=True):
     empty: int | None = None
     parents: int | None = None
     wide: bool = False
+    strict: bool = False
     altered: float = 0.4
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
@@ -102,11 +103,16 @@ Cell = Any
 
 
 class Pool(Record, frozen=True):
-    """Cells of one column by what they do: satisfy a condition, just miss one, or neither."""
+    """Cells of one column by what they do: satisfy a condition, just miss one, or neither.
+
+    `best` are the hits that satisfy most conditions at once; `absent` tells that one asks for NULL.
+    """
 
     hits: tuple[Cell, ...]
     near: tuple[Cell, ...]
     plain: tuple[Cell, ...]
+    best: tuple[Cell, ...] = ()
+    absent: bool = False
 
     @property
     def all_cells(self) -> tuple[Cell, ...]:
@@ -146,7 +152,8 @@ def build_cell_pool(column: Column, hints: Hints) -> Pool:
         return Pool(hits=(), near=(), plain=documents)
     hits: list[Cell] = []
     near: list[Cell] = []
-    for constant in hints.constants.get(column.name.lower(), ()):
+    constants = hints.constants.get(column.name.lower(), ())
+    for constant in constants:
         good, bad = _select_cells_around(constant, column.kind)
         hits += filter(fits, good)
         near += filter(fits, bad)
@@ -155,7 +162,41 @@ def build_cell_pool(column: Column, hints: Hints) -> Pool:
         inside, outside = conditions.days_around(date.today(), hints.lengths)
         hits += _format_moments(inside, column.kind)
         near += _format_moments(outside, column.kind)
-    return Pool(hits=tuple(dict.fromkeys(hits)), near=tuple(dict.fromkeys(near)), plain=plain)
+    return Pool(
+        hits=tuple(dict.fromkeys(hits)),
+        near=tuple(dict.fromkeys(near)),
+        plain=plain,
+        best=_select_best(hits, constants, column.kind),
+        absent=any(constant.operator == "null" for constant in constants),
+    )
+
+
+def _select_best(
+    hits: Sequence[Cell], constants: Sequence[Constant], kind: str
+) -> tuple[Cell, ...]:
+    """The hits that satisfy as many of the conditions as any: 30 and not 5, where one asks for at
+    least 5 and one for at least 30."""
+    counts = {cell: sum(_satisfies(cell, each, kind) for each in constants) for cell in hits}
+    most = max(counts.values(), default=0)
+    return tuple(cell for cell, count in counts.items() if count == most)
+
+
+def _satisfies(cell: Cell, constant: Constant, kind: str) -> bool:
+    centre = _as_kind(constant.value, kind)
+    compare = _COMPARED.get(constant.operator)
+    if compare is None or centre is None or parse_span(constant.value) is not None:
+        return cell in _select_cells_around(constant, kind)[0]
+    return bool(compare(cell, centre))
+
+
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 def _mine_literals(column: Column, hints: Hints) -> tuple[Cell, ...]:
@@ -203,20 +244,23 @@ def build_fit_check(column: Column) -> Callable[[Cell], bool]:
 
 def _select_cells_around(constant: Constant, kind: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
     """Cells that satisfy a comparison with the constant, and cells that just miss it."""
-    if constant.operator == "null":
+    if constant.operator in ("null", "not null"):
         return (), ()  # NULLs come by the share of the profile
     if constant.operator == "like":
         return _build_like_cells(str(constant.value)) if kind == "text" else ((), ())
     if constant.operator == "not like":
         return _build_like_cells(str(constant.value))[::-1] if kind == "text" else ((), ())
-    if kind in ("date", "timestamp") and (span := parse_span(constant.value)) is not None:
+    spanned = constant.operator != "about" and kind in ("date", "timestamp")
+    if spanned and (span := parse_span(constant.value)) is not None:
         return around_span(span, constant.operator, kind)
-    if kind in ("date", "timestamp") and isinstance(constant.value, int):
+    if spanned and isinstance(constant.value, int):
         return parts_of_dates(constant.value, kind)
     centre = _as_kind(constant.value, kind)
     if centre is None:
         return (), ()
     below, above = _NEIGHBOURS[kind](centre)
+    if constant.operator == "about":
+        return (), (centre, *below[:1], *above[:1], *_look_alikes(centre))
     table: dict[str, tuple[Sequence[Cell], Sequence[Cell]]] = {
         "=": ((centre,), (*below[:1], *above[:1], *_look_alikes(centre))),
         "<>": ((*above, *below), (centre, *_look_alikes(centre))),

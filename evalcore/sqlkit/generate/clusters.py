@@ -1,0 +1,198 @@
+"""Databases of rows that repeat within a group, for what statements sum, average, count or rank.
+
+A cluster is a row that its partners join, its copy under another key and a third that differs in
+its numbers: their sum is not that of the distinct ones, the largest is not the sum, and the third
+has another rank behind two that are tied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from evalcore.sqlkit.generate.conditions import compile_checks
+from evalcore.sqlkit.generate.database import Database, Row
+from evalcore.sqlkit.generate.hints import Hints
+from evalcore.sqlkit.generate.islands import fill_islands, fold_key, is_bound, is_taken
+from evalcore.sqlkit.generate.usage import Usage
+from evalcore.sqlkit.generate.values import build_fit_check
+from evalcore.sqlkit.schema import Column, Schema, Table, plain_name
+
+_MAX_TABLES = 4  # that have clusters
+_NUMBERS = ("integer", "decimal", "float")
+_MAX_CONSTANT = 10**6
+Triple = tuple[Any, Any, Any]
+
+
+def generate_clusters(schema: Schema, hints: Hints, usage: Usage, seed: int) -> Database | None:
+    """Islands each of which has a cluster in one table; None where no table can hold any."""
+    tables = [
+        table
+        for table in schema.tables
+        if usage.mentions_table(plain_name(table.name)) and _list_keys(table) is not None
+    ][-_MAX_TABLES:]
+    if not tables:
+        return None
+    tables = [table for table in tables if not _has_partners(schema, table, hints)] or tables
+    makers = (_keep_equal, _sum_above_constant, _sum_below_zero, _keep_equal)
+    count = len(makers) * len(tables)
+    base = fill_islands(schema, hints, "clusters", seed, count)
+    filled = {name: list(rows) for name, rows in base.tables.items()}
+    for number in range(count):
+        table = tables[number % len(tables)]
+        rows = filled[table.name]
+        if number < len(rows):
+            triples = _list_triples(
+                schema, table, rows[number], hints, makers[number // len(tables)]
+            )
+            rows[number] = _replace(rows[number], {n: triple[0] for n, triple in triples.items()})
+            numbers = _add_members(table, rows, number, triples, schema.dialect)
+            _lead_bounds(schema, table, filled, number, numbers, hints, number // len(tables))
+    return Database(base.profile, {name: tuple(rows) for name, rows in filled.items()})
+
+
+def _has_partners(schema: Schema, table: Table, hints: Hints) -> bool:
+    """Whether other rows lead to a row by its key: a copy under another would have no partners."""
+    alone = {key.columns[0].lower() for key in table.keys if len(key.columns) == 1}
+    referred = {plain_name(f.table) for t in schema.tables if t is not table for f in t.foreign}
+    return plain_name(table.name) in referred or bool(alone & hints.equated.keys())
+
+
+def _list_keys(table: Table) -> list[list[int]] | None:
+    """The columns of each key; None where one alone leads to another table, so that a copy cannot
+    have a new one, or is of a kind that is not counted on."""
+    names = [column.name.lower() for column in table.columns]
+    referring = {name.lower() for foreign in table.foreign for name in foreign.columns}
+    keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
+    for key in keys:
+        column = table.columns[key[0]]
+        if len(key) == 1 and (column.kind not in ("integer", "text") or names[key[0]] in referring):
+            return None
+    return keys
+
+
+def _list_triples(
+    schema: Schema,
+    table: Table,
+    row: Row,
+    hints: Hints,
+    make: Callable[[Any, Sequence[int]], Triple],
+) -> dict[int, Triple]:
+    """The numbers of the three rows of a cluster, by column, where all fit."""
+    names = [column.name.lower() for column in table.columns]
+    checks = compile_checks(table.checks, schema.dialect)
+    keyed = {name.lower() for key in table.keys for name in key.columns}
+    keyed |= hints.equated.keys() | hints.grouped
+    triples: dict[int, Triple] = {}
+    for n, column in enumerate(table.columns):
+        name = column.name.lower()
+        if column.kind not in _NUMBERS or column.computed or name in keyed:
+            continue
+        if is_bound(schema, table, column) or isinstance(row[n], str):
+            continue
+        fits = build_fit_check(column)
+        constants = [c.value for c in hints.constants.get(name, ()) if isinstance(c.value, int)]
+        made = make(row[n], [c for c in constants if 0 < c < _MAX_CONSTANT])
+        for triple in (made, _keep_equal(row[n], ()), (1, 1, 2)):
+            rows = [dict(zip(names, _replace(row, {n: value}), strict=True)) for value in triple]
+            if all(map(fits, triple)) and all(check(each) for each in rows for check in checks):
+                triples[n] = triple
+                break
+    return triples
+
+
+def _keep_equal(value: Any, constants: Sequence[int]) -> Triple:
+    start = 1 if value is None else value
+    return start, start, start + 1
+
+
+def _sum_below_zero(value: Any, constants: Sequence[int]) -> Triple:
+    return -3, -3, 5
+
+
+def _sum_above_constant(value: Any, constants: Sequence[int]) -> Triple:
+    half = constants[0] // 2 + 1 if constants else 4
+    return half, half, 0
+
+
+def _replace(row: Row, cells: dict[int, Any]) -> Row:
+    return tuple(cells.get(n, cell) for n, cell in enumerate(row))
+
+
+def _add_members(
+    table: Table, rows: list[Row], number: int, triples: dict[int, Triple], dialect: str
+) -> dict[str, Triple]:
+    """Add the copies of a row that keep the keys and the checks; the numbers by column that the
+    whole cluster has then."""
+    names = [column.name.lower() for column in table.columns]
+    checks = compile_checks(table.checks, dialect)
+    keys = _list_keys(table) or []
+    seen = [{fold_key(row, key) for row in rows} for key in keys]
+    count = len(rows)
+    for member in (1, 2):
+        cells = {n: triple[member] for n, triple in triples.items()}
+        for key in keys:
+            n = key[-1]
+            if len(key) > 1:
+                cells[n] = rows[(number + member) % count][n]
+            else:
+                cells[n] = (
+                    500 + len(rows) if table.columns[n].kind == "integer" else f"c{len(rows)}"
+                )
+        row = _replace(rows[number], cells)
+        named = dict(zip(names, row, strict=True))
+        new = [fold_key(row, key) for key in keys]
+        taken = any(is_taken(fresh, present) for fresh, present in zip(new, seen, strict=True))
+        if taken or not all(check(named) for check in checks):
+            return {}
+        for fresh, present in zip(new, seen, strict=True):
+            present.add(fresh)
+        rows.append(row)
+    return {names[n]: triple for n, triple in triples.items()}
+
+
+def _lead_bounds(
+    schema: Schema,
+    table: Table,
+    filled: dict[str, list[Row]],
+    number: int,
+    triples: dict[str, Triple],
+    hints: Hints,
+    turn: int,
+) -> None:
+    """Put the sum, the largest or the mean of a cluster into the columns of its partners that the
+    statements hold against what they make of it."""
+    for bound, measured in hints.measured:
+        if measured not in triples:
+            continue
+        triple = [Decimal(str(value)) for value in triples[measured]]
+        total = sum(triple, Decimal(0))
+        sums = (total, total, max(triple), total / 3)
+        for other in schema.tables:
+            index = _find_number(other, bound)
+            rows = filled[other.name]
+            if other is table or index is None or number >= len(rows):
+                continue
+            column = other.columns[index]
+            if bound in hints.equated or is_bound(schema, other, column):
+                continue
+            value = _to_number(sums[turn], column)
+            if build_fit_check(column)(value):
+                rows[number] = _replace(rows[number], {index: value})
+
+
+def _find_number(table: Table, name: str) -> int | None:
+    for n, column in enumerate(table.columns):
+        if column.name.lower() == name and column.kind in _NUMBERS and not column.computed:
+            return n
+    return None
+
+
+def _to_number(value: Decimal, column: Column) -> Any:
+    if column.kind == "integer":
+        return int(value)
+    return round(float(value), 2 if column.scale is None else column.scale)
+
+
+__all__ = ["generate_clusters"]

@@ -1,0 +1,360 @@
+"""Databases of values at which types and statements turn over, one to an island of joined rows.
+
+An island is a row of each table that join each other and satisfy the conditions of the statements,
+in queries inside them too; one cell of it has such a value, so that this value alone decides what
+the island gives. The values come from the types, from the constants of the statements and from how
+they use a column (lengths that they cut at, paths into JSON, dates in text). The constraints of
+the schema hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+import msgspec
+
+from evalcore.records import Record
+from evalcore.sqlkit.generate.conditions import compile_checks
+from evalcore.sqlkit.generate.database import Database, Row
+from evalcore.sqlkit.generate.edges import list_edge_cells, list_extreme_cells
+from evalcore.sqlkit.generate.hints import Hints
+from evalcore.sqlkit.generate.islands import (
+    fill_islands,
+    fold_key,
+    is_bound,
+    is_taken,
+    replace_cells,
+)
+from evalcore.sqlkit.generate.usage import Usage
+from evalcore.sqlkit.generate.values import build_cell_pool, build_fit_check
+from evalcore.sqlkit.schema import (
+    Column,
+    Schema,
+    Table,
+    plain_name,
+)
+
+_MAX_SAME = 8  # values that a column takes of others
+_MAX_CELLS = 44  # of a column
+_MAX_ROWS, _BASE_ROWS, _MAX_ISLANDS = 130, 6, 240
+
+
+class Edge(Record, frozen=True):
+    """One cell to be put into a row: the table, its row and column, and the value."""
+
+    table: str
+    row: int
+    column: int
+    value: Any
+
+
+class SameAs(Record, frozen=True):
+    """In place of a value: that of another column of the row, so that a comparison of the two just
+    holds or just does not; a day becomes a moment of it, and a moment its day. `form` is what a
+    text becomes: with a blank at its end, or in the other case; a time is `hours` later."""
+
+    column: int
+    form: Literal["", "blank", "case"] = ""
+    hours: int = 0
+
+    def take_value(self, row: Row, column: Column) -> Any:
+        value = row[self.column]
+        if isinstance(value, str) and self.form:
+            return f"{value} " if self.form == "blank" else value.swapcase()
+        if value is None or column.kind not in _TIMES:
+            return int(value) if column.kind == "integer" and value is not None else value
+        if self.hours:
+            return _move_time(str(value), self.hours, column.kind)
+        return f"{str(value)[:10]} 08:00:00" if column.kind == "timestamp" else str(value)[:10]
+
+
+def _move_time(value: str, hours: int, kind: str) -> str | None:
+    try:
+        moved = datetime.fromisoformat(value) + timedelta(hours=hours)
+    except (ValueError, OverflowError):
+        return None
+    return str(moved.date()) if kind == "date" else str(moved)
+
+
+_TIMES = ("date", "timestamp")
+_COMPARABLE = (
+    frozenset(_TIMES),
+    frozenset(("integer", "decimal", "float")),
+    frozenset(("text",)),
+)
+
+
+#: A table, the index of its column and a value (or `SameAs`) for one of its rows.
+EdgeCell = tuple[str, int, Any]
+
+
+class EdgeDatabase(Record, frozen=True):
+    """Rows that satisfy the conditions, and the edges to be put into them."""
+
+    base: Database
+    edges: tuple[Edge, ...]
+
+    def apply_edges(self, edges: Iterable[Edge]) -> Database:
+        tables = {name: list(rows) for name, rows in self.base.tables.items()}
+        for edge in edges:
+            row = list(tables[edge.table][edge.row])
+            row[edge.column] = edge.value
+            tables[edge.table][edge.row] = tuple(row)
+        return Database(
+            profile=self.base.profile, tables={name: tuple(rows) for name, rows in tables.items()}
+        )
+
+
+def generate_edge_databases(
+    schema: Schema,
+    hints: Hints,
+    usage: Usage,
+    seed: int,
+    without: frozenset[EdgeCell] = frozenset(),
+) -> Iterator[EdgeDatabase]:
+    """Databases with the edges of every column that the statements mention, but those `without`,
+    then those with the largest and the smallest numbers of their types, at which arithmetic may
+    overflow."""
+    cells = list_edge_cells_by_table(schema, hints, usage)
+    yield _build_edge_database(
+        "edges",
+        schema,
+        hints,
+        seed,
+        {name: _list_new_cells(name, edges, without) for name, edges in cells.items()},
+    )
+    for name, sign in (("largest numbers", 1), ("smallest numbers", -1)):
+        database = _build_edge_database(
+            name, schema, hints, seed, _list_extremes(schema, usage, sign)
+        )
+        if database.edges:
+            yield database
+
+
+def _list_new_cells(
+    name: str, cells: list[tuple[int, Any]], without: frozenset[EdgeCell]
+) -> list[tuple[int, Any]]:
+    """The cells of a table that are new, and the NULLs of their columns: what takes the place of a
+    NULL is held against the new values."""
+    new = [(n, value) for n, value in cells if (name, n, value) not in without]
+    columns = {n for n, _ in new}
+    nulls = [(n, value) for n, value in cells if value is None and n in columns]
+    return list(dict.fromkeys((*nulls, *new)))
+
+
+def list_edge_cells_by_table(
+    schema: Schema, hints: Hints, usage: Usage
+) -> dict[str, list[tuple[int, Any]]]:
+    """The edges that the statements give to the columns of each table, so many as there is room
+    for."""
+    return {
+        table.name: [
+            (n, value)
+            for n in _list_by_use(table, hints)
+            for value in _list_cells(schema, table, n, hints, usage)
+        ][:_MAX_ROWS]
+        for table in schema.tables
+    }
+
+
+def _list_by_use(table: Table, hints: Hints) -> list[int]:
+    """The columns, those first that are compared with constants."""
+    return sorted(
+        range(len(table.columns)),
+        key=lambda n: table.columns[n].name.lower() not in hints.constants,
+    )
+
+
+def _list_extremes(schema: Schema, usage: Usage, sign: int) -> dict[str, list[tuple[int, Any]]]:
+    return {
+        table.name: [
+            (n, value)
+            for n, column in enumerate(table.columns)
+            if usage.mentions_column(column.name.lower()) and not is_bound(schema, table, column)
+            for value in list_extreme_cells(column, schema.dialect, sign)
+        ]
+        for table in schema.tables
+    }
+
+
+def _list_cells(
+    schema: Schema, table: Table, index: int, hints: Hints, usage: Usage
+) -> Sequence[Any]:
+    column = table.columns[index]
+    if column.computed or not usage.mentions_column(column.name.lower()):
+        return ()
+    edges: list[Any] = [None, None] if column.nullable else []
+    if not is_bound(schema, table, column):
+        edges += [
+            same
+            for number, other in enumerate(table.columns)
+            if number != index
+            and usage.mentions_column(other.name.lower())
+            and any({column.kind, other.kind} <= kinds for kinds in _COMPARABLE)
+            for same in _list_same(number, column.kind, hints)
+        ][:_MAX_SAME]
+        edges += list_edge_cells(column, hints, usage, schema.dialect)[:_MAX_CELLS]
+    return edges
+
+
+def _list_same(number: int, kind: str, hints: Hints) -> list[SameAs]:
+    """What a column may take of another: of times also those later by as much as the statements
+    add, and by just over a day."""
+    if kind == "text":
+        return [SameAs(number), SameAs(number, "blank"), SameAs(number, "case")]
+    if kind not in _TIMES:
+        return [SameAs(number)]
+    days = [length + step for length in hints.lengths[:2] for step in (0, 1, -1)]
+    return [SameAs(number, hours=hours) for hours in (0, 25, *(24 * day for day in days))]
+
+
+def _build_edge_database(
+    name: str,
+    schema: Schema,
+    hints: Hints,
+    seed: int,
+    cells_by_table: dict[str, list[tuple[int, Any]]],
+) -> EdgeDatabase:
+    """The edges in islands of their own, twice where there is room; the second time without the
+    rows of the tables in which the statements want to find nothing, but for the edge itself, and
+    where no alternative of an OR or a UNION makes up for it."""
+    edge_cells = {
+        table.name: _repeat_cells(table, cells_by_table[table.name], hints)
+        for table in schema.tables
+    }
+    islands = min(sum(map(len, edge_cells.values())), _MAX_ISLANDS)
+    base = fill_islands(schema, hints, name, seed, _BASE_ROWS + islands)
+    owners: dict[str, list[int]] = {}  # the islands of a table's edges
+    number = 0
+    for table in schema.tables:
+        count = len(edge_cells[table.name])
+        owners[table.name] = [
+            _BASE_ROWS + (number + n) % max(islands, 1) for n in range(min(count, islands))
+        ]
+        number += count
+    again = {
+        name: numbers[len(cells_by_table[name]) :] for name, numbers in owners.items() if numbers
+    }
+    base = _part_negated(schema, hints, base, again)
+    base = _miss_alternatives(schema, hints, base, edge_cells, again)
+    edges: list[Edge] = []
+    for table in schema.tables:
+        rows, numbers = base.tables[table.name], owners[table.name]
+        edges += _insert_edges(table, rows, edge_cells[table.name], numbers, schema.dialect)
+    return EdgeDatabase(base, tuple(edges))
+
+
+def _repeat_cells(
+    table: Table, cells: list[tuple[int, Any]], hints: Hints
+) -> list[tuple[int, Any]]:
+    """The cells twice, or where there is no room for that first those twice that are compared."""
+    compared = [
+        (n, value) for n, value in cells if table.columns[n].name.lower() in hints.constants
+    ]
+    again = cells if 2 * len(cells) <= _MAX_ROWS else compared
+    return (cells + again)[:_MAX_ROWS]
+
+
+def _insert_edges(
+    table: Table,
+    rows: Sequence[Row],
+    edge_cells: Sequence[tuple[int, Any]],
+    numbers: Iterable[int],
+    dialect: str,
+) -> Iterator[Edge]:
+    """Edges that keep the table's keys and checks, each in a row of its own, of these `numbers`."""
+    names = [column.name.lower() for column in table.columns]
+    checks = compile_checks(table.checks, dialect)
+    keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
+    seen = [{fold_key(row, key) for row in rows} for key in keys]
+    free = iter(numbers)
+    for column, value in edge_cells:
+        index = next(free, None)
+        if index is None or index >= len(rows):
+            return
+        row = [*rows[index]]
+        if isinstance(value, SameAs):
+            value = value.take_value(rows[index], table.columns[column])
+            if value is not None and not build_fit_check(table.columns[column])(value):
+                continue
+        row[column] = value
+        mine = [(key, taken) for key, taken in zip(keys, seen, strict=True) if column in key]
+        if any(is_taken(fold_key(row, key), taken) for key, taken in mine):
+            continue
+        if not all(check(dict(zip(names, row, strict=True))) for check in checks):
+            continue
+        for key, taken in mine:
+            taken.add(fold_key(row, key))
+        yield Edge(table.name, index, column, value)
+
+
+def _part_negated(
+    schema: Schema, hints: Hints, database: Database, islands: dict[str, list[int]]
+) -> Database:
+    """Rows of tables in which a statement wants to find nothing led out of these islands, which
+    belong to the edges of other tables, to the first one."""
+    tables = dict(database.tables)
+    for table in schema.tables:
+        rows = [*tables[table.name]]
+        if plain_name(table.name) not in hints.negated or not rows:
+            continue
+        left = {n for name, numbers in islands.items() if name != table.name for n in numbers}
+        for column, each in enumerate(table.columns):
+            if each.name.lower() in hints.equated:
+                first = rows[0][column]
+                values = [first if n in left else None for n in range(len(rows))]
+                rows = replace_cells(table, rows, column, values, schema.dialect)
+        tables[table.name] = tuple(rows)
+    return msgspec.structs.replace(database, tables=tables)
+
+
+def _miss_alternatives(
+    schema: Schema,
+    hints: Hints,
+    database: Database,
+    edge_cells: dict[str, list[tuple[int, Any]]],
+    islands: dict[str, list[int]],
+) -> Database:
+    """In each of these islands, cells that miss what other columns than that of the edge have to
+    satisfy where its own does not."""
+    edged: dict[int, str] = {}  # the columns of the edges by island
+    for table in schema.tables:
+        numbers = islands.get(table.name, [])
+        cells = edge_cells[table.name][len(edge_cells[table.name]) - len(numbers) :]
+        for number, (n, _) in zip(numbers, cells, strict=False):
+            edged[number] = table.columns[n].name.lower()
+    tables = dict(database.tables)
+    for table in schema.tables:
+        rows = [*tables[table.name]]
+        for n, column in enumerate(table.columns):
+            name = column.name.lower()
+            pool = build_cell_pool(column, hints)
+            miss = next((cell for cell in pool.near if cell not in pool.hits), None)
+            if miss is None or name in hints.equated or is_bound(schema, table, column):
+                continue
+            values = [
+                miss if (edged.get(number), name) in hints.alternatives else None
+                for number in range(len(rows))
+            ]
+            rows = replace_cells(table, rows, n, values, schema.dialect)
+        tables[table.name] = tuple(rows)
+    return msgspec.structs.replace(database, tables=tables)
+
+
+def split_edges(edges: Sequence[Edge]) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+    """Two halves, edges of one column together as far as that goes."""
+    ordered = sorted(edges, key=lambda edge: (edge.table, edge.column))
+    middle = len(ordered) // 2
+    return tuple(ordered[:middle]), tuple(ordered[middle:])
+
+
+__all__ = [
+    "Edge",
+    "EdgeCell",
+    "EdgeDatabase",
+    "generate_edge_databases",
+    "list_edge_cells_by_table",
+    "split_edges",
+]

@@ -1,0 +1,200 @@
+"""Islands: a row of each table that join each other and satisfy the conditions of the statements.
+
+The n-th rows of all tables are an island, so that what is changed in one of them alone decides what
+the statements make of the island. The constraints of the schema hold.
+"""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from evalcore.sqlkit.generate.conditions import compile_checks
+from evalcore.sqlkit.generate.database import Database, Row
+from evalcore.sqlkit.generate.filler import Domains, Filler
+from evalcore.sqlkit.generate.hints import Hints
+from evalcore.sqlkit.generate.profiles import Profile
+from evalcore.sqlkit.generate.values import build_fit_check
+from evalcore.sqlkit.schema import (
+    Column,
+    ForeignKey,
+    Schema,
+    Table,
+    list_target_columns,
+    plain_name,
+    sort_by_dependency,
+)
+
+GOOD = Profile(
+    "",
+    rows=5,
+    good=1.0,
+    near=0.0,
+    null=0.0,
+    duplicate=0.0,
+    dangling=0.0,
+    domain=0.5,
+    strict=True,
+)
+
+
+def fill_tables(
+    schema: Schema, hints: Hints, profile: Profile, seed: int, count_rows: Callable[[str], int]
+) -> Database:
+    rng = random.Random(f"{seed}/{profile.name}")  # noqa: S311
+    filled: dict[str, list[Row]] = {}
+    domains = Domains(schema, hints, profile)
+    for table in sort_by_dependency(schema):
+        filler = Filler(schema, table, hints, profile, rng, domains, filled)
+        filled[table.name] = list(filler.generate_rows(count_rows(table.name)))
+    return Database(
+        profile.name, {table.name: tuple(filled[table.name]) for table in schema.tables}
+    )
+
+
+def fill_islands(schema: Schema, hints: Hints, name: str, seed: int, count: int) -> Database:
+    """So many rows in each table, of which the n-th join each other and satisfy the conditions."""
+    profile = msgspec.structs.replace(GOOD, name=name, rows=12)
+    base = fill_tables(schema, hints, profile, seed, lambda _: count)
+    return _join_islands(schema, hints, _spread_references(schema, base))
+
+
+def _spread_references(schema: Schema, database: Database) -> Database:
+    """References led to all rows in turn, so that no row with an edge lacks a partner."""
+    tables: dict[str, list[Row]] = {name: list(rows) for name, rows in database.tables.items()}
+    for table in schema.tables:
+        names = [column.name.lower() for column in table.columns]
+        for foreign in table.foreign:
+            target = schema.find_table(foreign.table)
+            if target is None or target is table or len(foreign.columns) != 1:
+                continue
+            partners = _list_key_cells(target, tables[target.name], foreign)
+            column = names.index(foreign.columns[0].lower())
+            if partners:
+                tables[table.name] = _lead_to(table, names, tables[table.name], column, partners)
+    return msgspec.structs.replace(
+        database, tables={name: tuple(rows) for name, rows in tables.items()}
+    )
+
+
+def _join_islands(schema: Schema, hints: Hints, database: Database) -> Database:
+    """The n-th rows of all tables joined where statements equate their columns and no reference
+    leads elsewhere; of a table that has several of a family only its key takes part."""
+    tables: dict[str, list[Row]] = {name: list(rows) for name, rows in database.tables.items()}
+    members: dict[tuple[str, str], list[tuple[Table, int, bool]]] = {}
+    for table in sort_by_dependency(schema):
+        alone = {key.columns[0].lower() for key in table.keys if len(key.columns) == 1}
+        for n, column in enumerate(table.columns):
+            family = hints.equated.get(column.name.lower())
+            if family is not None and not column.computed:
+                member = (table, n, column.name.lower() in alone)
+                members.setdefault((family, column.kind), []).append(member)
+    for joined in members.values():
+        source, index, _ = min(joined, key=lambda member: not member[2])
+        values = [row[index] for row in tables[source.name]]
+        seen = {source.name}
+        for table, position, _ in joined:
+            if table.name in seen:
+                continue
+            seen.add(table.name)
+            if not _refers(table, table.columns[position]):
+                rows = tables[table.name]
+                tables[table.name] = replace_cells(table, rows, position, values, schema.dialect)
+    return msgspec.structs.replace(
+        database, tables={name: tuple(rows) for name, rows in tables.items()}
+    )
+
+
+def _refers(table: Table, column: Column) -> bool:
+    name = column.name.lower()
+    return any(name in map(str.lower, foreign.columns) for foreign in table.foreign)
+
+
+def replace_cells(
+    table: Table, rows: list[Row], column: int, values: Sequence[Any], dialect: str
+) -> list[Row]:
+    """The rows with these values in a column where they fit it and keep the checks; unchanged where
+    there is none or a key would repeat."""
+    names = [each.name.lower() for each in table.columns]
+    checks = compile_checks(table.checks, dialect)
+    fits = build_fit_check(table.columns[column])
+    keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
+    keys = [key for key in keys if column in key]
+    seen = [{fold_key(row, key) for row in rows} for key in keys]
+    replaced = []
+    for row, value in zip(rows, values, strict=False):
+        cells = (*row[:column], value, *row[column + 1 :])
+        named = dict(zip(names, cells, strict=True))
+        new = [fold_key(cells, key) for key in keys]
+        taken = any(cell in present for cell, present in zip(new, seen, strict=True))
+        if value is None or taken or not fits(value) or not all(check(named) for check in checks):
+            replaced.append(row)
+            continue
+        for cell, present in zip(new, seen, strict=True):
+            present.add(cell)
+        replaced.append(cells)
+    return replaced + list(rows[len(replaced) :])
+
+
+def _list_key_cells(target: Table, rows: Sequence[Row], foreign: ForeignKey) -> list[Any]:
+    name = list_target_columns(target, foreign)[0].lower()
+    index = next(n for n, column in enumerate(target.columns) if column.name.lower() == name)
+    return [row[index] for row in rows]
+
+
+def _lead_to(
+    table: Table, names: Sequence[str], rows: Sequence[Row], column: int, partners: Sequence[Any]
+) -> list[Row]:
+    """The rows with their reference replaced, where the keys of the table allow all of it."""
+    led = []
+    for number, row in enumerate(rows):
+        cells = [*row]
+        if cells[column] is not None:
+            cells[column] = partners[number % len(partners)]
+        led.append(tuple(cells))
+    for key in table.keys:
+        indexes = [names.index(name.lower()) for name in key.columns]
+        if len({tuple(row[n] for n in indexes) for row in led}) < len(led):
+            return list(rows)
+    return led
+
+
+def is_bound(schema: Schema, table: Table, column: Column) -> bool:
+    """Whether a column refers to another table or is referred to, so that its values must stay."""
+    name = column.name.lower()
+    if _refers(table, column):
+        return True
+    return any(
+        plain_name(foreign.table) == plain_name(table.name)
+        and name in map(str.lower, list_target_columns(table, foreign))
+        for other in schema.tables
+        for foreign in other.foreign
+    )
+
+
+def is_taken(cells: tuple[Any, ...], taken: set[tuple[Any, ...]]) -> bool:
+    """Whether a key is there already; one with a NULL may come again."""
+    return None not in cells and cells in taken
+
+
+def fold_key(row: Sequence[Any], key: Sequence[int]) -> tuple[Any, ...]:
+    """What keeps keys apart under any collation that does not pad with blanks."""
+    return tuple(
+        unicodedata.normalize("NFKD", cell).casefold() if isinstance(cell, str) else cell
+        for cell in (row[n] for n in key)
+    )
+
+
+__all__ = [
+    "GOOD",
+    "fill_islands",
+    "fill_tables",
+    "fold_key",
+    "is_bound",
+    "is_taken",
+    "replace_cells",
+]

@@ -1,0 +1,144 @@
+"""Single databases that tell two statements apart on purpose, whatever the seed: the edges, each in
+an island that all other conditions let pass, and the clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from evalcore.sqlkit.engines.registry import EnginePool
+from evalcore.sqlkit.generate import (
+    Database,
+    generate_clusters,
+    generate_edge_databases,
+    render_inserts,
+)
+from evalcore.sqlkit.generate import _read_statements as read_statements
+from evalcore.sqlkit.schema import read_schema
+
+SEEDS = (1, 2, 3)
+DDL = (
+    "CREATE TABLE readers (reader_id INTEGER PRIMARY KEY, plan VARCHAR(12) NOT NULL, "
+    "gone DATE, points INTEGER NOT NULL)",
+    "CREATE TABLE visits (visit_id INTEGER PRIMARY KEY, reader_id INTEGER NOT NULL, "
+    "minutes INTEGER NOT NULL, day DATE)",
+    "CREATE TABLE refunds (refund_id INTEGER PRIMARY KEY, reader_id INTEGER NOT NULL, "
+    "cents INTEGER NOT NULL, FOREIGN KEY (reader_id) REFERENCES readers (reader_id))",
+)
+
+
+@pytest.fixture(scope="module")
+def engines() -> Iterator[EnginePool]:
+    with EnginePool() as pool:
+        yield pool
+
+
+def tells_apart(engines: EnginePool, database: Database, *statements: str) -> bool:
+    setup = (*DDL, *render_inserts(read_schema(DDL, "sqlite"), database, "sqlite"))
+    results = [engines.get("sqlite").execute(setup, sql) for sql in statements]
+    assert all(result.status == "ok" for result in results), [r.message for r in results]
+    return len({result.table.rows for result in results if result.table}) > 1
+
+
+def build_edges(sql: str, seed: int) -> Database:
+    schema = read_schema(DDL, "sqlite")
+    edges = generate_edge_databases(schema, ((sql, "sqlite"),), seed=seed)[0]
+    return edges.apply_edges(edges.edges)
+
+
+#: A condition of a statement, and those that a database has to tell it from.
+CORRELATED = (
+    "SELECT r.reader_id FROM readers AS r WHERE r.plan IN ('gold', 'silver') AND r.gone IS NULL "
+    "AND (SELECT COUNT(*) FROM refunds AS x WHERE x.reader_id = r.reader_id AND {refund}) = 0 "
+    "AND EXISTS (SELECT 1 FROM visits AS y WHERE y.reader_id = r.reader_id AND {visit}) ORDER BY 1"
+)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("changed", "other"),
+    [
+        ("refund", "x.cents >= 0"),
+        ("refund", "x.cents > 1"),
+        ("refund", "x.cents > -1"),
+        ("visit", "y.minutes > 30"),
+        ("visit", "y.minutes >= 29"),
+        ("visit", "y.minutes >= 31"),
+    ],
+)
+def test_a_comparison_in_a_correlated_query_has_an_island_that_it_alone_decides(
+    engines: EnginePool, seed: int, changed: str, other: str
+) -> None:
+    conditions = {"refund": "x.cents > 0", "visit": "y.minutes >= 30"}
+    sql = CORRELATED.format(**conditions)
+    mutant = CORRELATED.format(**conditions | {changed: other})
+    assert tells_apart(engines, build_edges(sql, seed), sql, mutant)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_edge_decides_although_an_alternative_could_make_up_for_it(
+    engines: EnginePool, seed: int
+) -> None:
+    sql = "SELECT reader_id FROM readers WHERE gone < '2024-05-01' OR plan = 'gold' ORDER BY 1"
+    for other in ("gone <= '2024-05-01' OR plan = 'gold'", "gone < '2024-04-30' OR plan = 'gold'"):
+        mutant = f"SELECT reader_id FROM readers WHERE {other} ORDER BY 1"
+        assert tells_apart(engines, build_edges(sql, seed), sql, mutant)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_alias_of_a_literal_is_a_constant(engines: EnginePool, seed: int) -> None:
+    sql = (
+        "WITH term (first, last) AS (SELECT '2024-01-08', '2024-06-14') SELECT v.visit_id "
+        "FROM visits AS v CROSS JOIN term AS t WHERE v.day {low} t.first AND v.day {high} t.last"
+    )
+    right = sql.format(low=">=", high="<=")
+    for mutant in (sql.format(low=">", high="<="), sql.format(low=">=", high="<")):
+        assert tells_apart(engines, build_edges(right, seed), right, mutant)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("SUM(v.minutes) > 20", "SUM(DISTINCT v.minutes) > 20"),
+        ("SUM(v.minutes) > 20", "MAX(v.minutes) > 20"),
+        ("SUM(v.minutes) > 0", "MAX(v.minutes) > 0"),
+        ("r.points <= SUM(v.minutes)", "r.points <= SUM(DISTINCT v.minutes)"),
+        ("r.points <= SUM(v.minutes)", "r.points < SUM(v.minutes)"),
+        ("r.points >= MAX(v.minutes)", "r.points > MAX(v.minutes)"),
+    ],
+)
+def test_clusters_tell_aggregates_apart(
+    engines: EnginePool, seed: int, right: str, wrong: str
+) -> None:
+    sql = (
+        "SELECT r.reader_id FROM readers AS r JOIN visits AS v ON v.reader_id = r.reader_id "
+        "GROUP BY r.reader_id, r.points HAVING {}"
+    )
+    schema = read_schema(DDL, "sqlite")
+    statements = ((sql.format(right), "sqlite"),)
+    database = generate_clusters(schema, *read_statements(schema, statements), seed)
+    assert database is not None
+    assert tells_apart(engines, database, sql.format(right), sql.format(wrong))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_cluster_has_a_rank_behind_two_that_are_tied(engines: EnginePool, seed: int) -> None:
+    sql = (
+        "SELECT visit_id, {}() OVER (PARTITION BY reader_id ORDER BY minutes DESC) FROM visits "
+        "ORDER BY 1"
+    )
+    schema = read_schema(DDL, "sqlite")
+    statements = ((sql.format("RANK"), "sqlite"),)
+    database = generate_clusters(schema, *read_statements(schema, statements), seed)
+    assert database is not None
+    assert tells_apart(engines, database, sql.format("RANK"), sql.format("DENSE_RANK"))
+
+
+def test_what_stands_for_a_null_is_no_condition() -> None:
+    """A good row is not one whose value equals the default of COALESCE."""
+    sql = "SELECT reader_id, SUM(COALESCE(minutes, 0)) FROM visits WHERE minutes >= 30 GROUP BY 1"
+    database = build_edges(sql, 1)
+    minutes = [row[2] for row in database.tables["visits"]]
+    assert sum(value >= 30 for value in minutes) > len(minutes) / 2
