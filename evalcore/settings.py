@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -29,11 +29,20 @@ _DATA = "EVALBOARD_DATA"
 _TABLES = ("endpoints", "prices", "suites")
 
 
+ApiName = Literal["auto", "chat", "responses", "anthropic", "gemini"]
+#: Where a request carries its key: by the dialect, as a bearer token, in a header of that name, or
+#: in a signature by the credentials of Amazon's tools.
+AuthStyle = Literal["auto", "bearer", "api-key", "x-api-key", "x-goog-api-key", "sigv4"]
+
+
 class Endpoint(Record, frozen=True):
-    """A named OpenAI-compatible server. Limits are the provider's, None where unknown.
+    """A named server of models. Limits are the provider's, None where unknown.
     `token_field` is how it calls the limit of an answer, `local` that it asks no key and no money,
     `send_reasoning` that it wants the reasoning of past turns back when tools are used. `start` is
-    the command that starts a server of this machine, for `evalcore doctor`."""
+    the command that starts a server of this machine, for `evalcore doctor`. `api` is the dialect
+    that it speaks, `auth` how a request carries the key (auto: as the dialect has it); `headers` go
+    with every request, and a value such as `$NAME` is read from that variable. `api_version` is
+    Azure's. `api_key_command` prints a key that expires, such as a token of Vertex or Entra."""
 
     base_url: str
     api_key_env: str = ""
@@ -45,6 +54,11 @@ class Endpoint(Record, frozen=True):
     send_reasoning: bool = False
     title: str = ""
     start: str = ""
+    api: ApiName = "auto"
+    auth: AuthStyle = "auto"
+    headers: dict[str, str] = {}
+    api_version: str = ""
+    api_key_command: str | tuple[str, ...] = ()
 
 
 class Price(Record, frozen=True):

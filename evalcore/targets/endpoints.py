@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -15,7 +16,7 @@ from evalcore.access.secrets import Secrets
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.records import Record, TargetSpec
-from evalcore.settings import Endpoint, Settings
+from evalcore.settings import AuthStyle, Endpoint, Settings
 from evalcore.targets.registry import check_address, is_loopback, resolve_egress, same_host
 
 # `openai:<model>` is a model at OpenAI, `openai:<endpoint>/<model>` one at a preset or configured
@@ -42,13 +43,71 @@ PRESETS: dict[str, Endpoint] = {
         api_key_env="DASHSCOPE_API_KEY",
         title="Qwen (DashScope)",
     ),
+    "dashscope": Endpoint(
+        base_url="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+        api_key_env="DASHSCOPE_API_KEY",
+        title="DashScope (international)",
+    ),
     "gemini": Endpoint(
-        base_url="https://generativelanguage.googleapis.com/v1beta/openai",
+        base_url="https://generativelanguage.googleapis.com/v1beta",
         api_key_env="GEMINI_API_KEY",
+        api="gemini",
         title="Gemini",
     ),
     "anthropic": Endpoint(
-        base_url="https://api.anthropic.com/v1", api_key_env="ANTHROPIC_API_KEY", title="Anthropic"
+        base_url="https://api.anthropic.com/v1",
+        api_key_env="ANTHROPIC_API_KEY",
+        api="anthropic",
+        title="Anthropic",
+    ),
+    "openrouter": Endpoint(
+        base_url="https://openrouter.ai/api/v1",
+        api_key_env="OPENROUTER_API_KEY",
+        title="OpenRouter",
+    ),
+    "groq": Endpoint(
+        base_url="https://api.groq.com/openai/v1", api_key_env="GROQ_API_KEY", title="Groq"
+    ),
+    "together": Endpoint(
+        base_url="https://api.together.xyz/v1", api_key_env="TOGETHER_API_KEY", title="Together AI"
+    ),
+    "mistral": Endpoint(
+        base_url="https://api.mistral.ai/v1", api_key_env="MISTRAL_API_KEY", title="Mistral"
+    ),
+    "huggingface": Endpoint(
+        base_url="https://router.huggingface.co/v1",
+        api_key_env="HF_TOKEN",
+        title="Hugging Face Inference Providers",
+    ),
+    "fireworks": Endpoint(
+        base_url="https://api.fireworks.ai/inference/v1",
+        api_key_env="FIREWORKS_API_KEY",
+        title="Fireworks AI",
+    ),
+    "xai": Endpoint(base_url="https://api.x.ai/v1", api_key_env="XAI_API_KEY", title="xAI"),
+    "zhipu": Endpoint(
+        base_url="https://open.bigmodel.cn/api/paas/v4",
+        api_key_env="ZHIPUAI_API_KEY",
+        send_reasoning=True,
+        title="Zhipu AI",
+    ),
+    "zai": Endpoint(
+        base_url="https://api.z.ai/api/paas/v4",
+        api_key_env="ZAI_API_KEY",
+        send_reasoning=True,
+        title="Z.ai (Zhipu, international)",
+    ),
+    "moonshot": Endpoint(
+        base_url="https://api.moonshot.ai/v1",
+        api_key_env="MOONSHOT_API_KEY",
+        send_reasoning=True,
+        title="Moonshot AI",
+    ),
+    "moonshot-cn": Endpoint(
+        base_url="https://api.moonshot.cn/v1",
+        api_key_env="MOONSHOT_API_KEY",
+        send_reasoning=True,
+        title="Moonshot AI (China)",
     ),
     "vllm": Endpoint(
         base_url="http://127.0.0.1:8000/v1",
@@ -77,6 +136,8 @@ PRESETS: dict[str, Endpoint] = {
         start="transformers serve",
     ),
 }
+#: Options that say what goes out beside the question, or with whose credentials.
+_OPERATOR_OPTIONS = ("extra_body", "headers", "auth")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -112,7 +173,12 @@ def resolve_endpoint(model_key: str, settings: Settings) -> tuple[str, Endpoint,
 
 
 def resolve_route(
-    model_key: str, settings: Settings, base_url: str = "", api_key_env: str = ""
+    model_key: str,
+    settings: Settings,
+    base_url: str = "",
+    api_key_env: str = "",
+    api_version: str = "",
+    auth: AuthStyle = "auto",
 ) -> ModelRoute:
     """Where the requests of a target go, once its options are applied. The key of an endpoint is
     sent to that endpoint's host and to this machine, nowhere else: for another `base_url` the
@@ -122,7 +188,8 @@ def resolve_route(
             "option api_key_env takes the name of an environment variable, not a key itself"
         )
     name, endpoint, model = resolve_endpoint(model_key, settings)
-    address = (base_url or endpoint.base_url).rstrip("/")
+    version = api_version or ("" if base_url else endpoint.api_version)
+    address = _add_api_version((base_url or endpoint.base_url).rstrip("/"), version)
     check_address(address)
     here, moved = is_loopback(address), not same_host(address, endpoint.base_url)
     inherited = "" if moved and not here else endpoint.api_key_env
@@ -131,12 +198,23 @@ def resolve_route(
         base_url=address,
         api_key_env=api_key_env or inherited,
         token_field="max_tokens" if moved else endpoint.token_field,
+        api="auto" if moved and not here else endpoint.api,
+        auth=auth if auth != "auto" or (moved and not here) else endpoint.auth,
+        headers={} if moved and not here else endpoint.headers,
+        api_key_command=() if moved or api_key_env else endpoint.api_key_command,
         requests_per_minute=None if moved else endpoint.requests_per_minute,
         tokens_per_minute=None if moved else endpoint.tokens_per_minute,
     )
     optional = not api_key_env and (endpoint.local or here or not inherited)
     same = not moved or endpoint.local
     return ModelRoute(name if same else address, endpoint, model, optional)
+
+
+def _add_api_version(address: str, version: str) -> str:
+    """The address with Azure's `api-version` in its query, unless it has one."""
+    if not version or "api-version=" in address:
+        return address
+    return f"{address}{'&' if '?' in address else '?'}{urlencode({'api-version': version})}"
 
 
 def check_endpoint(spec: TargetSpec, settings: Settings, secrets: Secrets) -> EgressPolicy | None:
@@ -151,8 +229,9 @@ def check_endpoint(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Eg
     variable = str(spec.options.get("api_key_env") or "")
     if variable and variable != named_endpoint.api_key_env and not secrets.is_typed(variable):
         raise UsageError(Note("access_key", target=spec.key))
-    if spec.options.get("extra_body") not in (None, "", {}):
-        raise UsageError(Note("access_option", target=spec.key, name="extra_body"))
+    for option in _OPERATOR_OPTIONS:
+        if spec.options.get(option) not in (None, "", {}, "auto"):
+            raise UsageError(Note("access_option", target=spec.key, name=option))
     if own and name in settings.allow_endpoints:
         return EgressPolicy(parse_origin(named_endpoint.base_url), public=not named_endpoint.local)
     return resolve_egress(spec, base_url or named_endpoint.base_url, settings)

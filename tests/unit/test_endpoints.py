@@ -50,7 +50,7 @@ def test_every_preset_can_be_reached_and_remote_ones_name_their_key():
     for name, endpoint in PRESETS.items():
         check_address(endpoint.base_url)
         assert endpoint.local == is_loopback(endpoint.base_url), name
-        assert endpoint.local or endpoint.api_key_env.endswith("_API_KEY"), name
+        assert endpoint.local or endpoint.api_key_env.endswith(("_API_KEY", "_TOKEN")), name
 
 
 def test_a_remote_preset_requires_its_key_and_a_local_one_does_not():
