@@ -14,7 +14,7 @@ from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.records import Completion, GenerationRequest, ProgressCallback, Record, TargetSpec
 
 TargetKind = Literal["endpoint", "local", "application", "baseline", "control"]
-_JSON_OPTIONS = ("stop", "extra_body")
+_JSON_OPTIONS = ("stop", "extra_body", "headers")
 
 
 class TargetInfo(Record, frozen=True):

@@ -38,8 +38,10 @@ CARDS: tuple[TargetKindCard, ...] = (
         form="openai:<model> or openai:<endpoint>/<model>",
         title={"en": "OpenAI-compatible endpoint", "zh": "OpenAI 兼容接口"},
         about={
-            "en": "Any server with a chat completions API: a vendor, vLLM, Ollama, llama.cpp.",
-            "zh": "任何支持 chat completions 的服务：云厂商、vLLM、Ollama、llama.cpp 等。",
+            "en": "Any server with a chat completions API (a vendor, vLLM, Ollama, llama.cpp), "
+            "the Responses API, Anthropic's Messages or Gemini's own API.",
+            "zh": "任何支持 chat completions 的服务（云厂商、vLLM、Ollama、llama.cpp 等），"
+            "以及 Responses、Anthropic Messages 与 Gemini 原生接口。",
         },
         options=(
             build_option("base_url", "overrides the endpoint's", "优先于预设地址"),
@@ -52,6 +54,24 @@ CARDS: tuple[TargetKindCard, ...] = (
                 "how tools are offered: natively by the server, or in the prompt",
                 "请求工具调用的方式：服务端 tools 接口，或写入提示词",
                 choices=("auto", "native", "prompt", "json"),
+            ),
+            build_option(
+                "api",
+                "which API is spoken; auto: by server and model",
+                "所用的接口协议；auto 按服务端与模型自动选择",
+                choices=("auto", "chat", "responses", "anthropic", "gemini"),
+            ),
+            build_option("api_version", "Azure's api-version", "Azure 的 api-version"),
+            build_option(
+                "auth",
+                "header that carries the key; auto: by server",
+                "携带密钥的请求头；auto 按服务端自动选择",
+                choices=("auto", "bearer", "api-key", "x-api-key", "x-goog-api-key", "sigv4"),
+            ),
+            build_option(
+                "headers",
+                "JSON of headers for each request; $NAME is read from that variable",
+                "每个请求附带的请求头（JSON）；$NAME 取自同名环境变量",
             ),
             build_option("extra_body", "JSON merged into each request", "并入每个请求的 JSON"),
         ),

@@ -388,7 +388,7 @@ _OVERFLOW = re.compile(
     r"|exceeds? the (available |model'?s )?(maximum )?context|prompt is too long"
     r"|context (window|size|length)[^.]{0,40}(exceed|too small|limit)"
     r"|exceed context limit|when context the overflows|`inputs` (tokens|must have less)"
-    r"|longer than the maximum model length"
+    r"|longer than the maximum model length|input token count[^.]{0,40}exceeds the maximum"
 )
 _NUMBER = r"([0-9][0-9,_]{0,15})"
 _NAMES_LIMIT = re.compile(r"(?i)max_?(completion_|new_|output_)?tokens|in the completion")
@@ -420,6 +420,7 @@ _OUTPUT_LIMIT = (
     r"max_tokens(?: value)?[^.\[]{0,40}\[1, ?{n}\]",
     r"max_(?:completion_)?tokens`?:? must be (?:less than or equal to|at most|<=) `?{n}",
     r"max_tokens: [0-9]+ > {n}, which is the maximum",
+    r"from 1 \(inclusive\) to {n} \(exclusive\)",
 )
 
 
@@ -441,6 +442,7 @@ def read_length_refusal(
         return None
     max_tokens = _find_number(_OUTPUT_LIMIT, text)
     if max_tokens:
+        max_tokens -= f"{max_tokens} (exclusive)" in text  # Gemini's range
         return LengthRefusal("lower", max_tokens, lasting=True)
     if not _OVERFLOW.search(text):
         return None

@@ -26,7 +26,8 @@ from evalcore.records import (
 from evalcore.settings import Endpoint, Settings
 from evalcore.targets.endpoint.chat import parse_chat_completion
 from evalcore.targets.endpoint.dialect import split_thought
-from evalcore.targets.endpoint.target import create_openai_target, read_openai_options
+from evalcore.targets.endpoint.options import read_openai_options
+from evalcore.targets.endpoint.target import create_openai_target
 from tests.support.loopback_server import serve
 
 STREAM = {"stream": True, "stream_options": {"include_usage": True}}

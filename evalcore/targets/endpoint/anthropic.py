@@ -85,6 +85,9 @@ class AnthropicDialect:
     token_fields = ("max_tokens",)
     adaptable = frozenset({"max_tokens", "temperature", "top_p", "stop_sequences", "stream"})
 
+    #: What a person may set and the API does not have.
+    unsent = ("seed",)
+
     def __init__(
         self, model: str, extra_body: Mapping[str, Any], platform: Platform = "anthropic"
     ) -> None:

@@ -4,7 +4,7 @@ the table of finish reasons.
 A dialect is pure: it builds requests and reads replies, and never sends anything. The target
 (`target.py`) asks it for parameters and a request, sends that by the transport, and gives it the
 reply back, decoded, or event by event where the server streams. To add one, write a class with the
-methods of `ApiDialect` and name it in `target.DIALECTS`.
+methods of `ApiDialect` and name it in `select.create_dialect`.
 """
 
 from __future__ import annotations
@@ -185,6 +185,7 @@ _REFUSAL = re.compile(
     r"(?i)unsupported|not support|unrecognized|unknown|unexpected|not permitted|not allowed"
     r"|deprecated|only\b.{0,40}\b(supported|allowed)|verified to stream"
     r"|cannot (both )?be (set|used|specified)|extra_forbidden"
+    r"|may only be set|unset when"
 )
 
 

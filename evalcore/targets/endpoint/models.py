@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-import msgspec
-
-from evalcore.access.secrets import Secrets, redact_keys
-from evalcore.errors import IntakeError, TargetFailure, UsageError
+from evalcore.access.secrets import Secrets
+from evalcore.errors import IntakeError, TargetFailure
 from evalcore.intake import read_count
 from evalcore.intake.http import decode_json
-from evalcore.records import Failure, Record, TargetSpec
+from evalcore.records import Record, TargetSpec
 from evalcore.settings import Settings
 from evalcore.targets import failures
+from evalcore.targets.endpoint import anthropic
 from evalcore.targets.endpoint.target import EndpointTarget, create_openai_target
 
 #: Pages of a list that are read, and models that are taken from it.
@@ -60,7 +59,7 @@ async def _read_pages(target: EndpointTarget) -> tuple[ServedModel, ...]:
 
 async def _get_page(target: EndpointTarget, query: Mapping[str, Any]) -> dict[str, Any]:
     path = f"/models?{urlencode(query)}" if query else "/models"
-    reply = await target.get(path)
+    reply = await target.fetch_path(path, _HEADERS.get(target.api, {}))
     try:
         content = decode_json(reply.content) if reply.status < 300 else None
     except IntakeError:
@@ -108,8 +107,10 @@ def _read_gemini_page(page: Mapping[str, Any]) -> Iterator[ServedModel]:
 
 
 def _list_entries(page: Mapping[str, Any], *names: str) -> Iterator[dict[str, Any]]:
-    entries = next((page[name] for name in names if isinstance(page.get(name), list)), [])
-    yield from (entry for entry in entries if isinstance(entry, dict))
+    for name in names:
+        if isinstance(page.get(name), list):
+            yield from (entry for entry in page[name] if isinstance(entry, dict))
+            return
 
 
 def _build_model(name: Any, title: Any, context: Any) -> ServedModel:
@@ -117,15 +118,14 @@ def _build_model(name: Any, title: Any, context: Any) -> ServedModel:
     shown = name if isinstance(name, str) and name.isprintable() else ""
     label = title if isinstance(title, str) and title.isprintable() and title != name else ""
     fits = len(shown) <= _MOST_NAME_CHARACTERS
-    return ServedModel(
-        shown if fits else "", label[:_MOST_NAME_CHARACTERS], read_count(context)
-    )
+    return ServedModel(shown if fits else "", label[:_MOST_NAME_CHARACTERS], read_count(context))
 
 
 _READERS: dict[str, Callable[[Mapping[str, Any]], Iterator[ServedModel]]] = {
     "anthropic": _read_anthropic_page,
     "gemini": _read_gemini_page,
 }
+_HEADERS = {"anthropic": {"anthropic-version": anthropic.VERSION}}
 _FIRST_QUERIES: dict[str, dict[str, Any]] = {
     "anthropic": {"limit": _PAGE_SIZE},
     "gemini": {"pageSize": _PAGE_SIZE},

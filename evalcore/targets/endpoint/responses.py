@@ -65,6 +65,9 @@ class ResponsesDialect:
         {"max_output_tokens", "temperature", "top_p", "include", "store", "stream"}
     )
 
+    #: What a person may set and the API does not have.
+    unsent = ("seed", "stop")
+
     def __init__(self, model: str, extra_body: Mapping[str, Any]) -> None:
         self._model, self._extra_body = model, dict(extra_body)
 

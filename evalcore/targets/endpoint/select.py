@@ -59,7 +59,7 @@ def find_named_api(api: str, status: int | None, words: str) -> ApiName | None:
     return None
 
 
-def adjust_base_url(base_url: str, api: ApiName) -> str:
+def adjust_base_url(base_url: str, api: str) -> str:
     """The address that belongs to a dialect, where a server has another for each."""
     address = urlsplit(base_url)
     path = address.path.rstrip("/")

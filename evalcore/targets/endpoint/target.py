@@ -8,18 +8,17 @@ an answer in which a server repeats it.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
 from evalcore.access.egress import EgressPolicy
-from evalcore.access.secrets import Secrets, redact_completion, scrub_secrets
+from evalcore.access.secrets import Secrets, redact_completion
 from evalcore.errors import IntakeError, TargetFailure, UsageError
 from evalcore.intake.http import decode_json
 from evalcore.records import (
@@ -27,16 +26,15 @@ from evalcore.records import (
     Failure,
     GenerationRequest,
     ProgressCallback,
-    Record,
     Sampling,
     TargetSpec,
     content_hash,
     to_json,
 )
-from evalcore.settings import Settings
+from evalcore.settings import ApiName, Settings
 from evalcore.targets import failures
-from evalcore.targets.base import TargetInfo, convert_options
-from evalcore.targets.endpoint.chat import ChatDialect
+from evalcore.targets.base import TargetInfo
+from evalcore.targets.endpoint.auth import Authorizer, resolve_headers
 from evalcore.targets.endpoint.dialect import (
     ECHOED_FIELDS,
     ApiDialect,
@@ -47,13 +45,21 @@ from evalcore.targets.endpoint.dialect import (
     find_refused_parameter,
     merge_sampling,
 )
+from evalcore.targets.endpoint.options import (
+    OpenAIOptions,
+    check_no_keys,
+    read_openai_options,
+)
+from evalcore.targets.endpoint.select import (
+    adjust_base_url,
+    choose_api,
+    create_dialect,
+    find_named_api,
+)
 from evalcore.targets.endpoint.transport import Transport, WireReply
 from evalcore.targets.endpoints import ModelRoute, check_endpoint, resolve_route
 from evalcore.targets.failures import LengthRefusal, read_length_refusal
 
-#: By the value of the option `api`: from model and extra body to the dialect of a target.
-DIALECTS: dict[str, Callable[[str, Mapping[str, Any]], ApiDialect]] = {"chat": ChatDialect}
-_NO_KEY = "none"
 _WHOLE = 10  # times `timeout` that a whole request may take
 #: A server that has no turn for the system (Gemma's template, by various servers).
 _NO_SYSTEM_TURN = re.compile(
@@ -74,68 +80,20 @@ _NO_STREAM = re.compile(
 )
 
 
-class OpenAIOptions(Record, frozen=True, forbid_unknown_fields=True):
-    """Options of a target; numbers may come as text. `timeout` is how many seconds may pass without
-    a byte of the reply, `whole_timeout` how many the whole may take (0: ten times as many);
-    `extra_body` is merged into the body as it is; `asking` says how tools are offered, `api` which
-    dialect is spoken, `stream` whether answers are streamed."""
-
-    base_url: str = ""
-    api_key_env: str = ""
-    temperature: float | None = None
-    top_p: float | None = None
-    max_tokens: int | None = None
-    seed: int | None = None
-    stop: tuple[str, ...] = ()
-    reasoning_effort: str | None = None
-    timeout: float | None = None
-    whole_timeout: float = 0.0
-    stream: bool = True
-    api: Literal["auto", "chat"] = "auto"
-    extra_body: dict[str, Any] = {}
-    asking: Literal["auto", "native", "prompt", "json"] = "auto"
-
-    @property
-    def sampling(self) -> Sampling:
-        return Sampling(
-            temperature=self.temperature,
-            top_p=self.top_p,
-            max_tokens=self.max_tokens,
-            seed=self.seed,
-            stop=self.stop,
-            reasoning_effort=self.reasoning_effort,
-        )
-
-
 def create_openai_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> EndpointTarget:
     """The target of a spec, not yet opened; raises UsageError for a bad key or option."""
     options = read_openai_options(spec)
-    route = resolve_route(spec.key, settings, options.base_url, options.api_key_env)
-    _check_no_keys(spec, secrets.get(route.endpoint.api_key_env))
+    route = resolve_route(
+        spec.key,
+        settings,
+        options.base_url,
+        options.api_key_env,
+        options.api_version,
+        options.auth,
+    )
+    check_no_keys(spec, secrets.get(route.endpoint.api_key_env))
     egress = check_endpoint(spec, settings, secrets)
     return EndpointTarget(spec, route, options, settings, secrets, egress)
-
-
-def choose_dialect(options: OpenAIOptions) -> str:
-    """The dialect that a target speaks, by its options."""
-    return "chat" if options.api == "auto" else options.api
-
-
-def read_openai_options(spec: TargetSpec) -> OpenAIOptions:
-    """The options of a spec, converted; raises UsageError that never repeats a value."""
-    options = convert_options(spec.key, spec.options, OpenAIOptions)
-    if options.timeout is not None and not options.timeout > 0:
-        raise UsageError(f"{spec.key}: option timeout must be more than 0 seconds")
-    return options
-
-
-def _check_no_keys(spec: TargetSpec, key: str | None) -> None:
-    """The options enter the run's spec, so that a key in them would be written down."""
-    written = json.dumps(spec.options, ensure_ascii=False, default=str)
-    if scrub_secrets(written, [key]) != written:
-        raise UsageError(
-            f"{spec.key}: options must not contain a key; name a variable with api_key_env"
-        )
 
 
 class EndpointTarget:
@@ -157,11 +115,12 @@ class EndpointTarget:
         self._reply_limits = settings.reply_limits
         self._secrets = secrets
         self._transport: Transport | None = None
-        self._key: str | None = None
-        self._account_headers: dict[str, str] = {}
         endpoint = route.endpoint
-        extra_body = {**endpoint.extra_body, **options.extra_body}
-        self._dialect = DIALECTS[choose_dialect(options)](route.model, extra_body)
+        self._authorizer = Authorizer(endpoint, None)
+        self._headers: dict[str, str] = {}
+        self._secret_headers: list[str] = []
+        self._dialect = self._create_dialect(choose_api(endpoint, route.model, options.api))
+        api = self._dialect.name
         self._capabilities = capabilities_of_endpoint(endpoint, stream=options.stream)
         self._parameters: dict[Sampling, dict[str, Any]] = {}
         self.info = TargetInfo(
@@ -169,7 +128,9 @@ class EndpointTarget:
             title=f"{route.model} ({endpoint.title or route.name})",
             max_in_flight=256,
             start_in_flight=8,
-            revision=content_hash([endpoint.base_url, route.model, spec.options]),
+            revision=content_hash(
+                [endpoint.base_url, route.model, spec.options, *([api] if api != "chat" else ())]
+            ),
             cacheable=True,
             tools=None,
             card={
@@ -178,9 +139,31 @@ class EndpointTarget:
                 "model": route.model,
                 "requests_per_minute": endpoint.requests_per_minute,
                 "tokens_per_minute": endpoint.tokens_per_minute,
-                **self._capabilities.to_card(),
+                **self._describe_capabilities(),
             },
         )
+
+    @property
+    def api(self) -> str:
+        """The dialect that is spoken, which the server may have changed."""
+        return self._dialect.name
+
+    def _create_dialect(self, api: ApiName) -> ApiDialect:
+        endpoint = self.route.endpoint
+        extra_body = {**endpoint.extra_body, **self._options.extra_body}
+        return create_dialect(api, endpoint, self.route.model, extra_body)
+
+    def _describe_capabilities(self) -> dict[str, Any]:
+        """The entries of the card that a server's refusals can change."""
+        dialect, card = self._dialect, self._capabilities.to_card()
+        if dialect.name == "chat":
+            return card
+        dropped = sorted({*card["dropped"], *getattr(dialect, "unsent", ())})
+        return card | {
+            "api": dialect.name,
+            "token_field": dialect.token_fields[0],
+            "dropped": dropped,
+        }
 
     def __repr__(self) -> str:
         return f"EndpointTarget({self.key!r})"
@@ -188,17 +171,25 @@ class EndpointTarget:
     async def open(self, progress: ProgressCallback) -> None:
         """Make the session; nothing is sent. Raises UsageError naming the variable of a key that
         is missing or cannot be one."""
-        address, variable = self.route.endpoint.base_url, self.route.endpoint.api_key_env
+        endpoint, variable = self.route.endpoint, self.route.endpoint.api_key_env
+        address = adjust_base_url(endpoint.base_url, self.api)
         key = self._read_key()
         if key is None and not self.route.key_optional:
             raise UsageError(f"{self.key} needs a key: set the environment variable {variable}")
         if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
             raise UsageError(f"the variable {variable} contains characters that no key has")
-        progress(f"requests go to {address}")
+        written = {**endpoint.headers, **self._options.headers}
+        self._headers = resolve_headers(written, self._secrets)
+        self._secret_headers = [
+            value for name, value in self._headers.items() if value != written[name].strip()
+        ]
+        self._headers |= _find_account_headers(address)
+        self._authorizer = Authorizer(endpoint, key)
+        await self._authorizer.refresh()
+        api = "" if self.api == "chat" else f" by the {self.api} API"
+        progress(f"requests go to {address}{api}")
         whole = self._options.whole_timeout or self._timeout * _WHOLE
         self._transport = Transport(address, self._timeout, whole, self._egress, self._reply_limits)
-        self._key = key
-        self._account_headers = _find_account_headers(address)
 
     async def generate(self, request: GenerationRequest) -> Completion:
         """One completion: `context_overflow` where the prompt does not fit into the context,
@@ -207,10 +198,11 @@ class EndpointTarget:
         if self._transport is None:
             raise UsageError(f"{self.key} was not opened")
         sampling = merge_sampling(request.sampling, self._options.sampling)
-        attempts = 0
+        attempts, renewed = 0, False
         lowered: dict[str, int] = {}
+        await self._authorizer.refresh()
         while True:
-            capabilities = self._capabilities
+            capabilities, dialect = self._capabilities, self._dialect
             sent = self._build_sent_parameters(sampling, request.epoch) | lowered
             attempts += 1
             outcome = await self._post(self._transport, request, sent, capabilities)
@@ -222,7 +214,12 @@ class EndpointTarget:
             written = failures.read_failed_generation(failure.status, words)
             if written is not None:
                 return self._finish(Completion(text=written, sent=sent), attempts)
-            limit = _find_limit(sent, self._dialect.token_fields)
+            if self._speak_named_api(dialect, failure.status, words):
+                continue
+            if failure.status == 401 and not renewed and await self._renew_key():
+                renewed = True
+                continue
+            limit = _find_limit(sent, dialect.token_fields)
             length = read_length_refusal(failure.status, words, limit)
             if length is not None and length.kind == "overflow":
                 return Completion(finish_reason="context_overflow", attempts=attempts)
@@ -236,6 +233,55 @@ class EndpointTarget:
     def _finish(self, completion: Completion, attempts: int) -> Completion:
         done = msgspec.structs.replace(completion, attempts=attempts)
         return redact_completion(done, self._list_keys())
+
+    def _speak_named_api(self, spoken: ApiDialect, status: int | None, words: str) -> bool:
+        """Go on in the dialect that a refusal names, unless a person chose the present one; the
+        card says so, and why. `spoken` is the dialect of the refused request."""
+        named = find_named_api(spoken.name, status, words)
+        base_url = self.route.endpoint.base_url
+        if named is None or self._options.api != "auto":
+            return False
+        if adjust_base_url(base_url, named) != adjust_base_url(base_url, "chat"):
+            return False
+        if self._dialect is spoken:
+            self._dialect = self._create_dialect(named)
+            self._parameters.clear()
+            reason = self._sanitize(
+                failures.malformed_failure(failures.provider_message(words))
+            ).message
+            learned = self._describe_capabilities() | {"api_reason": reason}
+            self.info = msgspec.structs.replace(self.info, card=self.info.card | learned)
+        return True
+
+    async def _renew_key(self) -> bool:
+        """Whether the endpoint's command has another key than the one that was refused."""
+        try:
+            return await self._authorizer.refresh(rejected=self._authorizer.key)
+        except UsageError:
+            return False
+
+    async def fetch_path(self, path: str, headers: Mapping[str, str]) -> WireReply:
+        """What the server answers to a GET of a path. Raises TargetFailure where it does not."""
+        if self._transport is None:
+            raise UsageError(f"{self.key} was not opened")
+        url = self._transport.build_url(path)
+        try:
+            signed = self._sign(self._dialect, str(url), b"")
+            return await self._transport.fetch_reply(url, {**headers, **signed})
+        except Exception as error:
+            failure = self._sanitize(failures.from_exception(error))
+        raise TargetFailure(failure)
+
+    def describe_refusal(self, reply: WireReply) -> Failure:
+        """The failure that a reply of an error status means."""
+        failure = failures.from_status(
+            reply.status,
+            reply.headers,
+            reply.first_words(),
+            self.route.endpoint.api_key_env,
+            key_sent=self._authorizer.key is not None,
+        )
+        return self._sanitize(failure)
 
     async def close(self) -> None:
         transport, self._transport = self._transport, None
@@ -251,25 +297,22 @@ class EndpointTarget:
     ) -> Completion | tuple[Failure, str]:
         """Send one request. Failures are returned, with the words of the server: an exception
         raised from here would carry the request and its key as context."""
-        wire = self._dialect.build_request(request, sent, capabilities)
+        dialect = self._dialect
+        wire = dialect.build_request(request, sent, capabilities)
         body = to_json(wire.body, ordered=False)
         url = transport.build_url(wire.path)
-        headers = {
-            "Content-Type": "application/json",
-            **self._account_headers,
-            **wire.headers,
-            **self._dialect.authorize(self._key or _NO_KEY, str(url), body),
-        }
+        signed = self._sign(dialect, str(url), body)
+        headers = {"Content-Type": "application/json", **wire.headers, **signed}
         assemblers: list[StreamAssembler] = []
 
         def start_stream() -> StreamAssembler:
-            assemblers.append(self._dialect.start_stream())
+            assemblers.append(dialect.start_stream())
             return assemblers[-1]
 
         began = time.perf_counter()
         try:
             reply = await transport.post(url, body, headers, start_stream)
-            outcome, words = self._read_reply(reply, assemblers, sent)
+            outcome, words = self._read_reply(reply, assemblers, sent, dialect)
         except Exception as error:
             return self._sanitize(failures.from_exception(error)), ""
         if isinstance(outcome, Failure):
@@ -282,25 +325,25 @@ class EndpointTarget:
             time_to_first_token=reply.first_piece,
         )
 
+    def _sign(self, dialect: ApiDialect, url: str, body: bytes) -> Mapping[str, str]:
+        """The headers with the key and those of the endpoint."""
+        return {**self._authorizer.build_headers(url, body, dialect.authorize), **self._headers}
+
     def _read_reply(
-        self, reply: WireReply, assemblers: list[StreamAssembler], sent: dict[str, Any]
+        self,
+        reply: WireReply,
+        assemblers: list[StreamAssembler],
+        sent: dict[str, Any],
+        dialect: ApiDialect,
     ) -> tuple[Completion | Failure, str]:
         """Completion or Failure, and the words of the server."""
         if reply.status >= 300:
-            words = reply.first_words()
-            failure = failures.from_status(
-                reply.status,
-                reply.headers,
-                words,
-                self.route.endpoint.api_key_env,
-                key_sent=self._key is not None,
-            )
-            return failure, words
+            return self.describe_refusal(reply), reply.first_words()
         if reply.is_stream:
             content = assemblers[-1].build_reply()
             if content is None or not assemblers[-1].is_complete:
                 return failures.malformed_failure("the stream ended before the answer did"), ""
-            outcome = self._dialect.parse_reply(content, sent)
+            outcome = dialect.parse_reply(content, sent)
             failed = isinstance(outcome, Failure)
             return outcome, to_json(content).decode() if failed else ""
         try:
@@ -308,13 +351,13 @@ class EndpointTarget:
         except IntakeError:
             kind = _describe_text(reply.content)
             return failures.malformed_failure(f"status 200 with {kind}"), ""
-        return self._dialect.parse_reply(content, sent), reply.first_words()
+        return dialect.parse_reply(content, sent), reply.first_words()
 
     def _sanitize(self, failure: Failure) -> Failure:
         return failures.sanitize_failure(failure, self._list_keys())
 
     def _list_keys(self) -> list[str]:
-        return [self._key] if self._key else []
+        return [*self._authorizer.secrets, *self._secret_headers]
 
     def _read_key(self) -> str | None:
         name = self.route.endpoint.api_key_env
@@ -363,7 +406,9 @@ class EndpointTarget:
     def _learn(self, capabilities: Capabilities) -> None:
         self._capabilities = capabilities
         self._parameters.clear()
-        self.info = msgspec.structs.replace(self.info, card=self.info.card | capabilities.to_card())
+        self.info = msgspec.structs.replace(
+            self.info, card=self.info.card | self._describe_capabilities()
+        )
 
 
 def learn_capabilities(

@@ -27,7 +27,7 @@ from evalcore.access.egress import (
     parse_origin,
     resolve_public_addresses,
 )
-from evalcore.errors import UsageError
+from evalcore.errors import IntakeError, UsageError
 from evalcore.intake.http import (
     ACCEPT_ENCODING,
     ERROR_BYTES,
@@ -163,6 +163,17 @@ class Transport:
                     response.release()
         raise Redirected(f"more than {_MAX_REDIRECTS} redirects")
 
+    async def fetch_reply(self, url: URL, headers: Mapping[str, str]) -> WireReply:
+        """Ask for what is at an address, without following it elsewhere. Raises as `post` does."""
+        async with asyncio.timeout(self._whole_limit) as whole:
+            response = await self._connections.request(
+                "GET", url, headers=headers, allow_redirects=False, **self._via()
+            )
+            try:
+                return await self._read_reply(response, _refuse_stream, 0.0, whole)
+            finally:
+                response.release()
+
     async def close(self) -> None:
         await self._connections.close()
 
@@ -203,6 +214,10 @@ class Transport:
         finally:
             await pieces.aclose()  # type: ignore[attr-defined]
         return reply
+
+
+def _refuse_stream() -> StreamAssembler:
+    raise IntakeError("a stream of events, which was not asked for")
 
 
 async def _read_pieces(
