@@ -92,7 +92,8 @@ def measured_score(score: float | None, answered: float | None, samples: int) ->
 
 class Totals(Measured, frozen=True):
     """What a run took, summed over its episodes; `cost` in USD, None where any price is unknown;
-    `wall` is the seconds of the last worker. The panel's requests and cost are apart."""
+    `wall` is the seconds of the last worker, `joules` what the machine took meanwhile, where it can
+    be read and a local model answered everything. The panel's requests and cost are apart."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -105,6 +106,7 @@ class Totals(Measured, frozen=True):
     judge_requests: int = 0
     judge_cost: float | None = 0.0
     cost_sources: tuple[CostSource, ...] = ()
+    joules: float | None = None
 
 
 class RunSummary(Record, frozen=True):

@@ -255,6 +255,30 @@ _STACKED_ROW, _STACKED_AXIS, _LEGEND, _LEGEND_ROW = 26, 36, 44, 17  # pixels
 
 
 @cache_chart
+def build_learning_curve(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.LayerChart:
+    """Scores of checkpoints by their number, with their intervals as bands; what is no checkpoint
+    is a dashed line. `frame`: name, series, step (None for no checkpoint), score, low, high;
+    `labels`: step, score."""
+    rows = frame.dropna(subset=["step", "score"])
+    x = alt.X("step:Q", title=labels["step"], axis=alt.Axis(tickMinStep=1, format="~s"))
+    colour = alt.Color("series:N", title=None)
+    base = alt.Chart(rows).encode(x=x, color=colour)
+    y = alt.Y("score:Q", title=labels["score"], scale=alt.Scale(zero=False))
+    tips = [alt.Tooltip("name:N"), alt.Tooltip("score:Q", title=labels["score"], format=".1f")]
+    band = alt.Chart(rows.dropna(subset=["low", "high"])).mark_area(opacity=0.18)
+    layers = [
+        band.encode(x=x, color=colour, y="low:Q", y2="high:Q"),
+        base.mark_line(strokeWidth=2).encode(y=y),
+        base.mark_point(filled=True, size=60, opacity=1).encode(y=y, tooltip=tips),
+    ]
+    plain = frame[frame["step"].isna()].dropna(subset=["score"])
+    if len(plain):
+        rules = alt.Chart(plain).encode(y=y, color=colour, tooltip=tips)
+        text = rules.mark_text(align="left", dx=4, dy=-6).encode(x=alt.value(0), text="name:N")
+        layers += [rules.mark_rule(strokeDash=[5, 4]), text]
+    return layer_charts(*layers, height=280)
+
+
 def build_stacked_bars(
     frame: pd.DataFrame, parts: Sequence[str], labels: Mapping[str, str]
 ) -> alt.LayerChart:

@@ -23,6 +23,7 @@ from evalcore.cli import (
     plugin_templates,
     preflight,
     run,
+    sweep,
 )
 from evalcore.cli.run import execute_run, load_operator_settings, parse_key_value, print_summary
 from evalcore.errors import EvalboardError, UsageError
@@ -74,6 +75,7 @@ def _build_parser() -> argparse.ArgumentParser:
             about = "a new budget of the run; 0 removes it"
             sub.add_argument("--budget", type=float, metavar="USD", help=about)
         _add_common_flags(sub, verb)
+    sweep.add_sweep_verb(verbs, _add_common_flags)
     _add_score(verbs)
     boards.add_board_verb(verbs, _add_common_flags)
     boards.add_card_verb(verbs, _add_common_flags)

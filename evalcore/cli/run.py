@@ -16,7 +16,8 @@ from evalcore.errors import UsageError
 
 if TYPE_CHECKING:
     from evalcore.results import RunSummary
-    from evalcore.runner.run_request import Estimate, RunRequest
+    from evalcore.runner.plan import Plan
+    from evalcore.runner.run_request import RunRequest
     from evalcore.runner.summary import Tracker
     from evalcore.settings import Settings
 
@@ -129,17 +130,25 @@ def load_operator_settings(args: argparse.Namespace) -> Settings:
 
 
 def _run_benchmarks(args: argparse.Namespace) -> int:
-    from evalcore.access.secrets import Secrets
-    from evalcore.runner import client, gold, plan, run_request
-    from evalcore.runner.jobs import run_service
+    from evalcore.runner import plan
 
     request, slm_evals_path = build_run_request(args)
-    settings, secrets = load_operator_settings(args), Secrets()
-    run_plan = plan.plan_run(request, settings)
-    plan.check_targets(run_plan.spec, settings, secrets)
+    settings = load_operator_settings(args)
     if args.estimate:
-        _print_estimate(run_service.estimate_plan(run_plan, settings, secrets), args.json)
+        print_estimate(request, args, settings)
         return DONE
+    folder = plan.create_folder(plan_run(request, settings), settings)
+    return execute_run(args, folder.run_id, slm_evals_path=slm_evals_path)
+
+
+def plan_run(request: RunRequest, settings: Settings) -> Plan:
+    """Plan a run whose targets can be created and whose keys are set; the expected answers of cases
+    of one's own are confirmed. Raises UsageError."""
+    from evalcore.access.secrets import Secrets
+    from evalcore.runner import client, gold, plan, run_request
+
+    run_plan = plan.plan_run(request, settings)
+    plan.check_targets(run_plan.spec, settings, Secrets())
     missing = client.missing_keys(request.target, request.target_options, settings)
     missing += client.missing_judge_keys(run_request.list_judge_specs(run_plan.spec), settings)
     if missing:
@@ -154,14 +163,20 @@ def _run_benchmarks(args: argparse.Namespace) -> int:
 
     for line in gold.require_gold(run_plan.gold, run_plan.samples, settings, progress=say_begun):
         say(line)
-    folder = plan.create_folder(run_plan, settings)
-    return execute_run(args, folder.run_id, slm_evals_path=slm_evals_path)
+    return run_plan
 
 
-def _print_estimate(estimate: Estimate, as_json: bool) -> None:
+def print_estimate(request: RunRequest, args: argparse.Namespace, settings: Settings) -> None:
+    """Print what a run would take."""
+    from evalcore.access.secrets import Secrets
     from evalcore.records import to_plain
+    from evalcore.runner import plan
+    from evalcore.runner.jobs import run_service
 
-    if as_json:
+    run_plan = plan.plan_run(request, settings)
+    plan.check_targets(run_plan.spec, settings, Secrets())
+    estimate = run_service.estimate_plan(run_plan, settings, Secrets())
+    if args.json:
         print(json.dumps(to_plain(estimate), ensure_ascii=False))
         return
     figures = {
@@ -244,6 +259,20 @@ def execute_run(
     generate: bool = True,
     slm_evals_path: Path | None = None,
 ) -> int:
+    """Work on a run in this process and print its result."""
+    summary = work_on(args, run_id, generate=generate)
+    if slm_evals_path is not None:
+        from evalcore.exchange import reports
+        from evalcore.store import run_folder
+
+        settings = load_operator_settings(args)
+        folder = run_folder.find_run(run_id, [settings.runs_dir])
+        reports.write_slm_reports(folder, slm_evals_path, show_gated=settings.show_gated)
+    print_summary(summary, args.json)
+    return DONE if summary.is_complete else INCOMPLETE
+
+
+def work_on(args: argparse.Namespace, run_id: str, *, generate: bool = True) -> RunSummary:
     """Work on a run in this process; show progress if stderr is a terminal."""
     from evalcore.access.secrets import Secrets
     from evalcore.runner.worker import work_on_run
@@ -255,13 +284,7 @@ def execute_run(
         folder.cancel_path.unlink(missing_ok=True)
     is_watched = not args.json and sys.stderr.isatty()
     with _draw_run_progress(run_id) if is_watched else nullcontext() as watch:
-        summary = work_on_run(folder, settings, Secrets(), generate=generate, on_tick=watch)
-    if slm_evals_path is not None:
-        from evalcore.exchange import reports
-
-        reports.write_slm_reports(folder, slm_evals_path, show_gated=settings.show_gated)
-    print_summary(summary, args.json)
-    return DONE if summary.is_complete else INCOMPLETE
+        return work_on_run(folder, settings, Secrets(), generate=generate, on_tick=watch)
 
 
 @contextmanager

@@ -50,6 +50,7 @@ from evalcore.runner import run_request
 from evalcore.runner import summary as summaries
 from evalcore.runner.channels import TARGET, Channel, Channels
 from evalcore.runner.context import SampleContext
+from evalcore.runner.energy import EnergyMeter
 from evalcore.runner.plan import create_benchmark
 from evalcore.runner.summary import Tracker
 from evalcore.settings import Settings, override_data_folder
@@ -116,6 +117,8 @@ class _Execution:
         self.scores = folder.open_journal("verdicts", self.scoring, _WORKER)
         self.channels = Channels(folder, self.spec, settings, secrets)
         self.started = time.monotonic()
+        self.meter: EnergyMeter | None = None
+        self.joules: float | None = None
         self.cancelled = False
         self.gone = False
         self.stop_reason = ""  # why nothing more is asked, empty while that is not so
@@ -150,8 +153,11 @@ class _Execution:
         missing = await self._score_journaled(keep_failed=not generate)
         if generate and missing and not self.stop_reason:
             channel = await self._open_all()
+            if channel.target.info.kind == "local" and not self.episodes:
+                self.meter = EnergyMeter()
             self.tracker.flow, self.tracker.card = channel.flow, lambda: channel.target.info.card
             await self._run_concurrently(missing, channel.flow.maximum, self._generate_and_score)
+            self.joules = self.meter.read_joules() if self.meter else None
 
     async def _watch_for_stop(self, working: asyncio.Task[None]) -> None:
         """Cancel the work when somebody asks for it, or when the run folder is no longer there."""
@@ -165,6 +171,9 @@ class _Execution:
         wall = time.monotonic() - self.started
         self.tracker.phase = "summing up"
         result = summaries.summarise_run(self.folder, self.spec, self.scoring, self.cancelled, wall)
+        if self.joules is not None and not result.totals.cached:
+            totals = msgspec.structs.replace(result.totals, joules=self.joules)
+            result = msgspec.structs.replace(result, totals=totals)
         if self.stop_reason and not result.is_complete:
             self.tracker.record_event("stopped", self.stop_reason)
             result = msgspec.structs.replace(result, message=self.stop_reason)

@@ -370,7 +370,8 @@ class HuggingFace:
 
     def _report_stats(self, stats: StatsEvent) -> None:
         facts = {name: getattr(stats, name) for name in stats.__struct_fields__}
-        self.info.card.update(facts)
+        peak = max(self.info.card.get("peak_bytes", 0), stats.process_bytes)
+        self.info.card.update(facts, peak_bytes=peak)
         self._on_progress(
             f"{stats.tokens_per_second:,.0f} tokens/s, {stats.process_bytes / 1e9:.1f} GB, "
             f"{stats.batch} in the batch, {stats.waiting} waiting"

@@ -1,0 +1,147 @@
+"""`evalcore sweep`: variants of a model on the same cases, in one command, as one table and one
+picture."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalcore.cli import run
+from evalcore.errors import EvalboardError, UsageError
+
+if TYPE_CHECKING:
+    from evalcore.runner.run_request import RunRequest
+    from evalcore.settings import Settings
+    from evalcore.store.sweeps import Sweep, Variant
+
+Verb = Callable[[argparse.Namespace], int]
+_FORMS = (".svg", ".png")
+
+
+def add_sweep_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = (
+        "run variants of a model (checkpoints, adapters, precisions) on the same cases and draw "
+        "them in one picture: scores with intervals, the best by paired tests, what quantization "
+        "costs"
+    )
+    sub = verbs.add_parser(
+        "sweep", help="compare variants of a model in one command", description=about
+    )
+    sub.add_argument(
+        "--target",
+        nargs="+",
+        metavar="T",
+        help="targets to compare; a pattern such as 'hf:out/checkpoint-*' names folders, "
+        "and options may follow: 'hf:base?dtype=int8'",
+    )
+    sub.add_argument(
+        "--adapters",
+        nargs="+",
+        default=[],
+        metavar="A",
+        help="LoRA adapters to run each target with, besides without; patterns name folders",
+    )
+    sub.add_argument(
+        "--dtypes",
+        nargs="+",
+        default=[],
+        metavar="D",
+        help="precisions to run each target in, for example auto int8 int4",
+    )
+    sub.add_argument(
+        "--picture",
+        type=Path,
+        metavar="FILE",
+        help="where to draw the result, .svg or .png (default: sweeps/ID.svg of the data folder)",
+    )
+    sub.add_argument(
+        "--show", metavar="ID", help="run nothing: print and draw a sweep that ran before"
+    )
+    run.add_run_flags(sub)
+    add_common(sub, _run_sweep)
+
+
+def _run_sweep(args: argparse.Namespace) -> int:
+    from evalcore.runner import sweep
+    from evalcore.store import sweeps
+
+    if args.picture is not None and args.picture.suffix.lower() not in _FORMS:
+        raise UsageError("--picture: the file's name must end with .svg or .png")
+    settings = run.load_operator_settings(args)
+    if args.show:
+        return _report_sweep(sweeps.load_sweep(args.show, settings), args, settings)
+    if not args.target:
+        raise UsageError("--target is missing; name the variants, or a pattern of folders")
+    chosen, args.target = args.target, args.target[0]
+    request, _ = run.build_run_request(args)
+    variants = sweep.list_variants(chosen, request.target_options, args.adapters, args.dtypes)
+    if args.estimate:
+        for variant, each in zip(variants, _list_requests(variants, request), strict=True):
+            print(f"{variant.label}:", file=sys.stderr)
+            run.print_estimate(each, args, settings)
+        return run.DONE
+    planned = _plan_sweep(variants, request, settings)
+    for variant in planned.variants:
+        print(f"evalcore: {variant.label}: run {variant.run_id}", file=sys.stderr)
+        try:
+            run.work_on(args, variant.run_id)
+        except EvalboardError as error:  # the others can be compared without it
+            print(f"evalcore: {variant.label}: {error}", file=sys.stderr)
+    return _report_sweep(planned, args, settings)
+
+
+def _list_requests(variants: tuple[Variant, ...], request: RunRequest) -> list[RunRequest]:
+    """The request of each variant, which differs from the others in its target alone."""
+    import msgspec
+
+    return [
+        msgspec.structs.replace(
+            request, target=variant.target.key, target_options=variant.target.options
+        )
+        for variant in variants
+    ]
+
+
+def _plan_sweep(variants: tuple[Variant, ...], request: RunRequest, settings: Settings) -> Sweep:
+    """Plan a run for every variant, so that nothing starts where one of them cannot."""
+    from evalcore.records import utc_now
+    from evalcore.runner import plan, sweep
+    from evalcore.store import run_folder, sweeps
+
+    plans = [run.plan_run(each, settings) for each in _list_requests(variants, request)]
+    runs = [plan.create_folder(each, settings).run_id for each in plans]
+    planned = sweeps.Sweep(
+        id=run_folder.new_run_id(), created_at=utc_now(), variants=sweep.assign_runs(variants, runs)
+    )
+    sweeps.save_sweep(planned, settings)
+    return planned
+
+
+def _report_sweep(planned: Sweep, args: argparse.Namespace, settings: Settings) -> int:
+    from evalcore.charts.sweeps import draw_sweep
+    from evalcore.records import to_json
+    from evalcore.views import sweeps
+
+    report = sweeps.build_sweep_report(planned, settings)
+    path: Path = args.picture or settings.data_dir / "sweeps" / f"{planned.id}.svg"
+    if args.json:
+        print(to_json(report).decode())
+    else:
+        print(sweeps.format_sweep_report(report))
+        print(f"sweep {planned.id}; print it again with `evalcore sweep --show {planned.id}`")
+    if report.rows:
+        try:
+            picture = draw_sweep(report, path.suffix[1:].lower())
+        except UsageError as error:  # the package that draws is optional
+            if args.picture:
+                raise
+            print(f"evalcore: {error}", file=sys.stderr)
+        else:
+            path.write_bytes(picture)
+            print(f"evalcore: picture: {path}", file=sys.stderr)
+    complete = len(report.rows) > 0 and all(row.complete for row in report.rows)
+    return run.DONE if complete and not report.problems else run.INCOMPLETE
