@@ -242,9 +242,9 @@ class Completion(Measured, frozen=True):
     `unparsable` (a server could not digest what the model wrote), `context_overflow`. `opaque` is
     that of the `Message` which the answer becomes. `latency` is the model's own time, `queue_time`
     what the request waited before it, `time_to_first_token` the part of `latency` before the first
-    piece of the answer, None where it was not streamed.. `call_format`
-    names the format that calls were read from text in (a key of `call_formats`, or
-    `response_template` for the model's own rules); "" where a server sent calls or none were."""
+    piece of the answer, None where it was not streamed. `call_format` names the format that calls
+    were read from text in (a key of `call_formats`, or `response_template` for the model's own
+    rules); "" where a server sent calls or none were."""
 
     text: str = ""
     reasoning: str = ""

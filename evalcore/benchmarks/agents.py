@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -254,6 +254,14 @@ def classify_call_reading(turn: AgentTurn, style: Style) -> CallReadingKind | No
     if not turn.calls:
         return None
     return "native" if style == "native" or turn.call_format in _ASKED_FORMATS else "rescued"
+
+
+def summarize_call_readings(state: Mapping[str, Any]) -> dict[str, str]:
+    """The detail `call_reading` of a verdict: the worst reading of the turns with calls that the
+    state of an episode counts in `call_readings`; nothing where there were none."""
+    readings = state.get("call_readings") or {}
+    worst = next((kind for kind in ("lost", "rescued", "native") if readings.get(kind)), "")
+    return {"call_reading": worst} if worst else {}
 
 
 def parse_turn(answer: Completion, style: Style, offered: Sequence[Tool]) -> AgentTurn:

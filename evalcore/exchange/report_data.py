@@ -34,7 +34,7 @@ class ReportCase(Record, frozen=True):
     """One case in one epoch. `score` is 0 to 1, None where unmeasured; `latency` in seconds;
     `gated` questions are not to be shared; `weight` is that of the case within its metric;
     `level` says what an equivalence rests on: proved, tested, or "" where there is none;
-    `extraction` how the answer or its calls were read."""
+    `call_reading` how its calls were read, "" without any."""
 
     metric: str
     id: str
@@ -50,7 +50,7 @@ class ReportCase(Record, frozen=True):
     latency: float | None
     gated: bool = False
     level: str = ""
-    extraction: str = ""
+    call_reading: str = ""
 
     @property
     def passed(self) -> bool:
@@ -211,7 +211,7 @@ def _build_report_case(
         latency=episode.latency if episode else None,
         gated=bool(sample.meta.get("gated")),
         level=str(verdict.details.get("equivalence_level", "")) if verdict else "",
-        extraction=str(verdict.details.get("extraction", "")) if verdict else "",
+        call_reading=str(verdict.details.get("call_reading", "")) if verdict else "",
     )
 
 

@@ -48,7 +48,7 @@ def build_report_tables(report: RunReport) -> Iterator[ReportTable]:
         if score.views:
             rows = tuple((name, f"{value:.1f}") for name, value in score.views.items())
             yield ReportTable(f"{key}: views", ("View", "Score"), rows)
-        readings = Counter(case.extraction for case in benchmark.cases)
+        readings = Counter(case.call_reading for case in benchmark.cases)
         if any(readings[kind] for kind in _CALL_READINGS):
             rows = tuple((name, str(readings[kind])) for kind, name in _CALL_READINGS.items())
             yield ReportTable(f"{key}: calls", ("Calls read", "Cases"), rows)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # what needs them.
 
 #: Part of the signature, so that a table made by other code is made anew.
-_SAMPLES_VERSION = "6"
+_SAMPLES_VERSION = "7"
 _SIGNATURE = b"evalboard.signature"
 _SELECT_COUNT, _SELECT_CASES = (
     "SELECT count(*) FROM samples",

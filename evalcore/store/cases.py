@@ -18,7 +18,8 @@ _INT64 = 2**63
 #: Column -> pyarrow type. `position` is the row of the case in samples.jsonl; latency in seconds,
 #: cost in USD, case_weight that of the case within its metric, weight that of the metric (null:
 #: reported, not scored); `cause` is why an answer failed, in the coarsest words its scorer has
-#: (null: it did not fail); `words` is what was asked and answered, for a search.
+#: (null: it did not fail); `call_reading` how calls were read (null: none were
+#: made); `words` is what was asked and answered, for a search.
 COLUMNS: dict[str, str] = {
     "run": "string",
     "position": "int64",
@@ -44,6 +45,7 @@ COLUMNS: dict[str, str] = {
     "finish_reason": "string",
     "weight": "float64",
     "extraction": "string",
+    "call_reading": "string",
     "error_type": "string",
     "cause": "string",
     "answer_kind": "string",
@@ -135,6 +137,7 @@ def _verdict_columns(verdict: Verdict | None) -> Row:
         "note": verdict.note,
         "packed_note": _pack_note(verdict),
         "extraction": _to_optional_text(verdict.details.get("extraction")),
+        "call_reading": _to_optional_text(verdict.details.get("call_reading")),
         "cause": _find_failure_cause(verdict),
         "answer_kind": _to_optional_text(verdict.details.get("answer_kind")),
         "level": _to_optional_text(verdict.details.get("equivalence_level")),

@@ -34,7 +34,10 @@ HIDDEN = Note("gated")
 _MARK = "gated"
 #: Details of a verdict that hold no word of question or answer.
 _SAFE = frozenset(
-    {"extraction", "call_format", "comparison", "file", "needs_web", "tool_calls", "generation"}
+    {
+        *("extraction", "call_reading", "call_format", "comparison", "file", "needs_web"),
+        *("tool_calls", "generation"),
+    }
 )
 _KEY = ["benchmark", "metric", "id"]
 

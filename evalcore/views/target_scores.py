@@ -185,8 +185,8 @@ SELECT answer_kind AS kind, count(*) AS count FROM samples
 WHERE benchmark = ? AND answer_kind IS NOT NULL GROUP BY answer_kind
 """
 _CALL_READINGS = """
-SELECT extraction AS reading, count(*) AS count FROM samples
-WHERE benchmark = ? AND extraction IN ('native', 'rescued', 'lost') GROUP BY reading
+SELECT call_reading AS reading, count(*) AS count FROM samples
+WHERE benchmark = ? AND call_reading IS NOT NULL GROUP BY reading
 """
 _UNUSABLE = """
 SELECT count(DISTINCT metric || '/' || id) AS count FROM samples

@@ -53,6 +53,8 @@ def test_a_right_answer_is_right_however_it_was_asked_for(
     assert summary.state == "done"
     python = [v for v in result if "java" not in v.metric and v.metric not in MULTI_TURN]
     assert {v.details["mode"] for v in python} == {mode}
+    conversations = [v for v in result if v.metric in MULTI_TURN]
+    assert {v.details["call_reading"] for v in conversations} <= {"native"}
     offered = sum(bool(body.get("tools")) for body in server.requests)
     without = sum(line.sample.input["functions"] == "[]" for line in folder.read_samples())
     assert offered == (len(server.requests) - without if mode == "fc" else 0)

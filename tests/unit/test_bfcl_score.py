@@ -14,6 +14,7 @@ from evalcore.benchmarks.bfcl.answers import (
 from evalcore.benchmarks.bfcl.score import (
     classify_abstention,
     classify_call_reading,
+    classify_conversation_reading,
     decode_answer,
     is_infrastructure_error,
     score_all_views,
@@ -75,6 +76,25 @@ def test_views_of_a_text(answer, accepted):
 def test_how_the_calls_of_an_answer_were_read(answer, reading, call_format):
     decoded = decode_answer(weather(), answer)
     assert (classify_call_reading(decoded), decoded.call_format) == (reading, call_format)
+
+
+NATIVE_CALL = [{"name": "weather_now", "arguments": '{"city": "Oslo"}'}]
+
+
+@pytest.mark.parametrize(
+    ("said", "mode", "reading"),
+    [
+        (["[weather.now(city='Oslo')]", "It rains."], PYTHON, "native"),
+        ([NATIVE_CALL, "I called weather.now(city='Oslo') for you."], "fc", "native"),
+        ([NATIVE_CALL, [{"name": "weather_now", "arguments": "{"}]], "fc", "lost"),
+        ([NATIVE_CALL, '{"name": "weather.now", "arguments": {"city": "Rome"}}'], "fc", "lost"),
+        (['<tool_call>{"name": "weather.now", "arguments": {"ci'], PYTHON, "lost"),
+        (["<think><tool_call></think>It rains.", "Bye."], "fc", None),
+    ],
+)
+def test_how_the_calls_of_a_conversation_were_read(said, mode, reading):
+    readings = [decode_answer(weather("multi_turn_base"), answer, mode) for answer in said]
+    assert classify_conversation_reading(readings) == reading
 
 
 def test_views_of_native_calls():

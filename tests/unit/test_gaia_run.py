@@ -89,6 +89,7 @@ def test_an_agent_reads_every_kind_of_attachment_and_answers(tmp_path):
     assert all(result.startswith("Error: ") for result in refused)
     assert (results[-2], "all.zip" in results[-1]) == ("1764", True)
     assert outcome["q-1"].details["extraction"] == "final_answer"
+    assert outcome["q-1"].details["call_reading"] == "native"
 
 
 def test_tools_that_are_told_in_the_prompt_are_called_in_text(tmp_path):

@@ -190,7 +190,7 @@ def test_a_gated_question_without_an_answer_hides_nothing(tmp_path):
 def test_a_report_counts_how_calls_were_read(tmp_path):
     kinds = ("native", "native", "rescued", "lost", "")
     verdicts = tuple(
-        Verdict("simple_python", str(number), "failed", score=0.0, details={"extraction": kind})
+        Verdict("simple_python", str(number), "failed", score=0.0, details={"call_reading": kind})
         for number, kind in enumerate(kinds)
     )
     report = render_report(agentic_run(tmp_path, bfcl=verdicts), "md")

@@ -45,7 +45,7 @@ def test_there_is_one_row_per_case_with_all_that_is_known_of_it(folder):
         evidence_kind="executed",
         reason="rows differ",
         note="one row too many",
-        details={"extraction": "lenient", "error_type": "mismatch"},
+        details={"extraction": "lenient", "error_type": "mismatch", "call_reading": "lost"},
     )
     frame = table(folder)
     assert list(frame.columns) == list(COLUMNS)
@@ -75,6 +75,7 @@ def test_there_is_one_row_per_case_with_all_that_is_known_of_it(folder):
         "finish_reason": "length",
         "weight": 4.0,
         "extraction": "lenient",
+        "call_reading": "lost",
         "error_type": "mismatch",
         "cause": "mismatch",
         "answer_kind": None,

@@ -147,8 +147,9 @@ def test_an_agent_edits_tests_and_submits(tmp_path):
         {"name": "run", "kwargs": {"command": command}},
         {"name": "submit", "kwargs": {}},
     ]
-    summary, folder, _ = asked(tmp_path, script, prompt_style="agent")
+    summary, folder, verdict = asked(tmp_path, script, prompt_style="agent")
     assert summary.benchmarks["swe_bench"].score == 100
+    assert verdict.details["call_reading"] == "native"
     [episode] = [line.episode for line in folder.read_episodes()]
     assert episode.state["patch"].startswith("diff --git")
     assert "passed" in episode.state["calls"][1]["result"]

@@ -42,6 +42,16 @@ def extract_call_answer(episode: Episode) -> tuple[Any, str]:
     return native_call_rows(calls) if calls else episode.answer, mode
 
 
+def list_message_answers(episode: Episode) -> list[tuple[Any, str]]:
+    """The answers of a conversation and their modes, as `extract_call_answer` gives them."""
+    mode = str(episode.state.get("mode", ""))
+    said = (message for message in episode.messages if message.role == "assistant")
+    return [
+        (native_call_rows(message.tool_calls) if message.tool_calls else message.content, mode)
+        for message in said
+    ]
+
+
 def native_call_rows(calls: Iterable[ToolCall]) -> list[dict[str, Any]]:
     return [{"name": call.name, "arguments": call.arguments} for call in calls]
 

@@ -43,6 +43,7 @@ from evalcore.benchmarks.bfcl.score import (
     build_call_sections,
     build_turn_sections,
     classify_call_reading,
+    classify_conversation_reading,
     decode_answer,
     score_all_views,
 )
@@ -160,8 +161,16 @@ class Bfcl(Benchmark):
                 entry, answers.extract_call_turns(episode), self._get_simulators()
             )
             scored_views = {"official": examined.scored}
+            turn_reading = classify_conversation_reading(
+                decode_answer(entry, *message_answer)
+                for message_answer in answers.list_message_answers(episode)
+            )
             return self._build_call_verdict(
-                sample, episode, scored_views, build_turn_sections(examined.outcome)
+                sample,
+                episode,
+                scored_views,
+                build_turn_sections(examined.outcome),
+                {"call_reading": turn_reading} if turn_reading else {},
             )
         answer, mode = answers.extract_call_answer(episode)
         reading = decode_answer(entry, answer, mode)
@@ -174,8 +183,8 @@ class Bfcl(Benchmark):
         facts: dict[str, str] = {}
         if _is_irrelevance_sample(sample):
             facts["answer_kind"] = abstention(reading)
-        if extraction := classify_call_reading(reading):
-            facts["extraction"] = extraction
+        if call_reading := classify_call_reading(reading):
+            facts["call_reading"] = call_reading
             call_format = str(episode.state.get("call_format", "")) or reading.call_format
             facts |= {"call_format": call_format} if call_format else {}
         return self._build_call_verdict(

@@ -25,12 +25,14 @@ from evalcore.benchmarks.call_decoding import (
     Call,
     DecodeError,
     TolerantReading,
+    cut_reasoning,
     decode_calls,
     prompt_mode,
     read_tolerant,
     strip_hidden_text,
 )
 from evalcore.benchmarks.call_decoding.call import to_plain_value
+from evalcore.call_formats import read_calls
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.records import Record, Section
@@ -95,6 +97,23 @@ def classify_call_reading(reading: DecodedAnswer) -> CallReadingKind | None:
     return "native" if isinstance(official, list) and official else "rescued"
 
 
+def classify_conversation_reading(readings: Iterable[DecodedAnswer]) -> CallReadingKind | None:
+    """How the calls of a conversation were read: native or lost, since what upstream's decoder
+    cannot read is not run. Its answers may speak of calls, so that lost are only calls between
+    marks and answers that consist of calls; None for a conversation without any."""
+    made = False
+    for reading in readings:
+        if isinstance(reading.official_calls, list):
+            made = made or bool(reading.official_calls)
+        elif not isinstance(reading.answer, str):
+            return "lost"
+        else:
+            text = cut_reasoning(reading.answer)
+            if _CALL_MARKS.search(text) or read_calls(text, reading.entry.functions).calls:
+                return "lost"
+    return "native" if made else None
+
+
 # What an answer did where no function fits: upstream counts all but a readable call as right.
 # The four kinds keep apart what upstream adds up: a real abstention, an answer that tried a call
 # which upstream cannot read, and no answer at all.
@@ -104,8 +123,9 @@ AbstentionKind = Literal["call", "malformed", "empty", "abstained"]
 #: How upstream stores a failed request, as if it were the model's answer; it must not be scored.
 INFRASTRUCTURE_PREFIX = "Error during inference:"
 
+_CALL_MARKS = re.compile(r"<tool_?calls?>|\[TOOL_CALLS\]|<\|python_tag\|>|<function=", re.I)
 _MARKS = re.compile(
-    r"<tool_?calls?>|\[TOOL_CALLS\]|<\|python_tag\|>|<function"
+    rf"{_CALL_MARKS.pattern}|<function"
     r"|\"(?:name|function)\"\s*:\s*[\"{]|\w\(\s*[A-Za-z_]\w*\s*=(?!=)",
     re.I,
 )

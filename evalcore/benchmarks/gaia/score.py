@@ -13,6 +13,7 @@ import string
 from collections.abc import Callable
 from typing import Any, Literal
 
+from evalcore.benchmarks.agents import summarize_call_readings
 from evalcore.benchmarks.answer_scoring import NOTES, no_answer_reason
 from evalcore.benchmarks.call_decoding.call import replace_surrogates
 from evalcore.benchmarks.gaia.extraction import (
@@ -211,6 +212,7 @@ def _assemble_verdict(sample: Sample, episode: Episode, **fields: Any) -> Verdic
 def _collect_verdict_facts(sample: Sample, episode: Episode) -> dict[str, Any]:
     """What is worth counting over episodes."""
     facts: dict[str, Any] = {"file": bool(sample.input.get("file_name"))}
+    facts |= summarize_call_readings(episode.state)
     if sample.meta.get("needs_web"):
         facts["needs_web"] = True
     if "calls" in episode.state:

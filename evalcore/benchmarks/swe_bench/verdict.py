@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evalcore.benchmarks.agents import summarize_call_readings
 from evalcore.benchmarks.answer_scoring import NOTES, no_answer_reason
 from evalcore.benchmarks.swe_bench import Task
 from evalcore.benchmarks.swe_bench.evaluate_patch import HardenedResult, PatchEvaluation
@@ -140,6 +141,7 @@ def build_swe_verdict(
     else:
         fields = _build_unmeasured_fields("not_executed", NO_REPOSITORY, _REPOSITORY_NOTE)
     details = _build_verdict_details(evaluation) | fields.pop("details")
+    details |= summarize_call_readings(episode.state)
     return Verdict(
         metric=sample.metric,
         id=sample.id,

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from math import comb, fsum
 from typing import Any
 
+from evalcore.benchmarks.agents import summarize_call_readings
 from evalcore.benchmarks.tau_bench.conversation import (
     FILTERED,
     OVERFLOW,
@@ -152,9 +153,7 @@ def _build_verdict_details(
         name: user[name] for name in ("user_turns", "unrecognised", "user_cost") if name in user
     }
     facts |= {name: state[name] for name in ("mode", "parse_errors") if name in state}
-    readings = state.get("call_readings") or {}
-    if worst := next((kind for kind in ("lost", "rescued", "native") if readings.get(kind)), ""):
-        facts["extraction"] = worst
+    facts |= summarize_call_readings(state)
     if state.get("ended"):
         facts["termination"] = state["ended"]
     if list_task_flags(sample):
