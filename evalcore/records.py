@@ -239,12 +239,12 @@ def add_usage(left: Usage, right: Usage) -> Usage:
 class Completion(Measured, frozen=True):
     """The answer to one request, after `attempts`; `sent` are the parameters that really went out,
     `finish_reason` is the field's usual word: stop, length, tool_calls, content_filter; or
-    `unparsable` (a server could not digest what the model wrote), `context_overflow`. `opaque` is
-    that of the `Message` which the answer becomes. `latency` is the model's own time, `queue_time`
-    what the request waited before it, `time_to_first_token` the part of `latency` before the first
-    piece of the answer, None where it was not streamed. `call_format` names the format that calls
-    were read from text in (a key of `call_formats`, or `response_template` for the model's own
-    rules); "" where a server sent calls or none were."""
+    `unparsable` (a server could not digest what the model wrote; `text` is that if it quotes it),
+    `context_overflow`. `opaque` is that of the `Message` which the answer becomes. `latency` is the
+    model's own time, `queue_time` what the request waited before it, `time_to_first_token` the part
+    of `latency` before the first piece of the answer, None where it was not streamed. `call_format`
+    names the format that calls were read from text in (a key of `call_formats`, or
+    `response_template`); "" where a server sent calls or none were."""
 
     text: str = ""
     reasoning: str = ""
@@ -269,7 +269,8 @@ def is_withheld(completion: Completion) -> bool:
 
 
 class Failure(Measured, frozen=True):
-    """Why no completion was had. `message` never holds a key; `status` is the HTTP status."""
+    """Why no completion was had. `message` never holds a key; `status` is the HTTP status;
+    `model_text` what the model wrote where the server could not read that and quotes it."""
 
     kind: FailureKind
     message: str
@@ -277,6 +278,7 @@ class Failure(Measured, frozen=True):
     retry_after: float | None = None
     attempts: int = 1
     packed_notes: dict[str, Any] = {}
+    model_text: str = ""
 
     def __post_init__(self) -> None:
         Measured.__post_init__(self)

@@ -95,7 +95,7 @@ class AgentLoop:
             answer = await self._ask(self._sent)
             reason = answer.finish_reason
             turn = parse_turn(answer, self._style, self._tools)
-            if reading := classify_call_reading(turn, self._style):
+            if reading := classify_call_reading(turn, self._style, self._tools):
                 self._readings[reading] += 1
             self._append_answer(answer, turn.calls, step)
             last_text = turn.user_message

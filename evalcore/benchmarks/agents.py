@@ -92,14 +92,20 @@ _TOO_MANY = f"more than {MAX_CALLS} calls at once"
 _NOTHING = "there is neither an action nor a message to the user"
 
 
+_RESPOND_FUNCTION: Schema = {"name": RESPOND, "parameters": {"properties": {"content": {}}}}
+
+
+def _list_functions(offered: Sequence[Tool]) -> list[Schema]:
+    return [{"name": tool.name, "parameters": tool.parameters} for tool in offered]
+
+
 def parse_text_turn(text: str, offered: Sequence[Tool]) -> AgentTurn:
     """What a text means to the environment and the user; never raises."""
     written = cut_reasoning(text)
     made_up = _MADE_UP.search(written)
     if made_up and written[: made_up.start()].strip():
         written = written[: made_up.start()].rstrip()
-    functions = [{"name": tool.name, "parameters": tool.parameters} for tool in offered]
-    functions.append({"name": RESPOND, "parameters": {"properties": {"content": {}}}})
+    functions = [*_list_functions(offered), _RESPOND_FUNCTION]
     reading = read_calls(written, functions, lenient=True)
     calls = tuple(
         AgentCall(replace_surrogates(name), to_plain_value(arguments))
@@ -247,12 +253,18 @@ CallReadingKind = Literal["native", "rescued", "lost"]
 _ASKED_FORMATS = ("json", "json_in_prose")
 
 
-def classify_call_reading(turn: AgentTurn, style: Style) -> CallReadingKind | None:
-    """How the calls of a turn were read; None for a turn without any."""
+def classify_call_reading(
+    turn: AgentTurn, style: Style, offered: Sequence[Tool]
+) -> CallReadingKind | None:
+    """How the calls of a turn were read; None for a turn without any. Calls that are written as
+    text where native ones are asked for are words to the user, and lost."""
     if turn.problem or any(call.problem for call in turn.calls):
         return "lost"
     if not turn.calls:
-        return None
+        written = (
+            style == "native" and read_calls(turn.user_message, _list_functions(offered)).calls
+        )
+        return "lost" if written else None
     return "native" if style == "native" or turn.call_format in _ASKED_FORMATS else "rescued"
 
 
@@ -266,7 +278,7 @@ def summarize_call_readings(state: Mapping[str, Any]) -> dict[str, str]:
 
 def parse_turn(answer: Completion, style: Style, offered: Sequence[Tool]) -> AgentTurn:
     """What an answer means; never raises, whatever a model wrote."""
-    if answer.finish_reason == "unparsable":
+    if answer.finish_reason == "unparsable" and (style == "native" or not answer.text.strip()):
         return AgentTurn(problem=UNREADABLE)
     if style == "native":
         return parse_native_turn(answer)

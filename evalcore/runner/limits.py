@@ -325,7 +325,9 @@ async def _attempt_once(
 def _give_up(failure: Failure) -> Completion:
     if failure.kind != "model_output":
         raise TargetFailure(failure)
-    return Completion(finish_reason="unparsable", attempts=failure.attempts)
+    return Completion(
+        text=failure.model_text, finish_reason="unparsable", attempts=failure.attempts
+    )
 
 
 def _compute_wait(failure: Failure, count: int, rules: RetryPolicy) -> float:

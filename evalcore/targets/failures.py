@@ -134,7 +134,16 @@ def from_status(
         message=": ".join(word for word in words if word),
         status=status,
         retry_after=parse_retry_after(headers, body) if waits else None,
+        model_text=_read_failed_generation(body) if kind == "model_output" else "",
     )
+
+
+def _read_failed_generation(body: str) -> str:
+    """What the model wrote, as Groq quotes it in an error of the code `tool_use_failed`."""
+    reply = _decode_error_body(body)
+    error = reply.get("error") if isinstance(reply, dict) else None
+    text = error.get("failed_generation") if isinstance(error, dict) else None
+    return text if isinstance(text, str) else ""
 
 
 def is_content_filter(status: int | None, body: str) -> bool:
@@ -246,6 +255,8 @@ def from_error_body(error: Any) -> Failure:
     """A reply of status 200 that carries an error: some gateways put the real status inside."""
     body = json.dumps({"error": error}, ensure_ascii=False)
     code = error.get("code") if isinstance(error, dict) else None
+    if code == "tool_use_failed":  # Groq's error within a stream
+        return from_status(400, {}, body)
     if re.fullmatch("[45][0-9][0-9]", str(code)):
         return from_status(int(str(code)), {}, body)
     return malformed_failure(

@@ -55,6 +55,17 @@ async def test_turns_are_counted_by_how_their_calls_were_read():
     assert found.call_readings == {"native": 1, "rescued": 1, "lost": 1}
     found, _ = await work([native(called("add", a=2, b=3)), Completion(text="5")])
     assert found.call_readings == {"native": 1}
+    found, _ = await work([Completion(text=f"<tool_call>{add}</tool_call>")])
+    assert (found.call_readings, found.calls) == ({"lost": 1}, ())
+
+
+async def test_what_a_server_quotes_is_read_where_calls_are_text():
+    add = '{"name": "add", "arguments": {"a": 2, "b": 3}}'
+    quoted = Completion(text=f"<tool_call>{add}</tool_call>", finish_reason="unparsable")
+    found, _ = await work([quoted, Completion(text="It is 5.")], style="json")
+    assert found.call_readings == {"rescued": 1}
+    found, _ = await work([quoted, Completion(text="It is 5.")])
+    assert (found.call_readings, found.calls) == ({"lost": 1}, ())
 
 
 async def test_words_without_a_call_are_the_answer():

@@ -9,6 +9,7 @@ import pytest
 
 from evalcore.benchmarks import registry
 from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.bfcl.answers import reference_calls
 from evalcore.benchmarks.bfcl.card import CARD
 from evalcore.benchmarks.bfcl.categories import (
     MULTI_TURN,
@@ -135,3 +136,29 @@ async def test_a_withheld_answer_is_no_abstention(mode):
         ends[reason] = (verdict.outcome, verdict.reason)
     assert ends["content_filter"] == ("failed", "content_filter")
     assert mode != "fc" or ends["stop"][0] == "passed"
+
+
+@pytest.mark.parametrize(
+    ("metric", "quoted", "tolerant", "reading"),
+    [
+        ("simple_python", True, 1.0, "rescued"),
+        ("simple_python", False, 0.0, "lost"),
+        ("irrelevance", False, 0.0, "lost"),
+    ],
+)
+async def test_what_a_server_quotes_is_read_tolerantly_only(metric, quoted, tolerant, reading):
+    """Groq answers 400 with the text of a call that it cannot read."""
+    benchmark = bfcl()
+    sample = next(item for item in benchmark.load_dataset(SOURCE) if item.metric == metric)
+    text = ""
+    if quoted:
+        [call] = reference_calls(sample_to_entry(sample))
+        [(name, arguments)] = call.items()
+        text = f"<function={name}>{json.dumps(arguments)}</function>"
+    episode = Episode(
+        key="k", epoch=0, answer=text, finish_reason="unparsable", state={"mode": "fc"}
+    )
+    verdict = await benchmark.evaluate_sample(sample, episode)
+    assert (verdict.outcome, verdict.views["tolerant"]) == ("failed", tolerant)
+    assert verdict.views["official"] == 0.0
+    assert verdict.details["call_reading"] == reading

@@ -82,6 +82,13 @@ def test_a_5xx_about_what_the_model_wrote_is_of_the_model(text):
 def test_a_400_of_the_code_tool_use_failed_is_of_the_model():
     text = body("Failed to call a function", code="tool_use_failed")
     assert from_status(400, {}, text).kind == "model_output"
+    quoted = body("Failed", code="tool_use_failed", failed_generation="<function=f>{}</function>")
+    assert from_status(400, {}, quoted).model_text == "<function=f>{}</function>"
+    in_stream = failures.from_error_body({"code": "tool_use_failed", "failed_generation": "f()"})
+    assert (in_stream.kind, in_stream.model_text) == ("model_output", "f()")
+    for other in (body("Failed", code="tool_use_failed", failed_generation=[1]), text, "[]"):
+        assert from_status(400, {}, other).model_text == ""
+    assert from_status(400, {}, body("x", failed_generation="SELECT")).model_text == ""
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,9 @@ async def test_what_the_model_wrote_is_its_own() -> None:
     script = Script(*failing("model_output", 100))
     done = await run(script)
     assert (done.finish_reason, done.text, script.calls) == ("unparsable", "", 3)
+    quoted = Failure(kind="model_output", message="no", model_text="<function=f>")
+    done = await run(Script(*[quoted] * 3))
+    assert (done.finish_reason, done.text) == ("unparsable", "<function=f>")
 
 
 async def test_retry_after_is_honoured() -> None:

@@ -175,15 +175,21 @@ class Bfcl(Benchmark):
         answer, mode = answers.extract_call_answer(episode)
         reading = decode_answer(entry, answer, mode)
         scored_views = score_all_views(reading)
-        if episode.finish_reason in _NO_ANSWER and not answer:  # upstream: abstentions
-            message = _NO_ANSWER[episode.finish_reason]
-            scored_views = dict.fromkeys(
-                scored_views, ViewResult(False, "ast_decoder:decoder_failed", message)
+        unparsable = episode.finish_reason == "unparsable"
+        if unparsable or (episode.finish_reason in _NO_ANSWER and not answer):
+            # Upstream takes them for abstentions. A text that the server quotes is read tolerantly.
+            failed = ViewResult(
+                False, "ast_decoder:decoder_failed", _NO_ANSWER[episode.finish_reason]
             )
+            quoted = isinstance(reading.tolerant_calls, list) and bool(reading.tolerant_calls)
+            scored_views = {
+                name: scored if quoted and name == "tolerant" else failed
+                for name, scored in scored_views.items()
+            }
         facts: dict[str, str] = {}
         if _is_irrelevance_sample(sample):
             facts["answer_kind"] = abstention(reading)
-        if call_reading := classify_call_reading(reading):
+        if call_reading := classify_call_reading(reading) or ("lost" if unparsable else None):
             facts["call_reading"] = call_reading
             call_format = str(episode.state.get("call_format", "")) or reading.call_format
             facts |= {"call_format": call_format} if call_format else {}

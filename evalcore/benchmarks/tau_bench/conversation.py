@@ -152,7 +152,7 @@ class Conversation:
         self._spent = add_answer_usage(self._spent, answer, cost)
         self._finish_reason = answer.finish_reason
         turn = parse_turn(answer, self._style, self._environment.domain.tools)
-        if reading := classify_call_reading(turn, self._style):
+        if reading := classify_call_reading(turn, self._style, self._environment.domain.tools):
             self._readings[reading] += 1
         native = self._style == "native"
         calls = assign_call_ids(answer.tool_calls, self._spent.max_turns) if native else ()
