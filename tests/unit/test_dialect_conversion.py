@@ -219,6 +219,10 @@ def test_the_bundled_sources_are_many_and_some_are_long(bundled: list[Sample]) -
     long_statements = [s for s in bundled if 4_000 <= len(s.input["sql"]) <= 9_000]
     assert len(long_statements) >= 40
     assert {s.metric for s in long_statements} >= {"big_sql_conversion", "domestic_database"}
+    longest = [s for s in long_statements if len(s.input["sql"]) >= 6_000]
+    assert len(longest) >= 10
+    five = {"DM", "Hive", "DB2 LUW 11.5", "Snowflake", "Oracle"}
+    assert {s.input["source_dialect"] for s in longest} >= five
 
 
 @pytest.mark.full
