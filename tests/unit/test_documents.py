@@ -202,6 +202,8 @@ NOT_RUN = {
     "import scale": "published data",
     "import bundle": "another installation",
     "hub push": "a token",
+    "evalcore preflight": "a key",
+    "evalcore sweep": "checkpoints of the reader",
 }
 
 
