@@ -221,8 +221,8 @@ def test_the_bundled_sources_are_many_and_some_are_long(bundled: list[Sample]) -
     assert {s.metric for s in long_statements} >= {"big_sql_conversion", "domestic_database"}
     longest = [s for s in long_statements if len(s.input["sql"]) >= 6_000]
     assert len(longest) >= 10
-    five = {"DM", "Hive", "DB2 LUW 11.5", "Snowflake", "Oracle"}
-    assert {s.input["source_dialect"] for s in longest} >= five
+    longest_sources = {sample.input["source_dialect"].split(" 1")[0] for sample in longest}
+    assert longest_sources >= {"DM", "Hive", "DB2", "Snowflake", "Oracle"}
 
 
 @pytest.mark.full
