@@ -26,7 +26,7 @@ from evalcore.records import Failure, FailureKind, Record
 
 _MAX_MESSAGE_CHARS = 500
 _MAX_BODY_CHARS = 20_000  # characters of a body that are looked at: a page can be megabytes
-_RETRYABLE = frozenset({408, 409, 425})
+_RETRYABLE = frozenset({408, 409, 424, 425})  # 424: generation failed (TGI)
 #: A 429 for these codes will not go away by waiting.
 _NO_CREDIT = frozenset(
     {
@@ -37,6 +37,7 @@ _NO_CREDIT = frozenset(
 _NO_CREDIT_WORDS = re.compile(
     r"(?i)credit balance|insufficient[ _](balance|credit|funds|quota)|arrears|arrearage"
     r"|(requests?|tokens?)[ _]?per[ _]?day[^.]{0,60}(free|plan)|perday[a-z]*(project|model|user)"
+    r"|free-models-per-day|\b(calls|requests|tokens) ?(/|per|a) ?month"
 )
 #: A request that is too large for the tokens of a minute, which some say by 413 (Groq).
 _TOO_LARGE_FOR_RATE = re.compile(r"(?i)tokens per (minute|day)|\b[tr]p[md]\b|rate.?limit")
@@ -163,7 +164,8 @@ _LASTING_WORDS = re.compile(
     r"(?ix) api[ _-]?key | authenticat | unauthori[sz]ed | permission[ _]denied | access[ ]denied"
     r" | quota | credit | billing | insufficient | arrear | deactivated | suspended"
     r" | model[ _]not[ _]found | (unknown|invalid|no[ ]such|unsupported)[ ]model"
-    r" | no[ ]models?[ ]loaded"
+    r" | no[ ]models?[ ]loaded | budget[ _](has[ ]been[ ])?exceeded"
+    r" | location[ ]is[ ]not[ ]supported"
     r" | model\b.{0,80}\b(does[ ]not[ ]exist|not[ ]found|not[ ]available|deprecated|decommissioned)"
     r" | v1/responses"
 )
@@ -390,19 +392,27 @@ def _decode_error_body(body: str) -> Any:
 
 # Servers check prompt and limit of the answer together, so that "maximum context length" in a
 # refusal may speak of our `max_tokens`. It is the model's own overflow only where the prompt alone
-# does not fit. Words as OpenAI, Azure, vLLM, SGLang, TGI, llama.cpp, LM Studio, Anthropic,
-# DeepSeek, DashScope and Mistral write them; pure functions over text.
+# does not fit. Words as OpenAI, Azure, Bedrock, vLLM, SGLang, TGI, llama.cpp, LM Studio, LiteLLM,
+# Anthropic, Cohere, DeepSeek, DashScope, Mistral, Moonshot, SiliconFlow, Volcengine, watsonx and
+# Zhipu write them; pure functions over text.
 
 _STATUSES = (400, 413, 422, 500)
 _OVERFLOW = re.compile(
     r"(?i)context[_ ]length[_ ]exceeded|maximum context length|max(imum)?[_ ]model[_ ]len"
-    r"|exceeds? the (available |model'?s )?(maximum )?context|prompt is too long"
+    r"|context ?window ?exceeded|exceeds? (the )?(available |model'?s )?(maximum )?context"
+    r"|(prompt|input) is too long|range of input length should|exceeded model token limit"
+    r"|(prompt|message) tokens[^.]{0,20}must be less than|prompt_tokens \([0-9]+\) must be less"
+    r"|exceeds? max(imum)? (message|prompt|input)?[_ ]?(tokens|length)"
+    r"|tokens? (in|of) the (prompt|input) cannot exceed|input tokens[^.]{0,40}\bexceed"
     r"|context (window|size|length)[^.]{0,40}(exceed|too small|limit)"
     r"|exceed context limit|when context the overflows|`inputs` (tokens|must have less)"
-    r"|longer than the maximum model length|input token count[^.]{0,40}exceeds the maximum"
+    r"|longer than the (maximum model|model'?s context) length"
+    r"|input token count[^.]{0,40}exceeds the maximum"
 )
 _NUMBER = r"([0-9][0-9,_]{0,15})"
-_NAMES_LIMIT = re.compile(r"(?i)max_?(completion_|new_|output_)?tokens|in the completion")
+_NAMES_LIMIT = re.compile(
+    r"(?i)max_?(completion_|new_|output_)?tokens|in the completion|model token limit"
+)
 _CONTEXT = (
     r"maximum context length (?:is|of) {n}",
     r"{n} maximum context length",
@@ -411,6 +421,10 @@ _CONTEXT = (
     r"{n} \+ [0-9]+ > (?P<m>[0-9]+)",
     r"too long: [0-9]+ tokens > {n}",
     r"available context size \({n}",
+    r"model's context length \({n}",
+    r"configured limit of {n}",
+    r"less than max_seq_len \({n}",
+    r"prompt cannot exceed {n}",
 )
 _PROMPT = (
     r"your (?:messages|prompt|input)s? (?:resulted in|contains?)(?: at least)? {n}",
@@ -421,7 +435,9 @@ _PROMPT = (
     r"prompt \(length {n}\)",
     r"prompt contains {n} tokens",
     r"{n} \+ [0-9]+ > [0-9]+",
-    r"request \({n} tokens\)",
+    r"(?:request|input) \({n} tokens\)",
+    r"prompt_tokens \({n}\)",
+    r"\breceived {n}",
 )
 _TOTAL = (r"you requested(?: a total of)? {n} tokens",)
 _ANSWER = (r"{n} in the completion", r"{n} tokens for the completion", r"{n} `max_new_tokens`")

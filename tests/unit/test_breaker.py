@@ -26,6 +26,10 @@ DEAD = [
     (400, '[{"error": {"message": "API key not valid. Please pass a valid API key."}}]'),
     (400, '{"error": "No models loaded. Please load a model first."}'),
     (403, '{"error": {"message": "Your account is suspended"}}'),
+    (400, '{"error": {"message": "User location is not supported for the API use."}}'),
+    (400, '{"error": {"message": "Budget has been exceeded! Current cost: 1.2, Max: 1.0"}}'),
+    (429, '{"error": {"message": "Rate limit exceeded: free-models-per-day. Add 10 credits"}}'),
+    (429, '{"message": "You are using a Trial key, which is limited to 1000 API calls / month"}'),
     (429, '{"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}'),
     (429, '{"error": {"message": "no balance", "type": "exceeded_current_quota_error"}}'),
     (
@@ -38,6 +42,7 @@ OF_ONE_REQUEST = [
     (400, '{"error": {"message": "Invalid image"}}'),
     (413, '{"error": {"message": "Request too large"}}'),
     (429, '{"error": {"message": "Rate limit reached: 3 requests per min"}}'),
+    (429, '{"error": {"message": "Requests per day: 200. Please try again in 7m12s"}}'),
     (
         429,
         '[{"error": {"code": 429, "message": "You exceeded your current quota", "details": '

@@ -32,6 +32,7 @@ def body(message="it broke", **more):
         (429, "rate_limited"),
         (408, "retryable"),
         (409, "retryable"),
+        (424, "retryable"),
         (425, "retryable"),
         (500, "retryable"),
         (502, "retryable"),

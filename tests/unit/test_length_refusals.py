@@ -116,6 +116,37 @@ def lower(most, lasting=False):
             64,
             OVERFLOW,
         ),
+        ("Input is too long for requested model.", 64, OVERFLOW),
+        ("Range of input length should be [1, 129024]", 64, OVERFLOW),
+        ("Your request exceeded model token limit: 131072", 64, LIMIT),
+        ("Your request exceeded model token limit: 131072", None, OVERFLOW),
+        (
+            "The input (9000 tokens) is longer than the model's context length (8192 tokens).",
+            64,
+            OVERFLOW,
+        ),
+        (
+            "ContextWindowExceededError: Input tokens exceed the configured limit of 272000 "
+            "tokens. Your messages resulted in 300000 tokens.",
+            64,
+            OVERFLOW,
+        ),
+        ("length of prompt_tokens (9000) must be less than max_seq_len (8192).", 64, OVERFLOW),
+        ("Requested tokens (5000) exceed context window of 4096", None, OVERFLOW),
+        (
+            "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received "
+            "5000. Try using a shorter prompt.",
+            64,
+            OVERFLOW,
+        ),
+        ("Total tokens of image and text exceed max message tokens", 64, OVERFLOW),
+        ("Prompt exceeds max length", 64, OVERFLOW),
+        (
+            "the number of input tokens 9000 cannot exceed the total tokens limit 8192 for this "
+            "model",
+            64,
+            OVERFLOW,
+        ),
         ("context_length_exceeded: lower max_tokens or the prompt", 64, LIMIT),
         ("context_length_exceeded: lower max_tokens or the prompt", None, OVERFLOW),
         ("unknown field context", 64, None),

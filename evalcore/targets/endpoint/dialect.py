@@ -215,7 +215,7 @@ def find_refused_parameter(
 
 #: Ends of an answer that is the model's own, in the servers' words and in the field's.
 _ENDS: dict[str, tuple[str, ...]] = {
-    "stop": ("stop", "end_turn", "stop_sequence", "stop_token", "eos", "eos_token"),
+    "stop": ("stop", "end_turn", "stop_sequence", "stop_token", "eos", "eos_token", "complete"),
     "length": (
         *("length", "max_tokens", "max_output_tokens", "max_length", "model_length"),
         "model_context_window_exceeded",
