@@ -111,7 +111,8 @@ class Totals(Measured, frozen=True):
 
 class RunSummary(Record, frozen=True):
     """`summary.json`: the scores of a run under one scoring. `message` says why it was stopped
-    before its end, empty where it was not."""
+    before its end, `tool_refusal` why calls of tools were not asked for natively; both are empty
+    where that was not so."""
 
     run_id: str
     target: TargetSpec
@@ -125,6 +126,7 @@ class RunSummary(Record, frozen=True):
     origin: str = "executed"
     epochs: int = 1
     message: str = ""
+    tool_refusal: str = ""
 
     @property
     def is_complete(self) -> bool:

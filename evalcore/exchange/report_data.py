@@ -261,6 +261,8 @@ def format_progress(outcomes: Mapping[str, int], rate: float | None, cost: float
 def format_run_summary(summary: RunSummary) -> str:
     lines = [f"run {summary.run_id}  {summary.target.identity}  {summary.state}"]
     lines += [f"stopped: {summary.message}"] if summary.message else []
+    if summary.tool_refusal:
+        lines.append(f"tool calls were asked for by prompt: {summary.tool_refusal}")
     for key, score in summary.benchmarks.items():
         interval = score.interval
         between = f" [{interval.low:.1f}, {interval.high:.1f}]" if interval else ""

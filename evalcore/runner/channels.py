@@ -282,6 +282,8 @@ class Channels:
         self, folder: RunFolder, run: RunSpec, settings: Settings, secrets: Secrets
     ) -> None:
         self.run = run
+        #: Is called once with how calls of tools are asked for, and why that is not natively.
+        self.note_tool_calls: Callable[[str, str], None] = lambda mode, refusal: None
         self.sample_limit = run.sample_timeout or settings.sample_timeout
         self._folder, self._settings, self._secrets = folder, settings, secrets
         self._open: dict[str, Channel] = {}

@@ -53,46 +53,50 @@ _PROBE = GenerationRequest(
 )
 
 
-async def detect_tool_call_mode(channel: Channel, deadline: float) -> ToolCallMode:
+async def detect_tool_call_mode(channel: Channel, deadline: float) -> tuple[ToolCallMode, str]:
     """The option `asking` of the target, where it is not `auto`; else `native` if it takes tools.
 
-    What the target does not say of itself is asked of its server, once. Raises TargetFailure where
-    the server does not answer.
+    What the target does not say of itself is asked of its server, once; the second text is why that
+    takes no tools, empty in every other case. Raises TargetFailure where the server does not
+    answer.
     """
     configured = channel.spec.options.get("asking")
     for mode in get_args(ToolCallMode):
         if configured == mode:
-            return mode  # type: ignore[no-any-return]
-    takes_tools = channel.target.info.tools
-    if takes_tools is None:
-        takes_tools = await _takes_tools(channel, deadline)
-    return "native" if takes_tools else "prompt"
+            return mode, ""
+    if channel.target.info.tools is not None:
+        return ("native" if channel.target.info.tools else "prompt"), ""
+    refusal = await _find_tool_refusal(channel, deadline)
+    return ("prompt" if refusal else "native"), refusal
 
 
-async def _takes_tools(channel: Channel, deadline: float) -> bool:
-    """Whether the server answers a request with tools. One that breaks without a word of them is
-    down, or cannot bear them: it shows whether it answers without."""
-    answered = await _answers_tools(channel, deadline)
-    if answered is None:
+async def _find_tool_refusal(channel: Channel, deadline: float) -> str:
+    """Why the server answers no request with tools, empty where it does. One that breaks without a
+    word of them is down, or cannot bear them: it shows whether it answers without."""
+    refusal = await _try_tools(channel, deadline)
+    if refusal is None:
         await channel.generate(msgspec.structs.replace(_PROBE, tools=()), 0, deadline)
-        answered = await _answers_tools(channel, deadline)
-    return bool(answered)
+        refusal = await _try_tools(channel, deadline)
+    return "the server breaks on a request with tools" if refusal is None else refusal
 
 
-async def _answers_tools(channel: Channel, deadline: float) -> bool | None:
+async def _try_tools(channel: Channel, deadline: float) -> str | None:
     """None where the server broke, and gave no reason."""
     try:
         await channel.generate(_PROBE, 0, deadline)
     except TargetFailure as error:
         if _refuses_tools(error.failure):
-            return False
+            return error.failure.message
         if error.failure.status == _BROKEN:
             return None
         raise
-    return True
+    return ""
 
 
 def _refuses_tools(failure: Failure) -> bool:
+    """Whether a server takes no tools. One that takes them by its other API is asked by that."""
+    if "v1/responses" in failure.message:
+        return False
     return failure.status in _STATUSES and bool(_SPEAKS_OF_TOOLS.search(failure.message))
 
 
@@ -131,9 +135,12 @@ class SampleContext:
 
     async def resolve_tool_call_mode(self) -> ToolCallMode:
         """How the target is asked for calls of tools; found out once for a run."""
-        return await self.channels.memoize_async(
-            "asking", lambda: detect_tool_call_mode(self.channels[TARGET], self.deadline)
-        )
+        return await self.channels.memoize_async("asking", self._settle_tool_call_mode)
+
+    async def _settle_tool_call_mode(self) -> ToolCallMode:
+        mode, refusal = await detect_tool_call_mode(self.channels[TARGET], self.deadline)
+        self.channels.note_tool_calls(mode, refusal)
+        return mode
 
     def price(self, role: str, usage: Usage) -> float | None:
         """USD for one answer of the model in that role, None where its price is unknown."""

@@ -55,7 +55,7 @@ from evalcore.runner.plan import create_benchmark
 from evalcore.runner.summary import Tracker
 from evalcore.settings import Settings, override_data_folder
 from evalcore.store.journal import Journal
-from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredVerdict
+from evalcore.store.run_folder import TOOL_CALLS, RunFolder, StoredEpisode, StoredVerdict
 
 _TICK = 0.5  # seconds between two writes of progress.json, and looks for a cancel file
 _WORKER = "main.jsonl"
@@ -116,6 +116,8 @@ class _Execution:
         self.generations = folder.open_journal("generations", _WORKER)
         self.scores = folder.open_journal("verdicts", self.scoring, _WORKER)
         self.channels = Channels(folder, self.spec, settings, secrets)
+        self.channels.note_tool_calls = self._note_tool_calls
+        self.tool_refusal = folder.read_tool_calls()[1]
         self.started = time.monotonic()
         self.meter: EnergyMeter | None = None
         self.joules: float | None = None
@@ -167,6 +169,22 @@ class _Execution:
             await asyncio.sleep(0 if self.gone or self.cancelled else _TICK / 2)
         working.cancel()
 
+    def _note_tool_calls(self, mode: str, refusal: str) -> None:
+        """Record how calls of tools are asked for. Where that was not chosen and is not native, it
+        becomes part of the target's identity, by its option; a run that began natively ends."""
+        earlier, _ = self.folder.read_tool_calls()
+        if earlier and earlier != mode:
+            raise RunStopped(Note("tools_changed", before=earlier, now=mode, message=refusal))
+        if not earlier:
+            self.tracker.record_event(TOOL_CALLS, f"{mode}: {refusal}" if refusal else mode)
+        if not refusal:
+            return
+        self.tool_refusal = refusal
+        options = {**self.spec.target.options, "asking": mode}
+        target = msgspec.structs.replace(self.spec.target, options=options)
+        self.spec = msgspec.structs.replace(self.spec, target=target)
+        self.folder.settle_target(target)
+
     def _finish_run(self) -> RunSummary:
         wall = time.monotonic() - self.started
         self.tracker.phase = "summing up"
@@ -174,6 +192,7 @@ class _Execution:
         if self.joules is not None and not result.totals.cached:
             totals = msgspec.structs.replace(result.totals, joules=self.joules)
             result = msgspec.structs.replace(result, totals=totals)
+        result = msgspec.structs.replace(result, tool_refusal=self.tool_refusal)
         if self.stop_reason and not result.is_complete:
             self.tracker.record_event("stopped", self.stop_reason)
             result = msgspec.structs.replace(result, message=self.stop_reason)

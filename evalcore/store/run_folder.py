@@ -18,12 +18,14 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from evalcore.errors import RunFolderError, UsageError
+from evalcore.intake.json_text import parse_json_or
 from evalcore.records import (
     Call,
     Episode,
     Record,
     RunSpec,
     Sample,
+    TargetSpec,
     Verdict,
     from_json_with_notes,
     to_json,
@@ -121,6 +123,10 @@ def write_atomic(
         raise
 
 
+#: The event that says how calls of tools are asked for.
+TOOL_CALLS = "tool_calls"
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """The folder of one run; all methods read the disk anew."""
@@ -172,6 +178,22 @@ class RunFolder:
 
     def read_spec(self) -> RunSpec:
         return self._read_record("spec.json", RunSpec)
+
+    def settle_target(self, target: TargetSpec) -> None:
+        """Set the target of a run, once what was left open of it is known and nothing was asked by
+        it; all else of the spec stays frozen."""
+        spec = msgspec.structs.replace(self.read_spec(), target=target)
+        write_atomic(self.path / "spec.json", to_json(spec), make_folder=False)
+
+    def read_tool_calls(self) -> tuple[str, str]:
+        """How the run asks for calls of tools, and why not natively, as an event of it says; empty
+        where that was not settled."""
+        for _, line in journal.read_journal_lines(self.events_path):
+            event = parse_json_or(line.decode("utf-8", "replace"), {})
+            if isinstance(event, dict) and event.get("kind") == TOOL_CALLS:
+                mode, _, refusal = str(event.get("message", "")).partition(": ")
+                return mode, refusal
+        return "", ""
 
     def read_summary(self) -> RunSummary | None:
         return self._read_optional_record("summary.json", RunSummary)

@@ -167,7 +167,7 @@ _LASTING_WORDS = re.compile(
     r" | no[ ]models?[ ]loaded | budget[ _](has[ ]been[ ])?exceeded"
     r" | location[ ]is[ ]not[ ]supported"
     r" | model\b.{0,80}\b(does[ ]not[ ]exist|not[ ]found|not[ ]available|deprecated|decommissioned)"
-    r" | v1/responses"
+    r" | v1/responses | support(ing)?[ ]tools | tool[ ]choice[ ]requires"
 )
 _UNREACHED = re.compile(
     "certificate|secure connection|usable address|no connection is made|redirect"

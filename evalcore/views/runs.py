@@ -64,6 +64,7 @@ class RunRow(Record, frozen=True):
     epochs: int = 1
     phase: str = ""
     message: str = ""
+    tool_refusal: str = ""
     total: int = 0
     generated: int = 0
     scored: int = 0
@@ -296,6 +297,7 @@ def _with_summary(row: RunRow, summary: RunSummary) -> RunRow:
             {each.level for each in summary.benchmarks.values() if each.level is not None}
         ),
         complete=summary.is_complete,
+        tool_refusal=summary.tool_refusal,
     )
 
 
@@ -326,7 +328,7 @@ _LIVE_FIELDS = (
 
 def redact_run_row(row: RunRow) -> RunRow:
     """A run as anybody may see it."""
-    texts = ("problem", "message", "command", "note")
+    texts = ("problem", "message", "command", "note", "tool_refusal")
     redacted = {name: redact_paths(getattr(row, name)) for name in texts}
     return msgspec.structs.replace(row, **redacted)
 

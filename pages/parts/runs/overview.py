@@ -166,6 +166,9 @@ def draw_run_detail(
     st.progress(row.fraction, text=_format_progress_text(row))
     if row.message and not (card is not None and row.phase == "running"):  # told in figures below
         _draw_worker_message(row)
+    if row.tool_refusal:
+        reason = escape_markdown(row.tool_refusal, 600)
+        st.caption(f":material/build: {tr('runs.tools_by_prompt', reason=reason)}")
     _draw_outcome_badges(row)
     _draw_run_measures(row)
     if card is not None:
