@@ -453,6 +453,20 @@ SPELLINGS: dict[str, Spelling] = {
         "CohereLabs Command R7B and A templates; SGLang `cohere_command4`", cohere
     ),
     "hunyuan a13b": Spelling("vLLM `hunyuan_a13b`", whole("<tool_calls>", "</tool_calls>")),
+    "hunyuan dense": Spelling(
+        "tencent/Hunyuan-7B-Instruct template",
+        lambda calls: (
+            "<tool_calls>\n"
+            + each("<tool_call>@name\n```json\n@args\n```\n</tool_call>")(calls)
+            + "\n</tool_calls>"
+        ),
+    ),
+    "solar open": Spelling(
+        "upstage/Solar-Open-100B template",
+        each(
+            "<|tool_call:begin|>c@number<|tool_call:name|>@name<|tool_call:args|>@args<|tool_call:end|>"
+        ),
+    ),
     "hunyuan v3": Spelling(
         "vLLM `hy_v3`",
         tags(
