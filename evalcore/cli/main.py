@@ -20,6 +20,7 @@ from evalcore.cli import (
     doctor,
     equivalent,
     exchange,
+    models,
     plugin_templates,
     preflight,
     run,
@@ -86,6 +87,7 @@ def _build_parser() -> argparse.ArgumentParser:
     exchange.add_hub_verb(verbs, _add_common_flags)
     boards.add_site_verb(verbs, _add_common_flags)
     preflight.add_preflight_verb(verbs, _add_common_flags)
+    models.add_models_verb(verbs, _add_common_flags)
     _add_index(verbs)
     doctor.add_doctor_verb(verbs, _add_common_flags)
     plugin_templates.add_new_verb(verbs, _add_common_flags)

@@ -35,6 +35,8 @@ from evalcore.store import run_folder
 from evalcore.store.headers import create_comparison_sides, format_comparison_note
 from evalcore.store.index import open_index
 from evalcore.store.run_folder import RunFolder
+from evalcore.targets.base import ServedModel
+from evalcore.targets.endpoints import name_any_model
 
 _WAIT_FOR_OTHERS = 150.0  # seconds that a launch waits for others that are being planned
 
@@ -151,6 +153,23 @@ def test_connection(
     arguments = {"request": _build_probe_request(target, options)}
     return jobs.call_task(
         "test_connection", arguments, settings, ConnectionReport, visitor=visitor, keys=keys
+    )
+
+
+def list_models(
+    endpoint: str,
+    options: Mapping[str, Any],
+    keys: Mapping[str, str],
+    settings: Settings,
+    *,
+    visitor: Visitor,
+) -> list[ServedModel]:
+    """The models at an endpoint, named as in the settings or by its address."""
+    policy.require_access(settings, visitor, "launch")
+    spec = name_any_model(endpoint, options, settings)
+    arguments = {"request": _build_probe_request(spec.key, spec.options)}
+    return jobs.call_task(
+        "list_models", arguments, settings, list[ServedModel], visitor=visitor, keys=keys
     )
 
 

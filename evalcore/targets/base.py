@@ -33,6 +33,14 @@ class TargetInfo(Record, frozen=True):
     card: dict[str, Any] = {}
 
 
+class ServedModel(Record, frozen=True):
+    """A model in a server's list; `context` is in tokens, None where the server does not say."""
+
+    id: str
+    title: str = ""
+    context: int | None = None
+
+
 _Options = TypeVar("_Options", bound=Record)
 
 

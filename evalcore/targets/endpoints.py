@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
@@ -170,6 +172,20 @@ def resolve_endpoint(model_key: str, settings: Settings) -> tuple[str, Endpoint,
             f"with an endpoint of: {', '.join(endpoints)}"
         )
     return name, endpoints[name], model
+
+
+def name_any_model(endpoint: str, options: Mapping[str, Any], settings: Settings) -> TargetSpec:
+    """A target at an endpoint, named as in the settings or by its address, for questions that are
+    about no model. Raises UsageError for a name that is none."""
+    if "://" in endpoint:
+        return TargetSpec("openai:any", {**options, "base_url": endpoint})
+    endpoints = list_endpoints(settings)
+    if endpoint not in endpoints:
+        raise UsageError(
+            f"no endpoint is called {endpoint[:100]!r}; name an address (https://HOST/v1) or one "
+            f"of: {', '.join(endpoints)}"
+        )
+    return TargetSpec(f"openai:{endpoint}/any", dict(options))
 
 
 def resolve_route(

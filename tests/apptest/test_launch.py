@@ -7,6 +7,7 @@ import pytest
 from evalcore.errors import UsageError
 from evalcore.runner import client
 from evalcore.runner.run_request import ConnectionReport, Estimate
+from evalcore.targets.base import ServedModel
 from tests.apptest.conftest import words
 
 KEY = "sk-typed-for-this-session-only"
@@ -209,3 +210,24 @@ def test_a_judge_with_the_targets_server_shares_its_key(open_page, asked):
     assert not app.exception
     assert not app.warning
     assert not button(app, "start").disabled
+
+
+def test_the_models_of_a_server_fill_the_field(open_page, monkeypatch):
+    def list_models(endpoint, options, keys, settings, *, visitor):
+        if endpoint != "ollama":
+            raise UsageError("no key was sent")
+        return [ServedModel("qwen3:4b", context=32_768), ServedModel("llama:8b")]
+
+    monkeypatch.setattr(client, "list_models", list_models)
+    app = open_page("launch", "en")
+    app.button_group(key="launch.kind").set_value("openai").run()
+    app.button(key="launch.list_models").click().run()
+    assert [error.value for error in app.error] == ["no key was sent"]
+    app.selectbox(key="launch.server").set_value("ollama").run()
+    assert not app.error
+    app.button(key="launch.list_models").click().run()
+    app.selectbox(key="launch.served_model").set_value("llama:8b").run()
+    assert app.text_input(key="launch.model").value == "llama:8b"
+    assert not app.exception
+    app.selectbox(key="launch.server").set_value("vllm").run()
+    assert not [box for box in app.selectbox if box.key == "launch.served_model"]

@@ -36,6 +36,7 @@ DOORS = {
     "restore_run": lambda s, v: client.restore_run(RUN, s, visitor=v),
     "estimate_run": lambda s, v: client.estimate_run(NULL, s, visitor=v),
     "test_connection": lambda s, v: client.test_connection("control:null", {}, {}, s, visitor=v),
+    "list_models": lambda s, v: client.list_models("openai", {}, {}, s, visitor=v),
     "inspect_model": lambda s, v: client.inspect_model("hf:/etc", {}, s, visitor=v),
     "worker_log": lambda s, v: client.worker_log(RUN, s, visitor=v),
 }

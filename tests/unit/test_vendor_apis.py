@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from evalcore.access.secrets import Secrets
+from evalcore.cli.main import main
 from evalcore.errors import TargetFailure
 from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec
 from evalcore.runner.preflight import build_reply_turn
@@ -207,3 +210,23 @@ async def test_a_key_lists_what_it_reaches(api, quirk, names):
 async def test_a_server_without_a_list_says_so():
     with serve_vendors("no_list") as server, pytest.raises(TargetFailure, match="404"):
         await list_served_models(describe(server, "chat"), Settings(), Secrets({"VENDOR_KEY": KEY}))
+
+
+def test_the_command_lists_models_and_names_what_it_does_not_know(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("VENDOR_KEY", KEY)
+    options = ["--target-option", "api_key_env=VENDOR_KEY", "--data", str(tmp_path)]
+    with serve_vendors() as server:
+        address = server.origin + "/v1"
+        assert main(["models", address, *options, "--target-option", "api=anthropic"]) == 0
+        assert capsys.readouterr().out.split() == [
+            "claude-a",
+            "200,000",
+            "tokens",
+            "Claude",
+            "A",
+            "claude-b",
+        ]
+        assert main(["models", address, *options, "--json"]) == 0
+        assert [model["id"] for model in json.loads(capsys.readouterr().out)] == ["gpt-a", "gpt-b"]
+    assert main(["models", "nowhere", *options]) == 2
+    assert "one of: openai, deepseek" in capsys.readouterr().err

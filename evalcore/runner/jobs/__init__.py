@@ -72,7 +72,7 @@ _DATASET_TASKS = (
 TASKS: Mapping[str, Task] = MappingProxyType(
     {
         name: Task(f"evalcore.runner.jobs.run_service:{name}", seconds=120.0)
-        for name in ("make_plan", "estimate_run", "test_connection", "probe_sandbox")
+        for name in ("make_plan", "estimate_run", "test_connection", "list_models", "probe_sandbox")
     }
     | {
         name: Task(

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from evalcore.access.secrets import Secrets
-from evalcore.errors import TargetFailure
+from evalcore.errors import TargetFailure, UsageError
 from evalcore.i18n import Note
 from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, Usage
 from evalcore.runner import local_models, preflight, request_policy
@@ -29,7 +29,8 @@ from evalcore.store.headers import parse_comparison_note
 from evalcore.store.index import load_headers
 from evalcore.targets import pricing, registry
 from evalcore.targets.application import Application
-from evalcore.targets.base import Target
+from evalcore.targets.base import ServedModel, Target
+from evalcore.targets.endpoint.models import list_served_models
 
 _POLL_TIMEOUT = 60.0  # seconds that a connection test waits for a task of a service
 _GREEDY = ("0", "0.0")
@@ -154,6 +155,17 @@ def test_connection(context: TaskContext, request: RunRequest) -> ConnectionRepo
         input=example,
     )
     return asyncio.run(_test_target(target, probe))
+
+
+def list_models(context: TaskContext, request: RunRequest) -> list[ServedModel]:
+    """The models that the server of an endpoint lists; the target's own may be any."""
+    settings, secrets = context.settings, context.secrets
+    request_policy.verify_request(request, settings, secrets)
+    spec = TargetSpec(key=request.target, options=request.target_options)
+    try:
+        return list(asyncio.run(list_served_models(spec, settings, secrets)))
+    except TargetFailure as error:
+        raise UsageError(error.failure.message) from None
 
 
 async def _probe_endpoint(target: Target, spec: TargetSpec, settings: Settings) -> ConnectionReport:

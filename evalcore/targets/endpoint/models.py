@@ -10,9 +10,10 @@ from evalcore.access.secrets import Secrets
 from evalcore.errors import IntakeError, TargetFailure
 from evalcore.intake import read_count
 from evalcore.intake.http import decode_json
-from evalcore.records import Record, TargetSpec
+from evalcore.records import TargetSpec
 from evalcore.settings import Settings
 from evalcore.targets import failures
+from evalcore.targets.base import ServedModel
 from evalcore.targets.endpoint import anthropic
 from evalcore.targets.endpoint.target import EndpointTarget, create_openai_target
 
@@ -21,14 +22,6 @@ _MOST_PAGES = 20
 _MOST_MODELS = 5000
 _PAGE_SIZE = 1000
 _MOST_NAME_CHARACTERS = 200
-
-
-class ServedModel(Record, frozen=True):
-    """A model of a list; `context` is in tokens, None where the server does not say."""
-
-    id: str
-    title: str = ""
-    context: int | None = None
 
 
 async def list_served_models(

@@ -12,12 +12,15 @@ import streamlit as st
 from evalcore import catalog
 from evalcore.access import policy
 from evalcore.catalog import ApplicationCard, OptionCard, TargetKindCard
+from evalcore.errors import EvalboardError
+from evalcore.runner import client
+from evalcore.runner.client import ServedModel
 from evalcore.settings import Endpoint, Settings
 from pages.parts.launch import preflight
 from pages.parts.launch.preflight import LaunchProblem
-from pages.shared import display_names, url_state
+from pages.shared import display_names, url_state, visitor
 from pages.shared.widgets import draw_field
-from pages.shared.wording import escape_markdown, localize, to_plain_line, tr
+from pages.shared.wording import escape_markdown, localize, localize_note, to_plain_line, tr
 
 # The part of the launch form that names an HTTP service, and what is wrong with the choice.
 
@@ -263,7 +266,57 @@ def _draw_endpoint_choice(card: TargetKindCard, settings: Settings, slot: str) -
         variable = draw_field(st.text_input, "api_key_env", **look).strip()
         option_values |= {"api_key_env": variable} if variable else {}
     key = _build_endpoint_key(card.prefix, server, model, endpoints)
+    _draw_model_list(server, option_values, settings, slot)
     return ChosenTarget(key, option_values | _draw_more_options(card, slot))
+
+
+def _draw_model_list(
+    server: str, options: Mapping[str, Any], settings: Settings, slot: str
+) -> None:
+    """A button that asks the server for its models, and their choice, which fills the field of the
+    model; a list stays as long as it is of the chosen server."""
+    endpoint = str(options.get("base_url") or server)
+    subject, held = (endpoint, dict(options)), f"{slot}.model_list"
+    look: dict[str, Any] = {"icon": ":material/list:", "disabled": endpoint == CUSTOM}
+    if st.button(tr("launch.list_models"), key=f"{slot}.list_models", **look):
+        st.session_state[held] = (subject, _ask_for_models(endpoint, options, settings))
+    kept = st.session_state.get(held)
+    if kept is None or kept[0] != subject:
+        return
+    if isinstance(kept[1], str):
+        st.error(escape_markdown(kept[1], 600), icon=":material/error:")
+        return
+    names = {model.id: to_plain_line(model.id, 200) for model in kept[1]}
+    chosen = f"{slot}.served_model"
+
+    def fill_model_field() -> None:
+        st.session_state[f"{slot}.model"] = st.session_state[chosen] or ""
+
+    st.selectbox(
+        tr("launch.served_model", count=len(names)),
+        list(names),
+        index=None,
+        format_func=lambda name: names.get(name, name),
+        key=chosen,
+        on_change=fill_model_field,
+    )
+
+
+def _ask_for_models(
+    endpoint: str, options: Mapping[str, Any], settings: Settings
+) -> list[ServedModel] | str:
+    """The models of a server, or why there is no list."""
+    with st.spinner(tr("launch.list_models_busy")):
+        try:
+            return client.list_models(
+                endpoint,
+                options,
+                visitor.collect_typed_keys(),
+                settings,
+                visitor=visitor.current_visitor(),
+            )
+        except EvalboardError as error:
+            return localize_note(str(error))
 
 
 def _draw_address_field(

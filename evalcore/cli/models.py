@@ -1,0 +1,62 @@
+"""`evalcore models`: the models that a key can reach at an endpoint."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from typing import Any
+
+from evalcore.access.secrets import scrub_secrets
+from evalcore.errors import UsageError
+from evalcore.plain_text import align_columns
+
+Verb = Callable[[argparse.Namespace], int]
+_DONE = 0
+
+
+def add_models_verb(
+    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
+) -> None:
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "list the models that your key can reach at an endpoint"
+    sub = verbs.add_parser("models", help=about, description=about)
+    sub.add_argument(
+        "endpoint", metavar="ENDPOINT", help="an endpoint's name, for example groq, or an address"
+    )
+    sub.add_argument(
+        "--target-option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set a target option, for example api_key_env=MY_KEY; repeatable",
+    )
+    add_common(sub, _print_models)
+
+
+def _print_models(args: argparse.Namespace) -> int:
+    from evalcore import settings
+    from evalcore.access import policy
+    from evalcore.records import to_plain
+    from evalcore.runner import client
+
+    options = dict(map(_split_option, args.target_option))
+    loaded = settings.load_settings(args.data)
+    models = client.list_models(args.endpoint, options, {}, loaded, visitor=policy.OPERATOR)
+    if args.json:
+        print(json.dumps(to_plain(models), ensure_ascii=False))
+        return _DONE
+    rows = [
+        (model.id, f"{model.context:,} tokens" if model.context else "", model.title)
+        for model in models
+    ]
+    print(align_columns(rows) if rows else "the server lists no models")
+    return _DONE
+
+
+def _split_option(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        shown = scrub_secrets(text)
+        raise UsageError(f"--target-option must have the form KEY=VALUE, got {shown!r}")
+    return name, value
