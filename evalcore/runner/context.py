@@ -28,7 +28,7 @@ from evalcore.records import (
 )
 from evalcore.runner.budget import estimate_usage
 from evalcore.runner.channels import TARGET, Channel, Channels
-from evalcore.targets.base import Control
+from evalcore.targets.base import Control, collect_partial_answers
 from evalcore.targets.endpoint.dialect import is_answer
 
 # How a target is asked for calls of tools: as its options say, else found out by one request.
@@ -159,18 +159,14 @@ class SampleContext:
         ):
             completion = earlier.completion
         else:
-            completion = await self._ask_model(request, role)
-            self.channels.journal_call(
-                Call(
-                    key=key,
-                    epoch=self.epoch,
-                    turn=turn,
-                    role=role,
-                    request=request_hash,
-                    completion=completion,
-                    at=utc_now(),
-                )
-            )
+
+            def journal(answer: Completion) -> None:
+                made = Call(key, self.epoch, turn, role, request_hash, answer, at=utc_now())
+                self.channels.journal_call(made)
+
+            with collect_partial_answers(journal):
+                completion = await self._ask_model(request, role)
+            journal(completion)
         if role == TARGET:
             self._count_completion(completion)
         return completion

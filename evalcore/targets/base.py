@@ -4,7 +4,9 @@ and the floors of a benchmark.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
@@ -66,6 +68,28 @@ def _parse_json_option(value: Any) -> Any:
         return msgspec.json.decode(value) if isinstance(value, str) else value
     except msgspec.DecodeError:
         return value
+
+
+#: Takes the parts of answers that were cut, for the request that is being answered.
+_keep_partial: ContextVar[Callable[[Completion], None] | None] = ContextVar("partial", default=None)
+
+
+@contextmanager
+def collect_partial_answers(keep: Callable[[Completion], None]) -> Iterator[None]:
+    """Within the block, give `keep` what arrived of answers that were cut by a time limit or a
+    lost connection: they are paid for, also where another attempt succeeds."""
+    token = _keep_partial.set(keep)
+    try:
+        yield
+    finally:
+        _keep_partial.reset(token)
+
+
+def report_partial_answer(partial: Completion) -> None:
+    """Hand over what arrived of an answer; a target calls this before its failure is raised."""
+    keep = _keep_partial.get()
+    if keep is not None:
+        keep(partial)
 
 
 class Target(Protocol):

@@ -54,6 +54,7 @@ _MODEL_OUTPUT = re.compile(
 )
 #: aiohttp's and the standard library's exceptions by class name (their base classes count too).
 _TRANSPORT: dict[str, tuple[FailureKind, str]] = {
+    "TookTooLong": ("timeout", "no whole answer within the option whole_timeout"),
     "Redirected": ("permanent", "the server redirects to another address; set base_url to it"),
     "IntakeError": ("malformed", "the streamed answer holds what is no JSON object"),
     "ClientConnectorCertificateError": ("permanent", "the server's certificate was rejected"),

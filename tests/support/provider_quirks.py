@@ -84,6 +84,18 @@ def has(*names: str) -> Callable[[dict[str, Any]], bool]:
     return lambda body: all(name in body for name in names)
 
 
+#: A body of the Responses API.
+RESPONSE = {
+    "model": "m",
+    "status": "completed",
+    "output": [
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "ok"}],
+        }
+    ],
+}
 SENT = {"max_tokens": 4000, "temperature": 0, "top_p": 0.9, "seed": 1}
 _GEMINI_DAY = "GenerateRequestsPerDayPerProjectPerModel-FreeTier"
 _SYSTEM = "Developer instruction is not enabled for models/gemma-3-27b-it"
@@ -124,21 +136,29 @@ QUIRKS: tuple[Quirk, ...] = (
     ),
     Quirk(
         "openai: tools with reasoning only on responses",
-        always(
-            400,
-            error(
-                "Function tools with reasoning_effort are not supported for gpt-5.4 in "
-                "/v1/chat/completions. Please use /v1/responses or set reasoning_effort to 'none'."
-            ),
+        lambda body: (
+            (200, RESPONSE)
+            if "input" in body
+            else (
+                400,
+                error(
+                    "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat"
+                    "/completions. Please use /v1/responses or set reasoning_effort to 'none'."
+                ),
+            )
         ),
-        kind="permanent",
-        words="/v1/responses",
+        text="ok",
+        requests=2,
     ),
     Quirk(
         "openai: a model of responses only",
-        always(404, error("This model is only supported in v1/responses and not in v1/chat.")),
-        kind="permanent",
-        words="v1/responses",
+        lambda body: (
+            (200, RESPONSE)
+            if "input" in body
+            else (404, error("This model is only supported in v1/responses and not in v1/chat."))
+        ),
+        text="ok",
+        requests=2,
     ),
     Quirk(
         "openai: no quota left",
@@ -586,6 +606,7 @@ async def serve_quirk(respond: Respond) -> AsyncIterator[QuirkServer]:
 
     app = web.Application()
     app.router.add_post("/v1/chat/completions", answer)
+    app.router.add_post("/v1/responses", answer)
     runner = web.AppRunner(app)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)

@@ -33,9 +33,10 @@ from evalcore.records import (
 )
 from evalcore.settings import ApiName, Settings
 from evalcore.targets import failures
-from evalcore.targets.base import TargetInfo
+from evalcore.targets.base import TargetInfo, report_partial_answer
 from evalcore.targets.endpoint.auth import Authorizer, resolve_headers
 from evalcore.targets.endpoint.dialect import (
+    CUT_BY_TIMEOUT,
     ECHOED_FIELDS,
     ApiDialect,
     Capabilities,
@@ -313,7 +314,10 @@ class EndpointTarget:
         try:
             reply = await transport.post(url, body, headers, start_stream)
             outcome, words = self._read_reply(reply, assemblers, sent, dialect)
-        except Exception as error:
+        except BaseException as error:
+            self._report_partial(assemblers, sent, dialect, time.perf_counter() - began)
+            if not isinstance(error, Exception):  # the sample's time is over, or the run's
+                raise
             return self._sanitize(failures.from_exception(error)), ""
         if isinstance(outcome, Failure):
             return self._sanitize(outcome), words
@@ -324,6 +328,22 @@ class EndpointTarget:
             latency=time.perf_counter() - began,
             time_to_first_token=reply.first_piece,
         )
+
+    def _report_partial(
+        self,
+        assemblers: list[StreamAssembler],
+        sent: dict[str, Any],
+        dialect: ApiDialect,
+        latency: float,
+    ) -> None:
+        """Hand over what arrived of a streamed answer that was cut."""
+        content = assemblers[-1].build_reply() if assemblers else None
+        partial = dialect.parse_reply(content, sent) if content is not None else None
+        if not isinstance(partial, Completion):
+            return
+        if partial.text or partial.reasoning or partial.tool_calls:
+            cut = msgspec.structs.replace(partial, finish_reason=CUT_BY_TIMEOUT, latency=latency)
+            report_partial_answer(redact_completion(cut, self._list_keys()))
 
     def _sign(self, dialect: ApiDialect, url: str, body: bytes) -> Mapping[str, str]:
         """The headers with the key and those of the endpoint."""
@@ -342,6 +362,7 @@ class EndpointTarget:
         if reply.is_stream:
             content = assemblers[-1].build_reply()
             if content is None or not assemblers[-1].is_complete:
+                self._report_partial(assemblers, sent, dialect, 0.0)
                 return failures.malformed_failure("the stream ended before the answer did"), ""
             outcome = dialect.parse_reply(content, sent)
             failed = isinstance(outcome, Failure)

@@ -13,6 +13,7 @@ import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin, urlsplit
@@ -49,13 +50,17 @@ _MAX_ADDRESSES = 3  # of a host, tried one after another
 #: Bytes of a body that are read without a share of the memory for large ones.
 _SMALL = 1 << 18
 #: Seconds that a server may take to end a stream after it said that the answer is whole.
-_END_SECONDS = 1.0
+_END_SECONDS = 3.0
 #: What stands in a query as it is; the rest is escaped.
 _QUERY_CHARACTERS = "%&=+,:;/?@!$'()*~-._[]"
 
 
 class Redirected(Exception):
     """The server sends a request elsewhere, which is not followed."""
+
+
+class TookTooLong(Exception):
+    """A request was not done within the limit of the whole."""
 
 
 @dataclass(slots=True)
@@ -148,16 +153,16 @@ class Transport:
         """Send one request and read its reply; a stream of events goes into `start_stream()`,
         which is called for each such reply. Raises the errors of aiohttp, TimeoutError,
         IntakeError, ReplyTooLarge and ReplyUnreadable; what has arrived of a stream is then in the
-        assembler."""
+        assembler. Raises TookTooLong where the limit of the whole ends a request."""
         began = time.perf_counter()
-        async with asyncio.timeout(self._whole_limit) as whole:
+        async with self._limit_whole():
             for _ in range(_MAX_REDIRECTS + 1):
                 response = await self._connections.request(
                     "POST", url, data=body, headers=headers, allow_redirects=False, **self._via()
                 )
                 try:
                     if response.status not in _SAME_METHOD_REDIRECTS:
-                        return await self._read_reply(response, start_stream, began, whole)
+                        return await self._read_reply(response, start_stream, began)
                     url = self._follow(url, response.headers.get("Location", ""))
                 finally:
                     response.release()
@@ -165,14 +170,25 @@ class Transport:
 
     async def fetch_reply(self, url: URL, headers: Mapping[str, str]) -> WireReply:
         """Ask for what is at an address, without following it elsewhere. Raises as `post` does."""
-        async with asyncio.timeout(self._whole_limit) as whole:
+        async with self._limit_whole():
             response = await self._connections.request(
                 "GET", url, headers=headers, allow_redirects=False, **self._via()
             )
             try:
-                return await self._read_reply(response, _refuse_stream, 0.0, whole)
+                return await self._read_reply(response, _refuse_stream, 0.0)
             finally:
                 response.release()
+
+    @asynccontextmanager
+    async def _limit_whole(self) -> AsyncIterator[None]:
+        """Raise TookTooLong where a request is not done within the limit of the whole."""
+        try:
+            async with asyncio.timeout(self._whole_limit) as whole:
+                yield
+        except TimeoutError:
+            if whole.expired():
+                raise TookTooLong from None
+            raise
 
     async def close(self) -> None:
         await self._connections.close()
@@ -193,7 +209,6 @@ class Transport:
         response: ClientResponse,
         start_stream: Callable[[], StreamAssembler],
         began: float,
-        whole: asyncio.Timeout,
     ) -> WireReply:
         headers = response.headers
         reply = WireReply(response.status, headers)
@@ -205,7 +220,7 @@ class Transport:
             start = await anext(pieces, b"")
             if not is_error and is_event_stream(headers.get("content-type", ""), start):
                 reply.is_stream = True
-                await _read_events(start, pieces, start_stream(), reply, began, whole)
+                await _read_events(start, pieces, start_stream(), reply, began)
             else:
                 content = bytearray(start)
                 async for piece in pieces:
@@ -242,7 +257,6 @@ async def _read_events(
     assembler: StreamAssembler,
     reply: WireReply,
     began: float,
-    whole: asyncio.Timeout,
 ) -> None:
     """Read a stream of events to its end; one whose answer is whole needs none."""
     reader = EventReader()
@@ -253,12 +267,14 @@ async def _read_events(
                 reply.first_piece = time.perf_counter() - began
 
     try:
-        take(reader.feed(start))
-        async for piece in pieces:
-            take(reader.feed(piece))
-            if assembler.is_complete:
-                whole.reschedule(asyncio.get_running_loop().time() + _END_SECONDS)
-        take(reader.end())
+        async with asyncio.timeout(None) as ending:
+            piece = start
+            while piece:
+                take(reader.feed(piece))
+                if assembler.is_complete and ending.when() is None:
+                    ending.reschedule(asyncio.get_running_loop().time() + _END_SECONDS)
+                piece = await anext(pieces, b"")
+            take(reader.end())
     except (TimeoutError, OSError, ReplyTooLarge):
         if not assembler.is_complete:
             raise
