@@ -113,6 +113,9 @@ def test_each_engine_has_as_many_cases_and_half_of_them_join_three_tables(
     by_dialect = Counter(s.input["dialect"] for s in tables)
     assert set(by_dialect) == {"sqlite", "duckdb", "postgres", "mysql"}
     assert min(by_dialect.values()) >= 0.9 * max(by_dialect.values())
+    syntax = Counter(s.input["dialect"] for s in samples if s.metric == "syntax_error_detection")
+    assert set(syntax) == set(by_dialect)
+    assert min(syntax.values()) >= 0.9 * max(syntax.values())
     read = [sum("CREATE TABLE" in ddl.upper() for ddl in s.input["schema"]) for s in tables]
     assert sum(count >= 3 for count in read) >= len(tables) / 2
 
