@@ -35,7 +35,8 @@ def draw_launch_page() -> None:
             st.subheader(tr("launch.step.target"), anchor=False)
             target = target_form.draw_target_choice(current)
             asked = _ask_keys(target, [], current)
-            second = target_form.draw_second_target(target, current)
+            sweep = target_form.draw_sweep_choice(target, current)
+            second = None if sweep else target_form.draw_second_target(target, current)
             asked += _ask_keys(second, asked, current) if second else []
         with st.container(border=True):
             st.subheader(tr("launch.step.cases"), anchor=False)
@@ -68,7 +69,9 @@ def draw_launch_page() -> None:
         wrong += _target_problems(target, second, cases.metrics, current)
         wrong += actions.find_sandbox_problems(cases.benchmarks, cases.options, current)
         actions.draw_launch_summary(request, second, wrong)
-        actions.draw_launch_actions(request, second, current, blocked=bool(wrong))
+        variants = actions.draw_sweep_variants(request, sweep, current) if sweep else None
+        blocked = bool(wrong) or (sweep is not None and not variants)
+        actions.draw_launch_actions(request, second, current, blocked=blocked, variants=variants)
 
 
 def _ask_keys(target: ChosenTarget, asked: Sequence[str], current: Settings) -> list[str]:

@@ -12,7 +12,7 @@ from evalcore.runner import client
 from evalcore.settings import Settings
 from evalcore.views import comparison, reproduce, runs
 from evalcore.views.runs import RunRow, RunRows, redact_run_row
-from pages.parts.runs import exchange, overview, side_by_side
+from pages.parts.runs import exchange, overview, side_by_side, sweep
 from pages.shared import page_links, run_facts, visitor, widgets
 from pages.shared.wording import escape_markdown, tr
 
@@ -73,6 +73,7 @@ def _draw_live_runs(current: Settings, read: Iterator[RunRows], was_moving: bool
             overview.draw_run_actions(chosen, current)
             if chosen.state != "broken":
                 run_facts.draw_reproduction(chosen.run_id, current)
+        sweep.draw_run_sweep(chosen.run_id, current)
         side_by_side.draw_run_comparison(chosen, rows, pair, current)
 
 

@@ -27,7 +27,7 @@ from evalcore.errors import EvalboardError, UsageError
 from evalcore.i18n import Note
 from evalcore.records import TargetSpec, utc_now
 from evalcore.results import Progress
-from evalcore.runner import jobs, local_models, request_policy, run_request
+from evalcore.runner import jobs, local_models, request_policy, run_request, sweep
 from evalcore.runner.run_request import ConnectionReport, Estimate, RunRequest
 from evalcore.sandbox.program import SandboxSupport
 from evalcore.settings import Settings
@@ -35,6 +35,7 @@ from evalcore.store import run_folder
 from evalcore.store.headers import create_comparison_sides, format_comparison_note
 from evalcore.store.index import open_index
 from evalcore.store.run_folder import RunFolder
+from evalcore.store.sweeps import Sweep, Variant, save_sweep
 from evalcore.targets.base import ServedModel
 from evalcore.targets.endpoints import name_any_model
 
@@ -86,6 +87,56 @@ def launch_pair(
         for group in [folders] if in_turn else [[folder] for folder in folders]:
             _start_worker(group, keys, settings, visitor)
     return folders[0].run_id, folders[1].run_id
+
+
+def list_sweep_variants(
+    request: RunRequest,
+    targets: Sequence[str],
+    adapters: Sequence[str],
+    dtypes: Sequence[str],
+    settings: Settings,
+    *,
+    visitor: Visitor,
+) -> tuple[Variant, ...]:
+    """The variants of a sweep: the target of the request and others, with adapters and precisions.
+    Raises UsageError, also where folders of this machine are not for the visitor to name."""
+    policy.require_access(settings, visitor, "launch")
+    if policy.resolve_access_mode(settings, visitor) != "open":
+        raise UsageError(Note("sweep_restricted"))
+    named = [request.target, *targets]
+    return sweep.list_variants(named, request.target_options, adapters, dtypes)
+
+
+def launch_sweep(
+    request: RunRequest,
+    variants: Sequence[Variant],
+    keys: Mapping[str, str],
+    settings: Settings,
+    *,
+    visitor: Visitor,
+) -> Sweep:
+    """Start a run for every variant of `list_sweep_variants`, one after another: local models would
+    share memory and cores. Where one cannot be planned, none is started."""
+    policy.require_access(settings, visitor, "launch")
+    requests = [
+        msgspec.structs.replace(
+            _stamp_visitor(request, settings, visitor),
+            target=variant.target.key,
+            target_options=variant.target.options,
+        )
+        for variant in variants
+    ]
+    with _launch_lock(settings, visitor):
+        request_policy.check_quota(settings, visitor, len(requests))
+        folders = _plan_all(requests, keys, settings, visitor)
+        planned = Sweep(
+            id=run_folder.new_run_id(),
+            created_at=utc_now(),
+            variants=sweep.assign_runs(variants, [folder.run_id for folder in folders]),
+        )
+        save_sweep(planned, settings)
+        _start_worker(folders, keys, settings, visitor)
+    return planned
 
 
 def _plan_all(

@@ -16,8 +16,9 @@ from evalcore.records import Record
 from evalcore.results import BenchmarkScore, Interval, RunSummary
 from evalcore.scoring.intervals import PairedResult
 from evalcore.settings import Settings
+from evalcore.single_flight import SingleFlightCache
 from evalcore.store.run_folder import RunFolder, find_run
-from evalcore.store.sweeps import Sweep, Variant
+from evalcore.store.sweeps import Sweep, Variant, find_run_sweep
 from evalcore.views.case_points import case_scores
 from evalcore.views.comparison import compare_run_pair, pivot_case_scores
 
@@ -73,6 +74,26 @@ class SweepReport(Record, frozen=True):
     best: tuple[BestVariant, ...] = ()
     precision: tuple[PrecisionCost, ...] = ()
     problems: dict[str, str] = {}
+
+
+#: By the state of the folders: a page may be drawn every second.
+_reports: SingleFlightCache[SweepReport] = SingleFlightCache(16)
+
+
+def find_sweep_report(run_id: str, settings: Settings) -> SweepReport | None:
+    """The report of the newest sweep that a run belongs to, None where it belongs to none."""
+    sweep = find_run_sweep(run_id, settings)
+    if sweep is None:
+        return None
+    state = tuple(_read_run_signature(variant.run_id, settings) for variant in sweep.variants)
+    return _reports.get((sweep.id, state), lambda: build_sweep_report(sweep, settings))
+
+
+def _read_run_signature(run_id: str, settings: Settings) -> str:
+    try:
+        return find_run(run_id, settings.run_roots).signature()
+    except EvalboardError:
+        return ""
 
 
 def build_sweep_report(sweep: Sweep, settings: Settings) -> SweepReport:

@@ -15,11 +15,11 @@ from evalcore.catalog import benchmark_cards, find_benchmark_text, runs_models_h
 from evalcore.errors import EvalboardError
 from evalcore.records import Record, TargetSpec
 from evalcore.runner import client
-from evalcore.runner.client import SandboxSupport
+from evalcore.runner.client import SandboxSupport, Variant
 from evalcore.runner.run_request import ConnectionReport, Estimate, RunRequest
 from evalcore.settings import Settings
 from pages.parts.launch.preflight import LaunchProblem
-from pages.parts.launch.target_form import ChosenTarget
+from pages.parts.launch.target_form import ChosenTarget, SweepChoice
 from pages.shared import display_names, page_links, visitor, widgets, wording
 from pages.shared.wording import (
     current_language,
@@ -118,14 +118,35 @@ def _draw_run_estimate(estimate: Estimate) -> None:
         st.caption(escape_markdown(localize_note(text), 300))
 
 
+def draw_sweep_variants(
+    request: RunRequest, sweep: SweepChoice, settings: Settings
+) -> tuple[Variant, ...]:
+    """The variants of a sweep and their names, none where the choice is no sweep yet."""
+    try:
+        variants = client.list_sweep_variants(
+            request, *sweep, settings, visitor=visitor.current_visitor()
+        )
+    except EvalboardError as error:
+        st.warning(escape_markdown(localize_note(str(error)), 400), icon=":material/edit:")
+        return ()
+    names = escape_markdown(", ".join(variant.label for variant in variants), 600)
+    st.caption(tr("launch.sweep_runs", count=len(variants), names=names))
+    return variants
+
+
 def draw_launch_actions(
-    request: RunRequest, second: ChosenTarget | None, settings: Settings, *, blocked: bool
+    request: RunRequest,
+    second: ChosenTarget | None,
+    settings: Settings,
+    *,
+    blocked: bool,
+    variants: Sequence[Variant] | None = None,
 ) -> None:
     """Start, test and estimate; a result stays as long as it belongs to what the form says."""
     first = TargetSpec(key=request.target, options=request.target_options)
     other = TargetSpec(key=second.key, options=second.options) if second else None
     if _draw_launch_button("start", blocked, type="primary", icon=":material/play_arrow:"):
-        _launch_and_open(request, other, settings)
+        _launch_and_open(request, other, settings, variants)
     is_requested = _draw_launch_button("connection", blocked, icon=":material/network_check:")
     for slot, target in (("connection", first), ("connection_second", other)):
         if target is None:
@@ -157,12 +178,20 @@ def _test_target_connection(target: TargetSpec, settings: Settings) -> Connectio
     )
 
 
-def _launch_and_open(request: RunRequest, second: TargetSpec | None, settings: Settings) -> None:
+def _launch_and_open(
+    request: RunRequest,
+    second: TargetSpec | None,
+    settings: Settings,
+    variants: Sequence[Variant] | None,
+) -> None:
     """Start the run and go to watch it; an error of the request is shown where it was made."""
     keys, asks = visitor.collect_typed_keys(), visitor.current_visitor()
     with widgets.show_errors(limit=600):
         with st.spinner(tr("launch.start_busy")):
-            if second is None:
+            if variants:
+                sweep = client.launch_sweep(request, variants, keys, settings, visitor=asks)
+                run = sweep.variants[0].run_id
+            elif second is None:
                 run = client.launch_run(request, keys, settings, visitor=asks)
             else:
                 run, _ = client.launch_pair(request, second, keys, settings, visitor=asks)

@@ -355,6 +355,40 @@ def _draw_more_options(card: TargetKindCard, slot: str) -> dict[str, Any]:
     return values
 
 
+# The part of the launch form that turns a local model into a sweep over its variants.
+
+
+class SweepChoice(NamedTuple):
+    """Further targets, adapters and precisions, of which the first two may be patterns."""
+
+    targets: tuple[str, ...]
+    adapters: tuple[str, ...]
+    dtypes: tuple[str, ...]
+
+
+def draw_sweep_choice(target: ChosenTarget, settings: Settings) -> SweepChoice | None:
+    """Draw the switch of a sweep and, where it is on, its fields; None where it is off, and for
+    other kinds than local models."""
+    card = catalog.find_target_kind(target.key)
+    if card is None or not card.runs_models_here or policy.is_restricted(settings):
+        return None
+    if not draw_field(st.toggle, "sweep"):
+        return None
+    with st.container(border=True):
+        look: dict[str, Any] = {"height": 90}
+        targets = draw_field(
+            st.text_area, "sweep_targets", placeholder=f"{card.prefix}:out/checkpoint-*", **look
+        )
+        adapters = draw_field(st.text_area, "sweep_adapters", placeholder="out/lora-*", **look)
+        choices = next(option.choices for option in card.options if option.name == "dtype")
+        dtypes = draw_field(st.multiselect, "sweep_dtypes", list(choices))
+    return SweepChoice(_split_lines(targets), _split_lines(adapters), tuple(dtypes))
+
+
+def _split_lines(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, text.splitlines())))
+
+
 # The part of the launch form that names a second target, to be run on the same cases.
 
 SLOT = "launch.second"
