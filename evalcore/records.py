@@ -262,12 +262,6 @@ class Completion(Measured, frozen=True):
     call_format: str = ""
 
 
-def is_withheld(completion: Completion) -> bool:
-    """Whether the provider's policy left nothing of an answer."""
-    empty = not completion.text and not completion.tool_calls
-    return empty and completion.finish_reason == "content_filter"
-
-
 class Failure(Measured, frozen=True):
     """Why no completion was had. `message` never holds a key; `status` is the HTTP status;
     `model_text` what the model wrote where the server could not read that and quotes it."""

@@ -283,3 +283,9 @@ def parse_turn(answer: Completion, style: Style, offered: Sequence[Tool]) -> Age
     if style == "native":
         return parse_native_turn(answer)
     return parse_text_turn(answer.text, offered)
+
+
+def is_withheld(completion: Completion) -> bool:
+    """Whether the provider's policy left nothing of an answer."""
+    empty = not completion.text and not completion.tool_calls
+    return empty and completion.finish_reason == "content_filter"

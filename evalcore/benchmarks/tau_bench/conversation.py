@@ -23,13 +23,14 @@ from evalcore.benchmarks.agents import (
     assign_call_ids,
     build_answer_messages,
     classify_call_reading,
+    is_withheld,
     parse_turn,
 )
 from evalcore.benchmarks.call_decoding.call import replace_surrogates
 from evalcore.benchmarks.tau_bench.environment import Domain, Environment
 from evalcore.benchmarks.tau_bench.user_simulators import UserSimulator
 from evalcore.errors import UsageError
-from evalcore.records import Completion, Message, Record, ToolCall, is_withheld
+from evalcore.records import Completion, Message, Record, ToolCall
 
 #: Ends of a conversation that tau-bench rewards.
 USER_STOP, TRANSFER = "user_stop", "transfer"

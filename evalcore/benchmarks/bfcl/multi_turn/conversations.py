@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from evalcore.benchmarks.agents import is_withheld
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN
 from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.benchmarks.bfcl.multi_turn.service import (
@@ -27,7 +28,7 @@ from evalcore.call_formats.python_source import parse_python_calls
 from evalcore.call_formats.values import OfferedTools
 from evalcore.errors import DatasetError
 from evalcore.i18n import Note
-from evalcore.records import Completion, Episode, Message, Record, ToolCall, is_withheld
+from evalcore.records import Completion, Episode, Message, Record, ToolCall
 
 # A live multi-turn conversation: a target is asked, its calls run, their results told to it.
 # Upstream's rules. A turn begins with the user's messages and goes on, step by step, until an
