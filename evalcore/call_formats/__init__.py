@@ -98,6 +98,7 @@ _READERS_AT: Mapping[str, _ReadAt] = {
     "python": read_source,
     "offered_python": partial(read_source, offered=True),
     "key_values": markup.read_key_values,
+    "solar_calls": markup.read_solar_call,
     "function_tags": markup.repeated(markup.read_function_tag),
     "elements": markup.repeated(markup.read_element),
     "name_elements": markup.repeated(markup.read_name_element),
@@ -146,15 +147,18 @@ def load_formats() -> tuple[CallFormat, ...]:
 
 
 _TAG_NAMES = (
-    r"(?:tool_calls?|toolcall|function_calls?|tools?|functions|minimax:tool_call)(?::\w{1,32})?"
+    r"(?:ifm\||[a-z]{2,8}:)?(?:tool_calls?|toolcall|function_calls?|tools?|functions)"
+    r"(?::\w{1,32})?"
 )
 _SECTION_START = re.compile(
-    rf"(?:(?:<{_TAG_NAMES}>|<｜DSML｜\w{{1,20}}>|<｜tool[▁_]calls[▁_]begin｜>|<\|open\|>tools<\|sep\|>"
-    r"|<\|tool_calls_section_begin\|>|```\w{0,12}|<\|start\|>assistant)\s{0,10})+\Z"
+    rf"(?:(?:<{_TAG_NAMES}>|<｜[A-Z]{{2,8}}｜ ?\w{{1,20}}>"
+    r"|<｜tool[▁_]calls[▁_]begin｜>|<\|open\|>tools<\|sep\|>"
+    r"|<\|tool_calls(?:_section_begin)?\|>|<\|plamo:begin_tool_requests?:plamo\|>|```\w{0,12}|<\|start\|>assistant)\s{0,10})+\Z"
 )
 _SECTION_END = re.compile(
-    rf"(?:\s*(?:</{_TAG_NAMES}>|</｜DSML｜\w{{1,20}}>|<｜tool[▁_]calls[▁_]end｜>|<\|close\|>\w{{1,20}}<\|sep\|>"
-    r"|<\|tool_calls_section_end\|>|<｜end▁of▁sentence｜>|<\|eo[mt]_id\|>|<\|im_end\|>))+"
+    rf"(?:\s*(?:</{_TAG_NAMES}>|</｜[A-Z]{{2,8}}｜ ?\w{{1,20}}>|<｜tool[▁_]calls[▁_]end｜>"
+    r"|<\|close\|>\w{1,20}<\|sep\|>|<\|tool_calls_section_end\|>|<\|plamo:end_tool_requests?:plamo\|>|<｜end▁of▁sentence｜>"
+    r"|<\|eo[mt]_id\|>|<\|im_end\|>))+"
 )
 _WINDOW = 200
 
@@ -215,15 +219,15 @@ def _find_format_spans(
 _Zone = tuple[int, int]
 #: What follows a mark where a call in markup, in Python or in JSON was begun.
 _ELEMENT_BODY = re.compile(
-    r"\s*(?:```\w{0,12}\s*)?(?=<(?:function=|parameter|param\s|[^<>\s]{0,12}invoke|arg_key)"
+    r"\s*(?:```\w{0,12}\s*)?(?=<(?:function=|parameter|param\s|[^<>\s]{0,12} ?invoke|arg_key)"
     r"|<(?:function|tool)\s+name|<\|open\|>|\]<\]minimax|call:\w"
-    r"|[A-Za-z_][\w.-]*\s*(?:<tool_sep|<arg_key))"
+    r"|[A-Za-z_][\w.-]*(?:\\n)?\s*<(?:tool_sep|(?:\w{1,32}[_|])?arg_key|\|tool_arg:start))"
 )
 _SOURCE_BODY = re.compile(
     r"\s*(?:```\w{0,12}\s*)?(?:[A-Za-z_][\w.]*(?=\()|(?=\[\s*[A-Za-z_][\w.]*\())"
 )
 _ELEMENT_END = re.compile(
-    r"</[^<>\s]{0,12}(?:function|invoke|tool_call|tool|call)>|<\|close\|>call"
+    r"</[^<>\s]{0,12} ?(?:function|invoke|tool_call|tool|call)>|<\|close\|>call|<\|tool_call:end"
 )
 _VALUE_BODY = re.compile(r"\s*(?:```(?:json)?\s*)?(?=[\[{]\s*(?:[\[{\"'}\]]|\Z))")
 _OBJECT_HEAD = re.compile(
@@ -428,6 +432,8 @@ _THOUGHTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("<|open|>think<|sep|>", ("<|close|>think<|sep|>",)),
     ("<|channel>thought", ("<channel|>",)),
     ("<seed:think>", ("</seed:think>",)),
+    ("<ifm|think>", ("</ifm|think>",)),
+    ("<|plamo:begin_think:plamo|>", ("<|plamo:end_think:plamo|>",)),
     ("[THINK]", ("[/THINK]",)),
     ("◁think▷", ("◁/think▷",)),
 )

@@ -20,7 +20,7 @@ from evalcore.call_formats.values import (
 )
 
 _MAX_DEPTH = 50
-_PREFIX = r"(?:｜DSML｜|antml:|steptml:)?"
+_PREFIX = r"(?:｜[A-Z]{2,8}｜ ?|[a-z]{2,8}:)?"
 
 
 def repeated(
@@ -40,7 +40,9 @@ def repeated(
 
 # A value may quote a call in the very same tags.
 
-_CALL_OPENING = re.compile(rf"<{_PREFIX}(?:function=|function\s|invoke\s|tool_call)")
+_CALL_OPENING = re.compile(
+    rf"<{_PREFIX}(?:function=|function\s|invoke\s|(?:\w{{1,32}}[_|])?tool_call)"
+)
 _MAX_NESTED = 64
 
 
@@ -218,13 +220,15 @@ def _convert_typed(text: str, attributes: dict[str, str], schema: Any) -> Any:
 
 # `NAME<arg_key>KEY</arg_key><arg_value>VALUE</arg_value>` (GLM, Hunyuan).
 
-_KEYED_NAME = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*(?:<tool_sep(?::\w{1,32})?>)?")
-_KEY = re.compile(
-    r"\s*<(?:\w{1,32}_)?arg_key(?::\w{1,32})?>([^<]{1,200})</(?:\w{1,32}_)?arg_key(?::\w{1,32})?>"
-    r"\s*<(?:\w{1,32}_)?arg_value(?::\w{1,32})?>"
+_KEYED_NAME = re.compile(
+    r"\s*([A-Za-z_][\w.-]{0,127})(?:\\n)?\s*(?:<tool_sep(?::\w{1,32})?>)?"  # Ling writes \n out
 )
-_VALUE_TAG = r"(?:\w{1,32}_)?arg_value(?::\w{1,32})?"
-_KEYED_END = re.compile(r"\s*</(?:\w{1,32}_)?tool_call(?::\w{1,32})?>")
+_KEYED_PREFIX, _SUFFIX = r"(?:\w{1,32}[_|])?", r"(?::\w{1,32})?"
+_KEY = re.compile(
+    rf"\s*<{_KEYED_PREFIX}arg_key{_SUFFIX}>([^<]{{1,200}})</{_KEYED_PREFIX}arg_key{_SUFFIX}>"
+    rf"\s*(?:<ifm\|arg_type>[^<]{{0,100}}</ifm\|arg_type>\s*)?<({_KEYED_PREFIX}arg_value{_SUFFIX})>"
+)
+_KEYED_END = re.compile(rf"\s*</{_KEYED_PREFIX}tool_call{_SUFFIX}>")
 
 
 def read_key_values(text: str, offset: int, tools: OfferedTools) -> ReadCalls | None:
@@ -236,7 +240,7 @@ def read_key_values(text: str, offset: int, tools: OfferedTools) -> ReadCalls | 
     name, at = tools.resolve_name(opened[1]), opened.end()
     arguments: dict[str, Any] = {}
     while key := _KEY.match(text, at):
-        ended = _find_value_end(text, key.end(), _VALUE_TAG)
+        ended = _find_value_end(text, key.end(), re.escape(key[2]))
         if not ended:
             return None
         schema = tools.find_schema(name, key[1].strip())
@@ -246,6 +250,33 @@ def read_key_values(text: str, offset: int, tools: OfferedTools) -> ReadCalls | 
     if not closed or not (arguments or name in tools):
         return None
     return [ParsedCall(name, arguments)], closed.end()
+
+
+# Solar's `NAME\\n<|tool_arg:start|>KEY<|tool_arg:value|>VALUE<|tool_arg:end|>`.
+
+_SOLAR_NAME = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})[ \t]*\n")
+_SOLAR_KEY = re.compile(r"\s*<\|tool_arg:start\|>([^<]{1,200})<\|tool_arg:value\|>")
+_SOLAR_VALUE_END = "<|tool_arg:end|>"
+_SOLAR_END = re.compile(r"\s*<\|tool_call:end\|>")
+
+
+def read_solar_call(text: str, offset: int, tools: OfferedTools) -> ReadCalls | None:
+    """A name on a line of its own with keys and values between tokens, up to the end of the
+    call."""
+    opened = _SOLAR_NAME.match(text, offset)
+    if not opened:
+        return None
+    name, at = tools.resolve_name(opened[1]), opened.end()
+    arguments: dict[str, Any] = {}
+    while key := _SOLAR_KEY.match(text, at):
+        end = text.find(_SOLAR_VALUE_END, key.end())
+        if end < 0:
+            return None
+        schema = tools.find_schema(name, key[1])
+        arguments[key[1]] = convert_tag_text(text[key.end() : end], schema)
+        at = end + len(_SOLAR_VALUE_END)
+    closed = _SOLAR_END.match(text, at)
+    return ([ParsedCall(name, arguments)], closed.end()) if closed else None
 
 
 # Gemma's `call:NAME{key:<escape>text<escape>,list:[1,2]}`.
