@@ -239,12 +239,10 @@ def add_usage(left: Usage, right: Usage) -> Usage:
 class Completion(Measured, frozen=True):
     """The answer to one request, after `attempts`; `sent` are the parameters that really went out,
     `finish_reason` is the field's usual word: stop, length, tool_calls, content_filter; or
-    `unparsable` (a server could not digest what the model wrote; `text` is that if it quotes it),
-    `context_overflow`. `opaque` is that of the `Message` which the answer becomes. `latency` is the
-    model's own time, `queue_time` what the request waited before it, `time_to_first_token` the part
-    of `latency` before the first piece of the answer, None where it was not streamed. `call_format`
-    names the format that calls were read from text in (a key of `call_formats`, or
-    `response_template`); "" where a server sent calls or none were."""
+    `unparsable` (a server could not digest what the model wrote; `text` if it quotes that),
+    `context_overflow`. `opaque` is that of the `Message` made of it. `latency` is the model's own
+    time, `queue_time` the wait before it, `time_to_first_token` the part of `latency` before the
+    first piece, None where it was not streamed. `call_format` names the format of calls in text."""
 
     text: str = ""
     reasoning: str = ""

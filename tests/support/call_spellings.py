@@ -692,26 +692,8 @@ SPELLINGS: dict[str, Spelling] = {
     "glm 5 flash": Spelling(
         "SGLang `glm53_flash`", each("<tool_call>@name>@args</tool_call>", "\n")
     ),
-    "hunyuan dense": Spelling(
-        "tencent/Hunyuan-7B-Instruct template",
-        lambda calls: (
-            "<tool_calls>\n"
-            + each("<tool_call>@name\n```json\n@args\n```\n</tool_call>", "\n")(calls)
-            + "\n</tool_calls>"
-        ),
-    ),
     "step audio 2": Spelling(
         "vLLM `step_audio_2`", each("<tool_call>function\n@name\n@args</tool_call>")
-    ),
-    "solar open": Spelling(
-        "upstage/Solar-Open-100B template",
-        lambda calls: (
-            "<|tool_calls|>"
-            + each(
-                "<|tool_call:begin|>b462b4f@number<|tool_call:name|>@name<|tool_call:args|>@args"
-                "<|tool_call:end|>"
-            )(calls)
-        ),
     ),
     "solar open 2": Spelling(
         "vLLM `solar_open2`",
