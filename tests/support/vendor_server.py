@@ -37,6 +37,8 @@ class VendorServer:
         route = path.partition("?")[0]
         if route.endswith("/chat/completions"):
             return self._chat(body)
+        if self.quirk == "named_in_vain" and route.endswith("/responses"):
+            return 404, {"detail": "Not Found"}
         if route.endswith("/responses"):
             return self._responses(headers, body)
         if route.endswith("/messages"):
@@ -53,7 +55,7 @@ class VendorServer:
                 "reasoning_effort to 'none'."
             )
             return 400, {"error": {"message": words, "param": "reasoning_effort"}}
-        if self.quirk == "only_responses":
+        if self.quirk in ("only_responses", "named_in_vain"):
             words = "This model is only supported in v1/responses and not in v1/chat/completions."
             return 404, {"error": {"message": words, "type": "invalid_request_error"}}
         message = {"role": "assistant", "content": "ready"}

@@ -176,6 +176,24 @@ async def test_a_model_that_names_the_responses_api_is_asked_there(quirk):
             await ask(server, "chat", request)
 
 
+async def test_a_server_without_the_named_api_keeps_its_own():
+    with serve_vendors("named_in_vain") as server:
+        target = create_openai_target(
+            describe(server, "auto"), Settings(), Secrets({"VENDOR_KEY": KEY})
+        )
+        await target.open(lambda line: None)
+        for _ in range(2):
+            with pytest.raises(TargetFailure, match="only supported in v1/responses"):
+                await target.generate(plain())
+        await target.close()
+        assert [path for path, _ in server.requests] == [
+            "/v1/chat/completions",
+            "/v1/responses",
+            "/v1/chat/completions",
+        ]
+        assert target.info.card["api"] == "chat"
+
+
 async def test_encrypted_reasoning_is_not_asked_for_where_it_is_refused():
     with serve_vendors("no_encrypted") as server:
         request = plain(reasoning_effort="low")

@@ -75,6 +75,9 @@ class GeminiDialect:
     token_fields = ("maxOutputTokens",)
     adaptable = frozenset({"maxOutputTokens", "temperature", "topP", "seed", "stopSequences"})
 
+    #: Other names of what a person may set, for the card.
+    names = {"topP": "top_p", "stopSequences": "stop"}
+
     def __init__(self, model: str, extra_body: Mapping[str, Any], bearer: bool = False) -> None:
         self._model, self._bearer = model, bearer
         self._extra_body = dict(extra_body)

@@ -65,9 +65,12 @@ def adjust_base_url(base_url: str, api: str) -> str:
     path = address.path.rstrip("/")
     if address.hostname == "generativelanguage.googleapis.com":
         native = path.removesuffix("/openai")
+        native = native or "/v1beta"
         path = native if api == "gemini" else f"{native}/openai"
-    elif api == "anthropic" and path.endswith("/anthropic") and "/publishers/" not in path:
-        path += "/v1"
+    elif api == "gemini" and not path:
+        path = "/v1beta"
+    elif api == "anthropic" and detect_platform(base_url) == "anthropic":
+        path += "" if path and not path.endswith("/anthropic") else "/v1"
     elif api == "responses" and is_azure(base_url):
         path = re.sub(r"/deployments/[^/]+$", "", path)  # the body names the deployment
     return address._replace(path=path).geturl()

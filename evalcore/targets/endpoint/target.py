@@ -121,6 +121,7 @@ class EndpointTarget:
         self._headers: dict[str, str] = {}
         self._secret_headers: list[str] = []
         self._dialect = self._create_dialect(choose_api(endpoint, route.model, options.api))
+        self._api_is_settled = options.api != "auto"
         api = self._dialect.name
         self._capabilities = capabilities_of_endpoint(endpoint, stream=options.stream)
         self._parameters: dict[Sampling, dict[str, Any]] = {}
@@ -159,7 +160,10 @@ class EndpointTarget:
         dialect, card = self._dialect, self._capabilities.to_card()
         if dialect.name == "chat":
             return card
-        dropped = sorted({*card["dropped"], *getattr(dialect, "unsent", ())})
+        names = getattr(dialect, "names", {})
+        dropped = sorted(
+            {*(names.get(n, n) for n in card["dropped"]), *getattr(dialect, "unsent", ())}
+        )
         return card | {
             "api": dialect.name,
             "token_field": dialect.token_fields[0],
@@ -200,8 +204,9 @@ class EndpointTarget:
             raise UsageError(f"{self.key} was not opened")
         sampling = merge_sampling(request.sampling, self._options.sampling)
         attempts, renewed = 0, False
+        refused_dialect, refusal = self._dialect, None
         lowered: dict[str, int] = {}
-        await self._authorizer.refresh()
+        await self._refresh_key()
         while True:
             capabilities, dialect = self._capabilities, self._dialect
             sent = self._build_sent_parameters(sampling, request.epoch) | lowered
@@ -215,9 +220,13 @@ class EndpointTarget:
             written = failures.read_failed_generation(failure.status, words)
             if written is not None:
                 return self._finish(Completion(text=written, sent=sent), attempts)
-            if self._speak_named_api(dialect, failure.status, words):
+            if refusal is not None and failure.status in (404, 405):
+                self._keep_api(refused_dialect)
+                raise TargetFailure(refusal)
+            if self._speak_named_api(dialect, failure, words):
+                refused_dialect, refusal, lowered = dialect, failure, {}
                 continue
-            if failure.status == 401 and not renewed and await self._renew_key():
+            if failure.status == 401 and not renewed and await self._refresh_key(renew=True):
                 renewed = True
                 continue
             limit = _find_limit(sent, dialect.token_fields)
@@ -235,31 +244,38 @@ class EndpointTarget:
         done = msgspec.structs.replace(completion, attempts=attempts)
         return redact_completion(done, self._list_keys())
 
-    def _speak_named_api(self, spoken: ApiDialect, status: int | None, words: str) -> bool:
+    def _speak_named_api(self, spoken: ApiDialect, failure: Failure, words: str) -> bool:
         """Go on in the dialect that a refusal names, unless a person chose the present one; the
         card says so, and why. `spoken` is the dialect of the refused request."""
-        named = find_named_api(spoken.name, status, words)
+        named = find_named_api(spoken.name, failure.status, words)
         base_url = self.route.endpoint.base_url
-        if named is None or self._options.api != "auto":
+        if named is None or self._api_is_settled:
             return False
-        if adjust_base_url(base_url, named) != adjust_base_url(base_url, "chat"):
+        if adjust_base_url(base_url, named) != adjust_base_url(base_url, spoken.name):
             return False
         if self._dialect is spoken:
             self._dialect = self._create_dialect(named)
-            self._parameters.clear()
-            reason = self._sanitize(
-                failures.malformed_failure(failures.provider_message(words))
-            ).message
-            learned = self._describe_capabilities() | {"api_reason": reason}
-            self.info = msgspec.structs.replace(self.info, card=self.info.card | learned)
+            self._describe_api(failure.message)
         return True
 
-    async def _renew_key(self) -> bool:
-        """Whether the endpoint's command has another key than the one that was refused."""
+    def _keep_api(self, dialect: ApiDialect) -> None:
+        """Go back to a dialect: the server has no other, whatever its words say."""
+        self._dialect, self._api_is_settled = dialect, True
+        self._describe_api("")
+
+    def _describe_api(self, reason: str) -> None:
+        self._parameters.clear()
+        learned = {"api": self.api, "api_reason": reason, **self._describe_capabilities()}
+        self.info = msgspec.structs.replace(self.info, card=self.info.card | learned)
+
+    async def _refresh_key(self, renew: bool = False) -> bool:
+        """Whether the endpoint's command gave another key, where it was due or the present one was
+        refused. Raises TargetFailure where the command fails, which may go away."""
         try:
-            return await self._authorizer.refresh(rejected=self._authorizer.key)
-        except UsageError:
-            return False
+            return await self._authorizer.refresh(self._authorizer.key if renew else None)
+        except UsageError as error:
+            failure = Failure(kind="retryable", message=str(error))
+        raise TargetFailure(failure)
 
     async def fetch_path(self, path: str, headers: Mapping[str, str]) -> WireReply:
         """What the server answers to a GET of a path. Raises TargetFailure where it does not."""
