@@ -465,8 +465,8 @@ class BenchmarkSpec(Record, frozen=True):
 class RunSpec(Record, frozen=True):
     """All that is needed to repeat a run; written once to `spec.json` and never changed.
     `access` is the mode under which a visitor started it, "" for the operator's own; `started_by`
-    tells the runs of one visitor from those of others, and not who they are. `budget` in USD, 0 for no
-    limit, is that of the start: a run may be resumed with another."""
+    tells the runs of one visitor from those of others, and not who they are. `budget` in USD, 0
+    for no limit, is that of the start: a run may be resumed with another."""
 
     run_id: str
     created_at: str

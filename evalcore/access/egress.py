@@ -192,7 +192,7 @@ class Origin(Record, frozen=True):
 
 class EgressPolicy(Record, frozen=True):
     """`public`: only addresses of the open network. Off for a server that the operator named by
-    its own address, which may be in his own network."""
+    its own address, which may be in their own network."""
 
     origin: Origin
     public: bool = True

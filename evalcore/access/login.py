@@ -58,7 +58,7 @@ def build_board_url(host: str) -> str:
 
 
 def build_account_id(claims: Mapping[str, Any]) -> str:
-    """Who is logged in, as the provider names him for good; "" where nobody is."""
+    """Who is logged in, as the provider names them for good; "" where nobody is."""
     if not claims.get("is_logged_in"):
         return ""
     return f"{claims.get('iss', '')}|{claims.get('sub') or claims.get('email') or ''}"

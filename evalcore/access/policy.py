@@ -45,8 +45,8 @@ class AccessDenied(UsageError):
 
 class Visitor(Record, frozen=True):
     """Who asks: `name` is what a login said, "" for anybody; `proved` that a passcode or a login
-    was checked and lets him in; `operator` that the process is the host's own command line;
-    `remote` that he does not sit at the machine of the server, as far as can be told."""
+    was checked and lets them in; `operator` that the process is the host's own command line;
+    `remote` that they do not sit at the machine of the server, as far as can be told."""
 
     name: str = ""
     proved: bool = False
@@ -83,8 +83,8 @@ def resolve_access_mode(settings: Settings, visitor: Visitor = ANYBODY) -> Mode:
 
 
 def restrict_settings(settings: Settings, visitor: Visitor) -> Settings:
-    """The settings with what holds for a visitor: his mode, for processes that know no server, and
-    no text of gated data sets unless that is open."""
+    """The settings with what holds for a visitor: their mode, for processes that know no server,
+    and no text of gated data sets unless that is open."""
     mode = resolve_access_mode(settings, visitor)
     shown = settings.show_gated and mode == "open"
     return msgspec.structs.replace(settings, access=mode, show_gated=shown)
@@ -103,7 +103,7 @@ def require_access(settings: Settings, visitor: Visitor, action: AccessAction) -
 
 
 def explain_denial(settings: Settings, visitor: Visitor, action: AccessAction) -> str:
-    """Why the visitor may not do that, "" where he may."""
+    """Why the visitor may not do that, "" where they may."""
     return _REFUSALS[resolve_access_mode(settings, visitor)](visitor)
 
 
@@ -128,8 +128,8 @@ _REFUSALS: dict[Mode, Callable[[Visitor], str]] = {
 
 
 def compute_visitor_id(settings: Settings, visitor: Visitor) -> str:
-    """A name for a visitor that tells his runs from those of others and nobody who he is. It is
-    keyed by a secret of the data folder: a plain hash of an e-mail could be looked up. All who know
+    """A name for a visitor that tells their runs from those of others and nobody who they are. A
+    secret of the data folder keys it: a plain hash of an e-mail could be looked up. All who know
     the passcode share one."""
     text = f"{resolve_access_mode(settings, visitor)}:{visitor.name}"
     return hmac.new(

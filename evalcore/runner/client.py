@@ -3,7 +3,7 @@
 Planning, estimating and testing are tasks (`jobs.call_task`), a run has a detached process
 (`worker`). Keys are handed over on standard input. Every function raises UsageError with a
 message for people; those that start or change something ask first whether the `visitor` may
-(AccessDenied), and what they start is bound by what he may: names, addresses, money.
+(AccessDenied), and what they start is bound by what they may do: names, addresses, money.
 """
 
 from __future__ import annotations

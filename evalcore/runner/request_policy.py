@@ -44,8 +44,8 @@ class QuotaUsage(Record, frozen=True):
 def check_quota(
     settings: Settings, visitor: Visitor, run_count: int = 1, *, resumed_run: str = ""
 ) -> None:
-    """Raises AccessDenied where a visitor has had his share; `run_count` is how many runs he wants.
-    `resumed_run` is the id of a run that he has already and wants to go on with."""
+    """Raises AccessDenied where a visitor has had their share; `run_count` is how many runs they
+    want, `resumed_run` the id of a run that they have already and want to go on with."""
     if policy.resolve_access_mode(settings, visitor) == "open":
         return
     used = compute_quota_usage(settings, visitor, excluded_run=resumed_run)

@@ -122,7 +122,7 @@ def _work_in_turn(paths: Sequence[Path]) -> int:
 
 
 def _settings_for_run(folder: RunFolder, settings: Settings) -> Settings:
-    """A visitor's run keeps his limits, whoever goes on with it."""
+    """A visitor's run keeps their limits, whoever goes on with it."""
     mode = folder.read_spec().access
     return msgspec.structs.replace(settings, access=mode) if mode else settings
 

@@ -286,7 +286,7 @@ class Application:
 
     def egress_policy(self) -> EgressPolicy | None:
         """How far its requests may go, None for anywhere: an address that was typed, as option or
-        variable, must be allowed; the operator's own may be in his network. Raises UsageError for
+        variable, must be allowed; the operator's own may be in their network. Raises UsageError for
         an address that is not allowed."""
         variables = self.description.address_variables
         typed = self._options.base_url or any(map(self._secrets.is_typed, variables))

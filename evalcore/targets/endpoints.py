@@ -236,7 +236,7 @@ def _add_api_version(address: str, version: str) -> str:
 def check_endpoint(spec: TargetSpec, settings: Settings, secrets: Secrets) -> EgressPolicy | None:
     """How far an `openai:` target may reach; raises UsageError for one that is not allowed. The
     name of an endpoint allows its own address, a host any address there. Only the address of a
-    server of the operator's own (`local`) may be in his network."""
+    server of the operator's own (`local`) may be in their network."""
     if not policy.is_restricted(settings):
         return None
     name, named_endpoint, _ = resolve_endpoint(spec.key, settings)

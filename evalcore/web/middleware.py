@@ -337,9 +337,9 @@ async def _send_refusal(
 
 
 # Tells the app of a login that did not work: Streamlit leads back to the board without a word.
-# The provider sends a visitor to `/oauth2callback`, which sends him on to the board, with a
-# cookie that says who he is. Where there is no such cookie, the address of the board says so. The
-# way back from logging out is the same, but holds no `state`.
+# The provider sends a visitor to `/oauth2callback`, which sends them on to the board, with a
+# cookie that says who they are. Where there is no such cookie, the address of the board says so.
+# The way back from logging out is the same, but holds no `state`.
 
 _IDENTITY = "_streamlit_user="
 _EMPTY = (_IDENTITY + '""', _IDENTITY + ";")

@@ -21,7 +21,7 @@ from evalcore.access.policy import UPLOADS, AccessAction, Visitor
 from evalcore.settings import Settings
 from pages.shared.wording import escape_markdown, localize_note, tr
 
-# Who uses this session, for the code that allows or refuses; and how he proves it in the sidebar.
+# Who uses this session, for the code that allows or refuses; and how they prove it in the sidebar.
 # A passcode and a login are remembered in the session alone: neither is in a URL or a file.
 
 _PROVED, _TRIES, _FAILED = "access.proved", "access.tries", "access.failed"
@@ -45,12 +45,12 @@ def current_visitor() -> Visitor:
 
 
 def load_visitor_settings() -> Settings:
-    """The settings as they hold for this visitor: his mode, and whether he sees gated texts."""
+    """The settings as they hold for this visitor: their mode, and whether they see gated texts."""
     return policy.restrict_settings(settings.load_settings(), current_visitor())
 
 
 def explain_refusal(action: AccessAction) -> str:
-    """Why this visitor may not do that, in his language; "" where he may."""
+    """Why this visitor may not do that, in their language; "" where they may."""
     return localize_note(policy.explain_denial(settings.load_settings(), current_visitor(), action))
 
 

@@ -1,4 +1,4 @@
-"""No spelling of an address takes this server where a visitor cannot go himself.
+"""No spelling of an address takes this server where a visitor cannot go.
 
 Addresses in every spelling that means this machine, its network or a cloud's services for it, and
 addresses that are another one than they seem. A server on the loopback counts what reaches it, and

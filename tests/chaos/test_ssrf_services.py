@@ -40,7 +40,7 @@ def bound(tmp_path, monkeypatch) -> Settings:
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("scheme", ["http://127.0.0.1:{port}/v1", "//127.0.0.1:{port}/", "/v1/x"])
 def test_no_redirect_is_followed(status, scheme):
-    """An operator's own server is asked as named; where it sends us is its choice, not his."""
+    """An operator's own server is asked as named; where it sends us is its choice, not theirs."""
     with counter() as target:
         encoded = scheme.format(port=target.port).encode()
         head = f"HTTP/1.1 {status} Moved\r\ncontent-length: 0\r\nlocation: ".encode()
@@ -79,7 +79,7 @@ def test_the_path_of_a_service_leads_to_no_other_host():
 
 
 def test_a_typed_address_of_a_service_is_a_visitors_address(bound, monkeypatch):
-    """The variable of a description's address may be typed; then it counts as named by him."""
+    """The variable of a description's address may be typed; then it counts as named by them."""
     monkeypatch.delenv("SQLFLASH_URL", raising=False)
     with counter() as server:
         service = registry.create_target(TargetSpec("app:sqlflash"), bound, Secrets({}))

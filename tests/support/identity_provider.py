@@ -1,4 +1,4 @@
-"""An OpenID provider on the loopback: who logs in, and what is wrong with his token, by the test.
+"""An OpenID provider on the loopback: who logs in, and what is wrong with their token, by the test.
 
 It speaks the code flow with PKCE (OpenID Connect Core 1.0, section 3.1; RFC 7636): discovery, a
 page with a button, a token signed by RS256, its keys, the account, and logging out. It is strict

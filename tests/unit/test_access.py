@@ -30,7 +30,7 @@ LISTED = Visitor(name="https://id.example|7", proved=True)
 REMOTE = Visitor(remote=True)
 CODE = "correct horse battery"
 
-#: mode, visitor, what is said ("" where he may).
+#: mode, visitor, what is said ("" where they may).
 WHO = [
     ("open", ANYBODY, ""),
     ("open", REMOTE, ""),

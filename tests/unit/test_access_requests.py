@@ -137,7 +137,7 @@ def test_a_model_that_is_not_allowed_is_not_looked_at(settings, tmp_path):
 
 
 def test_the_operators_variables_are_no_keys_of_a_visitor(settings, monkeypatch):
-    """He is asked for the key, and is not told whether the server has one of that name."""
+    """They are asked for the key, and are not told whether the server has one of that name."""
     bound = with_mode(settings, "passcode", **BOUND)
     options = {"base_url": "https://api.example.org/v1", "api_key_env": "SERVER_KEY"}
     monkeypatch.setenv("SERVER_KEY", "sk-of-the-operator")

@@ -194,7 +194,7 @@ def export_run_file(run: str, form: str, visitor: Visitor, settings: Settings) -
 
 
 # The door of pages to submissions: a bundle is handed in, checked and scored apart from the page.
-# A submission is a job named by a mark of who handed it in, so that everybody sees and ends his
+# A submission is a job named by a mark of who handed it in, so that everybody sees and ends their
 # own. What was uploaded lies in the folder of its job until that has ended, and is never kept.
 
 #: Bytes of a zip; its files may have four times as many together.
@@ -210,7 +210,7 @@ def submit_bundle(file: str, content: bytes, visitor: Visitor, settings: Setting
     """Start to check a bundle and to take it in; returns the name of the job. `file` is what people
     call it.
 
-    Raises AccessDenied, also for a visitor who has had his share of the day, and UsageError for
+    Raises AccessDenied, also for a visitor who has had their share of the day, and UsageError for
     what cannot be a bundle and while another one is being taken in.
     """
     policy.require_access(settings, visitor, "upload")
@@ -259,7 +259,7 @@ def _is_own_submission(job: Job, visitor: Visitor, settings: Settings) -> bool:
 
 
 def _check_daily_quota(submissions: Iterable[Job], visitor: Visitor, settings: Settings) -> None:
-    """Scoring takes our time: a visitor may hand in as many runs a day as he may start."""
+    """Scoring takes our time: a visitor may hand in as many runs a day as they may start."""
     if policy.resolve_access_mode(settings, visitor) == "open":
         return
     used = sum(job.age < _DAY and _is_own_submission(job, visitor, settings) for job in submissions)
