@@ -76,7 +76,10 @@ def _parse_native_call(call: ToolCall) -> AgentCall:
 RESPOND = "respond"
 MAX_CALLS = 20
 
-_MADE_UP = re.compile(r"^[ \t]*(?:observation|api output)\b[^\n:]{0,40}:", re.I | re.M)
+_MADE_UP = re.compile(
+    r"^[ \t]*(?:observation|api output)\b[^\n:]{0,40}:|<(?:tool_response|function_results?)>",
+    re.I | re.M,
+)
 _THOUGHT = re.compile(r"\s*[*]*thought[s]?[*]*\s*:", re.I)
 _SPOKEN = re.compile(
     r"^[ \t*]*(?:(?:final |user )?(?:answer|response)|respond)[ \t*]*:[ \t*]*", re.I | re.M

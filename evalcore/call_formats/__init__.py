@@ -235,7 +235,7 @@ _OBJECT_HEAD = re.compile(
     r"|action)[\"']\s{0,20}:"
 )
 _SOURCE_HEAD = re.compile(r"^[\s\[`>*-]{0,20}([A-Za-z_][\w.]{0,127})\(", re.M)
-_NAMED_HEAD = re.compile(r"^([A-Za-z_][\w.-]{0,127})[ \t]*\n\s{0,20}(?=\{)", re.M)
+_NAMED_HEAD = re.compile(r"^([A-Za-z_][\w.-]{0,127})[ \t\r]*\n\s{0,20}(?=\{)", re.M)
 _MAX_STARTS = 60
 
 
@@ -405,13 +405,24 @@ def _find_spans_among_prose(text: str, tools: OfferedTools, zones: list[_Zone]) 
             at = max(at, find_json_end(text, start.start()))
         if parsed:
             spans.append(_Span(start.start(), at, parsed[0], "json_in_prose"))
-    spans = _keep_outside(spans, zones)
+    spans = _keep_outside([*_find_named_spans(text, tools), *spans], zones)
     if not spans:
         stretches = find_python_stretches(text, tools)
         spans = [_Span(start, end, calls, "python_in_prose") for start, end, calls in stretches]
     spans = _keep_outside(spans, zones)
     apart = [span for span in spans if _stands_apart(text, span)]
     return _drop_quoted(text, apart or spans)
+
+
+def _find_named_spans(text: str, tools: OfferedTools) -> list[_Span]:
+    """GLM-4's calls, each with the name of an offered tool on a line of its own."""
+    spans: list[_Span] = []
+    for head in islice(_NAMED_HEAD.finditer(text), _MAX_STARTS):
+        name, decoded = tools.resolve_name(head[1]), read_arguments(text, head.end())
+        if decoded and name in tools:
+            call = ParsedCall(name, decoded[0])
+            spans.append(_Span(head.start(), decoded[1], [call], "glm4"))
+    return spans
 
 
 def _stands_apart(text: str, span: _Span) -> bool:

@@ -254,7 +254,7 @@ def read_key_values(text: str, offset: int, tools: OfferedTools) -> ReadCalls | 
 
 # Solar's `NAME\\n<|tool_arg:start|>KEY<|tool_arg:value|>VALUE<|tool_arg:end|>`.
 
-_SOLAR_NAME = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})[ \t]*\n")
+_SOLAR_NAME = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})[ \t\r]*\n")
 _SOLAR_KEY = re.compile(r"\s*<\|tool_arg:start\|>([^<]{1,200})<\|tool_arg:value\|>")
 _SOLAR_VALUE_END = "<|tool_arg:end|>"
 _SOLAR_END = re.compile(r"\s*<\|tool_call:end\|>")

@@ -345,6 +345,8 @@ def _parse_call_object(value: dict[Any, Any], tools: OfferedTools) -> list[Parse
     arguments = next((value[key] for key in _ARGUMENTS if key in value), None)
     if name is not None and _NAME.fullmatch(name):
         resolved = tools.resolve_name(name)
+        if _is_no_call(value, arguments, tools.properties.get(resolved, {})):
+            return None
         if name in _ABSTENTIONS and resolved not in tools:
             return []
         if arguments is None and (resolved in tools or any(key in value for key in _ARGUMENTS)):
@@ -355,6 +357,19 @@ def _parse_call_object(value: dict[Any, Any], tools: OfferedTools) -> list[Parse
     if value and all(key in tools and isinstance(value[key], dict) for key in value):
         return [ParsedCall(key, arguments) for key, arguments in value.items()]
     return None
+
+
+#: What stands beside the name of a tool in its definition, or in a result that a model made up.
+_NO_CALL_KEYS = frozenset({"description", "content", "result", "output", "response", "error"})
+
+
+def _is_no_call(value: dict[Any, Any], arguments: Any, properties: Mapping[str, Any]) -> bool:
+    """Whether an object that names a tool is its definition or a result of it: the arguments are a
+    schema, or there are none and something else stands in their place."""
+    if isinstance(arguments, dict) and arguments.get("type") in ("object", "dict"):
+        described = "description" in value or isinstance(arguments.get("properties"), dict)
+        return described and "type" not in properties
+    return arguments is None and not _NO_CALL_KEYS.isdisjoint(value)
 
 
 def parse_argument_text(text: str) -> dict[str, Any] | str:

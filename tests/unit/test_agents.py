@@ -50,6 +50,7 @@ def list_calls(text: str) -> list[tuple[str, object]]:
         'get_order_details(order_id="#W1")',
         f"Thought: I need the order.\nAction: {ORDER}",
         f"Thought: I need it.\nAction: {ORDER}\nObservation: pending\nAction: {ORDER}",
+        f"<tool_call>{ORDER}</tool_call>\n<tool_response>{{}}</tool_response>\n<tool_call>{ORDER}",
         'Thought: I look.\nAction: get_order_details\nAction Input: {"order_id": "#W1"}',
         '**Action:** get_order_details\n**Action Input:** {"order_id": "#W1"}',
         f'The lamp [5" wide] {{nice}} first: {ORDER}',

@@ -170,6 +170,44 @@ def test_two_formats_are_both_read_in_order():
     assert read(text) == [("list_rooms", {}), ("get_weather", {"city": "Rome"})]
 
 
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize("tools", [TOOLS, [{"type": "function", "function": t} for t in TOOLS]])
+def test_definitions_of_tools_that_a_model_repeats_are_no_calls(tools, lenient):
+    for text in (dump(tools), dump(tools[0]), f"The tools:\n```json\n{dump(tools)}\n```"):
+        assert read(text, lenient=lenient) == []
+        assert read(f"<tool_call>{text}</tool_call>", lenient=lenient) == []
+    text = f"<tools>{dump(tools)}</tools>\n<tool_call>{ROME}</tool_call>"
+    assert read(text, lenient=lenient) == [("get_weather", {"city": "Rome"})]
+
+
+def test_a_schema_is_an_argument_where_a_tool_takes_one():
+    tool = {"name": "check", "parameters": {"properties": {"type": {}, "properties": {}}}}
+    arguments = {"type": "object", "properties": {"a": {}}}
+    text = dump({"name": "check", "arguments": arguments})
+    assert [tuple(call) for call in read_calls(text, [tool]).calls] == [("check", arguments)]
+
+
+@pytest.mark.parametrize("key", ["result", "content", "output", "response", "error"])
+def test_results_that_a_model_makes_up_are_no_calls(key):
+    text = dump({"name": "list_rooms", key: {"rooms": 3}})
+    for made_up in (text, f"<tool_response>\n{text}\n</tool_response>", f"So: {text}"):
+        assert read(made_up, lenient=True) == []
+    assert read(dump({"name": "list_rooms", "id": "c"})) == [("list_rooms", {})]
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_line_breaks_of_windows_are_line_breaks(name):
+    for calls in (ONE, EMPTY):
+        text = split_marked_thought(SPELLINGS[name].write(calls).replace("\n", "\r\n"))[1]
+        assert [called for called, _ in read(text)] == [called for called, _ in calls]
+
+
+def test_a_name_on_its_own_line_is_read_among_prose_with_good_will():
+    text = f"I look it up.\n\n{SPELLINGS['glm-4'].write(ONE)}\nThen I tell you."
+    assert read(text, lenient=True) == list(ONE)
+    assert read(text.replace("get_weather", "weather"), lenient=True) == []
+
+
 def test_a_call_repeated_in_a_second_format_counts_once():
     text = f"<tool_call>{ROME}</tool_call><|python_tag|>{ROME}"
     assert read(text) == [("get_weather", {"city": "Rome"})]
