@@ -142,3 +142,28 @@ def test_what_stands_for_a_null_is_no_condition() -> None:
     database = build_edges(sql, 1)
     minutes = [row[2] for row in database.tables["visits"]]
     assert sum(value >= 30 for value in minutes) > len(minutes) / 2
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("r.points + q.total <= 0", "r.points + q.total <= 1"),
+        ("r.points + q.total <= 0", "r.points + q.total < 0"),
+        ("r.points * 2 >= q.total * 3", "r.points * 2 > q.total * 3"),
+        ("r.points * 2 >= q.total * 3", "r.points * 2 >= q.total * 4"),
+        ("r.gone < q.newest", "r.gone <= q.newest"),
+        ("r.points > COALESCE(q.total, 0)", "r.points >= COALESCE(q.total, 0)"),
+    ],
+)
+def test_a_comparison_of_columns_of_two_tables_is_tested_where_it_turns(
+    engines: EnginePool, seed: int, right: str, wrong: str
+) -> None:
+    sql = (
+        "WITH q AS (SELECT v.reader_id, SUM(v.minutes) AS total, MAX(v.day) AS newest "
+        "FROM visits AS v GROUP BY v.reader_id) SELECT r.reader_id FROM readers AS r "
+        "JOIN q ON q.reader_id = r.reader_id WHERE {} ORDER BY 1"
+    )
+    assert tells_apart(
+        engines, build_edges(sql.format(right), seed), sql.format(right), sql.format(wrong)
+    )

@@ -13,6 +13,7 @@ from functools import lru_cache
 import msgspec
 
 from evalcore.sqlkit.generate import edge_databases, nasty
+from evalcore.sqlkit.generate.balances import list_balances
 from evalcore.sqlkit.generate.chains import generate_chain_databases
 from evalcore.sqlkit.generate.clusters import generate_clusters
 from evalcore.sqlkit.generate.database import (
@@ -36,6 +37,9 @@ from evalcore.sqlkit.schema import Schema, plain_name, sort_by_dependency
 # Making databases of different profiles from what the statements hint at.
 # Everything is drawn from one seeded generator in a fixed order, so equal arguments give equal
 # databases on every machine. Tables that others refer to are filled first.
+
+
+_MAX_BALANCES = 16  # comparisons of several columns that have rows of their own
 
 
 def generate_databases(
@@ -89,7 +93,15 @@ def generate_edge_databases(
     """Databases of values at which types and statements turn over, those at which arithmetic may
     overflow last."""
     hints, usage = _read_statements(schema, statements)
-    return tuple(edge_databases.generate_edge_databases(schema, hints, usage, seed))
+    balances = {
+        (balance[0].sql(), balance[1].sql()): balance
+        for sql, dialect in statements
+        for balance in list_balances(sql, dialect)
+    }
+    solved = tuple(balances.values())[:_MAX_BALANCES]
+    return tuple(
+        edge_databases.generate_edge_databases(schema, hints, usage, seed, balances=solved)
+    )
 
 
 def generate_added_edges(

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from evalcore.records import Record
+from evalcore.sqlkit.generate.balances import Balance, list_balance_changes
 from evalcore.sqlkit.generate.conditions import compile_checks
 from evalcore.sqlkit.generate.database import Database, Row
 from evalcore.sqlkit.generate.edges import list_edge_cells, list_extreme_cells
@@ -38,6 +39,7 @@ from evalcore.sqlkit.schema import (
 
 _MAX_SAME = 8  # values that a column takes of others
 _MAX_CELLS = 44  # of a column
+_AROUND = 3  # values about the one at which a balance turns
 _MAX_ROWS, _BASE_ROWS, _MAX_ISLANDS = 130, 6, 240
 
 
@@ -113,10 +115,11 @@ def generate_edge_databases(
     usage: Usage,
     seed: int,
     without: frozenset[EdgeCell] = frozenset(),
+    balances: Sequence[Balance] = (),
 ) -> Iterator[EdgeDatabase]:
     """Databases with the edges of every column that the statements mention, but those `without`,
-    then those with the largest and the smallest numbers of their types, at which arithmetic may
-    overflow."""
+    and those at which `balances` turn, then those with the largest and the smallest numbers of
+    their types, at which arithmetic may overflow."""
     cells = list_edge_cells_by_table(schema, hints, usage)
     yield _build_edge_database(
         "edges",
@@ -124,6 +127,7 @@ def generate_edge_databases(
         hints,
         seed,
         {name: _list_new_cells(name, edges, without) for name, edges in cells.items()},
+        balances,
     )
     for name, sign in (("largest numbers", 1), ("smallest numbers", -1)):
         database = _build_edge_database(
@@ -216,6 +220,7 @@ def _build_edge_database(
     hints: Hints,
     seed: int,
     cells_by_table: dict[str, list[tuple[int, Any]]],
+    balances: Sequence[Balance] = (),
 ) -> EdgeDatabase:
     """The edges in islands of their own, twice where there is room; the second time without the
     rows of the tables in which the statements want to find nothing, but for the edge itself, and
@@ -225,7 +230,8 @@ def _build_edge_database(
         for table in schema.tables
     }
     islands = min(sum(map(len, edge_cells.values())), _MAX_ISLANDS)
-    base = fill_islands(schema, hints, name, seed, _BASE_ROWS + islands)
+    size = _BASE_ROWS + islands + _AROUND * len(balances)
+    base = fill_islands(schema, hints, name, seed, size)
     owners: dict[str, list[int]] = {}  # the islands of a table's edges
     number = 0
     for table in schema.tables:
@@ -243,7 +249,23 @@ def _build_edge_database(
     for table in schema.tables:
         rows, numbers = base.tables[table.name], owners[table.name]
         edges += _insert_edges(table, rows, edge_cells[table.name], numbers, schema.dialect)
+    edges += _list_balance_edges(schema, hints, base, balances, _BASE_ROWS + islands)
     return EdgeDatabase(base, tuple(edges))
+
+
+def _list_balance_edges(
+    schema: Schema, hints: Hints, base: Database, balances: Sequence[Balance], first: int
+) -> Iterator[Edge]:
+    """The values at which each balance turns, in islands of their own from the `first` on."""
+    for number, balance in enumerate(balances):
+        for turn in range(_AROUND):
+            index = first + _AROUND * number + turn
+            island = {name: rows[index] for name, rows in base.tables.items() if index < len(rows)}
+            changes = list_balance_changes(schema, hints, balance, island)[turn : turn + 1]
+            for name, column, value in changes[0] if changes else ():
+                table = next(table for table in schema.tables if table.name == name)
+                rows = base.tables[name]
+                yield from _insert_edges(table, rows, [(column, value)], [index], schema.dialect)
 
 
 def _repeat_cells(

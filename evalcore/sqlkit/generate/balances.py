@@ -1,0 +1,244 @@
+"""Values at which a comparison of several columns turns: `a.left + b.come <= 0`, `2 * pay > cost`.
+
+The comparison is solved for one of its columns on an island, a row of each table that join: there
+an aggregate gives what its only row holds.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from sqlglot import exp
+
+from evalcore.sqlkit.generate.conditions import COMPARISONS
+from evalcore.sqlkit.generate.database import Row
+from evalcore.sqlkit.generate.hints import Hints, parse_trees
+from evalcore.sqlkit.generate.islands import is_bound
+from evalcore.sqlkit.generate.values import build_fit_check
+from evalcore.sqlkit.schema import Column, Schema, Table, plain_name
+
+_MAX_BALANCES = 30  # comparisons of a statement that are looked at
+_MAX_DEPTH = 6  # queries inside queries
+_STATEMENTS = (exp.Select, exp.Update, exp.Delete, exp.Insert, exp.Merge)
+_NUMBERS = ("integer", "decimal", "float")
+#: What gives its first operand, on a row alone or nearly.
+_TRANSPARENT = (
+    *(exp.Paren, exp.Cast, exp.Sum, exp.Min, exp.Max, exp.Avg, exp.AnyValue, exp.Round),
+    *(exp.Coalesce, exp.First, exp.Last, exp.Window),
+)
+_OPERATIONS: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
+    exp.Add: operator.add,
+    exp.Sub: operator.sub,
+    exp.Mul: operator.mul,
+    exp.Div: operator.truediv,
+}
+Balance = tuple[exp.Expr, exp.Expr]
+Cell = tuple[str, int, Any]
+
+
+@lru_cache(maxsize=256)
+def list_balances(sql: str, dialect: str) -> tuple[Balance, ...]:
+    """Both sides of the comparisons in which columns of tables meet, with these as
+    `table.column`; not those that only equate two columns."""
+    balances: dict[tuple[str, str], Balance] = {}
+    for tree in parse_trees(sql, dialect):
+        ctes = {cte.alias.lower(): cte.this for cte in tree.find_all(exp.CTE)}
+        for node in tree.find_all(*COMPARISONS):
+            bare = isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Column)
+            if bare and isinstance(node, exp.EQ):
+                continue
+            sides = [_resolve(_unwrap(side), ctes, 0) for side in (node.this, node.expression)]
+            columns = {column.sql().lower() for side in sides for column in _iter_columns(side)}
+            if len(columns) > 1:
+                balances[sides[0].sql(), sides[1].sql()] = (sides[0], sides[1])
+    return tuple(balances.values())[:_MAX_BALANCES]
+
+
+def _unwrap(node: exp.Expr) -> exp.Expr:
+    """What a scalar query gives, else the expression."""
+    inner = node.this if isinstance(node, exp.Subquery) else None
+    return inner.selects[0] if isinstance(inner, exp.Select) and inner.selects else node
+
+
+def _iter_columns(node: exp.Expr) -> Iterator[exp.Column]:
+    return (column for column in node.find_all(exp.Column) if column.table)
+
+
+def _resolve(node: exp.Expr, ctes: Mapping[str, exp.Expr], depth: int) -> exp.Expr:
+    """A copy with the columns of tables in place of those of queries and aliases."""
+    copy = node.unalias().copy()
+    originals = list(node.unalias().find_all(exp.Column))
+    for column, original in zip(list(copy.find_all(exp.Column)), originals, strict=True):
+        resolved = _resolve_column(original, ctes, depth)
+        if column is copy:
+            return resolved
+        column.replace(resolved)
+    return copy
+
+
+def _resolve_column(column: exp.Column, ctes: Mapping[str, exp.Expr], depth: int) -> exp.Expr:
+    statement = column.find_ancestor(*_STATEMENTS)
+    while statement is not None and depth < _MAX_DEPTH:
+        sources = [
+            source
+            for source in statement.find_all(exp.Table, exp.Subquery)
+            if source.find_ancestor(*_STATEMENTS) is statement and source.alias_or_name
+        ]
+        named = [s for s in sources if s.alias_or_name.lower() == column.table.lower()]
+        if named or (not column.table and len(sources) == 1):
+            return _resolve_in(column, (named or sources)[0], ctes, depth)
+        statement = statement.find_ancestor(*_STATEMENTS)
+    return exp.column(column.name)
+
+
+def _resolve_in(
+    column: exp.Column, source: exp.Expr, ctes: Mapping[str, exp.Expr], depth: int
+) -> exp.Expr:
+    query = ctes.get(source.name.lower()) if isinstance(source, exp.Table) else source.this
+    if query is None:
+        return exp.column(column.name.lower(), table=source.name.lower())
+    while isinstance(query, exp.SetOperation | exp.Subquery):
+        query = query.this
+    for part in query.selects if isinstance(query, exp.Select) else ():
+        if part.alias_or_name.lower() == column.name.lower():
+            return _resolve(part, ctes, depth + 1)
+    return exp.column(column.name)
+
+
+def list_balance_changes(
+    schema: Schema, hints: Hints, balance: Balance, island: Mapping[str, Row]
+) -> list[tuple[Cell, ...]]:
+    """The cells of an island to change so that both sides of a balance are equal, then so that they
+    just are not; none where it can be solved for no column.
+
+    Where no whole number solves it, another column is changed too.
+    """
+    tables = {plain_name(table.name): table for table in schema.tables if table.name in island}
+    values = {
+        f"{name}.{column.name.lower()}": cell
+        for name, table in tables.items()
+        for column, cell in zip(table.columns, island[table.name], strict=True)
+    }
+    free: list[tuple[exp.Column, Table, int]] = []
+    for node in dict.fromkeys(c for side in balance for c in _iter_columns(side)):
+        table = tables.get(node.table)
+        names = [each.name.lower() for each in table.columns] if table else []
+        if table is not None and node.name in names:
+            index = names.index(node.name)
+            if _is_free(schema, table, table.columns[index], hints):
+                free.append((node, table, index))
+    inexact: list[tuple[Cell, ...]] = []
+    for node, table, index in free:
+        for other, first in _iter_settings(free, node):
+            column = table.columns[index]
+            cells, exact = _list_turning(balance, node, {**values, **other}, column)
+            fitting = list(filter(build_fit_check(column), cells))
+            changes = [(*first, (table.name, index, cell)) for cell in fitting]
+            if exact and changes:
+                return changes
+            inexact = inexact or changes
+    return inexact
+
+
+def _iter_settings(
+    free: Sequence[tuple[exp.Column, Table, int]], node: exp.Column
+) -> Iterator[tuple[dict[str, Any], tuple[Cell, ...]]]:
+    """What other columns hold: what they do, or small numbers that many others divide."""
+    yield {}, ()
+    for other, table, index in free:
+        if other != node and table.columns[index].kind in _NUMBERS:
+            for number in (12, 60, 2, 3, 1):
+                yield {other.sql(): number}, ((table.name, index, number),)
+
+
+def _is_free(schema: Schema, table: Table, column: Column, hints: Hints) -> bool:
+    name = column.name.lower()
+    keyed = any(name in map(str.lower, key.columns) for key in table.keys)
+    bound = column.computed or keyed or name in hints.equated or is_bound(schema, table, column)
+    return column.kind in (*_NUMBERS, "date", "timestamp") and not bound
+
+
+def _list_turning(
+    balance: Balance, node: exp.Column, values: Mapping[str, Any], column: Column
+) -> tuple[Sequence[Any], bool]:
+    """The value of a column with which both sides are equal, and those just beside it; and whether
+    the first is exact."""
+    if column.kind in _NUMBERS:
+        root = _solve(balance, node.sql(), values)
+        if root is None:
+            return (), False
+        return _list_around(root, column), column.kind != "integer" or root == int(root)
+    sides = [_strip(side) for side in balance]
+    others = [side for side in sides if side != node]
+    if len(others) != 1 or not all(isinstance(side, exp.Column) for side in sides):
+        return (), False
+    try:
+        moment = datetime.fromisoformat(str(values.get(others[0].sql())))
+        steps = [moment + timedelta(days=days) for days in (0, -1, 1)]
+    except (ValueError, OverflowError):
+        return (), False
+    return [str(step.date() if column.kind == "date" else step) for step in steps], True
+
+
+def _strip(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, _TRANSPARENT):
+        node = node.this
+    return node
+
+
+def _solve(balance: Balance, name: str, values: Mapping[str, Any]) -> float | None:
+    """The value of a column with which both sides are equal, where they are linear in it."""
+    try:
+        zero, one, two = (_subtract(balance, {**values, name: n}) for n in (0.0, 1.0, 2.0))
+    except (TypeError, ValueError, ArithmeticError):
+        return None
+    slope = one - zero
+    if slope == 0 or abs(two - one - slope) > 1e-9 * abs(slope):
+        return None
+    root = -zero / slope
+    return root if math.isfinite(root) else None
+
+
+def _subtract(balance: Balance, values: Mapping[str, Any]) -> float:
+    return _evaluate(balance[0], values) - _evaluate(balance[1], values)
+
+
+def _evaluate(node: exp.Expr, values: Mapping[str, Any]) -> float:
+    """Raises ValueError, TypeError or ArithmeticError where the expression has no number."""
+    if isinstance(node, exp.Column):
+        value: Any = values.get(node.sql())
+        return math.nan if isinstance(value, str) else float(value)
+    if isinstance(node, exp.Literal):
+        return float(node.name)
+    if isinstance(node, exp.Neg):
+        return -_evaluate(node.this, values)
+    if isinstance(node, exp.Count):
+        return 1.0
+    if isinstance(node, exp.Distinct) and len(node.expressions) == 1:
+        return _evaluate(node.expressions[0], values)
+    if isinstance(node, _TRANSPARENT):
+        return _evaluate(node.this, values)
+    if type(node) in _OPERATIONS:
+        left, right = _evaluate(node.this, values), _evaluate(node.expression, values)
+        return float(_OPERATIONS[type(node)](left, right))
+    raise ValueError(f"no number: {type(node).__name__}")
+
+
+def _list_around(root: float, column: Column) -> Sequence[Any]:
+    if column.kind == "integer":
+        below = math.ceil(root) - 1
+        return (round(root), below) if root != int(root) else (int(root), below, int(root) + 1)
+    if column.kind == "float":
+        return (root, root - 0.5, root + 0.5)
+    unit = Decimal(1).scaleb(-(2 if column.scale is None else column.scale))
+    exact = Decimal(repr(root)).quantize(unit)
+    return tuple(float(exact + step) for step in (0, -unit, unit))
+
+
+__all__ = ["Balance", "list_balance_changes", "list_balances"]
