@@ -22,7 +22,7 @@ DDL = (
     "CREATE TABLE readers (reader_id INTEGER PRIMARY KEY, plan VARCHAR(12) NOT NULL, "
     "gone DATE, points INTEGER NOT NULL)",
     "CREATE TABLE visits (visit_id INTEGER PRIMARY KEY, reader_id INTEGER NOT NULL, "
-    "minutes INTEGER NOT NULL, day DATE)",
+    "minutes INTEGER NOT NULL, day DATE, note VARCHAR(12))",
     "CREATE TABLE refunds (refund_id INTEGER PRIMARY KEY, reader_id INTEGER NOT NULL, "
     "cents INTEGER NOT NULL, FOREIGN KEY (reader_id) REFERENCES readers (reader_id))",
 )
@@ -134,6 +134,19 @@ def test_a_cluster_has_a_rank_behind_two_that_are_tied(engines: EnginePool, seed
     database = generate_clusters(schema, *read_statements(schema, statements), seed)
     assert database is not None
     assert tells_apart(engines, database, sql.format("RANK"), sql.format("DENSE_RANK"))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_it_shows_which_of_two_tied_rows_is_taken(engines: EnginePool, seed: int) -> None:
+    sql = (
+        "SELECT note FROM (SELECT note, ROW_NUMBER() OVER (PARTITION BY reader_id "
+        "ORDER BY minutes DESC, visit_id {}) AS rn FROM visits) WHERE rn = 1 ORDER BY 1"
+    )
+    schema = read_schema(DDL, "sqlite")
+    statements = ((sql.format("ASC"), "sqlite"),)
+    database = generate_clusters(schema, *read_statements(schema, statements), seed)
+    assert database is not None
+    assert tells_apart(engines, database, sql.format("ASC"), sql.format("DESC"))
 
 
 def test_what_stands_for_a_null_is_no_condition() -> None:

@@ -20,8 +20,10 @@ from evalcore.sqlkit.generate import (
     render_inserts,
 )
 from evalcore.sqlkit.generate.database import drop_dangling_rows, shrink_database
+from evalcore.sqlkit.generate.edges import list_plain_documents
 from evalcore.sqlkit.generate.hints import read_hints
 from evalcore.sqlkit.generate.regex_samples import sample_matches
+from evalcore.sqlkit.generate.usage import read_usage
 from evalcore.sqlkit.schema import read_schema
 
 DDL = (
@@ -125,6 +127,15 @@ def test_json_is_grown_from_paths_and_literals() -> None:
     ):
         assert text in texts
     assert '{"kind": "x"}' in texts  # without the other key
+
+
+def test_a_document_has_a_list_beside_the_texts_that_are_compared() -> None:
+    usage = read_usage(
+        (("SELECT body ->> '$.state' = 'paid', body -> '$.items' FROM d", "duckdb"),)
+    )
+    documents = [json.loads(text) for text in list_plain_documents(usage)]
+    states = {each.get("state") for each in documents if isinstance(each.get("items"), list)}
+    assert {"paid", "paidx", "pai"} <= states
 
 
 def test_a_statement_is_covered_where_the_databases_hold_all_its_values() -> None:

@@ -47,8 +47,12 @@ def generate_clusters(schema: Schema, hints: Hints, usage: Usage, seed: int) -> 
                 schema, table, rows[number], hints, makers[number // len(tables)]
             )
             rows[number] = _replace(rows[number], {n: triple[0] for n, triple in triples.items()})
-            numbers = _add_members(table, rows, number, triples, schema.dialect)
+            shown = _list_shown(schema, table, hints)
+            numbers = _add_members(table, rows, number, triples, shown, schema.dialect)
             _lead_bounds(schema, table, filled, number, numbers, hints, number // len(tables))
+    for table in tables:  # a key that decides between tied rows is not the order they lie in
+        if all(plain_name(f.table) != plain_name(table.name) for f in table.foreign):
+            filled[table.name].reverse()
     return Database(base.profile, {name: tuple(rows) for name, rows in filled.items()})
 
 
@@ -102,6 +106,21 @@ def _list_triples(
     return triples
 
 
+def _list_shown(schema: Schema, table: Table, hints: Hints) -> list[int]:
+    """Columns of texts that are only shown, so that it does when one of two tied rows is taken for
+    the other."""
+    keyed = {name.lower() for key in table.keys for name in key.columns}
+    used = {*keyed, *hints.constants, *hints.grouped, *hints.sorted, *hints.kindred}
+    return [
+        n
+        for n, column in enumerate(table.columns)
+        if column.kind == "text"
+        and column.name.lower() not in used
+        and not (column.choices or column.computed or is_bound(schema, table, column))
+        and (column.length is None or column.length > 4)
+    ]
+
+
 def _keep_equal(value: Any, constants: Sequence[int]) -> Triple:
     start = 1 if value is None else value
     return start, start, start + 1
@@ -121,7 +140,12 @@ def _replace(row: Row, cells: dict[int, Any]) -> Row:
 
 
 def _add_members(
-    table: Table, rows: list[Row], number: int, triples: dict[int, Triple], dialect: str
+    table: Table,
+    rows: list[Row],
+    number: int,
+    triples: dict[int, Triple],
+    shown: Sequence[int],
+    dialect: str,
 ) -> dict[str, Triple]:
     """Add the copies of a row that keep the keys and the checks; the numbers by column that the
     whole cluster has then."""
@@ -132,6 +156,7 @@ def _add_members(
     count = len(rows)
     for member in (1, 2):
         cells = {n: triple[member] for n, triple in triples.items()}
+        cells |= {n: f"c{len(rows)}" for n in shown}
         for key in keys:
             n = key[-1]
             if len(key) > 1:

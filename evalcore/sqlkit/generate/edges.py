@@ -324,6 +324,11 @@ def list_plain_documents(usage: Usage) -> tuple[str, ...]:
         documents[json.dumps(nested)] = None
         for key in keys:
             documents[json.dumps({key: [record, record, {**record, keys[-1]: 3}]})] = None
+    words = [text for text in usage.texts if not text.startswith("$") and text not in keys][:2]
+    for text in ("x", *(more for word in words for more in (word, f"{word}x", word[:-1]))):
+        for key in keys if len(keys) > 1 else ():  # a list beside the texts
+            items = [dict.fromkeys(keys, number) for number in (1, 2)]
+            documents[json.dumps({**dict.fromkeys(keys, text), key: items})] = None
     return tuple(documents)
 
 
