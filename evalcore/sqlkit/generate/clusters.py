@@ -14,7 +14,13 @@ from typing import Any
 from evalcore.sqlkit.generate.conditions import compile_checks
 from evalcore.sqlkit.generate.database import Database, Row
 from evalcore.sqlkit.generate.hints import Hints
-from evalcore.sqlkit.generate.islands import fill_islands, fold_key, is_bound, is_taken
+from evalcore.sqlkit.generate.islands import (
+    fill_islands,
+    fold_key,
+    is_bound,
+    is_taken,
+    replace_cells,
+)
 from evalcore.sqlkit.generate.usage import Usage
 from evalcore.sqlkit.generate.values import build_fit_check
 from evalcore.sqlkit.schema import Column, Schema, Table, plain_name
@@ -39,6 +45,8 @@ def generate_clusters(schema: Schema, hints: Hints, usage: Usage, seed: int) -> 
     count = len(makers) * len(tables)
     base = fill_islands(schema, hints, "clusters", seed, count)
     filled = {name: list(rows) for name, rows in base.tables.items()}
+    for table in tables:
+        filled[table.name] = _part_groups(schema, table, filled[table.name], hints)
     for number in range(count):
         table = tables[number % len(tables)]
         rows = filled[table.name]
@@ -61,6 +69,16 @@ def _has_partners(schema: Schema, table: Table, hints: Hints) -> bool:
     alone = {key.columns[0].lower() for key in table.keys if len(key.columns) == 1}
     referred = {plain_name(f.table) for t in schema.tables if t is not table for f in t.foreign}
     return plain_name(table.name) in referred or bool(alone & hints.equated.keys())
+
+
+def _part_groups(schema: Schema, table: Table, rows: list[Row], hints: Hints) -> list[Row]:
+    """The rows each in a group of its own, where a number that nothing else uses groups them."""
+    for n, column in enumerate(table.columns):
+        name = column.name.lower()
+        used = name in hints.constants or name in hints.kindred or is_bound(schema, table, column)
+        if name in hints.grouped and column.kind == "integer" and not used:
+            rows = replace_cells(table, rows, n, range(1, len(rows) + 1), schema.dialect)
+    return rows
 
 
 def _list_keys(table: Table) -> list[list[int]] | None:

@@ -59,6 +59,7 @@ class Hints(Record, frozen=True):
 
 
 _RANKING = (exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)
+_NUMBERING = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile, exp.Count)
 _ORDERING: tuple[type[exp.Expr], ...] = (exp.Ordered, exp.Min, exp.Max, exp.First, exp.Last)
 
 
@@ -71,6 +72,7 @@ class _Reading(Record, frozen=True):
     equated: tuple[tuple[str, str], ...]
     counts: tuple[int, ...]
     lengths: tuple[int, ...]
+    ranks: frozenset[str]  # aliases of ranks and counts, whose bounds are not those of columns
     keys: frozenset[str]  # of GROUP BY
     grouped: tuple[str, ...]  # by GROUP BY or PARTITION BY
     sorted: tuple[str, ...]
@@ -91,6 +93,14 @@ def _read_statement(sql: str, dialect: str) -> _Reading:
         equated=tuple(pair for tree in trees for pair in _iter_joined_columns(tree, _EQUATING)),
         counts=tuple(count for tree in trees for count in _iter_row_counts(tree)),
         lengths=conditions.list_interval_days(trees),
+        ranks=frozenset(
+            alias.alias.lower()
+            for tree in trees
+            for alias in tree.find_all(exp.Alias)
+            if isinstance(
+                alias.this.this if isinstance(alias.this, exp.Window) else alias.this, _NUMBERING
+            )
+        ),
         keys=frozenset(
             name
             for tree in trees
@@ -112,10 +122,11 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
     readings = [_read_statement(sql, dialect) for sql, dialect in statements]
     aliases = _merge_aliases(reading.aliases for reading in readings)
     grouped = frozenset[str]().union(*(reading.keys for reading in readings))
+    ranks = frozenset[str]().union(*(reading.ranks for reading in readings))
     constants_by_column: dict[str, dict[Constant, None]] = defaultdict(dict)
     for names, constant in (pair for reading in readings for pair in reading.constants):
         for name in names:
-            for column in _resolve_alias(name, aliases):
+            for column in (name,) if name in ranks else _resolve_alias(name, aliases):
                 constants_by_column[column][constant] = None
     return Hints(
         constants={
