@@ -203,6 +203,7 @@ NOT_RUN = {
     "import bundle": "another installation",
     "hub push": "a token",
     "evalcore preflight": "a key",
+    "evalcore models": "a key",
     "evalcore sweep": "checkpoints of the reader",
 }
 
