@@ -331,7 +331,8 @@ class Sample(Record, frozen=True):
 class Episode(Measured, frozen=True):
     """All that happened for one generation key in one epoch: `answer` is the final text, `failure`
     why there is none, `messages` the transcript and prompt, `termination` the limit that ended it,
-    `cost_sources` who says what the answers cost (nobody needs to where they are free)."""
+    `cost_sources` who says what the answers cost (nobody needs to where they are free), `latency`
+    the sum of the answers', as `queue_time`, and `time_to_first_token` their mean."""
 
     key: str
     epoch: int
@@ -349,6 +350,14 @@ class Episode(Measured, frozen=True):
     termination: str = ""
     state: dict[str, Any] = {}
     at: str = ""
+    time_to_first_token: float | None = None
+    queue_time: float | None = None
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Tokens of the answers by the seconds that they took, None where either is unknown."""
+        tokens = self.usage.output_tokens
+        return tokens / self.latency if tokens and self.latency else None
 
 
 class Section(Record, frozen=True):

@@ -92,8 +92,10 @@ def measured_score(score: float | None, answered: float | None, samples: int) ->
 
 class Totals(Measured, frozen=True):
     """What a run took, summed over its episodes; `cost` in USD, None where any price is unknown;
-    `wall` is the seconds of the last worker, `joules` what the machine took meanwhile, where it can
-    be read and a local model answered everything. The panel's requests and cost are apart."""
+    `tokens_per_second` is the median of the answers', `queue_p50` what they waited before a local
+    model began, `wall` the seconds of the last worker, `joules` what the machine took meanwhile,
+    where it can be read and a local model answered everything. The panel's requests and cost are
+    apart."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -102,6 +104,9 @@ class Totals(Measured, frozen=True):
     latency_p95: float | None = None
     requests: int = 0
     cached: int = 0
+    first_token_p50: float | None = None
+    tokens_per_second: float | None = None
+    queue_p50: float | None = None
     wall: float = 0.0
     judge_requests: int = 0
     judge_cost: float | None = 0.0

@@ -261,6 +261,12 @@ def format_progress(outcomes: Mapping[str, int], rate: float | None, cost: float
 def format_run_summary(summary: RunSummary) -> str:
     lines = [f"run {summary.run_id}  {summary.target.identity}  {summary.state}"]
     lines += [f"stopped: {summary.message}"] if summary.message else []
+    totals = summary.totals
+    if totals.first_token_p50 is not None:
+        speed = totals.tokens_per_second
+        rate = f", {speed:.0f} tokens/s" if speed is not None else ""
+        queued = f", {totals.queue_p50:.2f} s queued" if totals.queue_p50 is not None else ""
+        lines.append(f"first token after {totals.first_token_p50:.2f} s{rate}{queued} (medians)")
     if summary.tool_refusal:
         lines.append(f"tool calls were asked for by prompt: {summary.tool_refusal}")
     for key, score in summary.benchmarks.items():

@@ -124,6 +124,8 @@ class SampleContext:
     cost: float | None = 0.0
     cost_sources: set[CostSource] = field(default_factory=set)
     latency: float = 0.0
+    first_tokens: list[float] = field(default_factory=list)
+    queue_time: float | None = None
     attempts: int = 0
     completions: int = 0
     cached: bool = True
@@ -200,6 +202,10 @@ class SampleContext:
         self.completions += 1
         self.usage = add_usage(self.usage, completion.usage)
         self.latency += completion.latency
+        if completion.time_to_first_token is not None:
+            self.first_tokens.append(completion.time_to_first_token)
+        if completion.queue_time is not None:
+            self.queue_time = (self.queue_time or 0.0) + completion.queue_time
         self.attempts += completion.attempts
         self.cached = self.cached and completion.cached
         quote = self.channels[TARGET].price(completion.usage)

@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -341,6 +342,8 @@ class _Execution:
             cost=context.cost if episode.failure is None else None,
             cost_sources=tuple(sorted(context.cost_sources)) if episode.failure is None else (),
             latency=context.latency,
+            time_to_first_token=fmean(context.first_tokens) if context.first_tokens else None,
+            queue_time=context.queue_time,
             attempts=context.attempts or (episode.failure.attempts if episode.failure else 0),
             cached=context.cached and context.completions > 0,
             at=utc_now(),

@@ -261,13 +261,20 @@ def compute_totals(episodes: Sequence[Episode], verdicts: Sequence[Verdict], wal
     """What the episodes and the panel took; `wall` is the time of the worker in seconds."""
     usage = functools.reduce(add_usage, (episode.usage for episode in episodes), Usage())
     judged = [v.details for v in verdicts if read_count(v.details.get("judge_requests"))]
-    latencies = sorted(e.latency for e in episodes if e.latency and not e.cached)
+    fresh = [e for e in episodes if not e.cached]
+    latencies = sorted(e.latency for e in fresh if e.latency)
+    first = sorted(e.time_to_first_token for e in fresh if e.time_to_first_token is not None)
+    rates = sorted(rate for e in fresh if (rate := e.tokens_per_second) is not None)
+    queued = sorted(e.queue_time for e in fresh if e.queue_time is not None)
     return Totals(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         cost=add_numbers(*(episode.cost for episode in episodes)) if episodes else None,
         latency_p50=_compute_quantile(latencies, 0.5),
         latency_p95=_compute_quantile(latencies, 0.95),
+        first_token_p50=_compute_quantile(first, 0.5),
+        tokens_per_second=_compute_quantile(rates, 0.5),
+        queue_p50=_compute_quantile(queued, 0.5),
         requests=add_counts(*(e.attempts for e in episodes)) or 0,
         cached=sum(e.cached for e in episodes),
         wall=round(wall, 3),

@@ -89,6 +89,19 @@ def test_a_batch_gives_what_each_prompt_gets_alone(kind, beginning):
     assert {out.id: out.new_ids for out in generate_batch(loaded, some)} == expected
 
 
+def test_the_wait_for_a_batch_is_told_from_the_time_in_it(qwen):
+    scheduler = Scheduler(GenerationEngine(qwen), BatchBudget(tokens=100_000, rows=1))
+    first, second = jobs(2, ())
+    for job in (first, second):
+        scheduler.add_job(job)
+    finished = []
+    while not scheduler.is_idle:
+        finished += [item.id for item in scheduler.advance_jobs()]
+    (before, began), (after, later) = (scheduler.take_times(job_id) for job_id in finished)
+    assert before <= began <= after <= later
+    assert scheduler.take_times(finished[0]) == (None, None)
+
+
 @pytest.mark.parametrize("beginning", [(), PREFIX], ids=["apart", "shared"])
 @pytest.mark.parametrize("kind", ["qwen3", "gemma3_text", "mamba"])
 def test_rows_that_join_and_leave_change_nothing(kind, beginning):

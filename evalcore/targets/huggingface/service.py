@@ -71,6 +71,9 @@ class Scheduler:
         self.tokens = 0
         self.halved = 0
         self._waiting: dict[str, tuple[WaitingPrompt, DecodeJob]] = {}
+        #: By job, when it first joined a batch and when it had its first token.
+        self.joined: dict[str, float] = {}
+        self.first_tokens: dict[str, float] = {}
         self._steps = 0
 
     @property
@@ -86,7 +89,12 @@ class Scheduler:
         left = job.max_new - len(job.begun)
         self._waiting[job.id] = (WaitingPrompt(job.id, length, hash_prefix(job.ids), left), job)
 
+    def take_times(self, job_id: str) -> tuple[float | None, float | None]:
+        """When a job that is done joined a batch, and when it had its first token."""
+        return self.joined.pop(job_id, None), self.first_tokens.pop(job_id, None)
+
     def drop_job(self, job_id: str) -> None:
+        self.take_times(job_id)
         if self._waiting.pop(job_id, None) is None:
             self.engine.withdraw_jobs([job_id])
 
@@ -95,7 +103,11 @@ class Scheduler:
         chosen: list[DecodeJob] = []
         try:
             chosen = self._take_joining_jobs()
+            for job in chosen:
+                self.joined.setdefault(job.id, time.perf_counter())
             finished.extend(self.engine.admit_jobs(chosen))
+            for job in chosen:
+                self.first_tokens.setdefault(job.id, time.perf_counter())
             self.tokens += len(chosen) + len(self.engine.rows)
             if self.engine.rows:
                 finished.extend(self.engine.step())
@@ -276,6 +288,7 @@ class ModelService:
 
     def _finish_request(self, item: DecodeOutput | LostJob) -> None:
         begun = self._open_requests.pop(item.id, None)
+        times = self._scheduler.take_times(item.id)
         if begun is None:
             return  # cancelled
         if isinstance(item, LostJob):
@@ -288,10 +301,18 @@ class ModelService:
         except Exception as problem:  # what a model wrote must not end the process
             self._send_failure(item.id, "environment", f"{type(problem).__name__}: {problem}"[:500])
             return
-        done = self._add_request_facts(begun, _replace_surrogate_halves(done))
+        done = self._add_request_facts(begun, _replace_surrogate_halves(done), *times)
         self._send(AnswerEvent(item.id, done))
 
-    def _add_request_facts(self, begun: _OpenRequest, done: Completion) -> Completion:
+    def _add_request_facts(
+        self,
+        begun: _OpenRequest,
+        done: Completion,
+        joined: float | None,
+        first_token: float | None,
+    ) -> Completion:
+        """The completion with what was sent and its times: the model's own, and beside it what the
+        request waited for others."""
         sampling = begun.request.sampling
         sent = {
             "temperature": sampling.temperature or 0.0,
@@ -300,8 +321,14 @@ class ModelService:
         if sampling.temperature:
             sent |= {"top_p": sampling.top_p or 1.0}
             sent |= {} if sampling.seed is None else {"seed": sampling.seed}
-        elapsed = time.perf_counter() - begun.began
-        return msgspec.structs.replace(done, latency=elapsed, sent=sent)
+        started = begun.began if joined is None else joined
+        return msgspec.structs.replace(
+            done,
+            latency=time.perf_counter() - started,
+            sent=sent,
+            time_to_first_token=None if first_token is None else first_token - started,
+            queue_time=started - begun.began,
+        )
 
     def _send_failure(self, order: str, kind: FailureKind, message: str) -> None:
         self._send(FailedEvent(order, kind, message))

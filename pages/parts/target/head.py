@@ -246,6 +246,12 @@ def _build_spending_cards(own: pd.Series, cases: int, row: Row) -> list[tuple[st
         tail = next(iter(row.runs.values())).totals.latency_p95
         note = tr("target.latency_tail", high=wording.format_duration(tail)) if tail else ""
         cards.append(("target.latency", wording.format_duration(latency), note))
+    totals = next(iter(row.runs.values())).totals
+    if totals.tokens_per_second is not None and totals.first_token_p50 is not None:
+        first = wording.format_duration(totals.first_token_p50)
+        note = tr("target.first_token", seconds=first)
+        rate = tr("target.token_rate", rate=f"{totals.tokens_per_second:,.0f}")
+        cards.append(("target.speed", rate, note))
     return cards
 
 
