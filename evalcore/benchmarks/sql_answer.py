@@ -24,10 +24,18 @@ from evalcore.benchmarks.sql_markup import (
     find_inline_code,
     find_json_sql,
     find_tagged_blocks,
-    mark_recommendation,
     split_fences,
     strip_thinking,
     unescape_entities,
+)
+from evalcore.benchmarks.sql_roles import (
+    ASIDE,
+    detect_candidate_role,
+    find_advised_place,
+    find_next_question,
+    is_refusal,
+    is_withdrawn,
+    mark_recommendation,
 )
 from evalcore.benchmarks.sql_text import (
     VERBS,
@@ -35,7 +43,6 @@ from evalcore.benchmarks.sql_text import (
     cut_trailing_prose,
     find_routine_end,
     is_only_comments,
-    is_refusal,
     is_routine,
     looks_like_prose,
     normalize_answer_text,
@@ -72,29 +79,6 @@ _START = re.compile(
 _MAX_CANDIDATES, _MAX_PROSE_STARTS = 40, 16  # candidates, and those in prose
 _MAX_PARSED_CHARS = 30_000  # characters of a statement whose kind is read
 
-#: What the words before a candidate say of it; the last of them counts.
-_ROLES = {
-    "final": r"final|corrected|convert|translat|optimi[sz]ed|rewrit|improved|better|answer|solution"
-    r"|result(?:ing)?\s+(?:sql|query)|target\s+(?:sql|query)|最终|转换后|优化后|改写后|改写为|重写后|答案|结果如下|应为|修正|✅|✔",
-    "recommended": r"recommended|preferred|推荐|首选",
-    "original": r"original|you\s+(?:gave|provided|sent)|your\s+(?:query|sql|statement)|as\s+given"
-    r"|source\s+(?:sql|query|statement)|before\b|input\s+(?:sql|query)|原始|原\s*SQL|原语句|原查询"
-    r"|源\s*SQL|优化前|转换前|改写前",
-    "alternative": r"^\W*or\b|alternativ|optional|another\s+(?:option|way|variant|version|possib)"
-    r"|(?:could|can|may)\s+also|if\s+you\s+(?:prefer|want|need|like|are)|equivalently|variant"
-    r"|option\s+(?:b|2|two)|instead,?\s+you|^\W*for\b[^\n]{3,60}\binstead\s*[:：]|(?:older|earlier|previous)\s+(?:versions?|releases?)"
-    r"|\b(?:MySQL\s*5|Oracle\s*(?:9|1[01])|SQL\s*Server\s*20(?:0\d|1[0-4])|Postgres\w*\s*[89])\b[.\w]*"
-    r"(?!\s*(?:\+|and|or|,|/|及|以上|或更高))|\d\w*\s+(?:and|or)\s+(?:earlier|older|below)|(?:prior\s+to|before)\s+(?:version\s+)?\d"
-    r"|(?:旧|低|早期)版本|以下版本|及更早|备选|另一种|另外|也可以|或者|如果需要|替代",
-    "index": r"index|indices|索引",
-    "usage": r"usage|example|how\s+to\s+(?:use|call|run|test)|to\s+(?:test|verify|check|call|run)\b"
-    r"|call\s+it|sample|you\s+can\s+(?:test|verify|check)|用法|示例|例如|调用|测试|验证|使用方法",
-    "rejected": r"wrong|incorrect|does\s*n[o']t\s+work|won't\s+work|not\s+valid|invalid|avoid\b"
-    r"|first\s+(?:attempt|try|draft|idea)|draft|initially|naive|do\s+not\s+use|\bconsidered\b|tempt(?:ed|ing)"
-    r"|\b(?:had|if)\s+(?:I|we|you)\s+(?:had\s+)?(?:written|wrote|used)|错误|不正确|不要"
-    r"|初稿|草稿|第一版|不能这样|❌|✗",
-}
-_ROLE = re.compile("|".join(f"(?P<{role}>{words})" for role, words in _ROLES.items()), re.I)
 #: Kinds of statements that are converted and rewritten into one statement.
 _SINGLE = ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE")
 #: Statements that change data, one of which may stand for another.
@@ -114,12 +98,6 @@ _WHOLE = re.compile(
 )
 #: Code of another language that gives a name to a text.
 _ASSIGNED = re.compile(r"^[ \t]*[\w.$: ]{1,60}(?<!:)=\s*[(f@$]?\s*[\"']", re.M)
-#: How a text goes on that continues a list of questions instead of ending.
-_NEXT_QUESTION = re.compile(
-    r"^\W{0,5}(?:(?:next\s+)?(?:question|problem|instruction|user|human|task)\s*\d*\s*[:：]"
-    r"|SQL\s+for\s+[\w ]{2,30}:[ \t]*$|Convert\s+the\s+SQL\s+below)",
-    re.I | re.M,
-)
 _IN_PRODUCT = re.compile(
     r"\b(?i:in|for|on)\s+([A-Z]\w+(?: Server)?)"
     r"(?=\s+(?:it|this|you|the|would|is|becomes|use|version|\d)|\s*[:：,(]|\s*$)"
@@ -132,21 +110,13 @@ _SCRIPT_GOES_ON = re.compile(
 _DOUBLED = re.compile(r"([^']*''(?:[^']|'')*+)'(?!')")
 #: What may end a statement that is given as it was asked for.
 _TERMINATOR = re.compile(r"[\s;]*(?:\n[ \t]*(?:/|GO)[ \t]*)?")
-#: Words after a piece of code by which a model takes it back.
-_WITHDRAWN = re.compile(
-    r"\W{0,3}(?:No\b\s*[,.!—–-]|Wait\b|H+mm+\b|Oops|Actually,|(?:But\s+)?(?:this|that|it)\s+(?:loses|fails"
-    r"|violates|misses|is\s+(?:wrong|incorrect|not\s+(?:right|correct|equivalent|valid))"
-    r"|would\s+(?:lose|miss|fail|violate|be\s+wrong))\b|but\s+(?:it|this|that)\s+(?:\w+s|would|does|is\s+slower)\b"
-    r"(?<!\bis)|不对|等等|这样不|这是错|但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|多次|两次))",
-    re.I,
-)
-_ASIDE = ("original", "alternative", "index", "usage", "rejected")
 #: Names under which a server tells of plans, objects and its own work.
 _CATALOG = re.compile(
     r"\b(?:DBMS_XPLAN|PLAN_TABLE|INFORMATION_SCHEMA|PERFORMANCE_SCHEMA|PG_(?:STAT\w*|CATALOG|INDEXES)"
     r"|SQLITE_(?:MASTER|SCHEMA)|(?:USER|ALL|DBA)_INDEXES|SYS\.(?:DM_\w+|INDEXES))\b|\bV\$SQL",
     re.I,
 )
+_INDEX = re.compile(r"(?<!PRIMARY )(?<!FOREIGN )\bKEY\b|\b(?:INDEX|UNIQUE)\b", re.I)
 _ELLIPSIS = re.compile(r"(?<![\w'])(?:\.\.\.|…)(?![\w'])|<[a-z_ ]+ here>")
 
 
@@ -179,6 +149,7 @@ def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
     rest = clean_punctuation(
         rest if is_sql else mark_recommendation(clean_lines(rest)), is_sql=is_sql
     )
+    question.advised = None if is_sql else find_advised_place(rest)
     candidates = _find_sql_candidates(question.drop_quoted_script(rest), question)
     sql = _choose_candidate(candidates, question)
     if not sql or (question.is_quoted(sql) and is_refusal(rest)):
@@ -194,10 +165,12 @@ class _Question:
         self.parser, self.dialect, self.original = parser, parser.dialect, original
         self.statement_class = self.classify(original) if original else None
         self._is_script = False
+        self.advised: int | None = None  # which alternative the answer itself recommends
         self.statements = (
             1 if is_routine(original) else len(split_statements(original, self.dialect))
         )
         self._normalized = normalize_statement(original)
+        self.defines_index = self.statement_class == "CREATE" and bool(_INDEX.search(original))
         if self.statement_class == "ROUTINE":
             rest = original[find_routine_end(original, self.dialect) :]
             self._is_script = _SCRIPT_GOES_ON.match(rest) is not None
@@ -223,7 +196,7 @@ class _Question:
             if is_apart and (not after or after.startswith("```") or looks_like_prose(after)):
                 left = f"{before}\n{after}"
         candidates = _find_sql_candidates(left, self) if left != text else []
-        answers = [part for part in candidates if part.role not in _ASIDE]
+        answers = [part for part in candidates if part.role not in ASIDE]
         return left if any(len(part.sql) * 5 > len(script) for part in answers) else text
 
     def classify(self, sql: str) -> str | None:
@@ -238,12 +211,12 @@ class _Question:
 
     def is_change(self, candidate: _Candidate) -> bool:
         """Whether a candidate changes data and is not offered beside the answer."""
-        return candidate.role not in _ASIDE and self.classify(candidate.sql) in _CHANGES
+        return candidate.role not in ASIDE and self.classify(candidate.sql) in _CHANGES
 
     def is_answered_by(self, candidate: _Candidate) -> bool:
         """Whether a candidate may be the answer by what it is and by what it is called."""
         return (
-            candidate.role not in _ASIDE
+            candidate.role not in ASIDE
             and not self.is_quoted(candidate.sql)
             and self.statement_class in (None, self.classify(candidate.sql))
         )
@@ -252,9 +225,9 @@ class _Question:
 def _find_sql_candidates(text: str, question: _Question) -> list[_Candidate]:
     """Whatever stands as code in a text, in the order of the text; prose is read only where no code
     answers, and nothing after an answer where a model goes on with the next question."""
-    following = _NEXT_QUESTION.search(text, 1)
-    if following is not None:
-        candidates = _find_sql_candidates(text[: following.start()], question)
+    following = find_next_question(text)
+    if following > 0:
+        candidates = _find_sql_candidates(text[:following], question)
         if any(map(question.is_answered_by, candidates)):
             return candidates
     is_sql = starts_like_sql(text)
@@ -288,8 +261,8 @@ def _find_sql_candidates(text: str, question: _Question) -> list[_Candidate]:
 def _read_blocks(blocks: Sequence[Block], question: _Question) -> Iterator[_Candidate]:
     """The candidates in marked pieces, each with the words before it."""
     for block in blocks:
-        body, role = unescape_entities(block.body), _detect_candidate_role(block.before)
-        role = "rejected" if _WITHDRAWN.match(block.after) else role
+        body, role = unescape_entities(block.body), detect_candidate_role(block.before)
+        role = "rejected" if is_withdrawn(block.after) else role
         dialect = _detect_dialect(block)
         if is_only_comments(body) or len(body.split(None, 1)) < 2:  # a keyword that is marked
             continue
@@ -302,7 +275,7 @@ def _read_blocks(blocks: Sequence[Block], question: _Question) -> Iterator[_Cand
             if question.parser.accepts(part.body) or "{" in body
         ]
         for part in inner:
-            yield _Candidate(part.body, _detect_candidate_role(part.before) or role)
+            yield _Candidate(part.body, detect_candidate_role(part.before) or role)
         if not inner and (start := _START.search(body)) is not None:
             sql = cut_trailing_prose(body[start.start("sql") :], question.parser)
             yield _Candidate(sql, role, dialect=dialect)
@@ -328,7 +301,7 @@ def _find_bare_sql(text: str, question: _Question) -> Iterator[_Candidate]:
     end = 0
     for code in find_inline_code(text):
         if starts_like_sql(code.body) and _WHOLE.search(code.body) and parser.accepts(code.body):
-            yield _Candidate(code.body, _detect_candidate_role(code.before), form=0)
+            yield _Candidate(code.body, detect_candidate_role(code.before), form=0)
             text = text.replace(code.body, " " * len(code.body), 1)
     if starts_like_sql(text) and not looks_like_prose(text) and not _START.match(text):
         sql = cut_trailing_prose(text, parser)
@@ -353,26 +326,13 @@ def _find_bare_sql(text: str, question: _Question) -> Iterator[_Candidate]:
         if start["weak"] is None:
             before = text[max(0, end, at - 300) : at]
             dialect = _detect_dialect(Block("", before))
-            yield _Candidate(sql.strip(), _detect_candidate_role(before), 1, dialect)
+            yield _Candidate(sql.strip(), detect_candidate_role(before), 1, dialect)
         elif _WHOLE.search(sql) and parser.accepts(sql):
-            role = _detect_candidate_role(text[max(0, end, at - 300) : at])
+            role = detect_candidate_role(text[max(0, end, at - 300) : at])
             yield _Candidate(sql.strip(), role, form=0)
         else:
             sql = ""
         end = at + max(1, len(sql))
-
-
-def _detect_candidate_role(before: str) -> str:
-    """What the words right before a candidate call it."""
-    lines = [line for line in before.strip().split("\n") if line.strip()]
-    if not lines:
-        return ""
-    named = [match.lastgroup or "" for match in _ROLE.finditer(lines[-1][-160:])]
-    if "recommended" in named and "rejected" not in named:
-        return "final"
-    if "final" in named and not {"alternative", "rejected", "usage"} & set(named):
-        return "original" if "original" in named and named[-1] == "original" else "final"
-    return next((role for role in reversed(named) if role in _ASIDE), "")
 
 
 def _split_candidates(candidates: list[_Candidate], question: _Question) -> list[_Candidate]:
@@ -401,17 +361,18 @@ def _split_candidate(candidate: _Candidate, question: _Question) -> Iterator[_Ca
         return
     for statement in statements:
         comments = re.match(r"(?:\s|--[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*", statement, re.S)
-        named = _detect_candidate_role(comments[0]) if comments else ""
+        named = detect_candidate_role(comments[0]) if comments else ""
         role = named or candidate.role
         yield _Candidate(statement.strip(), role, candidate.form, candidate.dialect)
 
 
 def _choose_candidate(candidates: Sequence[_Candidate], question: _Question) -> str:
-    """The candidate that answers; each rule counts only where some candidate keeps it."""
+    """The candidate that answers."""
     remaining = _keep_unchanged(candidates, question)
     if not remaining:
         return ""
-    intended = [part for part in remaining if part.role not in _ASIDE]
+    aside = [role for role in ASIDE if role != "index" or not question.defines_index]
+    intended = [part for part in remaining if part.role not in aside]
     intended = [part for part in intended if not _ELLIPSIS.search(part.sql)] or intended
     defined = {_identify_definition(part) for part in intended}
     if question.statements == len(intended) == len(defined) > 1:  # each part in its own block
@@ -421,7 +382,8 @@ def _choose_candidate(candidates: Sequence[_Candidate], question: _Question) -> 
         if len(parts) > 1:
             return _join(parts)
     parser, asked = question.parser, question.statement_class
-    rules: tuple[Callable[[_Candidate], bool], ...] = (
+    of_kind = _filter(
+        remaining,
         lambda candidate: not question.is_quoted(candidate.sql),
         lambda candidate: candidate.dialect in ("", parser.dialect),
         lambda candidate: not _ELLIPSIS.search(candidate.sql),
@@ -431,14 +393,25 @@ def _choose_candidate(candidates: Sequence[_Candidate], question: _Question) -> 
         lambda candidate: asked not in _CHANGES or question.is_change(candidate),
         lambda candidate: asked is None or question.classify(candidate.sql) == asked,
         lambda candidate: asked not in _CHANGES or question.classify(candidate.sql) in _CHANGES,
-        lambda candidate: candidate.role not in _ASIDE,
+    )
+    if question.advised is not None and question.advised < len(of_kind):
+        return of_kind[question.advised].sql
+    return _filter(
+        of_kind,
+        lambda candidate: candidate.role not in ASIDE,
         lambda candidate: len(candidate.sql) > _MAX_PARSED_CHARS or parser.accepts(candidate.sql),
         lambda candidate: candidate.role == "final",
         lambda candidate: candidate.form > 0,
-    )
+    )[-1].sql
+
+
+def _filter(
+    candidates: Sequence[_Candidate], *rules: Callable[[_Candidate], bool]
+) -> Sequence[_Candidate]:
+    """The candidates that pass the rules, each of which counts only where some candidate does."""
     for rule in rules:
-        remaining = [candidate for candidate in remaining if rule(candidate)] or remaining
-    return remaining[-1].sql
+        candidates = [candidate for candidate in candidates if rule(candidate)] or candidates
+    return candidates
 
 
 def _join(parts: Sequence[_Candidate]) -> str:
@@ -449,7 +422,7 @@ def _keep_unchanged(candidates: Sequence[_Candidate], question: _Question) -> li
     """The original alone where it is the answer, and the rest is only offered beside it."""
     quoted = [candidate for candidate in candidates if question.is_quoted(candidate.sql)]
     others = [candidate for candidate in candidates if candidate not in quoted]
-    offered = all(other.role in _ASIDE and other.role != "original" for other in others)
+    offered = all(other.role in ASIDE and other.role != "original" for other in others)
     return quoted if quoted and others and offered else list(candidates)
 
 

@@ -203,38 +203,6 @@ def apply_diff(body: str) -> str:
     return "\n".join(line[1:] for line in lines if not line.startswith("-"))
 
 
-# Advice on which of several alternatives to take.
-
-_CHOICE = (
-    r"(?:\b(?:option|version|approach|alternative|method|solution|variant|rewrite|query|way)\s+"
-    r"|(?:方案|方法|版本|写法|选项|方式|解法)\s*)[(（#]?"
-    r"(?P<{}>[A-E]|[1-5]|[一二三四五]|one|two|three)(?![A-Za-z0-9])"
-)
-_CONDITION = r"(?![)）*]{0,3}\s*(?:only\s+)?(?:if|when|for|where|as\s+long|unless|仅|只)\b)"
-#: The words of an advice, with what is advised after or before them.
-_RECOMMENDED = re.compile(
-    r"(?<!not )(?<!n't )(?<!不)(?:(?:recommend|prefer|suggest)\w{0,6}"
-    r"|\b(?:go|went|going|stick|stay)\s+with|(?:\bwould|['’]d)\s+(?:use|choose|pick)"
-    r"|\b(?:choose|pick)|\bfinal\s+(?:answer|choice)|推荐|建议|首选|采用|选择)"
-    rf"[^\n.。;!]{{0,40}}?{_CHOICE.format('after')}{_CONDITION}"
-    rf"|{_CHOICE.format('before')}[^\n.。;!]{{0,40}}?(?<!not )(?<!不)(?:(?:recommended|preferred"
-    rf"|best\b|my\s+(?:choice|pick|answer)){_CONDITION}|推荐|首选|更优|最优|最佳|更好)",
-    re.I,
-)
-_LABEL = re.compile(rf"^[^\w\n]{{0,12}}{_CHOICE.format('label')}", re.I | re.M)
-
-
-def mark_recommendation(text: str) -> str:
-    """The text with "(recommended)" in the heading of what its last advice names."""
-    advices = list(_RECOMMENDED.finditer(text))
-    if not advices:
-        return text
-    label = (advices[-1]["after"] or advices[-1]["before"]).lower()
-    return _LABEL.sub(
-        lambda m: m[0] + " (recommended)" if m["label"].lower() == label else m[0], text
-    )
-
-
 # Code fences.
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})([^\n]*)$", re.M)

@@ -26,8 +26,11 @@ _ENGLISH = re.compile(
     r"\s*(?:(?:with|use|start|if|from|set|do|call|select|replace|update|create|table|comment|begin)"
     r"\s+(?:the|this|that|an?|your|you|these|it|by|not|all\s+of|here|care|regard|respect)\b"
     r"(?!\s*[.,(=*;]|\s+(?:as|set|from|join|inner|left|where|values)\b)"
-    r"|(?:select|update|insert|delete|create|with)\s+(?:statements?|quer(?:y|ies)|clauses?)\b)",
-    re.I,
+    r"|(?:select|update|insert|delete|create|with)\s+(?:statements?|quer(?:y|ies)|clauses?)\b"
+    r"|from\s+[\w.]+\s+import\b|(?:with|if)\s+[\w.]+(?:\([^\n]*\))?(?:\s+as\s+\w+|\s*==[^\n]+)?"
+    r":[ \t]*$"
+    r"|use\s+\w+(?:::|\s+qw\b))",  # code of another language
+    re.I | re.M,
 )
 _INVISIBLE = re.compile("[\ufeff\u200b\u2060\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _JOINERS = re.compile("(?<=[\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?=[\x00-\x7f])")
@@ -80,7 +83,9 @@ def normalize_statement(sql: str) -> str:
 _COMMON = (
     r"\"(?:[^\"]|\"\")*(?:\"|\Z) | `[^`]*(?:`|\Z) | --[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/|\Z)"
     r" | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$) | (?P<mark>[();\n→⇒➜✅❌✔✗。—–]"
-    r"|=>(?=\s*(?:SELECT|WITH|UPDATE|DELETE|INSERT)\b))"
+    r"|=>(?=\s*(?:SELECT|WITH|UPDATE|DELETE|INSERT)\b)|[.!](?=[ ]+(?-i:[A-Z])[a-z'’]*[ ,])"
+    r"|,(?=\s+(?:which|so|because|since|as\s+it)\b)|\b(?:because|so\s+that|instead\s+of)\b"
+    r"|\bwhich\s+(?:is|are|will|can|lets|[a-z]+s)\b)"
 )
 _LEXER = re.compile(rf"'(?:[^']|'')*(?:'|\Z) | {_COMMON}", re.X | re.I)
 _LEXER_MYSQL = re.compile(
@@ -349,27 +354,6 @@ def looks_like_prose(text: str) -> bool:
     if _SQL_LINE.match(bare) and not (sentence and not operators):
         return False
     return len(words) >= 3 and (sentence or bool(re.match(r"[A-Z][a-z]+ [a-z]+ [a-z]+", bare)))
-
-
-#: Words of a model that gives no answer; what it quotes then is only the question.
-_REFUSAL = re.compile(
-    r"\b(?:I(?:\s+am|['’]m)?\s+(?:sorry|(?:can(?:not|['’]t|\s+not)|unable\s+to|not\s+able\s+to"
-    r"|won['’]t)\s+(?:help|assist|optimi[sz]e|rewrite|convert|translate|provide|determine|answer)\b"
-    r"(?!\s+(?:it|this)?\s*(?:any\s+)?(?:further|more|better)))"
-    r"|(?:please|could\s+you)\s+(?:provide|share)\b)"
-    r"|抱歉|对不起|请(?:您|你)?(?:先)?提供|无法(?:提供|完成|改写|转换|回答)",
-    re.I,
-)
-_UNCHANGED = re.compile(
-    r"already|\bno\s+(?:change|rewrite|conversion|modification)|as\s+is\b|identical|unchanged|compatible"
-    r"|无需|不需要|已经|已是|不变|相同|兼容",
-    re.I,
-)
-
-
-def is_refusal(text: str) -> bool:
-    """Whether a text that holds only the original gives no answer."""
-    return _REFUSAL.search(text) is not None and not _UNCHANGED.search(text)
 
 
 #: Marks of Chinese sentences, and two words in a row of a script that is no name's.

@@ -1,0 +1,152 @@
+"""What the words of an answer say of the SQL beside them: the answer, the original quoted again, an
+alternative, an example of use, a draft that is taken back, the alternative that is recommended.
+
+Every pattern takes linear time in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: What the words before a candidate say of it; the last of them counts.
+_ROLES = {
+    "final": r"final|corrected|convert|translat|optimi[sz]ed|rewrit|improved|better|answer|solution"
+    r"|result(?:ing)?\s+(?:sql|query)|target\s+(?:sql|query)|最终|转换后|优化后|改写后|改写为|重写后|答案|结果如下|应为|修正|✅|✔",
+    "recommended": r"recommended|preferred|推荐|首选",
+    "original": r"original|you\s+(?:gave|provided|sent)|your\s+(?:query|sql|statement)|as\s+given"
+    r"|source\s+(?:sql|query|statement)|before\b|input\s+(?:sql|query)|原始|原\s*SQL|原语句|原查询"
+    r"|源\s*SQL|优化前|转换前|改写前",
+    "alternative": r"^\W*or\b|alternativ|optional|another\s+(?:option|way|variant|version|possib)"
+    r"|\b(?:for|on|in)\s+(?:(?:other|older|any|some|most|all)\s+)?(?:databases?|engines?|systems?|servers"
+    r"|versions?|platforms?|dialects?|R?DBMS\w*)\b|(?:could|can|may)\s+also|if\s+you\s+(?:prefer|want|need|like|are)|equivalently|variant"
+    r"|option\s+(?:b|2|two)|instead,?\s+you|^\W*for\b[^\n]{3,60}\binstead\s*[:：]|(?:older|earlier|previous)\s+(?:versions?|releases?)"
+    r"|\b(?:MySQL\s*5|Oracle\s*(?:9|1[01])|SQL\s*Server\s*20(?:0\d|1[0-4])|Postgres\w*\s*[89])\b[.\w]*"
+    r"(?!\s*(?:\+|and|or|,|/|及|以上|或更高))|\d\w*\s+(?:and|or)\s+(?:earlier|older|below)|(?:prior\s+to|before)\s+(?:version\s+)?\d"
+    r"|(?:旧|低|早期)版本|以下版本|及更早|备选|另一种|另外|也可以|或者|如果需要|替代",
+    "index": r"index|indices|索引",
+    "usage": r"usage|example|how\s+to\s+(?:use|call|run|test)|to\s+(?:test|verify|check|call|run)\b"
+    r"|call\s+it|sample|you\s+can\s+(?:test|verify|check)|用法|示例|例如|调用|测试|验证|使用方法",
+    "rejected": r"wrong|incorrect|does\s*n[o']t\s+work|won't\s+work|not\s+valid|invalid|avoid\b"
+    r"|first\s+(?:attempt|try|draft|idea)|draft|initially|naive|do\s+not\s+use|\bconsidered\b|tempt(?:ed|ing)"
+    r"|\b(?:had|if)\s+(?:I|we|you)\s+(?:had\s+)?(?:written|wrote|used)|错误|不正确|不要"
+    r"|初稿|草稿|第一版|不能这样|❌|✗",
+}
+_ROLE = re.compile("|".join(f"(?P<{role}>{words})" for role, words in _ROLES.items()), re.I)
+#: Roles of what is no answer.
+ASIDE = ("original", "alternative", "index", "usage", "rejected")
+#: Words after a piece of code by which a model takes it back.
+_WITHDRAWN = re.compile(
+    r"\W{0,3}(?:No\b\s*[,.!—–-]|Wait\b|H+mm+\b|Oops|Actually,|(?:But\s+)?(?:this|that|it)\s+(?:loses|fails"
+    r"|violates|misses|is\s+(?:wrong|incorrect|not\s+(?:right|correct|equivalent|valid))"
+    r"|would\s+(?:lose|miss|fail|violate|be\s+wrong))\b|but\s+(?:it|this|that)\s+(?:\w+s|would|does|is\s+slower)\b"
+    r"(?<!\bis)|不对|等等|这样不|这是错|但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|多次|两次))",
+    re.I,
+)
+#: Words of a model that gives no answer; what it quotes then is only the question.
+_REFUSAL = re.compile(
+    r"\b(?:I(?:\s+am|['’]m)?\s+(?:sorry|(?:can(?:not|['’]t|\s+not)|unable\s+to|not\s+able\s+to"
+    r"|won['’]t)\s+(?:help|assist|optimi[sz]e|rewrite|convert|translate|provide|determine|answer)\b"
+    r"(?!\s+(?:it|this)?\s*(?:any\s+)?(?:further|more|better)))"
+    r"|(?:please|could\s+you)\s+(?:provide|share)\b)"
+    r"|抱歉|对不起|请(?:您|你)?(?:先)?提供|无法(?:提供|完成|改写|转换|回答)",
+    re.I,
+)
+_UNCHANGED = re.compile(
+    r"already|\bno\s+(?:change|rewrite|conversion|modification)|as\s+is\b|identical|unchanged|compatible"
+    r"|无需|不需要|已经|已是|不变|相同|兼容",
+    re.I,
+)
+#: How a text goes on that continues a list of questions instead of ending.
+_NEXT_QUESTION = re.compile(
+    r"^\W{0,5}(?:(?:(?:next|new|another)\s+)?(?:question|problem|instruction|user|human|task|exercise|input"
+    r"|example|(?:test\s+)?case|题目|问题|输入|示例|例题|例)\s*[\d一二三四]*\s*\W{0,3}[:：]"
+    r"|SQL\s+for\s+[\w ]{2,30}:[ \t]*$|Convert\s+the\s+SQL\s+below)",
+    re.I | re.M,
+)
+
+
+def detect_candidate_role(before: str) -> str:
+    """What the words right before a candidate call it."""
+    lines = [line for line in before.strip().split("\n") if line.strip()]
+    if not lines:
+        return ""
+    named = [match.lastgroup or "" for match in _ROLE.finditer(lines[-1][-160:])]
+    if "recommended" in named and "rejected" not in named:
+        return "final"
+    if "final" in named and not {"alternative", "rejected", "usage"} & set(named):
+        return "original" if "original" in named and named[-1] == "original" else "final"
+    return next((role for role in reversed(named) if role in ASIDE), "")
+
+
+def is_withdrawn(after: str) -> bool:
+    """Whether the words after a piece of code take it back."""
+    return _WITHDRAWN.match(after) is not None
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a text that holds only the original gives no answer."""
+    return _REFUSAL.search(text) is not None and not _UNCHANGED.search(text)
+
+
+def find_next_question(text: str) -> int:
+    """Where a model goes on with a question that it makes up, -1 if nowhere."""
+    following = _NEXT_QUESTION.search(text, 1)
+    return following.start() if following is not None else -1
+
+
+# Advice on which of several alternatives to take.
+
+_CHOICE = (
+    r"(?:\b(?:option|version|approach|alternative|method|solution|variant|rewrite|query|way)\s+"
+    r"|(?:方案|方法|版本|写法|选项|方式|解法)\s*)[(（#]?"
+    r"(?P<{}>[A-E]|[1-5]|[一二三四五]|one|two|three)(?![A-Za-z0-9])"
+)
+_CONDITION = r"(?![)）*]{0,3}\s*(?:only\s+)?(?:if|when|for|where|as\s+long|unless|仅|只)\b)"
+#: The words of an advice, with what is advised after or before them.
+_RECOMMENDED = re.compile(
+    r"(?<!not )(?<!n't )(?<!不)(?:(?:recommend|prefer|suggest)\w{0,6}"
+    r"|\b(?:go|went|going|stick|stay)\s+with|(?:\bwould|['’]d)\s+(?:use|choose|pick)"
+    r"|\b(?:choose|pick)|\bfinal\s+(?:answer|choice)|推荐|建议|首选|采用|选择)"
+    rf"[^\n.。;!]{{0,40}}?{_CHOICE.format('after')}{_CONDITION}"
+    rf"|{_CHOICE.format('before')}[^\n.。;!]{{0,40}}?(?<!not )(?<!不)(?:(?:recommended|preferred"
+    rf"|best\b|my\s+(?:choice|pick|answer)){_CONDITION}|推荐|首选|更优|最优|最佳|更好)",
+    re.I,
+)
+_LABEL = re.compile(rf"^[^\w\n]{{0,12}}{_CHOICE.format('label')}", re.I | re.M)
+
+
+def mark_recommendation(text: str) -> str:
+    """The text with "(recommended)" in the heading of what its last advice names."""
+    advices = list(_RECOMMENDED.finditer(text))
+    if not advices:
+        return text
+    label = (advices[-1]["after"] or advices[-1]["before"]).lower()
+    return _LABEL.sub(
+        lambda m: m[0] + " (recommended)" if m["label"].lower() == label else m[0], text
+    )
+
+
+#: Places by which an advice names one of several alternatives.
+_PLACES = {"first": 0, "former": 0, "second": 1, "third": 2, "latter": -1, "last": -1}
+_PLACES |= {"第一": 0, "前者": 0, "第二": 1, "第三": 2, "后者": -1, "最后": -1}
+_PLACE = (
+    r"(?:the\s+(?P<{0}>first|former|second|third|latter|last)(?:\s+(?:one|query|version|form|rewrite"
+    r"|option|approach|statement|solution|variant|method)\b|(?=[\s.,;]))"
+    r"|(?P<{0}_zh>第[一二三](?=[种个条])|前者|后者|最后(?=一[种个条]))[种个条]?)"
+)
+_ADVISED = re.compile(
+    rf"(?<!not )(?<!n't )(?<!不)(?:(?:recommend|prefer|suggest)\w{{0,6}}|\b(?:go|stick|stay)\s+with"
+    rf"|(?:\bwould|['’]d)\s+(?:use|choose|pick)|推荐|建议|首选|采用|选择|选)[^\n.。;!]{{0,20}}?"
+    rf"{_PLACE.format('after')}{_CONDITION}|{_PLACE.format('before')}\s*(?:is|stays|should\s+be|更|最|为)"
+    r"[^\n.。;!]{0,20}?(?:better|best|prefer|recommend|simpl|fast|closer|safer|clean|好|优|佳|推荐|简洁|快)",
+    re.I,
+)
+
+
+def find_advised_place(text: str) -> int | None:
+    """The index of the alternative that the last advice calls the first, the latter, ..."""
+    advices = list(_ADVISED.finditer(text))
+    if not advices:
+        return None
+    named = [word for word in advices[-1].groups() if word]
+    return _PLACES[named[0].lower()]
