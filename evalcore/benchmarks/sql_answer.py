@@ -5,7 +5,8 @@ to be taken out of prose. Candidates come from code fences, tags, JSON fields, i
 ("Optimized SQL:", "转换后的SQL：") and bare text; prose after a statement is cut where the target
 dialect parses what stands before it. Of several candidates the one that answers is read: not the
 original quoted again, an alternative, an example of use or a suggested index; and of several that
-are left the last, since models correct themselves. EXPLAIN output, JSON plans and prose are no SQL.
+are left the first, unless a later one is a step further, a correction, or holds it. EXPLAIN
+output, JSON plans and prose are no SQL.
 """
 
 from __future__ import annotations
@@ -91,6 +92,7 @@ _DEFINED = re.compile(
 _DEFINITION = re.compile(
     r"(?:\s|--[^\n]*\n|/\*[^*]*\*/)*(?:CREATE|ALTER|COMMENT|GRANT|DROP|DELIMITER)\b", re.I
 )
+_CLOSING_STARS = re.compile(r"(?<=[^\s(,.*])\*+(?!\w)")
 #: What tells a statement from the name of one.
 _WHOLE = re.compile(
     r"\b(?:FROM|SET|VALUES|INTO|USING|TABLE|VIEW|INDEX|PROCEDURE|FUNCTION|JOIN|CALL)\b|SELECT\s+[\d'(]",
@@ -181,6 +183,10 @@ class _Question:
         normalized = normalize_statement(sql)
         is_start = self._is_script and self._normalized.startswith(normalized)
         return bool(self.original) and (is_start or normalized == self._normalized)
+
+    def is_compared(self, sql: str) -> bool:
+        """Whether the original stands inside of a statement, as in a test of both."""
+        return bool(self.original) and normalize_statement(sql).find(self._normalized) > 0
 
     def drop_quoted_script(self, text: str) -> str:
         """A text without the original, where that is a script, whose parts would look like answers,
@@ -322,6 +328,10 @@ def _find_bare_sql(text: str, question: _Question) -> Iterator[_Candidate]:
             end = doubled.end()
             continue
         if quoted in ('"', "'", "`", "*") and (stop := text.find(quoted, at)) > 0:
+            stars = [star.start() for star in _CLOSING_STARS.finditer(text, at, at + 4_000)]
+            if quoted == "*":
+                whole = (star for star in stars[:8] if parser.accepts(text[at:star]))
+                stop = next(whole, stop)
             sql = text[at:stop] if stop - at < len(sql) or quoted != "'" else sql
         if start["weak"] is None:
             before = text[max(0, end, at - 300) : at]
@@ -396,13 +406,25 @@ def _choose_candidate(candidates: Sequence[_Candidate], question: _Question) -> 
     )
     if question.advised is not None and question.advised < len(of_kind):
         return of_kind[question.advised].sql
-    return _filter(
+    answers = _filter(
         of_kind,
         lambda candidate: candidate.role not in ASIDE,
         lambda candidate: len(candidate.sql) > _MAX_PARSED_CHARS or parser.accepts(candidate.sql),
+        lambda candidate: not question.is_compared(candidate.sql),
         lambda candidate: candidate.role == "final",
         lambda candidate: candidate.form > 0,
-    )[-1].sql
+    )
+    chosen = answers[0]
+    for candidate in answers[1:]:
+        if candidate.role in ("final", "next") or _is_part(chosen.sql, candidate.sql):
+            chosen = candidate
+    return chosen.sql
+
+
+def _is_part(sql: str, whole: str) -> bool:
+    """Whether a statement is a piece inside of another, which does not only count its rows."""
+    inner, outer = normalize_statement(sql), normalize_statement(whole)
+    return outer.find(inner) > 0 and not outer.startswith("select count(*)from(")
 
 
 def _filter(

@@ -428,6 +428,14 @@ def _decode(text: str, start: int) -> tuple[Any, int]:
         return None, 0
 
 
+def _is_advised(item: dict[Any, Any]) -> bool:
+    """Whether one of several objects is marked as the one to take."""
+    return any(
+        value is True and re.search(r"recommend|best|chosen|selected|final|prefer", str(name), re.I)
+        for name, value in item.items()
+    )
+
+
 def _find_sql_field(value: Any, depth: int) -> list[Block]:
     if not depth:
         return []
@@ -441,6 +449,8 @@ def _find_sql_field(value: Any, depth: int) -> list[Block]:
         lines = [item for item in value if isinstance(item, str)]
         if len(lines) == len(value) > 1 and not all(map(starts_like_sql, lines)):
             return _find_sql_field("\n".join(lines), depth - 1)
+        advised = [item for item in value if isinstance(item, dict) and _is_advised(item)]
+        value = advised or value
         parts = [block for item in value[:40] for block in _find_sql_field(item, depth - 1)]
         return [Block("\n".join(f"{part.body.rstrip('; ')};" for part in parts))] if parts else []
     if not isinstance(value, dict):

@@ -32,13 +32,27 @@ _ROLES = {
     r"|初稿|草稿|第一版|不能这样|❌|✗",
 }
 _ROLE = re.compile("|".join(f"(?P<{role}>{words})" for role, words in _ROLES.items()), re.I)
+#: Words by which what follows takes the place of what stood before it; a condition does not.
+_PROGRESS = re.compile(
+    r"\b(?:step\s*(?:[2-9]|two|three|four|five)|v(?:ersion\s*)?[2-9]|(?:attempt|draft|try|iteration)\s*[2-9]"
+    r"|(?:second|third|next|new|another)\s+(?:attempt|try|draft|step)|then|next|now|finally|lastly|so|thus"
+    r"|therefore|hence|instead|rather|wait|hmm+|oops|sorry|actually|correction|fix\w*|revis\w*|updated"
+    r"|complete|whole|full|entire|combin\w*|together|assembl\w*|merg\w*|must|should|does\s+it)\b"
+    r"|第[二三四五六]步|步骤\s*[2-9二三四五六]|然后|接着|再|最后|因此|所以|于是|合并|完整|更正|改为|应该|整合"
+    r"|综合|进一步|重新|等等|不对",
+    re.I,
+)
+_CONDITION_FIRST = re.compile(
+    r"\W*(?:if|for|on|when|where|should\s+you|unless|in\s+case|如果|若|对于|当|在)\b", re.I
+)
 #: Roles of what is no answer.
 ASIDE = ("original", "alternative", "index", "usage", "rejected")
 #: Words after a piece of code by which a model takes it back.
 _WITHDRAWN = re.compile(
     r"\W{0,3}(?:No\b\s*[,.!—–-]|Wait\b|H+mm+\b|Oops|Actually,|(?:But\s+)?(?:this|that|it)\s+(?:loses|fails"
     r"|violates|misses|is\s+(?:wrong|incorrect|not\s+(?:right|correct|equivalent|valid))"
-    r"|would\s+(?:lose|miss|fail|violate|be\s+wrong))\b|but\s+(?:it|this|that)\s+(?:\w+s|would|does|is\s+slower)\b"
+    r"|does\s*n[o'’]t\s+(?:handle|work|keep|preserve|run|parse|compile|cover)"
+    r"|would\s+(?:lose|miss|fail|violate|break|duplicate|multiply|raise|be\s+(?:wrong|incorrect)))\b|but\s+(?:it|this|that)\s+(?:\w+s|would|does|is\s+slower)\b"
     r"(?<!\bis)|不对|等等|这样不|这是错|但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|多次|两次))",
     re.I,
 )
@@ -66,11 +80,25 @@ _NEXT_QUESTION = re.compile(
 
 
 def detect_candidate_role(before: str) -> str:
-    """What the words right before a candidate call it."""
+    """What the words right before a candidate call it: one of `_ROLES`, "next" where it goes on
+    from the one before it, or ""."""
     lines = [line for line in before.strip().split("\n") if line.strip()]
     if not lines:
         return ""
-    named = [match.lastgroup or "" for match in _ROLE.finditer(lines[-1][-160:])]
+    sentence = re.split(r"(?<=[.!?。！？])\s+|(?<=[。！？])", lines[-1][-400:].strip())[-1][-160:]
+    role = _detect_named_role(sentence)
+    if role:
+        return role
+    if not _CONDITION_FIRST.match(sentence) and _PROGRESS.search(sentence):
+        return "next"
+    role = _detect_named_role(lines[-1][-160:])
+    if role or _CONDITION_FIRST.match(sentence):
+        return role
+    return "next" if _PROGRESS.search(" ".join(lines[-2:])[-240:]) else ""
+
+
+def _detect_named_role(words: str) -> str:
+    named = [match.lastgroup or "" for match in _ROLE.finditer(words)]
     if "recommended" in named and "rejected" not in named:
         return "final"
     if "final" in named and not {"alternative", "rejected", "usage"} & set(named):
@@ -108,6 +136,8 @@ _RECOMMENDED = re.compile(
     r"|\b(?:go|went|going|stick|stay)\s+with|(?:\bwould|['’]d)\s+(?:use|choose|pick)"
     r"|\b(?:choose|pick)|\bfinal\s+(?:answer|choice)|推荐|建议|首选|采用|选择)"
     rf"[^\n.。;!]{{0,40}}?{_CHOICE.format('after')}{_CONDITION}"
+    r"|(?:选择?|推荐|采用|\b(?:pick|choose|recommend|prefer|go\s+with))[ *]*"
+    r"(?P<letter>(?-i:[A-E]))(?!\w)"
     rf"|{_CHOICE.format('before')}[^\n.。;!]{{0,40}}?(?<!not )(?<!不)(?:(?:recommended|preferred"
     rf"|best\b|my\s+(?:choice|pick|answer)){_CONDITION}|推荐|首选|更优|最优|最佳|更好)",
     re.I,
@@ -120,7 +150,7 @@ def mark_recommendation(text: str) -> str:
     advices = list(_RECOMMENDED.finditer(text))
     if not advices:
         return text
-    label = (advices[-1]["after"] or advices[-1]["before"]).lower()
+    label = next(word for word in advices[-1].groups() if word).lower()
     return _LABEL.sub(
         lambda m: m[0] + " (recommended)" if m["label"].lower() == label else m[0], text
     )

@@ -27,6 +27,7 @@ _ENGLISH = re.compile(
     r"\s+(?:the|this|that|an?|your|you|these|it|by|not|all\s+of|here|care|regard|respect)\b"
     r"(?!\s*[.,(=*;]|\s+(?:as|set|from|join|inner|left|where|values)\b)"
     r"|(?:select|update|insert|delete|create|with)\s+(?:statements?|quer(?:y|ies)|clauses?)\b"
+    r"|(?:select|insert|update|delete|create|replace|merge|call|use|begin)\s*[:：](?=\s|\Z)"
     r"|from\s+[\w.]+\s+import\b|(?:with|if)\s+[\w.]+(?:\([^\n]*\))?(?:\s+as\s+\w+|\s*==[^\n]+)?"
     r":[ \t]*$"
     r"|use\s+\w+(?:::|\s+qw\b))",  # code of another language
@@ -84,7 +85,7 @@ _COMMON = (
     r"\"(?:[^\"]|\"\")*(?:\"|\Z) | `[^`]*(?:`|\Z) | --[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/|\Z)"
     r" | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$) | (?P<mark>[();\n→⇒➜✅❌✔✗。—–]"
     r"|=>(?=\s*(?:SELECT|WITH|UPDATE|DELETE|INSERT)\b)|[.!](?=[ ]+(?-i:[A-Z])[a-z'’]*[ ,])"
-    r"|,(?=\s+(?:which|so|because|since|as\s+it)\b)|\b(?:because|so\s+that|instead\s+of)\b"
+    r"|,(?=\s+(?:which|so|because|since)\s+(?!AS\b|FROM\b)[a-z]+\s+[a-z])|\b(?:because|so\s+that|instead\s+of)\b"
     r"|\bwhich\s+(?:is|are|will|can|lets|[a-z]+s)\b)"
 )
 _LEXER = re.compile(rf"'(?:[^']|'')*(?:'|\Z) | {_COMMON}", re.X | re.I)
@@ -356,8 +357,10 @@ def looks_like_prose(text: str) -> bool:
     return len(words) >= 3 and (sentence or bool(re.match(r"[A-Z][a-z]+ [a-z]+ [a-z]+", bare)))
 
 
-#: Marks of Chinese sentences, and two words in a row of a script that is no name's.
-_SENTENCE = re.compile("[：。！？、]|[\u0370-\u0dff]{2,} +[\u0370-\u0dff]{2,}")
+#: Marks of Chinese sentences, two words in a row of a script that is no name's, a label.
+_SENTENCE = re.compile(
+    "[：。！？、]|[\u0370-\u0dff]{2,} +[\u0370-\u0dff]{2,}|^[ \t]*[A-Za-z]+:[ \t]*$", re.M
+)
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)")
 
 

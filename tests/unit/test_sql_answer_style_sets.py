@@ -233,8 +233,11 @@ def test_all_authored_statements_are_read_whole_in_every_wrapper() -> None:
         "`SELECT a FROM t` " * 9_000,
         "+ a\n- b\n" * 20_000,
         '{"sql": ' * 20_000,
+        "I recommend option 1. Prefer the first one. " * 4_000,
+        "CREATE PROC p AS\nGO\nSELECT 1\n" * 6_000,
+        "*SELECT 1* because, which " * 7_000,
     ],
-    ids=range(20),
+    ids=range(23),
 )
 def test_a_hostile_answer_is_read_at_all(text: str) -> None:
     """Repetitions that a pattern of more than linear time would not end on."""
