@@ -42,6 +42,7 @@ _PROGRESS = re.compile(
     r"|综合|进一步|重新|等等|不对",
     re.I,
 )
+_CONDITIONAL = re.compile(r"\W*(?:if|unless|should\s+you|in\s+case|如果|若)\b", re.I)
 _CONDITION_FIRST = re.compile(
     r"\W*(?:if|for|on|when|where|should\s+you|unless|in\s+case|如果|若|对于|当|在)\b", re.I
 )
@@ -104,6 +105,13 @@ def _detect_named_role(words: str) -> str:
     if "final" in named and not {"alternative", "rejected", "usage"} & set(named):
         return "original" if "original" in named and named[-1] == "original" else "final"
     return next((role for role in reversed(named) if role in ASIDE), "")
+
+
+def is_aside(before: str) -> bool:
+    """Whether the words before a piece offer it as an example, an alternative, or as wrong."""
+    last = before.strip().rsplit("\n", 1)[-1]
+    role = detect_candidate_role(before)
+    return role in ("alternative", "usage", "rejected") or _CONDITIONAL.match(last) is not None
 
 
 def is_withdrawn(after: str) -> bool:

@@ -32,6 +32,57 @@ LENIENT = {
 }
 
 
+ODD = {
+    "names without quotes": '{columns: ["a"], rows: [[1], [null]]}',
+    "comments": '{"columns": ["a"], // one\n "rows": [[1], [NULL]] /* two */}',
+    "None among double quotes": '{"columns": ["a"], "rows": [[1], [None],]}',
+    "inside of another object": json.dumps({"answer": ANSWER}),
+    "inside of a list": f"The answer: {json.dumps({'answers': [ANSWER]})}",
+    "in a string": json.dumps(TEXT),
+    "in a string of an object": json.dumps({"answer": TEXT}),
+    "typographic quotes": TEXT.replace('"', "“", 1).replace('"', "”"),
+    "wide marks": TEXT.replace(":", "：").replace(",", "，"),
+    "entities": "<pre>" + TEXT.replace('"', "&quot;") + "</pre>",
+    "other blanks": TEXT.replace(" ", "\u00a0") + "\u200b",
+    "LaTeX": f"$\\boxed{{{TEXT}}}$",
+    "capital names": json.dumps({"Columns": ["a"], "ROWS": [[1], [None]]}),
+    "an example after it": f'{TEXT}\n\n(If NULL were out: {{"columns": ["a"], "rows": [[1]]}}.)',
+    "an example before it": f'Example: {{"columns": ["x"], "rows": []}}\nThe answer: {TEXT}',
+}
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD.keys())
+def test_an_object_in_odd_spelling_is_lenient(text: str) -> None:
+    json_answer = extract_json_answer(text, FIELDS)
+    assert json_answer.value == ANSWER
+    assert json_answer.kind == "lenient"
+
+
+IDENTIFIED = {"sql_type": "DML", "statement_type": "MERGE"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sql_type: DML\nstatement_type: MERGE",
+        "- **sql_type**: DML\n- **statement_type**: `MERGE`",
+        "SQL type: DML\nStatement type: MERGE\n\nA MERGE changes data.",
+        '{"sql\\_type": "DML", "statement\\_type": "MERGE"}',
+        "{'sql_type': \"DML\", 'statement_type': \"MERGE\"}",
+        '<think>{"sql_type": "DDL", "statement_type": "DROP"}</think>{"SQL Type": "DML", '
+        '"Statement Type": "MERGE"}',
+    ],
+)
+def test_an_identification_is_read(text: str) -> None:
+    answer = extract_json_answer(text, list(IDENTIFIED))
+    assert (answer.kind, answer.value) == ("lenient", IDENTIFIED)
+
+
+def test_an_identification_that_is_no_answer_is_none() -> None:
+    for text in ("sql_type: DML", "sql_type: DML\nsql_type: DDL\nstatement_type: MERGE", "DML"):
+        assert extract_json_answer(text, list(IDENTIFIED)).kind == "none"
+
+
 THINKING = {
     "never closed": f"<think>\nmaybe {TEXT} or not",
     "another tag": f"<thought>{TEXT}</thought>",

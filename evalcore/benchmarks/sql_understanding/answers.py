@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +20,7 @@ from evalcore.benchmarks.answer_scoring import (
     extract_code_blocks,
 )
 from evalcore.benchmarks.sql_markup import strip_thinking
+from evalcore.benchmarks.sql_roles import is_aside
 from evalcore.i18n import Note
 from evalcore.records import Record, Sample, Section
 from evalcore.sqlkit.result_tables import ResultTable, TableDiff, compare_tables, to_json_cell
@@ -30,6 +32,7 @@ from evalcore.sqlkit.result_tables import ResultTable, TableDiff, compare_tables
 # Answers are hostile: every search is linear in their length, and what is found holds only values
 # that JSON can hold again (`sqlkit.table.json_value`), so that it can be journaled.
 
+_MAX_OBJECTS = 500  # tried of one answer
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 
 
@@ -41,30 +44,90 @@ class Extraction(Record, frozen=True):
 
 
 def extract_json_answer(text: str, fields: Sequence[str]) -> Extraction:
-    """The object with most of `fields`; among equals the last, since models correct themselves."""
+    """The object with most of `fields`, which is not offered as an example or an alternative; among
+    equals the last, since models correct themselves."""
     strict = _parse_json(text.strip())
+    if isinstance(strict, dict) and any(field in strict for field in fields):
+        return Extraction(kind="strict", value=strict)
+    visible = strip_thinking(text)[-LIMIT:]
+    for reading in dict.fromkeys((visible, _replace_odd_characters(visible))):
+        value = _find_best_object(reading, fields) or _read_labelled_lines(reading, fields)
+        if value:
+            return Extraction(kind="lenient", value=value)
     if isinstance(strict, dict):
         return Extraction(kind="strict", value=strict)
+    return Extraction(kind="none")
+
+
+def _find_best_object(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
     best: dict[str, Any] | None = None
-    best_count = 0
-    for candidate in _find_object_texts(strip_thinking(text)[-LIMIT:]):
-        if not any(field in candidate for field in fields):
+    best_rank = (1, False)
+    for before, candidate in _find_object_texts(text):
+        lowered = re.sub(r"[\s-]+", "_", candidate.lower())
+        if not any(field in lowered for field in fields):
             continue
-        value = _parse_object(candidate)
-        count = sum(field in value for field in fields) if value else 0
-        if value and count >= max(best_count, 1):
-            best, best_count = value, count
-    return Extraction(kind="lenient", value=best) if best else Extraction(kind="none")
+        parsed = _parse_object(candidate)
+        value = _select_fields(parsed, fields) if parsed else None
+        rank = (sum(field in value for field in fields) if value else 0, not is_aside(before))
+        if value and rank >= best_rank:
+            best, best_rank = value, rank
+    return best
 
 
-def _find_object_texts(text: str) -> Iterator[str]:
-    """Texts that may be the object: spans with balanced braces, then whole code fences."""
-    yield from _find_balanced_objects(text)
-    yield from extract_code_blocks(text)
+def _find_object_texts(text: str) -> Iterator[tuple[str, str]]:
+    """Texts that may be the object, with the words before each: spans with balanced braces, what
+    stands within one of these that is none (LaTeX's boxes), then whole code fences."""
+    end = 0
+    for start, span in list(_find_balanced_objects(text))[-_MAX_OBJECTS:]:
+        before = text[max(end, start - 300) : start]
+        end = start + len(span)
+        inner = span[1:-1].strip()
+        yield before, inner if inner.startswith("{") and inner.endswith("}") else span
+    yield from (("", block) for block in extract_code_blocks(text))
+    if text.strip().startswith('"') and isinstance(string := _parse_json(text.strip()), str):
+        yield "", string
 
 
-def _find_balanced_objects(text: str) -> Iterator[str]:
-    """Outermost `{...}` spans, with braces inside quoted strings not counted."""
+def _select_fields(value: Any, fields: Sequence[str], depth: int = 3) -> dict[str, Any] | None:
+    """The object with its fields spelled as asked for; where it has none, one inside of it."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        value = _parse_json(value)
+    if isinstance(value, dict):
+        spelled = {re.sub(r"[\s-]+", "_", str(name).strip().lower()): name for name in value}
+        if any(field in spelled for field in fields):
+            names = {name: spelling for spelling, name in spelled.items() if spelling in fields}
+            return {names.get(name, str(name)): part for name, part in value.items()}
+        value = list(value.values())
+    if not isinstance(value, list) or not depth:
+        return None
+    inner = (_select_fields(part, fields, depth - 1) for part in value[:40])
+    return next((part for part in inner if part), None)
+
+
+def _read_labelled_lines(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
+    """Words that stand on lines of their own after the names of all fields."""
+    value: dict[str, Any] = {}
+    for field in fields:
+        label = re.escape(field).replace("_", r"[\s_]")
+        lines = re.findall(
+            rf"^\W{{0,8}}{label}\W{{0,6}}[:：=]\W{{0,6}}(\w+)\W{{0,6}}$", text, re.I | re.M
+        )
+        if len(set(lines)) != 1:
+            return None
+        value[field] = lines[0]
+    return value
+
+
+_ODD = str.maketrans("“”„‟｛｝［］：，\u00a0\u3000", '""""{}[]:,  ', "\u200b\u2060\ufeff")
+
+
+def _replace_odd_characters(text: str) -> str:
+    """The text with HTML's entities, typographic, wide and escaped marks as JSON has them."""
+    return html.unescape(text).translate(_ODD).replace("\\_", "_")
+
+
+def _find_balanced_objects(text: str) -> Iterator[tuple[int, str]]:
+    """The outermost `{...}` spans and where they begin; braces in quoted strings do not count."""
     start, depth, quote, escaped = -1, 0, "", False
     for position, char in enumerate(text):
         if quote:
@@ -81,11 +144,11 @@ def _find_balanced_objects(text: str) -> Iterator[str]:
         elif char == "}" and depth:
             depth -= 1
             if depth == 0:
-                yield text[start : position + 1]
+                yield start, text[start : position + 1]
 
 
 def _parse_object(text: str) -> dict[str, Any] | None:
-    for reading in (_parse_json, _json_without_trailing_commas, _python_literal):
+    for reading in (_parse_json, _json_without_trailing_commas, _python_literal, _relaxed_json):
         value = reading(text)
         if isinstance(value, dict):
             return value
@@ -113,6 +176,32 @@ def _python_literal(text: str) -> Any:
         return to_json_cell(value)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return None
+
+
+_RELAXED = re.compile(
+    r"\"(?:[^\"\\]|\\.)*+\"|'(?P<single>(?:[^'\\]|\\.)*+)'|(?P<comment>//[^\n]*|/\*(?:[^*]|\*(?!/))*+\*/)"
+    r"|-?\d[\w.+-]*|(?P<word>[A-Za-z_]\w*)(?P<names>(?=\s*:))?",
+    re.S,
+)
+_WORDS = {"null": "null", "none": "null", "true": "true", "false": "false"}
+
+
+def _relaxed_json(text: str) -> Any:
+    """Names without quotes, comments, NULL and None, as JavaScript, SQL and Python write them."""
+
+    def replace(token: re.Match[str]) -> str:
+        if token["word"] is not None:
+            is_name = token["names"] is not None
+            return (
+                json.dumps(token["word"])
+                if is_name
+                else _WORDS.get(token["word"].lower(), token["word"])
+            )
+        if token["single"] is not None:
+            return json.dumps(token["single"].replace("\\'", "'"))
+        return "" if token["comment"] else token[0]
+
+    return _json_without_trailing_commas(_RELAXED.sub(replace, text))
 
 
 # The default verdict: compare what was meant, say exactly what differs.
