@@ -411,12 +411,13 @@ def _choose_candidate(candidates: Sequence[_Candidate], question: _Question) -> 
         lambda candidate: candidate.role not in ASIDE,
         lambda candidate: len(candidate.sql) > _MAX_PARSED_CHARS or parser.accepts(candidate.sql),
         lambda candidate: not question.is_compared(candidate.sql),
-        lambda candidate: candidate.role == "final",
+        lambda candidate: candidate.role == "best",
+        lambda candidate: candidate.role in ("best", "final", "next"),
         lambda candidate: candidate.form > 0,
     )
     chosen = answers[0]
     for candidate in answers[1:]:
-        if candidate.role in ("final", "next") or _is_part(chosen.sql, candidate.sql):
+        if candidate.role in ("best", "final", "next") or _is_part(chosen.sql, candidate.sql):
             chosen = candidate
     return chosen.sql
 

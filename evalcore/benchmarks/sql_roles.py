@@ -18,14 +18,15 @@ _ROLES = {
     r"|源\s*SQL|优化前|转换前|改写前",
     "alternative": r"^\W*or\b|alternativ|optional|another\s+(?:option|way|variant|version|possib)"
     r"|\b(?:for|on|in)\s+(?:(?:other|older|any|some|most|all)\s+)?(?:databases?|engines?|systems?|servers"
-    r"|versions?|platforms?|dialects?|R?DBMS\w*)\b|(?:could|can|may)\s+also|if\s+you\s+(?:prefer|want|need|like|are)|equivalently|variant"
+    r"|versions?|platforms?|dialects?|R?DBMS\w*)\b|(?:could|can|may)\s+also|(?:may|might|could)\s+(?:prefer|consider|try)|if\s+you\s+(?:prefer|want|need|like|are)|equivalently|variant"
     r"|option\s+(?:b|2|two)|instead,?\s+you|^\W*for\b[^\n]{3,60}\binstead\s*[:：]|(?:older|earlier|previous)\s+(?:versions?|releases?)"
     r"|\b(?:MySQL\s*5|Oracle\s*(?:9|1[01])|SQL\s*Server\s*20(?:0\d|1[0-4])|Postgres\w*\s*[89])\b[.\w]*"
     r"(?!\s*(?:\+|and|or|,|/|及|以上|或更高))|\d\w*\s+(?:and|or)\s+(?:earlier|older|below)|(?:prior\s+to|before)\s+(?:version\s+)?\d"
     r"|(?:旧|低|早期)版本|以下版本|及更早|备选|另一种|另外|也可以|或者|如果需要|替代",
     "index": r"index|indices|索引",
     "usage": r"usage|example|how\s+to\s+(?:use|call|run|test)|to\s+(?:test|verify|check|call|run)\b"
-    r"|call\s+it|sample|you\s+can\s+(?:test|verify|check)|用法|示例|例如|调用|测试|验证|使用方法",
+    r"|call\s+it|sample|test\s+(?:script|quer|case|data)"
+    r"|you\s+can\s+(?:test|verify|check)|用法|示例|例如|调用|测试|验证|使用方法",
     "rejected": r"wrong|incorrect|does\s*n[o']t\s+work|won't\s+work|not\s+valid|invalid|avoid\b"
     r"|first\s+(?:attempt|try|draft|idea)|draft|initially|naive|do\s+not\s+use|\bconsidered\b|tempt(?:ed|ing)"
     r"|\b(?:had|if)\s+(?:I|we|you)\s+(?:had\s+)?(?:written|wrote|used)|错误|不正确|不要"
@@ -42,9 +43,10 @@ _PROGRESS = re.compile(
     r"|综合|进一步|重新|等等|不对",
     re.I,
 )
-_CONDITIONAL = re.compile(r"\W*(?:if|unless|should\s+you|in\s+case|如果|若)\b", re.I)
+_SETTLED = re.compile(r"\bfinal|correct(?:ed|\s+version)|最终|修正", re.I)
+_CONDITIONAL = re.compile(r"\W*(?:if|unless|should\s+you|in\s+case)\b|\W*(?:如果|若)", re.I)
 _CONDITION_FIRST = re.compile(
-    r"\W*(?:if|for|on|when|where|should\s+you|unless|in\s+case|如果|若|对于|当|在)\b", re.I
+    r"\W*(?:if|for|on|when|where|should\s+you|unless|in\s+case)\b|\W*(?:如果|若|对于|当|在)", re.I
 )
 #: Roles of what is no answer.
 ASIDE = ("original", "alternative", "index", "usage", "rejected")
@@ -53,8 +55,8 @@ _WITHDRAWN = re.compile(
     r"\W{0,3}(?:No\b\s*[,.!—–-]|Wait\b|H+mm+\b|Oops|Actually,|(?:But\s+)?(?:this|that|it)\s+(?:loses|fails"
     r"|violates|misses|is\s+(?:wrong|incorrect|not\s+(?:right|correct|equivalent|valid))"
     r"|does\s*n[o'’]t\s+(?:handle|work|keep|preserve|run|parse|compile|cover)"
-    r"|would\s+(?:lose|miss|fail|violate|break|duplicate|multiply|raise|be\s+(?:wrong|incorrect)))\b|but\s+(?:it|this|that)\s+(?:\w+s|would|does|is\s+slower)\b"
-    r"(?<!\bis)|不对|等等|这样不|这是错|但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|多次|两次))",
+    r"|would\s+(?:lose|miss|fail|violate|break|duplicate|multiply|raise|be\s+(?:wrong|incorrect)))\b"
+    r"|but\s+(?:it|this|that)\s+(?:\w+s|would|does|is\s+slower)\b(?<!\bis)|不对|等等|这样不|这是错|但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|多次|两次))",
     re.I,
 )
 #: Words of a model that gives no answer; what it quotes then is only the question.
@@ -81,8 +83,8 @@ _NEXT_QUESTION = re.compile(
 
 
 def detect_candidate_role(before: str) -> str:
-    """What the words right before a candidate call it: one of `_ROLES`, "next" where it goes on
-    from the one before it, or ""."""
+    """What the words right before a candidate call it: one of `_ROLES`, "best" where they settle
+    it, "next" where it goes on from the one before it, or ""."""
     lines = [line for line in before.strip().split("\n") if line.strip()]
     if not lines:
         return ""
@@ -101,9 +103,11 @@ def detect_candidate_role(before: str) -> str:
 def _detect_named_role(words: str) -> str:
     named = [match.lastgroup or "" for match in _ROLE.finditer(words)]
     if "recommended" in named and "rejected" not in named:
-        return "final"
+        return "best"
     if "final" in named and not {"alternative", "rejected", "usage"} & set(named):
-        return "original" if "original" in named and named[-1] == "original" else "final"
+        if "original" in named and named[-1] == "original":
+            return "original"
+        return "best" if _SETTLED.search(words) else "final"
     return next((role for role in reversed(named) if role in ASIDE), "")
 
 

@@ -86,7 +86,8 @@ _COMMON = (
     r" | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$) | (?P<mark>[();\n→⇒➜✅❌✔✗。—–]"
     r"|=>(?=\s*(?:SELECT|WITH|UPDATE|DELETE|INSERT)\b)|[.!](?=[ ]+(?-i:[A-Z])[a-z'’]*[ ,])"
     r"|,(?=\s+(?:which|so|because|since)\s+(?!AS\b|FROM\b)[a-z]+\s+[a-z])|\b(?:because|so\s+that|instead\s+of)\b"
-    r"|\bwhich\s+(?:is|are|will|can|lets|[a-z]+s)\b)"
+    r"|\bwhich\s+(?:is|are|will|can|lets|[a-z]+s)\b|\b(?:returns?|gives?|does|runs|works|produces)\s+"
+    r"(?:the|an?|exactly|only|all|it|this|much|faster|in|on|as)\b)"
 )
 _LEXER = re.compile(rf"'(?:[^']|'')*(?:'|\Z) | {_COMMON}", re.X | re.I)
 _LEXER_MYSQL = re.compile(
@@ -178,6 +179,7 @@ def drop_client_commands(sql: str, dialect: str) -> str:
     """Without lines that only a client understands; `GO` and `\\G` end a statement. In a routine
     only those at its end, as its body may hold the same words."""
     sql = re.sub(r"[ \t]*\\[Gg]\b[ \t]*;?(?=\s|$)", ";", sql) if dialect == "mysql" else sql
+    sql = re.sub(r"[ \t]*\\[Gg](?:x|exec)?[ \t]*;?\s*\Z", ";", sql)
     if not is_routine(sql):
         return _CLIENT_COMMAND.sub(
             lambda line: ";" if line[0].strip().upper()[:2] == "GO" else "", sql
