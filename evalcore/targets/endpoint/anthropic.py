@@ -37,6 +37,8 @@ from evalcore.targets.endpoint.native import (
     fail_by_code,
     merge_turns,
     read_arguments,
+    refuse_odd_events,
+    refuse_odd_parts,
     split_data_address,
     split_system_turns,
     unwrap_tool,
@@ -181,7 +183,8 @@ def _build_blocks(message: Message) -> list[dict[str, Any]]:
     if message.role == "assistant" and isinstance(returned, list):
         for block in returned:
             if block.get("type") == "tool_use":
-                blocks += [calls.pop(block["id"])] if block.get("id") in calls else []
+                call = calls.pop(str(block.get("id")), None)
+                blocks += [call] if call else []
             elif block.get("type") != "text" or str(block.get("text") or "").strip():
                 blocks.append(block)
     elif message.content.strip():
@@ -221,6 +224,7 @@ def _build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+@refuse_odd_parts
 def parse_message(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
     """Read the JSON of a message; a Failure where it holds no answer."""
     if not isinstance(reply, dict):
@@ -236,23 +240,19 @@ def parse_message(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
     texts: list[str] = []
     thoughts: list[str] = []
     calls: list[ToolCall] = []
-    try:
-        for block in blocks:
-            if block["type"] == "text":
-                texts.append(block["text"])
-            elif block["type"] == "thinking":
-                thoughts.append(block.get("thinking") or "")
-            elif block["type"] == "tool_use":
-                arguments = write_arguments(block.get("input"))
-                calls.append(ToolCall(str(block["id"]), str(block["name"]), arguments))
-        text, reasoning = "".join(texts), "\n".join(thoughts)
-        signed = any(block["type"] in ("thinking", "redacted_thinking") for block in blocks)
-    except (TypeError, AttributeError, KeyError):
-        return failures.malformed_failure("status 200 with blocks whose parts have the wrong type")
+    for block in blocks:
+        if block["type"] == "text":
+            texts.append(block["text"])
+        elif block["type"] == "thinking":
+            thoughts.append(block.get("thinking") or "")
+        elif block["type"] == "tool_use":
+            arguments = write_arguments(block.get("input"))
+            calls.append(ToolCall(str(block["id"]), str(block["name"]), arguments))
+    signed = any(block["type"] in ("thinking", "redacted_thinking") for block in blocks)
     return check_answer_size(
         Completion(
-            text=text,
-            reasoning=reasoning,
+            text="".join(texts),
+            reasoning="\n".join(thoughts),
             tool_calls=tuple(calls),
             finish_reason=finish or ("tool_calls" if calls else "unknown"),
             usage=_parse_usage(reply.get("usage")),
@@ -297,6 +297,7 @@ class MessageStream:
         self._blocks: dict[Any, dict[str, Any]] = {}
         self._pieces: dict[tuple[Any, str], list[str]] = {}
 
+    @refuse_odd_events
     def add_event(self, event: str, data: bytes) -> bool:
         content = None if data.strip() == b"[DONE]" else decode_event(data)
         if not isinstance(content, dict):

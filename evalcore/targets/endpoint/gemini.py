@@ -33,6 +33,8 @@ from evalcore.targets.endpoint.native import (
     drop_unset,
     merge_turns,
     read_arguments,
+    refuse_odd_events,
+    refuse_odd_parts,
     split_data_address,
     split_system_turns,
     unwrap_tool,
@@ -178,7 +180,7 @@ def _build_parts(message: Message) -> list[dict[str, Any]]:
         parts = []
         for number, part in enumerate(returned):
             called = part.get("functionCall")
-            if called is None or (called.get("id") or f"call_{number}") in left:
+            if called is None or str(called.get("id") or f"call_{number}") in left:
                 parts.append(part)
         return parts
     parts = [{"text": message.content}] if message.content else []
@@ -202,6 +204,7 @@ def _build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+@refuse_odd_parts
 def parse_content(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
     """Read the JSON of a generated content; a Failure where it holds no answer. Errors may come as
     a list."""
@@ -223,11 +226,8 @@ def parse_content(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
         return finish
     content = candidate.get("content")
     parts = content.get("parts") if isinstance(content, dict) else None
-    try:
-        text, thoughts, calls = _parse_parts(parts or [])
-        signed = any("thoughtSignature" in part for part in parts or ())
-    except (TypeError, AttributeError, KeyError):
-        return failures.malformed_failure("status 200 with parts of the wrong type")
+    text, thoughts, calls = _parse_parts(parts or [])
+    signed = any("thoughtSignature" in part for part in parts or ())
     if finish == "stop" and calls:
         finish = "tool_calls"
     return check_answer_size(
@@ -302,6 +302,7 @@ class ContentStream:
         self._parts: list[dict[str, Any]] = []
         self._texts: list[str] = []  # the pieces of the last part
 
+    @refuse_odd_events
     def add_event(self, event: str, data: bytes) -> bool:
         chunk = None if data.strip() == b"[DONE]" else decode_event(data)
         if isinstance(chunk, list) and chunk:

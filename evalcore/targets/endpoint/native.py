@@ -5,11 +5,13 @@ in their order, tools, images, and the bounds of an answer.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from typing import Any, TypeVar
 
 import msgspec
 
+from evalcore.errors import IntakeError
 from evalcore.intake.http import ANSWER_LIMIT
 from evalcore.records import Completion, Failure, FailureKind, Message, ToolCall
 from evalcore.targets import failures
@@ -19,6 +21,7 @@ from evalcore.targets import failures
 OPENING = Message("user", "Please begin.")
 
 _T = TypeVar("_T")
+_SURPRISES = (TypeError, AttributeError, KeyError, ValueError, IndexError)
 
 
 def split_system_turns(messages: Sequence[Message]) -> tuple[str, list[Message]]:
@@ -91,6 +94,36 @@ def cap_limit(
         if most_tokens and isinstance(parameters.get(name), int) and parameters[name] > most_tokens
     }
     return parameters | too_large
+
+
+def refuse_odd_parts(
+    parse: Callable[[Any, Mapping[str, Any]], Completion | Failure],
+) -> Callable[[Any, Mapping[str, Any]], Completion | Failure]:
+    """Make a parser's surprise at the types of a reply's parts the failure that it is."""
+
+    @wraps(parse)
+    def parse_strictly(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
+        try:
+            return parse(reply, sent)
+        except _SURPRISES:
+            return failures.malformed_failure("status 200 with parts of the wrong type")
+
+    return parse_strictly
+
+
+def refuse_odd_events(
+    add_event: Callable[[_T, str, bytes], bool],
+) -> Callable[[_T, str, bytes], bool]:
+    """As `refuse_odd_parts`, for the events of a stream: raises IntakeError."""
+
+    @wraps(add_event)
+    def add_strictly(assembler: _T, event: str, data: bytes) -> bool:
+        try:
+            return add_event(assembler, event, data)
+        except _SURPRISES:
+            raise IntakeError("an event of the stream has parts of the wrong type") from None
+
+    return add_strictly
 
 
 def check_answer_size(completion: Completion) -> Completion | Failure:

@@ -33,6 +33,8 @@ from evalcore.targets.endpoint.native import (
     describe_parameters,
     drop_unset,
     fail_by_code,
+    refuse_odd_events,
+    refuse_odd_parts,
     unwrap_tool,
     write_arguments,
 )
@@ -127,8 +129,8 @@ def _build_items(message: Message) -> Iterator[dict[str, Any]]:
         for item in returned:
             if item.get("type") != "function_call":
                 yield item
-            elif item.get("call_id") in calls:
-                yield calls.pop(item["call_id"])
+            elif str(item.get("call_id")) in calls:
+                yield calls.pop(str(item["call_id"]))
     elif message.images:
         text = [{"type": "input_text", "text": message.content}] if message.content else []
         images = [{"type": "input_image", "image_url": image} for image in message.images]
@@ -160,6 +162,7 @@ def _build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+@refuse_odd_parts
 def parse_response(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
     """Read the JSON of a response; a Failure where it holds no answer."""
     if not isinstance(reply, dict):
@@ -175,10 +178,7 @@ def parse_response(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
     items = reply.get("output")
     if not isinstance(items, list):
         return failures.malformed_failure("status 200 without output")
-    try:
-        answer, commentary, thoughts, calls = _parse_items(items)
-    except (TypeError, AttributeError, KeyError):
-        return failures.malformed_failure("status 200 with items whose parts have the wrong type")
+    answer, commentary, thoughts, calls = _parse_items(items)
     if finish == "stop" and calls:
         finish = "tool_calls"
     return check_answer_size(
@@ -291,6 +291,7 @@ class ResponseStream:
         self._items: dict[Any, dict[str, Any]] = {}
         self._pieces: dict[tuple[Any, str, str, str], list[str]] = {}
 
+    @refuse_odd_events
     def add_event(self, event: str, data: bytes) -> bool:
         content = None if data.strip() == b"[DONE]" else decode_event(data)
         if not isinstance(content, dict):
