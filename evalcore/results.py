@@ -116,8 +116,8 @@ class Totals(Measured, frozen=True):
 
 class RunSummary(Record, frozen=True):
     """`summary.json`: the scores of a run under one scoring. `message` says why it was stopped
-    before its end, `tool_refusal` why calls of tools were not asked for natively; both are empty
-    where that was not so."""
+    before its end, `tool_refusal` why calls of tools were not asked for natively, `api_change` to
+    which API the server sent the run, and its words; all are empty where that was not so."""
 
     run_id: str
     target: TargetSpec
@@ -132,6 +132,7 @@ class RunSummary(Record, frozen=True):
     epochs: int = 1
     message: str = ""
     tool_refusal: str = ""
+    api_change: str = ""
 
     @property
     def is_complete(self) -> bool:

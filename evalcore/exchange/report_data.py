@@ -269,6 +269,7 @@ def format_run_summary(summary: RunSummary) -> str:
         lines.append(f"first token after {totals.first_token_p50:.2f} s{rate}{queued} (medians)")
     if summary.tool_refusal:
         lines.append(f"tool calls were asked for by prompt: {summary.tool_refusal}")
+    lines += [f"the server named another API: {summary.api_change}"] if summary.api_change else []
     for key, score in summary.benchmarks.items():
         interval = score.interval
         between = f" [{interval.low:.1f}, {interval.high:.1f}]" if interval else ""

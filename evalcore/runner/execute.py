@@ -56,7 +56,13 @@ from evalcore.runner.plan import create_benchmark
 from evalcore.runner.summary import Tracker
 from evalcore.settings import Settings, override_data_folder
 from evalcore.store.journal import Journal
-from evalcore.store.run_folder import TOOL_CALLS, RunFolder, StoredEpisode, StoredVerdict
+from evalcore.store.run_folder import (
+    API_CHANGE,
+    TOOL_CALLS,
+    RunFolder,
+    StoredEpisode,
+    StoredVerdict,
+)
 
 _TICK = 0.5  # seconds between two writes of progress.json, and looks for a cancel file
 _WORKER = "main.jsonl"
@@ -193,7 +199,12 @@ class _Execution:
         if self.joules is not None and not result.totals.cached:
             totals = msgspec.structs.replace(result.totals, joules=self.joules)
             result = msgspec.structs.replace(result, totals=totals)
-        result = msgspec.structs.replace(result, tool_refusal=self.tool_refusal)
+        self.tracker.write()  # the card may have changed since the last tick
+        result = msgspec.structs.replace(
+            result,
+            tool_refusal=self.tool_refusal,
+            api_change=self.folder.find_event(API_CHANGE),
+        )
         if self.stop_reason and not result.is_complete:
             self.tracker.record_event("stopped", self.stop_reason)
             result = msgspec.structs.replace(result, message=self.stop_reason)

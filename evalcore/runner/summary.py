@@ -35,7 +35,7 @@ from evalcore.runner.limits import Flow
 from evalcore.runner.plan import create_benchmark, panel_parts, with_column_key
 from evalcore.runner.preflight import CARD_FIELD
 from evalcore.runner.run_request import list_judge_specs
-from evalcore.store.run_folder import RunFolder, StoredVerdict
+from evalcore.store.run_folder import API_CHANGE, RunFolder, StoredVerdict
 
 # Where a run stands: counted in memory, written to `progress.json` for any process to read.
 
@@ -120,6 +120,9 @@ class Tracker:
         )
         self.folder.write_progress(progress)
         if (card := dict(self.card())) != self._written_card:
+            reason = card.get("api_reason")
+            if reason and reason != self._written_card.get("api_reason"):
+                self.record_event(API_CHANGE, f"{card.get('api')}: {reason}")
             self.folder.write_card(card | self._preflight)
             self._written_card = card
 

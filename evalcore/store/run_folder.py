@@ -125,6 +125,8 @@ def write_atomic(
 
 #: The event that says how calls of tools are asked for.
 TOOL_CALLS = "tool_calls"
+#: The event that says which API a server has named, and the words with which it did.
+API_CHANGE = "api"
 
 
 @dataclass(frozen=True)
@@ -188,12 +190,16 @@ class RunFolder:
     def read_tool_calls(self) -> tuple[str, str]:
         """How the run asks for calls of tools, and why not natively, as an event of it says; empty
         where that was not settled."""
+        mode, _, refusal = self.find_event(TOOL_CALLS).partition(": ")
+        return mode, refusal
+
+    def find_event(self, kind: str) -> str:
+        """The message of the first event of a kind, empty where there is none."""
         for _, line in journal.read_journal_lines(self.events_path):
             event = parse_json_or(line.decode("utf-8", "replace"), {})
-            if isinstance(event, dict) and event.get("kind") == TOOL_CALLS:
-                mode, _, refusal = str(event.get("message", "")).partition(": ")
-                return mode, refusal
-        return "", ""
+            if isinstance(event, dict) and event.get("kind") == kind:
+                return str(event.get("message", ""))
+        return ""
 
     def read_summary(self) -> RunSummary | None:
         return self._read_optional_record("summary.json", RunSummary)

@@ -65,6 +65,7 @@ class RunRow(Record, frozen=True):
     phase: str = ""
     message: str = ""
     tool_refusal: str = ""
+    api_change: str = ""
     total: int = 0
     generated: int = 0
     scored: int = 0
@@ -298,6 +299,7 @@ def _with_summary(row: RunRow, summary: RunSummary) -> RunRow:
         ),
         complete=summary.is_complete,
         tool_refusal=summary.tool_refusal,
+        api_change=summary.api_change,
     )
 
 
@@ -328,7 +330,7 @@ _LIVE_FIELDS = (
 
 def redact_run_row(row: RunRow) -> RunRow:
     """A run as anybody may see it."""
-    texts = ("problem", "message", "command", "note", "tool_refusal")
+    texts = ("problem", "message", "command", "note", "tool_refusal", "api_change")
     redacted = {name: redact_paths(getattr(row, name)) for name in texts}
     return msgspec.structs.replace(row, **redacted)
 

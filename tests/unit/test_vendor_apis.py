@@ -248,3 +248,20 @@ def test_the_command_lists_models_and_names_what_it_does_not_know(monkeypatch, c
         assert [model["id"] for model in json.loads(capsys.readouterr().out)] == ["gpt-a", "gpt-b"]
     assert main(["models", "nowhere", *options]) == 2
     assert "one of: openai, deepseek" in capsys.readouterr().err
+
+
+def test_a_run_says_that_the_server_named_another_api(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("VENDOR_KEY", KEY)
+    data = ["--data", str(tmp_path)]
+    with serve_vendors("tools_by_responses") as server:
+        options = [f"base_url={server.origin}/v1", "api_key_env=VENDOR_KEY"]
+        words = ["run", "--target", f"openai:{MODEL}", "--benchmarks", "bfcl", "--max-samples", "2"]
+        words += [part for option in options for part in ("--target-option", option)]
+        assert main([*words, *data]) == 0
+        assert sum(path.endswith("/chat/completions") for path, _ in server.requests) == 1
+        assert all(body.get("tools") for body in server.bodies)
+    assert "the server named another API: responses: HTTP 400" in capsys.readouterr().out
+    [run] = (tmp_path / "runs").iterdir()
+    kinds = [json.loads(line)["kind"] for line in (run / "events.jsonl").read_text().splitlines()]
+    assert kinds.count("api") == 1
+    assert "tool calls were asked for by prompt" not in capsys.readouterr().out

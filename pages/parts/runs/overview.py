@@ -169,6 +169,9 @@ def draw_run_detail(
     if row.tool_refusal:
         reason = escape_markdown(row.tool_refusal, 600)
         st.caption(f":material/build: {tr('runs.tools_by_prompt', reason=reason)}")
+    if row.api_change:
+        reason = escape_markdown(row.api_change, 600)
+        st.caption(f":material/alt_route: {tr('runs.api_changed', reason=reason)}")
     _draw_outcome_badges(row)
     _draw_run_measures(row)
     if card is not None:
