@@ -311,7 +311,8 @@ class ApplicationCard(Record, frozen=True):
     """A described HTTP service: what it answers and what it needs.
 
     `answers` holds (benchmark, metrics) pairs, empty meaning all; `variables` are environment
-    variables; `problem` says why its description cannot be used.
+    variables; `problem` says why its description cannot be used, `scope` which dialects
+    and kinds of statements it is for (empty: all).
     """
 
     key: str
@@ -320,6 +321,7 @@ class ApplicationCard(Record, frozen=True):
     answers: tuple[tuple[str, tuple[str, ...]], ...] = ()
     variables: tuple[str, ...] = ()
     problem: str = ""
+    scope: dict[str, tuple[str, ...]] = {}
 
     def can_answer(self, benchmark: str, metric: str) -> bool:
         """Whether the service is described to answer cases of a metric."""

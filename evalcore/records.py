@@ -21,9 +21,8 @@ from evalcore.i18n import Note, map_note, restore_notes, unpack_note
 from evalcore.intake import add_counts, read_count, read_number
 from evalcore.intake.json_text import parse_json, replace_surrogates
 
-Outcome = Literal[
-    "passed", "failed", "not_executed", "target_error", "judge_error", "environment_error"
-]
+_Error = Literal["target_error", "judge_error", "environment_error"]
+Outcome = Literal["passed", "failed", "not_executed", "not_applicable"] | _Error
 EvidenceKind = Literal["executed", "checked", "parsed", "judged"]
 FailureKind = Literal[
     "rate_limited",  # the provider asked to slow down
@@ -475,7 +474,8 @@ class RunSpec(Record, frozen=True):
     """All that is needed to repeat a run; written once to `spec.json` and never changed.
     `access` is the mode under which a visitor started it, "" for the operator's own; `started_by`
     tells the runs of one visitor from those of others, and not who they are. `budget` in USD, 0
-    for no limit, is that of the start: a run may be resumed with another."""
+    for no limit, is that of the start, as a run may be resumed with another; `scope` that of an
+    application."""
 
     run_id: str
     created_at: str
@@ -496,6 +496,7 @@ class RunSpec(Record, frozen=True):
     access: str = ""
     started_by: str = ""
     budget: float = 0.0
+    scope: dict[str, tuple[str, ...]] = {}
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_strip_note)

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from evalcore.records import CostSource, Measured, Record, TargetSpec
+from evalcore.records import MEASURED, CostSource, Measured, Record, TargetSpec
 
 CLAIMED_VIEW = "claimed"  # the score that a publisher gives beside the recomputed one
 RunState = Literal["planned", "running", "done", "incomplete", "cancelled", "interrupted", "broken"]
@@ -59,6 +59,13 @@ class BenchmarkScore(Record, frozen=True):
     label: str = ""
     level: int | None = None
     self_judged: bool = False
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to ask: all is measured or outside the scope of the target. A
+        score with cases outside is not `complete`, and has no rank beside those without."""
+        ends = {*MEASURED, "not_applicable"}
+        return self.complete or (bool(self.outcomes) and ends.issuperset(self.outcomes))
 
     def __post_init__(self) -> None:
         """Files written before unmeasured scores were None hold 0.0 for them."""
@@ -137,7 +144,9 @@ class RunSummary(Record, frozen=True):
     @property
     def is_complete(self) -> bool:
         ended = self.state not in ("incomplete", "cancelled")
-        return ended and bool(self.benchmarks) and all(b.complete for b in self.benchmarks.values())
+        return (
+            ended and bool(self.benchmarks) and all(b.is_settled for b in self.benchmarks.values())
+        )
 
 
 class Progress(Measured, frozen=True):

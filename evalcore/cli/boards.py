@@ -50,6 +50,11 @@ def add_board_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ve
         "--target", default="", metavar="T", help="one target of the board, by benchmark and metric"
     )
     sub.add_argument(
+        "--scope",
+        metavar="RUN",
+        help="rank all targets on the cases within the scope of an application's run",
+    )
+    sub.add_argument(
         "--chart",
         type=Path,
         metavar="FILE.svg|FILE.png",
@@ -65,6 +70,8 @@ def _print_board(args: argparse.Namespace) -> int:
     from evalcore import settings
     from evalcore.exchange import board_export
 
+    if args.scope:
+        return _print_scope_boards(args)
     if args.json and args.format not in (None, "json"):
         raise UsageError(f"--json and --format {args.format} contradict each other; use one")
     chosen = board_export.BoardSelection(args.suite, args.board, args.by)
@@ -84,6 +91,19 @@ def _print_board(args: argparse.Namespace) -> int:
         sys.stdout.write(text)
         return _DONE
     return _write_board_file("--out", args.out, text.encode())
+
+
+def _print_scope_boards(args: argparse.Namespace) -> int:
+    from evalcore import settings
+    from evalcore.records import to_json
+    from evalcore.views import scope_board
+
+    boards = scope_board.build_scope_boards(args.scope, settings.load_settings(args.data))
+    if args.json or args.format == "json":
+        print(to_json(boards).decode())
+    else:
+        print("\n\n".join(map(scope_board.format_scope_board, boards)))
+    return _DONE
 
 
 def _write_board_chart(args: argparse.Namespace, chosen: BoardSelection) -> int:

@@ -24,6 +24,7 @@ import msgspec
 
 from evalcore.access.secrets import Secrets, scrub_secrets
 from evalcore.benchmarks.base import Benchmark, Context, user_role
+from evalcore.benchmarks.scope import build_scope_verdict, find_scope_problem
 from evalcore.errors import (
     CannotWrite,
     EnvironmentFailure,
@@ -119,7 +120,8 @@ class _Execution:
         self.panels = {b.key: b.judges for b in self.spec.benchmarks}
         self.episodes = summaries.latest_episodes(folder)
         self.verdicts = summaries.latest_verdicts(folder.read_verdicts(self.scoring))
-        self.tracker = Tracker(folder, sum(len(job.samples) for job in self.jobs))
+        total = sum(benchmark.samples for benchmark in self.spec.benchmarks) * self.spec.epochs
+        self.tracker = Tracker(folder, total)
         self.generations = folder.open_journal("generations", _WORKER)
         self.scores = folder.open_journal("verdicts", self.scoring, _WORKER)
         self.channels = Channels(folder, self.spec, settings, secrets)
@@ -156,7 +158,24 @@ class _Execution:
             self.scores.close()
         return self._finish_run()
 
+    def _settle_out_of_scope(self) -> None:
+        """Give what is outside the scope of the target its verdict: it is asked by nobody."""
+        for declared in self.spec.benchmarks if self.spec.scope else ():
+            for line in self.folder.read_samples():
+                if line.benchmark != declared.key:
+                    continue
+                for epoch in range(self.spec.epochs):
+                    verdict = build_scope_verdict(self.spec.scope, line.sample, epoch)
+                    if verdict is None:
+                        break
+                    self.tracker.record_verdict(verdict)
+                    key = (declared.key, line.sample.metric, line.sample.id, epoch)
+                    if self.verdicts.get(key) is None:
+                        stored = StoredVerdict(benchmark=declared.key, verdict=verdict)
+                        self._append_record(self.scores, stored)
+
     async def _run_phases(self, generate: bool) -> None:
+        self._settle_out_of_scope()
         for judge in run_request.list_judge_specs(self.spec):
             await self._open_channel(judge_role(judge), run_request.parse_model_spec(judge))
         missing = await self._score_journaled(keep_failed=not generate)
@@ -458,7 +477,9 @@ def _plan_generations(folder: RunFolder, spec: RunSpec) -> Iterator[GenerationJo
     for epoch in range(spec.epochs):
         for name, benchmark in benchmarks.items():
             for key, samples in groups[name].items():
-                yield GenerationJob(benchmark, key, epoch, tuple(samples))
+                inside = [s for s in samples if not find_scope_problem(spec.scope, s)]
+                if inside:
+                    yield GenerationJob(benchmark, key, epoch, tuple(inside))
 
 
 def _build_benchmark(spec: BenchmarkSpec) -> Benchmark:

@@ -123,9 +123,17 @@ def plan_run(request: RunRequest, settings: Settings) -> Plan:
         note=request.note,
         access=request.access,
         budget=request.budget,
+        scope=_find_scope(request.target, settings),
         started_by=request.started_by,
     )
     return Plan(spec=run, samples=chosen, gold=gold)
+
+
+def _find_scope(target: str, settings: Settings) -> dict[str, tuple[str, ...]]:
+    """What an application is declared for, empty for all other targets."""
+    if catalog.find_chooser(target) != "service":
+        return {}
+    return catalog.load_application(target, settings).scope
 
 
 def _check_control(request: RunRequest) -> None:

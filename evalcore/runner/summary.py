@@ -206,7 +206,7 @@ def summarise_run(
                 raise
             _log.warning("run %s: %s", spec.run_id, error)  # its neighbours keep their scores
     episodes = list(latest_episodes(folder).values())
-    complete = len(scores) == len(spec.benchmarks) and all(s.complete for s in scores.values())
+    complete = len(scores) == len(spec.benchmarks) and all(s.is_settled for s in scores.values())
     state: RunState = "done" if complete else "cancelled" if cancelled else "incomplete"
     return RunSummary(
         run_id=spec.run_id,

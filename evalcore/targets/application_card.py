@@ -100,6 +100,14 @@ class Branch(Record, frozen=True, forbid_unknown_fields=True):
         return self.benchmark in ("", benchmark) and (not self.metrics or metric in self.metrics)
 
 
+class DeclaredScope(Record, frozen=True, forbid_unknown_fields=True):
+    """What a service is made for; empty means all. `dialects` name those of a case or their
+    beginning ("PostgreSQL" for a version), `statements` kinds such as SELECT or CREATE."""
+
+    dialects: tuple[str, ...] = ()
+    statements: tuple[str, ...] = ()
+
+
 class Description(Record, frozen=True, forbid_unknown_fields=True):
     """A service. `max_in_flight` is how many cases it takes at once, `timeout` the seconds for one
     request (0: the setting `request_timeout`)."""
@@ -112,6 +120,7 @@ class Description(Record, frozen=True, forbid_unknown_fields=True):
     max_in_flight: int = 4
     requests_per_minute: float | None = None
     timeout: float = 0.0
+    scope: DeclaredScope = DeclaredScope()
 
     def find_branch(self, benchmark: str, metric: str) -> Branch | None:
         return next((b for b in self.branches if b.covers_metric(benchmark, metric)), None)
@@ -166,6 +175,11 @@ def build_application_card(key: str, settings: Settings) -> ApplicationCard:
         about=description.about,
         answers=tuple((branch.benchmark, branch.metrics) for branch in description.branches),
         variables=(*description.address_variables, *description.key_variables),
+        scope={
+            name: names
+            for name in DeclaredScope.__struct_fields__
+            if (names := getattr(description.scope, name))
+        },
     )
 
 

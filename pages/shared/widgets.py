@@ -91,6 +91,7 @@ OUTCOME_COLOURS: dict[str, Any] = {
     "passed": "green",
     "failed": "red",
     "not_executed": "gray",
+    "not_applicable": "gray",
     "target_error": "orange",
     "judge_error": "orange",
     "environment_error": "orange",
