@@ -18,7 +18,7 @@ import msgspec
 
 from evalcore.errors import IntakeError
 from evalcore.i18n import Note, map_note, restore_notes, unpack_note
-from evalcore.intake import add_counts, read_count, read_number
+from evalcore.intake import read_count, read_number
 from evalcore.intake.json_text import parse_json, replace_surrogates
 
 _Error = Literal["target_error", "judge_error", "environment_error"]
@@ -222,17 +222,6 @@ class Usage(Measured, frozen=True):
     reasoning_tokens: int | None = None
     cached_tokens: int | None = None
     cost: float | None = None
-
-
-def add_usage(left: Usage, right: Usage) -> Usage:
-    """Token counts added field by field; what neither reports stays unknown. The stated costs are
-    not added: where one answer lacks it, their sum would pass for the whole."""
-    return Usage(
-        input_tokens=add_counts(left.input_tokens, right.input_tokens),
-        output_tokens=add_counts(left.output_tokens, right.output_tokens),
-        reasoning_tokens=add_counts(left.reasoning_tokens, right.reasoning_tokens),
-        cached_tokens=add_counts(left.cached_tokens, right.cached_tokens),
-    )
 
 
 class Completion(Measured, frozen=True):

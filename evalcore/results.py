@@ -9,7 +9,8 @@ from typing import Literal
 
 import msgspec
 
-from evalcore.records import MEASURED, CostSource, Measured, Record, TargetSpec
+from evalcore.intake import add_counts
+from evalcore.records import MEASURED, CostSource, Measured, Record, TargetSpec, Usage
 
 CLAIMED_VIEW = "claimed"  # the score that a publisher gives beside the recomputed one
 RunState = Literal["planned", "running", "done", "incomplete", "cancelled", "interrupted", "broken"]
@@ -119,6 +120,17 @@ class Totals(Measured, frozen=True):
     judge_cost: float | None = 0.0
     cost_sources: tuple[CostSource, ...] = ()
     joules: float | None = None
+
+
+def add_usage(left: Usage, right: Usage) -> Usage:
+    """Token counts added field by field; what neither reports stays unknown. The stated costs are
+    not added: where one answer lacks it, their sum would pass for the whole."""
+    return Usage(
+        input_tokens=add_counts(left.input_tokens, right.input_tokens),
+        output_tokens=add_counts(left.output_tokens, right.output_tokens),
+        reasoning_tokens=add_counts(left.reasoning_tokens, right.reasoning_tokens),
+        cached_tokens=add_counts(left.cached_tokens, right.cached_tokens),
+    )
 
 
 class RunSummary(Record, frozen=True):

@@ -20,9 +20,9 @@ from evalcore.records import (
     Message,
     Record,
     Usage,
-    add_usage,
     content_hash,
 )
+from evalcore.results import add_usage
 
 # What a judge is asked, by kind of question; raise PROMPT_VERSION with every change of a word.
 # What is judged was written by a model that may try to speak to the judge. All material stands

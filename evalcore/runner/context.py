@@ -22,10 +22,10 @@ from evalcore.records import (
     Sample,
     Sampling,
     Usage,
-    add_usage,
     content_hash,
     utc_now,
 )
+from evalcore.results import add_usage
 from evalcore.runner.budget import estimate_usage
 from evalcore.runner.channels import TARGET, Channel, Channels
 from evalcore.targets.base import Control, collect_partial_answers

@@ -26,11 +26,10 @@ from evalcore.records import (
     Sample,
     Usage,
     Verdict,
-    add_usage,
     content_hash,
     utc_now,
 )
-from evalcore.results import BenchmarkScore, Progress, RunState, RunSummary, Totals
+from evalcore.results import BenchmarkScore, Progress, RunState, RunSummary, Totals, add_usage
 from evalcore.runner.limits import Flow
 from evalcore.runner.plan import create_benchmark, panel_parts, with_column_key
 from evalcore.runner.preflight import CARD_FIELD

@@ -22,11 +22,10 @@ from evalcore.records import (
     Failure,
     Usage,
     Verdict,
-    add_usage,
     from_json,
     to_json,
 )
-from evalcore.results import Progress, RunSummary, Totals
+from evalcore.results import Progress, RunSummary, Totals, add_usage
 from evalcore.runner.summary import compute_totals
 from evalcore.settings import Settings
 from evalcore.store.index import load_headers, open_index, record_run
