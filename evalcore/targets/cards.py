@@ -48,7 +48,20 @@ CARDS: tuple[TargetKindCard, ...] = (
             build_option("api_key_env", "variable that contains the key", "存放密钥的环境变量"),
             *SAMPLING,
             build_option("stop", "ends an answer", "停止序列", kind="list"),
-            build_option("timeout", "seconds per request", "单次请求的秒数上限", kind="float"),
+            build_option("timeout", "seconds without a byte", "无数据到达的秒数上限", kind="float"),
+            build_option(
+                "whole_timeout",
+                "seconds of a whole answer; 0: ten times timeout",
+                "完整回答的秒数上限；0 为 timeout 的十倍",
+                kind="float",
+                default=0.0,
+            ),
+            build_option(
+                "stream",
+                "whether answers are streamed, where the server can",
+                "服务端支持时是否流式接收",
+                default=True,
+            ),
             build_option(
                 "asking",
                 "how tools are offered: natively by the server, or in the prompt",

@@ -54,6 +54,8 @@ def read_openai_options(spec: TargetSpec) -> OpenAIOptions:
     options = convert_options(spec.key, spec.options, OpenAIOptions)
     if options.timeout is not None and not options.timeout > 0:
         raise UsageError(f"{spec.key}: option timeout must be more than 0 seconds")
+    if not options.whole_timeout >= 0:
+        raise UsageError(f"{spec.key}: option whole_timeout must be 0 or more seconds")
     return options
 
 
