@@ -214,7 +214,7 @@ def resolve_route(
         base_url=address,
         api_key_env=api_key_env or inherited,
         token_field="max_tokens" if moved else endpoint.token_field,
-        api="auto" if moved and not here else endpoint.api,
+        api="auto" if moved else endpoint.api,
         auth=auth if auth != "auto" or (moved and not here) else endpoint.auth,
         headers={} if moved and not here else endpoint.headers,
         api_key_command=() if moved or api_key_env else endpoint.api_key_command,

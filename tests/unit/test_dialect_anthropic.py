@@ -55,7 +55,7 @@ def test_a_request_has_its_system_turn_apart():
         Message("system", "Be brief."),
         Message("user", "Hi."),
         tools=[{"type": "function", "function": {"name": "f", "description": "Does."}}],
-        sampling=Sampling(max_tokens=500, temperature=0.0, seed=1, stop=("END",)),
+        sampling=Sampling(max_tokens=500, temperature=0.0, seed=1, stop=("END", "\n")),
     )
     assert built.path == "/messages"
     assert built.headers == {"anthropic-version": "2023-06-01"}

@@ -71,7 +71,11 @@ def test_a_request_nests_what_the_parameters_say_flat():
                 "functionDeclarations": [
                     {
                         "name": "f",
-                        "parametersJsonSchema": {"type": "object", "additionalProperties": False},
+                        "parametersJsonSchema": {
+                            "type": "object",
+                            "properties": {},
+                            "additionalProperties": False,
+                        },
                     }
                 ]
             }

@@ -42,6 +42,7 @@ def dialect_way(key: str, url: str, body: bytes) -> dict[str, str]:
         (Endpoint("https://a.example", auth="x-api-key"), {"x-api-key": "k"}),
         (Endpoint(AZURE), {"api-key": "k"}),
         (Endpoint(AZURE, auth="bearer"), {"Authorization": "Bearer k"}),
+        (Endpoint("https://house.services.ai.azure.com/anthropic"), {"x-own": "k"}),
     ],
 )
 def test_the_key_goes_where_the_provider_looks_for_it(endpoint, headers):
@@ -177,7 +178,8 @@ def test_headers_take_their_secrets_from_variables():
 )
 def test_the_dialect_is_chosen_by_address_and_model(base_url, model, api):
     assert choose_api(Endpoint(base_url), model) == api
-    assert choose_api(Endpoint(base_url, api="gemini"), model) == "gemini"
+    compatible = base_url.endswith("/openai")
+    assert choose_api(Endpoint(base_url, api="gemini"), model) == "chat" if compatible else "gemini"
     assert choose_api(Endpoint(base_url, api="gemini"), model, "chat") == "chat"
 
 
@@ -214,6 +216,14 @@ def test_a_refusal_may_name_the_dialect(status, words, api):
 def test_an_address_is_that_of_the_dialect(base_url, api, adjusted):
     found = adjust_base_url(base_url, api).partition("//")[2].partition("/")[2]
     assert found == adjusted[1:] or (not adjusted and adjust_base_url(base_url, api) == base_url)
+
+
+def test_a_proxy_of_this_machine_is_asked_by_chat_completions():
+    """As most proxies are; what it stands for says nothing of what it speaks."""
+    route = resolve_route("openai:anthropic/claude-opus-5", Settings(), "http://127.0.0.1:4000/v1")
+    assert choose_api(route.endpoint, route.model) == "chat"
+    own = resolve_route("openai:anthropic/claude-opus-5", Settings())
+    assert choose_api(own.endpoint, own.model) == "anthropic"
 
 
 def test_what_an_endpoint_sends_goes_nowhere_else():

@@ -8,7 +8,7 @@ import pytest
 
 from evalcore.access.secrets import Secrets
 from evalcore.cli.main import main
-from evalcore.errors import TargetFailure
+from evalcore.errors import TargetFailure, UsageError
 from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec
 from evalcore.runner.preflight import build_reply_turn
 from evalcore.settings import Settings
@@ -265,3 +265,28 @@ def test_a_run_says_that_the_server_named_another_api(monkeypatch, capsys, tmp_p
     kinds = [json.loads(line)["kind"] for line in (run / "events.jsonl").read_text().splitlines()]
     assert kinds.count("api") == 1
     assert "tool calls were asked for by prompt" not in capsys.readouterr().out
+
+
+async def test_azure_takes_its_key_and_version_its_own_way():
+    with serve_vendors() as server:
+        options = {"api_key_env": "VENDOR_KEY", "auth": "api-key", "api_version": "2024-10-21"}
+        base_url = f"{server.origin}/openai/deployments/house"
+        spec = TargetSpec("openai:gpt", {"base_url": base_url, **options})
+        target = create_openai_target(spec, Settings(), Secrets({"VENDOR_KEY": KEY}))
+        await target.open(lambda line: None)
+        await target.generate(plain())
+        await target.close()
+    [(path, headers)] = server.requests
+    assert path == "/openai/deployments/house/chat/completions?api-version=2024-10-21"
+    assert headers["api-key"] == KEY
+    assert "authorization" not in headers
+
+
+async def test_a_visitor_lists_models_where_they_may_ask_only():
+    with serve_vendors() as server:
+        settings = Settings(access="passcode", allow_endpoints=("openai",))
+        with pytest.raises(UsageError):
+            await list_served_models(
+                describe(server, "chat"), settings, Secrets({"VENDOR_KEY": KEY})
+            )
+        assert not server.requests

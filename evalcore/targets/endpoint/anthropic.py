@@ -96,7 +96,8 @@ class AnthropicDialect:
         self._model, self._extra_body, self._platform = model, dict(extra_body), platform
 
     def build_parameters(self, sampling: Sampling, capabilities: Capabilities) -> dict[str, Any]:
-        """The API has no seed: it is not sent. A thought comes out of the limit of the answer."""
+        """The API has no seed and takes no blank stop string: they are not sent. A thought comes
+        out of the limit of the answer."""
         limit = sampling.max_tokens or _DEFAULT_TOKENS
         # Bedrock streams in a framing of its own, so that it is asked for whole answers there.
         streams = capabilities.stream and self._platform != "bedrock"
@@ -104,7 +105,7 @@ class AnthropicDialect:
             "max_tokens": limit,
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
-            "stop_sequences": list(sampling.stop) or None,
+            "stop_sequences": [text for text in sampling.stop if text.strip()] or None,
             "stream": True if streams else None,
             **_build_thinking(self._model, sampling.reasoning_effort, limit),
         }

@@ -62,7 +62,8 @@ def resolve_auth(endpoint: Endpoint) -> AuthStyle:
         return endpoint.auth
     if endpoint.api_key_command:
         return "bearer"
-    return "api-key" if is_azure(endpoint.base_url) else "auto"
+    takes_own_header = is_azure(endpoint.base_url) and "/anthropic" not in endpoint.base_url
+    return "api-key" if takes_own_header else "auto"
 
 
 class Authorizer:

@@ -52,8 +52,9 @@ def unwrap_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def describe_parameters(function: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON schema of a function's parameters; one without any takes an empty object."""
-    return function.get("parameters") or {"type": "object", "properties": {}}
+    """The JSON schema of a function's parameters, which is of an object; one without any takes an
+    empty one."""
+    return {"type": "object", "properties": {}, **(function.get("parameters") or {})}
 
 
 def split_data_address(image: str) -> tuple[str, str] | None:

@@ -1,5 +1,8 @@
 """Which dialect a target speaks: as its options or its endpoint say, else by the address, the
 model, and by what the server itself says.
+
+All go by plain HTTP over one transport: the vendors' SDKs would add weight, retries and types that
+read less of a reply than the dialects do.
 """
 
 from __future__ import annotations
@@ -33,18 +36,19 @@ def is_azure(base_url: str) -> bool:
 def choose_api(endpoint: Endpoint, model: str, option: ApiName = "auto") -> ApiName:
     """The dialect of a target, never `auto`: what a person set for the target goes before what the
     endpoint says, and that before the address and the model."""
-    for stated in (option, endpoint.api):
-        if stated != "auto":
-            return stated
     parts = urlsplit(endpoint.base_url)
     host, path = (parts.hostname or "").lower(), parts.path.rstrip("/")
+    is_compatible = path.endswith("/openai")  # as Google calls its chat completions
+    for stated in (option, "chat" if is_compatible else endpoint.api):
+        if stated != "auto":
+            return stated
     if host == "api.anthropic.com" or re.search(r"/anthropic(/v1)?$", path):
         return "anthropic"
     if host.startswith("bedrock-runtime") and not path:
         return "anthropic"
     if path.endswith("/publishers/google"):
         return "gemini"
-    if host == "generativelanguage.googleapis.com" and not path.endswith("/openai"):
+    if host == "generativelanguage.googleapis.com":
         return "gemini"
     if (host == "api.openai.com" or is_azure(endpoint.base_url)) and _RESPONSES_MODEL.search(model):
         return "responses"
