@@ -180,6 +180,12 @@ def find_chooser(target: str) -> str:
     return card.chooser if card else ""
 
 
+def is_model(target: str) -> bool:
+    """Whether a target is a model, at a server or on this machine, whose answers may vary."""
+    card = find_target_kind(target)
+    return card is not None and card.can_judge
+
+
 def runs_models_here(target: str) -> bool:
     """Whether a target is a model that is loaded on this machine."""
     card = find_target_kind(target)

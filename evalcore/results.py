@@ -42,7 +42,8 @@ class MetricScore(Record, frozen=True):
 class BenchmarkScore(Record, frozen=True):
     """The score triple of one benchmark: `score` (strict), `answered`, `coverage` (0 to 1); of what
     others published `level` 0 is a bare claim, 1 has a complete case report behind it. Scores are
-    None where nothing that counts was measured, see `measured_score`."""
+    None where nothing that counts was measured, see `measured_score`. `repeats` are `deterministic`
+    where a model answered alike in every epoch: they say no more than one epoch."""
 
     benchmark: str
     column: str
@@ -60,6 +61,7 @@ class BenchmarkScore(Record, frozen=True):
     label: str = ""
     level: int | None = None
     self_judged: bool = False
+    repeats: Literal["", "deterministic"] = ""
 
     @property
     def is_settled(self) -> bool:

@@ -283,6 +283,8 @@ def format_run_summary(summary: RunSummary) -> str:
                 f"{format_count(metric.samples, 'sample')}"
             )
         lines += [f"  view {name:<21}{value:6.1f}" for name, value in score.views.items()]
+        if score.repeats:
+            lines.append(f"  repeats: {score.repeats} (every epoch gave the same answers)")
         counts = ", ".join(f"{name} {count}" for name, count in score.outcomes.items())
         lines.append(f"  {counts}")
     return "\n".join(lines)

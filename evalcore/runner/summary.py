@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import re
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -204,7 +205,10 @@ def summarise_run(
             if catalog.is_builtin(key):
                 raise
             _log.warning("run %s: %s", spec.run_id, error)  # its neighbours keep their scores
-    episodes = list(latest_episodes(folder).values())
+    latest = latest_episodes(folder)
+    episodes = list(latest.values())
+    if catalog.is_model(spec.target.key):
+        scores = {key: mark_repeats(score, spec, latest) for key, score in scores.items()}
     complete = len(scores) == len(spec.benchmarks) and all(s.is_settled for s in scores.values())
     state: RunState = "done" if complete else "cancelled" if cancelled else "incomplete"
     return RunSummary(
@@ -241,6 +245,34 @@ def _score_benchmark(
         raise ValueError(f"aggregate gave {scored.benchmark} the score {scored.score}")
     by_itself = any(is_same_model(judge, run.target) for judge in spec.judges)
     return msgspec.structs.replace(scored, self_judged=by_itself)
+
+
+_FEWEST_ALIKE = 5  # generations whose equal repeats are no chance, above temperature 0
+
+
+def mark_repeats(
+    score: BenchmarkScore, run: RunSpec, latest: Mapping[EpisodeKey, Episode]
+) -> BenchmarkScore:
+    """The score with repeats of a model named deterministic where each epoch gave the same answers:
+    they are no tries of their own, so that pass^k is known for k = 1 alone."""
+    answers: dict[str, set[str]] = defaultdict(set)
+    counts: Counter[str] = Counter()
+    for (benchmark, key, _), episode in latest.items():
+        if benchmark == score.benchmark and episode.failure is None:
+            turns = [m for m in episode.messages if m.role == "assistant"]
+            calls = [[(call.name, call.arguments) for call in turn.tool_calls] for turn in turns]
+            answers[key].add(content_hash([[turn.content for turn in turns], calls]))
+            counts[key] += 1
+    repeated = [key for key, count in counts.items() if count > 1]
+    is_greedy = str(run.target.options.get("temperature")) in ("0", "0.0")
+    is_enough = len(repeated) >= (1 if is_greedy else _FEWEST_ALIKE)
+    if not is_enough or any(len(answers[key]) > 1 for key in repeated):
+        return score
+    groups = {
+        name: None if re.match(r"(pass|adjusted)\^(?!1\b)", name) else value
+        for name, value in score.groups.items()
+    }
+    return msgspec.structs.replace(score, groups=groups, repeats="deterministic")
 
 
 def describe_column(spec: BenchmarkSpec) -> str:
