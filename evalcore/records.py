@@ -22,7 +22,7 @@ from evalcore.intake import read_count, read_number
 from evalcore.intake.json_text import parse_json, replace_surrogates
 
 _Error = Literal["target_error", "judge_error", "environment_error"]
-Outcome = Literal["passed", "failed", "not_executed", "not_applicable"] | _Error
+Outcome = Literal["passed", "failed", "not_executed", "not_applicable", _Error]
 EvidenceKind = Literal["executed", "checked", "parsed", "judged"]
 FailureKind = Literal[
     "rate_limited",  # the provider asked to slow down

@@ -8,13 +8,16 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from evalcore.benchmarks.scope import find_scope_problem
 from evalcore.cli.main import main
-from evalcore.records import Sample
+from evalcore.i18n import t
+from evalcore.records import Outcome, Sample
 from evalcore.store.run_folder import RunFolder
+from pages.shared.widgets import OUTCOME_COLOURS
 
 DESCRIPTION = """
 title: Small service
@@ -132,3 +135,11 @@ def test_what_is_outside_is_not_sent_and_the_scope_has_a_board(tmp_path, capsys,
     assert main(["board", "--scope", run_id, "--data", str(data)]) == 0
     assert "6 of 10 cases (dialects: SQLite)" in capsys.readouterr().out
     assert main(["board", "--scope", others[0][1], "--data", str(data)]) == 2
+
+
+def test_every_outcome_is_a_word_with_a_title_and_a_colour():
+    for outcome in get_args(Outcome):
+        for language in ("en", "zh"):
+            assert t(f"common.outcome.{outcome}", language)
+            assert t(f"methodology.outcome.{outcome}", language)
+        assert outcome in OUTCOME_COLOURS
