@@ -188,17 +188,6 @@ def find_lasting_cause(failure: Failure) -> str | None:
     return f"{failure.status} {_VARYING.sub('#', failure.message)}"
 
 
-def read_failed_generation(status: int | None, body: str) -> str | None:
-    """What the model wrote where a server could make no call of it and says so (Groq's
-    `failed_generation`); None for any other error."""
-    if status != 400 or "failed_generation" not in body:
-        return None
-    reply = _decode_error_body(body)
-    error = reply.get("error") if isinstance(reply, dict) else None
-    written = error.get("failed_generation") if isinstance(error, dict) else None
-    return written if isinstance(written, str) and written.strip() else None
-
-
 def _error_codes(reply: Any) -> Iterator[str]:
     """The codes of an error and of those inside it (Azure: `innererror`)."""
     error = reply[0] if isinstance(reply, list) and reply else reply

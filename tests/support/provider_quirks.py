@@ -339,7 +339,7 @@ QUIRKS: tuple[Quirk, ...] = (
                 failed_generation='<function=add>{"a": 1',
             ),
         ),
-        text='<function=add>{"a": 1',
+        kind="model_output",
     ),
     Quirk(
         "groq: too large for the tokens of a minute",
@@ -508,11 +508,31 @@ QUIRKS: tuple[Quirk, ...] = (
         "malformed",
     ),
     Quirk(
+        "any: streams are empty, whole answers are not",
+        lambda body: (200, b"data: [DONE]\n\n" if body.get("stream") else message()),
+        text="ok",
+        requests=2,
+        unsent=("stream",),
+    ),
+    Quirk(
+        "any: neither streamed nor whole",
+        lambda body: (
+            400,
+            error(
+                "streaming is not supported"
+                if body.get("stream")
+                else "this model only support stream mode"
+            ),
+        ),
+        kind="permanent",
+        requests=12,
+    ),
+    Quirk(
         "any: a stream without the word at its end",
         always(200, stream({"content": "ok"}, ended("stop"), end=b"")),
         text="ok",
     ),
-    Quirk("any: an empty stream", always(200, b"data: [DONE]\n\n"), "malformed"),
+    Quirk("any: an empty stream", always(200, b"data: [DONE]\n\n"), "malformed", requests=2),
     Quirk(
         "any: calls as blocks",
         always(

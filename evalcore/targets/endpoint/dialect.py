@@ -211,6 +211,53 @@ def find_refused_parameter(
     return min(offsets_by_name, key=lambda name: offsets_by_name[name], default=None)
 
 
+#: A server that has no turn for the system (Gemma's template, by various servers).
+_NO_SYSTEM_TURN = re.compile(
+    r"(?i)developer instruction is not enabled|system (role|message|instruction)s? (is |are )?not"
+    r" (supported|enabled|allowed)|does not support (the )?(system|developer) (role|message|instr)"
+)
+#: A server that takes ids of calls in one form only (Mistral).
+_SHORT_IDS = re.compile(r"(?is)tool.?call.?id.{0,80}length of 9")
+#: A server that answers streamed only, or not so.
+_ONLY_STREAM = re.compile(
+    r"(?i)only supports? stream|must be set to false for non-?streaming|stream(ing)? is required"
+    r"|(please )?(use|enable|set) stream(ing)?( mode|=true)"
+)
+_NO_STREAM = re.compile(
+    r"(?i)stream(ing|ed)?( mode| responses?)?\b.{0,40}\b(not|isn't|un)\s?(yet )?"
+    r"(supported|available|implemented|allowed|permitted|enabled)"
+    r"|does(n't| not) support stream|verified to stream"
+)
+
+
+def learn_capabilities(
+    status: int | None,
+    words: str,
+    sent: Mapping[str, Any],
+    capabilities: Capabilities,
+    dialect: ApiDialect,
+) -> Capabilities | None:
+    """What a refusal teaches about a server; None where it teaches nothing."""
+    if status not in (400, 404, 405, 415, 422, 501):
+        return None
+    text = failures.provider_message(words)
+    if not capabilities.fold_system and _NO_SYSTEM_TURN.search(text):
+        return msgspec.structs.replace(capabilities, fold_system=True)
+    if not capabilities.stream and _ONLY_STREAM.search(text):
+        return msgspec.structs.replace(capabilities, stream=True)
+    if capabilities.stream and _NO_STREAM.search(text):
+        return msgspec.structs.replace(capabilities, stream=False)
+    if not capabilities.short_ids and _SHORT_IDS.search(text):
+        return msgspec.structs.replace(capabilities, short_ids=True)
+    refused = find_refused_parameter(status, words, sent, dialect.adaptable)
+    if refused is None:
+        echoed = ECHOED_FIELDS - capabilities.refused
+        refused = find_refused_parameter(status, words, dict.fromkeys(echoed), echoed)
+    if refused is None or refused in capabilities.refused:
+        return None
+    return capabilities.without_parameter(refused)
+
+
 # Why an answer ended. Words of all APIs in one table: none of them means two things.
 
 #: Ends of an answer that is the model's own, in the servers' words and in the field's.

@@ -9,7 +9,6 @@ an answer in which a server repeats it.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -37,13 +36,12 @@ from evalcore.targets.base import TargetInfo, report_partial_answer
 from evalcore.targets.endpoint.auth import Authorizer, resolve_headers
 from evalcore.targets.endpoint.dialect import (
     CUT_BY_TIMEOUT,
-    ECHOED_FIELDS,
     ApiDialect,
     Capabilities,
     StreamAssembler,
     capabilities_of_endpoint,
     derive_epoch_seed,
-    find_refused_parameter,
+    learn_capabilities,
     merge_sampling,
 )
 from evalcore.targets.endpoint.options import (
@@ -61,24 +59,10 @@ from evalcore.targets.endpoint.transport import Transport, WireReply
 from evalcore.targets.endpoints import ModelRoute, check_endpoint, resolve_route
 from evalcore.targets.failures import LengthRefusal, read_length_refusal
 
+#: Requests for one answer at most, with all that is adapted to.
+_MOST_REQUESTS = 12
+_EMPTY_STREAM = "status 200 with a stream that holds no answer"
 _WHOLE = 10  # times `timeout` that a whole request may take
-#: A server that has no turn for the system (Gemma's template, by various servers).
-_NO_SYSTEM_TURN = re.compile(
-    r"(?i)developer instruction is not enabled|system (role|message|instruction)s? (is |are )?not"
-    r" (supported|enabled|allowed)|does not support (the )?(system|developer) (role|message|instr)"
-)
-#: A server that takes ids of calls in one form only (Mistral).
-_SHORT_IDS = re.compile(r"(?is)tool.?call.?id.{0,80}length of 9")
-#: A server that answers streamed only, or not so.
-_ONLY_STREAM = re.compile(
-    r"(?i)only supports? stream|must be set to false for non-?streaming|stream(ing)? is required"
-    r"|(please )?(use|enable|set) stream(ing)?( mode|=true)"
-)
-_NO_STREAM = re.compile(
-    r"(?i)stream(ing|ed)?( mode| responses?)?\b.{0,40}\b(not|isn't|un)\s?(yet )?"
-    r"(supported|available|implemented|allowed|permitted|enabled)"
-    r"|does(n't| not) support stream|verified to stream"
-)
 
 
 def create_openai_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> EndpointTarget:
@@ -125,6 +109,7 @@ class EndpointTarget:
         api = self._dialect.name
         self._capabilities = capabilities_of_endpoint(endpoint, stream=options.stream)
         self._parameters: dict[Sampling, dict[str, Any]] = {}
+        self._is_plain_tried = False
         self.info = TargetInfo(
             kind="endpoint",
             title=f"{route.model} ({endpoint.title or route.name})",
@@ -217,9 +202,6 @@ class EndpointTarget:
             failure, words = outcome
             if failures.is_content_filter(failure.status, words):
                 return Completion(finish_reason="content_filter", attempts=attempts)
-            written = failures.read_failed_generation(failure.status, words)
-            if written is not None:
-                return self._finish(Completion(text=written, sent=sent), attempts)
             if refusal is not None and failure.status in (404, 405):
                 self._keep_api(refused_dialect)
                 raise TargetFailure(refusal)
@@ -237,7 +219,8 @@ class EndpointTarget:
                 lowered = self._lower_limit(length, sent)
                 if lowered:
                     continue
-            if not self._adapt(failure, words, sent, capabilities):
+            is_tried = attempts >= _MOST_REQUESTS  # a server that contradicts itself
+            if is_tried or not self._adapt(failure, words, sent, capabilities):
                 raise TargetFailure(failure)
 
     def _finish(self, completion: Completion, attempts: int) -> Completion:
@@ -377,7 +360,9 @@ class EndpointTarget:
             return self.describe_refusal(reply), reply.first_words()
         if reply.is_stream:
             content = assemblers[-1].build_reply()
-            if content is None or not assemblers[-1].is_complete:
+            if content is None:
+                return failures.malformed_failure(_EMPTY_STREAM), _EMPTY_STREAM
+            if not assemblers[-1].is_complete:
                 self._report_partial(assemblers, sent, dialect, 0.0)
                 return failures.malformed_failure("the stream ended before the answer did"), ""
             outcome = dialect.parse_reply(content, sent)
@@ -431,6 +416,10 @@ class EndpointTarget:
     ) -> bool:
         """Remember what a refusal says about the server; False where it says nothing that another
         request could heed. `capabilities` are those that the refused request was built with."""
+        if words == _EMPTY_STREAM and capabilities.stream and not self._is_plain_tried:
+            self._is_plain_tried = True
+            self._learn(msgspec.structs.replace(self._capabilities, stream=False))
+            return True
         if failure.status in (400, 422, 501) and not words:
             words = failure.message
         learned = learn_capabilities(failure.status, words, sent, capabilities, self._dialect)
@@ -446,34 +435,6 @@ class EndpointTarget:
         self.info = msgspec.structs.replace(
             self.info, card=self.info.card | self._describe_capabilities()
         )
-
-
-def learn_capabilities(
-    status: int | None,
-    words: str,
-    sent: Mapping[str, Any],
-    capabilities: Capabilities,
-    dialect: ApiDialect,
-) -> Capabilities | None:
-    """What a refusal teaches about a server; None where it teaches nothing."""
-    if status not in (400, 404, 405, 415, 422, 501):
-        return None
-    text = failures.provider_message(words)
-    if not capabilities.fold_system and _NO_SYSTEM_TURN.search(text):
-        return msgspec.structs.replace(capabilities, fold_system=True)
-    if not capabilities.stream and _ONLY_STREAM.search(text):
-        return msgspec.structs.replace(capabilities, stream=True)
-    if capabilities.stream and _NO_STREAM.search(text):
-        return msgspec.structs.replace(capabilities, stream=False)
-    if not capabilities.short_ids and _SHORT_IDS.search(text):
-        return msgspec.structs.replace(capabilities, short_ids=True)
-    refused = find_refused_parameter(status, words, sent, dialect.adaptable)
-    if refused is None:
-        echoed = ECHOED_FIELDS - capabilities.refused
-        refused = find_refused_parameter(status, words, dict.fromkeys(echoed), echoed)
-    if refused is None or refused in capabilities.refused:
-        return None
-    return capabilities.without_parameter(refused)
 
 
 def _find_account_headers(address: str) -> dict[str, str]:
