@@ -141,7 +141,7 @@ CARDS: tuple[TargetKindCard, ...] = (
                 "context", "tokens; 0: the model's own", "上下文长度；0 为模型自身", default=0
             ),
             build_option("threads", "0: the physical cores", "0 为物理核心数", default=0),
-            *(card for card in SAMPLING if card.name != "reasoning_effort"),
+            *SAMPLING,
             build_option("stop", "ends an answer", "停止序列", kind="list"),
             build_option(
                 "asking",

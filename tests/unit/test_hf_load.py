@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from evalcore.errors import UsageError
 from evalcore.targets.huggingface import machine
-from evalcore.targets.huggingface.load import load_checkpoint
+from evalcore.targets.huggingface.load import check_thinking, load_checkpoint
 from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError, classify_load_error
 from evalcore.targets.huggingface.model_files import locate_model, read_metadata
 from tests.support import hf_models as models
@@ -246,6 +247,27 @@ def test_an_attention_that_is_not_installed(base):
 def test_a_broken_tokenizer_file(broken):
     (broken / "tokenizer.json").write_text("{")
     assert refusal(broken).kind == "no_tokenizer"
+
+
+@pytest.mark.parametrize(
+    ("template", "known"),
+    [
+        ("{% if enable_thinking %}<think>{% endif %}", True),
+        ("{%- if thinking is defined and thinking %}<think>{% endif %}", True),
+        ({"default": "a", "tool_use": "Reasoning: {{ reasoning_effort }}"}, True),
+        ("{{ message.thinking }} no thinking here", False),
+        (None, False),
+    ],
+)
+def test_a_switch_that_the_template_lacks_is_refused(template, known):
+    tokenizer = SimpleNamespace(chat_template=template)
+    check_thinking(tokenizer, HuggingFaceOptions())
+    options = HuggingFaceOptions(enable_thinking=False)
+    if known:
+        check_thinking(tokenizer, options)
+    else:
+        with pytest.raises(UsageError, match="no switch for reasoning"):
+            check_thinking(tokenizer, options)
 
 
 def test_a_missing_template_is_no_error(broken):

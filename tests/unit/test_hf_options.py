@@ -34,6 +34,12 @@ def test_sampling_knows_the_other_name_of_the_limit():
     assert read(stop="END").sampling.stop == ("END",)
 
 
+def test_reasoning_is_switched_by_its_effort_or_by_the_name_of_templates():
+    assert read(reasoning_effort="low").sampling.reasoning_effort == "low"
+    assert read(enable_thinking="false").sampling.reasoning_effort == "none"
+    assert read(enable_thinking=True).sampling.reasoning_effort == "medium"
+
+
 @pytest.mark.parametrize(
     ("args", "dtype"),
     [("fp16", "float16"), ("torch.bfloat16", "bfloat16"), ("bf16", "bfloat16"), ("int4", "int4")],
@@ -58,6 +64,8 @@ def test_common_names_of_dtypes_are_known(args, dtype):
         ({"top_p": 0}, "top_p"),
         ({"stop": ["x", ""]}, "stop"),
         ({"asking": "nicely"}, "asking"),
+        ({"reasoning_effort": "lots"}, "reasoning_effort"),
+        ({"reasoning_effort": "low", "enable_thinking": False}, "enable_thinking"),
     ],
 )
 def test_what_is_wrong_is_named(args, word):

@@ -334,7 +334,8 @@ def _thinking_variables(effort: str | None) -> Mapping[str, Any]:
     """The variables by which templates turn reasoning on and off; left out where nobody asked."""
     if effort is None:
         return {}
-    return {"enable_thinking": effort != "none", "reasoning_effort": effort}
+    thinks = effort != "none"
+    return {"enable_thinking": thinks, "thinking": thinks, "reasoning_effort": effort}
 
 
 def _cut_at_stop(text: str, ends: tuple[str, ...]) -> str:

@@ -5,6 +5,7 @@ or cut. torch and transformers are imported inside the functions.
 from __future__ import annotations
 
 import logging
+import re
 import time
 import warnings
 from dataclasses import dataclass
@@ -352,6 +353,7 @@ def load_checkpoint(
     config = load_auto_config(folder, options, metadata)
     tokenizer_folder = _tokenizer_folder(folder, adapter_folder)
     tokenizer = load_tokenizer(tokenizer_folder, config, options.trust_remote_code)
+    check_thinking(tokenizer, options)
     context = _resolve_context(config, tokenizer, options)
     progress(f"loading {metadata.architecture or folder.name} on {device}")
     model, notes = load_model_weights(folder, config, options, metadata, device)
@@ -439,6 +441,22 @@ def _resolve_context(config: Any, tokenizer: Any, options: HuggingFaceOptions) -
     if options.context > own:
         raise UsageError(f"option context is {options.context}, the model takes {own} tokens")
     return options.context or own
+
+
+_THINKING_VARIABLE = re.compile(
+    r"\b(?:enable_thinking|reasoning_effort)\b|\b(?:if|not|and|or)\s+thinking\b"
+)
+
+
+def check_thinking(tokenizer: Any, options: HuggingFaceOptions) -> None:
+    """Raise UsageError where reasoning is asked for in a way that the chat template ignores."""
+    template = tokenizer.chat_template
+    texts = template.values() if isinstance(template, dict) else [template or ""]
+    if options.sampling.reasoning_effort and not any(map(_THINKING_VARIABLE.search, texts)):
+        raise UsageError(
+            "option reasoning_effort: the chat template of this model has no switch for reasoning; "
+            "leave the option out"
+        )
 
 
 def _template_notes(tokenizer: Any) -> list[str]:

@@ -21,6 +21,7 @@ from evalcore.records import (
 )
 from evalcore.targets.base import convert_options
 
+ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Dtype = Literal["auto", "float32", "float16", "bfloat16", "int8", "int4"]
 _DEVICE = re.compile(r"auto|cpu|cuda(:\d{1,3})?")
 #: Other names of a dtype that configurations in use hold.
@@ -34,7 +35,8 @@ class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
     as many as `batch_tokens` allow, 1 the exact mode; `batch_tokens` 0 is the device's default,
     `threads` 0 OMP_NUM_THREADS or the physical cores, `context` (tokens) 0 the model's own.
     `trust_remote_code` lets code beside the weights run, `allow_pickle` weights that may hold code.
-    `max_new_tokens` is another name of `max_tokens`.
+    `max_new_tokens` is another name of `max_tokens`, `enable_thinking` of `reasoning_effort` none
+    or medium.
     """
 
     device: str = "auto"
@@ -53,6 +55,8 @@ class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
     max_tokens: int | None = None
     max_new_tokens: int | None = None
     seed: int | None = None
+    reasoning_effort: ReasoningEffort | None = None
+    enable_thinking: bool | None = None
     stop: tuple[str, ...] = ()
     asking: Literal["auto", "native", "prompt", "json"] = "auto"
 
@@ -64,7 +68,13 @@ class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
             max_tokens=self.max_tokens or self.max_new_tokens,
             seed=self.seed,
             stop=self.stop,
+            reasoning_effort=self._resolve_effort(),
         )
+
+    def _resolve_effort(self) -> str | None:
+        if self.enable_thinking is None:
+            return self.reasoning_effort
+        return "medium" if self.enable_thinking else "none"
 
 
 def read_huggingface_options(spec: TargetSpec) -> HuggingFaceOptions:
@@ -93,6 +103,8 @@ def _find_option_problem(options: HuggingFaceOptions) -> str:
     both = (options.max_tokens, options.max_new_tokens)
     if None not in both and both[0] != both[1]:
         return "max_tokens and max_new_tokens mean the same; give one of them"
+    if options.reasoning_effort is not None and options.enable_thinking is not None:
+        return "enable_thinking is another name of reasoning_effort; give one of them"
     if options.temperature is not None and not 0 <= options.temperature < float("inf"):
         return "temperature must be 0 or more"
     if options.top_p is not None and not 0 < options.top_p <= 1:
