@@ -142,6 +142,8 @@ CARDS: tuple[TargetKindCard, ...] = (
             ),
             build_option("threads", "0: the physical cores", "0 为物理核心数", default=0),
             *SAMPLING,
+            build_option("top_k", "0: off", "0 为不限", default=0),
+            build_option("min_p", "0: off", "0 为不限", default=0.0),
             build_option("stop", "ends an answer", "停止序列", kind="list"),
             build_option(
                 "asking",

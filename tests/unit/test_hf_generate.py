@@ -16,6 +16,13 @@ pytestmark = pytest.mark.slow
 hf_models.local_libraries()
 
 import torch  # noqa: E402 - only where it is installed
+from transformers import (  # noqa: E402
+    LogitsProcessorList,
+    MinPLogitsWarper,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
 
 from evalcore.targets.huggingface.batches import BatchBudget  # noqa: E402
 from evalcore.targets.huggingface.generate import (  # noqa: E402
@@ -30,6 +37,7 @@ from evalcore.targets.huggingface.service import (  # noqa: E402
     bytes_per_token,
     default_budget,
 )
+from evalcore.targets.huggingface.tensors import TokenSampler, compute_chances  # noqa: E402
 
 PREFIX = hf_loaded.tokens(90, 99)
 
@@ -186,6 +194,29 @@ def test_drawn_tokens_depend_on_the_seed_and_not_on_company(qwen):
     other = generate_batch(qwen, [replace(job, sampling=Sampling(temperature=1.0, seed=12))])[0]
     assert single.new_ids == among.new_ids != other.new_ids
     assert single.new_ids != hf_loaded.greedy(qwen, job.ids, 12)
+
+
+@pytest.mark.parametrize("top_k", [0, 1, 7, 1000])
+@pytest.mark.parametrize("top_p", [1.0, 0.6])
+@pytest.mark.parametrize("min_p", [0.0, 0.2, 1.0])
+def test_tokens_are_drawn_from_those_that_the_library_keeps(top_k, top_p, min_p):
+    scores = torch.randn(1, 200, generator=torch.Generator().manual_seed(3)) * 3
+    sampler = TokenSampler(0.8, top_p, torch.Generator(), top_k, min_p)
+    warpers = [TemperatureLogitsWarper(0.8)]
+    warpers += [TopKLogitsWarper(top_k)] if top_k else []
+    warpers += [TopPLogitsWarper(top_p), MinPLogitsWarper(min_p)]
+    expected = LogitsProcessorList(warpers)(torch.zeros(1, 1, dtype=torch.long), scores.clone())
+    chances = compute_chances(scores[0], sampler)
+    assert torch.allclose(chances / chances.sum(), expected.softmax(-1)[0], atol=1e-6)
+
+
+def test_options_of_drawing_reach_every_row(qwen):
+    hot = Sampling(temperature=50.0, seed=1)
+    drawn = [
+        generate_batch(qwen, [DecodeJob("0", hf_loaded.tokens(9, 1), 8, hot, top_k=k)])[0].new_ids
+        for k in (0, 1)
+    ]
+    assert drawn[1] == hf_loaded.greedy(qwen, hf_loaded.tokens(9, 1), 8) != drawn[0]
 
 
 def test_a_tiny_nucleus_is_greedy(qwen):

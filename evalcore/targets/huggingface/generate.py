@@ -8,7 +8,7 @@ import inspect
 import random
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import torch
@@ -54,6 +54,8 @@ class DecodeJob:
     sampling: Sampling = field(default_factory=Sampling)
     stop: tuple[str, ...] = ()
     begun: tuple[int, ...] = ()
+    top_k: int = 0
+    min_p: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,11 @@ class GenerationEngine:
             return []
         with torch.inference_mode():
             rows = [
-                BatchRow(job, list(job.begun), build_token_sampler(job.sampling, self._device))
+                BatchRow(
+                    job,
+                    list(job.begun),
+                    build_token_sampler(job.sampling, self._device, job.top_k, job.min_p),
+                )
                 for job in jobs
             ]
             texts = [job.ids + job.begun for job in jobs]
@@ -272,7 +278,7 @@ def _build_resumed_job(row: BatchRow) -> DecodeJob:
     """The rest of a row; of one that was full its last token, which comes again."""
     job = row.job
     begun = () if row.sampler is not None else tuple(row.new_ids[: job.max_new - 1])
-    return DecodeJob(job.id, job.ids, job.max_new, job.sampling, job.stop, begun)
+    return replace(job, begun=begun)
 
 
 def _list_forward_parameters(model: Any) -> set[str]:

@@ -327,13 +327,15 @@ class LoadReport(Record, frozen=True):
 @dataclass(frozen=True)
 class LoadedModel:
     """A model that is ready; `end_ids` are the tokens that end an answer, `single_rows` tells that
-    no prompts may be computed side by side."""
+    no prompts may be computed side by side; `top_k` and `min_p` are the options of those names."""
 
     model: Any
     tokenizer: Any
     report: LoadReport
     end_ids: frozenset[int]
     single_rows: bool = False
+    top_k: int = 0
+    min_p: float = 0.0
 
 
 def load_checkpoint(
@@ -384,7 +386,8 @@ def load_checkpoint(
     )
     for note in report.notes:
         progress(note)
-    return LoadedModel(model, tokenizer, report, collect_end_ids(model, tokenizer), single_rows)
+    end_ids = collect_end_ids(model, tokenizer)
+    return LoadedModel(model, tokenizer, report, end_ids, single_rows, options.top_k, options.min_p)
 
 
 def collect_end_ids(model: Any, tokenizer: Any) -> frozenset[int]:

@@ -34,6 +34,7 @@ class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
     `dtype` auto is that of the checkpoint; int8 and int4 quantise while loading. `batch_size` 0 is
     as many as `batch_tokens` allow, 1 the exact mode; `batch_tokens` 0 is the device's default,
     `threads` 0 OMP_NUM_THREADS or the physical cores, `context` (tokens) 0 the model's own.
+    `top_k` and `min_p` (0: off) cut what is drawn from; both need a temperature.
     `trust_remote_code` lets code beside the weights run, `allow_pickle` weights that may hold code.
     `max_new_tokens` is another name of `max_tokens`, `enable_thinking` of `reasoning_effort` none
     or medium.
@@ -52,6 +53,8 @@ class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
     context: int = 0
     temperature: float | None = None
     top_p: float | None = None
+    top_k: int = 0
+    min_p: float = 0.0
     max_tokens: int | None = None
     max_new_tokens: int | None = None
     seed: int | None = None
@@ -93,7 +96,7 @@ def read_huggingface_options(spec: TargetSpec) -> HuggingFaceOptions:
 def _find_option_problem(options: HuggingFaceOptions) -> str:
     if not _DEVICE.fullmatch(options.device):
         return f"device is auto, cpu, cuda or cuda:N, not {options.device!r}"
-    for name in ("batch_size", "batch_tokens", "threads", "context"):
+    for name in ("batch_size", "batch_tokens", "threads", "context", "top_k"):
         if getattr(options, name) < 0:
             return f"{name} must be 0 or more"
     for name in ("max_tokens", "max_new_tokens"):
@@ -109,6 +112,8 @@ def _find_option_problem(options: HuggingFaceOptions) -> str:
         return "temperature must be 0 or more"
     if options.top_p is not None and not 0 < options.top_p <= 1:
         return "top_p must be more than 0 and at most 1"
+    if not 0 <= options.min_p <= 1:
+        return "min_p must be from 0 to 1"
     return "stop must not contain an empty text" if "" in options.stop else ""
 
 

@@ -282,6 +282,8 @@ class ModelService:
             max_new=chat.compute_max_new(self._loaded, request, prompt),
             sampling=request.sampling,
             stop=chat.list_stop_strings(self._loaded, request),
+            top_k=self._loaded.top_k,
+            min_p=self._loaded.min_p,
         )
         self._open_requests[order.id] = _OpenRequest(request, prompt, time.perf_counter())
         self._scheduler.add_job(job)
@@ -320,6 +322,8 @@ class ModelService:
         }
         if sampling.temperature:
             sent |= {"top_p": sampling.top_p or 1.0}
+            sent |= {"top_k": self._loaded.top_k} if self._loaded.top_k else {}
+            sent |= {"min_p": self._loaded.min_p} if self._loaded.min_p else {}
             sent |= {} if sampling.seed is None else {"seed": sampling.seed}
         started = begun.began if joined is None else joined
         return msgspec.structs.replace(

@@ -128,14 +128,19 @@ def _list_layer_tensors(cache: Cache) -> list[tuple[torch.Tensor, torch.Tensor]]
 
 @dataclass(frozen=True)
 class TokenSampler:
-    """How a row draws its tokens; its random numbers are its own, whatever batch it is in."""
+    """How a row draws its tokens; its random numbers are its own, whatever batch it is in. `top_k`
+    0 keeps all tokens, `min_p` those of at least this share of the likeliest one's chance."""
 
     temperature: float
     top_p: float
     generator: torch.Generator
+    top_k: int = 0
+    min_p: float = 0.0
 
 
-def build_token_sampler(sampling: Sampling, device: torch.device) -> TokenSampler | None:
+def build_token_sampler(
+    sampling: Sampling, device: torch.device, top_k: int = 0, min_p: float = 0.0
+) -> TokenSampler | None:
     """None for greedy decoding, which is the rule unless a temperature above 0 is asked for."""
     if not sampling.temperature:
         return None
@@ -144,7 +149,7 @@ def build_token_sampler(sampling: Sampling, device: torch.device) -> TokenSample
         generator.seed()
     else:
         generator.manual_seed(sampling.seed)
-    return TokenSampler(sampling.temperature, sampling.top_p or 1.0, generator)
+    return TokenSampler(sampling.temperature, sampling.top_p or 1.0, generator, top_k, min_p)
 
 
 def pick_tokens(logits: torch.Tensor, samplers: Sequence[TokenSampler | None]) -> list[int]:
@@ -157,11 +162,23 @@ def pick_tokens(logits: torch.Tensor, samplers: Sequence[TokenSampler | None]) -
 
 
 def _sample_token(logits: torch.Tensor, sampler: TokenSampler) -> torch.Tensor:
-    chances = torch.softmax(logits / sampler.temperature, -1)
+    chances = compute_chances(logits, sampler)
+    return torch.multinomial(chances, 1, generator=sampler.generator)[0]
+
+
+def compute_chances(logits: torch.Tensor, sampler: TokenSampler) -> torch.Tensor:
+    """The weights by which tokens are drawn, cut in the order of the library's own loop."""
+    scores = logits / sampler.temperature
+    if 0 < sampler.top_k < len(scores):
+        least = scores.topk(sampler.top_k).values[-1]
+        scores = scores.masked_fill(scores < least, -torch.inf)
+    chances = torch.softmax(scores, -1)
     if sampler.top_p < 1.0:
         ordered, tokens = chances.sort(descending=True)
         before = ordered.cumsum(-1) - ordered  # the most likely token always stays
         chances = torch.zeros_like(chances).scatter(
             0, tokens, ordered.masked_fill(before >= sampler.top_p, 0.0)
         )
-    return torch.multinomial(chances, 1, generator=sampler.generator)[0]
+    if sampler.min_p:
+        chances = chances.masked_fill(chances < sampler.min_p * chances.max(), 0.0)
+    return chances
