@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 import msgspec
 
@@ -48,6 +48,7 @@ from evalcore.targets.application_card import (
     Description,
     MissingValue,
     Poll,
+    ReplyKind,
     Submit,
     expand_variables,
     load_description,
@@ -62,6 +63,7 @@ _CHUNK = 65_536
 _MAX_REDIRECTS = 3
 _REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 _NO_KEY = "that the description names in its headers (it names none)"
+_FILE_NAME = "case.sql"
 _SAME_METHOD_REDIRECTS = frozenset({307, 308})
 
 
@@ -75,6 +77,25 @@ class ServiceRequest(Record, frozen=True):
     json: Any = None
     query: dict[str, str] = {}
     timeout: float = 0.0
+    multipart: dict[str, str] = {}
+    files: dict[str, str] = {}
+    reply: ReplyKind = "json"
+
+    def build_body(self) -> dict[str, Any]:
+        """The body as arguments of the client. A multipart one is bytes: it may be sent again."""
+        if not (self.multipart or self.files):
+            return {"data": self.form or None, "json": self.json}
+        parts = [(name, "", text) for name, text in self.multipart.items()]
+        parts += [(name, f'; filename="{_FILE_NAME}"', text) for name, text in self.files.items()]
+        boundary = content_hash(parts, 32)
+        lines = [
+            f'--{boundary}\r\nContent-Disposition: form-data; name="{quote(name)}"{file}\r\n'
+            f"Content-Type: text/plain; charset=utf-8\r\n\r\n{text}\r\n"
+            for name, file, text in parts
+        ]
+        kind = f"multipart/form-data; boundary={boundary}"
+        body = "".join([*lines, f"--{boundary}--\r\n"]).encode("utf-8", "replace")
+        return {"data": body, "headers": {"Content-Type": kind}}
 
 
 class ServiceSession:
@@ -121,14 +142,15 @@ class ServiceSession:
             sent = self._open_connections().request(
                 outgoing.method,
                 outgoing.url,
-                data=outgoing.form or None,
-                json=outgoing.json,
+                **outgoing.build_body(),
                 params=outgoing.query,
                 allow_redirects=False,
             )
             async with await sent as response:
                 if response.status not in _REDIRECT_STATUSES:
-                    return await _parse_service_reply(response, ", ".join(self._keys), self._limits)
+                    return await _parse_service_reply(
+                        response, ", ".join(self._keys), self._limits, outgoing.reply
+                    )
                 following = _build_redirect(outgoing, response.status, response.headers)
             if isinstance(following, Failure):
                 return following
@@ -160,13 +182,14 @@ def _build_redirect(
         return Failure(kind="permanent", message=message, status=status)
     if status in _SAME_METHOD_REDIRECTS:
         return msgspec.structs.replace(outgoing, url=target, query={})
-    return ServiceRequest("GET", target)
+    return ServiceRequest("GET", target, reply=outgoing.reply)
 
 
 async def _parse_service_reply(
-    response: ClientResponse, variables: str, limits: ReplyLimits
+    response: ClientResponse, variables: str, limits: ReplyLimits, kind: ReplyKind
 ) -> Any:
-    """The JSON of a reply, or the Failure that it is; `variables` hold the keys that were sent."""
+    """The JSON of a reply, its text as {"text": ...} where that is its kind, or the Failure that it
+    is; `variables` hold the keys that were sent."""
     error = response.status >= 300
     if error:
         limits = replace(limits, per_reply=ERROR_BYTES)
@@ -177,6 +200,9 @@ async def _parse_service_reply(
         headers = {name.lower(): value for name, value in response.headers.items()}
         text = body.decode("utf-8", "replace")
         return failures.from_status(response.status, headers, text, variables or _NO_KEY)
+    if kind == "text":
+        text = body.decode("utf-8", "replace").strip()  # never by a charset that a server names
+        return {"text": text} if text else failures.malformed_failure("an empty body")
     try:
         return decode_json(body)
     except IntakeError:
@@ -385,14 +411,17 @@ class Application:
             return {name: values.fill_text(text, template_values) for name, text in texts.items()}
 
         # The timeout of a poll is that of all polls together.
-        form, timeout = (step.form, step.timeout) if isinstance(step, Submit) else ({}, 0.0)
+        submit = step if isinstance(step, Submit) else Submit(url="")
         return ServiceRequest(
             method=step.method,
             url=self._address + values.fill_address(step.url, template_values),
-            form=fill(form),
+            form=fill(submit.form),
             json=values.fill_template(step.json, template_values),
             query=fill(step.query),
-            timeout=timeout,
+            timeout=submit.timeout,
+            multipart=fill(submit.multipart),
+            files=fill(submit.files),
+            reply=step.reply,
         )
 
     async def _send_checked(self, branch: Branch, outgoing: ServiceRequest) -> Any:

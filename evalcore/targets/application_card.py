@@ -29,6 +29,7 @@ from evalcore.settings import Settings
 BUILTIN = Path(__file__).parent / "applications"
 _SUFFIXES = (".yaml", ".yml", ".toml", ".json")
 _VARIABLE = re.compile(r"\$env:([A-Za-z_][A-Za-z0-9_]*)")
+ReplyKind = Literal["json", "text"]
 ConditionKind = Literal["permanent", "retryable", "rate_limited"]
 
 
@@ -45,7 +46,8 @@ class Condition(Record, frozen=True, forbid_unknown_fields=True):
 
 class Submit(Record, frozen=True, forbid_unknown_fields=True):
     """The request that hands a case over; `timeout` in seconds is its own, where a service answers
-    at once but slowly (0: the description's)."""
+    at once but slowly (0: the description's). `multipart` are fields of a multipart form, `files`
+    those of its fields that are files. A `reply` that is text becomes {"text": ...}."""
 
     url: str
     method: Literal["GET", "POST", "PUT"] = "POST"
@@ -53,6 +55,9 @@ class Submit(Record, frozen=True, forbid_unknown_fields=True):
     json: Any = None
     query: dict[str, str] = {}
     timeout: float = 0.0
+    multipart: dict[str, str] = {}
+    files: dict[str, str] = {}
+    reply: ReplyKind = "json"
 
 
 class Poll(Record, frozen=True, forbid_unknown_fields=True):
@@ -67,6 +72,7 @@ class Poll(Record, frozen=True, forbid_unknown_fields=True):
     method: Literal["GET", "POST"] = "GET"
     json: Any = None
     query: dict[str, str] = {}
+    reply: ReplyKind = "json"
 
 
 class FallbackAnswer(Record, frozen=True, forbid_unknown_fields=True):
@@ -219,8 +225,9 @@ def _branch_problems(branch: Branch) -> Iterator[str]:
         yield ": $env:NAME is allowed only in base_url and headers"
     if scrub_secrets(serialized) != serialized:
         yield ": contains a key; keys are sent only in headers, as $env:NAME"
-    if submit.form and submit.json is not None:
-        yield ".submit: give form or json, not both"
+    bodies = (submit.form, submit.json is not None, submit.multipart or submit.files)
+    if sum(map(bool, bodies)) > 1:
+        yield ".submit: give form or json or multipart, not both"
     if not submit.timeout >= 0:
         yield ".submit.timeout: must not be negative"
     if poll and not (poll.interval > 0 and poll.timeout > 0):
