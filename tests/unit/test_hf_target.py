@@ -109,7 +109,7 @@ def test_the_revision_changes_with_the_adapters_files(folder, tmp_path):
 
 def test_the_card_offers_exactly_the_options_that_are_read():
     card = catalog.target_kinds()["hf"]
-    field_names = set(HuggingFaceOptions.__struct_fields__) - {"max_new_tokens"}
+    field_names = set(HuggingFaceOptions.__struct_fields__) - {"max_new_tokens", "enable_thinking"}
     assert {option.name for option in card.options} == field_names
     for option in card.options:
         if option.default is not None:
