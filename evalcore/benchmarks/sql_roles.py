@@ -114,8 +114,10 @@ def _detect_named_role(words: str) -> str:
 def is_aside(before: str) -> bool:
     """Whether the words before a piece offer it as an example, an alternative, or as wrong."""
     last = before.strip().rsplit("\n", 1)[-1]
-    role = detect_candidate_role(before)
-    return role in ("alternative", "usage", "rejected") or _CONDITIONAL.match(last) is not None
+    if detect_candidate_role(before) in ("best", "final"):
+        return False
+    named = {match.lastgroup for match in _ROLE.finditer(last[-160:])}
+    return bool(named & {"alternative", "usage", "rejected"} or _CONDITIONAL.match(last))
 
 
 def is_withdrawn(after: str) -> bool:

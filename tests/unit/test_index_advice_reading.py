@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from evalcore.benchmarks.sql_optimization.advice import drop_mentioned_indexes
 from evalcore.sqlkit.index_advice import (
     UnreadableIndex,
     build_index_ddl,
@@ -215,3 +216,36 @@ def test_a_table_keeps_the_schema_that_the_ddl_gives_it() -> None:
 def test_an_alternative_that_is_none_is_refused() -> None:
     with pytest.raises(UnreadableIndex, match="columns"):
         read_index("t", [], "sqlite")
+
+
+_FENCED = "```sql\nCREATE INDEX i ON t (a, b);\n```"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Recommended:\n{_FENCED}\nAlternatively, a covering index:\n"
+        "```sql\nCREATE INDEX k ON t (a, b) INCLUDE (c);\n```",
+        f"```sql\nCREATE INDEX k ON t (b, a);\n```\nWait, the equality comes first:\n{_FENCED}",
+        f"The existing `CREATE INDEX k ON t (b)` does not help. Create:\n\n{_FENCED}",
+        f"{_FENCED}\n如果还要覆盖 c，可以：\n```sql\nCREATE INDEX k ON t (a, b, c);\n```",
+        f"Do not use this:\n```sql\nCREATE INDEX k ON t (b);\n```\nUse this index:\n{_FENCED}",
+    ],
+)
+def test_an_index_that_is_only_mentioned_is_not_advised(text: str) -> None:
+    advice = read_advice(drop_mentioned_indexes(text), "postgres")
+    assert [index.table for index in advice.indexes] == ["t"]
+    assert len(advice.indexes[0].keys) == 2 and not advice.problem
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE INDEX i ON t (a);\nCREATE INDEX k ON u (b);",
+        "1. `CREATE INDEX i ON t (a)`\n2. `CREATE INDEX k ON u (b)`",
+        "t:\n```sql\nCREATE INDEX i ON t (a);\n```\nu:\n```sql\nCREATE INDEX k ON u (b);\n```",
+        "If you like:\n```sql\nCREATE INDEX i ON t (a);\nCREATE INDEX k ON u (b);\n```",
+    ],
+)
+def test_all_indexes_that_are_advised_are_left(text: str) -> None:
+    assert len(read_advice(drop_mentioned_indexes(text), "postgres").indexes) == 2

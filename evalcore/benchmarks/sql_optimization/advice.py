@@ -7,6 +7,7 @@ case says so. SCALE's expectations are prose, which only a panel can hold an ans
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,9 @@ from evalcore.benchmarks.answer_scoring import (
     to_verdict,
 )
 from evalcore.benchmarks.base import Context
-from evalcore.benchmarks.sql_markup import strip_thinking
+from evalcore.benchmarks.sql_markup import split_fences, strip_thinking
 from evalcore.benchmarks.sql_optimization import prompts
+from evalcore.benchmarks.sql_roles import is_aside, is_withdrawn
 from evalcore.errors import EnvironmentFailure, MissingDependency
 from evalcore.i18n import Note
 from evalcore.records import Episode, Outcome, Sample, Section, Verdict
@@ -85,16 +87,32 @@ def find_reference_advice(sample: Sample) -> str:
     return list_right_answers(expected, sample.reference["dialect"])[0]
 
 
+_CREATES = re.compile(r"\b(?:CREATE|ADD)\s+(?:\w+\s+){0,3}(?:INDEX|KEY)\b", re.I)
+
+
+def drop_mentioned_indexes(answer: str) -> str:
+    """An answer without the indexes that it takes back, offers as an alternative, or only mentions
+    in words beside a code block that advises one."""
+    blocks, prose = split_fences(answer)
+    creating = [block for block in blocks if _CREATES.search(block.body)]
+    dropped = [part for part in creating if is_aside(part.before) or is_withdrawn(part.after)]
+    if len(dropped) == len(creating) or not (dropped or _CREATES.search(prose)):
+        return answer
+    left = [block.body for block in blocks if block not in dropped]
+    return "\n".join([re.sub(r"`[^`\n]*`", "", prose), *(f"```\n{body}\n```" for body in left)])
+
+
 async def evaluate_advice(
     benchmark: SqlOptimization, sample: Sample, episode: Episode, context: Context | None = None
 ) -> Verdict:
     """The verdict on an answer; `not_executed` where the engine or a panel is missing."""
     answer = strip_thinking(episode.answer).strip()
-    advice = indexing.read_advice(answer, sample.reference["dialect"])
+    advised = drop_mentioned_indexes(answer)
+    advice = indexing.read_advice(advised, sample.reference["dialect"])
     prose = isinstance(sample.reference["expected"], str)
     if not answer or (advice.says == "nothing" and not prose):
         return build_no_answer_verdict(sample, episode, "executed")
-    is_strict = advice.form == "strict" and answer == episode.answer.strip()
+    is_strict = advice.form == "strict" and advised == episode.answer.strip()
     if prose:
         question = prompts.QUESTIONS[sample.metric](sample, answer)
         result = await sql_scoring.score_by_panel(context, question)
