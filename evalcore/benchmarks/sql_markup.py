@@ -266,7 +266,7 @@ _TAG = re.compile(r"<(?P<tag>[a-z][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?>", re.I)
 _PAIRED = re.compile(
     r"\[(?P<bracket>sql|code|answer|result|query|output|final|oracle|mysql|sqlite|postgres\w{0,3})\](?P<in_bracket>.*?)(?:\[/(?P=bracket)\]|\Z)"
     r"|\\boxed\{(?:\\text\{)?(?P<in_box>[^\n\\]{0,4000}?)\}{1,2}(?=[\s.$]|\Z)"
-    r"|「(?P<in_corner>[^「」]*)」|『(?P<in_double_corner>[^『』]*)』|“(?P<in_curly>[^“”]*)”"
+    r"|「(?P<in_corner>[^「」]*)」|『(?P<in_double_corner>[^『』]*)』|„(?P<in_low>[^„“”]*)[“”]|“(?P<in_curly>[^“”]*)”"
     r"|«(?P<in_angle>[^«»]*)»|\"{3}(?P<in_triple>.*?)\"{3}|'{3}(?P<in_single>.*?)'{3}"
     r"|`{3,}[ \t]*(?:\w+[ \t]+)?(?P<in_fence>[^`\n]{4,8000}?)[ \t]*`{3,}",
     re.I | re.S,

@@ -20,7 +20,7 @@ _ROLES = {
     r"|\b(?:for|on|in)\s+(?:(?:other|older|any|some|most|all)\s+)?(?:databases?|engines?|systems?|servers"
     r"|versions?|platforms?|dialects?|R?DBMS\w*)\b|(?:could|can|may)\s+also|(?:may|might|could)\s+(?:prefer|consider|try)|if\s+you\s+(?:prefer|want|need|like|are)|equivalently|variant"
     r"|option\s+(?:b|2|two)|instead,?\s+you|^\W*for\b[^\n]{3,60}\binstead\s*[:：]|(?:older|earlier|previous)\s+(?:versions?|releases?)"
-    r"|\b(?:MySQL\s*5|Oracle\s*(?:9|1[01])|SQL\s*Server\s*20(?:0\d|1[0-4])|Postgres\w*\s*[89])\b[.\w]*"
+    r"|\b(?:MySQL\s*5|Oracle\s*(?:9|1[01](?!\d))|SQL\s*Server\s*20(?:0\d|1[0-4])|Postgres\w*\s*[89])(?!\d)[.\w]*+"
     r"(?!\s*(?:\+|and|or|,|/|及|以上|或更高))|\d\w*\s+(?:and|or)\s+(?:earlier|older|below)|(?:prior\s+to|before)\s+(?:version\s+)?\d"
     r"|(?:旧|低|早期)版本|以下版本|及更早|备选|另一种|另外|也可以|或者|如果需要|替代",
     "index": r"index|indices|索引",
@@ -139,7 +139,8 @@ def find_next_question(text: str) -> int:
 # Advice on which of several alternatives to take.
 
 _CHOICE = (
-    r"(?:\b(?:option|version|approach|alternative|method|solution|variant|rewrite|query|way)\s+"
+    r"(?:\b(?:option|version|approach|alternative|method|solution|variant|rewrite|query|way|plan"
+    r"|candidate|form|proposal|draft|attempt)\s+"
     r"|(?:方案|方法|版本|写法|选项|方式|解法)\s*)[(（#]?"
     r"(?P<{}>[A-E]|[1-5]|[一二三四五]|one|two|three)(?![A-Za-z0-9])"
 )

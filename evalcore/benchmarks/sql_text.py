@@ -268,7 +268,12 @@ def _find_block_end(text: str, dialect: str, *, delimited: bool) -> int:
             end = _AFTER_END.match(text, position).end()  # type: ignore[union-attr]
             if depth == 0 and _is_after_routine(text, end):
                 return end
-        elif token["stop"] and closed and depth == 0 and _is_after_routine(text, position):
+        elif (
+            token["stop"]
+            and (closed or dialect == "mysql")
+            and depth == 0
+            and _is_after_routine(text, position)
+        ):
             return position
     return last + next(find_statement_ends(text[last:], dialect), len(text) - last)
 

@@ -235,7 +235,8 @@ _FENCED = "```sql\nCREATE INDEX i ON t (a, b);\n```"
 def test_an_index_that_is_only_mentioned_is_not_advised(text: str) -> None:
     advice = read_advice(drop_mentioned_indexes(text), "postgres")
     assert [index.table for index in advice.indexes] == ["t"]
-    assert len(advice.indexes[0].keys) == 2 and not advice.problem
+    assert len(advice.indexes[0].keys) == 2
+    assert not advice.problem
 
 
 @pytest.mark.parametrize(
