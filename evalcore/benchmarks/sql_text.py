@@ -131,10 +131,16 @@ _UNFINISHED = re.compile(
 _NEXT_STATEMENT = re.compile(r"[^;\s]\n[ \t]*\n\s*(?:SELECT|WITH|UPDATE|DELETE|CREATE)\b", re.I)
 
 
+_MAX_COMMENT_LINES = 12  # looked past for where a statement stops
+
+
 def _is_unfinished(text: str, end: int) -> bool:
     """Whether a statement goes on after `end`, comments before it left out."""
     before = text[max(0, end - 1_000) : end]
-    while (start := before.rfind("\n") + 1) and before[start:].lstrip().startswith("--"):
+    for _ in range(_MAX_COMMENT_LINES):
+        start = before.rfind("\n") + 1
+        if not start or not before[start:].lstrip().startswith("--"):
+            break
         before = before[: start - 1]
     before = re.sub(r"--[^\n]*\Z", "", before[-400:])
     return _UNFINISHED.search(before[-60:]) is not None
