@@ -19,7 +19,7 @@ from evalcore.records import (
     Record,
 )
 from evalcore.settings import Settings
-from evalcore.targets.failures import find_lasting_cause
+from evalcore.targets.failures import STALLED, find_lasting_cause
 
 # Flow control of one target: how many requests are in flight, and how fast they start.
 # The window of requests in flight starts small and doubles while all goes well. The first refusal
@@ -241,6 +241,10 @@ def build_retry_policy(settings: Settings) -> RetryPolicy:
     )
 
 
+#: Attempts that may end because nothing came: each may be paid for, as long as the model thinks.
+_MOST_STALLED = 2
+
+
 class Breaker:
     """Ends a run whose requests all fail for the same reason: a dead key, no credit, an unknown
     model. Five refusals alike in a row, with no answer between them, are enough."""
@@ -280,7 +284,7 @@ async def with_retries(
     """Call `attempt` until it answers; raises TargetFailure when no further try is due. `deadline`
     is in the event loop's time; `report` is told of every failure."""
     counts: dict[FailureKind, int] = {}
-    tries = 0
+    tries = stalled = 0
     while True:
         tries += 1
         try:
@@ -290,7 +294,9 @@ async def with_retries(
             failure = msgspec.structs.replace(error.failure, attempts=tries)
         report(failure)
         counts[failure.kind] = counts.get(failure.kind, 0) + 1
-        if counts[failure.kind] >= rules.attempts.get(failure.kind, 1):
+        stalled += failure.message.startswith(STALLED)
+        is_last = counts[failure.kind] >= rules.attempts.get(failure.kind, 1)
+        if is_last or stalled >= _MOST_STALLED:
             return _give_up(failure)
         wait = _compute_wait(failure, counts[failure.kind], rules)
         if asyncio.get_running_loop().time() + wait > deadline:

@@ -52,6 +52,8 @@ _MODEL_OUTPUT = re.compile(
     | parser\scould\snot\sparse | failed\sto\sparse\sinput\sat\spos | tool_use_failed
     """
 )
+#: How the failure of a request begins of which nothing came in time.
+STALLED = "no answer within the time limit"
 #: aiohttp's and the standard library's exceptions by class name (their base classes count too).
 _TRANSPORT: dict[str, tuple[FailureKind, str]] = {
     "TookTooLong": ("timeout", "no whole answer within the option whole_timeout"),
@@ -61,8 +63,8 @@ _TRANSPORT: dict[str, tuple[FailureKind, str]] = {
     "ClientConnectorSSLError": ("permanent", "no secure connection to the server"),
     "ClientConnectorError": ("retryable", "no connection to the server; is it running?"),
     "InvalidURL": ("permanent", "base_url is no usable address"),
-    "ServerTimeoutError": ("retryable", "no answer within the time limit"),
-    "TimeoutError": ("retryable", "no answer within the time limit"),
+    "ServerTimeoutError": ("retryable", STALLED),
+    "TimeoutError": ("retryable", STALLED),
     "ServerDisconnectedError": ("retryable", "the server closed the connection unanswered"),
     "ClientPayloadError": ("malformed", "the answer was cut off before its end"),
     "ClientResponseError": ("malformed", "the answer is not HTTP"),

@@ -11,6 +11,7 @@ from evalcore.errors import TargetFailure
 from evalcore.records import Completion, Failure, FailureKind
 from evalcore.runner.limits import Flow, build_retry_policy, with_retries
 from evalcore.settings import Settings
+from evalcore.targets import failures
 
 RULES = build_retry_policy(Settings(retry_base=0.001, retry_cap=0.002, max_attempts=4))
 
@@ -61,6 +62,15 @@ async def test_what_stays_is_given_up(kind: FailureKind, calls: int) -> None:
     assert script.calls == calls
     assert caught.value.failure.kind == kind
     assert caught.value.failure.attempts == calls
+
+
+async def test_a_request_that_nothing_came_of_is_sent_twice_at_most() -> None:
+    """Each may be paid for: a model that thinks for long answers none of them in time."""
+    stalled = [failures.from_exception(TimeoutError())] * 100
+    script = Script(*stalled)
+    with pytest.raises(TargetFailure):
+        await run(script)
+    assert script.calls == 2
 
 
 async def test_what_the_model_wrote_is_its_own() -> None:

@@ -174,6 +174,28 @@ def test_parts_of_the_wrong_type_end_nothing_but_the_answer(delta_: Any) -> None
         read(delta(delta_, "stop"))
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda number: {f"field_{number}": "x"},
+        lambda number: {"x": [{"index": number * 1000 + n} for n in range(1000)]},
+        lambda number: {"tool_calls": [{"index": number * 1000 + n} for n in range(1000)]},
+    ],
+    ids=["fields", "parts", "calls"],
+)
+def test_what_a_stream_adds_up_to_is_bounded(make: Any) -> None:
+    stream = ChatStream()
+    with pytest.raises(IntakeError, match="more than"):
+        for number in range(200):
+            stream.add_event("", json.dumps(delta(make(number))).encode())
+
+
+def test_opaque_fields_are_as_bounded_as_an_answer() -> None:
+    message = {"content": "a", "thought_signature": "x" * 2_100_000}
+    reply = {"choices": [{"message": message, "finish_reason": "stop"}]}
+    assert parse_chat_completion(reply, {}).kind == "malformed"
+
+
 def test_a_long_stream_takes_linear_time() -> None:
     stream = ChatStream()
     piece = json.dumps(delta(arguments("x" * 10))).encode()

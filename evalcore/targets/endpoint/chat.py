@@ -22,6 +22,7 @@ from evalcore.records import (
     ToolCall,
     Usage,
     content_hash,
+    to_json,
 )
 from evalcore.targets import failures
 from evalcore.targets.endpoint.dialect import (
@@ -225,6 +226,9 @@ def parse_chat_completion(reply: Any, sent: Mapping[str, Any]) -> Completion | F
         )
     if len(text) + len(reasoning) + sum(len(call.arguments) for call in calls) > ANSWER_LIMIT:
         return failures.malformed_failure(f"status 200 with more than {ANSWER_LIMIT:,} characters")
+    opaque = _collect_echoed(message, calls)
+    if opaque and len(to_json(opaque)) > ANSWER_LIMIT:
+        return failures.malformed_failure(f"status 200 with more than {ANSWER_LIMIT:,} characters")
     return Completion(
         text=text,
         reasoning=reasoning,
@@ -233,7 +237,7 @@ def parse_chat_completion(reply: Any, sent: Mapping[str, Any]) -> Completion | F
         usage=_parse_reply_usage(reply.get("usage")),
         model=str(reply.get("model") or ""),
         sent=dict(sent),
-        opaque=_collect_echoed(message, calls),
+        opaque=opaque,
     )
 
 

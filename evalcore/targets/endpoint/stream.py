@@ -21,7 +21,9 @@ from evalcore.intake.json_text import DEPTH_LIMIT
 _STARTS = (b"data:", b"event:", b"id:", b"retry:", b": ", b":\n", b":\r")
 _DONE = b"[DONE]"
 _SMALL = 1 << 16  # bytes of an event that is decoded without looking for hostile content
-_MOST_ITEMS = 100_000  # of one list that a stream adds up to
+_MOST_CALLS = 1_000
+_MOST_ITEMS = 10_000  # parts of lists that a stream adds up to
+_MOST_FIELDS = 100  # of a message
 
 
 def is_event_stream(kind: str, start: bytes) -> bool:
@@ -170,6 +172,8 @@ class ChatStream:
                 is_content = self._take_calls([{"index": 0, "function": value}])
             else:
                 self._message[name] = value
+        if len(self._texts) + len(self._parts) + len(self._message) > _MOST_FIELDS:
+            raise IntakeError(f"a message of the stream has more than {_MOST_FIELDS} fields")
         return is_content
 
     def _take_parts(self, name: str, parts: list[Any]) -> None:
@@ -182,8 +186,8 @@ class ChatStream:
                         _extend(held[-1], field, value, joined=field in _JOINED)
             else:
                 held.append(part)
-        if len(held) > _MOST_ITEMS:
-            raise IntakeError(f"a list of the stream has more than {_MOST_ITEMS:,} parts")
+        if sum(map(len, self._parts.values())) > _MOST_ITEMS:
+            raise IntakeError(f"the lists of a stream have more than {_MOST_ITEMS:,} parts")
 
     def _take_calls(self, calls: Any) -> bool:
         if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
@@ -216,8 +220,8 @@ class ChatStream:
             return self._calls[-1]
         if call is not None:
             return call
-        if len(self._calls) >= _MOST_ITEMS:
-            raise IntakeError(f"a stream has more than {_MOST_ITEMS:,} tool calls")
+        if len(self._calls) >= _MOST_CALLS:
+            raise IntakeError(f"a stream has more than {_MOST_CALLS:,} tool calls")
         new: dict[str, Any] = {"function": {}}
         self._calls.append(new)
         return new
