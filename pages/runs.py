@@ -71,6 +71,9 @@ def _draw_live_runs(current: Settings, read: Iterator[RunRows], was_moving: bool
                 widgets.draw_link(page_links.COMPARE, label, "compare_arrows", **query)
             exchange.draw_export_menu(chosen, current)
             overview.draw_run_actions(chosen, current)
+            if preflight := client.read_preflight(chosen.run_id, current):
+                with st.expander(tr("runs.preflight"), icon=":material/fact_check:"):
+                    run_facts.draw_capabilities(preflight)
             if chosen.state != "broken":
                 run_facts.draw_reproduction(chosen.run_id, current)
         sweep.draw_run_sweep(chosen.run_id, current)

@@ -228,6 +228,15 @@ def _build_probe_request(target: str, options: Mapping[str, Any]) -> RunRequest:
     return RunRequest(target=target, target_options=dict(options), benchmarks=())
 
 
+def read_preflight(run_id: str, settings: Settings) -> ConnectionReport | None:
+    """What the target of a run could do before it, None where nobody had probed it."""
+    try:
+        card = run_folder.find_run(run_id, settings.run_roots).read_card()
+        return msgspec.convert(card.get("preflight"), ConnectionReport | None)
+    except (EvalboardError, msgspec.ValidationError):
+        return None
+
+
 def cancel_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Ask the worker to stop; what is journaled stays, and the run can be resumed."""
     policy.require_access(settings, visitor, "steer")

@@ -8,6 +8,7 @@ import streamlit as st
 from evalcore.catalog import runs_models_here
 from evalcore.errors import EvalboardError
 from evalcore.plain_text import DASH
+from evalcore.runner.run_request import ConnectionReport
 from evalcore.settings import Settings
 from evalcore.views import reproduce
 from evalcore.views.boards import Row
@@ -71,6 +72,29 @@ def _format_model_line(card: ModelCard) -> str:
         tr("runs.model.loaded", time=wording.format_duration(card.load_seconds)),
     ]
     return " · ".join(filter(None, parts))
+
+
+# What an endpoint could do before a run, as it was probed.
+
+_CAPABILITY_ICONS = {
+    "yes": ":material/check:",
+    "no": ":material/close:",
+    "unknown": ":material/question_mark:",
+}
+
+
+def draw_capabilities(report: ConnectionReport) -> None:
+    """The capability card: a line for each thing that was probed, with what the server says."""
+    if not report.capabilities:
+        return
+    st.caption(tr("launch.capability", requests=report.requests))
+    for capability in report.capabilities:
+        words = (
+            f"**{tr(f'launch.capability.{capability.name}')}**",
+            tr(f"launch.capability_{capability.state}"),
+            escape_markdown(localize_note(capability.detail), 200),
+        )
+        st.markdown(f"{_CAPABILITY_ICONS[capability.state]} {' · '.join(filter(None, words))}")
 
 
 # The block that tells how to repeat a run: command, file, versions and hashes, ready to paste.

@@ -10,6 +10,7 @@ from evalcore.store.sweeps import Sweep
 from tests.apptest.conftest import words
 from tests.support.cases import syntax_cases
 from tests.support.model_folders import model_folder, settled_machine
+from tests.support.page_stores import evidence_run
 
 
 def test_launch_starts_a_sweep_over_adapters_and_precisions(open_page, monkeypatch, tmp_path):
@@ -38,6 +39,20 @@ def test_launch_starts_a_sweep_over_adapters_and_precisions(open_page, monkeypat
     labels = [variant.label for variant in started]
     assert labels[:2] == ["base", "base · int8"]
     assert labels[-1] == "base + checkpoint-200 · int8"
+
+
+def test_runs_shows_what_a_target_could_do_before_its_run(open_page, runs_root):
+    folder = evidence_run(runs_root)
+    app = open_page("runs")
+    assert "Tool calls" not in words(app)
+    line = {"name": "tools", "state": "no", "detail": "![x](http://evil.invalid)"}
+    folder.write_card({"preflight": {"ok": True, "message": "", "capabilities": [line]}})
+    app.run()
+    assert not app.exception
+    assert "Tool calls" in words(app)
+    assert not [mark.value for mark in app.markdown if "![x]" in mark.value]
+    folder.write_card({"preflight": {"ok": "?"}})
+    assert not app.run().exception
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -20,7 +20,7 @@ from evalcore.runner.run_request import ConnectionReport, Estimate, RunRequest
 from evalcore.settings import Settings
 from pages.parts.launch.preflight import LaunchProblem
 from pages.parts.launch.target_form import ChosenTarget, SweepChoice
-from pages.shared import display_names, page_links, visitor, widgets, wording
+from pages.shared import display_names, page_links, run_facts, visitor, widgets, wording
 from pages.shared.wording import (
     current_language,
     escape_markdown,
@@ -66,7 +66,7 @@ def draw_launch_result(kind: str, subject: Record, heading: str = "") -> None:
 def _draw_connection_report(report: ConnectionReport) -> None:
     if not report.ok:
         st.error(escape_markdown(report.message, 600), icon=":material/link_off:")
-        _draw_capabilities(report)
+        run_facts.draw_capabilities(report)
         return
     message = tr("launch.answers")
     if report.latency is not None:
@@ -78,28 +78,7 @@ def _draw_connection_report(report: ConnectionReport) -> None:
         st.caption(tr("launch.connected_model", model=escape_markdown(report.model)))
     if report.reply:
         st.code(report.reply[:400], language=None, wrap_lines=True)
-    _draw_capabilities(report)
-
-
-_CAPABILITY_ICONS = {
-    "yes": ":material/check:",
-    "no": ":material/close:",
-    "unknown": ":material/question_mark:",
-}
-
-
-def _draw_capabilities(report: ConnectionReport) -> None:
-    """The capability card: a line for each thing that was probed, with what the server says."""
-    if not report.capabilities:
-        return
-    st.caption(tr("launch.capability", requests=report.requests))
-    for capability in report.capabilities:
-        words = (
-            f"**{tr(f'launch.capability.{capability.name}')}**",
-            tr(f"launch.capability_{capability.state}"),
-            escape_markdown(localize_note(capability.detail), 200),
-        )
-        st.markdown(f"{_CAPABILITY_ICONS[capability.state]} {' · '.join(filter(None, words))}")
+    run_facts.draw_capabilities(report)
 
 
 def _draw_run_estimate(estimate: Estimate) -> None:
