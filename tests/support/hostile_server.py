@@ -26,6 +26,7 @@ _MB = 1_000_000
 GOOD_REPLIES = 64
 _CHAT = b'{"choices": [{"finish_reason": "stop", "message": {"content": "'
 _END = b'"}}]}'
+_DELTA = b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
 
 
@@ -83,6 +84,9 @@ MODES = {
     ),
     "endless chunk extension": lambda: _endless(
         _HEAD + b"Transfer-Encoding: chunked\r\n\r\n1;", b"x" * 65_536
+    ),
+    "endless stream": lambda: _endless(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n", _DELTA * 200
     ),
     "endless trailers": lambda: _endless(
         _HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", b"a: b\r\n" * 1000
