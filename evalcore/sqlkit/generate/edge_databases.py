@@ -40,6 +40,7 @@ from evalcore.sqlkit.schema import (
 _MAX_SAME = 8  # values that a column takes of others
 _MAX_CELLS = 44  # of a column
 _AROUND = 3  # values about the one at which a balance turns
+_MAX_REPEATED = 60  # cells of a table that has no room for all of them twice
 _MAX_ROWS, _BASE_ROWS, _MAX_ISLANDS = 130, 6, 240
 
 
@@ -271,12 +272,13 @@ def _list_balance_edges(
 def _repeat_cells(
     table: Table, cells: list[tuple[int, Any]], hints: Hints
 ) -> list[tuple[int, Any]]:
-    """The cells twice, or where there is no room for that first those twice that are compared."""
-    compared = [
-        (n, value) for n, value in cells if table.columns[n].name.lower() in hints.constants
-    ]
-    again = cells if 2 * len(cells) <= _MAX_ROWS else compared
-    return (cells + again)[:_MAX_ROWS]
+    """The cells twice, or where there is no room for that those twice that satisfy a condition or
+    just miss one."""
+    if 2 * len(cells) <= _MAX_ROWS:
+        return 2 * cells
+    pools = [build_cell_pool(column, hints) for column in table.columns]
+    again = [(n, v) for n, v in cells if v in pools[n].hits or v in pools[n].near]
+    return cells + again[:_MAX_REPEATED]
 
 
 def _insert_edges(
