@@ -12,6 +12,7 @@ from evalcore.sqlkit.generate import (
     Database,
     generate_clusters,
     generate_edge_databases,
+    generate_sparse_databases,
     render_inserts,
 )
 from evalcore.sqlkit.generate import _read_statements as read_statements
@@ -147,6 +148,31 @@ def test_it_shows_which_of_two_tied_rows_is_taken(engines: EnginePool, seed: int
     database = generate_clusters(schema, *read_statements(schema, statements), seed)
     assert database is not None
     assert tells_apart(engines, database, sql.format("ASC"), sql.format("DESC"))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_most_frequent_is_not_the_first(engines: EnginePool, seed: int) -> None:
+    sql = (
+        "SELECT day FROM (SELECT day, ROW_NUMBER() OVER (PARTITION BY reader_id ORDER BY {} day) "
+        "AS rn FROM visits WHERE day >= '2024-05-06' GROUP BY reader_id, day) WHERE rn = 1 "
+        "ORDER BY 1"
+    )
+    schema = read_schema(DDL, "sqlite")
+    statements = ((sql.format("COUNT(*) DESC,"), "sqlite"),)
+    database = generate_clusters(schema, *read_statements(schema, statements), seed)
+    assert database is not None
+    assert tells_apart(engines, database, sql.format("COUNT(*) DESC,"), sql.format(""))
+
+
+def test_a_database_holds_zeros_to_divide_by(engines: EnginePool) -> None:
+    sql = (
+        "SELECT r.reader_id FROM readers AS r JOIN visits AS v ON v.reader_id = r.reader_id "
+        "GROUP BY 1 HAVING SUM(r.points) {} 0 AND SUM(v.minutes) = 0 ORDER BY 1"
+    )
+    schema = read_schema(DDL, "sqlite")
+    databases = generate_sparse_databases(schema, ((sql.format("="), "sqlite"),), seed=1)
+    zeros = next(database for database in databases if database.profile == "only zeros")
+    assert tells_apart(engines, zeros, sql.format("="), sql.format("<>"))
 
 
 def test_what_stands_for_a_null_is_no_condition() -> None:

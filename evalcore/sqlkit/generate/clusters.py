@@ -22,7 +22,7 @@ from evalcore.sqlkit.generate.islands import (
     replace_cells,
 )
 from evalcore.sqlkit.generate.usage import Usage
-from evalcore.sqlkit.generate.values import build_fit_check
+from evalcore.sqlkit.generate.values import build_cell_pool, build_fit_check
 from evalcore.sqlkit.schema import Column, Schema, Table, plain_name
 
 _MAX_TABLES = 4  # that have clusters
@@ -51,13 +51,14 @@ def generate_clusters(schema: Schema, hints: Hints, usage: Usage, seed: int) -> 
         table = tables[number % len(tables)]
         rows = filled[table.name]
         if number < len(rows):
-            triples = _list_triples(
-                schema, table, rows[number], hints, makers[number // len(tables)]
-            )
+            turn = number // len(tables)
+            triples = _list_triples(schema, table, rows[number], hints, makers[turn])
+            if turn % 2:
+                triples |= _list_earlier(schema, table, rows[number], hints)
             rows[number] = _replace(rows[number], {n: triple[0] for n, triple in triples.items()})
             shown = _list_shown(schema, table, hints)
             numbers = _add_members(table, rows, number, triples, shown, schema.dialect)
-            _lead_bounds(schema, table, filled, number, numbers, hints, number // len(tables))
+            _lead_bounds(schema, table, filled, number, numbers, hints, turn)
     for table in tables:  # a key that decides between tied rows is not the order they lie in
         if all(plain_name(f.table) != plain_name(table.name) for f in table.foreign):
             filled[table.name].reverse()
@@ -139,6 +140,24 @@ def _list_shown(schema: Schema, table: Table, hints: Hints) -> list[int]:
     ]
 
 
+def _list_earlier(schema: Schema, table: Table, row: Row, hints: Hints) -> dict[int, Triple]:
+    """Times of which the third is the earliest, so that the group of two is not the first; all
+    within the conditions."""
+    names = [column.name.lower() for column in table.columns]
+    checks = compile_checks(table.checks, schema.dialect)
+    keyed = {name.lower() for key in table.keys for name in key.columns} | hints.equated.keys()
+    triples: dict[int, Triple] = {}
+    for n, column in enumerate(table.columns):
+        if column.kind not in ("date", "timestamp") or names[n] in keyed or column.computed:
+            continue
+        times = sorted(map(str, build_cell_pool(column, hints).best))
+        if len(times) > 1 and not is_bound(schema, table, column):
+            rows = [dict(zip(names, _replace(row, {n: v}), strict=True)) for v in times]
+            if all(check(each) for each in rows for check in checks):
+                triples[n] = (times[-1], times[-1], times[0])
+    return triples
+
+
 def _keep_equal(value: Any, constants: Sequence[int]) -> Triple:
     start = 1 if value is None else value
     return start, start, start + 1
@@ -208,6 +227,8 @@ def _lead_bounds(
     statements hold against what they make of it."""
     for bound, measured in hints.measured:
         if measured not in triples:
+            continue
+        if _find_number(table, measured) is None:
             continue
         triple = [Decimal(str(value)) for value in triples[measured]]
         total = sum(triple, Decimal(0))

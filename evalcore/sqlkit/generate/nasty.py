@@ -17,10 +17,12 @@ from evalcore.sqlkit.generate.database import Database, Row
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.islands import (
     GOOD,
+    fill_islands,
     fill_tables,
     fold_key,
     is_bound,
     is_taken,
+    replace_cells,
 )
 from evalcore.sqlkit.generate.profiles import Profile
 from evalcore.sqlkit.generate.usage import Usage
@@ -41,8 +43,8 @@ def generate_sparse_databases(
     schema: Schema, hints: Hints, usage: Usage, seed: int
 ) -> Iterator[Database]:
     """Databases with no rows, without those of one table, of one row, with all that may be NULL,
-    without a row that meets a condition, with every row repeated, and with rows that differ in one
-    flag."""
+    without a row that meets a condition, with every row repeated, with zeros for all numbers, and
+    with rows that differ in one flag."""
     yield Database("all empty", {table.name: () for table in schema.tables})
     used = [table for table in schema.tables if usage.mentions_table(plain_name(table.name))]
     yield fill_tables(schema, hints, _name(GOOD, "one row"), seed, lambda _: 1)
@@ -55,9 +57,26 @@ def generate_sparse_databases(
     unconstrained = msgspec.structs.replace(hints, constants={})
     yield fill_tables(schema, unconstrained, _UNMATCHED, seed, lambda _: _UNMATCHED.rows)
     yield fill_tables(schema, hints, _TWICE, seed, lambda _: _TWICE.rows)
+    yield _zero_numbers(schema, hints, fill_islands(schema, hints, "only zeros", seed, 3))
     yield _add_siblings(
         schema, hints, fill_tables(schema, hints, _SIBLINGS, seed, lambda _: _SIBLINGS.rows)
     )
+
+
+def _zero_numbers(schema: Schema, hints: Hints, database: Database) -> Database:
+    """Zeros in all numbers that are neither keys nor joined, so that sums are 0 to divide by."""
+    tables = dict(database.tables)
+    for table in schema.tables:
+        rows = [*tables[table.name]]
+        keyed = {name.lower() for key in table.keys for name in key.columns}
+        for n, column in enumerate(table.columns):
+            joined = column.name.lower() in keyed | hints.equated.keys()
+            if column.kind not in ("integer", "decimal", "float") or column.computed or joined:
+                continue
+            if not is_bound(schema, table, column):
+                rows = replace_cells(table, rows, n, [0] * len(rows), schema.dialect)
+        tables[table.name] = tuple(rows)
+    return Database(database.profile, tables)
 
 
 def _add_siblings(schema: Schema, hints: Hints, database: Database) -> Database:
