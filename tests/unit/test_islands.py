@@ -206,3 +206,23 @@ def test_a_comparison_of_columns_of_two_tables_is_tested_where_it_turns(
     assert tells_apart(
         engines, build_edges(sql.format(right), seed), sql.format(right), sql.format(wrong)
     )
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        " OR ".join(f"points = {n}" for n in range(1100)),
+        "points > reader_id" + " + 1" * 300,
+    ],
+)
+def test_long_conditions_are_read(condition: str) -> None:
+    build_edges(f"SELECT reader_id FROM readers WHERE {condition}", 1)
+
+
+def test_chained_queries_do_not_multiply_their_columns() -> None:
+    parts = [
+        f"q{n} AS (SELECT a + b + c AS a, a + b + c AS b, a + b + c AS c FROM q{n - 1})"
+        for n in range(1, 12)
+    ]
+    first = "q0 AS (SELECT reader_id AS a, points AS b, points AS c FROM readers)"
+    build_edges(f"WITH {', '.join([first, *parts])} SELECT a FROM q11 WHERE a + b > c", 1)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from sqlglot import exp
@@ -24,7 +25,9 @@ from evalcore.sqlkit.generate.values import build_fit_check
 from evalcore.sqlkit.schema import Column, Schema, Table, plain_name
 
 _MAX_BALANCES = 30  # comparisons of a statement that are looked at
-_MAX_DEPTH = 6  # queries inside queries
+_MAX_COMPARED = 60  # comparisons of a statement that are read, those of several columns first
+_MAX_DEPTH = 4  # queries inside queries
+_MAX_COLUMNS = 3  # of an expression that stands for a column
 _STATEMENTS = (exp.Select, exp.Update, exp.Delete, exp.Insert, exp.Merge)
 _NUMBERS = ("integer", "decimal", "float")
 #: What gives its first operand, on a row alone or nearly.
@@ -46,10 +49,18 @@ Cell = tuple[str, int, Any]
 def list_balances(sql: str, dialect: str) -> tuple[Balance, ...]:
     """Both sides of the comparisons in which columns of tables meet, with these as
     `table.column`; not those that only equate two columns."""
+    try:
+        return _list_balances(sql, dialect)
+    except RecursionError:  # nested too deeply
+        return ()
+
+
+def _list_balances(sql: str, dialect: str) -> tuple[Balance, ...]:
     balances: dict[tuple[str, str], Balance] = {}
     for tree in parse_trees(sql, dialect):
         ctes = {cte.alias.lower(): cte.this for cte in tree.find_all(exp.CTE)}
-        for node in tree.find_all(*COMPARISONS):
+        compared = sorted(tree.find_all(*COMPARISONS), key=_holds_one_column)
+        for node in compared[:_MAX_COMPARED]:
             bare = isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Column)
             if bare and isinstance(node, exp.EQ):
                 continue
@@ -58,6 +69,10 @@ def list_balances(sql: str, dialect: str) -> tuple[Balance, ...]:
             if len(columns) > 1:
                 balances[sides[0].sql(), sides[1].sql()] = (sides[0], sides[1])
     return tuple(balances.values())[:_MAX_BALANCES]
+
+
+def _holds_one_column(node: exp.Expr) -> bool:
+    return len(list(islice(node.find_all(exp.Column), 2))) < 2
 
 
 def _unwrap(node: exp.Expr) -> exp.Expr:
@@ -107,6 +122,8 @@ def _resolve_in(
         query = query.this
     for part in query.selects if isinstance(query, exp.Select) else ():
         if part.alias_or_name.lower() == column.name.lower():
+            if len(list(part.find_all(exp.Column))) > _MAX_COLUMNS:
+                break
             return _resolve(part, ctes, depth + 1)
     return exp.column(column.name)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import combinations, product
 
 import sqlglot
 from sqlglot import exp
@@ -85,7 +85,13 @@ class _Reading(Record, frozen=True):
 
 @lru_cache(maxsize=512)
 def _read_statement(sql: str, dialect: str) -> _Reading:
-    trees = parse_trees(sql, dialect)
+    try:
+        return _read_trees(parse_trees(sql, dialect))
+    except RecursionError:  # nested too deeply
+        return _read_trees(())
+
+
+def _read_trees(trees: tuple[exp.Expr, ...]) -> _Reading:
     return _Reading(
         constants=tuple(pair for tree in trees for pair in iter_constants(tree)),
         aliases=_collect_aliases(trees),
@@ -317,12 +323,20 @@ def _iter_grouped_columns(tree: exp.Expr) -> Iterator[str]:
 def _iter_alternatives(tree: exp.Expr) -> Iterator[tuple[str, str]]:
     """Each column of one side of an OR, or of the conditions of a UNION, with each of the other."""
     for node in tree.find_all(exp.Or, exp.Union):
-        sides = []
-        for side in (node.this, node.expression):
-            parts = side.find_all(exp.Where) if isinstance(node, exp.Union) else (side,)
-            sides.append({name for part in parts for name in list_column_names(part)})
-        for left, right in product(sides[0] - sides[1], sides[1] - sides[0]):
-            yield from ((left, right), (right, left))
+        if isinstance(node, exp.Or):
+            if isinstance(node.parent, exp.Or):
+                continue  # a part of a chain of them
+            sides = [{c.name.lower() for c in part.find_all(exp.Column)} for part in node.flatten()]
+        else:
+            wheres = [list(side.find_all(exp.Where)) for side in (node.this, node.expression)]
+            sides = [{name for where in side for name in _list_where(where)} for side in wheres]
+        for one, other in combinations(dict.fromkeys(map(frozenset, sides)), 2):
+            for left, right in product(one - other, other - one):
+                yield from ((left, right), (right, left))
+
+
+def _list_where(where: exp.Expr) -> set[str]:
+    return {column.name.lower() for column in where.find_all(exp.Column)}
 
 
 def _iter_measured_columns(tree: exp.Expr) -> Iterator[tuple[str, str]]:

@@ -86,7 +86,13 @@ class _Reading(Record, frozen=True):
 
 @lru_cache(maxsize=512)
 def _read_statement(sql: str, dialect: str) -> _Reading:
-    trees = parse_trees(sql, dialect)
+    try:
+        return _read_trees(sql, parse_trees(sql, dialect))
+    except RecursionError:  # nested too deeply
+        return _read_trees(sql, ())
+
+
+def _read_trees(sql: str, trees: tuple[exp.Expr, ...]) -> _Reading:
     columns = {column.name.lower() for tree in trees for column in tree.find_all(exp.Column)}
     columns |= {
         name.name.lower()

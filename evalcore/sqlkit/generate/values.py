@@ -175,7 +175,9 @@ def _select_best(
     hits: Sequence[Cell], constants: Sequence[Constant], kind: str
 ) -> tuple[Cell, ...]:
     """The hits that satisfy as many of the conditions as any: 30 and not 5, where one asks for at
-    least 5 and one for at least 30."""
+    least 5 and one for at least 30. All where so many are stated that a list of values is meant."""
+    if len(constants) > _MAX_COMPARED:
+        return tuple(dict.fromkeys(hits))
     counts = {cell: sum(_satisfies(cell, each, kind) for each in constants) for cell in hits}
     most = max(counts.values(), default=0)
     return tuple(cell for cell, count in counts.items() if count == most)
@@ -189,6 +191,7 @@ def _satisfies(cell: Cell, constant: Constant, kind: str) -> bool:
     return bool(compare(cell, centre))
 
 
+_MAX_COMPARED = 30  # conditions on a column that are held against each other
 _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "<>": operator.ne,
