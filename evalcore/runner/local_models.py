@@ -19,6 +19,7 @@ from evalcore.i18n import Note
 from evalcore.records import Record, TargetSpec
 from evalcore.runner.run_request import ConnectionReport
 from evalcore.targets.huggingface import load, machine
+from evalcore.targets.huggingface.folder_checks import read_json_object
 from evalcore.targets.huggingface.machine import check_loadable
 from evalcore.targets.huggingface.messages import (
     HuggingFaceOptions,
@@ -32,7 +33,6 @@ from evalcore.targets.huggingface.model_files import (
     list_cached_models,
     locate_model,
     memory_needed,
-    read_json_object,
     read_metadata,
 )
 

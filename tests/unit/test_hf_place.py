@@ -100,9 +100,9 @@ def test_what_is_neither_folder_nor_id_is_path_missing(key):
 
 
 def test_a_file_is_no_model(tmp_path):
-    (tmp_path / "m.gguf").write_bytes(b"")
+    (tmp_path / "m.safetensors").write_bytes(b"")
     with pytest.raises(LoadError, match="is a file") as error:
-        locate_model(str(tmp_path / "m.gguf"))
+        locate_model(str(tmp_path / "m.safetensors"))
     assert kind(error) == "path_missing"
 
 

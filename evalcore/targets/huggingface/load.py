@@ -16,6 +16,7 @@ from evalcore.errors import MissingDependency, UsageError
 from evalcore.i18n import Note
 from evalcore.records import ProgressCallback, Record
 from evalcore.targets.huggingface import machine
+from evalcore.targets.huggingface.folder_checks import read_json_object
 from evalcore.targets.huggingface.machine import check_loadable
 from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError, classify_load_error
 from evalcore.targets.huggingface.model_files import (
@@ -25,7 +26,6 @@ from evalcore.targets.huggingface.model_files import (
     fetch_model,
     locate_model,
     read_header,
-    read_json_object,
     read_metadata,
 )
 

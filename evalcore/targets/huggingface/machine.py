@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from evalcore.records import Record
+from evalcore.targets.huggingface.folder_checks import check_quantiser
 from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError
 from evalcore.targets.huggingface.model_files import QUANTISED, ModelMetadata, memory_needed
 
@@ -200,6 +201,7 @@ def _check_dtype(metadata: ModelMetadata, options: HuggingFaceOptions) -> None:
             "dtype_unsupported",
             f"the weights are stored as {metadata.quantised} already; set the option dtype to auto",
         )
+    check_quantiser(metadata.quantised, resolve_device(options.device))
     dtype = metadata.quantised if metadata.quantised in QUANTISED else options.dtype
     if dtype != "auto" and dtype not in list_dtypes(options.device):
         raise LoadError(

@@ -15,6 +15,13 @@ from typing import Any
 from evalcore.access.secrets import scrub_secrets
 from evalcore.errors import UsageError
 from evalcore.records import ProgressCallback, Record
+from evalcore.targets.huggingface.folder_checks import (
+    check_decoder,
+    explain_model_file,
+    explain_unusable_folder,
+    read_json_object,
+    read_quantisation,
+)
 from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError
 
 # What a model's folder says of itself, read from its JSON and the headers of its weights. No tensor
@@ -68,15 +75,21 @@ class _ParameterCount(Record, frozen=True):
 
 def read_metadata(folder: Path) -> ModelMetadata:
     """The outline of a folder. Raises LoadError for what no loading could mend: no_config,
-    missing_weights (no weights, or a part is absent), truncated_weights."""
+    missing_weights (no weights, or a part is absent), truncated_weights, unknown_architecture."""
     config = read_model_config(folder)
     files = weight_files(folder)
-    pickles = sorted(file.name for file in folder.glob("*.bin") if "model" in file.name)
+    pickles = sorted(
+        file.name
+        for file in folder.glob("*.bin")
+        if "model" in file.name and not file.name.startswith("adapter_")
+    )
     if not files and not pickles:
-        raise LoadError("missing_weights", f"{folder} has no weights ({SINGLE} or {INDEX})")
+        problem = f"{folder} has no weights ({SINGLE} or {INDEX})"
+        raise explain_unusable_folder(folder, "missing_weights", problem)
+    check_decoder(folder, config)
     text = config.get("text_config")
     inner: dict[str, Any] = {**config, **text} if isinstance(text, dict) else config
-    quantised = _read_quantisation(config)
+    quantised = read_quantisation(folder, config)
     parameter_count = _count_parameters(folder, files, packed=quantised == "int4")
     names = files or tuple(pickles)
     stored = inner.get("dtype") or inner.get("torch_dtype")
@@ -112,34 +125,16 @@ def memory_needed(metadata: ModelMetadata, dtype: str = "auto") -> int:
 
 
 def read_model_config(folder: Path) -> dict[str, Any]:
-    """`config.json` of a folder; raises LoadError no_config, with advice for a lone adapter."""
-    if not (folder / "config.json").is_file() and (folder / "adapter_config.json").is_file():
-        raise LoadError(
-            "no_config",
-            f"{folder} is an adapter, not a model; name its base model as the target and this "
-            "folder by the option adapter",
-        )
+    """`config.json` of a folder; raises LoadError no_config, with advice where the files tell what
+    the folder is."""
     try:
         return read_json_object(folder / "config.json")
     except (OSError, ValueError) as error:
-        raise LoadError(
-            "no_config",
+        problem = (
             f"{folder} has no readable config.json ({type(error).__name__}); give the folder that "
-            "save_pretrained wrote",
-        ) from None
-
-
-def read_json_object(file: Path) -> dict[str, Any]:
-    """An object in a file of at most 64 MiB; raises OSError or ValueError."""
-    if file.stat().st_size > _LARGEST_JSON:
-        raise ValueError("too large")
-    try:
-        content = json.loads(file.read_bytes())
-    except RecursionError:
-        raise ValueError("nested too deep") from None
-    if not isinstance(content, dict):
-        raise ValueError("no object")
-    return content
+            "save_pretrained wrote"
+        )
+        raise explain_unusable_folder(folder, "no_config", problem) from None
 
 
 def weight_files(folder: Path) -> tuple[str, ...]:
@@ -205,16 +200,6 @@ def _count_parameters(folder: Path, files: tuple[str, ...], *, packed: bool) -> 
     return _ParameterCount(parameters, linear, _DTYPES.get(dtype, ""))
 
 
-def _read_quantisation(config: dict[str, Any]) -> str:
-    quantisation = config.get("quantization_config")
-    if not isinstance(quantisation, dict):
-        return ""
-    for name, field in (("int4", "load_in_4bit"), ("int8", "load_in_8bit")):
-        if quantisation.get(field):
-            return name
-    return str(quantisation.get("quant_method") or "unknown")
-
-
 def _has_template(folder: Path) -> bool:
     if any((folder / name).is_file() for name in ("chat_template.jinja", "chat_template.json")):
         return True
@@ -272,7 +257,7 @@ def locate_model(key: str, revision: str = "", config: str = "config.json") -> M
             raise UsageError(f"{reference} is a folder; the option revision is for ids of the Hub")
         return ModelRef(reference, folder.resolve(), cached=True)
     if folder.is_file():
-        raise LoadError("path_missing", f"{reference} is a file; give its folder")
+        raise explain_model_file(folder)
     if not _HUB_ID.fullmatch(reference) or ".." in reference:
         raise LoadError(
             "path_missing",
