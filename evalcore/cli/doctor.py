@@ -184,7 +184,8 @@ def _check_gpu(settings: Settings) -> Iterator[Check]:
 
     devices = list_gpus()
     for number, gpu in enumerate(devices):
-        detail = f"{gpu.free / _GIB:.0f} GiB free; {', '.join(list_dtypes(f'cuda:{number}'))}"
+        free = "free memory unknown" if gpu.free is None else f"{gpu.free / _GIB:.0f} GiB free"
+        detail = f"{free}; {', '.join(list_dtypes(f'cuda:{number}'))}"
         yield Check("gpu", gpu.name, "ok", detail)
     if devices:
         return

@@ -249,31 +249,81 @@ def test_a_folder_without_weights_says_so(tmp_path):
     assert read_metadata(folder).formats == ("pickle",)
 
 
-GPUS = "0, GPU-aaa, One, 100 MiB\n1, GPU-bbb, Two, 200 MiB\n"
+GPUS = (
+    "0, GPU-aaa, One, 100 MiB, Disabled\n1, GPU-bbb, Two, 200 MiB, [N/A]\n"
+    "2, GPU-ccc, Three, 200 MiB, [N/A]\n"
+)
+SHARED_MEMORY = "0, GPU-aaa, NVIDIA GB10, [N/A], [N/A]\n"
+DIVIDED = "0, GPU-aaa, H100, 80000 MiB, Enabled\n1, GPU-bbb, Two, 200 MiB, Disabled\n"
+INSTANCES = """GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-aaa)
+  MIG 3g.40gb     Device  0: (UUID: MIG-111)
+  MIG 1g.10gb+me  Device  1: (UUID: MIG-122)
+GPU 1: Two (UUID: GPU-bbb)
+"""
 
 
 @pytest.mark.parametrize(
     ("expected", "names"),
     [
-        (None, ["One", "Two"]),
+        (None, ["One", "Two", "Three"]),
         ("1,0", ["Two", "One"]),
         ("1", ["Two"]),
         ("", []),
         ("-1", []),
         ("0,7,1", ["One"]),
         ("GPU-bb", ["Two"]),
+        ("bbb", []),
     ],
 )
 def test_gpus_are_those_that_the_environment_leaves(expected, names):
-    visible_gpus = machine._select_visible_gpus(GPUS, expected)
+    visible_gpus = machine._select_visible_gpus(GPUS, "", expected)
     assert [gpu.name for gpu in visible_gpus] == names
     assert all(gpu.free in (100 << 20, 200 << 20) for gpu in visible_gpus)
 
 
-def test_auto_is_the_first_gpu_else_the_cpu(monkeypatch):
-    monkeypatch.setattr(machine, "list_gpus", lambda: machine._select_visible_gpus(GPUS, None))
-    assert machine.list_devices() == ("cuda:0", "cuda:1", "cpu")
-    assert (machine.resolve_device("auto"), machine.resolve_device("cuda")) == ("cuda:0", "cuda:0")
+@pytest.mark.parametrize(
+    ("expected", "names"),
+    [
+        (None, ["Two"]),
+        ("0", ["MIG 3g.40gb"]),
+        ("0,1", ["MIG 3g.40gb"]),
+        ("MIG-12", ["MIG 1g.10gb+me"]),
+        ("MIG-111,MIG-122", ["MIG 3g.40gb"]),
+        ("MIG-9", []),
+        ("GPU-aaa", []),
+    ],
+)
+def test_of_a_divided_gpu_one_instance_is_seen(expected, names):
+    visible_gpus = machine._select_visible_gpus(DIVIDED, INSTANCES, expected)
+    assert [gpu.name for gpu in visible_gpus] == names
+    only = machine._select_visible_gpus(DIVIDED.splitlines()[0], INSTANCES, None)
+    assert only == (machine.Gpu("MIG 3g.40gb", None),)
+    assert machine._select_visible_gpus(DIVIDED.splitlines()[0], "", None) == ()
+
+
+def test_memory_that_the_driver_does_not_tell_is_unknown_and_not_0(monkeypatch):
+    seen = machine._select_visible_gpus(SHARED_MEMORY, "", None)
+    monkeypatch.setattr(machine, "list_gpus", lambda: seen)
+    assert machine.resolve_device("auto") == "cuda:0"
+    assert machine.memory_available("auto") is None
+
+
+def test_the_driver_is_asked_for_instances_only_where_there_are_some(monkeypatch, tmp_path):
+    answers = {"-L": INSTANCES}
+    monkeypatch.setattr(machine, "_has_cuda_build", lambda: True)
+    monkeypatch.setattr(machine, "_run_nvidia_smi", lambda *args: answers.get(args[0], DIVIDED))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-122")
+    machine._query_nvidia_smi.cache_clear()
+    assert machine.list_gpus() == (machine.Gpu("MIG 1g.10gb+me", None),)
+    machine._query_nvidia_smi.cache_clear()
+
+
+def test_auto_is_the_freest_gpu_else_the_cpu(monkeypatch):
+    seen = machine._select_visible_gpus(GPUS, "", None)
+    monkeypatch.setattr(machine, "list_gpus", lambda: seen)
+    assert machine.list_devices() == ("cuda:0", "cuda:1", "cuda:2", "cpu")
+    assert (machine.resolve_device("auto"), machine.resolve_device("cuda")) == ("cuda:1", "cuda:1")
+    assert machine.resolve_device("cuda:0") == "cuda:0"
     assert machine.memory_available("cuda:1") == 200 << 20
     assert machine.memory_available("cuda:9") is None
     monkeypatch.setattr(machine, "list_gpus", lambda: ())
@@ -281,6 +331,15 @@ def test_auto_is_the_first_gpu_else_the_cpu(monkeypatch):
     assert machine.resolve_device("cuda") not in machine.list_devices()
     assert machine.list_dtypes("cuda") == ()
     assert machine.list_dtypes("cpu")[0] == "float32"
+
+
+def test_a_mac_offers_mps_when_asked_for(monkeypatch):
+    monkeypatch.setattr(machine, "list_gpus", lambda: ())
+    monkeypatch.setattr(machine.sys, "platform", "darwin")
+    monkeypatch.setattr(machine.platform, "machine", lambda: "arm64")
+    assert machine.list_devices() == ("cpu", "mps")
+    assert machine.resolve_device("auto") == "cpu"
+    assert machine.memory_available("mps") is None
 
 
 def test_cpu_memory_and_threads_are_those_of_this_machine(monkeypatch):

@@ -5,7 +5,10 @@ the model before torch is imported. Nothing heavy here.
 from __future__ import annotations
 
 import os
+import platform
+import re
 import subprocess
+import sys
 import time
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -24,15 +27,18 @@ _MIB = 1024 * 1024
 
 
 class Gpu(Record, frozen=True):
-    """A CUDA device as the driver tells it; `free` bytes of memory."""
+    """A CUDA device as the driver tells it, a whole GPU or a MIG instance; `free` bytes of memory,
+    None where the driver does not say."""
 
     name: str
-    free: int
+    free: int | None
 
 
 def list_devices() -> tuple[str, ...]:
-    """The devices that a model can run on here, best first: cuda:0, cuda:1, ..., cpu."""
-    return (*(f"cuda:{number}" for number in range(len(list_gpus()))), "cpu")
+    """The devices that a model can run on here: cuda:0, cuda:1, ..., cpu, and mps on a Mac."""
+    gpus = (f"cuda:{number}" for number in range(len(list_gpus())))
+    has_mps = sys.platform == "darwin" and platform.machine() == "arm64"
+    return (*gpus, "cpu", *(["mps"] if has_mps else []))
 
 
 def list_dtypes(device: str) -> tuple[str, ...]:
@@ -43,11 +49,15 @@ def list_dtypes(device: str) -> tuple[str, ...]:
 
 
 def resolve_device(device: str) -> str:
-    """The device that auto and cuda mean: the first GPU, else (for auto) the CPU."""
-    best = list_devices()[0]
-    if device == "auto":
-        return best
-    return "cuda:0" if device == "cuda" else device
+    """The device that auto and cuda mean: the GPU with most free memory (the first of equals, and
+    of those of which nobody knows), else (for auto) the CPU."""
+    if device not in ("auto", "cuda"):
+        return device
+    gpus = list_gpus()
+    if not gpus:
+        return "cpu" if device == "auto" else "cuda:0"
+    number = max(range(len(gpus)), key=lambda index: gpus[index].free or 0)
+    return f"cuda:{number}"
 
 
 def memory_available(device: str) -> int | None:
@@ -56,6 +66,8 @@ def memory_available(device: str) -> int | None:
     if device == "cpu":
         free_bytes = [free for free in (_read_meminfo(), _cgroup_free()) if free is not None]
         return min(free_bytes, default=None)
+    if not device.startswith("cuda"):
+        return None
     number = int(device.partition(":")[2] or 0)
     seen = list_gpus()
     return seen[number].free if number < len(seen) else None
@@ -65,15 +77,24 @@ def list_gpus() -> tuple[Gpu, ...]:
     """The GPUs that PyTorch would see, none where its build or the driver has no CUDA."""
     if not _has_cuda_build():
         return ()
-    table = _query_nvidia_smi(int(time.monotonic() // _GPU_TABLE_SECONDS))
-    return _select_visible_gpus(table, os.environ.get("CUDA_VISIBLE_DEVICES"))
+    moment = int(time.monotonic() // _GPU_TABLE_SECONDS)
+    visible_devices = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return _select_visible_gpus(*_query_nvidia_smi(moment), visible_devices)
 
 
 @lru_cache(maxsize=1)
-def _query_nvidia_smi(moment: int) -> str:
-    """The driver's table of GPUs, empty without a driver; asked again at another `moment` only, for
-    it takes a second where there are many."""
-    command = ["nvidia-smi", "--query-gpu=index,uuid,name,memory.free", "--format=csv,noheader"]
+def _query_nvidia_smi(moment: int) -> tuple[str, str]:
+    """The driver's table of GPUs and its list of them with their MIG instances, empty without a
+    driver; asked again at another `moment` only, for it takes a second where there are many."""
+    query, form = "--query-gpu=index,uuid,name,memory.free", "--format=csv,noheader"
+    table = _run_nvidia_smi(f"{query},mig.mode.current", form)
+    table = table or _run_nvidia_smi(query, form)  # an old driver knows no MIG
+    has_mig = any(line.endswith("Enabled") for line in table.splitlines())
+    return table, _run_nvidia_smi("-L") if has_mig else ""
+
+
+def _run_nvidia_smi(*arguments: str) -> str:
+    command = ["nvidia-smi", *arguments]
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -81,27 +102,64 @@ def _query_nvidia_smi(moment: int) -> str:
     return result.stdout
 
 
-def _select_visible_gpus(table: str, visible_devices: str | None) -> tuple[Gpu, ...]:
+def _select_visible_gpus(
+    table: str, instances: str, visible_devices: str | None
+) -> tuple[Gpu, ...]:
     """The GPUs of nvidia-smi's table that CUDA_VISIBLE_DEVICES leaves, in its order. Like CUDA it
-    takes numbers and beginnings of ids, and stops at the first it does not know."""
-    rows = [row for line in table.splitlines() if len(row := line.split(", ")) == 4]
-    by_name = {row[0].strip(): _parse_gpu(row[2], row[3]) for row in rows}
-    by_id = {row[1]: _parse_gpu(row[2], row[3]) for row in rows}
+    takes numbers and beginnings of ids, and stops at the first it does not know. Of a GPU that is
+    divided (`instances` is the output of nvidia-smi -L) only MIG instances can be used, and a
+    process sees one."""
+    mig = _parse_instances(instances)
+    by_number: dict[str, Gpu] = {}
+    by_id: dict[str, Gpu] = dict(gpu for group in mig.values() for gpu in group)
+    divided: set[str] = set()
+    for row in (line.split(", ") for line in table.splitlines()):
+        if len(row) < 4:
+            continue
+        number, uuid = row[0].strip(), row[1]
+        if row[4:] == ["Enabled"]:
+            divided.add(number)
+            by_number.update((number, gpu) for _, gpu in mig.get(uuid, ())[:1])
+        else:
+            by_number[number] = by_id[uuid] = _parse_gpu(row[2], row[3])
     if visible_devices is None:
-        return tuple(by_name.values())
-    chosen = []
+        whole = tuple(gpu for number, gpu in by_number.items() if number not in divided)
+        return whole or tuple(by_number.values())[:1]
+    chosen: list[Gpu] = []
     for name in map(str.strip, visible_devices.split(",")):
-        longer = [gpu for uuid, gpu in by_id.items() if name.startswith("GPU-") and name in uuid]
-        gpu = by_name.get(name) or (longer[0] if longer else None)
+        matches = [gpu for uuid, gpu in by_id.items() if uuid.startswith(name)]
+        gpu = by_number.get(name) or (
+            matches[0] if matches and name.startswith(("GPU-", "MIG-")) else None
+        )
         if gpu is None:
             break
         chosen.append(gpu)
+        if name.startswith("MIG-") or name in divided:
+            break
     return tuple(chosen)
 
 
+def _parse_instances(listing: str) -> dict[str, list[tuple[str, Gpu]]]:
+    """By the id of a GPU the ids of its MIG instances, of which nvidia-smi does not say how much
+    memory is free."""
+    instances: dict[str, list[tuple[str, Gpu]]] = {}
+    parent = ""
+    for line in listing.splitlines():
+        match = re.fullmatch(r"\s*(GPU|MIG)\s+([^:]+):.*\(UUID: ([^)]+)\)\s*", line)
+        if match is None:
+            continue
+        if match[1] == "GPU":
+            parent = match[3]
+        else:
+            name = f"MIG {match[2].split()[0]}"
+            instances.setdefault(parent, []).append((match[3], Gpu(name, None)))
+    return instances
+
+
 def _parse_gpu(name: str, free: str) -> Gpu:
+    """A row of the table; `free` is [N/A] where GPU and CPU share their memory."""
     amount = free.split()[0] if free.split() else ""
-    return Gpu(name, int(amount) * _MIB if amount.isdigit() else 0)
+    return Gpu(name, int(amount) * _MIB if amount.isdigit() else None)
 
 
 @cache

@@ -65,6 +65,7 @@ _MAX_SENDS = 2  # times that a request is sent
 _MAX_MESSAGE_BYTES = 64 * 2**20  # bytes of one message that are read
 _KILL_TIMEOUT = 1.0  # seconds that a killed process may take to be gone
 _QUIET = {
+    "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # else cuda:1 may be another than the driver's table says
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "TOKENIZERS_PARALLELISM": "false",
