@@ -19,7 +19,7 @@ from evalcore.i18n import Note
 from evalcore.records import Record, TargetSpec
 from evalcore.runner.run_request import ConnectionReport
 from evalcore.targets.huggingface import load, machine
-from evalcore.targets.huggingface.folder_checks import read_json_object
+from evalcore.targets.huggingface.folder_checks import read_json_object, read_template_file
 from evalcore.targets.huggingface.machine import check_loadable
 from evalcore.targets.huggingface.messages import (
     HuggingFaceOptions,
@@ -140,7 +140,14 @@ def _inspect_folder(folder: Path, options: HuggingFaceOptions) -> ModelInspectio
         kind, problem = error.kind, str(error)
     except UsageError as error:
         kind, problem = "option", str(error)
-    template = _read_chat_template(tokenizer_folder)
+    try:
+        template = (
+            read_template_file(options.chat_template)
+            if options.chat_template
+            else _read_chat_template(tokenizer_folder)
+        )
+    except UsageError as error:
+        template, kind, problem = "", "option", str(error)
     return ModelInspection(
         kind=kind,
         problem=problem,

@@ -107,7 +107,10 @@ CARDS: tuple[TargetKindCard, ...] = (
         },
         options=(
             build_option(
-                "device", "auto, cpu, cuda or cuda:N", "auto、cpu、cuda 或 cuda:N", default="auto"
+                "device",
+                "auto, cpu, cuda, cuda:N or mps",
+                "auto、cpu、cuda、cuda:N 或 mps",
+                default="auto",
             ),
             build_option(
                 "dtype",
@@ -144,6 +147,12 @@ CARDS: tuple[TargetKindCard, ...] = (
             *SAMPLING,
             build_option("top_k", "0: off", "0 为不限", default=0),
             build_option("min_p", "0: off", "0 为不限", default=0.0),
+            build_option("repetition_penalty", "1: off", "1 为不启用", default=1.0),
+            build_option(
+                "chat_template",
+                "a file that replaces the model's own template",
+                "替代模型自带对话模板的文件",
+            ),
             build_option("stop", "ends an answer", "停止序列", kind="list"),
             build_option(
                 "asking",

@@ -136,6 +136,8 @@ def check_local_model(spec: TargetSpec, settings: Settings, secrets: Secrets) ->
         if spec.options.get(name) not in _OFF_VALUES:
             raise UsageError(Note("access_option", target=spec.key, name=name))
     check_hub_model(spec.key.partition(":")[2], settings)
+    if spec.options.get("chat_template"):  # a file of this machine, and code of a template
+        raise UsageError(Note("access_option", target=spec.key, name="chat_template"))
     if spec.options.get("adapter"):
         check_hub_model(str(spec.options["adapter"]), settings)
 

@@ -48,6 +48,7 @@ REFUSED = [
     ({"target": "hf:Qwen/Qwen3-0.6B", "target_options": {"trust_remote_code": True}}, "trust_r"),
     ({"target": "hf:Qwen/Qwen3-0.6B", "target_options": {"trust_remote_code": "yes"}}, "trust_r"),
     ({"target": "hf:Qwen/Qwen3-0.6B", "target_options": {"allow_pickle": "1"}}, "allow_pickle"),
+    ({"target": "hf:Qwen/Qwen3-0.6B", "target_options": {"chat_template": "0"}}, "chat_template"),
     ({"target": "app:sqlshift"}, "allow_applications"),
     ({"target": "app:/etc/passwd.yaml"}, "allow_applications"),
     ({"target": "app:../sqlflash"}, "allow_applications"),

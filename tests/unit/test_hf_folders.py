@@ -9,6 +9,9 @@ import pytest
 
 from evalcore.runner.local_models import inspect_local_model
 from evalcore.targets.huggingface import folder_checks, machine
+from evalcore.targets.huggingface.messages import HuggingFaceOptions
+from evalcore.targets.huggingface.model_files import locate_model
+from evalcore.targets.huggingface.target import compute_revision
 from tests.support.model_folders import adapter_folder, model_folder, settled_machine
 
 
@@ -148,3 +151,25 @@ def test_what_is_no_decoder_is_refused_by_what_it_does(tmp_path, config, word):
 def test_decoders_of_any_name_pass(tmp_path, config):
     folder = model_folder(tmp_path / "m", **config)
     folder_checks.check_decoder(folder, json.loads((folder / "config.json").read_text()))
+
+
+def test_a_chat_template_from_a_file_replaces_the_own(tmp_path):
+    folder, file = model_folder(tmp_path / "m", template=""), tmp_path / "own.jinja"
+    file.write_text("{{ messages }}{{ tools }}")
+    inspection = inspect_local_model(f"hf:{folder}", {"chat_template": str(file)})
+    assert (inspection.problem, inspection.template, inspection.tools) == ("", True, True)
+    model_ref = locate_model(str(folder))
+    options = HuggingFaceOptions(chat_template=str(file))
+    first = compute_revision(model_ref, options)
+    file.write_text("{{ messages }}")
+    assert len({first, compute_revision(model_ref, options)}) == 2
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe", b"x" * (2**20 + 1)])
+def test_a_chat_template_that_cannot_be_used_is_named(tmp_path, content):
+    file = tmp_path / "own.jinja"
+    if content is not None:
+        file.write_bytes(content)
+    kind, problem = refuse(model_folder(tmp_path / "m"), chat_template=str(file))
+    assert kind == "option"
+    assert "chat_template" in problem

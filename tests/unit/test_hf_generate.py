@@ -219,6 +219,26 @@ def test_options_of_drawing_reach_every_row(qwen):
     assert drawn[1] == hf_loaded.greedy(qwen, hf_loaded.tokens(9, 1), 8) != drawn[0]
 
 
+@pytest.mark.parametrize("penalty", [0.5, 1.0, 1.7])
+def test_repetition_is_penalized_as_by_the_library_alone_and_in_company(qwen, penalty):
+    texts = [hf_loaded.tokens(length, length) for length in (9, 20)]
+    outputs = generate_batch(
+        qwen,
+        [DecodeJob(str(n), ids, 12, repetition_penalty=penalty) for n, ids in enumerate(texts)],
+    )
+    for ids, output in zip(texts, outputs, strict=True):
+        expected = qwen.model.generate(
+            torch.tensor([ids]),
+            attention_mask=torch.ones(1, len(ids), dtype=torch.long),
+            max_new_tokens=12,
+            do_sample=False,
+            repetition_penalty=penalty,
+            pad_token_id=0,
+        )[0, len(ids) :].tolist()
+        assert list(output.new_ids) == expected[: len(output.new_ids)]
+        assert len(output.new_ids) == 12 or expected[len(output.new_ids)] in qwen.end_ids
+
+
 def test_a_tiny_nucleus_is_greedy(qwen):
     job = DecodeJob("a", hf_loaded.tokens(20, 1), 8, Sampling(temperature=2.0, top_p=1e-6))
     (output,) = generate_batch(qwen, [job])

@@ -65,6 +65,8 @@ def test_common_names_of_dtypes_are_known(args, dtype):
         ({"top_k": -1}, "top_k"),
         ({"min_p": 1.5}, "min_p"),
         ({"min_p": "nan"}, "min_p"),
+        ({"repetition_penalty": 0}, "repetition_penalty"),
+        ({"repetition_penalty": "inf"}, "repetition_penalty"),
         ({"stop": ["x", ""]}, "stop"),
         ({"asking": "nicely"}, "asking"),
         ({"reasoning_effort": "lots"}, "reasoning_effort"),

@@ -10,9 +10,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from evalcore.errors import UsageError
 from evalcore.targets.huggingface.messages import LoadError, LoadErrorKind
 
 _LARGEST_JSON = 64 * 1024 * 1024
+_LARGEST_TEMPLATE = 1024 * 1024
 _TRAINER_STATE = "trainer_state.json"
 _SERVE = "or serve it (for example with vLLM) and evaluate openai:MODEL with the option base_url"
 _SERVE_GGUF = (
@@ -72,6 +74,23 @@ def read_json_object(file: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ValueError("no object")
     return content
+
+
+def read_template_file(name: str) -> str:
+    """The chat template in the file that an option names; raises UsageError."""
+    file = Path(name).expanduser()
+    try:
+        if file.stat().st_size > _LARGEST_TEMPLATE:
+            raise ValueError("larger than 1 MiB")
+        template = file.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"option chat_template: {file} cannot be read as a template ({error}); give a file of "
+            "Jinja text"
+        ) from None
+    if not template.strip():
+        raise UsageError(f"option chat_template: {file} is empty")
+    return template
 
 
 def explain_unusable_folder(folder: Path, kind: LoadErrorKind, problem: str) -> LoadError:

@@ -19,7 +19,12 @@ from evalcore.records import Sampling
 from evalcore.targets.huggingface import tensors as caches
 from evalcore.targets.huggingface.batches import MIN_SHARED_TOKENS
 from evalcore.targets.huggingface.messages import LoadError
-from evalcore.targets.huggingface.tensors import TokenSampler, build_token_sampler, pick_tokens
+from evalcore.targets.huggingface.tensors import (
+    TokenSampler,
+    build_token_sampler,
+    penalize_repetition,
+    pick_tokens,
+)
 
 # Rows join a running batch at any step and leave it when they are finished. A beginning that rows
 # share is computed once, kept, and copied to them. Rows are padded on the left; mask and positions
@@ -56,6 +61,7 @@ class DecodeJob:
     begun: tuple[int, ...] = ()
     top_k: int = 0
     min_p: float = 0.0
+    repetition_penalty: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -165,6 +171,13 @@ class GenerationEngine:
     def _advance_rows(self, logits: torch.Tensor, start: int) -> list[DecodeOutput]:
         """Give the rows from `start` on their next token and let the finished ones go."""
         stepped = self.rows[start:]
+        for number, row in enumerate(stepped):
+            penalty = row.job.repetition_penalty
+            if penalty != 1.0:
+                logits = logits.float()
+                logits[number] = penalize_repetition(
+                    logits[number], (*row.job.ids, *row.new_ids), penalty
+                )
         tokens = pick_tokens(logits, [row.sampler for row in stepped])
         appended = map(self._append_token, stepped, tokens)
         outputs = [output for output in appended if output is not None]

@@ -16,7 +16,7 @@ from evalcore.errors import MissingDependency, UsageError
 from evalcore.i18n import Note
 from evalcore.records import ProgressCallback, Record
 from evalcore.targets.huggingface import machine
-from evalcore.targets.huggingface.folder_checks import read_json_object
+from evalcore.targets.huggingface.folder_checks import read_json_object, read_template_file
 from evalcore.targets.huggingface.machine import check_loadable
 from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError, classify_load_error
 from evalcore.targets.huggingface.model_files import (
@@ -327,7 +327,8 @@ class LoadReport(Record, frozen=True):
 @dataclass(frozen=True)
 class LoadedModel:
     """A model that is ready; `end_ids` are the tokens that end an answer, `single_rows` tells that
-    no prompts may be computed side by side; `top_k` and `min_p` are the options of those names."""
+    no prompts may be computed side by side; `top_k`, `min_p` and
+    `repetition_penalty` are the options of those names."""
 
     model: Any
     tokenizer: Any
@@ -336,6 +337,7 @@ class LoadedModel:
     single_rows: bool = False
     top_k: int = 0
     min_p: float = 0.0
+    repetition_penalty: float = 1.0
 
 
 def load_checkpoint(
@@ -355,6 +357,8 @@ def load_checkpoint(
     config = load_auto_config(folder, options, metadata)
     tokenizer_folder = _tokenizer_folder(folder, adapter_folder)
     tokenizer = load_tokenizer(tokenizer_folder, config, options.trust_remote_code)
+    if options.chat_template:
+        tokenizer.chat_template = read_template_file(options.chat_template)
     check_thinking(tokenizer, options)
     context = _resolve_context(config, tokenizer, options)
     progress(f"loading {metadata.architecture or folder.name} on {device}")
@@ -387,7 +391,16 @@ def load_checkpoint(
     for note in report.notes:
         progress(note)
     end_ids = collect_end_ids(model, tokenizer)
-    return LoadedModel(model, tokenizer, report, end_ids, single_rows, options.top_k, options.min_p)
+    return LoadedModel(
+        model,
+        tokenizer,
+        report,
+        end_ids,
+        single_rows,
+        top_k=options.top_k,
+        min_p=options.min_p,
+        repetition_penalty=options.repetition_penalty,
+    )
 
 
 def collect_end_ids(model: Any, tokenizer: Any) -> frozenset[int]:

@@ -35,6 +35,8 @@ class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
     as many as `batch_tokens` allow, 1 the exact mode; `batch_tokens` 0 is the device's default,
     `threads` 0 OMP_NUM_THREADS or the physical cores, `context` (tokens) 0 the model's own.
     `top_k` and `min_p` (0: off) cut what is drawn from; both need a temperature.
+    `repetition_penalty` (1: off) changes greedy answers, too; `chat_template` is a file that
+    replaces the model's own template.
     `trust_remote_code` lets code beside the weights run, `allow_pickle` weights that may hold code.
     `max_new_tokens` is another name of `max_tokens`, `enable_thinking` of `reasoning_effort` none
     or medium.
@@ -55,12 +57,14 @@ class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
     top_p: float | None = None
     top_k: int = 0
     min_p: float = 0.0
+    repetition_penalty: float = 1.0
     max_tokens: int | None = None
     max_new_tokens: int | None = None
     seed: int | None = None
     reasoning_effort: ReasoningEffort | None = None
     enable_thinking: bool | None = None
     stop: tuple[str, ...] = ()
+    chat_template: str = ""
     asking: Literal["auto", "native", "prompt", "json"] = "auto"
 
     @property
@@ -114,6 +118,8 @@ def _find_option_problem(options: HuggingFaceOptions) -> str:
         return "top_p must be more than 0 and at most 1"
     if not 0 <= options.min_p <= 1:
         return "min_p must be from 0 to 1"
+    if not 0 < options.repetition_penalty < float("inf"):
+        return "repetition_penalty must be more than 0"
     return "stop must not contain an empty text" if "" in options.stop else ""
 
 

@@ -284,6 +284,7 @@ class ModelService:
             stop=chat.list_stop_strings(self._loaded, request),
             top_k=self._loaded.top_k,
             min_p=self._loaded.min_p,
+            repetition_penalty=self._loaded.repetition_penalty,
         )
         self._open_requests[order.id] = _OpenRequest(request, prompt, time.perf_counter())
         self._scheduler.add_job(job)
@@ -320,6 +321,8 @@ class ModelService:
             "temperature": sampling.temperature or 0.0,
             "max_tokens": chat.compute_max_new(self._loaded, begun.request, begun.prompt),
         }
+        if self._loaded.repetition_penalty != 1.0:
+            sent["repetition_penalty"] = self._loaded.repetition_penalty
         if sampling.temperature:
             sent |= {"top_p": sampling.top_p or 1.0}
             sent |= {"top_k": self._loaded.top_k} if self._loaded.top_k else {}

@@ -36,6 +36,7 @@ from evalcore.settings import Settings
 from evalcore.targets.base import TargetInfo
 from evalcore.targets.endpoint.dialect import derive_epoch_seed, merge_sampling
 from evalcore.targets.huggingface import machine
+from evalcore.targets.huggingface.folder_checks import read_template_file
 from evalcore.targets.huggingface.messages import (
     AnswerEvent,
     AskOrder,
@@ -380,7 +381,8 @@ class HuggingFace:
 
 
 def compute_revision(model_ref: ModelRef, options: HuggingFaceOptions) -> str:
-    """Changes when the files of the model or of its adapter do, by their sizes and times."""
+    """Changes when the files of the model or of its adapter do, by their sizes and times, or the
+    text of a chat template that replaces the model's own."""
     folders = [model_ref.path] if model_ref.path else []
     adapter = Path(options.adapter).expanduser()
     if options.adapter and adapter.is_dir():
@@ -391,7 +393,10 @@ def compute_revision(model_ref: ModelRef, options: HuggingFaceOptions) -> str:
         for file in sorted(folder.iterdir())
         if file.is_file()
     ]
-    return content_hash([model_ref.reference, model_ref.revision, options.adapter, files])
+    parts = [model_ref.reference, model_ref.revision, options.adapter, files]
+    if options.chat_template:
+        parts.append(read_template_file(options.chat_template))
+    return content_hash(parts)
 
 
 def _compute_request_width(options: HuggingFaceOptions) -> int:

@@ -161,6 +161,14 @@ def pick_tokens(logits: torch.Tensor, samplers: Sequence[TokenSampler | None]) -
     return [int(token) for token in chosen.tolist()]
 
 
+def penalize_repetition(logits: torch.Tensor, ids: Sequence[int], penalty: float) -> torch.Tensor:
+    """The logits of a row with those of the tokens in its prompt and answer made less likely (more,
+    below 1), as the library's own loop does (Keskar et al. 2019, CTRL)."""
+    seen = torch.tensor(sorted(set(ids)), device=logits.device)
+    scores = logits[seen]
+    return logits.index_put((seen,), torch.where(scores < 0, scores * penalty, scores / penalty))
+
+
 def _sample_token(logits: torch.Tensor, sampler: TokenSampler) -> torch.Tensor:
     chances = compute_chances(logits, sampler)
     return torch.multinomial(chances, 1, generator=sampler.generator)[0]
