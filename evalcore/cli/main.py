@@ -21,6 +21,7 @@ from evalcore.cli import (
     equivalent,
     exchange,
     models,
+    parity,
     plugin_templates,
     preflight,
     run,
@@ -77,6 +78,7 @@ def _build_parser() -> argparse.ArgumentParser:
             sub.add_argument("--budget", type=float, metavar="USD", help=about)
         _add_common_flags(sub, verb)
     sweep.add_sweep_verb(verbs, _add_common_flags)
+    parity.add_parity_verb(verbs, _add_common_flags)
     _add_score(verbs)
     boards.add_board_verb(verbs, _add_common_flags)
     boards.add_card_verb(verbs, _add_common_flags)

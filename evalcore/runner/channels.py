@@ -220,7 +220,8 @@ class Channel:
                 raise
             completion = settled
         else:
-            if self.target.info.kind == "endpoint" and request.tools:
+            served = self.target.info.kind == "endpoint" or "engine" in self.target.info.card
+            if served and request.tools:
                 self.answered[:] = [request]
         if not completion.latency:
             elapsed = asyncio.get_running_loop().time() - started

@@ -258,7 +258,19 @@ class _Execution:
         models = [model for benchmark in benchmarks for model in benchmark.simulated_users()]
         for model in dict.fromkeys(models):
             await self._open_channel(user_role(model), run_request.parse_model_spec(model, "user"))
-        return await self._open_channel(TARGET, self.spec.target)
+        channel = await self._open_channel(TARGET, self.spec.target)
+        self._settle_engine(channel.target.info.card.get("engine_version", ""))
+        return channel
+
+    def _settle_engine(self, version: str) -> None:
+        """Make the version of a server that was started for the run part of the identity of the
+        target, by its option: a run that is resumed insists on it."""
+        if not version or self.spec.target.options.get("engine_version"):
+            return
+        options = {**self.spec.target.options, "engine_version": version}
+        target = msgspec.structs.replace(self.spec.target, options=options)
+        self.spec = msgspec.structs.replace(self.spec, target=target)
+        self.folder.settle_target(target)
 
     def _set_message(self, line: str) -> None:
         self.tracker.message = line

@@ -18,7 +18,7 @@ from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.records import Record, TargetSpec
 from evalcore.runner.run_request import ConnectionReport
-from evalcore.targets.huggingface import load, machine
+from evalcore.targets.huggingface import engines, load, machine
 from evalcore.targets.huggingface.folder_checks import read_json_object, read_template_file
 from evalcore.targets.huggingface.machine import check_loadable
 from evalcore.targets.huggingface.messages import (
@@ -94,6 +94,8 @@ def inspect_local_model(target: str, options: Mapping[str, Any]) -> ModelInspect
     """Look at a model without loading it; raises nothing, a problem is part of the answer."""
     try:
         read = read_huggingface_options(TargetSpec(target, dict(options)))
+        if read.engine != "transformers":
+            return _inspect_served_model(TargetSpec(target, dict(options)), read)
         model_ref = locate_model(target, read.revision)
         if model_ref.path is None:
             if is_hub_offline():
@@ -106,11 +108,23 @@ def inspect_local_model(target: str, options: Mapping[str, Any]) -> ModelInspect
         return ModelInspection(kind="option", problem=str(error))
 
 
+def _inspect_served_model(spec: TargetSpec, options: HuggingFaceOptions) -> ModelInspection:
+    """What can be said of a model before its server is started; whether it fits, the server knows.
+    Raises UsageError."""
+    engines.check_served_options(spec, options)
+    engines.find_program(options.engine)
+    _, path = engines.locate_served_model(spec.key, options)
+    return ModelInspection(where="here" if path else "download", context=options.context)
+
+
 def report_local_model(target: str, options: Mapping[str, Any]) -> ConnectionReport:
     """What a test of the connection says of a local model."""
     inspection = inspect_local_model(target, options)
     if inspection.problem:
         return ConnectionReport(ok=False, message=inspection.problem)
+    engine = str(options.get("engine") or "transformers")
+    if engine != "transformers" and inspection.where == "here":
+        return ConnectionReport(ok=True, message=Note("local_served", engine=engine))
     if inspection.about is None:
         message = Note("local_downloads")
         return ConnectionReport(ok=True, message=message)

@@ -65,6 +65,12 @@ def _check_options(key: str, chosen: Mapping[str, str]) -> None:
             raise UsageError(Note("sweep_option", target=key, name=name))
 
 
+def read_target(text: str, options: Mapping[str, Any]) -> TargetSpec:
+    """One target, with options of its own behind a question mark before those of all."""
+    key, own = _split_options(text)
+    return TargetSpec(key, {**options, **own})
+
+
 def _split_options(target: str) -> tuple[str, dict[str, str]]:
     """A key or pattern, and the options behind its question mark, which a pattern may hold too."""
     key, mark, query = target.rpartition("?")

@@ -69,8 +69,9 @@ def _host_and_port(address: str) -> str:
 # a list in the settings, and an empty list allows nothing; baselines and controls reach nobody.
 
 _OFF_VALUES = (None, False, 0, "", "0", "false", "False", "no", "off")
-#: Options that would let code of the model's files run.
-_CODE_OPTIONS = ("trust_remote_code", "allow_pickle")
+_OWN_ENGINE = "transformers"
+#: Options that would let code of the model's files run, or start a program of the operator's.
+_CODE_OPTIONS = ("trust_remote_code", "allow_pickle", "engine", "server_args")
 
 
 def check_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
@@ -133,7 +134,7 @@ def _is_path(name: str) -> bool:
 
 def check_local_model(spec: TargetSpec, settings: Settings, secrets: Secrets) -> None:
     for name in _CODE_OPTIONS:
-        if spec.options.get(name) not in _OFF_VALUES:
+        if spec.options.get(name) not in (*_OFF_VALUES, _OWN_ENGINE):
             raise UsageError(Note("access_option", target=spec.key, name=name))
     check_hub_model(spec.key.partition(":")[2], settings)
     if spec.options.get("chat_template"):  # a file of this machine, and code of a template

@@ -28,6 +28,9 @@ _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d{1,3})?")
 _DTYPES = {"fp32": "float32", "fp16": "float16", "half": "float16", "bf16": "bfloat16"}
 
 
+Engine = Literal["transformers", "vllm", "sglang", "llamacpp"]
+
+
 class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
     """Options of a target; numbers may come as text.
 
@@ -40,6 +43,9 @@ class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
     `trust_remote_code` lets code beside the weights run, `allow_pickle` weights that may hold code.
     `max_new_tokens` is another name of `max_tokens`, `enable_thinking` of `reasoning_effort` none
     or medium.
+    `engine` serves the model: transformers in this package, or a server that is started and stopped
+    with the run; `server_args` are further words of its command line, `server_timeout` the seconds
+    it may take to load the model, `engine_version` the version that must answer ("": any).
     """
 
     device: str = "auto"
@@ -66,6 +72,10 @@ class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
     stop: tuple[str, ...] = ()
     chat_template: str = ""
     asking: Literal["auto", "native", "prompt", "json"] = "auto"
+    engine: Engine = "transformers"
+    engine_version: str = ""
+    server_args: str = ""
+    server_timeout: float = 1800.0
 
     @property
     def sampling(self) -> Sampling:
@@ -120,6 +130,10 @@ def _find_option_problem(options: HuggingFaceOptions) -> str:
         return "min_p must be from 0 to 1"
     if not 0 < options.repetition_penalty < float("inf"):
         return "repetition_penalty must be more than 0"
+    if not 0 < options.server_timeout < float("inf"):
+        return "server_timeout must be more than 0 seconds"
+    if options.engine == "transformers" and (options.server_args or options.engine_version):
+        return "server_args and engine_version need an engine: vllm, sglang or llamacpp"
     return "stop must not contain an empty text" if "" in options.stop else ""
 
 
@@ -221,6 +235,8 @@ LoadErrorKind = Literal[
     "adapter_mismatch",
     "offline_missing",
     "attention_missing",
+    "engine_missing",  # the program of a server is not installed
+    "engine_failed",  # a server ended or was not ready in time
 ]
 
 

@@ -33,7 +33,7 @@ from evalcore.records import (
     content_hash,
 )
 from evalcore.settings import Settings
-from evalcore.targets.base import TargetInfo
+from evalcore.targets.base import Target, TargetInfo
 from evalcore.targets.endpoint.dialect import derive_epoch_seed, merge_sampling
 from evalcore.targets.huggingface import machine
 from evalcore.targets.huggingface.folder_checks import read_template_file
@@ -303,11 +303,13 @@ _EXACT_WIDTH = 4
 _HUB_KEY = "HF_TOKEN"
 
 
-def create_huggingface_target(
-    spec: TargetSpec, settings: Settings, secrets: Secrets
-) -> HuggingFace:
+def create_huggingface_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Target:
     """The target of a spec, not yet loaded; raises UsageError for a bad path or option."""
     options = read_huggingface_options(spec)
+    if options.engine != "transformers":
+        from evalcore.targets.huggingface.managed import create_served_model
+
+        return create_served_model(spec, options, settings, secrets)
     return HuggingFace(spec, options, locate_model(spec.key, options.revision), secrets)
 
 

@@ -1,0 +1,232 @@
+"""`evalcore parity`: whether a target answers as a reference does, such as a served model as the
+own engine: the same cases, greedy, answer by answer and verdict by verdict."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from evalcore.cli import run
+from evalcore.errors import UsageError
+from evalcore.plain_text import align_columns, format_count, to_single_line
+from evalcore.records import Record
+
+if TYPE_CHECKING:
+    from evalcore.records import Episode, TargetSpec
+    from evalcore.runner.plan import Plan
+    from evalcore.runner.summary import EpisodeKey, VerdictKey
+    from evalcore.settings import Settings
+
+Verb = Callable[[argparse.Namespace], int]
+_SHOWN = 10  # differences
+_SHOWN_CHARACTERS = 160
+
+
+class AnswerDifference(Record, frozen=True):
+    """A case that the two answered differently. `position` is the first character that differs in
+    the text, None where calls of tools alone do."""
+
+    benchmark: str
+    id: str
+    reference: str
+    candidate: str
+    position: int | None
+
+
+class ParityReport(Record, frozen=True):
+    """How the answers and verdicts of a candidate compare with those of the reference. `unanswered`
+    are cases that either gave no answer to; `better` and `worse` cases are the candidate's, `p` is
+    of the paired test."""
+
+    reference: str
+    candidate: str
+    runs: tuple[str, str]
+    answers: int
+    equal: int
+    unanswered: int
+    verdicts: int
+    better: int
+    worse: int
+    p: float
+    differences: tuple[AnswerDifference, ...] = ()
+
+
+def add_parity_verb(
+    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
+) -> None:
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = (
+        "ask two targets the same cases without randomness and say how many answers are equal, "
+        "which differ, and whether their verdicts do"
+    )
+    sub = verbs.add_parser(
+        "parity",
+        help="check whether a served model answers as the reference does",
+        description=about,
+    )
+    sub.add_argument(
+        "reference", metavar="REFERENCE", help="target to compare with, for example hf:./model"
+    )
+    sub.add_argument(
+        "candidate",
+        metavar="CANDIDATE",
+        help="target to check; options may follow: 'hf:./model?engine=vllm'",
+    )
+    run.add_run_flags(sub)
+    add_common(sub, _check_parity)
+
+
+def _check_parity(args: argparse.Namespace) -> int:
+    import msgspec
+
+    from evalcore.records import to_json
+    from evalcore.runner import plan, sweep
+
+    settings = run.load_operator_settings(args)
+    args.target = args.reference
+    request, _ = run.build_run_request(args)
+    if request.epochs != 1:
+        raise UsageError("--epochs: parity asks every case once, without randomness")
+    specs = [
+        _choose_greedy(sweep.read_target(text, request.target_options))
+        for text in (args.reference, args.candidate)
+    ]
+    if specs[0] == specs[1]:
+        raise UsageError("both targets are the same; options may follow a target: T?KEY=VALUE")
+    requests = [
+        msgspec.structs.replace(request, target=spec.key, target_options=spec.options)
+        for spec in specs
+    ]
+    if args.estimate:
+        for each in requests:
+            run.print_estimate(each, args, settings)
+        return run.DONE
+    plans: list[Plan] = [run.plan_run(each, settings) for each in requests]
+    folders = [plan.create_folder(each, settings).run_id for each in plans]
+    summaries = []
+    for spec, run_id in zip(specs, folders, strict=True):
+        print(f"evalcore: {spec.key}: run {run_id}", file=sys.stderr)
+        summaries.append(run.work_on(args, run_id))
+    report = compare_runs((folders[0], folders[1]), settings)
+    print(to_json(report).decode() if args.json else format_parity(report))
+    complete = all(summary.is_complete for summary in summaries) and not report.unanswered
+    return run.DONE if complete else run.INCOMPLETE
+
+
+def _choose_greedy(spec: TargetSpec) -> TargetSpec:
+    """The target without randomness. Raises UsageError where some was asked for."""
+    import msgspec
+
+    from evalcore.catalog import find_target_kind
+
+    card = find_target_kind(spec.key)
+    if card is None or not any(option.name == "temperature" for option in card.options):
+        return spec
+    if str(spec.options.get("temperature", "0")).strip("0.") != "":
+        raise UsageError(f"{spec.key}: parity compares greedy answers; leave temperature out")
+    return msgspec.structs.replace(spec, options={**spec.options, "temperature": "0"})
+
+
+def compare_runs(run_ids: tuple[str, str], settings: Settings) -> ParityReport:
+    """Compare the second run with the first, on the cases of both."""
+    from evalcore.records import MEASURED
+    from evalcore.runner import summary
+    from evalcore.scoring.intervals import compare_paired
+    from evalcore.store import run_folder
+
+    names: list[str] = []
+    episodes: list[dict[EpisodeKey, Episode]] = []
+    scores: list[dict[VerdictKey, float]] = []
+    for run_id in run_ids:
+        folder = run_folder.find_run(run_id, [settings.runs_dir])
+        spec = folder.read_spec()
+        names.append(spec.target.identity)
+        episodes.append(summary.latest_episodes(folder))
+        verdicts = summary.latest_verdicts(folder.read_verdicts(summary.scoring_id(spec)))
+        scores.append({k: v.score for k, v in verdicts.items() if v.outcome in MEASURED})
+    reference, candidate = episodes
+    keys = [key for key in reference if key in candidate]
+    answered = [k for k in keys if not (reference[k].failure or candidate[k].failure)]
+    differences = [
+        difference
+        for key in answered
+        if (difference := _compare_answers(key, reference[key], candidate[key])) is not None
+    ]
+    paired = compare_paired(scores[1], scores[0], dict.fromkeys(scores[0], 1.0))
+    return ParityReport(
+        reference=names[0],
+        candidate=names[1],
+        runs=run_ids,
+        answers=len(answered),
+        equal=len(answered) - len(differences),
+        unanswered=len(reference.keys() | candidate.keys()) - len(answered),
+        verdicts=paired.common,
+        better=paired.wins,
+        worse=paired.losses,
+        p=paired.p,
+        differences=tuple(differences),
+    )
+
+
+def _compare_answers(
+    key: EpisodeKey, reference: Episode, candidate: Episode
+) -> AnswerDifference | None:
+    """How two episodes of a case differ, None where text and calls are the same in every turn."""
+    turns = [_list_turns(episode) for episode in (reference, candidate)]
+    if turns[0] == turns[1]:
+        return None
+    width = min(map(len, turns))
+    at = next((n for n in range(width) if turns[0][n] != turns[1][n]), width)
+    shown = [each[at] if at < len(each) else ("", ()) for each in turns]
+    texts = [text for text, _ in shown]
+    position = None
+    if texts[0] != texts[1]:
+        shortest = min(map(len, texts))
+        pairs = zip(*texts, strict=False)
+        position = next((n for n, (a, b) in enumerate(pairs) if a != b), shortest)
+    answers = [
+        " ".join([text, *(f"{name}({arguments})" for name, arguments in calls)]).strip()
+        for text, calls in shown
+    ]
+    return AnswerDifference(key[0], key[1], answers[0], answers[1], position)
+
+
+def _list_turns(episode: Episode) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
+    """Text and calls of every turn of the model; ids of calls are drawn anew each time."""
+    turns = [
+        (message.content, tuple((call.name, call.arguments) for call in message.tool_calls))
+        for message in episode.messages
+        if message.role == "assistant"
+    ]
+    return [*turns, (episode.answer, ())]
+
+
+def format_parity(report: ParityReport) -> str:
+    """The report as text for a terminal."""
+    share = f" ({100 * report.equal / report.answers:.1f} %)" if report.answers else ""
+    lines = [
+        f"reference  {report.reference} (run {report.runs[0]})",
+        f"candidate  {report.candidate} (run {report.runs[1]})",
+        f"equal answers: {report.equal} of {report.answers}{share}",
+    ]
+    if report.unanswered:
+        lines.append(f"not compared: {format_count(report.unanswered, 'case')} without an answer")
+    lines.append(
+        f"verdicts: of {format_count(report.verdicts, 'case')} the candidate passes {report.better} "
+        f"more and {report.worse} fewer (paired test: p = {report.p:.3g})"
+    )
+    rows = []
+    for difference in report.differences[:_SHOWN]:
+        start = max((difference.position or 0) - 40, 0)
+        for who in ("reference", "candidate"):
+            text = to_single_line(getattr(difference, who)[start:], _SHOWN_CHARACTERS)
+            first = who == "reference"
+            where = f"{difference.benchmark} {difference.id}" if first else ""
+            rows.append((where, who, ("…" if start else "") + text))
+    if rows:
+        lines.append(align_columns(rows))
+    if len(report.differences) > _SHOWN:
+        lines.append(f"{len(report.differences) - _SHOWN} more differ; --json lists all")
+    return "\n".join(lines)
