@@ -145,7 +145,8 @@ def compare_runs(run_ids: tuple[str, str], settings: Settings) -> ParityReport:
         names.append(spec.target.identity)
         episodes.append(summary.latest_episodes(folder))
         verdicts = summary.latest_verdicts(folder.read_verdicts(summary.scoring_id(spec)))
-        scores.append({k: v.score for k, v in verdicts.items() if v.outcome in MEASURED})
+        measured = {k: v.score for k, v in verdicts.items() if v.outcome in MEASURED}
+        scores.append({k: score for k, score in measured.items() if score is not None})
     reference, candidate = episodes
     keys = [key for key in reference if key in candidate]
     answered = [k for k in keys if not (reference[k].failure or candidate[k].failure)]
@@ -214,8 +215,8 @@ def format_parity(report: ParityReport) -> str:
     if report.unanswered:
         lines.append(f"not compared: {format_count(report.unanswered, 'case')} without an answer")
     lines.append(
-        f"verdicts: of {format_count(report.verdicts, 'case')} the candidate passes {report.better} "
-        f"more and {report.worse} fewer (paired test: p = {report.p:.3g})"
+        f"verdicts: of {format_count(report.verdicts, 'case')} the candidate is better on "
+        f"{report.better} and worse on {report.worse} (paired test: p = {report.p:.3g})"
     )
     rows = []
     for difference in report.differences[:_SHOWN]:
