@@ -53,8 +53,8 @@ LIMITS: dict[str, float] = {
 }
 #: What each figure may be at most: that of the day the check was introduced and 2 % for work under
 #: way then. Lower an entry when the code allows it. The sizes may grow by what a new capability
-#: needs, as they did for the formats of tool calls, the dialects of providers, budgets and sweeps;
-#: no other rises.
+#: needs, as they did for the formats of tool calls, the dialects of providers, budgets, sweeps
+#: and the servers of local models; no other rises.
 #: (The length of functions rose once, when longer names wrapped lines that had fitted.)
 CEILINGS: dict[str, float] = {
     "word told": 3,
@@ -74,7 +74,7 @@ CEILINGS: dict[str, float] = {
     "crowded names": 0,
     "long modules": 0,
     "modules": 455,
-    "lines": 107_000,
+    "lines": 107_400,
     "function length, p95": 26,
 }
 

@@ -16,6 +16,7 @@ from evalcore.records import Record
 if TYPE_CHECKING:
     from evalcore.records import Episode, TargetSpec
     from evalcore.runner.plan import Plan
+    from evalcore.runner.run_request import RunRequest
     from evalcore.runner.summary import EpisodeKey, VerdictKey
     from evalcore.settings import Settings
 
@@ -79,13 +80,35 @@ def add_parity_verb(
 
 
 def _check_parity(args: argparse.Namespace) -> int:
-    import msgspec
-
     from evalcore.records import to_json
-    from evalcore.runner import plan, sweep
+    from evalcore.runner import plan
 
     settings = run.load_operator_settings(args)
     args.target = args.reference
+    requests = _build_requests(args)
+    if args.estimate:
+        for each in requests:
+            run.print_estimate(each, args, settings)
+        return run.DONE
+    plans: list[Plan] = [run.plan_run(each, settings) for each in requests]
+    folders = [plan.create_folder(each, settings).run_id for each in plans]
+    summaries = []
+    for each, run_id in zip(requests, folders, strict=True):
+        print(f"evalcore: {each.target}: run {run_id}", file=sys.stderr)
+        summaries.append(run.work_on(args, run_id))
+    report = compare_runs((folders[0], folders[1]), settings)
+    print(to_json(report).decode() if args.json else format_parity(report))
+    complete = all(summary.is_complete for summary in summaries) and not report.unanswered
+    return run.DONE if complete else run.INCOMPLETE
+
+
+def _build_requests(args: argparse.Namespace) -> list[RunRequest]:
+    """The request for the reference and that for the candidate, of the same cases. Raises
+    UsageError for two that are the same, and for randomness."""
+    import msgspec
+
+    from evalcore.runner import sweep
+
     request, _ = run.build_run_request(args)
     if request.epochs != 1:
         raise UsageError("--epochs: parity asks every case once, without randomness")
@@ -95,24 +118,10 @@ def _check_parity(args: argparse.Namespace) -> int:
     ]
     if specs[0] == specs[1]:
         raise UsageError("both targets are the same; options may follow a target: T?KEY=VALUE")
-    requests = [
+    return [
         msgspec.structs.replace(request, target=spec.key, target_options=spec.options)
         for spec in specs
     ]
-    if args.estimate:
-        for each in requests:
-            run.print_estimate(each, args, settings)
-        return run.DONE
-    plans: list[Plan] = [run.plan_run(each, settings) for each in requests]
-    folders = [plan.create_folder(each, settings).run_id for each in plans]
-    summaries = []
-    for spec, run_id in zip(specs, folders, strict=True):
-        print(f"evalcore: {spec.key}: run {run_id}", file=sys.stderr)
-        summaries.append(run.work_on(args, run_id))
-    report = compare_runs((folders[0], folders[1]), settings)
-    print(to_json(report).decode() if args.json else format_parity(report))
-    complete = all(summary.is_complete for summary in summaries) and not report.unanswered
-    return run.DONE if complete else run.INCOMPLETE
 
 
 def _choose_greedy(spec: TargetSpec) -> TargetSpec:
@@ -131,23 +140,11 @@ def _choose_greedy(spec: TargetSpec) -> TargetSpec:
 
 def compare_runs(run_ids: tuple[str, str], settings: Settings) -> ParityReport:
     """Compare the second run with the first, on the cases of both."""
-    from evalcore.records import MEASURED
-    from evalcore.runner import summary
     from evalcore.scoring.intervals import compare_paired
-    from evalcore.store import run_folder
 
-    names: list[str] = []
-    episodes: list[dict[EpisodeKey, Episode]] = []
-    scores: list[dict[VerdictKey, float]] = []
-    for run_id in run_ids:
-        folder = run_folder.find_run(run_id, [settings.runs_dir])
-        spec = folder.read_spec()
-        names.append(spec.target.identity)
-        episodes.append(summary.latest_episodes(folder))
-        verdicts = summary.latest_verdicts(folder.read_verdicts(summary.scoring_id(spec)))
-        measured = {k: v.score for k, v in verdicts.items() if v.outcome in MEASURED}
-        scores.append({k: score for k, score in measured.items() if score is not None})
-    reference, candidate = episodes
+    (name, reference, base), (candidate_name, candidate, scores) = (
+        _read_run(run_id, settings) for run_id in run_ids
+    )
     keys = [key for key in reference if key in candidate]
     answered = [k for k in keys if not (reference[k].failure or candidate[k].failure)]
     differences = [
@@ -155,10 +152,10 @@ def compare_runs(run_ids: tuple[str, str], settings: Settings) -> ParityReport:
         for key in answered
         if (difference := _compare_answers(key, reference[key], candidate[key])) is not None
     ]
-    paired = compare_paired(scores[1], scores[0], dict.fromkeys(scores[0], 1.0))
+    paired = compare_paired(scores, base, dict.fromkeys(base, 1.0))
     return ParityReport(
-        reference=names[0],
-        candidate=names[1],
+        reference=name,
+        candidate=candidate_name,
         runs=run_ids,
         answers=len(answered),
         equal=len(answered) - len(differences),
@@ -169,6 +166,22 @@ def compare_runs(run_ids: tuple[str, str], settings: Settings) -> ParityReport:
         p=paired.p,
         differences=tuple(differences),
     )
+
+
+def _read_run(
+    run_id: str, settings: Settings
+) -> tuple[str, dict[EpisodeKey, Episode], dict[VerdictKey, float]]:
+    """Identity of the target, episodes, and the scores of what was measured."""
+    from evalcore.records import MEASURED
+    from evalcore.runner import summary
+    from evalcore.store import run_folder
+
+    folder = run_folder.find_run(run_id, [settings.runs_dir])
+    spec = folder.read_spec()
+    verdicts = summary.latest_verdicts(folder.read_verdicts(summary.scoring_id(spec)))
+    measured = {key: v.score for key, v in verdicts.items() if v.outcome in MEASURED}
+    scores = {key: score for key, score in measured.items() if score is not None}
+    return spec.target.identity, summary.latest_episodes(folder), scores
 
 
 def _compare_answers(
@@ -218,6 +231,15 @@ def format_parity(report: ParityReport) -> str:
         f"verdicts: of {format_count(report.verdicts, 'case')} the candidate is better on "
         f"{report.better} and worse on {report.worse} (paired test: p = {report.p:.3g})"
     )
+    if report.differences:
+        lines.append(align_columns(_list_difference_rows(report)))
+    if len(report.differences) > _SHOWN:
+        lines.append(f"{len(report.differences) - _SHOWN} more differ; --json lists all")
+    return "\n".join(lines)
+
+
+def _list_difference_rows(report: ParityReport) -> list[tuple[str, str, str]]:
+    """Two rows a difference, from shortly before the first character that differs."""
     rows = []
     for difference in report.differences[:_SHOWN]:
         start = max((difference.position or 0) - 40, 0)
@@ -226,8 +248,4 @@ def format_parity(report: ParityReport) -> str:
             first = who == "reference"
             where = f"{difference.benchmark} {difference.id}" if first else ""
             rows.append((where, who, ("…" if start else "") + text))
-    if rows:
-        lines.append(align_columns(rows))
-    if len(report.differences) > _SHOWN:
-        lines.append(f"{len(report.differences) - _SHOWN} more differ; --json lists all")
-    return "\n".join(lines)
+    return rows

@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 from tests.support.loopback_server import Connection, Options, State
@@ -82,7 +83,7 @@ async def serve(port: int, reply: str) -> None:
 
 def main(program: str, folder: str, reply: str, *words: str) -> None:
     def value(flag: str) -> str:  # the last counts, as argparse has it
-        pairs = zip(words, words[1:], strict=False)
+        pairs = pairwise(words)
         return next((value for name, value in reversed([*pairs]) if name == flag), "")
 
     fault, starts = value("--stand-in"), Path(folder)

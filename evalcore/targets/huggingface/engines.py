@@ -147,50 +147,58 @@ def build_server_command(
     program: str, model: str, name: str, port: int, options: HuggingFaceOptions
 ) -> list[str]:
     """The command line of a server. What must hold stands last: the last of two flags counts."""
-    flags: dict[str, Any]
-    is_here = Path(model).exists()
-    rows, context = options.batch_size or None, options.context or None
+    served = name
     if options.engine == "llamacpp":
-        words = [program, "--model" if is_here else "--hf-repo", model, "--jinja"]
-        flags = {
-            "--ctx-size": context and context * (rows or 1),
-            "--parallel": rows,
-            "--threads": options.threads or None,
-            "--n-gpu-layers": 0 if options.device == "cpu" else None,
-            "--lora": options.adapter or None,
-        }
-        last = {"--alias": name}
+        words = [program, "--model" if Path(model).exists() else "--hf-repo", model, "--jinja"]
+        flags = _list_llama_flags(options)
     else:
-        is_vllm = options.engine == "vllm"
-        words = [program, "serve", *([model] if is_vllm else ["--model-path", model])]
+        words = [
+            program,
+            "serve",
+            *([model] if options.engine == "vllm" else ["--model-path", model]),
+        ]
         words += ["--trust-remote-code"] if options.trust_remote_code else []
-        safe = not options.allow_pickle and not model.endswith(".gguf")
-        flags = {
-            "--dtype": _choose_dtype(model, options),
-            "--revision": options.revision or None,
-            "--load-format": "safetensors" if safe else None,
-            "--max-model-len" if is_vllm else "--context-length": context,
-            "--max-num-seqs" if is_vllm else "--max-running-requests": rows,
-            # The model's own sampling would differ from what the record of an answer says.
-            "--generation-config" if is_vllm else "--sampling-defaults": (
-                "vllm" if is_vllm else "openai"
-            ),
-            "--device": "cpu" if options.device == "cpu" else None,
-        }
-        last = {"--served-model-name": name}
+        flags = _list_checkpoint_flags(model, options)
         if options.adapter:
             adapter = locate_model(options.adapter, config="adapter_config.json")
             words += ["--enable-lora", "--lora-modules"]
             words += [f"{name}={adapter.path or adapter.reference}"]
-            last = {"--served-model-name": f"{name}-base"}
-    last |= {"--host": "127.0.0.1", "--port": str(port)}
-    chosen = [[flag, str(value)] for flag, value in flags.items() if value is not None]
-    return [
-        *words,
-        *(word for pair in chosen for word in pair),
-        *shlex.split(options.server_args),
-        *(word for pair in last.items() for word in pair),
-    ]
+            served = f"{name}-base"
+    for flag, value in flags.items():
+        words += [flag, str(value)] if value is not None else []
+    words += shlex.split(options.server_args)
+    words += ["--alias" if options.engine == "llamacpp" else "--served-model-name", served]
+    return [*words, "--host", "127.0.0.1", "--port", str(port)]
+
+
+def _list_llama_flags(options: HuggingFaceOptions) -> dict[str, Any]:
+    """Flags of llama.cpp, None for one that is left out; its context is shared by all rows."""
+    rows = options.batch_size
+    return {
+        "--ctx-size": options.context * (rows or 1) or None,
+        "--parallel": rows or None,
+        "--threads": options.threads or None,
+        "--n-gpu-layers": 0 if options.device == "cpu" else None,
+        "--lora": options.adapter or None,
+    }
+
+
+def _list_checkpoint_flags(model: str, options: HuggingFaceOptions) -> dict[str, Any]:
+    """Flags of vLLM and SGLang, None for one that is left out. The sampling of the model's own
+    files is switched off: it would differ from what the record of an answer says."""
+    is_vllm = options.engine == "vllm"
+    safe = not options.allow_pickle and not model.endswith(".gguf")
+    return {
+        "--dtype": _choose_dtype(model, options),
+        "--revision": options.revision or None,
+        "--load-format": "safetensors" if safe else None,
+        "--max-model-len" if is_vllm else "--context-length": options.context or None,
+        "--max-num-seqs" if is_vllm else "--max-running-requests": options.batch_size or None,
+        "--generation-config" if is_vllm else "--sampling-defaults": (
+            "vllm" if is_vllm else "openai"
+        ),
+        "--device": "cpu" if options.device == "cpu" else None,
+    }
 
 
 def _choose_dtype(model: str, options: HuggingFaceOptions) -> str | None:

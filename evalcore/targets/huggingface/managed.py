@@ -255,12 +255,7 @@ class ServedModel:
                 progress(f"{self._about.title} loads {self.model} ({waited:.0f} s)")
                 if await _fetch_json(transport, "/health") is None:
                     continue
-                listed = await _fetch_json(transport, "/v1/models")
-                models = listed.get("data") if isinstance(listed, dict) else None
-                if any(
-                    isinstance(model, dict) and model.get("id") == name
-                    for model in (models if isinstance(models, list) else ())
-                ):
+                if await _lists_model(transport, name):
                     answer = await _fetch_json(transport, self._about.version_path)
                     field = self._about.version_field
                     version = answer.get(field, "") if isinstance(answer, dict) else ""
@@ -291,12 +286,7 @@ class ServedModel:
 
     async def generate(self, request: GenerationRequest) -> Completion:
         """One answer; raises TargetFailure."""
-        sampling = request.sampling
-        if sampling.temperature is None:
-            sampling = msgspec.structs.replace(sampling, temperature=0.0)
-        if sampling.temperature or self._options.temperature:
-            sampling = msgspec.structs.replace(sampling, top_p=sampling.top_p or 1.0)
-        request = msgspec.structs.replace(request, sampling=sampling)
+        request = self._set_sampling(request)
         for attempt in (1, 2):
             async with self._starting:  # another request may be starting a server anew
                 endpoint, server = self._endpoint, self._server
@@ -321,6 +311,15 @@ class ServedModel:
             completion = redact_completion(completion, [self._secrets.get(engines.HUB_KEY)])
             return msgspec.structs.replace(completion, model=self.info.title)
         raise TargetFailure(Failure(kind="environment", message=self._dead))
+
+    def _set_sampling(self, request: GenerationRequest) -> GenerationRequest:
+        """The request, greedy unless a temperature is set; no server's own defaults hold."""
+        sampling = request.sampling
+        if sampling.temperature is None:
+            sampling = msgspec.structs.replace(sampling, temperature=0.0)
+        if sampling.temperature or self._options.temperature:
+            sampling = msgspec.structs.replace(sampling, top_p=sampling.top_p or 1.0)
+        return msgspec.structs.replace(request, sampling=sampling)
 
     def _note_capabilities(self, endpoint: EndpointTarget) -> None:
         learned = {name: endpoint.info.card.get(name) for name in ("dropped", "streaming")}
@@ -410,6 +409,13 @@ def _find_free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+async def _lists_model(transport: Transport, name: str) -> bool:
+    listed = await _fetch_json(transport, "/v1/models")
+    models = listed.get("data") if isinstance(listed, dict) else None
+    entries = models if isinstance(models, list) else []
+    return any(isinstance(model, dict) and model.get("id") == name for model in entries)
 
 
 async def _fetch_json(transport: Transport, path: str) -> Any:
