@@ -180,6 +180,7 @@ def _list_llama_flags(options: HuggingFaceOptions) -> dict[str, Any]:
         "--threads": options.threads or None,
         "--n-gpu-layers": 0 if options.device == "cpu" else None,
         "--lora": options.adapter or None,
+        "--chat-template-file": options.chat_template or None,
     }
 
 
@@ -197,6 +198,7 @@ def _list_checkpoint_flags(model: str, options: HuggingFaceOptions) -> dict[str,
         "--generation-config" if is_vllm else "--sampling-defaults": (
             "vllm" if is_vllm else "openai"
         ),
+        "--chat-template": options.chat_template or None,
         "--device": "cpu" if options.device == "cpu" else None,
     }
 

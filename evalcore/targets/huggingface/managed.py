@@ -387,6 +387,10 @@ def build_request_options(options: HuggingFaceOptions) -> OpenAIOptions:
         # llama.cpp cuts what is drawn from unless it is told not to.
         extra |= {"top_k": options.top_k or (0 if options.engine == "llamacpp" else -1)}
         extra |= {"min_p": options.min_p}
+    if options.repetition_penalty != 1.0:
+        is_llama = options.engine == "llamacpp"
+        name = "repeat_penalty" if is_llama else "repetition_penalty"
+        extra[name] = options.repetition_penalty
     if sampling.reasoning_effort:
         effort = sampling.reasoning_effort
         switches: dict[str, Any] = {"enable_thinking": effort != "none"}
