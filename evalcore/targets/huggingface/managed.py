@@ -382,21 +382,6 @@ def compute_served_revision(model: str, path: Path | None, options: HuggingFaceO
 def build_request_options(options: HuggingFaceOptions) -> OpenAIOptions:
     """The options of the endpoint: the sampling of the target, and what only these servers take."""
     sampling: Sampling = options.sampling
-    extra: dict[str, Any] = {}
-    if options.top_k or options.min_p or options.engine == "llamacpp":
-        # llama.cpp cuts what is drawn from unless it is told not to.
-        extra |= {"top_k": options.top_k or (0 if options.engine == "llamacpp" else -1)}
-        extra |= {"min_p": options.min_p}
-    if options.repetition_penalty != 1.0:
-        is_llama = options.engine == "llamacpp"
-        name = "repeat_penalty" if is_llama else "repetition_penalty"
-        extra[name] = options.repetition_penalty
-    if sampling.reasoning_effort:
-        effort = sampling.reasoning_effort
-        switches: dict[str, Any] = {"enable_thinking": effort != "none"}
-        if options.reasoning_effort:
-            switches["reasoning_effort"] = effort
-        extra["chat_template_kwargs"] = switches
     return OpenAIOptions(
         temperature=sampling.temperature,
         top_p=sampling.top_p,
@@ -405,8 +390,25 @@ def build_request_options(options: HuggingFaceOptions) -> OpenAIOptions:
         stop=sampling.stop,
         asking=options.asking,
         api="chat",
-        extra_body=extra,
+        extra_body=_build_extra_body(options),
     )
+
+
+def _build_extra_body(options: HuggingFaceOptions) -> dict[str, Any]:
+    is_llama, effort = options.engine == "llamacpp", options.sampling.reasoning_effort
+    extra: dict[str, Any] = {}
+    if options.top_k or options.min_p or is_llama:
+        # llama.cpp cuts what is drawn from unless it is told not to.
+        off = 0 if is_llama else -1
+        extra |= {"top_k": options.top_k or off, "min_p": options.min_p}
+    if options.repetition_penalty != 1.0:
+        name = "repeat_penalty" if is_llama else "repetition_penalty"
+        extra[name] = options.repetition_penalty
+    if effort:
+        extra["chat_template_kwargs"] = {"enable_thinking": effort != "none"}
+    if options.reasoning_effort:
+        extra["chat_template_kwargs"]["reasoning_effort"] = effort
+    return extra
 
 
 def _find_free_port() -> int:
