@@ -25,6 +25,7 @@ from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
 from evalcore.sqlkit.equivalence import decider
+from evalcore.store.journal import SAMPLES, pack_journal
 from evalcore.target_cards import FILE, TargetCard, save_card
 from evalcore.targets.base import KINDS
 from evalcore.targets.baseline import VARIANTS, list_baseline_benchmarks
@@ -92,6 +93,9 @@ def _run_shipped_target(target: str, settings: Settings) -> RunSummary:
     for name in _NOT_EVIDENCE:  # of use only to a run that may go on
         path = folder.path / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    for name in (SAMPLES, "generations/*.jsonl", "verdicts/*/*.jsonl"):
+        for path in folder.path.glob(name):
+            pack_journal(path)
     return summary
 
 

@@ -17,6 +17,7 @@ from evalcore.errors import RunFolderError, UsageError
 from evalcore.records import Record
 from evalcore.single_flight import SingleFlightCache
 from evalcore.store.cases import COLUMNS, Row, build_sample_rows, select_scoring
+from evalcore.store.journal import SAMPLES, list_journals, locate_journal
 from evalcore.store.run_folder import RunFolder, write_atomic
 
 if TYPE_CHECKING:
@@ -271,29 +272,17 @@ def samples_signature(folder: RunFolder) -> str:
 
 def _hash_source_files(folder: RunFolder, scoring: str) -> bytes:
     """Of every file that the rows are made from."""
-    sources = [folder.path / "spec.json", folder.path / "samples.jsonl"]
-    sources += _list_journal_files(folder.path / "generations")
-    sources += _list_journal_files(folder.verdicts_dir(scoring)) if scoring else []
+    sources = [folder.path / "spec.json", locate_journal(folder.path / SAMPLES)]
     parts = [_SAMPLES_VERSION, scoring]
-    for path in sources:
-        try:
-            status = path.stat()
-        except OSError as error:
-            raise RunFolderError(f"{path}: {error.strerror}") from None
-        parts.append(f"{path.name}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}")
-    return hashlib.sha256("|".join(parts).encode()).hexdigest().encode()
-
-
-def _list_journal_files(folder: Path) -> list[Path]:
-    """The journals in a folder by name; faster than a glob, since a board asks a thousand runs."""
     try:
-        with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries if entry.name.endswith(".jsonl"))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+        sources += list_journals(folder.path / "generations")
+        sources += list_journals(folder.verdicts_dir(scoring)) if scoring else []
+        for path in sources:
+            status = path.stat()
+            parts.append(f"{path.name}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}")
     except OSError as error:
-        raise RunFolderError(f"{folder}: {error.strerror}") from None
-    return [folder / name for name in names]
+        raise RunFolderError(f"{error.filename}: {error.strerror}") from None
+    return hashlib.sha256("|".join(parts).encode()).hexdigest().encode()
 
 
 def _cache_path(folder: RunFolder, name: str) -> Path:

@@ -39,7 +39,7 @@ from evalcore.results import (
     measured_score,
 )
 from evalcore.single_flight import SingleFlightCache
-from evalcore.store.journal import SAMPLES
+from evalcore.store.journal import PACKED, SAMPLES, locate_journal
 from evalcore.store.run_folder import RunFolder, describe_os_error, is_file, is_run_id
 
 # The note that ties two runs together which were started to be compared.
@@ -292,7 +292,7 @@ def _shorten_option(value: Any) -> Any:
 
 _log = logging.getLogger(__name__)
 #: The files whose change makes a header be read again; without the first there is none.
-_SOURCES = ("summary.json", "spec.json", SAMPLES)
+_SOURCES = ("summary.json", "spec.json", SAMPLES, SAMPLES + PACKED)
 
 
 def sort_newest_first(headers: Iterable[RunHeader]) -> list[RunHeader]:
@@ -336,7 +336,7 @@ def check_folder(folder: RunFolder, spec: RunSpec, summary: RunSummary) -> None:
     if spec.run_id != folder.run_id:
         raise RunFolderError(f"{folder.path}: spec.json is of run {spec.run_id!r}")
     asked = spec.origin == "executed" and any(benchmark.samples for benchmark in spec.benchmarks)
-    if asked and not is_file(folder.path / SAMPLES):
+    if asked and not is_file(locate_journal(folder.path / SAMPLES)):
         raise RunFolderError(f"{folder.path}: {SAMPLES} is missing")
 
 

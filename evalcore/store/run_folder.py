@@ -301,7 +301,7 @@ class RunFolder:
     def signature(self) -> str:
         """Changes whenever anything a reader shows may have changed."""
         parts = []
-        for pattern in ("*.json", "*.jsonl", "generations/*.jsonl", "verdicts/*/*.jsonl"):
+        for pattern in ("*.json", "*.jsonl*", "generations/*.jsonl*", "verdicts/*/*.jsonl*"):
             for path in sorted(self.path.glob(pattern)):
                 try:
                     status = path.stat()

@@ -10,7 +10,15 @@ import pytest
 
 from evalcore.errors import RunFolderError
 from evalcore.records import Record, from_json, to_json
-from evalcore.store.journal import Journal, read_journal, read_journals, repair_journal
+from evalcore.store.journal import (
+    PACKED,
+    Journal,
+    list_journals,
+    pack_journal,
+    read_journal,
+    read_journals,
+    repair_journal,
+)
 
 
 class Line(Record, frozen=True):
@@ -142,3 +150,39 @@ def test_a_journal_that_is_no_file_is_named(tmp_path):
     (tmp_path / "w.jsonl").mkdir()
     with pytest.raises(RunFolderError, match=r"w\.jsonl: is not a plain file"):
         list(read_journals(tmp_path, Line))
+
+
+def test_a_packed_journal_reads_as_before_and_packs_to_the_same_bytes(tmp_path):
+    first, second = tmp_path / "a" / "w.jsonl", tmp_path / "b" / "w.jsonl"
+    for path in (first, second):
+        written(path)
+        pack_journal(path)
+        assert [each.name for each in path.parent.iterdir()] == ["w.jsonl" + PACKED]
+        assert tuple(read_journal(path, Line)) == tuple(read_journals(path.parent, Line)) == LINES
+    assert (
+        list_journals(first.parent)[0].read_bytes() == list_journals(second.parent)[0].read_bytes()
+    )
+
+
+def test_a_journal_counts_once_where_its_packed_form_was_left_behind(tmp_path):
+    path = tmp_path / "w.jsonl"
+    content = written(path)
+    pack_journal(path)
+    path.write_bytes(content)
+    assert list_journals(tmp_path) == [path]
+    assert tuple(read_journals(tmp_path, Line)) == LINES
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x1f\x8b", b"no gzip at all\n", b"cut"])
+def test_a_damaged_packed_journal_is_named(tmp_path, damage):
+    path = tmp_path / "w.jsonl"
+    written(path)
+    pack_journal(path)
+    packed = tmp_path / ("w.jsonl" + PACKED)
+    whole = packed.read_bytes()
+    packed.write_bytes(whole[: len(whole) // 2] if damage == b"cut" else damage)
+    if damage == b"":  # what an empty file unpacks to
+        assert list(read_journal(path, Line)) == []
+        return
+    with pytest.raises(RunFolderError, match=r"w\.jsonl\.gz"):
+        list(read_journal(path, Line))
