@@ -97,6 +97,29 @@ def call_reference(reference: str, owner: str, *arguments: Any) -> Any:
         ) from error
 
 
+#: Benchmarks that this process has defined, by key.
+_process_cards: dict[str, BenchmarkCard] = {}
+
+
+def add_process_card(card: BenchmarkCard) -> None:
+    """Add a benchmark for as long as this process lives, in place of an earlier one of its key that
+    was added so. Raises UsageError for a card that cannot be used."""
+    taken = benchmark_cards().keys() - _process_cards.keys()
+    try:
+        if _check_benchmark(card) in taken:
+            raise UnusablePlugin(f"the key {card.key!r} is taken", "rename it")
+    except UnusablePlugin as error:
+        raise UsageError(f"benchmark {card.key[:80]!r}: {error.why}; {error.remedy}") from None
+    _process_cards[card.key] = _fill_card_titles(card)
+    _load_benchmark_cards.cache_clear()
+
+
+def remove_process_card(key: str) -> None:
+    """Forget a benchmark of this process."""
+    _process_cards.pop(key, None)
+    _load_benchmark_cards.cache_clear()
+
+
 @cache
 def _load_benchmark_cards() -> tuple[dict[str, BenchmarkCard], tuple[SkippedPlugin, ...]]:
     """The cards by key in the order of the suites, and the plug-ins that are left out."""
@@ -105,6 +128,7 @@ def _load_benchmark_cards() -> tuple[dict[str, BenchmarkCard], tuple[SkippedPlug
         plugins.BENCHMARKS, BenchmarkCard, [card.key for card in cards], _check_benchmark
     )
     cards += map(_fill_card_titles, added)
+    cards += _process_cards.values()
     order = list(dict.fromkeys([*_load_suite_cards()[0], *sorted({card.suite for card in cards})]))
     in_order = sorted(cards, key=lambda card: order.index(card.suite))
     return {card.key: card for card in in_order}, tuple(skipped)

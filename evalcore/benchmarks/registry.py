@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalcore import catalog
+from evalcore.benchmarks import functions
 from evalcore.benchmarks.base import Benchmark, check_options
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import EvalboardError, UsageError
@@ -42,6 +43,8 @@ def plugin_faults(key: str) -> Iterator[None]:
 
 def data_folder(card: BenchmarkCard) -> Path:
     """Where a plug-in's own cases are: the folder that its card names, beside the module."""
+    if functions.is_defined(card.key):
+        return Path(functions.__file__)
     if not card.dataset:
         raise UsageError(
             f"benchmark {card.key} has no dataset of its own; name one with --dataset PATH"

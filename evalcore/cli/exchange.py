@@ -17,8 +17,6 @@ from evalcore.errors import UsageError
 from evalcore.plain_text import format_count
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from evalcore.catalog import CommandCard, CommandResult
     from evalcore.exchange.bundle.importer import ImportedBundle
     from evalcore.exchange.hub_store.pull import PullResult
@@ -356,34 +354,12 @@ def _ignore_progress(decided: int, total: int, new: int) -> None:
     """Where nobody watches."""
 
 
-def build_progress_bar(*columns: str, auto_refresh: bool = True) -> Progress:
-    """A bar on standard error with the count and both times, then the texts `columns`."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        *(TextColumn(column, markup=False) for column in columns),
-        console=Console(stderr=True),
-        auto_refresh=auto_refresh,
-    )
-
-
 @contextmanager
 def _draw_verify_progress() -> Iterator[Callable[[int, int, int], None]]:
     """Draw a bar on standard error for as long as the block lasts; yields what moves it on. The
     time that remains is estimated from what was decided now, not from what the journal held."""
+    from evalcore.exchange.progress_bar import build_progress_bar
+
     with build_progress_bar() as bar:
         task = bar.add_task("deciding answers", total=None)
 

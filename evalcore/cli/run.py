@@ -5,20 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.access.secrets import scrub_secrets
-from evalcore.cli import exchange
 from evalcore.errors import UsageError
 
 if TYPE_CHECKING:
     from evalcore.results import RunSummary
     from evalcore.runner.plan import Plan
     from evalcore.runner.run_request import RunRequest
-    from evalcore.runner.summary import Tracker
     from evalcore.settings import Settings
 
 Verb = Callable[[argparse.Namespace], int]
@@ -142,17 +140,9 @@ def _run_benchmarks(args: argparse.Namespace) -> int:
 
 
 def plan_run(request: RunRequest, settings: Settings) -> Plan:
-    """Plan a run whose targets can be created and whose keys are set; the expected answers of cases
-    of one's own are confirmed. Raises UsageError."""
+    """`plan_checked_run` with its remarks on stderr. Raises UsageError."""
     from evalcore.access.secrets import Secrets
-    from evalcore.runner import client, gold, plan, run_request
-
-    run_plan = plan.plan_run(request, settings)
-    plan.check_targets(run_plan.spec, settings, Secrets())
-    missing = client.missing_keys(request.target, request.target_options, settings)
-    missing += client.missing_judge_keys(run_request.list_judge_specs(run_plan.spec), settings)
-    if missing:
-        raise UsageError(f"keys are missing; set {', '.join(dict.fromkeys(missing))}")
+    from evalcore.runner.in_process import plan_checked_run
 
     def say(line: str) -> None:
         print(f"evalcore: {line}", file=sys.stderr)
@@ -161,9 +151,7 @@ def plan_run(request: RunRequest, settings: Settings) -> Plan:
         if sys.stderr.isatty():
             say(line)
 
-    for line in gold.require_gold(run_plan.gold, run_plan.samples, settings, progress=say_begun):
-        say(line)
-    return run_plan
+    return plan_checked_run(request, settings, Secrets(), warn=say, progress=say_begun)
 
 
 def print_estimate(request: RunRequest, args: argparse.Namespace, settings: Settings) -> None:
@@ -275,37 +263,13 @@ def execute_run(
 def work_on(args: argparse.Namespace, run_id: str, *, generate: bool = True) -> RunSummary:
     """Work on a run in this process; show progress if stderr is a terminal."""
     from evalcore.access.secrets import Secrets
-    from evalcore.runner.worker import work_on_run
-    from evalcore.store import run_folder
+    from evalcore.exchange.progress_bar import draw_run_progress
+    from evalcore.runner.in_process import work_on_run_here
 
     settings = load_operator_settings(args)
-    folder = run_folder.find_run(run_id, [settings.runs_dir])
-    if not folder.has_live_worker():  # a cancel left by a worker that was killed before it saw it
-        folder.cancel_path.unlink(missing_ok=True)
     is_watched = not args.json and sys.stderr.isatty()
-    with _draw_run_progress(run_id) if is_watched else nullcontext() as watch:
-        return work_on_run(folder, settings, Secrets(), generate=generate, on_tick=watch)
-
-
-@contextmanager
-def _draw_run_progress(run_id: str) -> Iterator[Callable[[Tracker], None]]:
-    """Draw a bar on standard error for as long as the block lasts; yields what moves it on."""
-    from evalcore.exchange.report_data import format_progress
-
-    # The worker ticks twice a second; no thread of the bar's own.
-    with exchange.build_progress_bar("{task.fields[counts]}", auto_refresh=False) as bar:
-        task = bar.add_task(run_id, total=None, counts="")
-
-        def move_bar(tracker: Tracker) -> None:
-            bar.update(
-                task,
-                total=tracker.total,
-                completed=tracker.outcomes.total(),
-                counts=format_progress(tracker.outcomes, bar.tasks[task].speed, tracker.cost),
-                refresh=True,
-            )
-
-        yield move_bar
+    with draw_run_progress(run_id) if is_watched else nullcontext() as watch:
+        return work_on_run_here(run_id, settings, Secrets(), generate=generate, on_tick=watch)
 
 
 def print_summary(summary: RunSummary, as_json: bool) -> None:

@@ -19,6 +19,7 @@ from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.records import TargetSpec
 from evalcore.settings import Settings
+from evalcore.targets import functions
 from evalcore.targets.base import Target
 
 _PORTS = {"http": 80, "https": 443}
@@ -167,6 +168,8 @@ def create_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Tar
         what = f"{prefix}: targets"
         target: Target = call_reference(card.implementation, what, spec, settings, secrets)
         return target
+    if prefix == functions.PREFIX:
+        return functions.create_function_target(spec, settings, secrets)
     loaded: Factory | None = plugins.load_factory(plugins.FACTORIES, prefix)
     if loaded is not None:
         return loaded(spec, settings, secrets)

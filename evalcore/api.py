@@ -1,0 +1,450 @@
+"""Evalboard from Python: evaluate a target, read a run, compare, decide, rank.
+
+The names are those of the package: `evalcore.evaluate`, `evalcore.load_run` and so on. Everything
+that a program starts here is a run like any other: it stands in the data folder, survives a kill,
+and the app shows it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from evalcore import settings as configuration
+from evalcore.access import policy
+from evalcore.access.secrets import Secrets
+from evalcore.benchmarks.functions import define_benchmark
+from evalcore.cards import BenchmarkCard
+from evalcore.errors import UsageError
+from evalcore.records import Episode, Sample, Verdict, to_plain
+from evalcore.results import BenchmarkScore, MetricScore, RunSummary
+from evalcore.runner.run_request import RunRequest
+from evalcore.settings import Settings
+from evalcore.store.run_folder import RunFolder, find_run
+from evalcore.targets.functions import TargetFunction, register_function
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from evalcore.runner.summary import Tracker
+    from evalcore.sqlkit.equivalence.pairs import PairDecision
+
+Names = str | Sequence[str | BenchmarkCard] | BenchmarkCard
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+#: Takes the folder of the run that `evaluate` begins, for whoever may cancel it.
+_planned: ContextVar[list[RunFolder] | None] = ContextVar("planned", default=None)
+_SCORE_COLUMNS = (
+    *("benchmark", "metric", "score", "low", "high", "answered", "coverage"),
+    *("samples", "passed", "weight", "complete"),
+)
+
+
+def evaluate(
+    target: str | TargetFunction,
+    benchmarks: Names,
+    *,
+    target_options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    metrics: Sequence[str] = (),
+    dataset: str | Path = "",
+    max_samples: int | None = None,
+    seed: int = 0,
+    epochs: int = 1,
+    judges: Sequence[str] = (),
+    concurrency: int = 0,
+    budget: float = 0.0,
+    use_cache: bool = True,
+    keys: Mapping[str, str] | None = None,
+    note: str = "",
+    data: str | Path | None = None,
+    progress: bool | None = None,
+) -> Run:
+    """Run benchmarks on a target and wait for the result; works in a notebook too.
+
+    The arguments are those of `evalcore run`. `target` is a key such as `openai:MODEL` or a
+    function marked by `evalcore.target`; `benchmarks` one or several keys, or what
+    `evalcore.benchmark` returned. `keys` are by the name of their variable and are never written
+    down. `data` is the data folder (default: as the app has it). `progress` draws a bar (default:
+    where somebody can see it).
+
+    Returns the run, also where it is incomplete: look at `Run.state`. Raises UsageError before
+    anything is asked.
+    """
+    request = _build_request(
+        target,
+        benchmarks,
+        target_options=dict(target_options or {}),
+        options={key: dict(values) for key, values in (options or {}).items()},
+        metrics=tuple(metrics),
+        dataset=str(dataset),
+        max_samples=max_samples,
+        seed=seed,
+        epochs=epochs,
+        judges=tuple(judges),
+        concurrency=concurrency,
+        budget=budget,
+        use_cache=use_cache,
+        note=note,
+    )
+    settings, secrets = _load_settings(data), Secrets(keys)
+    run_id = _run_off_the_loop(lambda: _plan_run(request, settings, secrets))
+    planned = _planned.get()
+    if planned is not None:
+        planned.append(RunFolder(settings.runs_dir / run_id))
+    return _work_on_run(run_id, settings, secrets, progress)
+
+
+async def aevaluate(target: str | TargetFunction, benchmarks: Names, **arguments: Any) -> Run:
+    """`evaluate` without blocking the event loop. A cancelled task cancels its run, which stays and
+    can be resumed."""
+    planned: list[RunFolder] = []
+    _planned.set(planned)
+    arguments = {"progress": False, **arguments}
+    work = asyncio.ensure_future(asyncio.to_thread(evaluate, target, benchmarks, **arguments))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        while not work.done():  # a run that is still being planned is cancelled once it has begun
+            for folder in planned:
+                folder.cancel_path.touch()
+            await asyncio.wait([work], timeout=0.1)
+        raise
+
+
+def resume(
+    run: str | Run,
+    *,
+    keys: Mapping[str, str] | None = None,
+    data: str | Path | None = None,
+    progress: bool | None = None,
+) -> Run:
+    """Continue a run that is not complete; no answered request is repeated."""
+    return _work_on_run(_name_run(run), _load_settings(data), Secrets(keys), progress)
+
+
+def rescore(run: str | Run, *, data: str | Path | None = None) -> Run:
+    """Score the recorded answers again with the current scorers, without asking the target."""
+    settings = _load_settings(data)
+    return _work_on_run(_name_run(run), settings, Secrets(), False, generate=False)
+
+
+class Run:
+    """A run in the data folder; every method reads the disk anew."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+
+    @property
+    def id(self) -> str:
+        """Its id, by which the app and the command line know it."""
+        return self.folder.run_id
+
+    @property
+    def state(self) -> str:
+        """done, incomplete, cancelled, interrupted, running, planned or broken."""
+        return self.folder.current_state()
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What repeats the run: target, options, versions, hashes."""
+        spec: dict[str, Any] = to_plain(self.folder.read_spec())
+        return spec
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The result, as `evalcore show RUN --json` prints it. Raises UsageError before there is
+        one."""
+        from evalcore.exchange.report_data import summary_to_dict
+
+        return summary_to_dict(self._read_summary())
+
+    def scores(self) -> pd.DataFrame:
+        """One row per benchmark (its `metric` is empty) and one per metric.
+
+        `score`, `low` and `high` (its 95% interval) and `answered` run from 0 to 100, `coverage`
+        from 0 to 1; NaN is not measured.
+        """
+        import pandas as pd
+
+        rows: list[dict[str, Any]] = []
+        for key, score in self._read_summary().benchmarks.items():
+            shared = {"benchmark": key, "complete": score.complete}
+            rows.append(
+                {
+                    **shared,
+                    **_build_score_row("", score),
+                    "coverage": score.coverage,
+                    "passed": score.outcomes.get("passed", 0),
+                }
+            )
+            for name, part in score.metrics.items():
+                measured = part.measured / part.samples if part.samples else None
+                own = {"coverage": measured, "passed": part.passed, "weight": part.weight}
+                rows.append({**shared, **_build_score_row(name, part), **own})
+        return pd.DataFrame(rows, columns=list(_SCORE_COLUMNS))
+
+    def samples(self) -> pd.DataFrame:
+        """The declared cases: benchmark, metric, id, difficulty, input, reference."""
+        import pandas as pd
+
+        names = ("metric", "id", "difficulty", "input", "reference")
+        return pd.DataFrame(
+            [
+                {
+                    "benchmark": line.benchmark,
+                    **{name: getattr(line.sample, name) for name in names},
+                }
+                for line in self.folder.read_samples()
+            ],
+            columns=["benchmark", *names],
+        )
+
+    def verdicts(self) -> pd.DataFrame:
+        """One row per case and epoch: outcome, score (0 to 1), reason, note, latency (seconds),
+        tokens, cost (USD) and more; a case without a verdict has the outcome `missing`."""
+        from evalcore.store.case_tables import ensure_samples_table, query_samples
+
+        return query_samples(
+            [ensure_samples_table(self.folder)],
+            "SELECT * EXCLUDE (words, packed_note) FROM samples ORDER BY position, epoch",
+        )
+
+    def case(
+        self, benchmark: str, metric: str, id: str, epoch: int = 0
+    ) -> tuple[Sample, Episode | None, Verdict | None]:
+        """One case whole: what was asked, all that was answered, and the verdict with its evidence.
+        Raises UsageError where the run has no such case."""
+        from evalcore.store.cases import load_run_case
+
+        stored, episode, verdict = load_run_case(self.folder, benchmark, metric, id, epoch)
+        return stored.sample, episode, verdict
+
+    def _read_summary(self) -> RunSummary:
+        summary = self.folder.read_summary()
+        if summary is None:
+            raise UsageError(f"run {self.id} has no result yet; it is {self.state}")
+        return summary
+
+    def __repr__(self) -> str:
+        return f"<run {self.id}: {self.state}>"
+
+    def _repr_html_(self) -> str:
+        """The scores, in a notebook; pandas escapes what stands in them."""
+        from markupsafe import escape
+
+        table: str = self.scores().to_html(index=False, float_format="{:.1f}".format, na_rep="")
+        return f"<p>{escape(repr(self))}</p>{table}"
+
+
+def _build_score_row(metric: str, part: BenchmarkScore | MetricScore) -> dict[str, Any]:
+    return {
+        "metric": metric,
+        "score": part.score,
+        "low": part.interval.low if part.interval else None,
+        "high": part.interval.high if part.interval else None,
+        "answered": part.answered,
+        "samples": part.samples,
+    }
+
+
+def load_run(run: str, *, data: str | Path | None = None) -> Run:
+    """A run by its id, the shipped ones too; raises UsageError for an unknown one."""
+    return Run(find_run(run, _load_settings(data).run_roots))
+
+
+def list_runs(*, data: str | Path | None = None) -> pd.DataFrame:
+    """The runs of the data folder and the shipped ones, newest first: run, state, target,
+    created_at, and a column of scores (0 to 100) per benchmark."""
+    import pandas as pd
+
+    from evalcore.views import runs
+
+    rows = [
+        {
+            "run": row.run_id,
+            "state": row.state,
+            "target": row.target.identity,
+            "created_at": row.created_at,
+            **row.scores,
+        }
+        for row in runs.all_rows(_load_settings(data).run_roots)
+    ]
+    return pd.DataFrame(rows)
+
+
+def compare(first: str | Run, second: str | Run, *, data: str | Path | None = None) -> pd.DataFrame:
+    """The second run against the first on the cases of both, one row per benchmark.
+
+    `first` and `second` are the scores there (0 to 100), `difference` is second minus first with
+    its 95% interval `low` to `high`, `p` that of the paired `test`; a win is a case on which the
+    second scores higher. Benchmarks that were asked or scored by different rules are left out.
+    """
+    import pandas as pd
+
+    from evalcore.views.comparison import compare_benchmarks, load_common_cases
+
+    cases = load_common_cases(_load_settings(data).run_roots, _name_run(first), _name_run(second))
+    names = ("common", "wins", "losses", "ties", "difference", "p", "test")
+    rows = [
+        {
+            "benchmark": pair.benchmark,
+            "first": pair.first,
+            "second": pair.second,
+            **{name: getattr(pair.result, name) for name in names},
+            "low": pair.result.interval.low if pair.result.interval else None,
+            "high": pair.result.interval.high if pair.result.interval else None,
+        }
+        for pair in compare_benchmarks(cases)
+    ]
+    columns = ["benchmark", "first", "second", *names[:5], "low", "high", *names[5:]]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def equivalent(
+    reference: str,
+    answer: str,
+    *,
+    engine: str,
+    schema: str | Sequence[str],
+    ordered: bool | None = None,
+    state_of: Sequence[str] = (),
+) -> PairDecision:
+    """Decide whether two SQL statements are equivalent over a schema (DDL, one text or several).
+
+    `ordered` says whether the order of rows counts (default: as the reference orders them), and
+    `state_of` names tables to compare afterwards besides those of the schema. The decision has the
+    `status` equivalent, different, invalid or undecided, the `level` of an equivalence (proved,
+    tested), and the `counterexample` of a difference. Raises UsageError for an unknown engine.
+    """
+    from evalcore.sqlkit.equivalence.pairs import Pair, decide_pairs
+
+    pair = Pair(
+        id="pair",
+        engine=engine,
+        schema=schema if isinstance(schema, str) else list(schema),
+        reference=reference,
+        answer=answer,
+        ordered=ordered,
+        state_of=list(state_of),
+    )
+    return _run_off_the_loop(lambda: next(iter(decide_pairs([pair]))))
+
+
+def board(
+    suite: str = "", *, key: str = "", by: str = "", data: str | Path | None = None
+) -> pd.DataFrame:
+    """The ranking of a board: one row per target with rank, rank range, tie group, score and its
+    95% interval (0 to 100), a column per benchmark, cost (USD) and latency (seconds).
+
+    Without arguments it is the first suite's own board. Raises UsageError naming the boards and
+    orders there are.
+    """
+    from evalcore.exchange.board_export import BoardSelection, resolve_ranking
+    from evalcore.views.stored_boards import load_cached_ranking, load_run_headers
+
+    settings = _load_settings(data)
+    headers = load_run_headers(settings)
+    selected, order = resolve_ranking(headers, BoardSelection(suite, key, by))
+    return load_cached_ranking(settings, selected, order, headers)
+
+
+def target(
+    function: F | None = None, *, name: str = "", concurrency: int = 1
+) -> TargetFunction | Callable[[F], TargetFunction]:
+    """Make a function a target: `@evalcore.target` or `@evalcore.target(concurrency=8)`.
+
+    The function takes any of `prompt`, `messages`, `tools`, `input`, `epoch` and returns the answer
+    as text; `evalcore.targets.functions` says what else it can take and return. What it raises is a
+    failure of the target: the run is incomplete then, and the answer is not counted as wrong.
+    """
+    if function is not None:
+        return register_function(function, name, concurrency)
+    return lambda function: register_function(function, name, concurrency)
+
+
+def benchmark(
+    cases: Iterable[Mapping[str, Any]], *, name: str = "", suite: str = "own", version: str = ""
+) -> Callable[[Callable[..., Any]], BenchmarkCard]:
+    """Make a scoring function a benchmark: `@evalcore.benchmark(cases)`.
+
+    Each case is a mapping with `input`, the question, and any of `id`, `reference`, `difficulty`
+    and `metric`. The function takes `answer` and, if it likes, `case` or `messages`, and returns
+    True, False, or a score from 0 to 1. The result is the benchmark, for `evaluate`.
+    """
+    return lambda function: define_benchmark(
+        function, cases, name=name, suite=suite, version=version
+    )
+
+
+def _build_request(target: str | TargetFunction, benchmarks: Names, **fields: Any) -> RunRequest:
+    named = [benchmarks] if isinstance(benchmarks, str | BenchmarkCard) else benchmarks
+    keys = tuple(each.key if isinstance(each, BenchmarkCard) else each for each in named)
+    key = target.key if isinstance(target, TargetFunction) else target
+    return RunRequest(target=key, benchmarks=keys, **fields)
+
+
+def _plan_run(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
+    """Plan and write the folder; returns the run id."""
+    from evalcore.runner import plan
+    from evalcore.runner.in_process import plan_checked_run
+
+    def warn(line: str) -> None:
+        print(f"evalcore: {line}", file=sys.stderr)
+
+    run_plan = plan_checked_run(request, settings, secrets, warn=warn, progress=lambda _: None)
+    return plan.create_folder(run_plan, settings).run_id
+
+
+def _work_on_run(
+    run_id: str,
+    settings: Settings,
+    secrets: Secrets,
+    progress: bool | None,
+    *,
+    generate: bool = True,
+) -> Run:
+    from evalcore.exchange.progress_bar import draw_run_progress
+    from evalcore.runner.in_process import work_on_run_here
+
+    is_watched = sys.stderr.isatty() if progress is None else progress
+    folder = find_run(run_id, [settings.runs_dir])
+
+    def work(watch: Callable[[Tracker], None] | None) -> None:
+        work_on_run_here(run_id, settings, secrets, generate=generate, on_tick=watch)
+
+    with draw_run_progress(run_id) if is_watched else nullcontext() as watch:
+        try:
+            _run_off_the_loop(lambda: work(watch))
+        except KeyboardInterrupt:
+            print(
+                f"evalcore: interrupted; evalcore.resume({run_id!r}) continues the run",
+                file=sys.stderr,
+            )
+            raise
+    return Run(folder)
+
+
+def _run_off_the_loop(work: Callable[[], T]) -> T:
+    """Call `work` here, or in a thread where an event loop runs here, as it does in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
+
+
+def _load_settings(data: str | Path | None) -> Settings:
+    """The settings, with the permissions of someone who has a shell on this machine."""
+    return policy.restrict_settings(configuration.load_settings(data), policy.OPERATOR)
+
+
+def _name_run(run: str | Run) -> str:
+    return run.id if isinstance(run, Run) else run
