@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import msgspec
 
 from evalcore.catalog import benchmark_cards, localize_text, suite_cards, target_kinds
-from evalcore.i18n import t
+from evalcore.i18n import lookup_text, t
 from evalcore.plain_text import to_single_line
 from evalcore.sqlkit import dialects
 from evalcore.target_cards import NO_CARD, TargetCard
@@ -29,7 +29,8 @@ _ABOUT = {
     "ranking.about_rescored": "rescored",
     "ranking.about_published": "published",
 }
-_PUBLISHERS = {"scale": "SCALE"}  # the kinds of imported targets, under their proper names
+#: The kinds of published and imported targets, under their proper names.
+_PUBLISHERS = {"scale": "SCALE", "tau2": "τ²-bench"}
 
 
 def board_title(board: Board, language: str) -> str:
@@ -37,7 +38,8 @@ def board_title(board: Board, language: str) -> str:
     if board.published:
         label = next(iter(board.columns.values())).label
         publication = to_single_line(label.split(" · ")[0], _LONGEST)
-        return f"{publication} · {t('ranking.imported', language)}"
+        kind = "published.source.published" if board.is_publication else "ranking.imported"
+        return f"{publication} · {t(kind, language)}"
     return _with_members(board, list(board.columns), language)
 
 
@@ -160,9 +162,11 @@ class _Titled(Protocol):
 
 
 def _find_title(key: str, cards: Mapping[str, _Titled], language: str, other: str = "") -> str:
-    """What the card of a key calls it, else `other`, else the key."""
+    """What the card of a key calls it, else `other`, else its name as a part of what others
+    published, else the key."""
     title = localize_text(cards[key].title, language) if key in cards else ""
-    return title or other or to_single_line(key, _NAME)
+    published = "" if title or other else lookup_text(f"published.part.{key}", language)
+    return title or other or published or to_single_line(key, _NAME)
 
 
 def format_standing(row: Mapping[str, Any], total: int, language: str) -> str:

@@ -28,6 +28,8 @@ from evalcore.records import EvidenceKind, Record, content_hash
 from evalcore.store.headers import HeaderScore, RunHeader, memoize_on_snapshot
 
 DEFAULT = "default"
+#: Of the keys of boards that are built from a publisher's results and no run.
+PUBLICATION_PREFIX = "published-"
 _BUNDLE_PREFIX = "bundle-"
 
 
@@ -99,6 +101,11 @@ class Board(Record, frozen=True):
     def published(self) -> bool:
         """Whether it is what others published, and nothing of it was run here."""
         return not any(column.executed for column in self.columns.values())
+
+    @property
+    def is_publication(self) -> bool:
+        """Whether it is built from a publisher's results, without any run."""
+        return self.key.startswith(PUBLICATION_PREFIX)
 
     @property
     def handed_in(self) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from evalcore import i18n
 from evalcore.exchange.scale.claims import FlagKind
 from evalcore.exchange.scale.importer import import_scale_tree
-from evalcore.exchange.scale.month_scan import ScoreReading
+from evalcore.scoring.claims import ScoreReading
 from tests.support.boards import Plan, make_run
 from tests.support.pages import open_page, store, table, words
 from tests.support.scale_tree import CAPABILITY, TreeBuilder, claim, indicator, model, report, row

@@ -10,10 +10,11 @@ from evalcore.exchange.scale import exporter
 from evalcore.exchange.scale.forms import WEIGHTS, ScaleDataFolder, read_report
 from evalcore.exchange.scale.importer import import_scale_tree
 from evalcore.exchange.scale.month_scan import (
+    parse_claim,
     parse_indicator_scores,
-    recompute_claim,
     sum_indicator,
 )
+from evalcore.scoring.claims import recompute_claim
 from evalcore.store.run_folder import find_run
 from tests.support.boards import settings_in
 from tests.support.shared_data import shared_data
@@ -53,7 +54,9 @@ def reports(tree):
 
 def test_every_score_with_a_report_recomputes_or_is_explained(tree):
     readings = {
-        (model, capability): recompute_claim(claimed, parts, WEIGHTS[capability]).reading
+        (model, capability): recompute_claim(
+            parse_claim(claimed), parts, WEIGHTS[capability]
+        ).reading
         for model, capability, claimed, parts in reports(tree)
     }
     assert readings == READINGS
@@ -76,7 +79,7 @@ def test_the_claim_put_together_by_hand_is_named_with_both_numbers(tree):
         for model, capability, claimed, parts in reports(tree)
         if (model, capability) == ("qwen3.6-35b-a3b", "dialect_conversion")
     ]
-    claim = recompute_claim(claimed, parts, WEIGHTS["dialect_conversion"])
+    claim = recompute_claim(parse_claim(claimed), parts, WEIGHTS["dialect_conversion"])
     assert (claim.claimed, claim.own) == (70.8, 70.9)
 
 

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from evalcore.exchange.scale.forms import CapabilityScore, Indicator
-from evalcore.exchange.scale.month_scan import (
-    compute_capability_score,
+from evalcore.exchange.scale.month_scan import parse_claim, sum_indicator
+from evalcore.scoring.claims import (
+    compute_claimed_score,
     find_weights_in_force,
     recompute_claim,
-    sum_indicator,
 )
 from tests.support.scale_tree import claim, indicator, row
 
@@ -23,7 +23,7 @@ def decoded(*parts):
 
 
 def claimed(value, indicators=None):
-    return msgspec.convert(claim(value, indicators), CapabilityScore)
+    return parse_claim(msgspec.convert(claim(value, indicators), CapabilityScore))
 
 
 #: a: 2 of 3 points, b: 3 of 4 points; by 4 and 2: (8 + 6) / (12 + 8) = 70.0, by 1 and 1: 5 of 7.
@@ -60,8 +60,8 @@ def test_own_and_configured_weights_give_scores_of_their_own():
 
 
 def test_a_report_without_points_scores_zero():
-    assert compute_capability_score(decoded(indicator("a", [row(1, True, 0)]))) == 0.0
-    assert compute_capability_score([]) == 0.0
+    assert compute_claimed_score(decoded(indicator("a", [row(1, True, 0)]))) == 0.0
+    assert compute_claimed_score([]) == 0.0
 
 
 def test_the_weights_of_most_claims_hold_for_the_month():

@@ -22,19 +22,22 @@ from evalcore.exchange.scale.forms import (
 )
 from evalcore.exchange.scale.month_scan import (
     IndicatorIndex,
-    IndicatorSum,
     MonthScan,
-    RecomputedScore,
     ReportIndex,
     RowIndex,
-    compute_capability_score,
     find_outdated_cases,
+    parse_claim,
     parse_indicator_scores,
-    recompute_claim,
-    select_first_parts,
 )
 from evalcore.records import BenchmarkSpec, Record
 from evalcore.results import BenchmarkScore, MetricScore
+from evalcore.scoring.claims import (
+    ClaimSum,
+    RecomputedScore,
+    compute_claimed_score,
+    recompute_claim,
+    select_first_parts,
+)
 from evalcore.store.run_folder import Flag, PublishedScore
 
 # What is peculiar about a published score: carried over, outdated, inconsistent, incomplete.
@@ -192,9 +195,9 @@ def _dropped_case_flags(
         yield Flag("fewer_cases", part.metric, f"{len(indicator.rows)} of {len(declared_points)}")
     elif missing:
         more = sum(declared_points[case] for case in missing)
-        whole = IndicatorSum(part.metric, part.weight, part.won, part.total + more)
+        whole = ClaimSum(part.metric, part.weight, part.won, part.total + more)
         clean = select_first_parts(entry.report.parts, configured)
-        counted = compute_capability_score(
+        counted = compute_claimed_score(
             [whole if each.metric == part.metric else each for each in clean]
         )
         detail = f"{_format_case_list(missing)}; {counted:g} if counted as failed"
@@ -288,7 +291,7 @@ def _build_published_score(
     entry: ClaimEntry, contents: CapabilityContents, scan: MonthScan
 ) -> PublishedScore:
     configured = WEIGHTS[entry.capability]
-    numbers = recompute_claim(entry.claimed, entry.report.parts, configured)
+    numbers = recompute_claim(parse_claim(entry.claimed), entry.report.parts, configured)
     return PublishedScore(
         level=1,
         claimed=numbers.claimed,

@@ -39,9 +39,10 @@ from evalcore.exchange.scale.forms import (
     indicator_of,
     log_path,
 )
-from evalcore.exchange.scale.month_scan import compute_capability_score, sum_indicator
+from evalcore.exchange.scale.month_scan import sum_indicator
 from evalcore.records import MEASURED, Record, RunSpec, Sample
 from evalcore.results import BenchmarkScore
+from evalcore.scoring.claims import compute_claimed_score
 from evalcore.store import run_folder as published_file
 from evalcore.store.run_folder import RunFolder, write_atomic
 
@@ -332,7 +333,7 @@ def _bare_claim(benchmark_score: BenchmarkScore) -> CapabilityScore:
 def _build_claim(indicators: Sequence[Indicator]) -> CapabilityScore:
     parts = [sum_indicator(indicator) for indicator in indicators]
     return CapabilityScore(
-        ability_score=compute_capability_score(parts),
+        ability_score=compute_claimed_score(parts),
         indicator_score=tuple(
             IndicatorScore(indicator.indicator_name, part.score)
             for indicator, part in zip(indicators, parts, strict=True)

@@ -16,11 +16,12 @@ from evalcore.exchange.scale.forms import CAPABILITIES, WEIGHTS, ScaleDataFolder
 from evalcore.exchange.scale.month_scan import (
     MonthScan,
     find_cases_folder,
-    find_weights_in_force,
+    parse_claim,
     scan_months,
 )
 from evalcore.exchange.staging import ImportedScore, ImportResult, ImportStage, open_import_stage
 from evalcore.records import ProgressCallback, RunSpec, TargetSpec
+from evalcore.scoring.claims import find_weights_in_force
 from evalcore.settings import Settings
 
 PREFIX = "scale"  # of the keys of its targets and of run ids
@@ -60,7 +61,7 @@ def _build_month(tree: ScaleDataFolder, name: str, scan: MonthScan) -> Month:
     weights = {}
     for each in CAPABILITIES:
         claims = [
-            (model.scores[each], scan.reports[report].parts)
+            (parse_claim(model.scores[each]), scan.reports[report].parts)
             for model in models
             if each in model.scores and (report := tree.find_report(name, each, model.id))
         ]

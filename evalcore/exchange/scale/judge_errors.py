@@ -17,15 +17,11 @@ import msgspec
 from evalcore.errors import UsageError
 from evalcore.exchange.report_tables import ReportTable, render_markdown_tables
 from evalcore.exchange.scale.forms import WEIGHTS, ScaleDataFolder, evaluation_type, read_report
-from evalcore.exchange.scale.month_scan import (
-    IndicatorSum,
-    compute_capability_score,
-    select_first_parts,
-    sum_indicator,
-)
+from evalcore.exchange.scale.month_scan import sum_indicator
 from evalcore.exchange.scale.verify import VerifiedRow
 from evalcore.plain_text import DASH, format_csv, round_cell
 from evalcore.records import Record
+from evalcore.scoring.claims import ClaimSum, compute_claimed_score, select_first_parts
 from evalcore.scoring.intervals import wilson_interval
 
 
@@ -144,7 +140,7 @@ def _correct_score(
         for each in cases.values()
         if each.passed is not None
     )
-    before, after = compute_capability_score(parts), compute_capability_score(corrected)
+    before, after = compute_claimed_score(parts), compute_claimed_score(corrected)
     return CorrectedScore(
         month=month,
         target=target,
@@ -158,7 +154,7 @@ def _correct_score(
     )
 
 
-def _correct_sum(part: IndicatorSum, cases: dict[tuple[str, str], VerifiedRow]) -> IndicatorSum:
+def _correct_sum(part: ClaimSum, cases: dict[tuple[str, str], VerifiedRow]) -> ClaimSum:
     """The points of an indicator with those of disputed rows won or lost."""
     change = sum(
         each.row.weight if each.passed else -each.row.weight

@@ -1,0 +1,1 @@
+"""Results that others published, read anew from checkouts of their repositories."""
