@@ -49,7 +49,8 @@ _MODEL_OUTPUT = re.compile(
     | \b(pars\w*|decod\w*|malformed|invalid)\b.{0,80}?\b(tool|function)[\s_-]?call
     | \b(pars\w*|decod\w*)\b.{0,40}?\b(model'?s?\soutput|generated\stext)
     | model'?s?\soutput\b.{0,80}?\b(pars|decod|malformed|invalid)
-    | parser\scould\snot\sparse | failed\sto\sparse\sinput\sat\spos | tool_use_failed
+    | parser\scould\snot\sparse | failed\sto\sparse\sinput\sat\spos
+    | unexpected\stoken\s\d+\swhile\sexpecting | unexpected\stokens\sremaining\sin\smessage
     """
 )
 #: How the failure of a request begins of which nothing came in time.
@@ -108,13 +109,15 @@ _FILTERED_CODES = frozenset(
     {
         *("content_filter", "responsibleaipolicyviolation", "content_policy_violation"),
         *("data_inspection_failed", "datainspectionfailed", "moderation_blocked"),
-        *("prohibited_content", "sensitivecontentdetected", "flagged_input", "1301"),
+        *("prohibited_content", "flagged_input", "1301", "2016"),
     }
 )
+_FILTERED_CODE = re.compile("sensitivecontentdetected|censor|content_?blocked")
 _FILTERED_WORDS = re.compile(
     r"(?i)content management policy|content exists risk|data_?inspection_?failed"
-    r"|inappropriate content|prohibited_content|content_policy_violation"
-    r"|(violat|against)\w* (our|the|\w+'s)? ?(usage|content|safety) polic"
+    r"|inappropriate content|prohibited_content|content_?policy_?violation|safety_check_type"
+    r"|(violat|against)\w* (our|the|\w+'s)? ?(usage|content|safety) (polic|guideline)"
+    r"|(prompt|content) (was |is )?blocked\b"
     r"|considered high risk|flagged (by|for|as)[^.]{0,60}(moderation|violat|policy)"
     r"|requires moderation on|blocked by (the )?(safety|content)[ _](filter|setting|policy)"
 )
@@ -150,13 +153,30 @@ def _read_failed_generation(body: str) -> str:
     return text if isinstance(text, str) else ""
 
 
+_UNREAD_CODES = frozenset({"tool_use_failed", "output_parse_failed", "json_validate_failed"})
+
+
+def _quotes_generation(body: str) -> bool:
+    """Whether an error is of what the model wrote, which it quotes (Groq)."""
+    if "failed_generation" not in body and _UNREAD_CODES.isdisjoint(body.split('"')):
+        return False
+    reply = _decode_error_body(body)
+    error = reply.get("error") if isinstance(reply, dict) else None
+    if not isinstance(error, dict):
+        return False
+    return "failed_generation" in error or str(error.get("code")) in _UNREAD_CODES
+
+
 def is_content_filter(status: int | None, body: str) -> bool:
     """Whether a server refused the prompt by its policy, as some do in place of an answer with the
     finish reason `content_filter`."""
     if status not in (*_FILTERED_STATUSES, 200):
         return False
-    codes = {code.lower() for code in _error_codes(_decode_error_body(body[:_MAX_BODY_CHARS]))}
-    if codes & _FILTERED_CODES:
+    reply = _decode_error_body(body[:_MAX_BODY_CHARS])
+    if not isinstance(reply, dict | list):  # the page of a proxy that blocks
+        return False
+    codes = {code.lower() for code in _error_codes(reply)}
+    if codes & _FILTERED_CODES or any(_FILTERED_CODE.search(code) for code in codes):
         return True
     in_words = status != 200 and _FILTERED_WORDS.search(provider_message(body[:_MAX_BODY_CHARS]))
     return bool(in_words)
@@ -168,7 +188,10 @@ _LASTING_WORDS = re.compile(
     r" | quota | credit | billing | insufficient | arrear | deactivated | suspended"
     r" | model[ _]not[ _]found | (unknown|invalid|no[ ]such|unsupported)[ ]model"
     r" | no[ ]models?[ ]loaded | budget[ _](has[ ]been[ ])?exceeded"
-    r" | location[ ]is[ ]not[ ]supported"
+    r" | location[ ]is[ ]not[ ]supported | usage[ ]limits? | not[ ]a[ ]valid[ ]model"
+    r" | (account|organi[sz]ation|project|team)\b.{0,40}\b(disabled|blocked|not[ ]active)"
+    r" | (unsupported|unrecognized|unknown)[ ](request[ ])?(parameter|argument)"
+    r" | not[ ](supported|available)[ ](with|on|for|by)[ ]this[ ]model"
     r" | model\b.{0,80}\b(does[ ]not[ ]exist|not[ ]found|not[ ]available|deprecated|decommissioned)"
     r" | v1/responses | support(ing)?[ ]tools | tool[ ]choice[ ]requires"
 )
@@ -208,7 +231,7 @@ def _classify_status(status: int, body: str) -> FailureKind:
         return "permanent" if spent else "rate_limited"
     if status == 413 and _TOO_LARGE_FOR_RATE.search(body):
         return "rate_limited"
-    if _MODEL_OUTPUT.search(body) and (status >= 500 or "tool_use_failed" in body):
+    if _quotes_generation(body) or (status >= 500 and _MODEL_OUTPUT.search(body)):
         return "model_output"
     if status >= 500 or status in _RETRYABLE:
         return "retryable"
@@ -249,7 +272,7 @@ def from_error_body(error: Any) -> Failure:
     """A reply of status 200 that carries an error: some gateways put the real status inside."""
     body = json.dumps({"error": error}, ensure_ascii=False)
     code = error.get("code") if isinstance(error, dict) else None
-    if code == "tool_use_failed":  # Groq's error within a stream
+    if _quotes_generation(body):  # Groq's error within a stream
         return from_status(400, {}, body)
     if re.fullmatch("[45][0-9][0-9]", str(code)):
         return from_status(int(str(code)), {}, body)
@@ -268,6 +291,11 @@ def provider_message(body: str) -> str:
     if isinstance(content, list) and content:
         content = content[0]
     for name in ("error", "message", "detail", "msg"):
+        metadata = content.get("metadata") if isinstance(content, dict) else None
+        if isinstance(metadata, dict) and isinstance(metadata.get("raw"), str):  # OpenRouter
+            return (
+                f"{content.get('message')}: {provider_message(metadata['raw'][:_MAX_BODY_CHARS])}"
+            )
         if isinstance(content, dict) and content.get(name):
             content = content[name]
     if content is None or content == {}:
@@ -398,12 +426,15 @@ _OVERFLOW = re.compile(
     r"|tokens? (in|of) the (prompt|input) cannot exceed|input tokens[^.]{0,40}\bexceed"
     r"|context (window|size|length)[^.]{0,40}(exceed|too small|limit)"
     r"|exceed context limit|when context the overflows|`inputs` (tokens|must have less)"
-    r"|longer than the (maximum model|model'?s context) length"
+    r"|longer than the (maximum model|model'?s context) length|maximum prompt length"
+    r"|reduce the length of the (messages|prompt|input)|max_tokens must be at least 1, got -"
+    r"|(prompt|input) (tokens?|length|token count)[^.]{0,40}(too long|\bexceeds?\b)"
     r"|input token count[^.]{0,40}exceeds the maximum"
 )
 _NUMBER = r"([0-9][0-9,_]{0,15})"
 _NAMES_LIMIT = re.compile(
     r"(?i)max_?(completion_|new_|output_)?tokens|in the completion|model token limit"
+    r"|messages or completion"
 )
 _CONTEXT = (
     r"maximum context length (?:is|of) {n}",
@@ -431,8 +462,12 @@ _PROMPT = (
     r"prompt_tokens \({n}\)",
     r"\breceived {n}",
 )
-_TOTAL = (r"you requested(?: a total of)? {n} tokens",)
-_ANSWER = (r"{n} in the completion", r"{n} tokens for the completion", r"{n} `max_new_tokens`")
+_TOTAL = (r"you requested(?: a total of| about)? {n} tokens",)
+_ANSWER = (
+    r"{n} in the (?:completion|output)",
+    r"{n} tokens for the completion",
+    r"{n} `max_new_tokens`",
+)
 #: The most that an answer of the model may have, whatever the prompt is.
 _OUTPUT_LIMIT = (
     r"at most {n} (?:completion|output) tokens",
@@ -440,13 +475,15 @@ _OUTPUT_LIMIT = (
     r"max_(?:completion_)?tokens`?:? must be (?:less than or equal to|at most|<=) `?{n}",
     r"max_tokens: [0-9]+ > {n}, which is the maximum",
     r"from 1 \(inclusive\) to {n} \(exclusive\)",
+    r"(?<!\+ )(?<!\+ `)max_(?:completion_|output_|new_)?tokens\b[^.0-9]{0,60}"
+    r"(?:<=|at most|less than or equal to|not exceed) `?{n}",
 )
 
 
 class LengthRefusal(Record, frozen=True):
     """`overflow`: the prompt alone does not fit. `lower`: `max_tokens` tokens may be asked for,
-    `lasting` where that holds for every request. `limit`: ours, and it does not say what would fit.
-    """
+    `lasting` where that holds for every request. `limit`: it may be ours, and nothing says what
+    would fit."""
 
     kind: Literal["overflow", "lower", "limit"]
     max_tokens: int = 0
@@ -457,7 +494,7 @@ def read_length_refusal(
     status: int | None, text: str, limit: int | None = None
 ) -> LengthRefusal | None:
     """Read a refusal, None where it is about something else; `limit` is the sent max_tokens."""
-    if status not in _STATUSES:
+    if status not in _STATUSES or _TOO_LARGE_FOR_RATE.search(text):
         return None
     max_tokens = _find_number(_OUTPUT_LIMIT, text)
     if max_tokens:

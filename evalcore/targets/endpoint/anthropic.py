@@ -331,6 +331,7 @@ class MessageStream:
 
     def _take_end(self, delta: dict[str, Any], usage: Any) -> None:
         self._message = {**(self._message or {}), **delta}
+        self.is_complete = self.is_complete or bool(delta.get("stop_reason"))
         if isinstance(usage, dict):
             counted = self._message.get("usage")
             reported = {name: count for name, count in usage.items() if count is not None}

@@ -34,7 +34,7 @@ from evalcore.targets.endpoint.dialect import (
     read_token_count,
     split_thought,
 )
-from evalcore.targets.endpoint.stream import ChatStream
+from evalcore.targets.endpoint.stream import ChatStream, find_error, read_error
 
 #: Fields of a message that a provider wants back as they came, with the turn they came with.
 _ECHOED = ("extra_content", "reasoning_details", "thinking_blocks", "thought_signature")
@@ -206,9 +206,12 @@ def parse_chat_completion(reply: Any, sent: Mapping[str, Any]) -> Completion | F
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
         choice = {}
-    error = reply.get("error") or choice.get("error")
+    error = find_error(reply) or read_error(choice.get("error"))
     if error:
         return failures.from_error_body(error)
+    stated = reply.get("base_resp")
+    if isinstance(stated, dict) and stated.get("status_code"):
+        return _read_base_response(stated)
     finish = read_finish_reason(choice.get("finish_reason"))
     if isinstance(finish, Failure):
         return finish
@@ -239,6 +242,20 @@ def parse_chat_completion(reply: Any, sent: Mapping[str, Any]) -> Completion | F
         sent=dict(sent),
         opaque=opaque,
     )
+
+
+#: Codes of MiniMax's `base_resp`, by the HTTP status that each stands for; all others: 500.
+_BASE_STATUSES = {1002: 429, 1004: 401, 1008: 402, 1039: 429, 2013: 400, 2049: 401, 2056: 429}
+_BASE_FILTERED = (1026, 1027)
+
+
+def _read_base_response(stated: Mapping[str, Any]) -> Completion | Failure:
+    """What MiniMax says in place of an answer, with status 200."""
+    code, words = stated["status_code"], stated.get("status_msg")
+    if code in _BASE_FILTERED:
+        return Completion(finish_reason="content_filter")
+    status = _BASE_STATUSES.get(code, 500) if isinstance(code, int) else 500
+    return failures.from_error_body({"code": status, "message": f"{words} ({code})"})
 
 
 def _collect_echoed(message: Mapping[str, Any], calls: Sequence[ToolCall]) -> dict[str, Any]:
@@ -306,7 +323,7 @@ def _find_reply_calls(message: Mapping[str, Any]) -> list[Any]:
     of a single call."""
     calls = message.get("tool_calls")
     if calls:
-        return list(calls)
+        return [calls] if isinstance(calls, dict) else list(calls)
     older = message.get("function_call")
     if isinstance(older, dict) and older.get("name"):
         return [{"function": older}]
@@ -324,7 +341,7 @@ def _parse_reply_tool_calls(calls: Any) -> tuple[ToolCall, ...]:
     tool_calls: list[ToolCall] = []
     used: set[str] = set()
     for number, call in enumerate(calls or ()):
-        function = call["function"]
+        function = call if "function" not in call and "name" in call else call["function"]
         arguments = function.get("arguments")
         if not isinstance(arguments, str):
             arguments = json.dumps(arguments or {}, ensure_ascii=False)

@@ -262,26 +262,34 @@ def learn_capabilities(
 
 #: Ends of an answer that is the model's own, in the servers' words and in the field's.
 _ENDS: dict[str, tuple[str, ...]] = {
-    "stop": ("stop", "end_turn", "stop_sequence", "stop_token", "eos", "eos_token", "complete"),
+    "stop": (
+        *("stop", "end_turn", "stop_sequence", "stop_token", "eos", "eos_token", "complete"),
+        *("endoftext", "end_of_text", "normal", "finish", "stop_criteria_met", "eosfound"),
+        "stopstringfound",
+    ),
     "length": (
         *("length", "max_tokens", "max_output_tokens", "max_length", "model_length"),
-        "model_context_window_exceeded",
+        *("model_context_window_exceeded", "token_limit", "error_limit", "maximum_tokens"),
+        *("contextlengthreached", "maxpredictedtokensreached"),
     ),
-    "tool_calls": ("tool_calls", "tool_call", "tool_use", "function_call"),
+    "tool_calls": ("tool_calls", "tool_call", "tool_use", "function_call", "toolcalls"),
     "content_filter": (
         *("content_filter", "content_filtered", "guardrail_intervened", "refusal", "sensitive"),
         *("safety", "recitation", "blocklist", "prohibited_content", "spii", "image_safety"),
+        "error_toxic",
     ),
 }
 #: Ends that are no answer: the server broke off, or could not digest what the model wrote.
 _FAILURES: dict[FailureKind, tuple[str, ...]] = {
     "retryable": (
         *("error", "insufficient_system_resource", "abort", "aborted", "cancelled", "canceled"),
-        *("timeout", "network_error", "server_error", "overloaded"),
+        *("timeout", "network_error", "server_error", "overloaded", "time_limit", "user_cancel"),
+        *("not_finished", "load", "unload", "modelunloaded", "userstopped", "failed"),
     ),
     "model_output": (
         *("malformed_function_call", "function_call_filter", "unexpected_tool_call"),
-        *("malformed_tool_call", "malformed_response"),
+        *("malformed_tool_call", "malformed_response", "malformed_model_output"),
+        "malformed_tool_use",
     ),
 }
 _FINISH: dict[str, str] = {word: end for end, words in _ENDS.items() for word in words}
@@ -297,11 +305,11 @@ def read_finish_reason(reason: Any) -> str | Failure:
     that the table does not know is a failure of the provider: it may have cut the answer. Some
     servers write two words, such as `content_filter: PROHIBITED_CONTENT`; the last that the table
     knows counts."""
-    if reason is None or reason == "":
+    if reason in (None, "", "null"):  # DashScope writes the word
         return ""
     words = str(reason).lower().split(":")
     for word in (str(reason).lower(), *reversed(words)):
-        name = word.strip()
+        name = word.strip().replace("-", "_")
         if name in _FINISH:
             return _FINISH[name]
         if name in _FAILED:

@@ -8,7 +8,8 @@ finish reason or by neither. What has arrived is never dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import codecs
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -28,9 +29,10 @@ _MOST_FIELDS = 100  # of a message
 
 def is_event_stream(kind: str, start: bytes) -> bool:
     """Whether a body is a stream of events, by its Content-Type or by its first bytes."""
+    start = start.removeprefix(codecs.BOM_UTF8).lstrip()
     if kind.partition(";")[0].strip().lower() == "text/event-stream":
-        return True
-    return start.lstrip().startswith(_STARTS)
+        return not start.startswith((b"{", b"["))  # JSON that is only called so
+    return start.startswith(_STARTS)
 
 
 class EventReader:
@@ -40,32 +42,53 @@ class EventReader:
         self._rest = bytearray()
         self._event = ""
         self._data: list[bytes] = []
+        self._is_begun = False
 
     def feed(self, piece: bytes) -> Iterator[tuple[str, bytes]]:
         """The events that a further piece of the body completes: type and data."""
         self._rest += piece
-        if b"\n" not in piece:
+        if b"\n" not in piece and b"\r" not in piece:
             return
-        *lines, rest = bytes(self._rest).split(b"\n")
-        self._rest = bytearray(rest)
+        whole = bytes(self._rest)
+        if not self._is_begun:
+            self._is_begun, whole = True, whole.removeprefix(codecs.BOM_UTF8)
+        held = b""
+        if b"\r" in whole:
+            if whole.endswith(b"\r"):  # perhaps half of a line's end
+                whole, held = whole[:-1], b"\r"
+            whole = whole.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *lines, rest = whole.split(b"\n")
+        self._rest = bytearray(rest + held)
         for line in lines:
-            yield from self._take_line(line.removesuffix(b"\r"))
+            yield from self._take_line(line)
 
     def end(self) -> Iterator[tuple[str, bytes]]:
         """The event that the body's end leaves open, which servers that forget a blank line mean
         as one."""
-        yield from self._take_line(bytes(self._rest).removesuffix(b"\r"))
+        rest = bytes(self._rest).removesuffix(b"\r")
+        yield from self._take_line(rest if self._is_begun else rest.removeprefix(codecs.BOM_UTF8))
         yield from self._take_line(b"")
 
     def _take_line(self, line: bytes) -> Iterator[tuple[str, bytes]]:
         if not line:
-            if self._data:
-                yield self._event, b"\n".join(self._data)
+            for data in self._join_data():
+                if data and not data.isspace():
+                    yield self._event, data
             self._event, self._data = "", []
         elif line.startswith(b"data:"):
             self._data.append(line[5:].removeprefix(b" "))
         elif line.startswith(b"event:"):
             self._event = line[6:].strip().decode("utf-8", "replace")
+
+    def _join_data(self) -> list[bytes]:
+        """The data of an event; of several, where a server leaves no blank line between them."""
+        if len(self._data) < 2:
+            return self._data
+        is_each_whole = all(
+            line.strip() == _DONE or (line.startswith(b"{") and line.rstrip().endswith(b"}"))
+            for line in self._data
+        )
+        return self._data if is_each_whole else [b"\n".join(self._data)]
 
 
 def decode_event(data: bytes) -> Any:
@@ -76,6 +99,24 @@ def decode_event(data: bytes) -> Any:
         except (msgspec.MsgspecError, UnicodeError):
             pass  # the slower reader takes what is only odd
     return decode_json(data)
+
+
+_FRAME_FIELDS = frozenset({"choices", "delta", "usage"})
+_ERROR_FIELDS = frozenset({"message", "detail", "errors", "error_msg"})
+
+
+def read_error(error: Any) -> Any:
+    """The error of a field of that name; None for one without words, which gateways in Go send
+    beside every answer."""
+    return None if isinstance(error, dict) and not any(error.values()) else error or None
+
+
+def find_error(frame: Mapping[str, Any]) -> Any:
+    """The error of a reply or chunk, whose fields some servers send in place of a frame."""
+    error = read_error(frame.get("error"))
+    if error or (frame.get("object") != "error" and not frame.keys().isdisjoint(_FRAME_FIELDS)):
+        return error
+    return None if frame.keys().isdisjoint(_ERROR_FIELDS) else {**frame}
 
 
 class ChatStream:
@@ -96,9 +137,11 @@ class ChatStream:
             self.is_complete = True
             return False
         chunk = decode_event(data)
+        if chunk is None:
+            return False
         if not isinstance(chunk, dict):
             raise IntakeError("an event of the stream is no object")
-        error = chunk.get("error") or (chunk if event == "error" else None)
+        error = find_error(chunk) or (chunk if event == "error" else None)
         if error:
             self._error, self.is_complete = error, True
             return False
@@ -113,7 +156,7 @@ class ChatStream:
         if self._error:
             return {"error": self._error}
         if self._choice is None:
-            return None
+            return self._head if "base_resp" in self._head else None
         message = dict(self._message)
         for name, parts in self._parts.items():
             message[name] = [_join_pieces(part) for part in parts]
@@ -128,7 +171,11 @@ class ChatStream:
         return self._head | {"choices": [{"message": message, **self._choice}]}
 
     def _take_head(self, chunk: dict[str, Any]) -> None:
-        """The model, and the usage wherever it stands (Groq has it in a field of its own)."""
+        """The model, and the usage wherever it stands (Groq has it in a field of its own); what
+        MiniMax says in place of an answer."""
+        stated = chunk.get("base_resp")
+        if isinstance(stated, dict) and stated.get("status_code"):
+            self._head["base_resp"], self.is_complete = stated, True
         if chunk.get("model"):
             self._head["model"] = chunk["model"]
         own = chunk.get("x_groq")
@@ -142,7 +189,7 @@ class ChatStream:
         if choice.get("usage"):  # Moonshot
             self._head["usage"] = choice["usage"]
         for name in ("finish_reason", "error"):
-            if choice.get(name):
+            if choice.get(name) not in (None, "", "null", {}):
                 self._choice[name], self.is_complete = choice[name], True
         delta = choice.get("delta")
         if isinstance(delta, dict):

@@ -62,6 +62,7 @@ from evalcore.targets.failures import LengthRefusal, read_length_refusal
 #: Requests for one answer at most, with all that is adapted to.
 _MOST_REQUESTS = 12
 _EMPTY_STREAM = "status 200 with a stream that holds no answer"
+_LEAST_LIMIT = 64  # tokens of an answer that a smaller limit is tried for
 _WHOLE = 10  # times `timeout` that a whole request may take
 
 
@@ -213,12 +214,12 @@ class EndpointTarget:
                 continue
             limit = _find_limit(sent, dialect.token_fields)
             length = read_length_refusal(failure.status, words, limit)
-            if length is not None and length.kind == "overflow":
-                return Completion(finish_reason="context_overflow", attempts=attempts)
-            if length is not None and not lowered:
+            if length is not None:
                 lowered = self._lower_limit(length, sent)
-                if lowered:
+                if lowered and attempts < _MOST_REQUESTS:
                     continue
+                if length.kind != "lower":
+                    return Completion(finish_reason="context_overflow", attempts=attempts)
             is_tried = attempts >= _MOST_REQUESTS  # a server that contradicts itself
             if is_tried or not self._adapt(failure, words, sent, capabilities):
                 raise TargetFailure(failure)
@@ -397,14 +398,19 @@ class EndpointTarget:
         return parameters
 
     def _lower_limit(self, length: LengthRefusal, sent: dict[str, Any]) -> dict[str, int]:
-        """The limit of the answer that a server takes; empty where that is not known, or no less
-        than what was sent."""
+        """The limit of the answer that a server takes: half of what was sent where it does not say,
+        as long as an answer may fit. Empty where that is no less than what was sent, or where the
+        prompt alone does not fit."""
+        if length.kind == "overflow":
+            return {}
         fields = self._dialect.token_fields
         refused = self._capabilities.refused
         possible = (name for name in fields if name not in refused)
         field = next((name for name in fields if name in sent), next(possible, None))
         limit = _find_limit(sent, fields)
         most = length.max_tokens
+        if length.kind == "limit" and limit is not None and limit >= 2 * _LEAST_LIMIT:
+            most = limit // 2
         if not most or field is None or (limit is not None and most >= limit):
             return {}
         if length.lasting:
