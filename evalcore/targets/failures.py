@@ -1,6 +1,4 @@
-"""Why a request yielded no completion: pure functions from what happened to a `Failure`, and
-what a server means that refuses a request for its length.
-"""
+"""Why a request yielded no completion: pure functions from what happened to a `Failure`."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -18,7 +16,7 @@ from evalcore.access.secrets import scrub_secrets
 from evalcore.errors import IntakeError
 from evalcore.intake.http import decode_json
 from evalcore.plain_text import to_single_line
-from evalcore.records import Failure, FailureKind, Record
+from evalcore.records import Failure, FailureKind
 
 # Why a request yielded no completion: pure functions from what happened to a `Failure`. Three
 # sources: an HTTP status with its body, an exception of the transport, a reply that is no
@@ -40,7 +38,7 @@ _NO_CREDIT_WORDS = re.compile(
     r"|free-models-per-day|\b(calls|requests|tokens) ?(/|per|a) ?month"
 )
 #: A request that is too large for the tokens of a minute, which some say by 413 (Groq).
-_TOO_LARGE_FOR_RATE = re.compile(r"(?i)tokens per (minute|day)|\b[tr]p[md]\b|rate.?limit")
+TOO_LARGE_FOR_RATE = re.compile(r"(?i)tokens per (minute|day)|\b[tr]p[md]\b|rate.?limit")
 _HINTS = {402: "the account has no credit", 404: "check the model's name and base_url"}
 #: The server says that it could not digest what the model wrote: a matter of the model.
 _MODEL_OUTPUT = re.compile(
@@ -121,6 +119,10 @@ _FILTERED_WORDS = re.compile(
     r"|considered high risk|flagged (by|for|as)[^.]{0,60}(moderation|violat|policy)"
     r"|requires moderation on|blocked by (the )?(safety|content)[ _](filter|setting|policy)"
 )
+_OF_THE_ACCOUNT = re.compile(
+    r"(?i)\byour (account|access|organi[sz]ation|project|team|(api )?key)\b[^.]{0,60}"
+    r"\b(flagged|terminated|suspended|blocked|disabled|restricted|banned|revoked)"
+)
 _FILTERED_STATUSES = (400, 403, 422, 451)
 
 
@@ -178,6 +180,8 @@ def is_content_filter(status: int | None, body: str) -> bool:
     codes = {code.lower() for code in _error_codes(reply)}
     if codes & _FILTERED_CODES or any(_FILTERED_CODE.search(code) for code in codes):
         return True
+    if _OF_THE_ACCOUNT.search(body):
+        return False
     in_words = status != 200 and _FILTERED_WORDS.search(provider_message(body[:_MAX_BODY_CHARS]))
     return bool(in_words)
 
@@ -189,7 +193,8 @@ _LASTING_WORDS = re.compile(
     r" | model[ _]not[ _]found | (unknown|invalid|no[ ]such|unsupported)[ ]model"
     r" | no[ ]models?[ ]loaded | budget[ _](has[ ]been[ ])?exceeded"
     r" | location[ ]is[ ]not[ ]supported | usage[ ]limits? | not[ ]a[ ]valid[ ]model"
-    r" | (account|organi[sz]ation|project|team)\b.{0,40}\b(disabled|blocked|not[ ]active)"
+    r" | (account|access|organi[sz]ation|project|team)\b.{0,40}"
+    r"\b(disabled|blocked|flagged|terminated|not[ ]active)"
     r" | (unsupported|unrecognized|unknown)[ ](request[ ])?(parameter|argument)"
     r" | not[ ](supported|available)[ ](with|on|for|by)[ ]this[ ]model"
     r" | model\b.{0,80}\b(does[ ]not[ ]exist|not[ ]found|not[ ]available|deprecated|decommissioned)"
@@ -229,7 +234,7 @@ def _classify_status(status: int, body: str) -> FailureKind:
         codes = {code.lower() for code in _error_codes(_decode_error_body(body))}
         spent = codes & _NO_CREDIT or _NO_CREDIT_WORDS.search(body)
         return "permanent" if spent else "rate_limited"
-    if status == 413 and _TOO_LARGE_FOR_RATE.search(body):
+    if status == 413 and TOO_LARGE_FOR_RATE.search(body):
         return "rate_limited"
     if _quotes_generation(body) or (status >= 500 and _MODEL_OUTPUT.search(body)):
         return "model_output"
@@ -268,14 +273,37 @@ def _iter_causes(error: BaseException) -> Iterator[BaseException]:
         following = following.__cause__
 
 
+#: The status that an error of a code or type has where it is no part of a reply of status 200.
+_STATUSES_OF_CODES = {
+    code: status
+    for status, codes in {
+        400: ("context_length_exceeded", "invalid_request_error", "invalid_argument"),
+        401: ("invalid_api_key", "authentication_error", "unauthenticated"),
+        403: ("permission_error", "permission_denied"),
+        404: ("model_not_found", "not_found_error"),
+        429: (
+            *("rate_limit_exceeded", "rate_limit_error", "rate_limit_reached"),
+            *("insufficient_quota", "resource_exhausted", "too_many_requests"),
+        ),
+        500: ("server_error", "api_error", "internal_server_error", "internal"),
+        503: ("overloaded_error", "engine_overloaded_error", "service_unavailable", "unavailable"),
+        504: ("timeout_error", "deadline_exceeded"),
+    }.items()
+    for code in codes
+}
+
+
 def from_error_body(error: Any) -> Failure:
     """A reply of status 200 that carries an error: some gateways put the real status inside."""
     body = json.dumps({"error": error}, ensure_ascii=False)
-    code = error.get("code") if isinstance(error, dict) else None
     if _quotes_generation(body):  # Groq's error within a stream
         return from_status(400, {}, body)
-    if re.fullmatch("[45][0-9][0-9]", str(code)):
-        return from_status(int(str(code)), {}, body)
+    for field in ("code", "type", "status"):
+        code = str(error.get(field)).lower() if isinstance(error, dict) else ""
+        if re.fullmatch("[45][0-9][0-9]", code):
+            return from_status(int(code), {}, body)
+        if code in _STATUSES_OF_CODES:
+            return from_status(_STATUSES_OF_CODES[code], {}, body)
     return malformed_failure(
         f"status 200 with an error in place of an answer: {provider_message(body)}"
     )
@@ -408,121 +436,3 @@ def _decode_error_body(body: str) -> Any:
         return decode_json(body.encode("utf-8", "replace"))
     except IntakeError:
         return None
-
-
-# Servers check prompt and limit of the answer together, so that "maximum context length" in a
-# refusal may speak of our `max_tokens`. It is the model's own overflow only where the prompt alone
-# does not fit. Words as OpenAI, Azure, Bedrock, vLLM, SGLang, TGI, llama.cpp, LM Studio, LiteLLM,
-# Anthropic, Cohere, DeepSeek, DashScope, Mistral, Moonshot, SiliconFlow, Volcengine, watsonx and
-# Zhipu write them; pure functions over text.
-
-_STATUSES = (400, 413, 422, 500)
-_OVERFLOW = re.compile(
-    r"(?i)context[_ ]length[_ ]exceeded|maximum context length|max(imum)?[_ ]model[_ ]len"
-    r"|context ?window ?exceeded|exceeds? (the )?(available |model'?s )?(maximum )?context"
-    r"|(prompt|input) is too long|range of input length should|exceeded model token limit"
-    r"|(prompt|message) tokens[^.]{0,20}must be less than|prompt_tokens \([0-9]+\) must be less"
-    r"|exceeds? max(imum)? (message|prompt|input)?[_ ]?(tokens|length)"
-    r"|tokens? (in|of) the (prompt|input) cannot exceed|input tokens[^.]{0,40}\bexceed"
-    r"|context (window|size|length)[^.]{0,40}(exceed|too small|limit)"
-    r"|exceed context limit|when context the overflows|`inputs` (tokens|must have less)"
-    r"|longer than the (maximum model|model'?s context) length|maximum prompt length"
-    r"|reduce the length of the (messages|prompt|input)|max_tokens must be at least 1, got -"
-    r"|(prompt|input) (tokens?|length|token count)[^.]{0,40}(too long|\bexceeds?\b)"
-    r"|input token count[^.]{0,40}exceeds the maximum"
-)
-_NUMBER = r"([0-9][0-9,_]{0,15})"
-_NAMES_LIMIT = re.compile(
-    r"(?i)max_?(completion_|new_|output_)?tokens|in the completion|model token limit"
-    r"|messages or completion"
-)
-_CONTEXT = (
-    r"maximum context length (?:is|of) {n}",
-    r"{n} maximum context length",
-    r"maximum model length of {n}",
-    r"max_new_tokens` must be <= {n}",
-    r"{n} \+ [0-9]+ > (?P<m>[0-9]+)",
-    r"too long: [0-9]+ tokens > {n}",
-    r"available context size \({n}",
-    r"model's context length \({n}",
-    r"configured limit of {n}",
-    r"less than max_seq_len \({n}",
-    r"prompt cannot exceed {n}",
-)
-_PROMPT = (
-    r"your (?:messages|prompt|input)s? (?:resulted in|contains?)(?: at least)? {n}",
-    r"request has {n} input tokens",
-    r"{n} tokens from the input messages",
-    r"given: {n} `inputs`",
-    r"too long: {n} tokens >",
-    r"prompt \(length {n}\)",
-    r"prompt contains {n} tokens",
-    r"{n} \+ [0-9]+ > [0-9]+",
-    r"(?:request|input) \({n} tokens\)",
-    r"prompt_tokens \({n}\)",
-    r"\breceived {n}",
-)
-_TOTAL = (r"you requested(?: a total of| about)? {n} tokens",)
-_ANSWER = (
-    r"{n} in the (?:completion|output)",
-    r"{n} tokens for the completion",
-    r"{n} `max_new_tokens`",
-)
-#: The most that an answer of the model may have, whatever the prompt is.
-_OUTPUT_LIMIT = (
-    r"at most {n} (?:completion|output) tokens",
-    r"max_tokens(?: value)?[^.\[]{0,40}\[1, ?{n}\]",
-    r"max_(?:completion_)?tokens`?:? must be (?:less than or equal to|at most|<=) `?{n}",
-    r"max_tokens: [0-9]+ > {n}, which is the maximum",
-    r"from 1 \(inclusive\) to {n} \(exclusive\)",
-    r"(?<!\+ )(?<!\+ `)max_(?:completion_|output_|new_)?tokens\b[^.0-9]{0,60}"
-    r"(?:<=|at most|less than or equal to|not exceed) `?{n}",
-)
-
-
-class LengthRefusal(Record, frozen=True):
-    """`overflow`: the prompt alone does not fit. `lower`: `max_tokens` tokens may be asked for,
-    `lasting` where that holds for every request. `limit`: it may be ours, and nothing says what
-    would fit."""
-
-    kind: Literal["overflow", "lower", "limit"]
-    max_tokens: int = 0
-    lasting: bool = False
-
-
-def read_length_refusal(
-    status: int | None, text: str, limit: int | None = None
-) -> LengthRefusal | None:
-    """Read a refusal, None where it is about something else; `limit` is the sent max_tokens."""
-    if status not in _STATUSES or _TOO_LARGE_FOR_RATE.search(text):
-        return None
-    max_tokens = _find_number(_OUTPUT_LIMIT, text)
-    if max_tokens:
-        max_tokens -= f"{max_tokens} (exclusive)" in text  # Gemini's range
-        return LengthRefusal("lower", max_tokens, lasting=True)
-    if not _OVERFLOW.search(text):
-        return None
-    context, prompt = _find_number(_CONTEXT, text), _prompt_tokens(text, limit)
-    if context is not None and prompt is not None:
-        left = context - prompt
-        return LengthRefusal("lower", left) if left > 0 else LengthRefusal("overflow")
-    if limit is not None and prompt is None and _NAMES_LIMIT.search(text):
-        return LengthRefusal("limit")
-    return LengthRefusal("overflow")
-
-
-def _prompt_tokens(text: str, limit: int | None) -> int | None:
-    total = _find_number(_TOTAL, text)
-    answer = _find_number(_ANSWER, text)
-    if total is not None and (answer or limit) is not None:
-        return max(0, total - (answer or limit or 0))
-    return _find_number(_PROMPT, text)
-
-
-def _find_number(forms: tuple[str, ...], text: str) -> int | None:
-    for form in forms:
-        match = re.search("(?i)" + form.replace("{n}", _NUMBER), text)
-        if match:
-            digits = match.groupdict().get("m") or match[1]
-            return int(digits.replace(",", "").replace("_", ""))
-    return None

@@ -1467,3 +1467,79 @@ add(
         piece,
     ),
 )
+
+# A second round: words that only look like another matter, and errors within streams.
+
+for name, status, content, label in (
+    ("go's deadline", 500, {"error": "context deadline exceeded"}, "provider:retryable"),
+    ("a canceled context", 500, {"error": "context canceled"}, "provider:retryable"),
+    (
+        "a tool's name",
+        400,
+        error("tools[0].function.name exceeds maximum length of 64"),
+        "provider:permanent",
+    ),
+    (
+        "a tool's text",
+        400,
+        error("tools.0.description: exceeds max length 1024"),
+        "provider:permanent",
+    ),
+    ("too many stops", 400, error("stop exceeds maximum length of 4"), "provider:permanent"),
+    ("a queue", 500, error("request queue exceeds maximum length"), "provider:retryable"),
+    (
+        "an account that is flagged",
+        403,
+        error("Your account has been flagged for violating our usage policies."),
+        "provider:lasting",
+    ),
+    (
+        "an access that ended",
+        403,
+        error(
+            "Your access was terminated due to violation of our policies, please check your email."
+        ),
+        "provider:lasting",
+    ),
+    (
+        "a proxy's page",
+        403,
+        b"<html>This content is blocked by your organization</html>",
+        "provider:permanent",
+    ),
+    ("a body too large", 413, b"<html>413 Request Entity Too Large</html>", "provider:permanent"),
+    (
+        "a filter that failed",
+        500,
+        error("The content_filter service is unavailable"),
+        "provider:retryable",
+    ),
+    ("images", 400, error("Number of input images exceeds the limit"), "provider:permanent"),
+    ("a slow generation", 500, error("Generation exceeded max time"), "provider:retryable"),
+    ("the word context", 400, error("Invalid context: unknown field"), "provider:permanent"),
+    (
+        "rate in tokens",
+        400,
+        error("input tokens exceed your rate limit per minute"),
+        "provider:permanent",
+    ),
+    ("a gateway's timeout", 400, error("Upstream request timeout"), "provider:permanent"),
+    ("a call's id of ours", 400, error("Invalid parameter: tool_call_id"), "provider:permanent"),
+):
+    add(f"looks like: {name}", "chat", label, (status, content))
+for code, label in (
+    ("rate_limit_exceeded", "provider:rate_limited"),
+    ("insufficient_quota", "provider:permanent"),
+    ("invalid_api_key", "provider:lasting"),
+    ("model_not_found", "provider:lasting"),
+    ("server_error", "provider:retryable"),
+    ("overloaded_error", "provider:retryable"),
+    ("context_length_exceeded", OVERFLOW),
+    ("content_policy_violation", POLICY),
+    ("something_else", "provider"),
+):
+    add(f"code in a stream: {code}", "chat", label, events("ok", error("why", code=code)))
+    add(
+        f"type in a stream: {code}", "chat", label, events("ok", error("why", type=code, code=None))
+    )
+    add(f"code of status 200: {code}", "chat", label, (200, error("why", code=code)))

@@ -89,7 +89,7 @@ def test_a_400_of_the_code_tool_use_failed_is_of_the_model():
     assert (in_stream.kind, in_stream.model_text) == ("model_output", "f()")
     for other in (body("Failed", code="tool_use_failed", failed_generation=[1]), text, "[]"):
         assert from_status(400, {}, other).model_text == ""
-    assert from_status(400, {}, body("x", failed_generation="SELECT")).model_text == ""
+    assert from_status(400, {}, body("x", failed_generation="SELECT")).model_text == "SELECT"
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.targets.failures import LengthRefusal, read_length_refusal
+from evalcore.targets.length_refusals import LengthRefusal, read_length_refusal
 
 OVERFLOW = LengthRefusal("overflow")
 LIMIT = LengthRefusal("limit")
+EITHER = LengthRefusal("either")
 
 
 def lower(most, lasting=False):
@@ -118,7 +119,7 @@ def lower(most, lasting=False):
         ),
         ("Input is too long for requested model.", 64, OVERFLOW),
         ("Range of input length should be [1, 129024]", 64, OVERFLOW),
-        ("Your request exceeded model token limit: 131072", 64, LIMIT),
+        ("Your request exceeded model token limit: 131072", 64, EITHER),
         ("Your request exceeded model token limit: 131072", None, OVERFLOW),
         (
             "The input (9000 tokens) is longer than the model's context length (8192 tokens).",
@@ -147,7 +148,7 @@ def lower(most, lasting=False):
             64,
             OVERFLOW,
         ),
-        ("context_length_exceeded: lower max_tokens or the prompt", 64, LIMIT),
+        ("context_length_exceeded: lower max_tokens or the prompt", 64, EITHER),
         ("context_length_exceeded: lower max_tokens or the prompt", None, OVERFLOW),
         ("unknown field context", 64, None),
         ("too long a name", 64, None),

@@ -5,7 +5,6 @@ reply to a `Completion` or a `Failure`.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,7 +20,6 @@ from evalcore.records import (
     Sampling,
     ToolCall,
     Usage,
-    content_hash,
     to_json,
 )
 from evalcore.targets import failures
@@ -40,7 +38,6 @@ from evalcore.targets.endpoint.stream import ChatStream, find_error, read_error
 _ECHOED = ("extra_content", "reasoning_details", "thinking_blocks", "thought_signature")
 #: Those of a call of a tool.
 _ECHOED_OF_CALLS = ("extra_content", "thought_signature", "provider_specific_fields")
-_SHORT_ID = re.compile("[A-Za-z0-9]{9}")
 _NAME, _REASONING = "chat", "reasoning_content"
 _PATH = "/chat/completions"
 #: What asks for a streamed answer, with its usage at the end.
@@ -140,26 +137,30 @@ def _build_chat_message(
     message: Message, tools: bool, capabilities: Capabilities
 ) -> dict[str, Any]:
     if message.role == "tool":
-        call_id = _call_id(message.tool_call_id, capabilities)
-        return {"role": "tool", "content": message.content, "tool_call_id": call_id}
+        result = {"role": "tool", "content": message.content}
+        return result | {"tool_call_id": message.tool_call_id}
     opaque = message.opaque.get(_NAME)
     echoed: dict[str, Any] = opaque if isinstance(opaque, dict) else {}
     turn: dict[str, Any] = {"role": message.role, "content": _build_message_content(message)}
     if message.tool_calls:
         turn["content"] = message.content or None
+        echoes = echoed.get("tool_calls")
         turn["tool_calls"] = [
-            {
-                "id": _call_id(call.id, capabilities),
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-                **_find_echo(echoed.get("tool_calls"), call.id, capabilities),
-            }
+            _build_call(call) | _find_echo(echoes, call.id, capabilities)
             for call in message.tool_calls
         ]
     wanted_back = capabilities.send_reasoning or echoed.get("reasoning_content")
-    if tools and wanted_back and message.reasoning and _REASONING not in capabilities.refused:
-        turn[_REASONING] = message.reasoning
+    thought = message.reasoning or (
+        " " if capabilities.send_reasoning and message.tool_calls else ""
+    )
+    if tools and wanted_back and thought and _REASONING not in capabilities.refused:
+        turn[_REASONING] = thought
     return turn | _find_echo(echoed, "message", capabilities)
+
+
+def _build_call(call: ToolCall) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "type": "function", "function": function}
 
 
 def _find_echo(holder: Any, name: str, capabilities: Capabilities) -> dict[str, Any]:
@@ -168,13 +169,6 @@ def _find_echo(holder: Any, name: str, capabilities: Capabilities) -> dict[str, 
     if not isinstance(fields, dict):
         return {}
     return {field: value for field, value in fields.items() if field not in capabilities.refused}
-
-
-def _call_id(call_id: str, capabilities: Capabilities) -> str:
-    """The id of a call, in nine letters and digits where the server takes no other (Mistral)."""
-    if not capabilities.short_ids or _SHORT_ID.fullmatch(call_id):
-        return call_id
-    return content_hash(call_id, 9)
 
 
 def _build_message_content(message: Message) -> str | list[dict[str, Any]]:

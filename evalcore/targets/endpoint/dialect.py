@@ -10,7 +10,7 @@ methods of `ApiDialect` and name it in `select.create_dialect`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -22,12 +22,14 @@ from evalcore.records import (
     Failure,
     FailureKind,
     GenerationRequest,
+    Message,
     Record,
     Sampling,
     content_hash,
 )
 from evalcore.settings import Endpoint
 from evalcore.targets import failures
+from evalcore.targets.endpoint.turns import find_mend
 
 #: Names of the limit of an answer in chat completions.
 TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")
@@ -47,8 +49,8 @@ class Capabilities(Record, frozen=True):
 
     `refused` are the parameters to leave out, `most_tokens` the largest limit of an answer that the
     model takes (None until it was refused), `stream` whether answers are streamed, `fold_system`
-    whether the system turn goes into the first user turn, `short_ids` whether calls of tools have
-    ids of nine letters and digits.
+    whether the system turn goes into the first user turn, `mends` what is changed in past turns
+    (`turns.mend_turns`).
     """
 
     token_field: str = "max_tokens"
@@ -57,7 +59,7 @@ class Capabilities(Record, frozen=True):
     most_tokens: int | None = None
     stream: bool = True
     fold_system: bool = False
-    short_ids: bool = False
+    mends: frozenset[str] = frozenset()
 
     def limit_field(self) -> str | None:
         """The name under which the limit of an answer goes; None if all were refused."""
@@ -71,17 +73,22 @@ class Capabilities(Record, frozen=True):
         learned = msgspec.structs.replace(self, refused=self.refused | {name})
         return None if name in TOKEN_FIELDS and learned.limit_field() is None else learned
 
+    def with_mends(self, *names: str) -> Capabilities:
+        return msgspec.structs.replace(self, mends=self.mends.union(names))
+
     def to_card(self) -> dict[str, Any]:
         """Return the capability card entries: the limit's name, and the parameters left out."""
         dropped = sorted(self.refused - set(TOKEN_FIELDS))
         most = {"most_tokens": self.most_tokens} if self.most_tokens else {}
         folded = {"system_turn": "folded into the user's"} if self.fold_system else {}
+        mended = {"past_turns": sorted(self.mends)} if self.mends else {}
         return {
             "token_field": self.limit_field(),
             "dropped": dropped,
             "streaming": self.stream,
             **most,
             **folded,
+            **mended,
         }
 
 
@@ -216,8 +223,11 @@ _NO_SYSTEM_TURN = re.compile(
     r"(?i)developer instruction is not enabled|system (role|message|instruction)s? (is |are )?not"
     r" (supported|enabled|allowed)|does not support (the )?(system|developer) (role|message|instr)"
 )
-#: A server that takes ids of calls in one form only (Mistral).
-_SHORT_IDS = re.compile(r"(?is)tool.?call.?id.{0,80}length of 9")
+#: A server that wants thoughts back with the calls they led to (DeepSeek, Moonshot).
+_WANTS_THOUGHTS = re.compile(
+    r"(?is)reasoning_content.{0,80}(must|should|has to) be (passed|sent|included)"
+    r"|reasoning_content.{0,40}(is )?(missing|required)|missing.{0,40}reasoning_content"
+)
 #: A server that answers streamed only, or not so.
 _ONLY_STREAM = re.compile(
     r"(?i)only supports? stream|must be set to false for non-?streaming|stream(ing)? is required"
@@ -229,6 +239,14 @@ _NO_STREAM = re.compile(
     r"|does(n't| not) support stream|verified to stream"
 )
 
+#: What the words of a refusal say of a capability, in the order in which they are looked for.
+_LESSONS: tuple[tuple[re.Pattern[str], str, bool], ...] = (
+    (_NO_SYSTEM_TURN, "fold_system", True),
+    (_ONLY_STREAM, "stream", True),
+    (_NO_STREAM, "stream", False),
+    (_WANTS_THOUGHTS, "send_reasoning", True),
+)
+
 
 def learn_capabilities(
     status: int | None,
@@ -236,26 +254,24 @@ def learn_capabilities(
     sent: Mapping[str, Any],
     capabilities: Capabilities,
     dialect: ApiDialect,
+    messages: Sequence[Message] = (),
 ) -> Capabilities | None:
-    """What a refusal teaches about a server; None where it teaches nothing."""
-    if status not in (400, 404, 405, 415, 422, 501):
+    """What a refusal of a request with `messages` teaches about a server; None where it teaches
+    nothing. Errors of a chat template come with status 500 from some servers."""
+    if status not in (400, 404, 405, 415, 422, 500, 501):
         return None
     text = failures.provider_message(words)
-    if not capabilities.fold_system and _NO_SYSTEM_TURN.search(text):
-        return msgspec.structs.replace(capabilities, fold_system=True)
-    if not capabilities.stream and _ONLY_STREAM.search(text):
-        return msgspec.structs.replace(capabilities, stream=True)
-    if capabilities.stream and _NO_STREAM.search(text):
-        return msgspec.structs.replace(capabilities, stream=False)
-    if not capabilities.short_ids and _SHORT_IDS.search(text):
-        return msgspec.structs.replace(capabilities, short_ids=True)
+    for pattern, name, value in _LESSONS:
+        if getattr(capabilities, name) != value and pattern.search(text):
+            return msgspec.structs.replace(capabilities, **{name: value})
     refused = find_refused_parameter(status, words, sent, dialect.adaptable)
     if refused is None:
         echoed = ECHOED_FIELDS - capabilities.refused
         refused = find_refused_parameter(status, words, dict.fromkeys(echoed), echoed)
-    if refused is None or refused in capabilities.refused:
-        return None
-    return capabilities.without_parameter(refused)
+    if refused is not None and refused not in capabilities.refused:
+        return capabilities.without_parameter(refused)
+    mend = find_mend(text, messages, capabilities.mends)
+    return capabilities.with_mends(mend) if mend else None
 
 
 # Why an answer ended. Words of all APIs in one table: none of them means two things.

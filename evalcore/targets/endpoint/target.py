@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,6 +24,7 @@ from evalcore.records import (
     Completion,
     Failure,
     GenerationRequest,
+    Message,
     ProgressCallback,
     Sampling,
     TargetSpec,
@@ -56,8 +57,10 @@ from evalcore.targets.endpoint.select import (
     find_named_api,
 )
 from evalcore.targets.endpoint.transport import Transport, WireReply
+from evalcore.targets.endpoint.turns import MENDS, has_past_turns, mend_turns
 from evalcore.targets.endpoints import ModelRoute, check_endpoint, resolve_route
-from evalcore.targets.failures import LengthRefusal, read_length_refusal
+from evalcore.targets.failures import find_lasting_cause
+from evalcore.targets.length_refusals import LengthRefusal, read_length_refusal
 
 #: Requests for one answer at most, with all that is adapted to.
 _MOST_REQUESTS = 12
@@ -192,14 +195,18 @@ class EndpointTarget:
         attempts, renewed = 0, False
         refused_dialect, refusal = self._dialect, None
         lowered: dict[str, int] = {}
+        unmended: Failure | None = None
         await self._refresh_key()
         while True:
             capabilities, dialect = self._capabilities, self._dialect
+            if unmended is not None:
+                capabilities = capabilities.with_mends(*MENDS)
             sent = self._build_sent_parameters(sampling, request.epoch) | lowered
             attempts += 1
             outcome = await self._post(self._transport, request, sent, capabilities)
             if isinstance(outcome, Completion):
-                return self._finish(outcome, attempts)
+                mended: dict[str, Any] = {"past_turns": "mended"} if unmended else {}
+                return self._finish(outcome, attempts, mended)
             failure, words = outcome
             if failures.is_content_filter(failure.status, words):
                 return Completion(finish_reason="content_filter", attempts=attempts)
@@ -218,14 +225,19 @@ class EndpointTarget:
                 lowered = self._lower_limit(length, sent)
                 if lowered and attempts < _MOST_REQUESTS:
                     continue
-                if length.kind != "lower":
+                if length.kind in ("overflow", "either"):
                     return Completion(finish_reason="context_overflow", attempts=attempts)
             is_tried = attempts >= _MOST_REQUESTS  # a server that contradicts itself
-            if is_tried or not self._adapt(failure, words, sent, capabilities):
-                raise TargetFailure(failure)
+            if not is_tried and self._adapt(failure, words, sent, capabilities, request.messages):
+                continue
+            if is_tried or unmended or not _may_be_of_past_turns(failure, request.messages):
+                raise TargetFailure(unmended or failure)
+            unmended = failure
 
-    def _finish(self, completion: Completion, attempts: int) -> Completion:
-        done = msgspec.structs.replace(completion, attempts=attempts)
+    def _finish(self, completion: Completion, attempts: int, changes: dict[str, Any]) -> Completion:
+        """The answer as it is recorded; `changes` are those of the request beside parameters."""
+        sent = completion.sent | changes if changes else completion.sent
+        done = msgspec.structs.replace(completion, attempts=attempts, sent=sent)
         return redact_completion(done, self._list_keys())
 
     def _speak_named_api(self, spoken: ApiDialect, failure: Failure, words: str) -> bool:
@@ -299,6 +311,9 @@ class EndpointTarget:
         """Send one request. Failures are returned, with the words of the server: an exception
         raised from here would carry the request and its key as context."""
         dialect = self._dialect
+        if capabilities.mends:
+            messages = mend_turns(request.messages, capabilities.mends)
+            request = msgspec.structs.replace(request, messages=messages)
         wire = dialect.build_request(request, sent, capabilities)
         body = to_json(wire.body, ordered=False)
         url = transport.build_url(wire.path)
@@ -409,7 +424,7 @@ class EndpointTarget:
         field = next((name for name in fields if name in sent), next(possible, None))
         limit = _find_limit(sent, fields)
         most = length.max_tokens
-        if length.kind == "limit" and limit is not None and limit >= 2 * _LEAST_LIMIT:
+        if length.kind in ("limit", "either") and limit is not None and limit >= 2 * _LEAST_LIMIT:
             most = limit // 2
         if not most or field is None or (limit is not None and most >= limit):
             return {}
@@ -418,7 +433,12 @@ class EndpointTarget:
         return {field: most}
 
     def _adapt(
-        self, failure: Failure, words: str, sent: dict[str, Any], capabilities: Capabilities
+        self,
+        failure: Failure,
+        words: str,
+        sent: dict[str, Any],
+        capabilities: Capabilities,
+        messages: Sequence[Message],
     ) -> bool:
         """Remember what a refusal says about the server; False where it says nothing that another
         request could heed. `capabilities` are those that the refused request was built with."""
@@ -428,7 +448,9 @@ class EndpointTarget:
             return True
         if failure.status in (400, 422, 501) and not words:
             words = failure.message
-        learned = learn_capabilities(failure.status, words, sent, capabilities, self._dialect)
+        learned = learn_capabilities(
+            failure.status, words, sent, capabilities, self._dialect, messages
+        )
         if learned is None or learned == capabilities:
             return False
         if learned != self._capabilities:
@@ -452,6 +474,12 @@ def _find_account_headers(address: str) -> dict[str, str]:
         "OpenAI-Project": os.environ.get("OPENAI_PROJECT_ID"),
     }
     return {name: value for name, value in accounts.items() if value}
+
+
+def _may_be_of_past_turns(failure: Failure, messages: Sequence[Message]) -> bool:
+    """Whether a refusal without known words may be of past turns, which the model wrote."""
+    refused = failure.status in (400, 422) and failure.kind == "permanent"
+    return refused and has_past_turns(messages) and not find_lasting_cause(failure)
 
 
 def _find_limit(parameters: Mapping[str, Any], fields: tuple[str, ...]) -> int | None:
