@@ -1,6 +1,7 @@
 """The command line `evalcore`: the same verbs as the app.
 
-Exit status: 0 done, 2 bad arguments or data, 3 run or installation incomplete. Imports are inside
+Exit status: 0 done, 1 a gate failed, 2 bad arguments or data, 3 run or installation incomplete,
+4 a gate is inconclusive. Imports are inside
 the verbs, so that help and lists are quick.
 """
 
@@ -20,6 +21,7 @@ from evalcore.cli import (
     doctor,
     equivalent,
     exchange,
+    gate,
     models,
     parity,
     plugin_templates,
@@ -83,6 +85,7 @@ def _build_parser() -> argparse.ArgumentParser:
     boards.add_board_verb(verbs, _add_common_flags)
     boards.add_card_verb(verbs, _add_common_flags)
     boards.add_compare_verb(verbs, _add_common_flags)
+    gate.add_gate_verb(verbs, _add_common_flags)
     exchange.add_exchange_verbs(verbs, _add_common_flags)
     datasets.add_datasets_verb(verbs, _add_common_flags)
     equivalent.add_equivalent_verb(verbs, _add_common_flags)

@@ -1,0 +1,58 @@
+"""`evalcore gate`: may a run pass, against a base run and a score; for CI jobs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from evalcore.errors import UsageError
+
+Verb = Callable[[argparse.Namespace], int]
+STATUSES = {"passed": 0, "failed": 1, "inconclusive": 4}
+
+
+def add_gate_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "check a run against a base run or a minimum score"
+    status = "Exit status: 0 passed, 1 failed, 4 inconclusive (with the number of cases to add)."
+    sub = verbs.add_parser("gate", help=about, description=f"{about.capitalize()}. {status}")
+    sub.add_argument("run", metavar="RUN", help="id of the run to check")
+    about = "id of the base run, or the folder of one that was made elsewhere"
+    sub.add_argument("--against", default="", metavar="RUN|FOLDER", help=about)
+    sub.add_argument(
+        "--max-drop",
+        type=float,
+        default=None,
+        metavar="POINTS",
+        help="points that a benchmark may fall below the base run (default: 2)",
+    )
+    about = "score that every benchmark must reach, 0 to 100"
+    sub.add_argument("--min-score", type=float, metavar="N", help=about)
+    sub.add_argument("--junit", type=Path, metavar="FILE.xml", help="write the checks as JUnit XML")
+    about = "write a summary with the cases that flipped"
+    sub.add_argument("--markdown", type=Path, metavar="FILE.md", help=about)
+    add_common(sub, _check_run)
+
+
+def _check_run(args: argparse.Namespace) -> int:
+    from evalcore import settings
+    from evalcore.exchange import gate_report
+    from evalcore.records import to_json
+    from evalcore.views.gate import GateRules, check_gate
+
+    if args.max_drop is not None and not args.against:
+        raise UsageError("--max-drop needs a base run; give --against RUN")
+    max_drop = 2.0 if args.max_drop is None else args.max_drop
+    roots, against = settings.load_settings(args.data).run_roots, args.against
+    if against and Path(against).is_dir():
+        roots, against = (*roots, Path(against).resolve().parent), Path(against).resolve().name
+    rules = GateRules(against=against, max_drop=max_drop, min_score=args.min_score)
+    report = check_gate(roots, args.run, rules)
+    if args.junit is not None:
+        args.junit.write_bytes(gate_report.render_gate_junit(report))
+    if args.markdown is not None:
+        args.markdown.write_text(gate_report.render_gate_markdown(report), "utf-8")
+    print(to_json(report).decode() if args.json else gate_report.format_gate_lines(report))
+    return STATUSES[report.state]
