@@ -21,7 +21,10 @@ from evalcore.intake.files import read_document
 from evalcore.intake.http import ReplyLimits
 from evalcore.records import Record
 
-ROOT = Path(__file__).resolve().parent.parent
+_PACKAGE = Path(__file__).resolve().parent
+_BUNDLE = _PACKAGE / "_app"  # what `setup.py` puts into the wheel
+#: Where the app, its pages and its data sets are: the checkout, or within the installed package.
+ROOT = _BUNDLE if _BUNDLE.is_dir() else _PACKAGE.parent
 #: Values of the setting `access`; "" leaves it to the address that the server listens on.
 ACCESS_MODES = ("", "open", "read-only", "passcode", "oidc")
 _DATA = "EVALBOARD_DATA"
@@ -68,6 +71,15 @@ class Price(Record, frozen=True):
     output: float
 
 
+def find_default_data() -> str:
+    """The data folder where nobody names one: in a checkout its own, else that of the user."""
+    if ROOT != _BUNDLE:
+        return str(ROOT / "data")
+    import platformdirs
+
+    return platformdirs.user_data_dir("evalboard", appauthor=False)
+
+
 class Settings(Record, frozen=True):
     """See the README for the meaning of each; durations in seconds. `max_reply_bytes` bounds one
     reply of a provider, unpacked, `max_reply_bytes_in_flight` all large ones that are read at once.
@@ -75,7 +87,7 @@ class Settings(Record, frozen=True):
     may name and spend who do not run this installation. Budgets are USD, 0 is no limit. `suites`
     names per suite the benchmarks of a further board's mean."""
 
-    data: str = str(ROOT / "data")
+    data: str = msgspec.field(default_factory=find_default_data)
     shipped: str = str(ROOT / "data" / "shipped")
     datasets: str = str(ROOT / "datasets")
     concurrency: int = 32

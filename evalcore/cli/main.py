@@ -27,6 +27,7 @@ from evalcore.cli import (
     plugin_templates,
     preflight,
     run,
+    serve,
     sweep,
 )
 from evalcore.cli.run import execute_run, load_operator_settings, parse_key_value, print_summary
@@ -93,6 +94,7 @@ def _build_parser() -> argparse.ArgumentParser:
     boards.add_site_verb(verbs, _add_common_flags)
     preflight.add_preflight_verb(verbs, _add_common_flags)
     models.add_models_verb(verbs, _add_common_flags)
+    serve.add_serve_verb(verbs, _add_common_flags)
     _add_index(verbs)
     doctor.add_doctor_verb(verbs, _add_common_flags)
     plugin_templates.add_new_verb(verbs, _add_common_flags)

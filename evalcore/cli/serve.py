@@ -1,0 +1,41 @@
+"""`evalcore serve`: start the app, from a checkout or from an installed package."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from evalcore.errors import UsageError
+
+Verb = Callable[[argparse.Namespace], int]
+
+
+def add_serve_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "start the app in the browser"
+    sub = verbs.add_parser("serve", help=about, description=about)
+    sub.add_argument("--port", type=int, default=8501, help="port to serve at (default: 8501)")
+    sub.add_argument(
+        "--address",
+        default="localhost",
+        help="address to listen on (default: localhost; on any other the board is read-only until "
+        "EVALBOARD_ACCESS is set)",
+    )
+    add_common(sub, _serve_app)
+
+
+def _serve_app(args: argparse.Namespace) -> int:
+    from evalcore.settings import ROOT, load_settings
+
+    if not 0 <= args.port <= 65535:
+        raise UsageError(f"--port {args.port}: must be from 0 to 65535")
+    load_settings()  # a setting that cannot be understood is said here, not on a page
+    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
+    command += [f"--server.port={args.port}", f"--server.address={args.address}"]
+    try:
+        return subprocess.run(command, check=False).returncode
+    except KeyboardInterrupt:  # the server has got it too, and ends by itself
+        return 0
