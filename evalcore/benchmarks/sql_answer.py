@@ -13,17 +13,17 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from evalcore.benchmarks.answer_scoring import LIMIT, ExtractionKind
+from evalcore.benchmarks.sql_choice import Candidate, Question, choose_candidate
+from evalcore.benchmarks.sql_fields import find_host_strings, find_json_sql, find_yaml_sql
 from evalcore.benchmarks.sql_markup import (
     Block,
     clean_lines,
     clean_punctuation,
     drop_layout,
-    find_host_strings,
     find_inline_code,
-    find_json_sql,
     find_tagged_blocks,
     split_fences,
     strip_thinking,
@@ -34,34 +34,31 @@ from evalcore.benchmarks.sql_roles import (
     detect_candidate_role,
     find_advised_place,
     find_next_question,
+    is_instruction,
     is_refusal,
     is_withdrawn,
     mark_recommendation,
 )
 from evalcore.benchmarks.sql_text import (
-    VERBS,
     StatementParser,
     cut_trailing_prose,
-    find_routine_end,
     is_only_comments,
     is_routine,
     looks_like_prose,
     normalize_answer_text,
-    normalize_statement,
     split_statements,
     starts_like_sql,
 )
 from evalcore.errors import UsageError
 from evalcore.records import Record
 from evalcore.sqlkit.dialects import parse_server
-from evalcore.sqlkit.syntax import classify_statement
 
 #: Words that also begin English sentences count in prose only where SQL must follow them.
 _START = re.compile(
     r"""(?: ^[ \t>*"'`]*(?:/\*[^\n]{0,300}?\*/[ \t]*)?
       | (?: [:：→⇒➜] | => | \b(?:is|be|use|try)[ \t] | [为是成] )[ \t*"'`]*
       | ^[ \t]*(?:[-*+•]|\d{1,2}[.)、])[ \t]+[*"'`]*
-      | (?P<weak>[ \t](?=(?-i:[A-Z]{4}))|[.!?。！，】])[ \t]* )
+      | (?P<weak>[ \t][*_]{0,3}(?=(?-i:[A-Z]{4}))|[.!?。！，】])[ \t]* )
       (?P<sql>\(*(?:
         SELECT\b(?!\s+(?:the|statements?|quer(?:y|ies)|only)\b)
       | WITH\s+(?:RECURSIVE\s+)?[\w"`\[\]]+\s*(?:\([^)]{0,2000}\)\s*)?AS\b
@@ -78,20 +75,7 @@ _START = re.compile(
     re.I | re.M | re.X,
 )
 _MAX_CANDIDATES, _MAX_PROSE_STARTS = 40, 16  # candidates, and those in prose
-_MAX_PARSED_CHARS = 30_000  # characters of a statement whose kind is read
 
-#: Kinds of statements that are converted and rewritten into one statement.
-_SINGLE = ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE")
-#: Statements that change data, one of which may stand for another.
-_CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE")
-_DEFINED = re.compile(
-    r"\A(?:\s|--[^\n]*\n)*CREATE\b[^(;]*?\b(TABLE|VIEW|INDEX|SEQUENCE|TYPE|DOMAIN|SCHEMA|FUNCTION"
-    r"|PROCEDURE|TRIGGER|PACKAGE)\s+(?:BODY\s+)?(?:IF\s+(?:NOT\s+)?EXISTS\s+)?([^\s(;]+)",
-    re.I,
-)
-_DEFINITION = re.compile(
-    r"(?:\s|--[^\n]*\n|/\*[^*]*\*/)*(?:CREATE|ALTER|COMMENT|GRANT|DROP|DELIMITER)\b", re.I
-)
 _CLOSING_STARS = re.compile(r"(?<=[^\s(,.*])\*+(?!\w)")
 #: What tells a statement from the name of one.
 _WHOLE = re.compile(
@@ -104,22 +88,10 @@ _IN_PRODUCT = re.compile(
     r"\b(?i:in|for|on)\s+([A-Z]\w+(?: Server)?)"
     r"(?=\s+(?:it|this|you|the|would|is|becomes|use|version|\d)|\s*[:：,(]|\s*$)"
 )
-#: A statement after the routine that a script begins with.
-_SCRIPT_GOES_ON = re.compile(
-    r"[\s;/]*(?:--[^\n]*\s*)*(?:WITH|SELECT|INSERT|UPDATE|DELETE|MERGE)\b", re.I
-)
 #: The rest of a literal whose quotes are doubled.
 _DOUBLED = re.compile(r"([^']*''(?:[^']|'')*+)'(?!')")
 #: What may end a statement that is given as it was asked for.
 _TERMINATOR = re.compile(r"[\s;]*(?:\n[ \t]*(?:/|GO)[ \t]*)?")
-#: Names under which a server tells of plans, objects and its own work.
-_CATALOG = re.compile(
-    r"\b(?:DBMS_XPLAN|PLAN_TABLE|INFORMATION_SCHEMA|PERFORMANCE_SCHEMA|PG_(?:STAT\w*|CATALOG|INDEXES)"
-    r"|SQLITE_(?:MASTER|SCHEMA)|(?:USER|ALL|DBA)_INDEXES|SYS\.(?:DM_\w+|INDEXES))\b|\bV\$SQL",
-    re.I,
-)
-_INDEX = re.compile(r"(?<!PRIMARY )(?<!FOREIGN )\bKEY\b|\b(?:INDEX|UNIQUE)\b", re.I)
-_ELLIPSIS = re.compile(r"(?<![\w'])(?:\.\.\.|…)(?![\w'])|<[a-z_ ]+ here>")
 
 
 class SqlAnswer(Record, frozen=True):
@@ -129,22 +101,11 @@ class SqlAnswer(Record, frozen=True):
     sql: str = ""
 
 
-class _Candidate(Record, frozen=True):
-    """A piece of SQL, what the words before it call it, and how sure it is meant as code: 2 for a
-    fence, a tag or a field, 1 for bare text, 0 for inline code and the middle of a sentence.
-    `dialect` is that of the product that a heading or a fence names, "" if none does."""
-
-    sql: str
-    role: str = ""
-    form: int = 2
-    dialect: str = ""
-
-
 def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
     """The SQL of an answer, in the dialect it was asked in; `original` is the statement that the
     question quoted. Takes linear time."""
     whole = normalize_answer_text(text)
-    question = _Question(original, StatementParser(dialect))
+    question = Question(original, StatementParser(dialect))
     is_sql = starts_like_sql(whole) and question.parser.accepts(whole)
     rest = whole if is_sql else normalize_answer_text(strip_thinking(text)[-LIMIT:])
     is_sql = is_sql or question.parser.accepts(rest)
@@ -152,83 +113,33 @@ def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
         rest if is_sql else mark_recommendation(clean_lines(rest)), is_sql=is_sql
     )
     question.advised = None if is_sql else find_advised_place(rest)
-    candidates = _find_sql_candidates(question.drop_quoted_script(rest), question)
-    sql = _choose_candidate(candidates, question)
-    if not sql or (question.is_quoted(sql) and is_refusal(rest)):
+    candidates = _find_sql_candidates(_drop_quoted_script(rest, question), question)
+    sql = choose_candidate(candidates, question)
+    if not sql or (question.is_quoted(sql) and (is_refusal(rest) or is_instruction(rest, sql))):
         return SqlAnswer(kind="none")
     is_strict = rest == whole and whole.startswith(sql) and _TERMINATOR.fullmatch(whole, len(sql))
     return SqlAnswer(kind="strict" if is_strict else "lenient", sql=sql)
 
 
-class _Question:
-    """What was asked: the original, its class, and how many statements it has."""
-
-    def __init__(self, original: str, parser: StatementParser) -> None:
-        self.parser, self.dialect, self.original = parser, parser.dialect, original
-        self.statement_class = self.classify(original) if original else None
-        self._is_script = False
-        self.advised: int | None = None  # which alternative the answer itself recommends
-        self.statements = (
-            1 if is_routine(original) else len(split_statements(original, self.dialect))
-        )
-        self._normalized = normalize_statement(original)
-        self.defines_index = self.statement_class == "CREATE" and bool(_INDEX.search(original))
-        if self.statement_class == "ROUTINE":
-            rest = original[find_routine_end(original, self.dialect) :]
-            self._is_script = _SCRIPT_GOES_ON.match(rest) is not None
-            self.statement_class = None if self._is_script else "ROUTINE"
-
-    def is_quoted(self, sql: str) -> bool:
-        """Whether a statement is the original again, however laid out."""
-        normalized = normalize_statement(sql)
-        is_start = self._is_script and self._normalized.startswith(normalized)
-        return bool(self.original) and (is_start or normalized == self._normalized)
-
-    def is_compared(self, sql: str) -> bool:
-        """Whether the original stands inside of a statement, as in a test of both."""
-        return bool(self.original) and normalize_statement(sql).find(self._normalized) > 0
-
-    def drop_quoted_script(self, text: str) -> str:
-        """A text without the original, where that is a script, whose parts would look like answers,
-        and something as long is left that may be the answer."""
-        script = self.original.strip().rstrip("; \n/")
-        if self.statement_class not in (None, "ROUTINE") and self.statements == 1:
-            return text
-        left = text
-        if script and (start := text.find(script)) >= 0:
-            before, after = text[:start].rstrip(), text[start + len(script) :].lstrip(" ;/\n")
-            last = before.rsplit("\n", 1)[-1]
-            is_apart = not last or last.startswith("```") or last.endswith((":", "："))
-            if is_apart and (not after or after.startswith("```") or looks_like_prose(after)):
-                left = f"{before}\n{after}"
-        candidates = _find_sql_candidates(left, self) if left != text else []
-        answers = [part for part in candidates if part.role not in ASIDE]
-        return left if any(len(part.sql) * 5 > len(script) for part in answers) else text
-
-    def classify(self, sql: str) -> str | None:
-        """The kind of a statement by its first verb: SELECT, INSERT, CREATE ROUTINE, ..."""
-        if is_routine(sql):
-            return "ROUTINE"
-        if len(sql) > _MAX_PARSED_CHARS:
-            return None
-        classified = classify_statement(sql, self.dialect or "postgres")
-        word = re.match(rf"[\s(;]*({'|'.join(VERBS)})\b", sql, re.I)
-        return classified[1] if classified else (word[1].upper() if word else None)
-
-    def is_change(self, candidate: _Candidate) -> bool:
-        """Whether a candidate changes data and is not offered beside the answer."""
-        return candidate.role not in ASIDE and self.classify(candidate.sql) in _CHANGES
-
-    def is_answered_by(self, candidate: _Candidate) -> bool:
-        """Whether a candidate may be the answer by what it is and by what it is called."""
-        return (
-            candidate.role not in ASIDE
-            and not self.is_quoted(candidate.sql)
-            and self.statement_class in (None, self.classify(candidate.sql))
-        )
+def _drop_quoted_script(text: str, question: Question) -> str:
+    """A text without the original, where that is a script, whose parts would look like answers,
+    and something as long is left that may be the answer."""
+    script = question.original.strip().rstrip("; \n/")
+    if question.statement_class not in (None, "ROUTINE") and question.statements == 1:
+        return text
+    left = text
+    if script and (start := text.find(script)) >= 0:
+        before, after = text[:start].rstrip(), text[start + len(script) :].lstrip(" ;/\n")
+        last = before.rsplit("\n", 1)[-1]
+        is_apart = not last or last.startswith("```") or last.endswith((":", "："))
+        if is_apart and (not after or after.startswith("```") or looks_like_prose(after)):
+            left = f"{before}\n{after}"
+    candidates = _find_sql_candidates(left, question) if left != text else []
+    answers = [part for part in candidates if part.role not in ASIDE]
+    return left if any(len(part.sql) * 5 > len(script) for part in answers) else text
 
 
-def _find_sql_candidates(text: str, question: _Question) -> list[_Candidate]:
+def _find_sql_candidates(text: str, question: Question) -> list[Candidate]:
     """Whatever stands as code in a text, in the order of the text; prose is read only where no code
     answers, and nothing after an answer where a model goes on with the next question."""
     following = find_next_question(text)
@@ -242,6 +153,8 @@ def _find_sql_candidates(text: str, question: _Question) -> list[_Candidate]:
     start = _START.search(text)
     words = text[: start.start("sql")] if start else text
     fields = find_json_sql(text) if not is_sql and ("{" in words or not start) else []
+    if not is_sql and not fields and ":" in words:
+        fields = find_yaml_sql(text)
     if fields:
         return _split_candidates(list(_read_blocks(fields, question)), question)
     blocks, prose = split_fences(text)
@@ -258,13 +171,13 @@ def _find_sql_candidates(text: str, question: _Question) -> list[_Candidate]:
     bare = _split_candidates(list(_find_bare_sql(unescape_entities(prose), question)), question)
     if not bare:
         strings = [part for part in find_host_strings(prose) if question.parser.accepts(part.body)]
-        bare = [_Candidate(part.body, form=0) for part in strings]
+        bare = [Candidate(part.body, form=0) for part in strings]
     if candidates:
         bare = [part for part in bare if question.parser.accepts(part.sql)]
     return [*candidates, *bare]
 
 
-def _read_blocks(blocks: Sequence[Block], question: _Question) -> Iterator[_Candidate]:
+def _read_blocks(blocks: Sequence[Block], question: Question) -> Iterator[Candidate]:
     """The candidates in marked pieces, each with the words before it."""
     for block in blocks:
         body, role = unescape_entities(block.body), detect_candidate_role(block.before)
@@ -273,7 +186,7 @@ def _read_blocks(blocks: Sequence[Block], question: _Question) -> Iterator[_Cand
         if is_only_comments(body) or len(body.split(None, 1)) < 2:  # a keyword that is marked
             continue
         if starts_like_sql(body):
-            yield _Candidate(cut_trailing_prose(body, question.parser), role, dialect=dialect)
+            yield Candidate(cut_trailing_prose(body, question.parser), role, dialect=dialect)
             continue
         inner = [
             part
@@ -281,10 +194,10 @@ def _read_blocks(blocks: Sequence[Block], question: _Question) -> Iterator[_Cand
             if question.parser.accepts(part.body) or "{" in body
         ]
         for part in inner:
-            yield _Candidate(part.body, detect_candidate_role(part.before) or role)
+            yield Candidate(part.body, detect_candidate_role(part.before) or role)
         if not inner and (start := _START.search(body)) is not None:
             sql = cut_trailing_prose(body[start.start("sql") :], question.parser)
-            yield _Candidate(sql, role, dialect=dialect)
+            yield Candidate(sql, role, dialect=dialect)
 
 
 def _detect_dialect(block: Block) -> str:
@@ -301,17 +214,17 @@ def _detect_dialect(block: Block) -> str:
     return ""
 
 
-def _find_bare_sql(text: str, question: _Question) -> Iterator[_Candidate]:
+def _find_bare_sql(text: str, question: Question) -> Iterator[Candidate]:
     """SQL that stands in prose: inline, or from where a statement may begin to where it ends."""
     parser = question.parser
     end = 0
     for code in find_inline_code(text):
         if starts_like_sql(code.body) and _WHOLE.search(code.body) and parser.accepts(code.body):
-            yield _Candidate(code.body, detect_candidate_role(code.before), form=0)
+            yield Candidate(code.body, detect_candidate_role(code.before), form=0)
             text = text.replace(code.body, " " * len(code.body), 1)
     if starts_like_sql(text) and not looks_like_prose(text) and not _START.match(text):
         sql = cut_trailing_prose(text, parser)
-        yield _Candidate(sql, form=1)
+        yield Candidate(sql, form=1)
         end = len(sql)
     for _ in range(_MAX_PROSE_STARTS):
         start = _START.search(text, end)
@@ -324,7 +237,7 @@ def _find_bare_sql(text: str, question: _Question) -> Iterator[_Candidate]:
         quoted = text[at - 1 : at] if at else ""
         doubled = _DOUBLED.match(text, at) if quoted == "'" else None
         if doubled is not None and parser.accepts(doubled[1].replace("''", "'")):
-            yield _Candidate(doubled[1].replace("''", "'"), form=1)
+            yield Candidate(doubled[1].replace("''", "'"), form=1)
             end = doubled.end()
             continue
         if quoted in ('"', "'", "`", "*") and (stop := text.find(quoted, at)) > 0:
@@ -336,32 +249,32 @@ def _find_bare_sql(text: str, question: _Question) -> Iterator[_Candidate]:
         if start["weak"] is None:
             before = text[max(0, end, at - 300) : at]
             dialect = _detect_dialect(Block("", before))
-            yield _Candidate(sql.strip(), detect_candidate_role(before), 1, dialect)
+            yield Candidate(sql.strip(), detect_candidate_role(before), 1, dialect)
         elif _WHOLE.search(sql) and parser.accepts(sql):
             role = detect_candidate_role(text[max(0, end, at - 300) : at])
-            yield _Candidate(sql.strip(), role, form=0)
+            yield Candidate(sql.strip(), role, form=0)
         else:
             sql = ""
         end = at + max(1, len(sql))
 
 
-def _split_candidates(candidates: list[_Candidate], question: _Question) -> list[_Candidate]:
+def _split_candidates(candidates: list[Candidate], question: Question) -> list[Candidate]:
     """The statements of the candidates apart, where one statement was asked for; a statement that
     stands in two pieces is one."""
-    pieces: list[_Candidate] = []
+    pieces: list[Candidate] = []
     for candidate in candidates:
         for piece in _split_candidate(candidate, question):
             last = pieces[-1] if pieces else None
             if last and last.form == piece.form == 2 and not question.parser.accepts(last.sql):
                 joined = f"{last.sql}\n{piece.sql}"
                 if question.parser.accepts(joined):
-                    pieces[-1] = _Candidate(joined, last.role, dialect=last.dialect)
+                    pieces[-1] = Candidate(joined, last.role, dialect=last.dialect)
                     continue
             pieces.append(piece)
     return [piece for piece in pieces if piece.sql][-_MAX_CANDIDATES:]
 
 
-def _split_candidate(candidate: _Candidate, question: _Question) -> Iterator[_Candidate]:
+def _split_candidate(candidate: Candidate, question: Question) -> Iterator[Candidate]:
     if question.statement_class in (None, "ROUTINE") or question.statements != 1:
         yield candidate
         return
@@ -373,100 +286,4 @@ def _split_candidate(candidate: _Candidate, question: _Question) -> Iterator[_Ca
         comments = re.match(r"(?:\s|--[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*", statement, re.S)
         named = detect_candidate_role(comments[0]) if comments else ""
         role = named or candidate.role
-        yield _Candidate(statement.strip(), role, candidate.form, candidate.dialect)
-
-
-def _choose_candidate(candidates: Sequence[_Candidate], question: _Question) -> str:
-    """The candidate that answers."""
-    remaining = _keep_unchanged(candidates, question)
-    if not remaining:
-        return ""
-    aside = [role for role in ASIDE if role != "index" or not question.defines_index]
-    intended = [part for part in remaining if part.role not in aside]
-    intended = [part for part in intended if not _ELLIPSIS.search(part.sql)] or intended
-    defined = {_identify_definition(part) for part in intended}
-    if question.statements == len(intended) == len(defined) > 1:  # each part in its own block
-        return _join(intended)
-    if question.statement_class not in (None, *_SINGLE) and question.statements == 1:
-        parts = _select_definitions(intended, question)
-        if len(parts) > 1:
-            return _join(parts)
-    parser, asked = question.parser, question.statement_class
-    of_kind = _filter(
-        remaining,
-        lambda candidate: not question.is_quoted(candidate.sql),
-        lambda candidate: candidate.dialect in ("", parser.dialect),
-        lambda candidate: not _ELLIPSIS.search(candidate.sql),
-        lambda candidate: bool(
-            _CATALOG.search(question.original) or not _CATALOG.search(candidate.sql)
-        ),
-        lambda candidate: asked not in _CHANGES or question.is_change(candidate),
-        lambda candidate: asked is None or question.classify(candidate.sql) == asked,
-        lambda candidate: asked not in _CHANGES or question.classify(candidate.sql) in _CHANGES,
-    )
-    if question.advised is not None and question.advised < len(of_kind):
-        return of_kind[question.advised].sql
-    answers = _filter(
-        of_kind,
-        lambda candidate: candidate.role not in ASIDE,
-        lambda candidate: len(candidate.sql) > _MAX_PARSED_CHARS or parser.accepts(candidate.sql),
-        lambda candidate: not question.is_compared(candidate.sql),
-        lambda candidate: candidate.role == "best",
-        lambda candidate: candidate.role in ("best", "final", "next"),
-        lambda candidate: candidate.form > 0,
-    )
-    chosen = answers[0]
-    for candidate in answers[1:]:
-        if candidate.role in ("best", "final", "next") or _is_part(chosen.sql, candidate.sql):
-            chosen = candidate
-    return chosen.sql
-
-
-def _is_part(sql: str, whole: str) -> bool:
-    """Whether a statement is a piece inside of another, which does not only count its rows."""
-    inner, outer = normalize_statement(sql), normalize_statement(whole)
-    return outer.find(inner) > 0 and not outer.startswith("select count(*)from(")
-
-
-def _filter(
-    candidates: Sequence[_Candidate], *rules: Callable[[_Candidate], bool]
-) -> Sequence[_Candidate]:
-    """The candidates that pass the rules, each of which counts only where some candidate does."""
-    for rule in rules:
-        candidates = [candidate for candidate in candidates if rule(candidate)] or candidates
-    return candidates
-
-
-def _join(parts: Sequence[_Candidate]) -> str:
-    return "\n".join(f"{part.sql.rstrip('; ')};" for part in parts)
-
-
-def _keep_unchanged(candidates: Sequence[_Candidate], question: _Question) -> list[_Candidate]:
-    """The original alone where it is the answer, and the rest is only offered beside it."""
-    quoted = [candidate for candidate in candidates if question.is_quoted(candidate.sql)]
-    others = [candidate for candidate in candidates if candidate not in quoted]
-    offered = all(other.role in ASIDE and other.role != "original" for other in others)
-    return quoted if quoted and others and offered else list(candidates)
-
-
-def _select_definitions(
-    candidates: Sequence[_Candidate], question: _Question
-) -> Sequence[_Candidate]:
-    """The statements that define something, the last of each thing, where a definition was asked
-    for: it may take a sequence, a table and a comment to say what one statement said."""
-    by_object: dict[str, _Candidate] = {}
-    for candidate in candidates:
-        if question.is_quoted(candidate.sql) or not _DEFINITION.match(candidate.sql):
-            continue
-        if candidate.dialect not in ("", question.dialect):
-            continue
-        key = _identify_definition(candidate)
-        by_object.pop(key, None)
-        by_object[key] = candidate
-    return list(by_object.values())
-
-
-def _identify_definition(candidate: _Candidate) -> str:
-    """The kind and the name of what a statement defines, any other statement itself."""
-    defined = _DEFINED.search(candidate.sql)
-    return f"{defined[1]} {defined[2]}".lower() if defined else candidate.sql
+        yield Candidate(statement.strip(), role, candidate.form, candidate.dialect)

@@ -1,4 +1,4 @@
-"""What models wrap round SQL, taken off: thinking, code fences, tags, JSON, marks at lines.
+"""What models wrap round SQL, taken off: thinking, code fences, tags, marks at lines.
 
 Nothing here knows what a statement means; `sql_answer` chooses among what is unwrapped here. Every
 pattern takes linear time in the length of the text.
@@ -7,10 +7,9 @@ pattern takes linear time in the length of the text.
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from evalcore.benchmarks.sql_text import starts_like_sql
 
@@ -103,8 +102,30 @@ def clean_lines(text: str) -> str:
     """The text without block quotes, line numbers, prompts of clients and what these printed."""
     if "\n" not in text and _ESCAPED_BREAK.search(text):
         text = _ESCAPED_BREAK.sub(lambda m: "\t" if m[0] == "\\t" else "\n", text)
+    if "~~" in text:
+        text = _STRUCK_OUT.sub("", text)
+    if len(_HARD_BREAK.findall(text)) >= 2:
+        text = _HARD_BREAK.sub("\n", text)
     lines = _strip_prompts(_strip_block_quotes(text.split("\n")))
-    return "\n".join(_strip_line_numbers(lines))
+    return _apply_bare_diffs("\n".join(_strip_line_numbers(lines)))
+
+
+_HARD_BREAK = re.compile(r"(?<=[\w,();'])[ \t]*\\\n")
+_STRUCK_OUT = re.compile(r"(?<![~\w])~~(?=[^\s~])[^~\n]{1,4000}~~(?![~\w])")
+_BARE_DIFF = re.compile(r"(?:\A|(?<=\n\n))(?:[-+](?!--)|@@)[^\n]*(?:\n[-+ @][^\n]*)+")
+
+
+def _apply_bare_diffs(text: str) -> str:
+    """The text with paragraphs that are a diff of statements as what the diff leaves."""
+
+    def replace(run: re.Match[str]) -> str:
+        lines = run[0].split("\n")
+        begins = {line[:1] for line in lines if starts_like_sql(line[1:].strip())}
+        if not {"+", "-"} <= begins:
+            return run[0]
+        return "\n".join(line[1:] for line in lines if line[:1] in "+ ")
+
+    return _BARE_DIFF.sub(replace, text)
 
 
 def clean_punctuation(text: str, *, is_sql: bool) -> str:
@@ -265,7 +286,7 @@ _CODE_NAME = (
 _TAG = re.compile(r"<(?P<tag>[a-z][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?>", re.I)
 _PAIRED = re.compile(
     r"\[(?P<bracket>sql|code|answer|result|query|output|final|oracle|mysql|sqlite|postgres\w{0,3})\](?P<in_bracket>.*?)(?:\[/(?P=bracket)\]|\Z)"
-    r"|\\boxed\{(?:\\text\{)?(?P<in_box>[^\n\\]{0,4000}?)\}{1,2}(?=[\s.$]|\Z)"
+    r"|\\boxed\{(?:\\(?:text|texttt|mathtt|verb|mathrm)\{)?(?P<in_box>[^\n\\]{0,4000}?)\}{1,2}(?=[\s.$]|\Z)"
     r"|「(?P<in_corner>[^「」]*)」|『(?P<in_double_corner>[^『』]*)』|„(?P<in_low>[^„“”]*)[“”]|“(?P<in_curly>[^“”]*)”"
     r"|«(?P<in_angle>[^«»]*)»|\"{3}(?P<in_triple>.*?)\"{3}|'{3}(?P<in_single>.*?)'{3}"
     r"|`{3,}[ \t]*(?:\w+[ \t]+)?(?P<in_fence>[^`\n]{4,8000}?)[ \t]*`{3,}",
@@ -291,10 +312,28 @@ def find_tagged_blocks(text: str) -> tuple[list[Block], str]:
         body = pair.group(pair.lastgroup or 0)
         if starts_like_sql(body) or pair["in_bracket"]:
             blocks.append(Block(body.strip(), rest[max(0, pair.start() - 400) : pair.start()]))
-    rows = [line.strip().strip("|").split(" | ") for line in rest.split("\n") if line[:1] == "|"]
-    cells = [cell.strip() for row in rows for cell in row if len(cell.split()) > 2]
+    cells, rest = _cut_table_cells(rest)
     blocks += [Block(cell) for cell in cells if starts_like_sql(cell)]
     return blocks, rest
+
+
+_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-{3,}:?[ \t]*)+\|?[ \t]*")
+
+
+def _cut_table_cells(text: str) -> tuple[list[str], str]:
+    """The cells of more than two words in the tables of a text, and the text without those rows
+    that have no bar at their left."""
+    cells: list[str] = []
+    prose: list[str] = []
+    is_table = False
+    for line in text.split("\n"):
+        is_table = " | " in line if is_table else _RULE.fullmatch(line) is not None
+        if line.startswith("|") or (is_table and " | " in line):
+            row = line.strip().strip("|").split(" | ")
+            cells += [cell.strip() for cell in row if len(cell.split()) > 2]
+        prose += [] if is_table and not line.startswith("|") else [line]
+        is_table = is_table or _RULE.fullmatch(line) is not None
+    return cells, "\n".join(prose)
 
 
 def _find_tags(text: str, depth: int) -> tuple[list[Block], str]:
@@ -307,12 +346,15 @@ def _find_tags(text: str, depth: int) -> tuple[list[Block], str]:
     while (tag := _TAG.search(text, end)) is not None:
         name = tag["tag"].lower()
         named_code = re.search(_CODE_NAME, name) is not None
+        is_layout = _LAYOUT_TAG.match(tag[0]) is not None
         closing = -1 if name in missing else lowered.find(f"</{name}>", tag.end())
         if closing < 0:
             missing.add(name)
-        is_layout = _LAYOUT_TAG.match(tag[0]) is not None
         is_open_code = (
             closing < 0 and named_code and starts_like_sql(text[tag.end() : tag.end() + 2_000])
+        )
+        named_code = named_code or (
+            not is_layout and closing >= 0 and starts_like_sql(text[tag.end() : closing][:2_000])
         )
         is_known = named_code or (closing >= 0 and _WORDS_NAME.search(name) is not None)
         if is_layout or not depth or not is_known or (closing < 0 and not is_open_code):
@@ -357,108 +399,3 @@ def find_inline_code(text: str) -> Iterator[Block]:
     """What stands between single or double backticks on a line."""
     for code in list(_INLINE.finditer(text))[-_MAX_INLINE:]:
         yield Block(code[2].strip(), text[max(0, code.start() - 200) : code.start()])
-
-
-_STRING = re.compile(
-    r"\"{3}(?P<triple>.*?)\"{3}|'{3}(?P<single>.*?)'{3}|\"(?P<double>(?:[^\"\\\n]|\\.)*+)\""
-    r"|'(?P<plain>(?:[^'\\\n]|\\.)*+)'|`(?P<template>[^`]*)`"
-    r"|<<[<~-]?[ \t]*['\"]?(?P<tag>[A-Z]\w{1,20})['\"]?\n(?P<heredoc>.{1,4000}?)\n[ \t]*(?P=tag)\b",
-    re.S,
-)
-
-
-def find_host_strings(code: str) -> Iterator[Block]:
-    """The statements that code of another language holds in strings; strings that are added to each
-    other are one."""
-    joined, end = "", 0
-    for string in _STRING.finditer(code):
-        body = string.group(string.lastgroup or 0)
-        if string.lastgroup in ("double", "plain"):
-            body = re.sub(r"\\n", "\n", body).replace("\\'", "'").replace('\\"', '"')
-        glued = re.fullmatch(r"[\s+.&|\\()]*|\s*\.append\(\s*", code[end : string.start()])
-        if joined and glued:
-            joined += body
-        else:
-            yield from [Block(joined.strip())] if starts_like_sql(joined) else []
-            joined = body
-        end = string.end()
-    yield from [Block(joined.strip())] if starts_like_sql(joined) else []
-
-
-# JSON.
-
-_FIELDS = (
-    *("sql", "final_sql", "optimized_sql", "optimised_sql", "rewritten_sql", "converted_sql"),
-    *("target_sql", "final_answer", "answer", "query", "result", "statement", "output"),
-    *("optimized_query", "statements", "arguments"),
-)
-_MAX_OBJECTS = 20  # one after another
-_NOT_FIELDS = re.compile(
-    r"orig|source|before|input|index|explain|explan|alternat|example|think|reason|usage|note|test",
-    re.I,
-)
-
-
-def find_json_sql(text: str) -> list[Block]:
-    """The one field of an object that holds SQL, with its name; a text that is no JSON has none."""
-    start = text.find("{")
-    listed = text.find("[")
-    if 0 <= listed < (start if start >= 0 else len(text)) and re.match(
-        r"\[\s*[{\"]", text[listed:]
-    ):
-        start = listed
-    if start < 0 or not re.fullmatch(r"[^{}`;]{0,300}", text[:start], re.S):
-        whole = re.fullmatch(r"\"(?:[^\"\\]|\\.)*+\"", text.strip(), re.S)
-        return _find_sql_field(_decode(whole[0], 0)[0], 1) if whole else []
-    blocks: list[Block] = []
-    for _ in range(_MAX_OBJECTS):
-        value, end = _decode(text, start)
-        blocks += _find_sql_field(value, 4)
-        start = text.find("{", end) if end else -1
-        if start < 0 or text[end:start].strip(", \n\t"):
-            break
-    return blocks
-
-
-def _decode(text: str, start: int) -> tuple[Any, int]:
-    """The value that begins there and where it ends, None and 0 where there is none."""
-    try:
-        return json.JSONDecoder(strict=False).raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return None, 0
-
-
-def _is_advised(item: dict[Any, Any]) -> bool:
-    """Whether one of several objects is marked as the one to take."""
-    return any(
-        value is True and re.search(r"recommend|best|chosen|selected|final|prefer", str(name), re.I)
-        for name, value in item.items()
-    )
-
-
-def _find_sql_field(value: Any, depth: int) -> list[Block]:
-    if not depth:
-        return []
-    if isinstance(value, str):
-        if value.lstrip().startswith("{"):
-            return _find_sql_field(_decode(value, value.find("{"))[0], depth - 1)
-        fenced = split_fences(value)[0] if "```" in value else []
-        body = fenced[-1].body if fenced else value.strip()
-        return [Block(body)] if starts_like_sql(body) else []
-    if isinstance(value, list):
-        lines = [item for item in value if isinstance(item, str)]
-        if len(lines) == len(value) > 1 and not all(map(starts_like_sql, lines)):
-            return _find_sql_field("\n".join(lines), depth - 1)
-        advised = [item for item in value if isinstance(item, dict) and _is_advised(item)]
-        value = advised or value
-        parts = [block for item in value[:40] for block in _find_sql_field(item, depth - 1)]
-        return [Block("\n".join(f"{part.body.rstrip('; ')};" for part in parts))] if parts else []
-    if not isinstance(value, dict):
-        return []
-    fields = {str(name).lower(): item for name, item in value.items()}
-    for name in (*_FIELDS, *fields):
-        if name in fields and not _NOT_FIELDS.search(name):
-            inner = _find_sql_field(fields[name], depth - 1)
-            if inner:
-                return [Block(block.body, name.replace("_", " ")) for block in inner]
-    return []

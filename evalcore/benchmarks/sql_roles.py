@@ -12,7 +12,7 @@ import re
 _ROLES = {
     "final": r"final|corrected|convert|translat|optimi[sz]ed|rewrit|improved|better|answer|solution"
     r"|result(?:ing)?\s+(?:sql|query)|target\s+(?:sql|query)|最终|转换后|优化后|改写后|改写为|重写后|答案|结果如下|应为|修正|✅|✔",
-    "recommended": r"recommended|preferred|推荐|首选",
+    "recommended": r"recommended|preferred|推荐|首选|[⭐★🏆🥇👍]",
     "original": r"original|you\s+(?:gave|provided|sent)|your\s+(?:query|sql|statement)|as\s+given"
     r"|source\s+(?:sql|query|statement)|before\b|input\s+(?:sql|query)|原始|原\s*SQL|原语句|原查询"
     r"|源\s*SQL|优化前|转换前|改写前",
@@ -32,6 +32,23 @@ _ROLES = {
     r"|\b(?:had|if)\s+(?:I|we|you)\s+(?:had\s+)?(?:written|wrote|used)|错误|不正确|不要"
     r"|初稿|草稿|第一版|不能这样|❌|✗",
 }
+#: The same in the languages that models answer in beside these two.
+_ROLES_ELSEWHERE = {
+    "final": r"endgültig|umgeschrieben|umgewandelt|optimiert|convertid|optimizad|reescrit"
+    r"|otimizad|réécrit|optimisé|riscritt|ottimizzat|преобразован|оптимизирован|итогов|変換後|最適化|書き換え|最終|최적화|변환|최종",
+    "original": r"ursprünglich|исходн|元の|원래|원본",
+    "alternative": r"\b(?:autre|otra|altra|outra)\s+(?:possib|solution|option|écriture|opci|forma"
+    r"|soluz|op[cç])|^\W*(?:oder|ou|oppure|или|либо)\s|другой\s+вариант|別の|代替|または|다른|또는",
+    "rejected": r"\berste[rs]?\s+(?:gedanke|entwurf|versuch|idee)"
+    r"|\bprimer[ao]?\s+(?:intento|idea|versi|borrador)"
+    r"|\bpremi(?:er|ère)\s+(?:essai|jet|idée|version)|\bprim[ao]\s+(?:tentativo|idea|versione|bozza)"
+    r"|\bprimeir[ao]\s+(?:tentativa|ideia|vers)|перв(?:ый|ая)\s+(?:вариант|попытка|мысль)|черновик"
+    r"|下書き|最初の案|초안|\bfalsch|incorrect[oa]|erroné|sbagliat|неверн|неправильн|間違",
+}
+_ROLES = {
+    role: "|".join((words, *filter(None, (_ROLES_ELSEWHERE.get(role),))))
+    for role, words in _ROLES.items()
+}
 _ROLE = re.compile("|".join(f"(?P<{role}>{words})" for role, words in _ROLES.items()), re.I)
 #: Words by which what follows takes the place of what stood before it; a condition does not.
 _PROGRESS = re.compile(
@@ -39,6 +56,8 @@ _PROGRESS = re.compile(
     r"|(?:second|third|next|new|another)\s+(?:attempt|try|draft|step)|then|next|now|finally|lastly|so|thus"
     r"|therefore|hence|instead|rather|wait|hmm+|oops|sorry|actually|correction|fix\w*|revis\w*|updated"
     r"|complete|whole|full|entire|combin\w*|together|assembl\w*|merg\w*|must|should|does\s+it)\b"
+    r"|\b(?:besser|schließlich|endlich|mejor|finalmente|meilleur|mieux|finalement|enfin|meglio|migliore|infine"
+    r"|melhor)\b|лучше|наконец|次の通り|より良|더\s*나은"
     r"|第[二三四五六]步|步骤\s*[2-9二三四五六]|然后|接着|再|最后|因此|所以|于是|合并|完整|更正|改为|应该|整合"
     r"|综合|进一步|重新|等等|不对",
     re.I,
@@ -52,11 +71,15 @@ _CONDITION_FIRST = re.compile(
 ASIDE = ("original", "alternative", "index", "usage", "rejected")
 #: Words after a piece of code by which a model takes it back.
 _WITHDRAWN = re.compile(
-    r"\W{0,3}(?:No\b\s*[,.!—–-]|Wait\b|H+mm+\b|Oops|Actually,|(?:But\s+)?(?:this|that|it)\s+(?:loses|fails"
+    r"\W{0,8}(?:No\b\s*[,.!—–-]|Wait\b|H+mm+\b|Oops|Actually,|(?:scratch|strike|ignore|disregard|forget"
+    r"|discard|drop|undo)\s+(?:that|this|it\b|the\s+(?:above|previous|last|first))|errat(?:um|a)\b|corrigend"
+    r"|correction\b|my\s+(?:bad|mistake)\b|(?:on|upon)\s+(?:second|further|closer)\s+(?:thought|look|inspection)"
+    r"|let\s+me\s+(?:fix|redo|revise|correct|rewrite|retry|try\s+again)|勘误|更正|纠正|作废|收回|忽略上|重来"
+    r"|(?:But\s+)?(?:this|that|it)\s+(?:loses|fails"
     r"|violates|misses|is\s+(?:wrong|incorrect|not\s+(?:right|correct|equivalent|valid))"
     r"|does\s*n[o'’]t\s+(?:handle|work|keep|preserve|run|parse|compile|cover)"
     r"|would\s+(?:lose|miss|fail|violate|break|duplicate|multiply|raise|be\s+(?:wrong|incorrect)))\b"
-    r"|but\s+(?:it|this|that)\s+(?:\w+s|would|does|is\s+slower)\b(?<!\bis)|不对|等等|这样不|这是错|但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|多次|两次))",
+    r"|but\s+(?:it|this|that)\s+(?:\w+s|would|does|is\s+slower)\b(?<!\bis)|不对|等等|这样不|这是错|\W{0,8}(?:(?:but|and)\s+)?(?:I\s+)?(?:(?:got|gets|gave|gives|fails|failed|raises|raised|threw|throws|produces|produced|ended|errors)\b[^\n]{0,30}?(?:ERROR|error|exception)|(?:ORA-|ERROR\s)\d)|报错|但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|多次|两次))",
     re.I,
 )
 #: Words of a model that gives no answer; what it quotes then is only the question.
@@ -130,6 +153,19 @@ def is_refusal(text: str) -> bool:
     return _REFUSAL.search(text) is not None and not _UNCHANGED.search(text)
 
 
+#: What a question begins with, which a model may only repeat.
+_INSTRUCTION = re.compile(
+    r"\W*(?:please\s+|question:\s*)?(?:convert|translate|rewrite|optimi[sz]e)\s+(?:the|this|to|it|into|from)\b"
+    r"|\W*(?:请|将(?:以下|下面|下列))",
+    re.I,
+)
+
+
+def is_instruction(text: str, sql: str) -> bool:
+    """Whether a text that ends with a statement only repeats what was asked."""
+    return text.rstrip("; \n`").endswith(sql.rstrip("; \n")) and bool(_INSTRUCTION.match(text))
+
+
 def find_next_question(text: str) -> int:
     """Where a model goes on with a question that it makes up, -1 if nowhere."""
     following = _NEXT_QUESTION.search(text, 1)
@@ -149,7 +185,7 @@ _CONDITION = r"(?![)）*]{0,3}\s*(?:only\s+)?(?:if|when|for|where|as\s+long|unle
 _RECOMMENDED = re.compile(
     r"(?<!not )(?<!n't )(?<!不)(?:(?:recommend|prefer|suggest)\w{0,6}"
     r"|\b(?:go|went|going|stick|stay)\s+with|(?:\bwould|['’]d)\s+(?:use|choose|pick)"
-    r"|\b(?:choose|pick)|\bfinal\s+(?:answer|choice)|推荐|建议|首选|采用|选择)"
+    r"|\b(?:choose|pick)|\bfinal\s+(?:answer|choice)|推荐|建议|首选|采用|选择|选用)"
     rf"[^\n.。;!]{{0,40}}?{_CHOICE.format('after')}{_CONDITION}"
     r"|(?:选择?|推荐|采用|\b(?:pick|choose|recommend|prefer|go\s+with))[ *]*"
     r"(?P<letter>(?-i:[A-E]))(?!\w)"
@@ -164,11 +200,48 @@ def mark_recommendation(text: str) -> str:
     """The text with "(recommended)" in the heading of what its last advice names."""
     advices = list(_RECOMMENDED.finditer(text))
     if not advices:
-        return text
+        return _mark_named_heading(text)
     label = next(word for word in advices[-1].groups() if word).lower()
     return _LABEL.sub(
         lambda m: m[0] + " (recommended)" if m["label"].lower() == label else m[0], text
     )
+
+
+#: The heading of a piece of code: a short line above a fence or a statement.
+_HEADING = re.compile(
+    r"^[ \t#>*_\d.)-]*(?P<name>[^\W\d_][^\n.。;:：]{2,50}?)[ \t*_:：]*\n\s*"
+    r"(?=```|~~~|(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|CREATE)\b)",
+    re.M,
+)
+#: Words by which one of several is preferred to the others.
+_PREFERRED = re.compile(
+    r"\b(?:wins?|winner|best|fastest|recommend\w*|prefer\w*|go(?:ing)?\s+with|choose|chose|pick(?:ed)?"
+    r"|(?:should|would|['’]d)\s+use|use\s+the|(?:so|thus|therefore|hence|then)[, ]+use"
+    r"|is\s+what\s+I)\b|推荐|首选|采用|选用|选择|最优|最佳|更优",
+    re.I,
+)
+_MAX_HEADINGS = 12
+
+
+def _mark_named_heading(text: str) -> str:
+    """The text with "(recommended)" in the one heading whose words a sentence of advice repeats."""
+    headings = list(_HEADING.finditer(text))[:_MAX_HEADINGS]
+    if len(headings) < 2:
+        return text
+    names = [heading["name"].strip().lower() for heading in headings]
+    prose = _HEADING.sub("\n", re.sub(r"^(`{3,}|~{3,}).*?^\1", "\n", text, flags=re.M | re.S))
+    advised: set[int] = set()
+    for sentence in re.split(r"(?<=[.!?。！？\n])", prose)[:200]:
+        if _PREFERRED.search(sentence) and not _NEGATED.search(sentence):
+            named = {n for n, name in enumerate(names) if name in sentence.lower()}
+            advised |= named if len(named) == 1 else set()
+    if len(advised) != 1:
+        return text
+    end = headings[advised.pop()].end("name")
+    return f"{text[:end]} (recommended){text[end:]}"
+
+
+_NEGATED = re.compile(r"\bnot?\b(?!\s+(?:exists|in|null)\b)|n['’]t\b|\bif\b|不|如果|若", re.I)
 
 
 #: Places by which an advice names one of several alternatives.
@@ -182,8 +255,8 @@ _PLACE = (
 _ADVISED = re.compile(
     rf"(?<!not )(?<!n't )(?<!不)(?:(?:recommend|prefer|suggest)\w{{0,6}}|\b(?:go|stick|stay)\s+with"
     rf"|(?:\bwould|['’]d)\s+(?:use|choose|pick)|推荐|建议|首选|采用|选择|选)[^\n.。;!]{{0,20}}?"
-    rf"{_PLACE.format('after')}{_CONDITION}|{_PLACE.format('before')}\s*(?:is|stays|should\s+be|更|最|为)"
-    r"[^\n.。;!]{0,20}?(?:better|best|prefer|recommend|simpl|fast|closer|safer|clean|好|优|佳|推荐|简洁|快)",
+    rf"{_PLACE.format('after')}{_CONDITION}|{_PLACE.format('before')}\s*(?:is|stays|being|should\s+be|更|最|为)"
+    r"[^\n.。;!]{0,20}?(?:my\s+(?:pick|choice|favou?rite)|better|best|prefer|recommend|simpl|fast|closer|safer|clean|好|优|佳|推荐|简洁|快)",
     re.I,
 )
 

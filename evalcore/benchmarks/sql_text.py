@@ -430,13 +430,36 @@ _TRAILING_REMARK = re.compile(
 )
 
 
+_LABEL_LINE = re.compile(r"\n[ \t]*\n[ \t]*[A-Z][\w ]{2,40}[:：][ \t]*\n")
+#: What ends a block of code in the markup of wikis, forums and documents.
+_CLOSING_MARK = re.compile(
+    r"\n[ \t]*(?:\{/?\w+\}|\[/\w+\]|#\+END_\w+|\\end\{\w+\}|={4,}|-{4,})\s*\Z", re.I
+)
+_ANY_SQL_LINE = re.compile(rf"^\s*{_SQL_LINE.pattern}", re.I | re.M)
+
+
+def _cannot_continue(text: str, end: int) -> bool:
+    """Whether no statement goes on from there, by the next line or as only a mark follows."""
+    rest = text[end : end + 1_000].strip()
+    is_mark = re.match(r"[{\[#\\}\]!&^~_]|[-=*+<>|%/:]{2,}(?!\s*[\w'\"(])", rest) is not None
+    return _CANNOT_CONTINUE.match(text, end) is not None or (
+        is_mark and not _ANY_SQL_LINE.search(rest)
+    )
+
+
+#: Lines that no statement goes on with: fields of YAML, marks of a merge, brackets, words.
+_CANNOT_CONTINUE = re.compile(
+    r"\s*(?:[\w-]+(?: [\w-]+){0,3}[:：](?![:=])|[<>=~^%#|_]{3,}|[\]}\\<]|[A-Z][a-z]+ [a-z]+ [a-z]+)"
+)
+
+
 def cut_trailing_prose(text: str, parser: StatementParser) -> str:
     """The SQL that a text begins with, without the prose and the full stop that follow it.
 
     Prose is cut where it begins a line or follows a semicolon, and where what stands before it
     parses; a text in which nothing does is cut at the first line that reads like prose.
     """
-    text = drop_client_commands(text, parser.dialect)
+    text = _CLOSING_MARK.sub("", drop_client_commands(text, parser.dialect))
     if is_routine(text):
         return text[: find_routine_end(text, parser.dialect)].strip()
     ends = list(islice(find_statement_ends(text, parser.dialect), 8))
@@ -449,5 +472,11 @@ def cut_trailing_prose(text: str, parser: StatementParser) -> str:
         tail = None if accepted else _TRAILING_REMARK.search(text[-300:])
         if tail and parser.accepts(text[: (start := max(0, len(text) - 300) + tail.start())]):
             accepted = [start]
+        if not accepted:
+            breaks = [gap.start() for gap in islice(re.finditer(r"\n", text), 60)]
+            breaks = [end for end in breaks if _cannot_continue(text, end)][:8]
+            accepted = [end for end in breaks if parser.accepts(text[:end])][-1:]
+            label = _LABEL_LINE.search(text)
+            ends += [label.start()] if label else []
     sql = text[: (accepted or ends or [len(text)])[0]]
     return re.sub(r"(?<=[\w)'\"`])\.\Z", "", sql.strip())

@@ -5,6 +5,7 @@ What is compared is what an engine would run: without layout, comments and a cli
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import tomllib
@@ -20,6 +21,32 @@ from evalcore.sqlkit.dialects import parse_server
 FOLDER = Path(__file__).parent / "sql_answer_styles"
 SETS = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in FOLDER.glob("*.toml")}
 STYLES = [(stem, style) for stem, styles in sorted(SETS.items()) for style in styles["styles"]]
+
+
+#: How a statement is written in a reply, by the word after the colon of its placeholder.
+SPELLINGS = {
+    "": str,
+    "one": lambda sql: " ".join(sql.split()),
+    "json": lambda sql: json.dumps(sql)[1:-1],
+    "json2": lambda sql: json.dumps(json.dumps(sql)[1:-1])[1:-1],
+    "indent": lambda sql: sql.replace("\n", "\n    "),
+    "quote": lambda sql: sql.replace("\n", "\n> "),
+    "plus": lambda sql: sql.replace("\n", "\n+"),
+    "minus": lambda sql: sql.replace("\n", "\n-"),
+    "html": html.escape,
+    "nbsp": lambda sql: sql.replace(" ", "\u00a0"),
+    "wide": lambda sql: sql.translate(str.maketrans("(),;=", "（），；＝")),
+    "smart": lambda sql: re.sub("'([^'\n]*)'", "\u2018\\1\u2019", sql),
+    "upper": str.upper,
+}
+
+
+def write_reply(reply: str, question: dict[str, str]) -> str:
+    """The reply with the statements of its question for ⟦A⟧, ⟦O⟧ and ⟦name:spelling⟧."""
+    names = {"A": question["answer"], "O": question["original"], **question}
+    return re.sub(
+        r"⟦(\w+):?(\w*)⟧", lambda m: SPELLINGS[m[2]](names[m[1]].strip()), reply.lstrip("\n")
+    )
 
 
 def normalize(sql: str) -> str:
@@ -43,7 +70,8 @@ def test_each_set_is_as_large_as_its_name_says() -> None:
 )
 def test_a_style_is_read_as_its_answer(stem: str, style: dict[str, Any]) -> None:
     question = SETS[stem]["questions"][style["question"]]
-    answer = extract_sql(style["reply"], question["dialect"], question["original"].strip())
+    reply = write_reply(style["reply"], question)
+    answer = extract_sql(reply, question["dialect"], question["original"].strip())
     assert normalize(answer.sql) == normalize(style.get("expected", question["answer"]))
     assert (answer.kind == "none") == (not answer.sql)
 

@@ -1,0 +1,236 @@
+"""Choose among the statements of an answer the one that answers the question.
+
+What counts, in this order: what the words beside a candidate call it, whether it is the original
+again, its kind, whether the dialect takes it, and how it changes the original: one that keeps what
+an earlier one changed and changes more is a step further.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from evalcore.benchmarks.sql_roles import ASIDE
+from evalcore.benchmarks.sql_text import (
+    VERBS,
+    StatementParser,
+    find_routine_end,
+    is_routine,
+    normalize_statement,
+    split_statements,
+)
+from evalcore.records import Record
+from evalcore.sqlkit.syntax import classify_statement
+
+_MAX_PARSED_CHARS = 30_000  # characters of a statement whose kind is read
+#: Kinds of statements that are converted and rewritten into one statement.
+_SINGLE = ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE")
+#: Statements that change data, one of which may stand for another.
+_CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE")
+_DEFINED = re.compile(
+    r"\A(?:\s|--[^\n]*\n)*CREATE\b[^(;]*?\b(TABLE|VIEW|INDEX|SEQUENCE|TYPE|DOMAIN|SCHEMA|FUNCTION"
+    r"|PROCEDURE|TRIGGER|PACKAGE)\s+(?:BODY\s+)?(?:IF\s+(?:NOT\s+)?EXISTS\s+)?([^\s(;]+)",
+    re.I,
+)
+_DEFINITION = re.compile(
+    r"(?:\s|--[^\n]*\n|/\*[^*]*\*/)*(?:CREATE|ALTER|COMMENT|GRANT|DROP|DELIMITER)\b", re.I
+)
+#: A statement after the routine that a script begins with.
+_SCRIPT_GOES_ON = re.compile(
+    r"[\s;/]*(?:--[^\n]*\s*)*(?:WITH|SELECT|INSERT|UPDATE|DELETE|MERGE)\b", re.I
+)
+#: Names under which a server tells of plans, objects and its own work.
+_CATALOG = re.compile(
+    r"\b(?:DBMS_XPLAN|PLAN_TABLE|INFORMATION_SCHEMA|PERFORMANCE_SCHEMA|PG_(?:STAT\w*|CATALOG|INDEXES)"
+    r"|SQLITE_(?:MASTER|SCHEMA)|(?:USER|ALL|DBA)_INDEXES|SYS\.(?:DM_\w+|INDEXES))\b|\bV\$SQL",
+    re.I,
+)
+_INDEX = re.compile(r"(?<!PRIMARY )(?<!FOREIGN )\bKEY\b|\b(?:INDEX|UNIQUE)\b", re.I)
+_ELLIPSIS = re.compile(r"(?<![\w'])(?:\.\.\.|…)(?![\w'])|<[a-z_ ]+ here>")
+_SET_OPERATOR = re.compile(r"\s*\)*\s*(?:union|except|intersect|minus)\b")
+_TOKEN = re.compile(r"'(?:[^']|'')*'|\w+|[^\w\s]")
+
+
+def _count_tokens(sql: str) -> Counter[str]:
+    return Counter(_TOKEN.findall(sql))
+
+
+class Candidate(Record, frozen=True):
+    """A piece of SQL, what the words before it call it, and how sure it is meant as code: 2 for a
+    fence, a tag or a field, 1 for bare text, 0 for inline code and the middle of a sentence.
+    `dialect` is that of the product that a heading or a fence names, "" if none does."""
+
+    sql: str
+    role: str = ""
+    form: int = 2
+    dialect: str = ""
+
+
+class Question:
+    """What was asked: the original, its class, and how many statements it has."""
+
+    def __init__(self, original: str, parser: StatementParser) -> None:
+        self.parser, self.dialect, self.original = parser, parser.dialect, original
+        self.statement_class = self.classify(original) if original else None
+        self._is_script = False
+        self.advised: int | None = None  # which alternative the answer itself recommends
+        self.statements = (
+            1 if is_routine(original) else len(split_statements(original, self.dialect))
+        )
+        self._normalized = normalize_statement(original)
+        self.defines_index = self.statement_class == "CREATE" and bool(_INDEX.search(original))
+        if self.statement_class == "ROUTINE":
+            rest = original[find_routine_end(original, self.dialect) :]
+            self._is_script = _SCRIPT_GOES_ON.match(rest) is not None
+            self.statement_class = None if self._is_script else "ROUTINE"
+
+    def is_quoted(self, sql: str) -> bool:
+        """Whether a statement is the original again, however laid out."""
+        normalized = normalize_statement(sql)
+        is_start = self._is_script and self._normalized.startswith(normalized)
+        return bool(self.original) and (is_start or normalized == self._normalized)
+
+    def check_role(self, candidate: Candidate) -> Candidate:
+        """The candidate, not called the original where it holds what that does not."""
+        if candidate.role != "original" or not self.original:
+            return candidate
+        added = _count_tokens(normalize_statement(candidate.sql)) - _count_tokens(self._normalized)
+        is_new = sum(word[0].isalnum() or word[0] == "'" for word in added) >= 2
+        return msgspec.structs.replace(candidate, role="") if is_new else candidate
+
+    def is_compared(self, sql: str) -> bool:
+        """Whether the original stands inside of a statement, as in a test of both."""
+        return bool(self.original) and normalize_statement(sql).find(self._normalized) > 0
+
+    def goes_on(self, sql: str, later: str) -> bool:
+        """Whether a later statement has an earlier one as a part, or keeps whatever that changed in
+        the original and changes more of it: a step further, and no alternative."""
+        inner, outer = normalize_statement(sql), normalize_statement(later)
+        if outer.find(inner) > 0:
+            return not outer.startswith("select count(*)from(")
+        if outer.startswith(inner) and _SET_OPERATOR.match(outer, len(inner)):
+            return True
+        asked, first, second = map(_count_tokens, (self._normalized, inner, outer))
+        dropped, added = asked - first, first - asked
+        return (
+            bool(asked and dropped)
+            and not dropped - (asked - second)
+            and not added - (second - asked)
+            and (asked - second).total() > dropped.total()
+        )
+
+    def classify(self, sql: str) -> str | None:
+        """The kind of a statement by its first verb: SELECT, INSERT, CREATE ROUTINE, ..."""
+        if is_routine(sql):
+            return "ROUTINE"
+        if len(sql) > _MAX_PARSED_CHARS:
+            return None
+        classified = classify_statement(sql, self.dialect or "postgres")
+        word = re.match(rf"[\s(;]*({'|'.join(VERBS)})\b", sql, re.I)
+        return classified[1] if classified else (word[1].upper() if word else None)
+
+    def is_change(self, candidate: Candidate) -> bool:
+        """Whether a candidate changes data and is not offered beside the answer."""
+        return candidate.role not in ASIDE and self.classify(candidate.sql) in _CHANGES
+
+    def is_answered_by(self, candidate: Candidate) -> bool:
+        """Whether a candidate may be the answer by what it is and by what it is called."""
+        return (
+            candidate.role not in ASIDE
+            and not self.is_quoted(candidate.sql)
+            and self.statement_class in (None, self.classify(candidate.sql))
+        )
+
+
+def choose_candidate(candidates: Sequence[Candidate], question: Question) -> str:
+    """The candidate that answers."""
+    candidates = [question.check_role(candidate) for candidate in candidates]
+    remaining = _keep_unchanged(candidates, question)
+    if not remaining:
+        return ""
+    aside = [role for role in ASIDE if role != "index" or not question.defines_index]
+    intended = [part for part in remaining if part.role not in aside]
+    intended = [part for part in intended if not _ELLIPSIS.search(part.sql)] or intended
+    defined = {_identify_definition(part) for part in intended}
+    if question.statements == len(intended) == len(defined) > 1:  # each part in its own block
+        return _join(intended)
+    if question.statement_class not in (None, *_SINGLE) and question.statements == 1:
+        parts = _select_definitions(intended, question)
+        if len(parts) > 1:
+            return _join(parts)
+    parser, asked = question.parser, question.statement_class
+    of_kind = _filter(
+        remaining,
+        lambda candidate: not question.is_quoted(candidate.sql),
+        lambda candidate: candidate.dialect in ("", parser.dialect),
+        lambda candidate: not _ELLIPSIS.search(candidate.sql),
+        lambda candidate: bool(
+            _CATALOG.search(question.original) or not _CATALOG.search(candidate.sql)
+        ),
+        lambda candidate: asked not in _CHANGES or question.is_change(candidate),
+        lambda candidate: asked is None or question.classify(candidate.sql) == asked,
+        lambda candidate: asked not in _CHANGES or question.classify(candidate.sql) in _CHANGES,
+    )
+    if question.advised is not None and question.advised < len(of_kind):
+        return of_kind[question.advised].sql
+    answers = _filter(
+        of_kind,
+        lambda candidate: candidate.role not in ASIDE,
+        lambda candidate: len(candidate.sql) > _MAX_PARSED_CHARS or parser.accepts(candidate.sql),
+        lambda candidate: not question.is_compared(candidate.sql),
+        lambda candidate: candidate.role == "best",
+        lambda candidate: candidate.role in ("best", "final", "next"),
+        lambda candidate: candidate.form > 0,
+    )
+    chosen = answers[0]
+    for candidate in answers[1:]:
+        if candidate.role in ("best", "final", "next") or question.goes_on(
+            chosen.sql, candidate.sql
+        ):
+            chosen = candidate
+    return chosen.sql
+
+
+def _filter(
+    candidates: Sequence[Candidate], *rules: Callable[[Candidate], bool]
+) -> Sequence[Candidate]:
+    """The candidates that pass the rules, each of which counts only where some candidate does."""
+    for rule in rules:
+        candidates = [candidate for candidate in candidates if rule(candidate)] or candidates
+    return candidates
+
+
+def _join(parts: Sequence[Candidate]) -> str:
+    return "\n".join(f"{part.sql.rstrip('; ')};" for part in parts)
+
+
+def _keep_unchanged(candidates: Sequence[Candidate], question: Question) -> list[Candidate]:
+    """The original alone where it is the answer, and the rest is only offered beside it."""
+    quoted = [candidate for candidate in candidates if question.is_quoted(candidate.sql)]
+    others = [candidate for candidate in candidates if candidate not in quoted]
+    offered = all(other.role in ASIDE and other.role != "original" for other in others)
+    return quoted if quoted and others and offered else list(candidates)
+
+
+def _select_definitions(candidates: Sequence[Candidate], question: Question) -> Sequence[Candidate]:
+    """The statements that define something, the last of each thing, where a definition was asked
+    for: it may take a sequence, a table and a comment to say what one statement said."""
+    by_object: dict[str, Candidate] = {}
+    for candidate in candidates:
+        if question.is_quoted(candidate.sql) or not _DEFINITION.match(candidate.sql):
+            continue
+        if candidate.dialect not in ("", question.dialect):
+            continue
+        key = _identify_definition(candidate)
+        by_object.pop(key, None)
+        by_object[key] = candidate
+    return list(by_object.values())
+
+
+def _identify_definition(candidate: Candidate) -> str:
+    """The kind and the name of what a statement defines, any other statement itself."""
+    defined = _DEFINED.search(candidate.sql)
+    return f"{defined[1]} {defined[2]}".lower() if defined else candidate.sql
