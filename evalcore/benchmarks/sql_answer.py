@@ -221,7 +221,8 @@ def _find_bare_sql(text: str, question: Question) -> Iterator[Candidate]:
     for code in find_inline_code(text):
         if starts_like_sql(code.body) and _WHOLE.search(code.body) and parser.accepts(code.body):
             yield Candidate(code.body, detect_candidate_role(code.before), form=0)
-            text = text.replace(code.body, " " * len(code.body), 1)
+            marked = rf"(`{{1,2}})[ \t]*{re.escape(code.body)}[ \t]*\1"
+            text = re.sub(marked, lambda m: " " * len(m[0]), text, count=1)
     if starts_like_sql(text) and not looks_like_prose(text) and not _START.match(text):
         sql = cut_trailing_prose(text, parser)
         yield Candidate(sql, form=1)

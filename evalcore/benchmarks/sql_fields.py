@@ -16,7 +16,8 @@ from evalcore.benchmarks.sql_text import starts_like_sql
 # Strings of program code.
 
 _STRING = re.compile(
-    r"\"{3}(?P<triple>.*?)\"{3}|'{3}(?P<single>.*?)'{3}|\"(?P<double>(?:[^\"\\\n]|\\.)*+)\""
+    r"r#\"(?P<raw>.*?)\"#|\"(?P<lines>\s*(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|CREATE)\s(?:[^\"\\]|\\.)*+)\"(?=\s*[);,])"
+    r"|\"{3}(?P<triple>.*?)\"{3}|'{3}(?P<single>.*?)'{3}|\"(?P<double>(?:[^\"\\\n]|\\.)*+)\""
     r"|'(?P<plain>(?:[^'\\\n]|\\.)*+)'|`(?P<template>[^`]*)`"
     r"|<<[<~-]?[ \t]*['\"]?(?P<tag>[A-Z]\w{1,20})['\"]?\n(?P<heredoc>.{1,4000}?)\n[ \t]*(?P=tag)\b",
     re.S,
@@ -69,7 +70,7 @@ def find_json_sql(text: str) -> list[Block]:
     blocks: list[Block] = []
     for _ in range(_MAX_OBJECTS):
         value, end = _decode(text, start)
-        blocks += _find_sql_field(value, 4)
+        blocks += _find_sql_field(value, 8)
         start = text.find("{", end) if end else -1
         if start < 0 or text[end:start].strip(", \n\t"):
             break

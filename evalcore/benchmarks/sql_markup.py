@@ -39,13 +39,14 @@ _THINKING = re.compile(
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w{1,20})[^<\n]{0,60}<\|message\|>", re.I)
 #: Where a model goes on with a turn of the user that it makes up.
 _NEXT_TURN = re.compile(r"(?<=\S)\s*<\|(?:im_start\|>|start_header_id\|>)?(?:user|human)\b", re.I)
-_SPECIAL_TOKEN = re.compile(r"<\|/?\w{1,30}\|>")
+_SPECIAL_TOKEN = re.compile(r"<\|/?\w{1,30}\|>|\A\s*<s>|</s>\s*\Z")
 _DONE_THINKING = re.compile(r"^[^\w\n]{0,20}done thinking[^\w\n]{0,20}$", re.I | re.M)
 
 
 def strip_thinking(text: str) -> str:
     """The text without what a model thinks: closed blocks, all before a closing mark alone, all
     after an opening mark that begins a line and is never closed."""
+    text = text[text.rfind("[/INST]") + 7 :] if "[/INST]" in text else text
     channels = list(_CHANNEL.finditer(text))
     if channels:
         text = text[channels[-1].end() :] if channels[-1][1].lower() == "final" else ""
@@ -288,7 +289,7 @@ _PAIRED = re.compile(
     r"\[(?P<bracket>sql|code|answer|result|query|output|final|oracle|mysql|sqlite|postgres\w{0,3})\](?P<in_bracket>.*?)(?:\[/(?P=bracket)\]|\Z)"
     r"|\\boxed\{(?:\\(?:text|texttt|mathtt|verb|mathrm)\{)?(?P<in_box>[^\n\\]{0,4000}?)\}{1,2}(?=[\s.$]|\Z)"
     r"|「(?P<in_corner>[^「」]*)」|『(?P<in_double_corner>[^『』]*)』|„(?P<in_low>[^„“”]*)[“”]|“(?P<in_curly>[^“”]*)”"
-    r"|«(?P<in_angle>[^«»]*)»|\"{3}(?P<in_triple>.*?)\"{3}|'{3}(?P<in_single>.*?)'{3}"
+    r"|«(?P<in_angle>[^«»]*)»|《(?P<in_title>[^《》]*)》|\"{3}(?P<in_triple>.*?)\"{3}|'{3}(?P<in_single>.*?)'{3}"
     r"|`{3,}[ \t]*(?:\w+[ \t]+)?(?P<in_fence>[^`\n]{4,8000}?)[ \t]*`{3,}",
     re.I | re.S,
 )
@@ -354,7 +355,7 @@ def _find_tags(text: str, depth: int) -> tuple[list[Block], str]:
             closing < 0 and named_code and starts_like_sql(text[tag.end() : tag.end() + 2_000])
         )
         named_code = named_code or (
-            not is_layout and closing >= 0 and starts_like_sql(text[tag.end() : closing][:2_000])
+            not is_layout and closing >= 0 and starts_like_sql(text[tag.end() : min(closing, tag.end() + 2_000)])
         )
         is_known = named_code or (closing >= 0 and _WORDS_NAME.search(name) is not None)
         if is_layout or not depth or not is_known or (closing < 0 and not is_open_code):

@@ -54,7 +54,7 @@ _ROLE = re.compile("|".join(f"(?P<{role}>{words})" for role, words in _ROLES.ite
 _PROGRESS = re.compile(
     r"\b(?:step\s*(?:[2-9]|two|three|four|five)|v(?:ersion\s*)?[2-9]|(?:attempt|draft|try|iteration)\s*[2-9]"
     r"|(?:second|third|next|new|another)\s+(?:attempt|try|draft|step)|then|next|now|finally|lastly|so|thus"
-    r"|therefore|hence|instead|rather|wait|hmm+|oops|sorry|actually|correction|fix\w*|revis\w*|updated"
+    r"|therefore|hence|instead(?!\s+of)|rather(?!\s+than)|wait|hmm+|oops|sorry|actually|correction|fix\w*|revis\w*|updated"
     r"|complete|whole|full|entire|combin\w*|together|assembl\w*|merg\w*|must|should|does\s+it)\b"
     r"|\b(?:besser|schließlich|endlich|mejor|finalmente|meilleur|mieux|finalement|enfin|meglio|migliore|infine"
     r"|melhor)\b|лучше|наконец|次の通り|より良|더\s*나은"
@@ -73,7 +73,7 @@ ASIDE = ("original", "alternative", "index", "usage", "rejected")
 _WITHDRAWN = re.compile(
     r"\W{0,8}(?:No\b\s*[,.!—–-]|Wait\b|H+mm+\b|Oops|Actually,|(?:scratch|strike|ignore|disregard|forget"
     r"|discard|drop|undo)\s+(?:that|this|it\b|the\s+(?:above|previous|last|first))|errat(?:um|a)\b|corrigend"
-    r"|correction\b|my\s+(?:bad|mistake)\b|(?:on|upon)\s+(?:second|further|closer)\s+(?:thought|look|inspection)"
+    r"|correction\b|my\s+(?:bad|mistake)\b|I\s+(?:forgot|missed|overlooked|omitted|left\s+out|made\s+a)|(?:on|upon)\s+(?:second|further|closer)\s+(?:thought|look|inspection)"
     r"|let\s+me\s+(?:fix|redo|revise|correct|rewrite|retry|try\s+again)|勘误|更正|纠正|作废|收回|忽略上|重来"
     r"|(?:But\s+)?(?:this|that|it)\s+(?:loses|fails"
     r"|violates|misses|is\s+(?:wrong|incorrect|not\s+(?:right|correct|equivalent|valid))"
@@ -207,17 +207,19 @@ def mark_recommendation(text: str) -> str:
     )
 
 
-#: The heading of a piece of code: a short line above a fence or a statement.
+#: What stands before one of several pieces of code: a short line above it, or the mark of an item.
+_CODE_BEGINS = r"(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|CREATE)\b"
 _HEADING = re.compile(
-    r"^[ \t#>*_\d.)-]*(?P<name>[^\W\d_][^\n.。;:：]{2,50}?)[ \t*_:：]*\n\s*"
-    r"(?=```|~~~|(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|CREATE)\b)",
+    r"^[ \t#>*_]*+(?:(?:option|version|variant|form)\s+)?[(\[]?(?P<mark>[A-Ea-e1-9])?"
+    r"(?(mark)[.)、:\]]+)[ \t*_]*+(?:(?P<name>[^\W\d_][^\n.。;:：]{2,50}?)[ \t*_:：]*\n\s*"
+    rf"(?=```|~~~|{_CODE_BEGINS})|(?(mark)\s*(?=[`*]{{0,3}}\s*{_CODE_BEGINS})|(?!)))",
     re.M,
 )
 #: Words by which one of several is preferred to the others.
 _PREFERRED = re.compile(
     r"\b(?:wins?|winner|best|fastest|recommend\w*|prefer\w*|go(?:ing)?\s+with|choose|chose|pick(?:ed)?"
     r"|(?:should|would|['’]d)\s+use|use\s+the|(?:so|thus|therefore|hence|then)[, ]+use"
-    r"|is\s+what\s+I)\b|推荐|首选|采用|选用|选择|最优|最佳|更优",
+    r"|is\s+what\s+I|settle\s+(?:on|for)|decide\s+(?:on|for))\b|推荐|首选|采用|选用|选择|最优|最佳|更优",
     re.I,
 )
 _MAX_HEADINGS = 12
@@ -228,17 +230,25 @@ def _mark_named_heading(text: str) -> str:
     headings = list(_HEADING.finditer(text))[:_MAX_HEADINGS]
     if len(headings) < 2:
         return text
-    names = [heading["name"].strip().lower() for heading in headings]
     prose = _HEADING.sub("\n", re.sub(r"^(`{3,}|~{3,}).*?^\1", "\n", text, flags=re.M | re.S))
     advised: set[int] = set()
     for sentence in re.split(r"(?<=[.!?。！？\n])", prose)[:200]:
         if _PREFERRED.search(sentence) and not _NEGATED.search(sentence):
-            named = {n for n, name in enumerate(names) if name in sentence.lower()}
+            named = {n for n, heading in enumerate(headings) if _is_named(heading, sentence)}
             advised |= named if len(named) == 1 else set()
     if len(advised) != 1:
         return text
-    end = headings[advised.pop()].end("name")
-    return f"{text[:end]} (recommended){text[end:]}"
+    heading = headings[advised.pop()]
+    end = heading.end("name") if heading["name"] else heading.end()
+    return f"{text[:end]} (recommended) {text[end:]}"
+
+
+def _is_named(heading: re.Match[str], sentence: str) -> bool:
+    """Whether a sentence names a piece of code by the words or the mark before it."""
+    if heading["name"] and heading["name"].strip().lower() in sentence.lower():
+        return True
+    marked = heading["mark"] and rf"(?:[#(\[№]|\b(?:no|nr|number)[. ]*){heading['mark']}(?!\w)"
+    return bool(marked) and re.search(marked, sentence, re.I) is not None
 
 
 _NEGATED = re.compile(r"\bnot?\b(?!\s+(?:exists|in|null)\b)|n['’]t\b|\bif\b|不|如果|若", re.I)

@@ -296,6 +296,96 @@ def fold_into_lateral(tree: exp.Query, schema: Schema, dialect: str) -> exp.Quer
     return exp.select(*names).from_(ranked.subquery("r")).where("nth > 0")
 
 
+def negate_twice(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
+    for where in list(tree.find_all(exp.Where)):
+        inner = exp.Not(this=exp.Paren(this=where.this.copy()))
+        where.set("this", exp.Not(this=exp.Paren(this=inner)))
+    return tree
+
+
+def reorder_conditions(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
+    for where in list(tree.find_all(exp.Where)):
+        if isinstance(where.this, exp.And):
+            where.set(
+                "this", exp.and_(*(part.copy() for part in reversed([*where.this.flatten()])))
+            )
+    return tree
+
+
+def flip_comparisons(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
+    flipped = {exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE, exp.EQ: exp.EQ}
+    for node in list(tree.find_all(*flipped)):
+        if not isinstance(node.parent, exp.Update):
+            left, right = node.this.copy(), node.expression.copy()
+            node.replace(flipped[type(node)](this=right, expression=left))
+    return tree
+
+
+def expand_in_lists(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
+    for node in list(tree.find_all(exp.In)):
+        if node.expressions:
+            equal = (exp.EQ(this=node.this.copy(), expression=v.copy()) for v in node.expressions)
+            node.replace(exp.Paren(this=exp.or_(*equal)))
+    return tree
+
+
+def repeat_in_values(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
+    for node in tree.find_all(exp.In):
+        if node.expressions:
+            node.set("expressions", [value.copy() for value in node.expressions] * 3)
+    return tree
+
+
+def chain_ctes(tree: exp.Query, schema: Schema, dialect: str) -> str:
+    inner = tree.sql(dialect=dialect)
+    return f"WITH a AS ({inner}), b AS (SELECT * FROM a), c AS (SELECT * FROM b) SELECT * FROM c"
+
+
+def outer_join_nothing(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
+    """A join that adds neither rows nor columns."""
+    row = exp.select("1 AS n").subquery("o")
+    wrapped = exp.select("q.*").from_(tree.subquery("q", copy=True))
+    return wrapped.join(row, on="1 = 0", join_type="left")
+
+
+def split_by_condition(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
+    """The rows of the first table that have a value, and those that have none."""
+    select = _first_select(tree)
+    first = select.args.get("from_")
+    table = first.this if first is not None else None
+    stored = schema.find_table(table.name) if isinstance(table, exp.Table) else None
+    if table is None or stored is None or not isinstance(tree, exp.Select):
+        return tree
+    if any(tree.args.get(part) for part in ("group", "order", "limit", "distinct", "with_")):
+        return tree
+    column = exp.column(stored.columns[-1].name, table.alias or table.name)
+    empty = exp.Is(this=column, expression=exp.Null())
+    return exp.union(
+        tree.where(empty.copy()), tree.where(exp.Not(this=empty)), distinct=False, copy=True
+    )
+
+
+def wrap_columns(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
+    """Every column that is returned as a CASE that always holds."""
+    for select in list(tree.find_all(exp.Select)):
+        if select.parent is None:
+            for column in [c for c in select.expressions if isinstance(c, exp.Column)]:
+                if not column.is_star:
+                    case = exp.Case().when("1 = 1", column.copy())
+                    column.replace(exp.alias_(case, column.name))
+    return tree
+
+
+def count_over_all(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
+    counted = exp.select("q.*", "COUNT(*) OVER () AS n").from_(tree.subquery("q", copy=True))
+    names = [select.alias_or_name for select in _first_select(tree).selects]
+    return exp.select(*names).from_(counted.subquery("r")).where("n > 0")
+
+
+def require_a_constant(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
+    return _add_condition(tree, exp.Exists(this=exp.select("1")))
+
+
 DISGUISES: dict[str, Disguise] = {
     function.__name__: function
     for function in (
@@ -328,5 +418,16 @@ DISGUISES: dict[str, Disguise] = {
         having_for_where,
         scalar_values,
         fold_into_lateral,
+        negate_twice,
+        reorder_conditions,
+        flip_comparisons,
+        expand_in_lists,
+        repeat_in_values,
+        chain_ctes,
+        outer_join_nothing,
+        split_by_condition,
+        wrap_columns,
+        count_over_all,
+        require_a_constant,
     )
 }

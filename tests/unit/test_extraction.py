@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.benchmarks.sql_understanding.answers import extract_json_answer
+from evalcore.benchmarks.sql_understanding.extraction import extract_json_answer
 from evalcore.records import from_json, to_json
 from tests.support.hangs import stop_hang
 

@@ -264,8 +264,17 @@ def test_all_authored_statements_are_read_whole_in_every_wrapper() -> None:
         "I recommend option 1. Prefer the first one. " * 4_000,
         "CREATE PROC p AS\nGO\nSELECT 1\n" * 6_000,
         "*SELECT 1* because, which " * 7_000,
+        " " * 100_000 + "option",
+        "~~a" * 30_000,
+        "《SELECT " * 20_000,
+        "a:\n  b: |\n    SELECT 1\n" * 6_000,
+        "@@ -1 +1 @@\n-SELECT 1\n+SELECT 2\n\n" * 4_000,
+        "| a | b |\n|---|---|\n" * 6_000,
+        "(a) SELECT 1\n" * 800 + "I settle on (a).",
+        "<x>SELECT 1</x>" * 8_000,
+        "SELECT 1\n----\n" * 8_000,
     ],
-    ids=range(23),
+    ids=range(32),
 )
 def test_a_hostile_answer_is_read_at_all(text: str) -> None:
     """Repetitions that a pattern of more than linear time would not end on."""

@@ -20,8 +20,8 @@ from evalcore.benchmarks.base import (
 )
 from evalcore.benchmarks.case_file import CaseLine
 from evalcore.benchmarks.sql_understanding import answers
-from evalcore.benchmarks.sql_understanding.answers import Extraction, extract_json_answer
 from evalcore.benchmarks.sql_understanding.card import CARD
+from evalcore.benchmarks.sql_understanding.extraction import Extraction, extract_json_answer
 from evalcore.i18n import Note
 from evalcore.records import Completion, Episode, EvidenceKind, Message, Sample, Section, Verdict
 from evalcore.sqlkit.dialects import TITLES

@@ -19,7 +19,8 @@ from sqlglot.errors import SqlglotError
 
 from evalcore.benchmarks.answer_scoring import strip_reasoning
 from evalcore.benchmarks.sql_answer import extract_sql
-from evalcore.benchmarks.sql_understanding.answers import extract_json_answer, read_answer
+from evalcore.benchmarks.sql_understanding.answers import read_answer
+from evalcore.benchmarks.sql_understanding.extraction import extract_json_answer
 from evalcore.errors import EnvironmentFailure, MissingDependency
 from evalcore.exchange.scale.published_answers import BlindQuestion, Kind
 from evalcore.exchange.scale.twins import read_expected_indexes
@@ -38,7 +39,7 @@ from evalcore.sqlkit.schema import read_schema
 from evalcore.sqlkit.syntax import find_changed_table, has_order_by
 
 #: Raise it with any change that can decide otherwise: decisions by older rules are made again.
-RULES_VERSION = "5"
+RULES_VERSION = "6"
 _REFUSALS = ("syntax_error", "error")
 _CLOCK = re.compile(r"\b(?:CUR(?:RENT_)?(?:DATE|TIME(?:STAMP)?)|NOW|SYSDATE|RAND|UUID)\b", re.I)
 _ROUTINE = re.compile(r"\s*(?:CREATE\b.{0,40}\b(?:FUNCTION|PROCEDURE|TRIGGER)\b|DO\b)", re.I | re.S)
