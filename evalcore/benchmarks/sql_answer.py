@@ -56,7 +56,7 @@ from evalcore.sqlkit.dialects import parse_server
 #: Words that also begin English sentences count in prose only where SQL must follow them.
 _START = re.compile(
     r"""(?: ^[ \t>*"'`]*(?:/\*[^\n]{0,300}?\*/[ \t]*)?
-      | (?: [:：→⇒➜] | => | \b(?:is|be|use|try)[ \t] | [为是成] )[ \t*"'`]*
+      | (?: [:：→⇒➜≡] | => | \b(?:is|be|use|try)[ \t] | [为是成] )[ \t*"'`]*
       | ^[ \t]*(?:[-*+•]|\d{1,2}[.)、])[ \t]+[*"'`]*
       | (?P<weak>[ \t][*_]{0,3}(?=(?-i:[A-Z]{4}))|[.!?。！，】])[ \t]* )
       (?P<sql>\(*(?:
@@ -186,7 +186,12 @@ def _read_blocks(blocks: Sequence[Block], question: Question) -> Iterator[Candid
         if is_only_comments(body) or len(body.split(None, 1)) < 2:  # a keyword that is marked
             continue
         if starts_like_sql(body):
-            yield Candidate(cut_trailing_prose(body, question.parser), role, dialect=dialect)
+            sql = cut_trailing_prose(body, question.parser)
+            yield Candidate(sql, role, dialect=dialect)
+            following = _START.search(body, len(sql)) if question.is_quoted(sql) else None
+            if following is not None:  # the original, and the answer below it
+                sql = cut_trailing_prose(body[following.start("sql") :], question.parser)
+                yield Candidate(sql, dialect=dialect)
             continue
         inner = [
             part

@@ -56,6 +56,8 @@ _ELLIPSIS = re.compile(
     r"(?:--|/\*)\s*(?:TODO|your\s|the\s+rest\b|rest\s+of\b|同上)"
     r"|(?<![\w'])(?:\.\.\.|…)(?![\w'])|<[a-z_ ]+ here>"
 )
+#: A query that stores what it selects, which other products say as CREATE TABLE.
+_CREATES_TABLE = re.compile(r"\s*SELECT\b[^;']{1,4000}?\bINTO\s+[#\w.\[\]]+\s+FROM\b", re.I)
 _SET_OPERATOR = re.compile(r"\s*\)*\s*(?:union|except|intersect|minus)\b")
 _TOKEN = re.compile(r"'(?:[^']|'')*'|\w+|[^\w\s]")
 
@@ -88,6 +90,8 @@ class Question:
         )
         self._normalized = normalize_statement(original)
         self.defines_index = self.statement_class == "CREATE" and bool(_INDEX.search(original))
+        if self.statement_class == "SELECT" and _CREATES_TABLE.match(original):
+            self.statement_class = None
         if self.statement_class == "ROUTINE":
             rest = original[find_routine_end(original, self.dialect) :]
             self._is_script = _SCRIPT_GOES_ON.match(rest) is not None
@@ -117,9 +121,11 @@ class Question:
         inner, outer = normalize_statement(sql), normalize_statement(later)
         if outer.find(inner) > 0:
             return not outer.startswith("select count(*)from(")
-        if outer.startswith(inner) and _SET_OPERATOR.match(outer, len(inner)):
-            return True
         asked, first, second = map(_count_tokens, (self._normalized, inner, outer))
+        if outer.startswith(inner):  # the rest of it, if it holds what the original holds
+            values = {word for word in second - first if word[0].isdigit() or word[0] == "'"}
+            restored = bool(values) and values <= asked.keys()
+            return restored or _SET_OPERATOR.match(outer, len(inner)) is not None
         dropped, added = asked - first, first - asked
         return (
             bool(asked and dropped)
@@ -204,7 +210,9 @@ def choose_candidate(candidates: Sequence[Candidate], question: Question) -> str
 # What a caller sees of a statement, which a conversion and a rewrite keep.
 
 _PARAMETER = re.compile(r"'(?:[^']|'')*'|(?P<mark>\?|(?<![:\w]):[a-z]\w*|\$\d)", re.I)
-_LIMIT = re.compile(r"\b(?:limit|top|rownum|fetch\s+(?:first|next)|row_number|rank)\b", re.I)
+_LIMIT = re.compile(
+    r"\b(?:limit|top|rownum|first\s+\d+|fetch\s+(?:first|next)|row_number|rank)\b", re.I
+)
 _SOURCE_DIALECTS = ("oracle", "mysql", "tsql", "postgres")  # that an original may be in
 _MAX_COMPARED = 6
 

@@ -355,7 +355,9 @@ def _find_tags(text: str, depth: int) -> tuple[list[Block], str]:
             closing < 0 and named_code and starts_like_sql(text[tag.end() : tag.end() + 2_000])
         )
         named_code = named_code or (
-            not is_layout and closing >= 0 and starts_like_sql(text[tag.end() : min(closing, tag.end() + 2_000)])
+            not is_layout
+            and closing >= 0
+            and starts_like_sql(text[tag.end() : min(closing, tag.end() + 2_000)])
         )
         is_known = named_code or (closing >= 0 and _WORDS_NAME.search(name) is not None)
         if is_layout or not depth or not is_known or (closing < 0 and not is_open_code):

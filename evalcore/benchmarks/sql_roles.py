@@ -20,6 +20,7 @@ _ROLES = {
     r"|\b(?:for|on|in)\s+(?:(?:other|older|any|some|most|all)\s+)?(?:databases?|engines?|systems?|servers"
     r"|versions?|platforms?|dialects?|R?DBMS\w*)\b|(?:could|can|may)\s+also|(?:may|might|could)\s+(?:prefer|consider|try)|if\s+you\s+(?:prefer|want|need|like|are)|equivalently|variant"
     r"|option\s+(?:b|2|two)|instead,?\s+you|^\W*for\b[^\n]{3,60}\binstead\s*[:：]|(?:older|earlier|previous)\s+(?:versions?|releases?)"
+    r"|\b(?:8i|9i|10g|11g)\b(?!\s*(?:\+|and|or|/|及|以上))|^\W*(?:for|on|with)\s+[^,\n]{2,40},\s*(?:which|where)\s"
     r"|\b(?:MySQL\s*5|Oracle\s*(?:9|1[01](?!\d))|SQL\s*Server\s*20(?:0\d|1[0-4])|Postgres\w*\s*[89])(?!\d)[.\w]*+"
     r"(?!\s*(?:\+|and|or|,|/|及|以上|或更高))|\d\w*\s+(?:and|or)\s+(?:earlier|older|below)|(?:prior\s+to|before)\s+(?:version\s+)?\d"
     r"|(?:旧|低|早期)版本|以下版本|及更早|备选|另一种|另外|也可以|或者|如果需要|替代",
@@ -30,7 +31,7 @@ _ROLES = {
     "rejected": r"wrong|incorrect|does\s*n[o']t\s+work|won't\s+work|not\s+valid|invalid|avoid\b"
     r"|first\s+(?:attempt|try|draft|idea)|draft|initially|naive|do\s+not\s+use|\bconsidered\b|tempt(?:ed|ing)"
     r"|\b(?:had|if)\s+(?:I|we|you)\s+(?:had\s+)?(?:written|wrote|used)|错误|不正确|不要"
-    r"|初稿|草稿|第一版|不能这样|❌|✗",
+    r"|初稿|草稿|第一版|不[能可应](?:这样|再)?写|不能这样|❌|✗",
 }
 #: The same in the languages that models answer in beside these two.
 _ROLES_ELSEWHERE = {

@@ -83,7 +83,8 @@ def normalize_statement(sql: str) -> str:
 
 _COMMON = (
     r"\"(?:[^\"]|\"\")*(?:\"|\Z) | `[^`]*(?:`|\Z) | --[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/|\Z)"
-    r" | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$) | (?P<mark>[();\n→⇒➜✅❌✔✗。—–]"
+    r" | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$) | (?P<mark>[();\n→⇒➜≡✅❌✔✗。—–]"
+    r"|,(?=\s*(?:这|因为|其中|从而|避免|以便))"
     r"|=>(?=\s*(?:SELECT|WITH|UPDATE|DELETE|INSERT)\b)|[.!](?=[ ]+(?-i:[A-Z])[a-z'’]*[ ,])"
     r"|,(?=\s+(?:which|so|because|since)\s+(?!AS\b|FROM\b)[a-z]+\s+[a-z])|\b(?:because|so\s+that|instead\s+of)\b"
     r"|\bwhich\s+(?:is|are|will|can|lets|[a-z]+s)\b|\b(?:returns?|gives?|does|runs|works|produces)\s+"
@@ -372,7 +373,9 @@ def looks_like_prose(text: str) -> bool:
 
 #: Marks of Chinese sentences, two words in a row of a script that is no name's, a label.
 _SENTENCE = re.compile(
-    "[：。！？、]|[\u0370-\u0dff]{2,} +[\u0370-\u0dff]{2,}|^[ \t]*[A-Za-z]+:[ \t]*$", re.M
+    "[：。！？、]|,\\s*(?:这样|因为|其中|从而|避免|以便)"
+    "|[\u0370-\u0dff]{2,} +[\u0370-\u0dff]{2,}|^[ \t]*[A-Za-z]+:[ \t]*$",
+    re.M,
 )
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)")
 
@@ -449,7 +452,8 @@ def _cannot_continue(text: str, end: int) -> bool:
 
 #: Lines that no statement goes on with: fields of YAML, marks of a merge, brackets, words.
 _CANNOT_CONTINUE = re.compile(
-    r"\s*(?:[\w-]+(?: [\w-]+){0,3}[:：](?![:=])|[<>=~^%#|_]{3,}|[\]}\\<]|[A-Z][a-z]+ [a-z]+ [a-z]+)"
+    r"\s*(?:[\w-]+(?: [\w-]+){0,3}[:：](?![:=])|[a-z_]+ = [a-z]+[ \t]*(?:\n|\Z)"
+    r"|[<>=~^%#|_]{3,}|[\]}\\<]|[A-Z][a-z]+ [a-z]+ [a-z]+)"
 )
 
 

@@ -145,9 +145,9 @@ def _read_rows(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
         rows = [_split_cells(line) for line in tables[0]["rows"].split("\n") if line.strip()]
         return {"columns": _split_cells(tables[0]["head"]), "rows": rows}
     for body in (text.strip(), *extract_code_blocks(text)):
-        rows = _parse_json(body)
-        if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows):
-            return {"columns": list(rows[0]), "rows": [list(row.values()) for row in rows]}
+        listed = _parse_json(body)
+        if isinstance(listed, list) and listed and all(isinstance(row, dict) for row in listed):
+            return {"columns": list(listed[0]), "rows": [list(row.values()) for row in listed]}
     return None
 
 
