@@ -10,6 +10,9 @@ import argparse
 import shutil
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -63,14 +66,14 @@ _MAX_QUESTIONS = 1_000  # more than the bundled sets have
 _NOT_EVIDENCE = ("worker.lock", "progress.json", "calls")
 
 
-def rebuild_shipped_runs(settings: Settings) -> list[RunSummary]:
-    """Replace the shipped runs by fresh ones; returns their summaries."""
+def rebuild_shipped_runs(settings: Settings, jobs: int = 1) -> list[RunSummary]:
+    """Replace the shipped runs by fresh ones, `jobs` at a time; returns their summaries."""
     root = Path(settings.shipped)
-    decider.MAX_CACHED_TRIALS = _MAX_QUESTIONS  # the targets are asked the same, one by one
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # engines write there as well
         own = replace(settings, data=folder, shipped=folder)
         make_cards(own)
-        summaries = [_run_shipped_target(target, own) for target in TARGETS]
+        with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+            summaries = list(pool.map(_run_shipped_target, TARGETS, repeat(own)))
         shutil.rmtree(root / "runs", ignore_errors=True)
         shutil.copytree(own.runs_dir, root / "runs")
         shutil.copy(own.data_dir / FILE, root / FILE)
@@ -85,6 +88,7 @@ def make_cards(settings: Settings) -> None:
 
 
 def _run_shipped_target(target: str, settings: Settings) -> RunSummary:
+    decider.MAX_CACHED_TRIALS = _MAX_QUESTIONS  # the targets are asked the same, one by one
     request = RunRequest(target=target, benchmarks=_list_target_benchmarks(target))
     run_plan = plan_run(request, settings)
     spec = replace(run_plan.spec, run_id=f"shipped-{target.replace(':', '-')}")
@@ -109,8 +113,10 @@ def _list_target_benchmarks(target: str) -> tuple[str, ...]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line: rebuild the runs and print their scores."""
-    argparse.ArgumentParser(description="Replace the shipped runs.").parse_args(arguments)
-    summaries = rebuild_shipped_runs(configuration.load_settings())
+    parser = argparse.ArgumentParser(description="Replace the shipped runs.")
+    parser.add_argument("--jobs", type=int, default=1, help="targets at a time (default: 1)")
+    jobs = parser.parse_args(arguments).jobs
+    summaries = rebuild_shipped_runs(configuration.load_settings(), jobs)
     for summary in summaries:
         scores = {
             key: score.score and round(score.score, 1) for key, score in summary.benchmarks.items()
