@@ -90,7 +90,7 @@ def main() -> None:
 
 def draw_style_sheets() -> None:
     """Add what the theme cannot say to the page; takes no room on it."""
-    names = ["style", *(["print_dark"] if st.context.theme.type == "dark" else [])]
+    names = ["style", "board", *(["print_dark"] if st.context.theme.type == "dark" else [])]
     sheets = ((HERE / "pages" / "static" / f"{name}.css").read_text() for name in names)
     st.html(f"<style>{''.join(sheets)}</style>")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from evalcore import settings
@@ -11,8 +13,9 @@ from evalcore.views.board_table import BoardFilter, BoardTable, shown_parts
 from evalcore.views.boards import Board
 from evalcore.views.ranking import list_board_orders
 from evalcore.views.stored_boards import Headers
-from pages.parts.ranking import board_notes, ranking_charts, ranking_table
-from pages.shared import board_view, exports, ranking_rows, url_state
+from pages.parts.ranking import answer, board_notes, ranking_charts, ranking_table
+from pages.parts.ranking.ranking_table import ScoreAxis, TableView
+from pages.shared import board_view, drawn_html, exports, ranking_rows, url_state
 from pages.shared.ranking_rows import RankingRows, RankingView
 from pages.shared.wording import current_language, tr
 
@@ -21,55 +24,61 @@ def draw_ranking_page() -> None:
     """Load the headers, or say why there is nothing to rank."""
     current = settings.load_settings()
     st.title(tr("ranking.title"))
+    st.caption(tr("ranking.product"))
     with board_view.show_store_error():  # of a run folder that became unreadable
         _draw_ranking(board_view.require_scored_headers(current, "ranking.empty"), current)
+    drawn_html.keep_session_on_links()
 
 
 def _draw_ranking(headers: Headers, current: Settings) -> None:
-    about = st.container()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        board = board_view.select_board(headers, "ranking")
+    answer_place = st.container(gap="small")
+    with st.container(key="ranking-controls", horizontal=True, vertical_alignment="bottom"):
+        board = board_view.select_board(headers, "ranking", compact=True)
         if board is None:
             return
         version = ranking_rows.compute_store_version(current)
         whole = RankingView(current, version, board, _pick_ranking_order(board))
-        board_notes.draw_separation_menu(whole, boards.list_boards(headers, board.suite)[0])
-    with about:
-        board_notes.draw_board_about(board, whole.order)
-    everything = ranking_rows.load_board_table(whole)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        look = {"placeholder": tr("board.search_hint"), "width": 230}
-        text = url_state.draw_search(tr("ranking.search"), "ranking.q", **look)
-        sort = ranking_table.select_sort_key(board)
+        everything = ranking_rows.load_board_table(whole)
+        look = {"placeholder": tr("board.search_hint"), "width": 190}
+        text = url_state.draw_search(
+            tr("ranking.search"), "ranking.q", label_visibility="collapsed", **look
+        )
         choices = ranking_rows.load_filter_choices(whole)
         board_filter = ranking_rows.read_board_filter(choices, text)
         ranking_rows.draw_filter_menu(choices, everything.months, board_filter)
         parts = shown_parts(board, board_filter.evidence)
-        columns = ranking_table.select_ranking_columns(parts, everything.frame)
+        shown = ranking_table.draw_view_menu(board, parts, everything.frame)
     period = ranking_rows.read_month_range(everything.months)
     ranking_rows.draw_filter_tags(board_filter, period)
     view = whole._replace(since=period.since, until=period.until)
-    _draw_ranking_rows(view, board_filter, sort, columns)
+    base = boards.list_boards(headers, board.suite)[0]
+    _draw_ranking_rows(view, board_filter, shown, answer_place, base)
 
 
 def _draw_ranking_rows(
-    view: RankingView, board_filter: BoardFilter, sort: str, columns: list[str]
+    view: RankingView, board_filter: BoardFilter, shown: TableView, answer_place: Any, base: Board
 ) -> None:
-    """All that follows from what is asked for."""
+    """All that follows from what is asked for; `base` is the default board of the suite."""
     table = ranking_rows.load_board_table(view)
-    rows = ranking_rows.load_ranking_rows(view, board_filter, sort)
+    rows = ranking_rows.load_ranking_rows(view, board_filter, shown.sort)
+    with answer_place:
+        answer.draw_answer(table, rows, view)
+        answer.draw_next_steps(rows.everyone, view.board)
     # the same list, whatever runs were added to it
-    asked = (view.board.key, *view[3:], board_filter, sort)
-    if _draw_ranked_rows(table, rows, board_filter, view, columns, asked):
-        ranking_table.draw_ranking_links(rows.matching, view.board)
-        board_notes.draw_leaders(table.leaders, board_filter, view)
-    else:
+    asked = (view.board.key, *view[3:], board_filter, shown.sort)
+    axis = ranking_table.build_score_axis(rows.everyone, table.floors)
+    is_ranked = _draw_ranked_rows(table, rows, board_filter, view, shown.columns, asked, axis)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        if is_ranked:
+            ranking_table.draw_ranking_links(rows.matching, view.board)
+        board_notes.draw_separation_menu(view, base)
         exports.draw_share_menu("")
     if len(rows.others):
-        display = ranking_table.build_display_frame(view.cache_key, table.frame)
         cut = url_state.cut_table_page(rows.others, "ranking.pu", *asked)
         with board_view.draw_unranked_frame(cut, view.board):
-            ranking_table.draw_unranked_table(cut.rows, display, columns)
+            ranking_table.draw_unranked_table(cut.rows, shown.columns, axis)
+    if is_ranked:
+        board_notes.draw_leaders(table.leaders, board_filter, view)
     ranking_charts.draw_ranking_charts(rows, table.floors, view)
 
 
@@ -83,7 +92,8 @@ def _pick_ranking_order(board: Board) -> str:
         choices,
         "ranking.by",
         lambda order: board_titles.order_title(order, language),
-        width=200,
+        width=190,
+        label_visibility="collapsed",
     )
 
 
@@ -94,27 +104,28 @@ def _draw_ranked_rows(
     view: RankingView,
     columns: list[str],
     asked: tuple[object, ...],
+    axis: ScoreAxis,
 ) -> bool:
-    """The sentence and the table of those with a rank; whether there are rows to go on from."""
+    """The table of those with a rank; whether there are rows to go on from."""
     everyone, shown = rows.everyone, rows.ranked
     if everyone.empty:
         board_notes.draw_nobody_ranked(table.frame, view)
         return False
-    st.markdown(ranking_rows.describe_tie_groups(rows.groups))
     if shown.empty:
         board_notes.draw_no_match(everyone, board_filter, view.board)
         return False
-    display = ranking_table.build_display_frame(view.cache_key, table.frame)
     cut = url_state.cut_table_page(shown, "ranking.p", *asked)
-    ranking_table.draw_ranked_table(cut.rows, display, columns)
+    ranking_table.draw_ranked_table(cut.rows, columns, axis)
     url_state.draw_table_pager(cut)
     facts = [
         tr("ranking.matches", shown=len(shown), total=len(everyone)),
+        ranking_rows.describe_group_count(rows.groups),
         tr("board.new_said", count=int(shown["new"].sum())) if shown["new"].any() else "",
         board_notes.describe_months(view),
         tr("ranking.open_hint"),
     ]
     st.caption(" · ".join(filter(None, facts)))
+    board_notes.draw_board_about(view.board, view.order)
     return True
 
 

@@ -21,8 +21,16 @@ from evalcore.target_cards import NO_CARD, TargetCard, load_cards
 from evalcore.views import boards
 from evalcore.views.board_titles import display_names
 from evalcore.views.boards import Board, Row, is_control
+from evalcore.views.case_points import load_board_points
 from evalcore.views.payloads import Data, board_data, ranking_data
-from evalcore.views.ranking import SUITE, list_board_orders, list_board_parts, match_target_text
+from evalcore.views.ranking import (
+    SUITE,
+    Lead,
+    compute_lead,
+    list_board_orders,
+    list_board_parts,
+    match_target_text,
+)
 from evalcore.views.reproduce import model_card
 from evalcore.views.stored_boards import (
     Headers,
@@ -299,6 +307,14 @@ class RankingView:
         order = "" if self.order == SUITE else self.order
         return boards.compute_floors(self.headers, self.board, order)
 
+    @cached_property
+    def lead(self) -> Lead | None:
+        """How far the first of the ranked is ahead of the second, None where nobody is ranked."""
+        first = self.frame.loc[self.frame["status"] == "ranked", "identity"].head(2)
+        rows = [self.targets[identity] for identity in first]
+        points = load_board_points(self.settings, rows, self.board) if rows else {}
+        return compute_lead(self.frame, rows, self.board, self.order, points)
+
     @property
     def is_default(self) -> bool:
         """Whether it is the first of the board's orders."""
@@ -334,13 +350,14 @@ class BoardTable(Record, frozen=True):
     change it.
 
     `floors` are the scores of the controls, `months` all that the board has runs in, whatever the
-    range; `leaders` are of the ranked.
+    range; `leaders` are of the ranked and `lead` is that of the first of them.
     """
 
     frame: pd.DataFrame
     floors: dict[str, float]
     leaders: tuple[Leader, ...]
     months: tuple[str, ...]
+    lead: Lead | None = None
 
 
 def board_table(
@@ -358,4 +375,5 @@ def board_table(
         floors=view.floors,
         leaders=view.find_leaders(every_part(board)),
         months=tuple(list_board_months(all_headers, board)),
+        lead=view.lead,
     )

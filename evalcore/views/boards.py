@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
 from evalcore import settings
 from evalcore.catalog import (
     CONTROL_KIND,
@@ -84,12 +86,13 @@ class Board(Record, frozen=True):
     """A suite with a column per benchmark. `key` is DEFAULT, the column that differs from it, the
     version of the membership (`v1`) or the operator's own (`own-...`), or the dataset of what was
     published together. `members` are the benchmarks of the suite's mean, none where nobody declares
-    them."""
+    them; `finished` counts the targets with a complete score in all of them."""
 
     key: str
     suite: str
     columns: dict[str, Column]
     members: tuple[str, ...] = ()
+    finished: int = 0
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -280,7 +283,21 @@ def _build_boards(headers: Iterable[RunHeader], suite: str) -> list[Board]:
         for key, other in choices.items()
         if set(other) != set(members) and set(other) <= set(default)
     ]
-    return [*first, *further, *column_boards, *_build_published_boards(by_benchmark, suite)]
+    found = [*first, *further, *column_boards, *_build_published_boards(by_benchmark, suite)]
+    return [
+        msgspec.structs.replace(board, finished=_count_finished(headers, board)) for board in found
+    ]
+
+
+def _count_finished(headers: Iterable[RunHeader], board: Board) -> int:
+    """How many targets but controls have a complete score in every member."""
+    if not board.has_all_members:
+        return 0
+    return sum(
+        not is_control(row.target_key)
+        and all(score is not None and score.complete for score in map(row.score, board.members))
+        for row in list_board_rows(headers, board)
+    )
 
 
 def _list_memberships(suite: str) -> dict[str, tuple[str, ...]]:

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from evalcore.access.redaction import mask_target
+from evalcore.records import Record
+from evalcore.scoring.intervals import compare_paired
 from evalcore.scoring.ranks import RankRow, rank_board
 from evalcore.store.case_tables import PointTable
 from evalcore.store.headers import RunHeader
@@ -31,14 +33,22 @@ SUITE = "suite"
 def list_board_orders(board: Board) -> list[str]:
     """What a board can be ranked by, the first by default: SUITE where its mean is fair and means
     more than one benchmark, and every benchmark: the members of the suite before others, or, where
-    nobody declares members, those with the most complete targets first."""
+    nobody declares members, those with the most complete targets first. Where no target has run all
+    members, SUITE ranks nobody and comes after the members, the most complete of which is first."""
     columns = board.columns
+
+    def by_completeness(keys: Iterable[str]) -> list[str]:
+        return sorted(keys, key=lambda key: -columns[key].complete)
+
     if not board.members:
-        return sorted(columns, key=lambda key: -columns[key].complete)
+        return by_completeness(columns)
     members = [key for key in columns if key in board.members]
     others = [key for key in columns if key not in board.members]
-    suite = [SUITE] if board.has_all_members and len(board.members) > 1 else []
-    return [*suite, *members, *others]
+    if not board.has_all_members or len(board.members) < 2:
+        return [*members, *others]
+    if board.finished or not any(columns[key].complete for key in members):
+        return [SUITE, *members, *others]
+    return [*by_completeness(members), SUITE, *others]
 
 
 def build_ranking(
@@ -109,6 +119,51 @@ def compute_standings(
         strata=strata,
         maxima=np.concatenate(maxima),
     )
+
+
+class Lead(Record, frozen=True):
+    """How far the best of a ranking is ahead of the next: both identities (`second` is empty where
+    only one is ranked), the difference of their scores in points with the 95 % interval of a paired
+    comparison, whether the board's ranks tell them apart, and on how many cases that rests."""
+
+    first: str
+    second: str
+    points: float
+    low: float
+    high: float
+    significant: bool
+    cases: int
+
+
+def compute_lead(
+    frame: pd.DataFrame, board_rows: Sequence[Row], board: Board, by: str, points: Points
+) -> Lead | None:
+    """The lead on the ranking `frame` of `build_ranking_frame`; None where nobody is ranked."""
+    ranked = frame[frame["status"] == "ranked"].head(2)
+    if ranked.empty:
+        return None
+    rows = {row.identity: row for row in board_rows}
+    both = [rows[identity] for identity in ranked["identity"]]
+    benchmarks = list(board.counted_benchmarks) if by == SUITE else [by]
+    scores: tuple[dict[tuple[str, int], float], ...] = ({}, {})
+    weights: dict[tuple[str, int], float] = {}
+    metric_of: dict[tuple[str, int], tuple[str, str]] = {}
+    for key in benchmarks:
+        runs = [row.runs[key].run_id for row in both]
+        added, metrics, maxima = _compute_contributions(points[key], runs)
+        for number in np.flatnonzero(~np.isnan(added).any(axis=0)):
+            case = (key, int(number))
+            weights[case] = float(maxima[number]) / len(benchmarks)
+            metric_of[case] = (key, metrics[number])
+            for side, values in zip(scores, added, strict=False):
+                side[case] = float(values[number] / maxima[number]) if maxima[number] else 0.0
+    if len(both) == 1:
+        return Lead(both[0].identity, "", 0.0, 0.0, 0.0, False, len(weights))
+    result = compare_paired(scores[0], scores[1], weights, metric_of.__getitem__)
+    gap = float(ranked["score"].iloc[0] - ranked["score"].iloc[1])
+    low, high = (result.interval.low, result.interval.high) if result.interval else (gap, gap)
+    significant = bool(ranked["group"].iloc[0] != ranked["group"].iloc[1])
+    return Lead(both[0].identity, both[1].identity, gap, low, high, significant, len(weights))
 
 
 def _compute_contributions(

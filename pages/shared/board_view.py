@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import streamlit as st
 
@@ -18,15 +19,25 @@ from pages.shared.url_state import TablePage
 from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
 
 
-def select_board(headers: Headers, page: str, identity: str = "") -> Board | None:
+def select_board(
+    headers: Headers, page: str, identity: str = "", *, compact: bool = False
+) -> Board | None:
     """The board the URL names, with pickers where there is a choice; None without any score. With
-    an `identity` only the boards on which that target has a score."""
+    an `identity` only the boards on which that target has a score. `compact` hides the titles of
+    the pickers."""
+    look: dict[str, Any] = {"label_visibility": "collapsed"} if compact else {}
     owned = targets.list_target_runs(headers, identity) if identity else headers
     suites = boards.list_suites(owned)
     if not suites:
         return None
     suite = url_state.draw_select(
-        tr("ranking.suite"), suites, f"{page}.suite", suite_title, drawn_alone=False, width=140
+        tr("ranking.suite"),
+        suites,
+        f"{page}.suite",
+        suite_title,
+        drawn_alone=False,
+        width=120 if compact else 140,
+        **look,
     )
     boards_by_key = {
         board.key: board
@@ -43,8 +54,8 @@ def select_board(headers: Headers, page: str, identity: str = "") -> Board | Non
         f"{page}.board",
         titles.__getitem__,
         drawn_alone=False,
-        help=tr("ranking.board_help"),
-        width=330,
+        **(look or {"help": tr("ranking.board_help")}),
+        width=230 if compact else 330,
     )
     return boards_by_key[key]
 

@@ -52,6 +52,13 @@ def describe_tie_groups(groups: list[list[str]]) -> str:
     return board_titles.describe_ranking(groups, current_language(), format_bold)
 
 
+def describe_group_count(groups: list[list[str]]) -> str:
+    """How many groups the ranked form; empty where there is but one."""
+    if len(groups) < 2:
+        return ""
+    return tr("ranking.groups", groups=len(groups), targets=sum(map(len, groups)))
+
+
 # The filters of the Ranking page: folded into one button, in the URL by code, each on a tag of
 # its own while it is on.
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
 
-from evalcore.single_flight import SingleFlightCache
+from evalcore.catalog import FLOOR_CONTROLS, find_target_kind
+from evalcore.plain_text import DASH
 from evalcore.views.boards import Board
 from evalcore.views.ranking import RANK_ORDER, is_ascending, list_sort_keys
 from pages.shared import board_view as shared
-from pages.shared import exports, page_links, tables, url_state, widgets
+from pages.shared import drawn_html, exports, page_links, tables, url_state, widgets
 from pages.shared.board_view import kind_title
-from pages.shared.wording import current_language, to_plain_line, tr
+from pages.shared.wording import format_compact_count, to_plain_line, tr
 
 # How the rows of the Ranking page stand: which columns, in which order. Both are in the URL.
 
@@ -26,28 +27,45 @@ _AFTER = (
     *("parameters", "weights", "released"),
 )
 _LAST = ("coverage", "date", "kind")
-_USUAL = ("interval", "range", "group", "cost", "latency", "date")
+_USUAL = ("interval", "range", "group", "cost", "latency", "date", "kind")
 #: Columns that only a rank gives a meaning.
 RANKED_ONLY = ("range", "group")
+#: Columns that stand within another cell.
+_INNER = ("interval", "range", "group", "organization", "kind")
 _TITLES = {
     **{name: f"common.{name}" for name in ("cost", "latency")},
     **{name: f"ranking.{name}" for name in ("interval", "group", "passed", "tokens")},
     **{name: f"ranking.{name}" for name in ("coverage", "date")},
-    "new": "board.new_column",
     "range": "ranking.rank_range",
     "kind": "ranking.kind_column",
 }
+_MENU = "ranking.columns"
 
 
-def select_ranking_columns(parts: Sequence[str], frame: pd.DataFrame) -> list[str]:
-    """The columns beside rank, target and score that are wanted, in the order of the table."""
+class TableView(NamedTuple):
+    """The order of the rows and the columns beside rank, target and score."""
+
+    sort: str
+    columns: list[str]
+
+
+def draw_view_menu(board: Board, parts: Sequence[str], frame: pd.DataFrame) -> TableView:
+    """The button that unfolds order and columns; returns both."""
     all_columns = [*_BEFORE, *parts, *_AFTER, *_LAST]
     default_columns = {*_USUAL, *parts}
     default_columns |= {"organization"} if (frame["organization"] != "").any() else set()
     menu = st.popover(
-        tr("board.columns"), icon=":material/view_column:", key="ranking.columns", on_change="rerun"
+        tr("board.view"), icon=":material/view_column:", key=_MENU, on_change="rerun"
     )
     with menu.container(width=420) if menu.open else nullcontext():
+        sort = url_state.draw_select(
+            tr("board.sort"),
+            list_sort_keys(board),
+            key="ranking.sort",
+            title=_sort_title,
+            drawn=menu.open,
+            help=tr("board.sort_help"),
+        )
         chosen = url_state.draw_default_multiselect(
             tr("board.columns_label"),
             all_columns,
@@ -58,19 +76,7 @@ def select_ranking_columns(parts: Sequence[str], frame: pd.DataFrame) -> list[st
             help=tr("board.columns_help"),
             placeholder=tr("board.columns_none"),
         )
-    return [name for name in all_columns if name in chosen]
-
-
-def select_sort_key(board: Board) -> str:
-    """What the rows are put in order by."""
-    return url_state.draw_select(
-        tr("board.sort"),
-        list_sort_keys(board),
-        key="ranking.sort",
-        title=_sort_title,
-        width=210,
-        help=tr("board.sort_help"),
-    )
+    return TableView(sort, [name for name in all_columns if name in chosen])
 
 
 def _sort_title(code: str) -> str:
@@ -90,172 +96,244 @@ def ranking_column_title(name: str) -> str:
 
 
 # The tables of the Ranking page: the ranked, and those without a rank.
-# What a table shows of a row is made once per board and language; a visitor's rows and columns
-# are cut from that.
 
 _NAME_LENGTH = 60
-_TALLEST = 20  # rows before the table scrolls
-_displays: SingleFlightCache[pd.DataFrame] = SingleFlightCache(32)
-_NAME = 184  # pixels of a name and the logo before it
-_NARROW = {"width": 76, "alignment": "center"}
+_MANY_COLUMNS = 3  # beside the usual ones, before the drawn intervals give way
 
 
-def draw_ranked_table(frame: pd.DataFrame, shown: pd.DataFrame, columns: Sequence[str]) -> None:
-    """The ranked targets; a click on a name opens the target. `shown` is what
-    `build_display_frame` made."""
-    table = _arrange_columns(frame, shown, ["rank", "target", "score"], columns)
-    _draw_ranking_table(frame, table, "ranking.open", tr("ranking.table_alt"))
+class DrawnColumn(NamedTuple):
+    """A column of the drawn table: its kind is that of its cells, `about` what its title means."""
+
+    name: str
+    kind: str
+    title: str
+    about: str = ""
 
 
-def draw_unranked_table(frame: pd.DataFrame, shown: pd.DataFrame, columns: Sequence[str]) -> None:
+class ScoreAxis(NamedTuple):
+    """The scores between which intervals are drawn, and where the floors lie, in percent of it."""
+
+    first: int
+    last: int
+    floors: tuple[float, ...] = ()
+
+    def place(self, score: float) -> float:
+        """Where a score lies, in percent of the axis."""
+        share = (score - self.first) / max(1, self.last - self.first)
+        return round(100 * min(1.0, max(0.0, share)), 2)
+
+
+class RowFormat(NamedTuple):
+    """How rows are drawn: with which columns, on which axis, which row is marked, and in how many
+    digits costs are."""
+
+    columns: Sequence[str]
+    axis: ScoreAxis
+    own: str
+    cost: str
+
+
+def build_score_axis(frame: pd.DataFrame, floors: Mapping[str, float]) -> ScoreAxis:
+    """The tens around all intervals of a board; a floor outside of them is not drawn."""
+    lows = frame["low"].fillna(frame["score"]).astype(float).dropna()
+    highs = frame["high"].fillna(frame["score"]).astype(float).dropna()
+    if lows.empty:
+        return ScoreAxis(0, 100)
+    first = int(max(0.0, lows.min()) // 10) * 10
+    last = max(first + 10, -int(-min(100.0, highs.max()) // 10) * 10)
+    axis = ScoreAxis(first, last)
+    drawn = {score for name, score in floors.items() if name in FLOOR_CONTROLS}
+    inside = sorted(axis.place(score) for score in drawn if first <= score <= last)
+    return axis._replace(floors=tuple(inside))
+
+
+def draw_ranked_table(
+    frame: pd.DataFrame, columns: Sequence[str], axis: ScoreAxis, own: str = ""
+) -> None:
+    """The ranked targets, each name a link to the target; `own` is the identity of a marked row."""
+    drawn = _list_drawn_columns(columns, "rank", "group" in columns)
+    look = RowFormat(columns, axis, own, tables.cost_format(frame["cost"]))
+    rows = [_build_row(record, look) for record in frame.to_dict("records")]
+    _mark_bands(rows)
+    note = tr("ranking.floors_drawn") if axis.floors and "interval" in columns else ""
+    _draw_table(drawn, rows, columns, axis, tr("ranking.table_alt"), note)
+
+
+def draw_unranked_table(
+    frame: pd.DataFrame, columns: Sequence[str], axis: ScoreAxis, own: str = ""
+) -> None:
     """The targets without a rank, each with the reason."""
     visible_columns = [name for name in columns if name not in RANKED_ONLY]
-    table = _arrange_columns(frame, shown, ["target", "status", "score"], visible_columns)
-    _draw_ranking_table(frame, table, "ranking.open_other", tr("ranking.unranked_alt"))
+    drawn = _list_drawn_columns(visible_columns, "", False)
+    look = RowFormat(visible_columns, axis, own, tables.cost_format(frame["cost"]))
+    rows = [_build_row(record, look) for record in frame.to_dict("records")]
+    _draw_table(drawn, rows, visible_columns, axis, tr("ranking.unranked_alt"), "")
 
 
-def build_display_frame(key: str, frame: pd.DataFrame) -> pd.DataFrame:
-    """Every column of every row as it is shown, under the index of `frame`; the frame of one `key`
-    is always the same."""
-    return _displays.get((key, current_language()), lambda: _format_columns(frame))
+def _draw_table(
+    drawn: Sequence[DrawnColumn],
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
+    axis: ScoreAxis,
+    alt: str,
+    note: str,
+) -> None:
+    further = [name for name in columns if name not in _INNER]
+    look = " ".join(
+        [
+            *(["eb-wide"] if len(further) > _MANY_COLUMNS else []),
+            *(["eb-chosen"] if "cols" in st.query_params else []),
+        ]
+    )
+    drawn_html.draw_template(
+        "ranking_table", columns=drawn, rows=rows, axis=axis, alt=alt, note=note, look=look
+    )
 
 
-def _format_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    whole = frame["measured"] + frame["errors"]
-    titles = {kind: kind_title(kind) for kind in set(frame["kind"])}
-    self_judged_label = tr("ranking.self_judged")
-    columns = {
-        "target": [to_plain_line(name, _NAME_LENGTH) for name in frame["name"]],
-        "logo": frame["logo"],
-        "new": [tr("board.new") if new else None for new in frame["new"]],
-        "status": [
-            None if status == "ranked" else tr(f"ranking.status.{status}")
-            for status in frame["status"]
-        ],
-        "interval": tables.format_ranges(frame, "low", "high", "{:.1f}"),
-        "range": tables.format_ranges(frame, "rank_low", "rank_high", "{:.0f}"),
-        "organization": [
-            to_plain_line(name, _NAME_LENGTH) or None for name in frame["organization"]
-        ],
-        "passed": [f"{p}/{n}" if n else None for p, n in zip(frame["passed"], whole, strict=True)],
-        "tokens": frame["input_tokens"].astype(float) + frame["output_tokens"].astype(float),
-        "cost": frame["cost"].astype(float),
-        "latency": frame["latency"].astype(float),
-        "weights": [tr(f"board.weights.{code}") if code else None for code in frame["weights"]],
-        "released": frame["released"].replace("", None),
-        "date": frame["date"].dt.date,
-        "kind": [
-            f"{titles[kind]} · {self_judged_label}" if by_itself else titles[kind]
-            for kind, by_itself in zip(frame["kind"], frame["self_judged"], strict=True)
-        ],
-    }
-    scores = {name: frame[name].astype(float) for name in frame.columns if _is_part(name, frame)}
-    return frame.assign(**columns, **scores)
+def _list_drawn_columns(columns: Sequence[str], rank: str, tied: bool) -> list[DrawnColumn]:
+    """The columns of the drawn table: on a phone those up to the intervals are seen."""
+    first = [DrawnColumn("rank", "rank", tr("ranking.rank"), tr("ranking.rank_range_help"))]
+    tie = [DrawnColumn("group", "tie", tr("ranking.group"))]
+    plot = DrawnColumn("interval", "plot", tr("ranking.interval"), tr("board.interval_help"))
+    return [
+        *(first if rank else []),
+        *(tie if tied else []),
+        DrawnColumn("target", "name", tr("common.target")),
+        DrawnColumn("score", "score", tr("common.score")),
+        *([plot] if "interval" in columns else []),
+        *(_build_further_column(name) for name in columns if name not in _INNER),
+    ]
 
 
-def _is_part(name: str, frame: pd.DataFrame) -> bool:
-    """Whether a column holds the score of a benchmark or of one of its metrics."""
-    return "/" in name or any(other.startswith(f"{name}/") for other in frame.columns)
+def _build_further_column(name: str) -> DrawnColumn:
+    about = tr(_ABOUTS[name]) if name in _ABOUTS else ""
+    kind = "text" if name in ("weights", "released", "date") else "number"
+    return DrawnColumn(name, kind, ranking_column_title(name), about)
 
 
-def _arrange_columns(
-    frame: pd.DataFrame, shown: pd.DataFrame, first: Sequence[str], columns: Sequence[str]
-) -> pd.DataFrame:
-    """The rows of `frame` with the columns in order: on a phone those up to the score are seen. The
-    logos, which stand before the names, and the mark of the new come only where a row has one."""
-    new = ["new"] if frame["new"].any() else []
-    logo = ["logo"] if (frame["logo"] != "").any() else []
-    column_groups = [[*logo, name] if name == "target" else [name] for name in first]
-    names = [*(name for group in column_groups for name in group), *columns, *new]
-    return shown[names].loc[frame.index]
-
-
-def _draw_ranking_table(frame: pd.DataFrame, table: pd.DataFrame, key: str, alt: str) -> None:
-    """The table; `key` holds the click on a name."""
-    config = _build_ranking_config(table, frame, key)
-    tables.draw_grid(table, config, alt, tallest=_TALLEST, key=f"{key}.table")
-    if (clicked := tables.read_clicked_row(key, len(frame))) is not None:
-        identity = frame["identity"].iloc[clicked]
-        st.switch_page(page_links.TARGET, query_params={"key": identity})
-
-
-def _build_ranking_config(table: pd.DataFrame, frame: pd.DataFrame, key: str) -> dict[str, Any]:
-    """How each of the columns looks that are drawn."""
-    width = _NAME - 40 * ("rank" in table and "logo" in table)
-    look = {"width": width, "pinned": True}
-    own: dict[str, Callable[[], Any]] = {
-        "target": lambda: tables.link_column("common.target", key, "ranking.open_hint", **look),
-        "logo": lambda: st.column_config.ImageColumn("", width=40, pinned=True),
-        "score": lambda: tables.share_column("common.score", "%.1f", width=118),
-        "status": lambda: tables.text_column("ranking.status", "medium"),
-        "cost": lambda: tables.number_column(
-            "common.cost", tables.cost_format(frame["cost"]), help=tr("ranking.cost_help")
-        ),
-    }
-    return {
-        name: own[name]() if name in own else _build_plain_column(name) for name in table.columns
-    }
-
-
-def _build_plain_column(name: str) -> Any:
-    """A column whose look stands in `_LOOKS`, else one of scores."""
-    column_config = st.column_config
-    if name not in _LOOKS:
-        title = ranking_column_title(name)
-        return column_config.NumberColumn(title, format="%.1f", width=_part_width(title))
-    kind, about, look = _LOOKS[name]
-    title = tr("ranking.rank") if name == "rank" else ranking_column_title(name)
-    return getattr(column_config, kind)(title, help=tr(about) if about else None, **look)
-
-
-#: Column -> kind of column, text key of its help, look.
-_LOOKS: Mapping[str, tuple[str, str, dict[str, Any]]] = {
-    "rank": ("NumberColumn", "ranking.rank_help", {**_NARROW, "width": 52, "pinned": True}),
-    "new": ("TextColumn", "board.new_help", {"width": 56}),
-    "interval": ("TextColumn", "board.interval_help", {"width": 105}),
-    "range": ("TextColumn", "ranking.rank_range_help", _NARROW),
-    "group": ("NumberColumn", "ranking.group_help", _NARROW),
-    "organization": ("TextColumn", "", {"width": 120}),
-    "passed": ("TextColumn", "ranking.passed_help", {"width": "small", "alignment": "right"}),
-    "tokens": ("NumberColumn", "", {"format": "compact", "width": "small"}),
-    "latency": ("NumberColumn", "ranking.latency_help", {"format": "%.2f s", "width": "small"}),
-    "price": ("NumberColumn", "board.price_help", {"format": "$%.2f", "width": "small"}),
-    "parameters": ("NumberColumn", "board.size_help", {"format": "%.3g B", "width": "small"}),
-    "weights": ("TextColumn", "board.weights_help", {"width": "small"}),
-    "released": ("TextColumn", "", {"width": "small"}),
-    "coverage": ("NumberColumn", "ranking.coverage_help", {"format": "percent", "width": "small"}),
-    "date": ("DateColumn", "", {"format": "YYYY-MM-DD", "width": "small"}),
-    "kind": ("TextColumn", "", {"width": "medium"}),
+#: Column -> the text that says what it means.
+_ABOUTS: Mapping[str, str] = {
+    "passed": "ranking.passed_help",
+    "latency": "ranking.latency_help",
+    "cost": "ranking.cost_help",
+    "price": "board.price_help",
+    "parameters": "board.size_help",
+    "weights": "board.weights_help",
+    "coverage": "ranking.coverage_help",
 }
 
 
-def _part_width(title: str) -> int:
-    """Pixels that a title takes: its characters, those of Chinese being twice as wide."""
-    return 28 + sum(7 if ord(sign) < 0x2E80 else 14 for sign in title)
+def _build_row(record: Mapping[Any, Any], look: RowFormat) -> dict[str, Any]:
+    """What the template shows of a row."""
+    columns, axis = look.columns, look.axis
+    known = {name: None if _is_missing(value) else value for name, value in record.items()}
+    is_own = bool(look.own) and known["identity"] == look.own
+    query = {"key": known["identity"]}
+    low, high = known["low"], known["high"]
+    has_interval = low is not None and high is not None
+    bar = None
+    if known["score"] is not None:
+        left = axis.place(low if has_interval else known["score"])
+        width = axis.place(high) - left if has_interval else 0.0
+        bar = {"left": left, "width": round(width, 2), "dot": axis.place(known["score"])}
+    ranked = known["status"] == "ranked"
+    ends = (known["rank_low"], known["rank_high"])
+    return {
+        "rank": known["rank"] if ranked else "",
+        "range": tables.format_number_range(*ends, "{:.0f}")
+        if ranked and "range" in columns and ends[0] != ends[1]
+        else "",
+        "group": known["group"] if ranked else 0,
+        "look": "eb-own" if is_own else "",
+        "own": is_own,
+        "href": drawn_html.build_address(page_links.TARGET, query),
+        "name": to_plain_line(known["name"], _NAME_LENGTH),
+        "logo": known["logo"] or "",
+        "new": tr("board.new") if known["new"] else "",
+        "organization": to_plain_line(known["organization"] or "", _NAME_LENGTH)
+        if "organization" in columns
+        else "",
+        "kind_title": _format_kind(known) if "kind" in columns else "",
+        "program": is_program(str(known["target_key"])),
+        "status": "" if ranked else tr(f"ranking.status.{known['status']}"),
+        "score": DASH if known["score"] is None else f"{known['score']:.1f}",
+        "interval": tables.format_number_range(low, high, "{:.1f}")
+        if has_interval and "interval" in columns
+        else "",
+        "bar": bar,
+        "cells": {
+            name: _format_cell(name, known, look.cost) for name in columns if name not in _INNER
+        },
+        "band": 0,
+        "first": True,
+        "last": True,
+    }
 
 
-# The ways on from the Ranking page: a comparison, the metrics, the rules, a file, the link.
+def _is_missing(value: Any) -> bool:
+    return value is None or bool(pd.isna(value))
 
-_MAX_COMPARED = 4  # targets at once
-_MIN_COMPARED = 2
+
+def is_program(target_key: str) -> bool:
+    """Whether a target is a program that comes with this package, and no model."""
+    card = find_target_kind(target_key)
+    return card is not None and card.reaches_nobody
+
+
+def _format_kind(known: Mapping[str, Any]) -> str:
+    title = kind_title(known["kind"])
+    return f"{title} · {tr('ranking.self_judged')}" if known["self_judged"] else title
+
+
+def _format_cell(name: str, known: Mapping[str, Any], cost: str) -> str:
+    """A cell of a further column; a dash where nothing is known."""
+    whole = (known["measured"] or 0) + (known["errors"] or 0)
+    tokens = (known["input_tokens"], known["output_tokens"])
+    value: Any = known.get(name)
+    if name == "passed":
+        value = f"{known['passed']:.0f}/{whole:.0f}" if whole else None
+    elif name == "tokens":
+        value = None if None in tokens else format_compact_count(sum(tokens))
+    elif name == "date":
+        value = value.date().isoformat()
+    elif name == "weights":
+        value = tr(f"board.weights.{value}") if value else None
+    elif name == "cost" and value is not None:
+        value = cost % value
+    elif value is not None and name != "released":
+        value = _FORMATS.get(name, "{:.1f}").format(float(value))
+    return str(value) if value else DASH
+
+
+_FORMATS: Mapping[str, str] = {
+    "latency": "{:.2f} s",
+    "price": "${:.2f}",
+    "parameters": "{:.3g} B",
+    "coverage": "{:.0%}",
+}
+
+
+def _mark_bands(rows: Sequence[dict[str, Any]]) -> None:
+    """Where the bracket of a group of ties begins and ends, and its colour."""
+    for number, row in enumerate(rows):
+        row["band"] = row["group"] % 2
+        row["first"] = number == 0 or rows[number - 1]["group"] != row["group"]
+        row["last"] = number == len(rows) - 1 or rows[number + 1]["group"] != row["group"]
+
+
+# The ways on from the Ranking page: the metrics, the rules, a file, the link.
+
 _HIDDEN_COLUMNS = ["logo"]  # columns that are no data
 
 
 def draw_ranking_links(rows: pd.DataFrame, board: Board) -> None:
-    """A row of links; `rows` are the rows on the page, in their order."""
+    """Links for a row of them; `rows` are the rows on the page, in their order."""
     query = {"suite": board.suite, "board": board.key}
-    first = rows.loc[rows["status"] == "ranked", "run_id"].head(_MAX_COMPARED)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        if len(first) >= _MIN_COMPARED:
-            label = tr("board.compare", count=len(first))
-            compared = page_links.build_compare_query(first)
-            widgets.draw_link(page_links.COMPARE, label, "compare_arrows", **compared)
-        widgets.draw_link(page_links.METRICS, tr("board.metrics"), "bar_chart", **query)
-        widgets.draw_link(page_links.METHODOLOGY, tr("board.methodology"), "function", **query)
-        widgets.draw_download(
-            tr("ranking.download"),
-            lambda: exports.to_csv_bytes(rows.drop(columns=_HIDDEN_COLUMNS)),
-            f"evalboard-{board.suite}-{board.key}.csv",
-            type="tertiary",
-        )
-        exports.draw_share_menu("")
+    widgets.draw_link(page_links.METRICS, tr("board.metrics"), "bar_chart", **query)
+    widgets.draw_link(page_links.METHODOLOGY, tr("board.methodology"), "function", **query)
+    widgets.draw_download(
+        tr("ranking.download"),
+        lambda: exports.to_csv_bytes(rows.drop(columns=_HIDDEN_COLUMNS)),
+        f"evalboard-{board.suite}-{board.key}.csv",
+        type="tertiary",
+    )
