@@ -13,7 +13,7 @@ from evalcore.views.board_table import BoardFilter, BoardTable, shown_parts
 from evalcore.views.boards import Board
 from evalcore.views.ranking import list_board_orders
 from evalcore.views.stored_boards import Headers
-from pages.parts.ranking import answer, board_notes, ranking_charts, ranking_table
+from pages.parts.ranking import answer, board_notes, own_run, ranking_charts, ranking_table
 from pages.parts.ranking.ranking_table import ScoreAxis, TableView
 from pages.shared import board_view, drawn_html, exports, ranking_rows, url_state
 from pages.shared.ranking_rows import RankingRows, RankingView
@@ -61,13 +61,17 @@ def _draw_ranking_rows(
     """All that follows from what is asked for; `base` is the default board of the suite."""
     table = ranking_rows.load_board_table(view)
     rows = ranking_rows.load_ranking_rows(view, board_filter, shown.sort)
+    standing = own_run.load_own_standing(view)
     with answer_place:
         answer.draw_answer(table, rows, view)
+        if standing is not None:
+            own_run.draw_own_run(standing, table.frame, exports.build_page_address(""))
         answer.draw_next_steps(rows.everyone, view.board)
     # the same list, whatever runs were added to it
     asked = (view.board.key, *view[3:], board_filter, shown.sort)
     axis = ranking_table.build_score_axis(rows.everyone, table.floors)
-    is_ranked = _draw_ranked_rows(table, rows, board_filter, view, shown.columns, asked, axis)
+    own = standing.identity if standing else ""
+    is_ranked = _draw_ranked_rows(table, rows, board_filter, view, shown.columns, asked, axis, own)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if is_ranked:
             ranking_table.draw_ranking_links(rows.matching, view.board)
@@ -76,7 +80,7 @@ def _draw_ranking_rows(
     if len(rows.others):
         cut = url_state.cut_table_page(rows.others, "ranking.pu", *asked)
         with board_view.draw_unranked_frame(cut, view.board):
-            ranking_table.draw_unranked_table(cut.rows, shown.columns, axis)
+            ranking_table.draw_unranked_table(cut.rows, shown.columns, axis, own)
     if is_ranked:
         board_notes.draw_leaders(table.leaders, board_filter, view)
     ranking_charts.draw_ranking_charts(rows, table.floors, view)
@@ -105,6 +109,7 @@ def _draw_ranked_rows(
     columns: list[str],
     asked: tuple[object, ...],
     axis: ScoreAxis,
+    own: str,
 ) -> bool:
     """The table of those with a rank; whether there are rows to go on from."""
     everyone, shown = rows.everyone, rows.ranked
@@ -115,7 +120,7 @@ def _draw_ranked_rows(
         board_notes.draw_no_match(everyone, board_filter, view.board)
         return False
     cut = url_state.cut_table_page(shown, "ranking.p", *asked)
-    ranking_table.draw_ranked_table(cut.rows, columns, axis)
+    ranking_table.draw_ranked_table(cut.rows, columns, axis, own)
     url_state.draw_table_pager(cut)
     facts = [
         tr("ranking.matches", shown=len(shown), total=len(everyone)),

@@ -118,11 +118,20 @@ _PICTURED = ("", "target")
 def draw_share_menu(page: str) -> None:
     """A small menu of addresses; `page` is the path of the page, "" the ranking."""
     menu = st.popover(tr("share.button"), icon=":material/share:", type="tertiary")
-    pairs = [(name, value) for name in st.query_params for value in st.query_params.get_all(name)]
     with menu, st.container(width=420):  # filled at once: a menu that grows at the foot is cut off
-        for name, address in build_share_addresses(st.context.url or "", page, pairs).items():
+        for name, address in _build_addresses(page).items():
             st.caption(tr(f"share.{name}"))
             st.code(address, language=None, wrap_lines=True)
+
+
+def build_page_address(page: str) -> str:
+    """The direct address of the page as it stands."""
+    return _build_addresses(page)["direct"]
+
+
+def _build_addresses(page: str) -> dict[str, str]:
+    pairs = [(name, value) for name in st.query_params for value in st.query_params.get_all(name)]
+    return build_share_addresses(st.context.url or "", page, pairs)
 
 
 def build_share_addresses(url: str, page: str, query: list[tuple[str, str]]) -> dict[str, str]:

@@ -19,9 +19,6 @@ COMPARE, METRICS = "pages/compare.py", "pages/metrics.py"
 LAUNCH, RUNS, METHODOLOGY = "pages/launch.py", "pages/runs.py", "pages/methodology.py"
 
 
-_SEARCHED = 100  # characters that the field of a search holds
-
-
 class CaseLink(NamedTuple):
     """A case of a run: what `/case` needs. From `outcome` on it is the filter that previous and
     next keep, each as the address has it: several values are parted by commas."""
@@ -107,10 +104,9 @@ def build_metric_query(identity: str, board: Board, benchmark: str, metric: str)
     return query | {"benchmark": benchmark, "metric": metric}
 
 
-def build_ranking_query(board: Board, by: str, identity: str) -> dict[str, str]:
-    """The query parameters of a ranking; of one too long to be seen at once, cut to a target."""
-    ranking = {"suite": board.suite, "board": board.key, "by": by}
-    return ranking | ({"q": identity[:_SEARCHED]} if identity else {})
+def build_ranking_query(board: Board, by: str, run: str) -> dict[str, str]:
+    """The query parameters of a ranking on which the row of a run is marked."""
+    return {"suite": board.suite, "board": board.key, "by": by, "run": run}
 
 
 def build_compare_query(runs: Iterable[str]) -> dict[str, str]:

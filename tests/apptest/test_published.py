@@ -40,7 +40,7 @@ def test_the_ranking_shows_the_published_board_with_claims_unranked(filled, lang
     assert "SCALE 2026\\-05" in words(app)
     about = {"en": "verdicts are used as they are", "zh": "判定沿用公布结果"}[language]
     assert about in words(app)
-    ranked, claimed = (element.value for element in app.dataframe[:2])
+    ranked, claimed = table(app, "rank"), table(app, "status")
     assert list(ranked["target"]) == ["scale:a"]
     assert list(claimed["target"]) == ["scale:b"]
     assert list(claimed["score"]) == [70.5]
@@ -50,7 +50,7 @@ def test_the_ranking_shows_the_published_board_with_claims_unranked(filled, lang
 
 def test_our_own_board_comes_first_and_knows_nothing_of_it(filled):
     app = open_page("ranking")
-    assert list(app.dataframe[0].value["target"]) == ["openai:ours"]
+    assert list(table(app, "rank")["target"]) == ["openai:ours"]
     assert "scale:" not in words(app)
     assert "used as published" not in words(app)
 

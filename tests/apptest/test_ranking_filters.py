@@ -127,15 +127,18 @@ def test_months_without_a_complete_run_say_so_and_lead_back(store):
 
 def test_columns_are_chosen_by_the_link_and_by_hand(filled):
     usual = list(table(open_page(), "rank").columns)
-    assert usual[:3] == ["rank", "target", "score"]
-    assert {"interval", "range", "group", "cost", "organization"} <= set(usual)
+    assert [name for name in usual if name in ("rank", "target", "score")] == [
+        *("rank", "target", "score"),
+    ]
+    assert {"interval", "group", "cost", "organization"} <= set(usual)
     assert not {"tokens", "price"} & set(usual)
     app = open_page(cols="price,cost,zzz")
     assert [n for n in table(app, "rank").columns if n != "new"][3:] == ["cost", "price"]
-    assert list(table(open_page(cols="-"), "rank").columns)[:3] == ["rank", "target", "score"]
     unfolded(app, "ranking.columns").multiselect(key="ranking.cols").set_value([]).run()
     assert app.query_params["cols"] == "-"
-    assert list(table(folded(app, "ranking.columns"), "rank").columns)[3:] == ["new"]
+    assert list(table(folded(app, "ranking.columns"), "rank").columns) == [
+        *("rank", "target", "new", "score"),
+    ]
 
 
 def test_filters_hold_while_their_menu_is_closed(filled):
@@ -227,7 +230,7 @@ def test_cards_of_strangers_stay_text(store):
     name = CANARY[:60]
     save_card(store, OPERATOR, "openai:a", TargetCard(name=name, organization=name))
     app = open_page(org=name, q="openai:a")
-    assert "![x](" not in words(app)
+    assert all("![x](" not in element.value for element in [*app.markdown, *app.caption])
     assert not any("![x](" in button.label for button in app.button)
     assert names(app) == [name]
 
@@ -243,7 +246,7 @@ def test_a_logo_stands_before_the_name(store):
     card = TargetCard(organization="Acme", logo=encode_logo(picture.getvalue()))
     save_card(store, OPERATOR, "openai:a", card)
     shown = table(open_page(), "rank")
-    assert list(shown.columns)[:3] == ["rank", "logo", "target"]
+    assert [name for name in shown.columns if name in ("logo", "target")] == ["logo", "target"]
     assert shown["logo"].iloc[0].startswith("data:image/png;base64,")
     make_run(store, Plan(target="openai:b"))
     save_card(store, OPERATOR, "openai:a", TargetCard(organization="Acme"))

@@ -29,6 +29,7 @@ from tests.support.page_widgets import (
     take_segment,
     turn_page,
     typed,
+    unfold,
 )
 
 BOARD = "BOARD"  # stands for the key of the second board, which the store gives
@@ -94,10 +95,10 @@ RANKING = (
         folded("Filters (1)", box("From month", "2026-08"), box("As of month", "2026-08")),
         says("2 of 2 targets"),
     ),
-    _ranking({"sort": "cost"}, box("Sort by", "Cost, lowest first")),
+    _ranking({"sort": "cost"}, folded("View", box("Sort by", "Cost, lowest first"))),
     _ranking(
         {"cols": "cost,price"},
-        folded("Columns", chips("Columns besides rank, target and score", "Cost", "Price")),
+        folded("View", chips("Columns besides rank, target and score", "Cost", "Price")),
     ),
     _ranking({"vs": "latency"}, segment("Latency")),
     _ranking({"board": BOARD}, box("Board", "other_cases"), says("1 of 1 targets")),
@@ -256,10 +257,10 @@ WAYS = {
         _ranking({}),
         (
             (fill("o"), "?q=o"),
-            (choose("Sort by", "Name"), "?q=o&sort=name"),
+            (unfold("View", choose("Sort by", "Name")), "?q=o&sort=name"),
             (take_segment("Latency"), "?q=o&sort=name&vs=latency"),
         ),
-        (typed("o"), box("Sort by", "Name"), segment("Latency")),
+        (typed("o"), folded("View", box("Sort by", "Name")), segment("Latency")),
     ),
     "metrics": Way(
         State("metrics", {}, ()),

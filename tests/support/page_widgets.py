@@ -179,17 +179,37 @@ def folded(button: str, *checks: Check) -> Check:
         page.keyboard.press("Escape")
 
     def in_app(app: AppTest) -> None:
-        menu = next(
-            block for block in app.main.get("popover") if block.proto.popover.label == button
-        )
-        app.session_state[menu.key] = True
+        menu = _find_menu(app, button)
+        app.session_state[menu] = True
         app.run()
         for check in checks:
             check.in_app(app)
-        app.session_state[menu.key] = False
+        app.session_state[menu] = False
         app.run()
 
     return Check(in_browser, in_app)
+
+
+def unfold(button: str, act: Act) -> Act:
+    """Do something within what a button unfolds; in AppTest the menu is left open."""
+
+    def in_browser(page: Any) -> None:
+        page.get_by_role("button", name=button).first.click()
+        act.in_browser(page)
+        page.keyboard.press("Escape")
+
+    def in_app(app: AppTest) -> None:
+        app.session_state[_find_menu(app, button)] = True
+        app.run()
+        act.in_app(app)
+
+    return Act(in_browser, in_app)
+
+
+def _find_menu(app: AppTest, button: str) -> str:
+    """The key of what a button unfolds."""
+    blocks = app.main.get("popover")
+    return str(next(block.key for block in blocks if block.proto.popover.label == button))
 
 
 def choose(label: str, option: str) -> Act:

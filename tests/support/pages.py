@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,10 @@ def _ask(app: AppTest, language: str, query: dict[str, str]) -> None:
 
 
 def words(app: AppTest) -> str:
-    """Every text on the page that is read as Markdown, one a line."""
+    """Every text on the page that is read as Markdown, and that of our own HTML, one a line."""
     kinds = ("title", "subheader", "markdown", "caption", "warning", "error", "info")
-    return "\n".join(str(element.value) for kind in kinds for element in getattr(app, kind))
+    texts = [str(element.value) for kind in kinds for element in getattr(app, kind)]
+    return "\n".join([*texts, *(read_html_text(body) for body in drawn_html(app))])
 
 
 def chart_rows(app: AppTest, number: int) -> pd.DataFrame:
@@ -74,5 +76,79 @@ def chart_rows(app: AppTest, number: int) -> pd.DataFrame:
 
 
 def table(app: AppTest, column: str) -> Any:
-    """The frame of the first table that has a column."""
-    return next(frame.value for frame in app.dataframe if column in frame.value.columns)
+    """The frame of the first table that has a column, drawn by Streamlit or by us."""
+    frames = [frame.value for frame in app.dataframe]
+    frames += [read_drawn_table(body) for body in drawn_html(app)]
+    return next(frame for frame in frames if column in frame.columns)
+
+
+# What we draw as HTML: its text, and a table in it as a frame.
+
+
+def drawn_html(app: AppTest) -> list[str]:
+    """Our own HTML on the page, without style sheets and scripts."""
+    bodies = [element.proto.body for element in app.main.get("html")]
+    return [body for body in bodies if not body.startswith(("<style", "<script"))]
+
+
+def read_html_text(body: str) -> str:
+    """The text of some HTML."""
+    reader = _Reader()
+    reader.feed(body)
+    return " ".join("".join(reader.texts).split())
+
+
+def read_drawn_table(body: str) -> pd.DataFrame:
+    """A table that we drew: a column per field, numbers as numbers, a dash as missing."""
+    reader = _Reader()
+    reader.feed(body)
+    names = list(dict.fromkeys(name for row in reader.rows for name in row))
+    cells = {name: [_read_cell(row.get(name, "")) for row in reader.rows] for name in names}
+    return pd.DataFrame(cells)
+
+
+def _read_cell(text: str) -> Any:
+    text = text.strip()
+    if text in ("", "–"):
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text.replace("$", ""))
+    except ValueError:
+        return text
+
+
+class _Reader(HTMLParser):
+    """Collects the texts, and of every table row the texts by `data-field`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.rows: list[dict[str, str]] = []
+        self.open: list[tuple[str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        known = dict(attributes)
+        field = known.get("data-field")
+        if tag == "tr" and self.open and any(name == "tbody" for name, _ in self.open):
+            self.rows.append({})
+        if field is not None and self.rows:
+            self.rows[-1][field] = (known.get("src") or "") if tag == "img" else ""
+        if tag not in ("img", "br"):
+            self.open.append((tag, field))
+        if tag in ("p", "td", "th", "li", "small"):
+            self.texts.append(" ")
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open:
+            if self.open.pop()[0] == tag:
+                break
+
+    def handle_data(self, text: str) -> None:
+        self.texts.append(text)
+        field = next((field for _, field in reversed(self.open) if field), None)
+        if field is not None and self.rows:
+            self.rows[-1][field] += text

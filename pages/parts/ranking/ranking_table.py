@@ -54,9 +54,7 @@ def draw_view_menu(board: Board, parts: Sequence[str], frame: pd.DataFrame) -> T
     all_columns = [*_BEFORE, *parts, *_AFTER, *_LAST]
     default_columns = {*_USUAL, *parts}
     default_columns |= {"organization"} if (frame["organization"] != "").any() else set()
-    menu = st.popover(
-        tr("board.view"), icon=":material/view_column:", key=_MENU, on_change="rerun"
-    )
+    menu = st.popover(tr("board.view"), icon=":material/view_column:", key=_MENU, on_change="rerun")
     with menu.container(width=420) if menu.open else nullcontext():
         sort = url_state.draw_select(
             tr("board.sort"),

@@ -11,7 +11,7 @@ import streamlit as st
 from evalcore.errors import EvalboardError
 from evalcore.runner import client
 from evalcore.settings import Settings
-from evalcore.views import boards, runs, stored_boards
+from evalcore.views import runs, stored_boards
 from evalcore.views.comparison import RunPair
 from evalcore.views.reproduce import ModelCard
 from evalcore.views.runs import RunRow
@@ -138,8 +138,6 @@ def _choose_run() -> None:
 
 
 # One run in full: state, progress, what it takes, what went wrong, what it scored.
-
-_SEEN_AT_ONCE = 20  # rows of a ranking
 
 
 def draw_run_detail(
@@ -269,18 +267,14 @@ def draw_run_links(row: RunRow, settings: Settings) -> None:
 
 
 def _build_run_ranking_query(row: RunRow, settings: Settings) -> dict[str, str]:
-    """The ranking that shows the run, narrowed to its target where there are too many rows to see
-    it among them; that of the default board for a run that is on none."""
+    """The ranking that shows the run with its row marked; that of the default board for a run that
+    is on none."""
     try:
         headers = stored_boards.load_run_headers(settings)
         shown_on = stored_boards.find_run_board(headers, row.run_id)
     except EvalboardError:
         return {}
-    if shown_on is None:
-        return {}
-    board, by = shown_on
-    crowded = len(boards.list_board_rows(headers, board)) > _SEEN_AT_ONCE
-    return page_links.build_ranking_query(board, by, row.target.identity if crowded else "")
+    return page_links.build_ranking_query(*shown_on, row.run_id) if shown_on else {}
 
 
 # What can be done with a run, by its state, and taking back a deletion.
