@@ -18,7 +18,7 @@ from tests.support.phone import PHONE, faults_on_phone
 
 EVERY = ADDRESSES | VIEWS
 SOME = {*ADDRESSES, "failures", "data sets", "own data set", "official data set"}
-POPOVERS = ("Why separate boards?", "Filters", "Columns", "Share")
+POPOVERS = ("Why separate boards?", "Filters", "View", "Share")
 #: Puts a button where a menu with a line or two would still open below it.
 LITTLE_ROOM_BELOW = """button => {
   button.scrollIntoView({block: 'end'})

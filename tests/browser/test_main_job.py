@@ -44,8 +44,9 @@ def test_the_main_job_from_launch_to_case(served, page):
     assert (served.data / "runs" / run / "summary.json").is_file()
 
     page.get_by_role("link", name="Ranking").last.click()
-    page.wait_for_url(re.compile(rf"^{re.escape(served.url)}/(\?.*)?$"))
-    click_cell(page, row=0, x=130)
+    page.wait_for_url(re.compile(rf"^{re.escape(served.url)}/\?.*run={run}"))
+    expect(page.locator(".eb-own-run")).to_contain_text("Your run:")
+    page.locator('.eb-table tr[aria-current="true"] a').click()
 
     page.wait_for_url(re.compile(r"/target\?.*key=baseline"))
     click_cell(page, row=0, x=60)

@@ -439,9 +439,12 @@ def _seen(app: Any) -> dict[str, Any]:
 
 
 def _words(app: Any) -> str:
+    from tests.support.pages import drawn_html, read_html_text
+
     kinds = ("title", "header", "subheader", "markdown", "caption", "warning", "error", "info")
     labelled = ("selectbox", "multiselect", "button_group", "toggle", "text_input", "button")
     lines = [f"{kind}: {element.value}" for kind in kinds for element in app.get(kind)]
+    lines += [f"html: {read_html_text(body)}" for body in drawn_html(app)]
     return "\n".join(lines + [f"{k}: {element.label}" for k in labelled for element in app.get(k)])
 
 

@@ -39,15 +39,17 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def serve(folder: Path, port: int = 0, program: str = "streamlit") -> Iterator[Served]:
-    """A server that has had no visitor yet, over `folder/data` and no shipped runs; on a port of
-    its own choice, unless it is told one of `free_port`."""
+def serve(
+    folder: Path, port: int = 0, program: str = "streamlit", shipped: Path | None = None
+) -> Iterator[Served]:
+    """A server that has had no visitor yet, over `folder/data` and the runs of `shipped`, by
+    default none; on a port of its own choice, unless it is told one of `free_port`."""
     data = folder / "data"
     (data / "runs").mkdir(parents=True, exist_ok=True)
     port = port or free_port()
     environment = os.environ | {
         "EVALBOARD_DATA": str(data),
-        "EVALBOARD_SHIPPED": str(folder / "none"),
+        "EVALBOARD_SHIPPED": str(shipped or folder / "none"),
     }
     log = folder / "server.log"
     with log.open("wb") as output:

@@ -1,0 +1,107 @@
+"""The answer first: who leads, by how much, how sure that is, on what, and where to go next lie on
+the first screen of a desktop and of a phone, and every name leads to its target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e .[dev]")
+
+from evalcore.exchange.scale.importer import import_scale_tree
+from evalcore.settings import Settings
+from tests.support.boards import Plan, make_run
+from tests.support.full_board import settle, visit
+from tests.support.scale_tree import CAPABILITY, TreeBuilder, claim, model, report
+from tests.support.server import ROOT, Served, serve
+
+MONTH = "2026-05"
+DESKTOP, PHONE = (1440, 900), (390, 844)
+FACTS = ("leader", "lead", "certainty", "scope")
+#: Where the parts of the answer end, and the first row; in pixels below the top of the window.
+_ENDS = """facts => {
+  const end = one => one ? one.getBoundingClientRect().bottom : null
+  const find = name => document.querySelector(name)
+  const ends = Object.fromEntries(facts.map(fact => [fact, end(find(`[data-fact="${fact}"]`))]))
+  return {...ends, next: end(find('.st-key-ranking-next a')),
+    row: end(find('.eb-table tbody tr')), table: end(find('.eb-table .eb-name a'))}
+}"""
+
+
+def expect_answer(tab, url: str) -> None:
+    """All parts of the answer and the first row end on the first screen."""
+    for width, height in (DESKTOP, PHONE):
+        tab.set_viewport_size({"width": width, "height": height})
+        visit(tab, url)
+        tab.locator(".eb-table").first.wait_for()
+        ends = tab.evaluate(_ENDS, list(FACTS))
+        below = {name: end for name, end in ends.items() if end is None or not 0 < end <= height}
+        assert not below, f"{width} x {height}: {below}"
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server over the runs that come with the project."""
+    with serve(tmp_path_factory.mktemp("shipped"), shipped=ROOT / "data" / "shipped") as started:
+        yield started
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_shipped_board_answers_on_the_first_screen(shipped, tabs, language) -> None:
+    expect_answer(tabs(language), shipped.url)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_published_board_answers_on_the_first_screen(served, tabs, tmp_path, language) -> None:
+    settings = Settings(data=str(served.data), shipped=str(tmp_path / "none"))
+    tree = TreeBuilder(tmp_path / "public")
+    tree.board(MONTH, model("a", {CAPABILITY: claim(55.5)}), model("b", {CAPABILITY: claim(70.5)}))
+    for name in ("a", "b"):
+        tree.report(MONTH, name, report())
+    import_scale_tree(tree.root, settings, progress=lambda line: None)
+    expect_answer(tabs(language), served.url)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_fresh_board_answers_on_the_first_screen(served, tabs, tmp_path, language) -> None:
+    settings = Settings(data=str(served.data), shipped=str(tmp_path / "none"))
+    tab = tabs(language)
+    visit(tab, served.url)  # nothing yet: what to do comes in the place of the answer
+    label = {"en": "Start a run", "zh": "发起评测"}[language]
+    start = tab.get_by_test_id("stMain").get_by_role("link", name=label)
+    assert start.bounding_box()["y"] < PHONE[1]
+    make_run(settings, Plan(target="openai:first", skill=0.6))
+    expect_answer(tab, served.url)
+    make_run(settings, Plan(target="openai:second with a rather long name", skill=0.55))
+    expect_answer(tab, served.url)
+
+
+@pytest.mark.slow
+def test_every_name_opens_from_the_keyboard_within_the_session_and_back(served, page, tmp_path):
+    settings = Settings(data=str(served.data), shipped=str(tmp_path / "none"))
+    for name, skill in (("one", 0.9), ("two", 0.5), ("three", 0.2)):
+        make_run(settings, Plan(target=f"openai:{name}", skill=skill))
+    make_run(settings, Plan(target="control:null", skill=0.05))
+    visit(page, served.url)
+    page.evaluate("window.same = true")
+    names = page.locator(".eb-table .eb-name a")
+    assert names.count() == 4
+    for number in range(4):
+        names.nth(number).focus()
+        page.keyboard.press("Enter")
+        page.wait_for_url(re.compile(r"/target\?key="))
+        settle(page)
+        assert page.evaluate("window.same"), "the session goes on"
+        page.go_back()
+        page.wait_for_url(re.compile(rf"^{re.escape(served.url)}/$"))
+        names.nth(3).wait_for()
+        settle(page)
+    address = names.first.get_attribute("href")
+    page.goto(f"{served.url}/{address}")  # as in a new tab, or where no script runs
+    page.get_by_role("heading", name="openai:one").first.wait_for()
