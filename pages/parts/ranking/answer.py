@@ -57,9 +57,10 @@ def _describe_certainty(lead: Lead, rows: RankingRows) -> str:
     """Whether the lead is significant, else with how many the first is tied."""
     if not lead.significant:
         others = int((rows.everyone["group"] == 1).sum()) - 1
-        return tr(f"ranking.answer.tied{'_one' if others == 1 else ''}", count=others)
+        return tr("ranking.answer.tied_one" if others == 1 else "ranking.answer.tied", count=others)
     ends = {"low": f"{lead.low:.1f}", "high": f"{lead.high:.1f}"}
-    return tr(f"ranking.answer.significant{'_range' if lead.low > 0 else ''}", **ends)
+    key = "ranking.answer.significant_range" if lead.low > 0 else "ranking.answer.significant"
+    return tr(key, **ends)
 
 
 def _describe_scope(lead: Lead, rows: RankingRows, view: RankingView) -> Markup:
@@ -69,7 +70,7 @@ def _describe_scope(lead: Lead, rows: RankingRows, view: RankingView) -> Markup:
     title = suite if view.order == SUITE else board_titles.order_title(view.order, language)
     key = "ranking.answer.scope" if view.order == SUITE else "ranking.answer.scope_part"
     counts = {"cases": format_count(lead.cases), "targets": format_count(len(rows.everyone))}
-    cases = tr(f"ranking.answer.cases{'_targets' if lead.second else ''}", **counts)
+    cases = tr("ranking.answer.cases_targets" if lead.second else "ranking.answer.cases", **counts)
     return mark_fact("scope", tr(key, suite=suite, title=title, cases=cases))
 
 

@@ -58,7 +58,8 @@ def _describe_own_row(own: pd.Series[Any], total: int) -> Any:
     name = link_target(str(own["name"]), str(own["identity"]))
     score = "" if pd.isna(own["score"]) else f"{own['score']:.1f}"
     if own["status"] != "ranked":
-        reason = tr(f"ranking.status.{own['status']}")
+        status = own["status"]
+        reason = tr(f"ranking.status.{status}")
         return format_html("ranking.own.unranked", name=name, reason=reason)
     ends = f"{own['rank_low']}–{own['rank_high']}"
     key = (

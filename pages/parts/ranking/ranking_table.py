@@ -234,7 +234,8 @@ def _build_row(record: Mapping[Any, Any], look: RowFormat) -> dict[str, Any]:
         left = axis.place(low if has_interval else known["score"])
         width = axis.place(high) - left if has_interval else 0.0
         bar = {"left": left, "width": round(width, 2), "dot": axis.place(known["score"])}
-    ranked = known["status"] == "ranked"
+    status = known["status"]
+    ranked = status == "ranked"
     ends = (known["rank_low"], known["rank_high"])
     return {
         "rank": known["rank"] if ranked else "",
@@ -253,7 +254,7 @@ def _build_row(record: Mapping[Any, Any], look: RowFormat) -> dict[str, Any]:
         else "",
         "kind_title": _format_kind(known) if "kind" in columns else "",
         "program": is_program(str(known["target_key"])),
-        "status": "" if ranked else tr(f"ranking.status.{known['status']}"),
+        "status": "" if ranked else tr(f"ranking.status.{status}"),
         "score": DASH if known["score"] is None else f"{known['score']:.1f}",
         "interval": tables.format_number_range(low, high, "{:.1f}")
         if has_interval and "interval" in columns
