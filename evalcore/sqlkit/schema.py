@@ -38,7 +38,8 @@ class Column(Record, frozen=True):
     with `choices`, such as any of the kind literal, these are all the values that it is given.
 
     `computed` columns cannot be inserted; `identity` ones are filled where nothing is given.
-    `quoted` tells whether the DDL quotes the name.
+    `quoted` tells whether the DDL quotes the name, `default` is the expression that fills a column
+    for which nothing is given.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Column(Record, frozen=True):
     computed: bool = False
     declared: str = ""
     quoted: bool = False
+    default: str = ""
 
 
 class Key(Record, frozen=True):
@@ -262,6 +264,7 @@ def _build_schema_column(
         generated is not None and generated.args.get("expression")
     )
     digits = _DIGITS.get(declared.this, 9) if kind == "integer" and declared else None
+    default = kinds.get(exp.DefaultColumnConstraint)
     return Column(
         name=item.name,
         kind=kind,
@@ -276,6 +279,7 @@ def _build_schema_column(
         computed=computed,
         declared=declared.sql(dialect=dialect) if declared else "",
         quoted=bool(item.this.args.get("quoted")),
+        default=default.this.sql(dialect=dialect) if default is not None else "",
     )
 
 

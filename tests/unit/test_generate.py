@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from evalcore.sqlkit.engines.registry import open_engine
 from evalcore.sqlkit.generate import (
+    TIED,
     Database,
     generate_databases,
+    generate_edge_databases,
     generate_scaled_database,
+    generate_sparse_databases,
     permute_rows,
     render_inserts,
     shrink_database,
@@ -200,3 +205,50 @@ def test_rows_have_their_groups_in_common() -> None:
         rows = database.tables["a"]
         if len(rows) >= 14 and not database.profile.startswith("distinct"):
             assert len({row[1:] for row in rows}) < len(rows)
+
+
+def test_tied_rows_outnumber_the_limit():
+    schema = read_schema(["CREATE TABLE t (id INTEGER PRIMARY KEY, at INTEGER, b TEXT)"], "sqlite")
+    asked = [("SELECT id FROM t ORDER BY at, id LIMIT 7", "sqlite")]
+    databases = generate_sparse_databases(schema, asked, seed=1)
+    tied = next(database for database in databases if database.profile == TIED)
+    counts = Counter(row[1] for row in tied.tables["t"])
+    assert len(counts) <= 2
+    assert min(counts.values()) > 7
+    assert [row[0] for row in tied.tables["t"]] != sorted(row[0] for row in tied.tables["t"])
+
+
+def test_a_table_holds_the_word_that_stands_for_its_total():
+    schema = read_schema(["CREATE TABLE t (code TEXT, n INTEGER)"], "sqlite")
+    sql = "SELECT CASE WHEN n > 5 THEN 'ALL' ELSE code END AS code FROM t"
+    databases = generate_sparse_databases(schema, [(sql, "sqlite")], seed=1)
+    replaced = next(each for each in databases if each.profile == "replaced values")
+    assert {row[0] for row in replaced.tables["t"]} == {"ALL"}
+
+
+@pytest.mark.parametrize(
+    ("number", "day"),
+    [
+        (202302, "2023-01-09"),
+        (202302, "2023-01-08"),
+        (202302, "2023-02-01"),
+        (20230315, "2023-03-15"),
+    ],
+)
+def test_edges_hold_the_days_at_which_a_packed_number_turns(number, day):
+    schema = read_schema(["CREATE TABLE t (entered DATE)"], "postgres")
+    sql = f"SELECT 1 FROM t WHERE CAST(TO_CHAR(entered, 'IYYYIW') AS INT) >= {number}"
+    edges = next(iter(generate_edge_databases(schema, [(sql, "postgres")], seed=1)))
+    assert day in {edge.value for edge in edges.edges}
+
+
+def test_nulls_for_which_something_stands_meet_the_edges_of_other_columns():
+    schema = read_schema(["CREATE TABLE t (title TEXT, name TEXT)"], "sqlite")
+    sql = "SELECT 1 FROM t WHERE LENGTH(name) + COALESCE(LENGTH(title), 0) > 2"
+    beside = next(
+        each
+        for each in generate_edge_databases(schema, [(sql, "sqlite")], seed=1)
+        if each.base.profile == "edges beside nulls"
+    )
+    assert {row[0] for row in beside.base.tables["t"]} == {None}
+    assert any(len(str(edge.value)) == 3 for edge in beside.edges if edge.column == 1)

@@ -9,6 +9,7 @@ import msgspec
 
 from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.equivalence import Counterexample, EquivalenceQuestion, trials
+from evalcore.sqlkit.equivalence.setups import build_setup
 from evalcore.sqlkit.equivalence.trials import (
     Difference,
     Observation,
@@ -88,7 +89,7 @@ def _shrink_trial(
     is_query = seen.tables.get("") is not None and not question.calls and not question.state_of
 
     def still_differs(rows: Database) -> bool:
-        setup = trials.build_setup(question, schema, rows)
+        setup = build_setup(question, schema, rows)
         if is_query:
             expected, shown = _observe_queries(engine, setup, reference, answer)
         else:
@@ -106,7 +107,7 @@ def _shrink_trial(
 
     reference = question.reference
     rows = shrink_database(schema, trial.rows, still_differs)
-    setup = trials.build_setup(question, schema, rows)
+    setup = build_setup(question, schema, rows)
     expected = observe_statement(engine, setup, question, reference)
     if not expected.ok or not (is_careful or is_stable(rows, expected)):
         return None

@@ -21,6 +21,7 @@ from evalcore.sqlkit.equivalence.counterexample import (
     build_counterexample,
     build_open_counterexample,
 )
+from evalcore.sqlkit.equivalence.definitions import compare_definitions
 from evalcore.sqlkit.equivalence.open_trials import gives_neither, iter_open_trials
 from evalcore.sqlkit.equivalence.row_limits import compare_row_limits
 from evalcore.sqlkit.equivalence.trials import (
@@ -86,6 +87,8 @@ class Decider:
         is_open = verdict.status == "equivalent" or _is_collation(verdict)
         if is_open and (verdict.level != "proved" or _counts_otherwise(question, answer)):
             verdict = _compare_added(engine, question, prepared, answer, verdict)
+        if verdict.status == "equivalent":
+            verdict = compare_definitions(engine, question, prepared.schema, answer, verdict)
         few = few and verdict.level == "tested" and verdict.nonempty < MIN_NONEMPTY
         return _build_undecided(prepared) if few else verdict
 

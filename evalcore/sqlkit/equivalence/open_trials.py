@@ -10,11 +10,10 @@ from collections.abc import Iterator
 
 from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
+from evalcore.sqlkit.equivalence.setups import build_setup, build_twin_setup
 from evalcore.sqlkit.equivalence.trials import (
     Observation,
     OpenTrial,
-    build_setup,
-    build_twin_setup,
     find_difference,
     observe_statement,
 )

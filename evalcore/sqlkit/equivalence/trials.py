@@ -20,17 +20,15 @@ from evalcore.records import Record
 from evalcore.sqlkit.engines import Engine, Execution, Status
 from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, split_script
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
+from evalcore.sqlkit.equivalence.setups import build_setup, build_twin_setup
 from evalcore.sqlkit.generate import (
+    TIED,
     Database,
     Edge,
     EdgeDatabase,
-    fill_empty_texts,
     generate_databases,
     generate_edge_databases,
     generate_sparse_databases,
-    order_own_references,
-    permute_rows,
-    render_inserts,
     split_edges,
 )
 from evalcore.sqlkit.result_tables import ResultTable, TableDiff, compare_tables
@@ -39,7 +37,6 @@ from evalcore.sqlkit.schema import Schema, plain_name, read_schema
 from evalcore.sqlkit.syntax import (
     build_tie_breakers,
     has_order_by,
-    use_aria_engine,
 )
 
 # Running a statement and looking at everything that the question wants seen.
@@ -292,6 +289,7 @@ _MAX_EDGE_SPLITS = 4  # halvings of the edges on which a reference decides nothi
 _LARGE = 1_000
 RESOURCES: frozenset[Status] = frozenset(("timeout", "memory"))
 _EXTREME: frozenset[Status] = RESOURCES | {"error"}
+_NAMED: frozenset[Status] = frozenset(("error",))  # of an answer that names an index
 
 
 def prepare_edge_trials(
@@ -335,30 +333,6 @@ def prepare_witness_trial(
     return collect_trials(engine, question, schema, (source_from_database(database),)).usable
 
 
-def build_setup(question: EquivalenceQuestion, schema: Schema, rows: Database) -> tuple[str, ...]:
-    rows = fill_empty_texts(schema, rows) if question.empty_is_null else rows
-    return (*question.build_tables(), *render_inserts(schema, rows, question.engine))
-
-
-def build_twin_setup(
-    question: EquivalenceQuestion, schema: Schema, rows: Database
-) -> tuple[str, ...]:
-    """The same rows, lying in another order even where the engine would keep them by their key."""
-    permuted = permute_rows(rows)
-    if question.engine == "duckdb":  # it looks for a row referred to before it has those after it
-        permuted = order_own_references(schema, permuted)
-    setup = build_setup(question, schema, permuted)
-    if question.state_of or question.calls:
-        return setup
-    if question.engine == "sqlite":
-        return tuple(_ROWID.sub("INT PRIMARY KEY", text) for text in setup)
-    if question.engine == "mysql":
-        return tuple(map(use_aria_engine, setup))
-    return setup
-
-
-#: What makes SQLite keep rows by key; with INT it is a key like any other.
-_ROWID = re.compile(r"\bINTEGER(\s+NOT\s+NULL)?\s+PRIMARY\s+KEY(\s+AUTOINCREMENT)?", re.I)
 _Source = tuple[str, Database | None, tuple[str, ...]]
 
 
@@ -403,7 +377,8 @@ def collect_trials(
             unstable += 1
             continue
         shows = _has_visible_result(engine, question, setup, seen)
-        usable.append(Trial(profile, setup, seen, ordered, shows, rows))
+        excused = _NAMED if profile == TIED else frozenset[Status]()
+        usable.append(Trial(profile, setup, seen, ordered, shows, rows, excused))
     return Trials(
         schema,
         tuple(usable),

@@ -31,6 +31,7 @@ from evalcore.sqlkit.generate.edges import holds_json, list_documents, list_plai
 from evalcore.sqlkit.generate.filler import Domains, Filler
 from evalcore.sqlkit.generate.hints import Hints, list_row_limits, read_hints
 from evalcore.sqlkit.generate.profiles import CROWDED, SCALED, Profile, choose_profiles, make_eager
+from evalcore.sqlkit.generate.ties import TIED, generate_tie_databases
 from evalcore.sqlkit.generate.usage import Usage, read_usage
 from evalcore.sqlkit.schema import Schema, plain_name, sort_by_dependency
 
@@ -70,12 +71,13 @@ def generate_sparse_databases(
     schema: Schema, statements: Sequence[tuple[str, str]], *, seed: int
 ) -> tuple[Database, ...]:
     """Databases that lack something: see `nasty.generate_sparse_databases`; one of groups
-    within which rows repeat; and one long chain where a statement recurses."""
+    within which rows repeat; one long chain where a statement recurses; and those of ties."""
     hints, usage = _read_statements(schema, statements)
     return (
         *nasty.generate_sparse_databases(schema, hints, usage, seed),
         *filter(None, [generate_clusters(schema, hints, usage, seed)]),
         *generate_chain_databases(schema, statements, hints, seed),
+        *generate_tie_databases(schema, hints, usage, seed),
     )
 
 
@@ -239,6 +241,7 @@ def _find_parent_tables(schema: Schema, hints: Hints) -> set[str]:
 
 
 __all__ = [
+    "TIED",
     "Database",
     "Edge",
     "EdgeDatabase",

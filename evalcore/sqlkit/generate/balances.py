@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from evalcore.sqlkit.generate.conditions import COMPARISONS
+from evalcore.sqlkit.generate.conditions import COMPARISONS, fold_constant, solve_for_column
 from evalcore.sqlkit.generate.database import Row
 from evalcore.sqlkit.generate.hints import Hints, parse_trees
 from evalcore.sqlkit.generate.islands import is_bound
@@ -191,6 +191,8 @@ def _list_turning(
         if root is None:
             return (), False
         return _list_around(root, column), column.kind != "integer" or root == int(root)
+    if (moved := _list_moved(balance, node, values, column)) is not None:
+        return moved, True
     sides = [_strip(side) for side in balance]
     others = [side for side in sides if side != node]
     if len(others) != 1 or not all(isinstance(side, exp.Column) for side in sides):
@@ -201,6 +203,46 @@ def _list_turning(
     except (ValueError, OverflowError):
         return (), False
     return [str(step.date() if column.kind == "date" else step) for step in steps], True
+
+
+_UNITS = (
+    ("day", 86_400),
+    ("hour", 3_600),
+    ("minute", 60),
+    ("second", 1),
+    ("epoch", 1),
+    ("unix", 1),
+)
+
+
+def _list_moved(
+    balance: Balance, node: exp.Column, values: Mapping[str, Any], column: Column
+) -> Sequence[Any] | None:
+    """The times at which the length between two times is what it is compared with, one unit less
+    and one more; None where the comparison is none of a length with a number."""
+    names = list(dict.fromkeys(c.sql() for side in balance for c in _iter_columns(side)))
+    if len(names) != 2 or node.sql() not in names:
+        return None
+    for side, other in (balance, balance[::-1]):
+        number = fold_constant(other)
+        if number is None or not next(_iter_columns(side), None):
+            continue
+        length, number = solve_for_column(side, number)
+        text = length.sql().lower()
+        unit = next((size for word, size in _UNITS if word in text), 86_400)
+        sign, start = (1, names[1]) if names[0] == node.sql() else (-1, names[0])
+        spans = [sign * unit * (number + step) for step in (0, -1, 1)]
+        return _move_time(str(values.get(start)), spans, column.kind)
+    return None
+
+
+def _move_time(start: str, spans: Sequence[float], kind: str) -> Sequence[Any] | None:
+    """The time so many seconds later."""
+    try:
+        steps = [datetime.fromisoformat(start) + timedelta(seconds=span) for span in spans]
+    except (ValueError, OverflowError):
+        return None
+    return [str(step.date() if kind == "date" else step) for step in steps]
 
 
 def _strip(node: exp.Expr) -> exp.Expr:

@@ -130,12 +130,47 @@ def generate_edge_databases(
         {name: _list_new_cells(name, edges, without) for name, edges in cells.items()},
         balances,
     )
+    if hints.replaced and not without:
+        yield _build_edges_beside_nulls(schema, hints, seed, cells)
     for name, sign in (("largest numbers", 1), ("smallest numbers", -1)):
-        database = _build_edge_database(
-            name, schema, hints, seed, _list_extremes(schema, usage, sign)
-        )
+        extremes = _list_extremes(schema, usage, sign)
+        database = _build_edge_database(name, schema, hints, seed, extremes)
         if database.edges:
             yield database
+
+
+def _build_edges_beside_nulls(
+    schema: Schema, hints: Hints, seed: int, cells: dict[str, list[tuple[int, Any]]]
+) -> EdgeDatabase:
+    """The edges where all other columns for whose NULLs the statements have something are NULL."""
+    database = _build_edge_database("edges beside nulls", schema, hints, seed, cells)
+    edges = tuple(edge for edge in database.edges if edge.value is not None)
+    return EdgeDatabase(_empty_replaced(schema, hints, database.base), edges)
+
+
+def _empty_replaced(schema: Schema, hints: Hints, database: Database) -> Database:
+    """NULLs in all columns for whose NULLs the statements have something, so that this something
+    meets the edges of the others."""
+    tables = dict(database.tables)
+    for table in schema.tables:
+        checks = compile_checks(table.checks, schema.dialect)
+        names = [column.name.lower() for column in table.columns]
+        keyed = {name.lower() for key in table.keys for name in key.columns}
+        emptied = {
+            n
+            for n, column in enumerate(table.columns)
+            if names[n] in hints.replaced
+            and column.nullable
+            and not (column.computed or names[n] in keyed | hints.equated.keys())
+            and not is_bound(schema, table, column)
+        }
+        rows = []
+        for row in tables[table.name]:
+            cells = tuple(None if n in emptied else cell for n, cell in enumerate(row))
+            is_valid = all(check(dict(zip(names, cells, strict=True))) for check in checks)
+            rows.append(cells if is_valid else row)
+        tables[table.name] = tuple(rows)
+    return msgspec.structs.replace(database, tables=tables)
 
 
 def _list_new_cells(

@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from itertools import chain, zip_longest
@@ -229,7 +230,25 @@ def _parse_moment(value: Any) -> datetime | None:
     return moment if 1000 < moment.year < 9000 else None
 
 
-def _iter_day_cells(constants: Iterable[Any]) -> Iterator[Cell]:
+def _list_packed_days(value: Any) -> list[date]:
+    """The days about a number such as 202302 (a month or a week of a year) or 20230201."""
+    text = str(value).replace("-", "").upper().replace("W", "")
+    if not re.fullmatch(r"(?:19|20)\d{4}(?:\d\d)?", text):
+        return []
+    year, part = int(text[:4]), int(text[4:6])
+    starts: list[date] = []
+    with suppress(ValueError):
+        if len(text) == 8:
+            starts = [date(year, part, int(text[6:]))]
+        elif 1 <= part <= 53:
+            week = date(year, 1, 4) + timedelta(weeks=part - 1, days=-date(year, 1, 4).weekday())
+            starts = [week, week + timedelta(days=7), week + timedelta(days=-1)]
+            starts += [date(year, part, 1)] if part <= 12 else []
+    return [day + timedelta(days=n) for day in starts for n in (0, -1)]
+
+
+def _iter_day_cells(constants: Sequence[Any]) -> Iterator[Cell]:
+    yield from (day.isoformat() for value in constants for day in _list_packed_days(value))
     for moment in filter(None, map(_parse_moment, constants)):
         yield from ((moment.date() + timedelta(days=n)).isoformat() for n in (0, -1, 1, -2, 2))
     yield from _DAYS
@@ -247,10 +266,12 @@ def _list_clocks(column: Column) -> Sequence[str]:
     return [f"{clock}{zone}" for clock in (*_CLOCKS, *fractions)]
 
 
-def _iter_moments(constants: Iterable[Any], clocks: Sequence[str]) -> Iterator[Cell]:
+def _iter_moments(constants: Sequence[Any], clocks: Sequence[str]) -> Iterator[Cell]:
     """Moments about the constants, then the edges of days with all times of day in turn."""
     clocks = clocks if clocks != ("",) else _CLOCKS
     zone = "+00" if clocks[0].endswith("+00") else ""
+    for packed in (day for value in constants for day in _list_packed_days(value)):
+        yield f"{packed} 12:00:00{zone}"
     for moment in filter(None, map(_parse_moment, constants)):
         for step in (timedelta(0), timedelta(seconds=-1), timedelta(hours=-4), timedelta(hours=9)):
             yield f"{moment + step}{zone}"

@@ -38,7 +38,8 @@ class Hints(Record, frozen=True):
     grouped or partitioned by, `documents` the JSON texts that a column may hold; `negated` are
     tables in which a statement wants to find nothing, `measured` the columns that are held against
     an aggregate of others, each with one of those, `alternatives` columns of which one may satisfy
-    what another does not, in OR or UNION."""
+    what another does not, in OR or UNION; `replaced` are columns whose NULLs something stands for,
+    `written` gives columns a text that a statement writes in place of what they hold."""
 
     constants: dict[str, tuple[Constant, ...]] = {}
     kindred: dict[str, str] = {}
@@ -53,6 +54,8 @@ class Hints(Record, frozen=True):
     negated: frozenset[str] = frozenset()
     measured: tuple[tuple[str, str], ...] = ()
     alternatives: frozenset[tuple[str, str]] = frozenset()
+    replaced: frozenset[str] = frozenset()
+    written: dict[str, str] = {}
 
     def find_family(self, column: str) -> str:
         return self.kindred.get(column.lower(), column.lower())
@@ -81,6 +84,8 @@ class _Reading(Record, frozen=True):
     negated: frozenset[str]
     measured: tuple[tuple[str, str], ...]
     alternatives: frozenset[tuple[str, str]]
+    replaced: frozenset[str]
+    written: tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=512)
@@ -120,6 +125,8 @@ def _read_trees(trees: tuple[exp.Expr, ...]) -> _Reading:
         negated=frozenset(name for tree in trees for name in _iter_negated_tables(tree)),
         measured=tuple(pair for tree in trees for pair in _iter_measured_columns(tree)),
         alternatives=frozenset(pair for tree in trees for pair in _iter_alternatives(tree)),
+        replaced=frozenset(name for tree in trees for name in _iter_replaced_columns(tree)),
+        written=tuple(pair for tree in trees for pair in _iter_written_texts(tree)),
     )
 
 
@@ -146,6 +153,18 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
         ranked=any(reading.ranked for reading in readings),
         negated=frozenset[str]().union(*(reading.negated for reading in readings)),
         alternatives=frozenset[tuple[str, str]]().union(*(r.alternatives for r in readings)),
+        replaced=frozenset(
+            column
+            for reading in readings
+            for name in reading.replaced
+            for column in _resolve_alias(name, aliases)
+        ),
+        written={
+            column: text
+            for reading in reversed(readings)
+            for name, text in reversed(reading.written)  # the outermost counts
+            for column in _resolve_alias(name, aliases)
+        },
         measured=tuple(
             dict.fromkeys(
                 (bound, column)
@@ -337,6 +356,26 @@ def _iter_alternatives(tree: exp.Expr) -> Iterator[tuple[str, str]]:
 
 def _list_where(where: exp.Expr) -> set[str]:
     return {column.name.lower() for column in where.find_all(exp.Column)}
+
+
+def _iter_replaced_columns(tree: exp.Expr) -> Iterator[str]:
+    for node in tree.find_all(exp.Coalesce):
+        yield from list_column_names(node.this)
+
+
+def _iter_written_texts(tree: exp.Expr) -> Iterator[tuple[str, str]]:
+    """Columns that a CASE or COALESCE gives, each with a text that it gives in other rows."""
+    for node in tree.find_all(exp.Case, exp.Coalesce, exp.If):
+        if isinstance(node, exp.Coalesce):
+            parts = [node.this, *node.expressions]
+        elif isinstance(node, exp.Case):
+            parts = [branch.args["true"] for branch in node.args["ifs"]]
+            parts += [node.args["default"]] if node.args.get("default") else []
+        else:
+            parts = [part for part in (node.args.get("true"), node.args.get("false")) if part]
+        texts = [part.name for part in parts if isinstance(part, exp.Literal) and part.is_string]
+        for name in (name for part in parts for name in list_column_names(part)):
+            yield from ((name, text) for text in texts[:1] if text)
 
 
 def _iter_measured_columns(tree: exp.Expr) -> Iterator[tuple[str, str]]:

@@ -37,6 +37,7 @@ _UNMATCHED = Profile("no matches", rows=8, good=0.0, near=0.0, duplicate=0.0, da
 _SIBLINGS = msgspec.structs.replace(GOOD, name="siblings", rows=8, domain=0.3)
 _MAX_SIBLINGS = 24  # rows that are added to a table
 _MAX_EMPTIED = 3  # tables that are emptied in turn
+_MAX_LIMIT = 30  # rows that a limit lets through, of which the others hold more
 
 
 def generate_sparse_databases(
@@ -48,10 +49,12 @@ def generate_sparse_databases(
     yield Database("all empty", {table.name: () for table in schema.tables})
     used = [table for table in schema.tables if usage.mentions_table(plain_name(table.name))]
     yield fill_tables(schema, hints, _name(GOOD, "one row"), seed, lambda _: 1)
+    limits = [count for count in hints.counts if 0 < count <= _MAX_LIMIT]
+    size = max([GOOD.rows, *(limit + 2 for limit in limits)])
     if len(used) > 1:
         for emptied in used[:_MAX_EMPTIED]:
             profile = _name(GOOD, f"{plain_name(emptied.name)} empty")
-            sizes = {table.name: GOOD.rows for table in schema.tables} | {emptied.name: 0}
+            sizes = {table.name: size for table in schema.tables} | {emptied.name: 0}
             yield fill_tables(schema, hints, profile, seed, sizes.__getitem__)
     yield fill_tables(schema, hints, _NULLS, seed, lambda _: _NULLS.rows)
     unconstrained = msgspec.structs.replace(hints, constants={})

@@ -1,0 +1,202 @@
+"""Rows by which two definitions of a table can be told apart: what they refuse and fill in.
+
+A row that the definition takes is changed in one place: a NULL, a value at which a CHECK turns, a
+key that comes again. Whether a server takes it then tells whether the rule is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import msgspec
+import sqlglot
+from sqlglot import exp
+
+from evalcore.records import Record
+from evalcore.sqlkit.generate.database import Database, Row, render_inserts
+from evalcore.sqlkit.generate.hints import Hints, read_hints
+from evalcore.sqlkit.generate.islands import GOOD, fill_tables
+from evalcore.sqlkit.generate.values import build_cell_pool
+from evalcore.sqlkit.schema import Column, Schema, Table, plain_name, read_schema
+
+_MAX_VALUES = 16  # of a column that a CHECK bounds
+#: The largest numbers of types, and how many there are: a CHECK may write out what a type says.
+_BOUNDS = frozenset(
+    2**bits + step for bits in (7, 8, 15, 16, 23, 24, 31, 32, 63) for step in (-1, 0)
+)
+_UNTYPED = ("postgres", "duckdb")  # where a literal in quotes fits a column of any type
+
+
+class TableRows(Record, frozen=True):
+    """Statements that fill a created table. `base` is taken by the definition; the `filled` columns
+    are those that it fills in with a constant. `changed` are as `base`, each changed in one place,
+    and `required` the columns that all of them give."""
+
+    table: str
+    base: str
+    filled: tuple[str, ...]
+    changed: tuple[tuple[str, ...], ...]
+    required: tuple[Column, ...]
+
+
+def list_created_tables(schema: Schema, sql: str, dialect: str) -> tuple[Table, ...]:
+    """The tables with columns of their own that a statement creates beside those of the schema."""
+    created = read_schema((sql,), dialect).tables
+    return tuple(table for table in created if schema.find_table(table.name) is None)
+
+
+def fill_parents(schema: Schema, created: Sequence[Table], seed: int) -> Database:
+    """Rows of all tables, those of created ones as their definitions want them."""
+    whole = Schema((*schema.tables, *created), schema.dialect)
+    hints = _read_checks(created, schema.dialect)
+    return fill_tables(whole, hints, GOOD, seed, lambda _: GOOD.rows)
+
+
+def build_table_rows(
+    table: Table, other: Table | None, rows: Sequence[Row], dialect: str
+) -> TableRows | None:
+    """The rows of a created table, from those that `fill_parents` gave it, with the values at which
+    the CHECKs of another definition of it turn; None where no row was found."""
+    if len(rows) < 2:
+        return None
+    given = tuple(column for column in table.columns if _is_required(table, column))
+    names = [column.name for column in table.columns]
+    first, *others = (dict(zip(names, row, strict=True)) for row in rows)
+    start = {column.name: first[column.name] for column in given}
+    changed: list[tuple[str, ...]] = [
+        (_render_row(table, {**start, **cells}, dialect),)
+        for cells in _iter_changes(table, other, start, dialect)
+    ]
+    changed += _iter_repeats(table, start, others, dialect)
+    base = _render_row(table, start, dialect)
+    filled = tuple(_iter_filled_names(table, given, dialect))
+    return TableRows(table.name, base, filled, tuple(dict.fromkeys(changed)), given)
+
+
+def _iter_filled_names(table: Table, given: Sequence[Column], dialect: str) -> Iterator[str]:
+    for column in table.columns:
+        if column in given or column.identity or column.computed:
+            continue
+        if not column.default or _is_constant(column.default, dialect):
+            yield column.name
+
+
+def _read_checks(tables: Sequence[Table], dialect: str) -> Hints:
+    return read_hints(
+        (f"SELECT 1 FROM {table.name} WHERE {check}", dialect)  # noqa: S608 - read, never run
+        for table in tables
+        for check in table.checks
+    )
+
+
+def _is_required(table: Table, column: Column) -> bool:
+    """Whether a row has to give a column, or refers by it."""
+    if column.identity or column.computed:
+        return False
+    refers = any(column.name in foreign.columns for foreign in table.foreign)
+    return not column.default and (not column.nullable or refers)
+
+
+def _is_constant(text: str, dialect: str) -> bool:
+    """Whether a default is the same at any time."""
+    try:
+        tree = sqlglot.parse_one(text, dialect=dialect)
+    except sqlglot.errors.SqlglotError:
+        return False
+    plain = (exp.Literal, exp.Boolean, exp.Null, exp.Neg, exp.Paren, exp.Cast, exp.DataType)
+    return all(isinstance(node, (*plain, exp.DataTypeParam)) for node in tree.walk())
+
+
+def _iter_changes(
+    table: Table, other: Table | None, start: Mapping[str, Any], dialect: str
+) -> Iterator[dict[str, Any]]:
+    """Cells to put into the row, in place of its own or beside them."""
+    keyed = {name for key in table.keys for name in key.columns}
+    for column in table.columns:
+        numbered = column.identity or column.computed or column.declared.upper() == "TIMESTAMP"
+        if not numbered and column.name not in keyed:
+            yield {column.name: None}
+    own = _read_checks((table,), dialect)
+    added = _read_checks((other,), dialect) if other is not None else Hints()
+    for column in table.columns:
+        yield from ({column.name: value} for value in _list_checked(column, own, added))
+    for check in (*table.checks, *(other.checks if other is not None else ())):
+        named = [c for c in table.columns if _mentions(check, c.name, dialect) and c.name in start]
+        for left, right in combinations(named, 2):
+            yield {left.name: start[right.name]}
+            yield {left.name: start[right.name], right.name: start[left.name]}
+
+
+def _list_checked(column: Column, own: Hints, added: Hints) -> list[Any]:
+    """Values at which the CHECKs of a column turn. The numbers that a server counts need none, so
+    there only what the other definition says is looked at."""
+    if column.computed or (column.identity and column.name.lower() not in added.constants):
+        return []
+    values = [*_list_values(column, own)]
+    values += [value for value in _list_values(column, added) if value not in _BOUNDS]
+    return list(dict.fromkeys(values))[:_MAX_VALUES]
+
+
+def _mentions(check: str, name: str, dialect: str) -> bool:
+    try:
+        tree = sqlglot.parse_one(check, dialect=dialect)
+    except sqlglot.errors.SqlglotError:
+        return False
+    return any(column.name.lower() == name.lower() for column in tree.find_all(exp.Column))
+
+
+def _list_values(column: Column, hints: Hints) -> list[Any]:
+    """Values that satisfy a CHECK of the column and such as just do not."""
+    if column.name.lower() not in hints.constants:
+        return []
+    pool = build_cell_pool(msgspec.structs.replace(column, choices=(), identity=False), hints)
+    return [*pool.hits[:_MAX_VALUES], *pool.near[:_MAX_VALUES]]
+
+
+def _iter_repeats(
+    table: Table, start: Mapping[str, Any], others: Sequence[Mapping[str, Any]], dialect: str
+) -> Iterator[tuple[str, ...]]:
+    """Two rows each that have a key in common, or one column of it."""
+    first = _render_row(table, start, dialect)
+    numbered = {column.name for column in table.columns if column.identity or column.computed}
+    for key in table.keys:
+        for names in dict.fromkeys((key.columns, key.columns[:1], key.columns[1:])):
+            shared = {name: start[name] for name in names if name in start}
+            rest = {*start, *key.columns} - {*names, *numbered}
+            for other in others if shared else ():
+                own = {name: other[name] for name in rest}
+                yield first, _render_row(table, {**own, **shared}, dialect)
+
+
+def _render_row(table: Table, cells: Mapping[str, Any], dialect: str) -> str:
+    """An INSERT of some columns."""
+    columns, row = [], []
+    for column in table.columns:
+        if column.name not in cells:
+            continue
+        value = cells[column.name]
+        if dialect in _UNTYPED and value is not None and column.kind != "bytes":
+            value = str(int(value)) if isinstance(value, bool) else str(value)
+            column = msgspec.structs.replace(column, kind="text")
+        columns.append(column)
+        row.append(value)
+    if not columns:
+        return f"INSERT INTO {table.name} DEFAULT VALUES"
+    single = Table(table.name, tuple(columns))
+    rows = Database("", {table.name: (tuple(row),)})
+    return str(render_inserts(Schema((single,), dialect), rows, dialect)[0])
+
+
+def find_same_table(tables: Sequence[Table], name: str) -> Table | None:
+    return next((table for table in tables if plain_name(table.name) == plain_name(name)), None)
+
+
+__all__ = [
+    "TableRows",
+    "build_table_rows",
+    "fill_parents",
+    "find_same_table",
+    "list_created_tables",
+]
