@@ -7,6 +7,7 @@ looked for among prose as well. A call that was cut is never completed.
 
 from __future__ import annotations
 
+import html
 import re
 import tomllib
 from collections import Counter
@@ -20,6 +21,7 @@ from evalcore.call_formats import markup
 from evalcore.call_formats.python_source import (
     find_python_stretches,
     parse_python_calls,
+    read_named_source,
     read_source,
 )
 from evalcore.call_formats.values import (
@@ -40,6 +42,10 @@ from evalcore.call_formats.values import (
 MAX_CHARS = 1_000_000
 _MAX_FAILURES = 40
 _MAX_CALLS = 256
+
+
+#: An object whose quotes were escaped for HTML; once unescaped there is none left.
+_ESCAPED_MARKUP = re.compile(r"\{\s*&(?:quot|#34|#39|apos);")
 
 
 class CallReading(NamedTuple):
@@ -77,6 +83,9 @@ def read_calls(
         spans = _drop_quoted(text, _keep_outside(fenced, zones))
     if not spans and lenient:
         spans = _find_spans_among_prose(text, tools, zones)
+    if not spans and _ESCAPED_MARKUP.search(text):
+        reading = read_calls(html.unescape(text), functions, lenient=lenient)
+        return reading if reading.calls else unread
     calls = tuple(call for span in spans for call in span.calls)
     if not 0 < len(calls) <= _MAX_CALLS:
         return unread
@@ -107,7 +116,11 @@ _READERS_AT: Mapping[str, _ReadAt] = {
     "xtml_calls": markup.repeated(markup.read_xtml_call),
     "minimax_invokes": markup.repeated(markup.read_minimax_invoke),
 }
-_READERS: Mapping[str, _Reader] = {"actions": read_actions, "arguments": read_named_arguments}
+_READERS: Mapping[str, _Reader] = {
+    "actions": read_actions,
+    "arguments": read_named_arguments,
+    "named_python": read_named_source,
+}
 
 
 def _find_reader(name: str) -> _Reader:
@@ -287,7 +300,8 @@ def _widen_span(text: str, span: _Span) -> _Span:
 # An example of a call within an explanation is no call where a real one follows.
 
 _EXAMPLE = re.compile(
-    r"\b(?:for example|for instance|e\.\s?g\.|an? example|examples?:|such as|looks? like|format is"
+    r"\b(?:previously|earlier|for example|for instance|e\.\s?g\.|an? example|examples?:|such as"
+    r"|looks? like|format is"
     r"|(?:you|one) (?:could|might|would)|syntax is|instead of|rather than)\b[^.!?\n]*\Z"
     r"|(?:例如|比如|示例|譬如)[^。！？\n]*\Z",
     re.I,
@@ -313,8 +327,9 @@ def _introduction(before: str) -> str:
 # Text that is calls and nothing else.
 
 _TURN_MARKS = (
-    r"\s*(?:<\|(?:eo[mst]_id|eot|assistant|observation|user|im_end|im_start|end|endoftext|end_of_text"
-    r"|END_OF_TURN_TOKEN)\|>|<｜end▁of▁sentence｜>|</?s>|<eos>|<end_of_turn>|<end_code>)"
+    r"\s*(?:<\|(?:eo[mst]_id|eo[mt]|assistant|observation|user|im_end|im_start|end|endoftext|end_of_text"
+    r"|END_OF_TURN_TOKEN)\|>|<｜end▁of▁sentence｜>|</?s>|<eos>|<end_of_turn>|<end_code>"
+    r"|<\|(?:start_header_id|header_start)\|>assistant<\|(?:end_header_id|header_end)\|>)"
 )
 _TURN_MARK, _LAST_TURN_MARK = re.compile(_TURN_MARKS), re.compile(rf"{_TURN_MARKS}\s*\Z")
 _LEFTOVERS = " \t\r\n;,}]`"

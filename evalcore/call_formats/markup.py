@@ -64,10 +64,10 @@ def _find_value_end(text: str, offset: int, tag: str) -> tuple[int, int] | None:
 
 # `<function=NAME><parameter=KEY>VALUE</parameter></function>`
 
-_FUNCTION = re.compile(r"\s*<function=([\w.-]{1,128})>")
-_PARAMETER = re.compile(r"\s*<parameter=([^<>\n]{1,128})>")
+_FUNCTION = re.compile(r"\s*<function=[\"']?([\w.-]{1,128})[\"']?\s?(?:>|\(?(?=\{))")
+_PARAMETER = re.compile(r"\s*<parameter=[\"']?([^<>\n\"']{1,128})[\"']?>")
 _PARAMETER_LEFT_OPEN = re.compile(r"\n(?=<parameter=|</function>)")
-_FUNCTION_END = re.compile(r"\s*(?:</function>|(?=</tool_call>|</seed:tool_call>))")
+_FUNCTION_END = re.compile(r"\s*\)?(?:</function>|(?=</tool_call>|</seed:tool_call>))")
 
 
 def read_function_tag(text: str, offset: int, tools: OfferedTools) -> tuple[ParsedCall, int] | None:
@@ -228,7 +228,9 @@ _KEY = re.compile(
     rf"\s*<{_KEYED_PREFIX}arg_key{_SUFFIX}>([^<]{{1,200}})</{_KEYED_PREFIX}arg_key{_SUFFIX}>"
     rf"\s*(?:<ifm\|arg_type>[^<]{{0,100}}</ifm\|arg_type>\s*)?<({_KEYED_PREFIX}arg_value{_SUFFIX})>"
 )
-_KEYED_END = re.compile(rf"\s*</{_KEYED_PREFIX}tool_call{_SUFFIX}>")
+_KEYED_END = re.compile(
+    rf"\s*(?:</{_KEYED_PREFIX}tool_call{_SUFFIX}>|(?=<\|(?:observation|user)\|>))"
+)
 
 
 def read_key_values(text: str, offset: int, tools: OfferedTools) -> ReadCalls | None:

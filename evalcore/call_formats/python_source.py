@@ -237,10 +237,20 @@ def read_source(
     return calls, end
 
 
+def read_named_source(text: str, opened: re.Match[str], tools: OfferedTools) -> ReadCalls | None:
+    """`tool_call(city="Oslo")` in a fence, whose tool is named in the line before it (ChatGLM3)."""
+    end = find_closing_bracket(text, opened.end())
+    calls = parse_python_calls(text[opened.end() - len("tool_call") : end], tools) if end else None
+    name = tools.resolve_name(opened["name"])
+    if not end or not calls or name not in tools:
+        return None
+    return [ParsedCall(name, calls[0].arguments)], end
+
+
 _LIST_OF_CALLS = re.compile(r"\[\s*[A-Za-z_][\w.]*\s*\(")
 _CALL_LINE = re.compile(
     r"(?:[-*•]|\d+[.)]|(?:call|action|function call|tool call)s?:)?\s*"
-    r"`*(\[?[A-Za-z_][\w.]*\s*\(.*\)\]?)`*[;,.]?",
+    r"[`*]*(\[?[A-Za-z_][\w.]*\s*\(.*\)\]?)[`*]*[;,.]?",
     re.I,
 )
 _MAX_STARTS = 20

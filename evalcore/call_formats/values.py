@@ -104,19 +104,56 @@ def decode_json(text: str, offset: int) -> tuple[Any, int] | None:
 
 
 def decode_value(text: str, offset: int) -> tuple[Any, int] | None:
-    """As `decode_json`; an object or list may be in Python's notation instead, a tuple is."""
+    """As `decode_json`; an object or list may be in Python's notation instead, a tuple is, and it
+    may hold comments or be in typographic quotes."""
     while offset < len(text) and text[offset].isspace():
         offset += 1
     decoded = decode_json(text, offset)
     if decoded is not None or text[offset : offset + 1] not in ("{", "[", "("):
         return decoded
     end = find_closing_bracket(text, offset)
-    if end is None:
-        return None
     try:
-        return parse_plain_literal(text[offset:end]), end
+        return (parse_plain_literal(text[offset:end]), end) if end else _decode_odd(text, offset)
     except PARSING_ERRORS:
+        return _decode_odd(text, offset)
+
+
+#: What JSON does not have and models write: comments, typographic quotes and names without
+#: quotes. Texts in straight quotes are skipped.
+_ODDITIES = re.compile(
+    r"(?P<text>\"(?:[^\"\\]|\\.)*\")|(?P<comment>//[^\n]*|/\*.*?\*/)"
+    r"|“(?P<quoted>[^”“]*)”|(?<=[{,])(?P<space>\s*)(?P<name>[A-Za-z_]\w{0,127})(?=\s*:)",
+    re.DOTALL,
+)
+_ODD_START = re.compile(r"[\[{]\s*(?:\{\s*)?(?:“|[A-Za-z_]\w*\s*:)|.{0,2000}/[/*]", re.DOTALL)
+
+
+def _decode_odd(text: str, offset: int) -> tuple[Any, int] | None:
+    """A JSON value with oddities, and the offset after it in the text as it is."""
+    part = text[offset : offset + MAX_LITERAL_CHARS]
+    if not _ODD_START.match(part):
         return None
+    plain, at = "", 0
+    ends: list[tuple[int, int]] = [(0, 0)]
+    for odd in _ODDITIES.finditer(part):
+        plain += part[at : odd.start()] + _write_plainly(odd)
+        at = odd.end()
+        ends.append((len(plain), at))
+    decoded = decode_json(plain + part[at:], 0)
+    if decoded is None:
+        return None
+    there, here = max(pair for pair in ends if pair[0] <= decoded[1])
+    return decoded[0], offset + here + decoded[1] - there
+
+
+def _write_plainly(odd: re.Match[str]) -> str:
+    if odd["text"]:
+        return odd["text"]
+    if odd["comment"]:
+        return " "
+    if odd["name"]:
+        return f'{odd["space"]}"{odd["name"]}"'
+    return json.dumps(odd["quoted"], ensure_ascii=False)
 
 
 def find_json_end(text: str, offset: int) -> int:
@@ -290,6 +327,8 @@ def read_objects(
         elif unclosed := None if decoded else _read_unclosed_object(text, at, tools):
             calls.append(unclosed[0])
             at = end = unclosed[1]
+        elif listed := None if decoded else _read_unclosed_list(text, at, tools):
+            return [*calls, *listed[0]], listed[1]
         else:
             break
     return (calls, end) if calls else None
@@ -313,6 +352,20 @@ def _read_unclosed_object(
     ended = _AFTER_UNCLOSED.match(text, decoded[1])
     name = tools.resolve_name(opened[1])
     return (ParsedCall(name, decoded[0]), decoded[1]) if ended else None
+
+
+_LIST_HEAD = re.compile(r"\[\s*(?=\{)")
+
+
+def _read_unclosed_list(text: str, offset: int, tools: OfferedTools) -> ReadCalls | None:
+    """The calls of a list whose last bracket alone is missing: the answer ends with a whole call,
+    or with the mark of its end."""
+    opened = _LIST_HEAD.match(text, offset)
+    parsed = read_objects(text, opened.end(), tools) if opened else None
+    return parsed if parsed and _ANSWER_END.match(text, parsed[1]) else None
+
+
+_ANSWER_END = re.compile(r"\s*(?:\Z|</s>|<\|(?:eot_id|im_end|end|endoftext)\|>)")
 
 
 def read_arguments(text: str, offset: int) -> tuple[dict[str, Any], int] | None:
@@ -343,6 +396,7 @@ def list_calls(value: Any, tools: OfferedTools, depth: int = 8) -> list[ParsedCa
 def _parse_call_object(value: dict[Any, Any], tools: OfferedTools) -> list[ParsedCall] | None:
     name = next((value[key] for key in _NAMES if isinstance(value.get(key), str)), None)
     arguments = next((value[key] for key in _ARGUMENTS if key in value), None)
+    name = name.replace("\\_", "_") if name else name  # as Markdown escapes it
     if name is not None and _NAME.fullmatch(name):
         resolved = tools.resolve_name(name)
         if _is_no_call(value, arguments, tools.properties.get(resolved, {})):
@@ -353,6 +407,8 @@ def _parse_call_object(value: dict[Any, Any], tools: OfferedTools) -> list[Parse
             arguments = {}
         if isinstance(arguments, str):
             arguments = parse_argument_text(arguments)
+            if isinstance(arguments, str) and resolved not in tools:
+                return None
         return [ParsedCall(resolved, arguments)] if isinstance(arguments, dict | str) else None
     if value and all(key in tools and isinstance(value[key], dict) for key in value):
         return [ParsedCall(key, arguments) for key, arguments in value.items()]

@@ -42,7 +42,7 @@ def test_every_format_has_a_source_and_reads_a_spelling():
         for calls in (ONE, EMPTY)
     }
     prompted = {"tool_call_xml", "tool_call_python", "tool_element"}
-    prompted |= {"react_source", "functionary_v2", "inkling", "dots"}
+    prompted |= {"react_source", "functionary_v2", "inkling", "dots", "chatglm3"}
     assert {form.key for form in load_formats()} - keys == prompted
     assert all(form.source and form.families for form in load_formats())
     assert len({form.key for form in load_formats()}) == len(load_formats())

@@ -82,7 +82,7 @@ CARD = BenchmarkCard(
     implementation="evalcore.benchmarks.bfcl.benchmark:Bfcl",
     dataset="bfcl",
     prompt_version="1",
-    scorer_version="3",
+    scorer_version="4",
     title={"en": "Function calling (BFCL)", "zh": "函数调用 (BFCL)"},
     about={
         "en": "Call the right function with the right arguments, or none if none fits; checked "

@@ -346,6 +346,8 @@ _CHANNEL = re.compile(
     r"(?P<text>.*?)(?=<\|(?:end|return|call|start|channel)\|>|\Z)",
     re.DOTALL,
 )
+#: Who a message goes to, before its channel or behind it.
+_RECIPIENT = re.compile(r"\bto=[\w.]+\s*(?:<\|channel\|>\s*\w+)?[^<]*\Z")
 _BARE_CHANNELS = re.compile(r"analysis(.+?)assistant\s?final(.*)", re.DOTALL)
 _THOUGHT = re.compile(r"\s*<(think|thinking)>(.*?)(?:</\1>|\Z)\s*", re.DOTALL)
 _END_OF_THOUGHT = re.compile(r"</think(?:ing)?>\s*")
@@ -374,7 +376,7 @@ def _split_channels(text: str) -> tuple[str, str]:
     if bare:
         return bare[1].strip(), bare[2]
     parts = list(_CHANNEL.finditer(text))
-    if not parts or any("to=" in part["to"] for part in parts):
+    if not parts or any(_RECIPIENT.search(text[: part.end("to")]) for part in parts):
         return "", text
     thoughts = [part["text"] for part in parts if part[1] != "final"]
     return "\n".join(thoughts).strip(), "".join(
