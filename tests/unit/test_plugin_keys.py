@@ -83,6 +83,7 @@ ENGINES_ALLOWED = {
     "evalcore/sqlkit/dialects.py": _DIALECT,
     "evalcore/sqlkit/engines/guard.py": "how words of a server's dialect are told apart",
     "evalcore/sqlkit/engines/local_server.py": "the programs of the two servers that can be kept",
+    "evalcore/sqlkit/equivalence/setups.py": _DIALECT,
     "evalcore/sqlkit/equivalence/trials.py": _DIALECT,
     "evalcore/sqlkit/generate/database.py": _DIALECT,
     "evalcore/sqlkit/generate/edges.py": _DIALECT,

@@ -26,7 +26,6 @@ _MAX_VALUES = 16  # of a column that a CHECK bounds
 _BOUNDS = frozenset(
     2**bits + step for bits in (7, 8, 15, 16, 23, 24, 31, 32, 63) for step in (-1, 0)
 )
-_UNTYPED = ("postgres", "duckdb")  # where a literal in quotes fits a column of any type
 
 
 class TableRows(Record, frozen=True):
@@ -177,7 +176,7 @@ def _render_row(table: Table, cells: Mapping[str, Any], dialect: str) -> str:
         if column.name not in cells:
             continue
         value = cells[column.name]
-        if dialect in _UNTYPED and value is not None and column.kind != "bytes":
+        if value is not None and column.kind != "bytes":  # in quotes it fits any type
             value = str(int(value)) if isinstance(value, bool) else str(value)
             column = msgspec.structs.replace(column, kind="text")
         columns.append(column)
