@@ -27,7 +27,8 @@ class OptionCard(Record, frozen=True):
     `label` is what Launch calls it (default: its name). For a target, `shown` puts its field beside
     the target's name, not among the folded ones. A `secret` option of a target is a key: its name
     is the environment variable that holds it, Launch hides what is typed, and it is no option of
-    a run. Without a `default` a run needs it.
+    a run. Without a `default` a run needs it. A `derived` option is set by the plan of a run: no
+    form asks for it.
     """
 
     name: str
@@ -38,6 +39,7 @@ class OptionCard(Record, frozen=True):
     label: dict[str, str] = {}
     shown: bool = False
     secret: bool = False
+    derived: bool = False
 
 
 def build_option(
@@ -54,6 +56,34 @@ def build_option(
         kind = "str" if default is None or isinstance(default, str) else type(default).__name__
     about = {"en": english, "zh": chinese} if english else {}
     return OptionCard(name, kind, default, choices, about)
+
+
+#: How a benchmark asks: in the words of this package, or exactly as upstream asks.
+BOARD, OFFICIAL = "board", "official"
+#: The option that names the texts of `OFFICIAL` by their hash; a plan sets it.
+TEXTS_OPTION = "official_texts"
+
+
+def build_protocol_options() -> tuple[OptionCard, OptionCard]:
+    """The options of a benchmark that can be asked as upstream asks."""
+    return (
+        build_option(
+            "protocol",
+            "prompts, tool schemas, sampling and limits: those of this board, or the official ones",
+            "提示词、工具定义、采样与限额：本榜自有，或与官方完全一致",
+            default=BOARD,
+            choices=(BOARD, OFFICIAL),
+        ),
+        OptionCard(
+            TEXTS_OPTION,
+            default="",
+            about={
+                "en": "hash of the fetched official texts; set by the run itself",
+                "zh": "已获取的官方文本的哈希值；由运行自动填写",
+            },
+            derived=True,
+        ),
+    )
 
 
 #: The kind of target that answers as a benchmark says: a yardstick that takes no rank.

@@ -19,10 +19,13 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from evalcore import i18n, plugins
+from evalcore.cards import BOARD as BOARD
 from evalcore.cards import CONTROL_KIND as CONTROL_KIND
 from evalcore.cards import CONTROLS as CONTROLS
 from evalcore.cards import COSMETIC_CONTROLS as COSMETIC_CONTROLS
 from evalcore.cards import FLOOR_CONTROLS as FLOOR_CONTROLS
+from evalcore.cards import OFFICIAL as OFFICIAL
+from evalcore.cards import TEXTS_OPTION as TEXTS_OPTION
 from evalcore.cards import ApplicationCard as ApplicationCard
 from evalcore.cards import BenchmarkCard as BenchmarkCard
 from evalcore.cards import CommandCard as CommandCard
@@ -37,6 +40,7 @@ from evalcore.cards import SuiteCard as SuiteCard
 from evalcore.cards import TargetKindCard as TargetKindCard
 from evalcore.cards import UploadForm as UploadForm
 from evalcore.cards import build_option as build_option
+from evalcore.cards import build_protocol_options as build_protocol_options
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.i18n import Note
 from evalcore.plain_text import to_single_line

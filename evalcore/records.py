@@ -176,7 +176,8 @@ class Message(Record, frozen=True):
     """One turn of a conversation. `reasoning` is kept apart and never shown to a scorer; `images`
     are data addresses, which are sent and not journaled. `opaque` is what the provider of an answer
     wants back with it in the next turn, by the name of its API: signatures of thoughts, encrypted
-    reasoning. It is no part of the answer."""
+    reasoning. It is no part of the answer. `name` is that of the tool whose result it is, where a
+    protocol sends it."""
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str = ""
@@ -185,6 +186,7 @@ class Message(Record, frozen=True):
     tool_call_id: str = ""
     images: tuple[str, ...] = ()
     opaque: dict[str, Any] = {}
+    name: str = ""
 
 
 class Sampling(Record, frozen=True):

@@ -6,6 +6,7 @@ import asyncio
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from string import Template
 from types import MappingProxyType
@@ -13,7 +14,13 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import msgspec
 
-from evalcore.catalog import BenchmarkCard
+from evalcore.benchmarks.official_texts import (
+    OfficialTexts,
+    find_official_texts,
+    is_official,
+    load_official_texts,
+)
+from evalcore.catalog import TEXTS_OPTION, BenchmarkCard
 from evalcore.errors import EnvironmentFailure, MissingDependency, UsageError
 from evalcore.i18n import Note
 from evalcore.records import (
@@ -25,10 +32,12 @@ from evalcore.records import (
     Outcome,
     Record,
     Sample,
+    Sampling,
     Usage,
     Verdict,
 )
 from evalcore.results import BenchmarkScore
+from evalcore.settings import Settings
 
 
 class DatasetSource(Record, frozen=True):
@@ -149,6 +158,30 @@ class Benchmark(ABC):
     def key(self) -> str:
         return self.card.key
 
+    @property
+    def is_official(self) -> bool:
+        """Whether a target is asked exactly as upstream asks."""
+        return is_official(self.options)
+
+    @property
+    def sampling(self) -> Sampling:
+        """What a request asks for where the target's own options do not; nothing by default."""
+        return Sampling()
+
+    @cached_property
+    def official_texts(self) -> OfficialTexts:
+        """Upstream's texts that the run asks with; raises UsageError where they are gone."""
+        return load_official_texts(self.key, str(self.options[TEXTS_OPTION]))
+
+    def select_official_texts(self, source: DatasetSource, settings: Settings) -> None:
+        """Under the official protocol, name the texts to ask with in the options, which belong to
+        the column: those of the data set, else those last fetched. Raises UsageError where there
+        are none."""
+        if self.is_official and not self.options[TEXTS_OPTION]:
+            texts = find_official_texts(self.key, source.folder, settings)
+            self.options[TEXTS_OPTION] = texts.hash
+            self.__dict__.pop("official_texts", None)
+
     @abstractmethod
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
         """All samples of the source; raises DatasetError naming file, line and field."""
@@ -175,7 +208,9 @@ class Benchmark(ABC):
         """One request, one answer: what a single-turn benchmark needs."""
         prompt = self.messages(sample)
         completion = await context.generate(
-            GenerationRequest(messages=prompt, input=self.request_input(sample))
+            GenerationRequest(
+                messages=prompt, sampling=self.sampling, input=self.request_input(sample)
+            )
         )
         reply = Message(
             role="assistant",

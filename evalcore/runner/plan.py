@@ -43,6 +43,8 @@ from evalcore.targets.registry import create_target
 # The column key: the hash of all that must be equal for two scores to be comparable.
 
 REDUCER = "mean"  # how the epochs of a sample become one score
+#: Options that ask in the words of this package, as runs did before there were others.
+_OWN_PROTOCOL = (("protocol", catalog.BOARD), (catalog.TEXTS_OPTION, ""))
 
 
 def dataset_hash(samples: Iterable[Sample]) -> str:
@@ -62,9 +64,11 @@ def column_key(
 ) -> str:
     """The key; a panel enters it with the version of its prompts, in whatever order it sits.
 
-    `difficulty_weights` enter it where there are any, so that keys without them stay as they are.
+    `difficulty_weights` enter it where there are any, so that keys without them stay as they are,
+    and so does the official protocol.
     """
-    parts = [benchmark, data, prompt_version, scorer_version, dict(options), dict(weights)]
+    chosen = dict(pair for pair in options.items() if pair not in _OWN_PROTOCOL)
+    parts = [benchmark, data, prompt_version, scorer_version, chosen, dict(weights)]
     own = [dict(difficulty_weights)] if difficulty_weights else []
     return content_hash([*parts, REDUCER, panel_parts(judges), *own], 12)
 
@@ -261,6 +265,7 @@ def _plan_benchmark(
     source = DatasetSource(path=str(path), metrics=metrics)
     with registry.plugin_faults(key):
         models = benchmark.simulated_users()
+        benchmark.select_official_texts(source, settings)
         samples = benchmark.select_runnable(benchmark.load_dataset(source))
         if not all(isinstance(sample, Sample) for sample in samples):
             raise TypeError("load_dataset returned something else than samples")

@@ -281,7 +281,7 @@ def describe_column(spec: BenchmarkSpec) -> str:
     options = ", ".join(
         f"{name}={value}"
         for name, value in spec.options.items()
-        if name not in ("mode", "prompt") and value != usual.get(name)
+        if name not in ("mode", "prompt", catalog.TEXTS_OPTION) and value != usual.get(name)
     )
     parts = [spec.dataset, str(spec.options.get("mode", "")), options, f"{spec.samples} samples"]
     if spec.difficulty_weights:

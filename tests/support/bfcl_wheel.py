@@ -26,6 +26,53 @@ OTHERS = {
 }
 
 
+#: Modules in the form of upstream's, with words of our own.
+TEXTS = {
+    "prompts": """
+MAXIMUM_STEP_LIMIT = 20
+OUTPUT_FORMAT_MAPPING = {"python": "[f(a=1)]"}
+PARAM_TYPE_MAPPING = {"python": ""}
+PROMPT_STYLE_TEMPLATES = {"classic": {
+    "persona": "You write calls.", "task": " Do it.",
+    "tool_call_no_tag": "As {output_format}. {param_types}", "tool_call_with_tag": "",
+    "multiturn_behavior": "Go on.", "available_tools": "In {format}:\\n{functions}\\n"}}
+_PLAIN = "{persona}{task}|{tool_call_format}|{multiturn_behavior}|{available_tools}"
+PROMPT_TEMPLATE_MAPPING = {"plaintext": _PLAIN}
+DEFAULT_SYSTEM_PROMPT_FORMAT = (
+    "ret_fmt=python&tool_call_tag=False&func_doc_fmt=json&prompt_fmt=plaintext&style=classic")
+DEFAULT_USER_PROMPT_FOR_ADDITIONAL_FUNCTION_FC = "Here is more."
+DEFAULT_USER_PROMPT_FOR_ADDITIONAL_FUNCTION_PROMPTING = (
+    "{functions}\\n" + DEFAULT_USER_PROMPT_FOR_ADDITIONAL_FUNCTION_FC)
+ADDITIONAL_SYSTEM_PROMPT_FOR_AGENTIC_RESPONSE_FORMAT = "Answer so."
+MEMORY_AGENT_SETTINGS = {"student": "You remember."}
+MEMORY_BACKEND_INSTRUCTION_CORE_ARCHIVAL = MEMORY_BACKEND_INSTRUCTION_UNIFIED = ""
+MEMORY_BACKEND_INSTRUCTION_CORE_ARCHIVAL = "{scenario_setting} {memory_content}"
+MEMORY_BACKEND_INSTRUCTION_UNIFIED = "{scenario_setting}"
+""",
+    "types": 'GORILLA_TO_OPENAPI = {"dict": "object", "float": "number", "integer": "integer"}\n',
+    "entries": """
+def _get_language_specific_hint(category):
+    if "java" in category:
+        return " In Java."
+    elif "javascript" in category:
+        return " In JavaScript."
+    return " In Python."
+
+def _func_doc_language_specific_pre_processing(function, category):
+    value = function
+    value["description"] += " Any of Java."
+    value["description"] += f" Java's {value['type']}."
+    value["description"] += f" A list of {value['items']['type']}."
+    value["description"] += " Any of JavaScript."
+    value["description"] += f" JavaScript's {value['type']}."
+    value["description"] += f" A list of {value['items']['type']}."
+    value["description"] += f" With {value}."
+""",
+    "tools": 'def _cast_to_openai_type(p, mapping):\n    p["description"] += " A float."\n',
+    "generation": 'parser.add_argument("--temperature", type=float, default=0.125)\n',
+}
+
+
 def entry_line(name: str) -> str:
     category = name.rpartition("_v4_")[2].rpartition("_v3_")[2].removesuffix(".json")
     return json.dumps({"id": f"{category}_0", "question": [], "ground_truth": [["f()"]]})
@@ -41,7 +88,8 @@ def make_wheel(
             if name not in without:
                 content = "" if member.endswith(".py") else entry_line(name)
                 archive.writestr(member, content)
-        for name, content in {**OTHERS, **(more or {})}.items():
+        texts = {fetch.TEXT_MODULES[name]: source for name, source in TEXTS.items()}
+        for name, content in {**texts, **OTHERS, **(more or {})}.items():
             archive.writestr(name, content)
     digest = hashlib.sha256((folder / NAME).read_bytes()).hexdigest()
     return BfclRelease(OFFICIAL_RELEASE.version, digest)

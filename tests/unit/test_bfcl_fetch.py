@@ -14,6 +14,7 @@ from msgspec import structs
 
 from evalcore.benchmarks.bfcl.categories import V3_ALIASES
 from evalcore.benchmarks.bfcl.entry import load_folder
+from evalcore.benchmarks.official_texts import TEXTS_FILE
 from evalcore.errors import UsageError
 from evalcore.exchange import hub_datasets
 from evalcore.exchange.bfcl import fetch
@@ -22,6 +23,9 @@ from evalcore.settings import Settings
 from tests.support import quiet_server
 from tests.support.bfcl_wheel import NAME, entry_line, make_wheel
 from tests.support.shared_data import shared_data
+
+#: What a fetch adds: where the files are from, and the words that upstream asks with.
+NOTES = {hub_datasets.NOTE_FILE, TEXTS_FILE}
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +43,7 @@ def test_the_known_files_of_a_wheel_come_out_and_nothing_else(tmp_path):
     text: list[str] = []
     folder = tmp_path / "deep" / "data"
     report = fetch_bfcl(folder, tmp_path / "w" / NAME, text.append, release)
-    assert everything(folder) == {*fetch.wheel_members(), hub_datasets.NOTE_FILE}
+    assert everything(folder) == {*fetch.wheel_members(), *NOTES}
     assert everything(tmp_path) == {f"deep/data/{n}" for n in everything(folder)} | {f"w/{NAME}"}
     assert list((tmp_path / "deep").iterdir()) == [folder]
     assert (report.version, report.licence, report.already) == ("v4", "Apache-2.0", False)
@@ -150,7 +154,7 @@ def test_pip_downloads_from_where_the_user_told_it_to(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
     report = fetch_bfcl(tmp_path / "data", "wheel", silent, release)
-    assert everything(tmp_path / "data") == {*fetch.wheel_members(), hub_datasets.NOTE_FILE}
+    assert everything(tmp_path / "data") == {*fetch.wheel_members(), *NOTES}
     assert len(report.files) == len(fetch.wheel_members())
     with pytest.raises(UsageError, match=r"could not download bfcl-eval==0\.0\.1: .*--from"):
         fetch_bfcl(tmp_path / "other", "wheel", silent, BfclRelease("0.0.1", ""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from evalcore.benchmarks.base import (
     ToolCallMode,
     ValidationResult,
 )
-from evalcore.benchmarks.bfcl import answers, dataset, tool_prompts
+from evalcore.benchmarks.bfcl import answers, dataset, official_prompts, tool_prompts
 from evalcore.benchmarks.bfcl.answers import reference_answer
 from evalcore.benchmarks.bfcl.card import CARD
 from evalcore.benchmarks.bfcl.categories import (
@@ -29,6 +30,7 @@ from evalcore.benchmarks.bfcl.categories import (
     group_scores,
     to_v4_category,
 )
+from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.benchmarks.bfcl.multi_turn import conversations
 from evalcore.benchmarks.bfcl.multi_turn.service import FAILED_CALL
 from evalcore.benchmarks.bfcl.multi_turn.simulators import (
@@ -38,6 +40,7 @@ from evalcore.benchmarks.bfcl.multi_turn.simulators import (
     list_involved_classes,
     open_simulators,
 )
+from evalcore.benchmarks.bfcl.official_prompts import BfclTexts
 from evalcore.benchmarks.bfcl.score import (
     ViewResult,
     build_call_sections,
@@ -55,6 +58,7 @@ from evalcore.records import (
     GenerationRequest,
     Message,
     Sample,
+    Sampling,
     Section,
     Verdict,
 )
@@ -94,23 +98,62 @@ class Bfcl(Benchmark):
         metric_keys = [self.card.find_metric(name).key for name in categories]
         return dataset.load_bfcl_samples(source, metric_keys, self.options["exclude_flagged"])
 
+    @cached_property
+    def _texts(self) -> BfclTexts:
+        return self.official_texts.read_as(BfclTexts)
+
+    @property
+    def sampling(self) -> Sampling:
+        if not self.is_official:
+            return super().sampling
+        return Sampling(temperature=self._texts.temperature)
+
     def build_prompt(self, sample: Sample, mode: ToolCallMode = "prompt") -> list[Message]:
         turns = sample.input["question"]
         user_messages = msgspec.convert(turns[0] if turns else [], list[Message])
-        available_functions = conversations.list_initial_functions(dataset.sample_to_entry(sample))
+        available_functions = conversations.list_initial_functions(self._load_entry(sample))
+        if self.is_official:
+            return official_prompts.build_official_messages(
+                user_messages, available_functions, mode, self._texts
+            )
         return tool_prompts.build_call_messages(
             user_messages, available_functions, sample.metric, mode
         )
 
-    async def run_sample(self, sample: Sample, context: Context) -> Episode:
+    def _load_entry(self, sample: Sample) -> BfclEntry:
+        """The entry as it is asked: officially with upstream's words on its functions, which those
+        that are added later do not have."""
+        entry = dataset.sample_to_entry(sample)
+        if not self.is_official:
+            return entry
+        added = conversations.list_added_names(entry)
+        described = official_prompts.describe_functions(entry.functions, sample.metric, self._texts)
+        pairs = zip(entry.functions, described, strict=True)
+        functions = [own if own["name"] in added else hinted for own, hinted in pairs]
+        return msgspec.structs.replace(entry, functions=functions)
+
+    def _build_tools(
+        self, functions: Sequence[dict[str, Any]], category: str
+    ) -> tuple[dict[str, Any], ...]:
+        if self.is_official:
+            return official_prompts.build_official_tools(functions, self._texts)
+        return tool_prompts.build_function_tools(functions, category)
+
+    async def _resolve_mode(self, context: Context) -> ToolCallMode:
+        """How the target is asked; upstream knows two ways, of which `json` is the prompt."""
         mode = await context.resolve_tool_call_mode()
+        return "prompt" if self.is_official and mode == "json" else mode
+
+    async def run_sample(self, sample: Sample, context: Context) -> Episode:
+        mode = await self._resolve_mode(context)
         if sample.metric in MULTI_TURN:
             return await self._run_conversation(sample, mode, context)
         prompt = self.apply_prompt_template(self.build_prompt(sample, mode))
-        functions = dataset.sample_to_entry(sample).functions if mode == "native" else []
+        functions = self._load_entry(sample).functions if mode == "native" else []
         request = GenerationRequest(
             messages=prompt,
-            tools=tool_prompts.build_function_tools(functions, sample.metric),
+            tools=self._build_tools(functions, sample.metric),
+            sampling=self.sampling,
             input=self.request_input(sample),
         )
         done = await context.generate(request)
@@ -130,27 +173,32 @@ class Bfcl(Benchmark):
     async def _run_conversation(
         self, sample: Sample, mode: ToolCallMode, context: Context
     ) -> Episode:
-        entry = dataset.sample_to_entry(sample)
+        entry = self._load_entry(sample)
         opening = self.apply_prompt_template(self.build_prompt(sample, mode))
 
         async def request_completion(
             messages: Sequence[Message], tools: Sequence[dict[str, Any]]
         ) -> Completion:
-            native = (
-                tool_prompts.build_function_tools(tools, sample.metric) if mode == "native" else ()
-            )
             request = GenerationRequest(
-                messages=tuple(messages), tools=native, input=self.request_input(sample)
+                messages=tuple(messages),
+                tools=self._build_tools(tools, sample.metric) if mode == "native" else (),
+                sampling=self.sampling,
+                input=self.request_input(sample),
             )
             return await context.generate(request)
 
         read_as = tool_prompts.select_decode_mode(mode, sample.metric)
         conversation = await conversations.run_entry_conversation(
-            entry, opening, read_as, request_completion, self._get_simulators()
+            entry, opening, read_as, request_completion, self._get_simulators(), self._announce
         )
         return conversations.conversation_to_episode(
             conversation, self.generation_key(sample), context.epoch, read_as
         )
+
+    def _announce(self, documents: Sequence[dict[str, Any]], native: bool) -> str:
+        if self.is_official:
+            return official_prompts.announce_official_functions(documents, native, self._texts)
+        return conversations.announce_functions(documents, native)
 
     async def evaluate_sample(
         self, sample: Sample, episode: Episode, context: Context | None = None

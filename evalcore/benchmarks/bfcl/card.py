@@ -17,6 +17,7 @@ from evalcore.catalog import (
     OfficialDataset,
     UploadForm,
     build_option,
+    build_protocol_options,
 )
 
 _CALL = {
@@ -148,6 +149,7 @@ CARD = BenchmarkCard(
         path_about="the folder result/, its parent or a folder in it",
     ),
     options=(
+        *build_protocol_options(),
         build_option(
             "categories", "v4 or v3 names; empty: all", "v4 或 v3 名称；留空为全部", default=[]
         ),

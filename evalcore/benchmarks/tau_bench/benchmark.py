@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -27,12 +27,18 @@ from evalcore.benchmarks.tau_bench.card import CARD
 from evalcore.benchmarks.tau_bench.conversation import (
     TRANSFER,
     USER_STOP,
+    Budgets,
     Conversation,
     ConversationResult,
     parse_budgets,
 )
 from evalcore.benchmarks.tau_bench.dataset import confirm_actions
 from evalcore.benchmarks.tau_bench.environment import Action, Domain, Task
+from evalcore.benchmarks.tau_bench.official import (
+    OfficialConversation,
+    TauTexts,
+    build_agent_prompt,
+)
 from evalcore.benchmarks.tau_bench.user_simulators import (
     LLMUserSimulator,
     RuleUserSimulator,
@@ -45,6 +51,7 @@ from evalcore.records import (
     GenerationRequest,
     Message,
     Sample,
+    Sampling,
     ToolCall,
     Verdict,
 )
@@ -96,6 +103,23 @@ class TauBench(Benchmark):
         """Raises UsageError for a limit that is none."""
         super().__init__(options)
         self._budgets = parse_budgets(options)
+        defaults = {option.name: option.default for option in CARD.options}
+        changed = [name for name in Budgets.__struct_fields__ if options[name] != defaults[name]]
+        if self.is_official and changed:
+            raise UsageError(
+                f"option tau_bench.{changed[0]}: protocol=official has upstream's limits and no "
+                "others; leave it out"
+            )
+
+    @cached_property
+    def _texts(self) -> TauTexts:
+        return self.official_texts.read_as(TauTexts)
+
+    @property
+    def sampling(self) -> Sampling:
+        if not self.is_official:
+            return super().sampling
+        return Sampling(temperature=self._texts.temperature)
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
         return dataset.load_tau_samples(source, self.options["domain"], self.options["split"])
@@ -127,7 +151,10 @@ class TauBench(Benchmark):
 
     def build_prompt(self, sample: Sample, style: Style = "json") -> list[Message]:
         """The system message; the user's first line follows when the episode begins."""
-        return [Message("system", _build_system_text(dataset.load_sample_domain(sample), style))]
+        domain = dataset.load_sample_domain(sample)
+        if self.is_official:
+            return [Message("system", build_agent_prompt(self._texts, domain, style))]
+        return [Message("system", _build_system_text(domain, style))]
 
     async def run_sample(self, sample: Sample, context: Context) -> Episode:
         style = agents.choose_style(await context.resolve_tool_call_mode(), self.options["style"])
@@ -138,7 +165,12 @@ class TauBench(Benchmark):
         first = Message("user", await user.open())
         opening = self.apply_prompt_template([*self.build_prompt(sample, style), first])
         ask = partial(self._ask_target, sample, context, domain, style)
-        result = await Conversation(domain, user, ask, style, self._budgets).play(opening)
+        conversation = (
+            OfficialConversation(self._texts, domain, user, ask, style)
+            if self.is_official
+            else Conversation(domain, user, ask, style, self._budgets)
+        )
+        result = await conversation.play(opening)
         return _build_tau_episode(self.generation_key(sample), context.epoch, style, result)
 
     async def _ask_target(
@@ -149,9 +181,17 @@ class TauBench(Benchmark):
         style: Style,
         messages: Sequence[Message],
     ) -> tuple[Completion, float | None]:
+        tools: tuple[dict[str, Any], ...] = ()
+        if style == "native":
+            tools = (
+                tuple(self._texts.list_tool_schemas(domain.name))
+                if self.is_official
+                else agents.build_tool_schemas(domain.tools)
+            )
         request = GenerationRequest(
             messages=tuple(messages),
-            tools=agents.build_tool_schemas(domain.tools) if style == "native" else (),
+            tools=tools,
+            sampling=self.sampling,
             input=self.request_input(sample),
         )
         return await _generate_with_price(context, "target", request)
@@ -159,14 +199,19 @@ class TauBench(Benchmark):
     def _build_user_simulator(self, sample: Sample, context: Context) -> UserSimulator:
         task = dataset.to_task(sample)
         for model in self.simulated_users():
-            return LLMUserSimulator(task, partial(_generate_with_price, context, user_role(model)))
+            ask_user = partial(_generate_with_price, context, user_role(model))
+            if self.is_official:
+                prompt = self._texts.build_user_prompt(task.instruction)
+                return LLMUserSimulator(task, ask_user, prompt, self._texts.greeting)
+            return LLMUserSimulator(task, ask_user)
         return RuleUserSimulator(task, context.seed + context.epoch)
 
     async def evaluate_sample(
         self, sample: Sample, episode: Episode, context: Context | None = None
     ) -> Verdict:
+        substring = self.is_official or self.options["outputs"] == "substring"
         return score.build_tau_verdict(
-            sample, episode, substring=self.options["outputs"] == "substring"
+            sample, episode, substring=substring, checks_types=not self.is_official
         )
 
     def aggregate(

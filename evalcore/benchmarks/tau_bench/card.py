@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from evalcore.catalog import BenchmarkCard, MetricCard, UploadForm, build_option
+from evalcore.catalog import (
+    BenchmarkCard,
+    CommandCard,
+    FlagCard,
+    MetricCard,
+    OfficialDataset,
+    UploadForm,
+    build_option,
+    build_protocol_options,
+)
 
 _ABOUT = {
     "en": "Serve a user according to a policy, with tools; the database must end in the right "
@@ -10,6 +19,7 @@ _ABOUT = {
     "zh": "按照政策、通过工具为用户办事；数据库最终状态须正确，且须说出所问的信息。",
 }
 
+_PAGE = "https://github.com/sierra-research/tau-bench"
 
 CARD = BenchmarkCard(
     key="tau_bench",
@@ -51,7 +61,19 @@ CARD = BenchmarkCard(
             about=_ABOUT,
         ),
     ),
+    official_datasets=(
+        OfficialDataset("tau-v1", "tau_bench", "v1", "tau-v1", "tau-bench", _PAGE, on_hub=False),
+    ),
+    fetcher=CommandCard(
+        run="evalcore.exchange.tau_bench:run_tau_fetch",
+        about="databases, policies, tasks and texts of tau-bench",
+        flags=(
+            FlagCard("version", "v1: the classic tau-bench", choices=("v1",), default="v1"),
+            FlagCard("from", "checkout or archive to use instead of a download", "PATH"),
+        ),
+    ),
     options=(
+        *build_protocol_options(),
         build_option(
             "domain",
             "domain; slm-evals uses retail by default",

@@ -66,7 +66,7 @@ def parse_budgets(options: Mapping[str, Any]) -> Budgets:
 
 #: What an episode took so far is counted in the fields of `Budgets`. All of it comes from the
 #: answers themselves, so that an episode that is resumed adds up to the same.
-_NOTHING_SPENT = Budgets(0, 0, 0)
+NOTHING_SPENT = Budgets(0, 0, 0)
 
 
 def find_exceeded_limit(spent: Budgets, budgets: Budgets) -> str:
@@ -126,7 +126,7 @@ class Conversation:
         self._sent: list[Message] = []
         self._actions: list[dict[str, str]] = []
         self._says: list[str] = []
-        self._spent = _NOTHING_SPENT
+        self._spent = NOTHING_SPENT
         self._finish_reason = ""
         self._readings: Counter[str] = Counter()
 

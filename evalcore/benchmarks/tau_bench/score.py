@@ -110,10 +110,12 @@ def _convert_action(action: Mapping[str, Any]) -> dict[str, str]:
     return {"name": name, "kwargs": json.dumps(action.get("kwargs", {}))}
 
 
-def build_tau_verdict(sample: Sample, episode: Episode, *, substring: bool) -> Verdict:
+def build_tau_verdict(
+    sample: Sample, episode: Episode, *, substring: bool, checks_types: bool = True
+) -> Verdict:
     """Raises EnvironmentFailure where the data of the sample is no longer there."""
     state, task, domain = episode.state, to_task(sample), load_sample_domain(sample)
-    environment = Environment(domain)
+    environment = Environment(domain, checks_types=checks_types)
     observations = [
         environment.call(action["name"], json.loads(action["kwargs"]))
         for action in state.get("actions", ())

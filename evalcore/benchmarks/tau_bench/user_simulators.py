@@ -327,20 +327,21 @@ class RuleUserSimulator:
 
 
 class LLMUserSimulator:
-    """A model with the instruction, to whom the agent's words are those of another person."""
+    """A model with the instruction, to whom the agent's words are those of another person. With a
+    `prompt` and a `greeting` of upstream's it is asked as there, and its words stay as they are."""
 
-    def __init__(self, task: Task, ask: AskUser) -> None:
-        system = _ROLE.format(instruction=task.instruction)
+    def __init__(self, task: Task, ask: AskUser, prompt: str = "", greeting: str = "") -> None:
+        system = prompt or _ROLE.format(instruction=task.instruction)
         self._messages = [Message("system", system)]
-        self._ask = ask
+        self._ask, self._greeting, self._verbatim = ask, greeting or _GREETING, bool(prompt)
         self._done = False
         self._cost: float | None = 0.0
 
     async def open(self) -> str:
-        return await self._ask_model(_GREETING)
+        return await self._ask_model(self._greeting)
 
     async def reply(self, text: str, writes: Sequence[Write]) -> tuple[str, bool]:
-        message = await self._ask_model(text or _SILENCE)
+        message = await self._ask_model(text or ("" if self._verbatim else _SILENCE))
         return message, self._done
 
     def to_dict(self) -> dict[str, Any]:
@@ -358,7 +359,7 @@ class LLMUserSimulator:
         self._cost = None if self._cost is None or cost is None else self._cost + cost
         if not answer.text.strip() and answer.finish_reason in _NO_ANSWER:
             raise EnvironmentFailure(Note("tau_user_ended", reason=answer.finish_reason))
-        message = answer.text.strip() or _SILENCE
+        message = answer.text if self._verbatim else answer.text.strip() or _SILENCE
         self._messages.append(Message("assistant", message))
         self._done = STOP in message
         return message

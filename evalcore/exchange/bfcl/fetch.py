@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -28,15 +29,22 @@ from evalcore.benchmarks.bfcl.multi_turn.simulators import (
     fetched_folder,
     find_installation,
 )
+from evalcore.benchmarks.bfcl.official_prompts import BfclTexts, LanguageTexts
+from evalcore.benchmarks.official_texts import (
+    TEXTS_FILE,
+    OfficialTexts,
+    write_official_texts,
+)
 from evalcore.catalog import CommandResult
-from evalcore.errors import EnvironmentFailure, UsageError
+from evalcore.errors import EnvironmentFailure, IntakeError, UsageError
 from evalcore.exchange.hub_datasets import (
     check_files_present,
     install_folder,
     open_scratch_folder,
     read_fetch_note,
 )
-from evalcore.records import ProgressCallback, Record
+from evalcore.intake.python_source import SourceModule
+from evalcore.records import ProgressCallback, Record, to_plain
 from evalcore.settings import Settings
 
 if TYPE_CHECKING:
@@ -220,6 +228,67 @@ def _read_wheel_members(
         raise UsageError(f"{path} is no readable wheel: {error}") from None
 
 
+# What upstream asks with, parsed out of the wheel's modules; see `BfclTexts`.
+
+TEXT_MODULES = {
+    "prompts": "bfcl_eval/constants/default_prompts.py",
+    "types": "bfcl_eval/constants/type_mappings.py",
+    "entries": "bfcl_eval/utils.py",
+    "tools": "bfcl_eval/model_handler/utils.py",
+    "generation": "bfcl_eval/_llm_response_generation.py",
+}
+_AGENTIC_TEXTS = (
+    "ADDITIONAL_SYSTEM_PROMPT_FOR_AGENTIC_RESPONSE_FORMAT",
+    "MEMORY_AGENT_SETTINGS",
+    "MEMORY_BACKEND_INSTRUCTION_CORE_ARCHIVAL",
+    "MEMORY_BACKEND_INSTRUCTION_UNIFIED",
+)
+
+
+def read_bfcl_texts(sources: Mapping[str, bytes]) -> BfclTexts:
+    """The texts of upstream's modules, whose sources are by the names of `TEXT_MODULES`. Raises
+    UsageError where they have another form."""
+    try:
+        modules = {
+            name: SourceModule(sources[name].decode("utf-8"), path)
+            for name, path in TEXT_MODULES.items()
+        }
+        prompts = modules["prompts"]
+        java, javascript, python = _list_hints(modules["entries"], "_get_language_specific_hint", 3)
+        hints = _list_hints(modules["entries"], "_func_doc_language_specific_pre_processing", 7)
+        return BfclTexts(
+            forms=prompts.get_constant("OUTPUT_FORMAT_MAPPING"),
+            param_types=prompts.get_constant("PARAM_TYPE_MAPPING"),
+            styles=prompts.get_constant("PROMPT_STYLE_TEMPLATES"),
+            templates=prompts.get_constant("PROMPT_TEMPLATE_MAPPING"),
+            default_form=prompts.get_constant("DEFAULT_SYSTEM_PROMPT_FORMAT"),
+            functions_added=prompts.get_constant("DEFAULT_USER_PROMPT_FOR_ADDITIONAL_FUNCTION_FC"),
+            functions_added_prompt=prompts.get_constant(
+                "DEFAULT_USER_PROMPT_FOR_ADDITIONAL_FUNCTION_PROMPTING"
+            ),
+            languages={
+                "java": LanguageTexts(java, *hints[:3]),
+                "javascript": LanguageTexts(javascript, *hints[3:]),
+                "python": LanguageTexts(python),
+            },
+            float_type=_list_hints(modules["tools"], "_cast_to_openai_type", 1)[0],
+            json_types=modules["types"].get_constant("GORILLA_TO_OPENAPI"),
+            temperature=float(modules["generation"].get_call_keyword("--temperature", "default")),
+            max_steps=int(prompts.get_constant("MAXIMUM_STEP_LIMIT")),
+            agentic={name: prompts.get_constant(name) for name in _AGENTIC_TEXTS},
+        )
+    except (IntakeError, UnicodeDecodeError, TypeError, ValueError) as error:
+        raise UsageError(f"the texts of the official package cannot be read: {error}") from None
+
+
+def _list_hints(module: SourceModule, function: str, count: int) -> list[str]:
+    """The texts of a function that are added to a description: those that begin with a space."""
+    texts = [text for text in module.list_texts(function) if re.match(r" [A-Z]", text)]
+    if len(texts) != count:
+        raise IntakeError(f"{module.path}: {function} has {len(texts)} hints, not {count}")
+    return texts
+
+
 # Fetching the official BFCL data: v4 out of the wheel of `bfcl-eval`, v3 from the Hub's files.
 # Nothing of the wheel is installed, imported or run here: pip only downloads it, its hash is
 # compared, and the known files are read out of it: the data, and the sources of the simulated
@@ -266,13 +335,17 @@ def fetch_bfcl(
         progress(f"{folder} is complete: {existing.origin}, {existing.licence}")
         return existing
     with open_scratch_folder(folder) as scratch:
+        ready, path = scratch / "data", None
         if source == HUB:
             contents, origin = download_bfcl_files(list_official_files(version), progress)
         else:
             path = download_wheel(scratch, release, progress) if source == WHEEL else Path(source)
             contents, origin = read_wheel_files(path, wheel_members(), release)
-        ready = scratch / "data"
         hashes = {name: _write_data_file(ready / name, content) for name, content in contents}
+        if path is not None:
+            sources = dict(read_wheel_files(path, TEXT_MODULES, release)[0])
+            texts = OfficialTexts("bfcl", origin, to_plain(read_bfcl_texts(sources)))
+            write_official_texts(texts, ready)
         kind = HUB if source == HUB else WHEEL
         fetched = install_folder(ready, folder, FetchedBfcl(kind, version, origin, LICENCE, hashes))
     progress(f"{folder}: {len(hashes)} files of {origin}, license {LICENCE}")
@@ -289,7 +362,8 @@ def _find_fetched_bfcl(folder: Path, version: str) -> FetchedBfcl | None:
             f"{folder} contains BFCL {fetched.version}; choose another folder for {version}"
         )
     check_files_present(
-        folder, list_official_files(version) if version == "v3" else wheel_members()
+        folder,
+        list_official_files(version) if version == "v3" else [*wheel_members(), TEXTS_FILE],
     )
     return msgspec.structs.replace(fetched, folder=str(folder), already=True)
 

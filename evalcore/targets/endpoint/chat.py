@@ -138,7 +138,8 @@ def _build_chat_message(
 ) -> dict[str, Any]:
     if message.role == "tool":
         result = {"role": "tool", "content": message.content}
-        return result | {"tool_call_id": message.tool_call_id}
+        named = {"name": message.name} if message.name else {}
+        return result | {"tool_call_id": message.tool_call_id} | named
     opaque = message.opaque.get(_NAME)
     echoed: dict[str, Any] = opaque if isinstance(opaque, dict) else {}
     turn: dict[str, Any] = {"role": message.role, "content": _build_message_content(message)}

@@ -98,7 +98,7 @@ def draw_option_widgets(options: Iterable[OptionCard], prefix: str) -> dict[str,
     """Draw the options in two columns; returns name to value, without those left at the default."""
     values: dict[str, Any] = {}
     columns = st.columns(2)
-    for number, option in enumerate(options):
+    for number, option in enumerate(option for option in options if not option.derived):
         with columns[number % 2]:
             value = _draw_option_widget(option, f"{prefix}.{option.name}")
         if value not in (None, "", [], option.default) and value != _list_default_parts(

@@ -44,6 +44,8 @@ NEW_FUNCTIONS_MESSAGE = "More functions are available from now on. Please try ag
 NOT_RUN = "Error: the calls of this answer could not be read; none was run."
 
 Ask = Callable[[Sequence[Message], Sequence[dict[str, Any]]], Awaitable[Completion]]
+#: The words that introduce the documents of added functions, natively or by prompt.
+Announce = Callable[[Sequence[dict[str, Any]], bool], str]
 Read = Callable[[str], list[Call]]
 
 
@@ -64,9 +66,15 @@ class _ConversationRun:
     """The state of a running conversation."""
 
     def __init__(
-        self, entry: BfclEntry, ask: Ask, simulators: Simulators, read: Read | None
+        self,
+        entry: BfclEntry,
+        ask: Ask,
+        simulators: Simulators,
+        read: Read | None,
+        announce: Announce,
     ) -> None:
         self._entry, self._ask, self._simulators, self._read = entry, ask, simulators, read
+        self._announce = announce
         self._tools, self._later_tools = split_tools_by_turn(
             entry, entry.functions or simulators.list_documents(entry)
         )
@@ -89,11 +97,10 @@ class _ConversationRun:
                 self.termination = STEP_LIMIT
 
     def _introduce_tools(self, documents: list[dict[str, Any]]) -> Message:
-        if self._read is None:
+        native = self._read is None
+        if native:
             self._tools = [*self._tools, *documents]
-            return Message("user", NEW_FUNCTIONS_MESSAGE)
-        described = json.dumps(documents, ensure_ascii=False)
-        return Message("user", f"{described}\n{NEW_FUNCTIONS_MESSAGE}")
+        return Message("user", self._announce(documents, native))
 
     async def _run_step(self) -> bool:
         """Request one answer and run its calls; return whether it had any."""
@@ -140,8 +147,19 @@ class _ConversationRun:
         return results
 
 
+def announce_functions(documents: Sequence[dict[str, Any]], native: bool) -> str:
+    """Our own words where functions are added; by prompt with their documents."""
+    if native:
+        return NEW_FUNCTIONS_MESSAGE
+    return f"{json.dumps(documents, ensure_ascii=False)}\n{NEW_FUNCTIONS_MESSAGE}"
+
+
 async def run_conversation(
-    entry: BfclEntry, ask: Ask, simulators: Simulators, read: Read | None = None
+    entry: BfclEntry,
+    ask: Ask,
+    simulators: Simulators,
+    read: Read | None = None,
+    announce: Announce = announce_functions,
 ) -> Conversation:
     """The whole conversation of an entry with a target.
 
@@ -154,7 +172,7 @@ async def run_conversation(
     entry that is none.
     """
     messages_by_turn = [_convert_turn_messages(entry, turn) for turn in entry.question]
-    run = _ConversationRun(entry, ask, simulators, read)
+    run = _ConversationRun(entry, ask, simulators, read, announce)
     for number, messages in enumerate(messages_by_turn):
         if run.termination:
             break
@@ -176,7 +194,8 @@ def split_tools_by_turn(
     tools = list(documents)
     tools_by_turn: dict[int, list[dict[str, Any]]] = {}
     for turn, names in _load_missed_functions(entry).items():
-        tools_by_turn[turn] = [document for document in tools if document["name"] in names]
+        by_name = {document["name"]: document for document in reversed(tools)}
+        tools_by_turn[turn] = [by_name[name] for name in names if name in by_name]
         tools = [document for document in tools if document["name"] not in names]
     return tools, tools_by_turn
 
@@ -263,6 +282,11 @@ def _replay_turns(
 _DONE = "Done."
 
 
+def list_added_names(entry: BfclEntry) -> set[str]:
+    """The names of functions that come in a later turn."""
+    return {name for names in _load_missed_functions(entry).values() for name in names}
+
+
 def list_initial_functions(entry: BfclEntry) -> list[dict[str, Any]]:
     if entry.category in MULTI_TURN:
         return split_tools_by_turn(entry, entry.functions)[0]
@@ -270,7 +294,12 @@ def list_initial_functions(entry: BfclEntry) -> list[dict[str, Any]]:
 
 
 async def run_entry_conversation(
-    entry: BfclEntry, opening: Sequence[Message], mode: str, ask: Ask, simulators: Simulators
+    entry: BfclEntry,
+    opening: Sequence[Message],
+    mode: str,
+    ask: Ask,
+    simulators: Simulators,
+    announce: Announce = announce_functions,
 ) -> Conversation:
     """The conversation that the messages of `opening` begin, answers read in a mode of `MODES`.
     Raises what `ask` raises, and EnvironmentFailure where the APIs cannot be run."""
@@ -278,7 +307,7 @@ async def run_entry_conversation(
     first = msgspec.to_builtins(list(opening))
     begun = msgspec.structs.replace(entry, question=[first, *entry.question[1:]])
     read = None if mode == "fc" else partial(decode_calls, mode=mode)
-    return await run_conversation(begun, ask, simulators, read)
+    return await run_conversation(begun, ask, simulators, read, announce)
 
 
 def conversation_to_episode(conversation: Conversation, key: str, epoch: int, mode: str) -> Episode:

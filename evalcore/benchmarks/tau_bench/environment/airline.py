@@ -53,8 +53,9 @@ def book_reservation(
     ]
     reservation_id = NEW_RESERVATIONS[min(len(taken), 2)]
     flights = clone_json(flights)
-    total = sum(_price_flight_seats(database, flight, cabin, len(passengers)) for flight in flights)
-    total += INSURANCE * len(passengers) * (insurance == "yes") + BAG * nonfree_baggages
+    total = sum(_price_flight_seats(database, flight, cabin, passengers) for flight in flights)
+    total += INSURANCE * len(passengers) * (insurance == "yes")
+    total += BAG * nonfree_baggages
     _check_payments(user, payment_methods, total)
     _deduct_payments(database, user_id, payment_methods)
     reservation = {
@@ -98,7 +99,7 @@ def update_reservation_flights(
     for flight in flights:
         reserved = _find_reserved_flight(reservation, flight, cabin)
         if reserved is None:
-            total += _price_flight_seats(database, flight, cabin, seats)
+            total += _price_flight_seats(database, flight, cabin, reservation["passengers"])
         else:
             total += reserved["price"] * seats
             flight.update({name: reserved[name] for name in ("price", "origin", "destination")})
@@ -149,7 +150,9 @@ def send_certificate(database: Database, user_id: str, amount: float) -> str:
     return f"Certificate {free} added to user {user_id} with amount {amount}."
 
 
-def _price_flight_seats(database: Database, flight: Entity, cabin: str, seats: int) -> Any:
+def _price_flight_seats(
+    database: Database, flight: Entity, cabin: str, passengers: list[Entity]
+) -> Any:
     """What the seats on a flight cost; the flight gets its price and airports."""
     number = flight["flight_number"]
     scheduled_flight = require_entity(database, "flights", number, f"flight {number}")
@@ -159,14 +162,14 @@ def _price_flight_seats(database: Database, flight: Entity, cabin: str, seats: i
     offered = scheduled_flight["dates"][day]
     if offered["status"] != "available":
         raise ToolError(f"flight {number} not available on date {day}")
-    if offered["available_seats"][cabin] < seats:
+    if offered["available_seats"][cabin] < len(passengers):
         raise ToolError(f"not enough seats on flight {number}")
     flight["price"] = offered["prices"][cabin]
     flight["origin"], flight["destination"] = (
         scheduled_flight["origin"],
         scheduled_flight["destination"],
     )
-    return flight["price"] * seats
+    return flight["price"] * len(passengers)
 
 
 def _find_reserved_flight(reservation: Entity, flight: Entity, cabin: str) -> Entity | None:

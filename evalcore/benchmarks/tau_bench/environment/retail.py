@@ -156,7 +156,7 @@ def return_delivered_order_items(
         raise ToolError(
             "payment method should be either the original payment method or a gift card"
         )
-    if _find_surplus_item(order, item_ids) is not None:
+    if _list_surplus_items(order, item_ids):
         raise ToolError("some item not found")
     returned_ids = sorted(item_ids)
     order = database.edit("orders", order_id)
@@ -193,12 +193,10 @@ def _charge_gift_card(database: Database, order: Entity, method_id: str, amount:
     card["balance"] = round(card["balance"] - amount, 2)
 
 
-def _find_surplus_item(order: Entity, item_ids: Sequence[str]) -> str | None:
-    """The first item that is asked for more often than the order has it."""
+def _list_surplus_items(order: Entity, item_ids: Sequence[str]) -> list[str]:
+    """The items that are asked for more often than the order has them."""
     owned = [item["item_id"] for item in order["items"]]
-    return next(
-        (item_id for item_id in item_ids if item_ids.count(item_id) > owned.count(item_id)), None
-    )
+    return [item_id for item_id in item_ids if item_ids.count(item_id) > owned.count(item_id)]
 
 
 def _price_difference(
@@ -206,9 +204,8 @@ def _price_difference(
 ) -> Any:
     """What the new items cost more than the old ones. Raises ToolError where one is not to be
     had."""
-    surplus = _find_surplus_item(order, item_ids)
-    if surplus is not None:
-        raise ToolError(f"{surplus} not found")
+    if surplus := _list_surplus_items(order, item_ids):
+        raise ToolError(f"{surplus[0]} not found")
     if len(item_ids) != len(new_item_ids):
         raise ToolError("the number of items to be exchanged should match")
     difference = 0
@@ -261,12 +258,11 @@ def find_user_id_by_email(database: Database, email: str) -> str:
 
 
 def find_user_id_by_name_zip(database: Database, first_name: str, last_name: str, zip: str) -> str:
-    first, last = first_name.lower(), last_name.lower()
     for user_id, user in database.rows("users"):
-        name = user["name"]
-        if (name["first_name"].lower(), name["last_name"].lower()) == (first, last) and user[
-            "address"
-        ]["zip"] == zip:
+        if user["name"]["first_name"].lower() != first_name.lower():
+            continue  # upstream looks at the family name of nobody else
+        last = user["name"]["last_name"].lower()
+        if last == last_name.lower() and user["address"]["zip"] == zip:
             return user_id
     raise ToolError("user not found")
 

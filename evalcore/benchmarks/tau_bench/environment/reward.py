@@ -72,10 +72,13 @@ class Write(Record, frozen=True):
 
 
 class Environment:
-    """The world of one episode. What an agent sends is never trusted and never raises."""
+    """The world of one episode. What an agent sends is never trusted and never raises. Without
+    `checks_types` a tool gets values of any type, as upstream's do: what Python makes of them is
+    what happens."""
 
-    def __init__(self, domain: Domain) -> None:
+    def __init__(self, domain: Domain, *, checks_types: bool = True) -> None:
         self.domain = domain
+        self._checks_types = checks_types
         self.database = domain.database.fork()
         self.writes: list[Write] = []
         self.terminated = False
@@ -97,7 +100,7 @@ class Environment:
         problem = find_bounds_problem(kwargs) or find_name_problem(tool, kwargs)
         if problem:
             return f"Error: {problem}"
-        problem = find_type_problem(tool.parameters, kwargs)
+        problem = find_type_problem(tool.parameters, kwargs) if self._checks_types else ""
         if problem:
             answer, done = _invoke_tool(tool, self.database.fork(), kwargs)
             return f"Error: {problem}" if done else answer

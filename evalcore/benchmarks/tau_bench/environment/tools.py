@@ -198,7 +198,7 @@ def _has_type(kind: str, value: Any) -> bool:
     return isinstance(value, types[kind])
 
 
-ALLOWED_CHARACTERS = frozenset("0123456789+-*/(). ")
+ALLOWED_CHARACTERS = "0123456789+-*/(). "
 MAX_EXPRESSION_CHARS = 2_000
 #: No integer may grow beyond this many bits; 2**1024 is already more than the result may be.
 MAX_BITS = 20_000
@@ -235,10 +235,10 @@ def _evaluate_other(node: ast.expr, evaluate: Evaluate) -> Any:
 
 
 def calculate(database: Database, expression: str) -> str:
-    if not isinstance(expression, str):
-        raise TypeError(f"{type(expression).__name__!r} object is not an expression")
-    if not ALLOWED_CHARACTERS.issuperset(expression):
+    if not all(part in ALLOWED_CHARACTERS for part in expression):
         raise ToolError("invalid characters in expression")
+    if not isinstance(expression, str):  # a list of characters, which upstream cannot evaluate
+        raise TypeError("eval() arg 1 must be a string, bytes or code object")
     return evaluate_arithmetic(expression)
 
 
