@@ -197,8 +197,9 @@ class BenchmarkCard(Record, frozen=True):
     are resolved, or not, by being executed. `cases_are_data`: no case names a program to be run, so
     that cases of others can be scored here. `agent_options` are the values of options under which
     the target works with programs; `executes_unless` is the option that leaves it to others to run
-    programs for a verdict. `fetched_option` is set to the part of a fetched data set, and
-    `key_variables` name the environment variables with the keys that options need.
+    programs for a verdict. `system_prompt`: the option `prompt` may hold the system message of the
+    official protocol in place of a template. `fetched_option` is set to the part of a fetched data
+    set, and `key_variables` name the environment variables with the keys that options need.
 
     `texts` are further words for pages, by name: `options_about`, `form`, `official`, `spread`,
     `published_about`, `view_about.VIEW`, `remark.OPTION.VALUE`, and for each of `rules`
@@ -231,6 +232,7 @@ class BenchmarkCard(Record, frozen=True):
     cases_are_data: bool = False
     agent_options: dict[str, tuple[str, ...]] = {}
     executes_unless: str = ""
+    system_prompt: bool = False
     fetched_option: str = ""
     key_variables: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()

@@ -196,9 +196,14 @@ class Benchmark(ABC):
     def messages(self, sample: Sample) -> tuple[Message, ...]:
         return self.apply_prompt_template(self.build_prompt(sample))
 
+    @property
+    def has_question_template(self) -> bool:
+        """Whether the user's own prompt is a template of the question."""
+        return "$question" in self.prompt_template
+
     def apply_prompt_template(self, prompt: list[Message]) -> tuple[Message, ...]:
         """The prompt, its last message put into the user's template (at `$question`), if any."""
-        if self.prompt_template and prompt:
+        if self.has_question_template and prompt:
             question = prompt[-1].content
             content = Template(self.prompt_template).safe_substitute(question=question)
             prompt[-1] = msgspec.structs.replace(prompt[-1], content=content)

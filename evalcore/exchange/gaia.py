@@ -3,22 +3,27 @@ Whoever fetches it has promised its authors not to share it; see `TERMS`."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from evalcore.access.secrets import scrub_secrets
 from evalcore.benchmarks.gaia.dataset import SPLITS, YEAR
 from evalcore.benchmarks.gaia.extraction import extract_answer, to_answer_text
+from evalcore.benchmarks.official_texts import OfficialTexts, write_official_texts
 from evalcore.catalog import CommandResult
-from evalcore.errors import UsageError
+from evalcore.errors import IntakeError, UsageError
 from evalcore.exchange.hub_datasets import (
     FetchedDataset,
     download_hub_files,
     find_fetched_dataset,
+    first_line,
     install_folder,
     open_scratch_folder,
 )
 from evalcore.exchange.reports import iter_sample_episodes, write_json_lines
+from evalcore.intake.python_source import SourceModule
 from evalcore.plain_text import format_count
 from evalcore.records import Episode, Message, ProgressCallback, Record
 from evalcore.settings import Settings
@@ -27,6 +32,7 @@ from evalcore.store.run_folder import RunFolder
 # Whoever fetches it has promised its authors not to share it: it goes below the data folder, which
 # no version control keeps, with a file that tells git so wherever it is put.
 
+BENCHMARK = "gaia"
 DATASET = "gaia-benchmark/GAIA"
 #: The commit that made Parquet of it; its questions and answers are those of all later ones.
 REVISION = "682dd723ee1e1697e00360edccf2366dc8418dd9"
@@ -44,16 +50,21 @@ def fetch_gaia(
     token: str | None = None,
     split: str = SPLITS[0],
     revision: str = REVISION,
+    prompt: Path | None = None,
 ) -> FetchedDataset:
     """Fetch a split with its files, laid out as on the Hub; a complete folder is left in place.
+    The official system message comes from the file `prompt`, else from the leaderboard's Space.
     Without `token` the Hub's library looks for one (HF_TOKEN, or its login). Raises UsageError for
     a folder that holds anything else, without access and without network."""
     if split not in SPLITS:
         raise UsageError(f"GAIA has no split {split!r}; it has: {', '.join(SPLITS)}")
     existing = find_fetched_dataset(folder, DATASET, split)
     if existing is not None:
+        if prompt is not None:
+            write_official_texts(read_official_message(prompt), folder)
         progress(f"{folder} is complete: {existing.origin}")
         return existing
+    given = read_official_message(prompt) if prompt is not None else None
     start = f"{YEAR}/{split}/"
     with open_scratch_folder(folder) as scratch:
         hub_files = download_hub_files(
@@ -63,10 +74,71 @@ def fetch_gaia(
         (ready / YEAR).mkdir(parents=True)
         (hub_files.folder / YEAR / split).rename(ready / YEAR / split)
         (ready / ".gitignore").write_text("*\n", encoding="utf-8")
+        texts = given or _download_official_message(scratch, progress, token)
+        if texts is not None:
+            write_official_texts(texts, ready)
         fetched = FetchedDataset(DATASET, split, hub_files.commit, TERMS, hub_files.files)
         fetched = install_folder(ready, folder, fetched)
     progress(f"{folder}: {len(fetched.files)} files of {fetched.origin}, {TERMS}")
     return fetched
+
+
+# The system message of GAIA's authors stands on the page of their leaderboard, whose words are in
+# the code of its Space. It is found by its template of an answer, and nothing of the code is run.
+
+SPACE = "gaia-benchmark/leaderboard"
+_SPACE_FILE = "content.py"
+_TEMPLATE = "FINAL ANSWER: [YOUR FINAL ANSWER]"
+_BOUNDS = re.compile(r"```[a-z]*|\n[ \t]*\n|\A|\Z")
+_MOST_BYTES = 1 << 20
+
+
+def read_official_message(path: Path) -> OfficialTexts:
+    """The message in a file: all of a text, or the block of it that has the template. Raises
+    UsageError where it is not there."""
+    try:
+        source = path.read_bytes()[:_MOST_BYTES].decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+    texts = [source]
+    if path.suffix == ".py":
+        try:
+            texts = SourceModule(source, str(path)).list_texts()
+        except IntakeError as error:
+            raise UsageError(str(error)) from None
+    blocks = {_cut_block(text) for text in texts if _TEMPLATE in text}
+    if len(blocks) != 1:
+        raise UsageError(f"{path} has {len(blocks)} texts with {_TEMPLATE!r}; one is expected")
+    return OfficialTexts(BENCHMARK, SPACE, {"system": blocks.pop()})
+
+
+def _cut_block(text: str) -> str:
+    """The text between the fences or empty lines around the template."""
+    at = text.index(_TEMPLATE)
+    bounds = [(match.start(), match.end()) for match in _BOUNDS.finditer(text)]
+    start = max(end for begin, end in bounds if end <= at)
+    stop = min(begin for begin, end in bounds if begin > at)
+    return text[start:stop].strip()
+
+
+def _download_official_message(
+    scratch: Path, progress: ProgressCallback, token: str | None
+) -> OfficialTexts | None:
+    """The message from the Space, None where it cannot be had, which is reported: the questions
+    can be asked without it."""
+    from huggingface_hub import hf_hub_download
+
+    try:
+        path = hf_hub_download(
+            SPACE, _SPACE_FILE, repo_type="space", local_dir=scratch / "space", token=token
+        )
+        return read_official_message(Path(path))
+    except Exception as error:  # whatever the Hub's library raises of its many kinds
+        progress(
+            f"the official system message was not fetched from {SPACE} "
+            f"({scrub_secrets(first_line(error), [token])}); name a file with it by --prompt"
+        )
+        return None
 
 
 def format_gaia_fetch(fetched: FetchedDataset) -> str:
@@ -82,8 +154,6 @@ def format_gaia_fetch(fetched: FetchedDataset) -> str:
 # Our answers to GAIA as the file that its leaderboard takes, for the hidden split, too. Columns:
 # task_id, model_answer (the bare answer) and reasoning_trace. Every declared sample has its line,
 # so that a missing answer is wrong and not left out.
-
-BENCHMARK = "gaia"
 
 
 class GaiaExport(Record, frozen=True):
@@ -145,7 +215,8 @@ def run_gaia_fetch(
     """Fetch a split and say what was fetched."""
     split, revision = flags["split"], flags["revision"] or REVISION
     folder = folder or default_folder(settings, split)
-    fetched = fetch_gaia(folder, progress, token, split, revision)
+    prompt = Path(flags["prompt"]) if flags["prompt"] else None
+    fetched = fetch_gaia(folder, progress, token, split, revision, prompt)
     return CommandResult(fetched, format_gaia_fetch(fetched))
 
 

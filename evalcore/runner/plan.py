@@ -356,7 +356,8 @@ def _split_options(
             if (weight := _parse_weight(f"{card.key}.{name}", value)) != float(level):
                 levels[level] = weight
         elif name == "prompt":
-            options["prompt"] = _read_prompt_template(card.key, str(value))
+            official = requested.get("protocol") == catalog.OFFICIAL and card.system_prompt
+            options["prompt"] = _read_prompt_file(card.key, str(value), template=not official)
         else:
             options[name] = value
     if all(levels.get(level) == 0 for level in ("1", "2", "3")):
@@ -386,16 +387,19 @@ def _parse_weight(name: str, value: Any) -> float:
     return weight
 
 
-def _read_prompt_template(benchmark: str, path: str) -> str:
+def _read_prompt_file(benchmark: str, path: str, *, template: bool) -> str:
+    """The text of a prompt; a `template` has a place for the question. Raises UsageError."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"option {benchmark}.prompt: {error}") from None
-    if "$question" not in text:
+    if template and "$question" not in text:
         raise UsageError(
             f"option {benchmark}.prompt: {path} must contain $question where the question goes"
         )
-    return text
+    if not text.strip():
+        raise UsageError(f"option {benchmark}.prompt: {path} is empty")
+    return text if template else text.strip()
 
 
 def _draw_samples(samples: list[Sample], limit: int | None, seed: int) -> list[Sample]:

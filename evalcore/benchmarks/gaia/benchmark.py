@@ -25,7 +25,7 @@ from evalcore.benchmarks.base import (
 )
 from evalcore.benchmarks.gaia import dataset
 from evalcore.benchmarks.gaia.attachments import read_attachment_text, to_data_url
-from evalcore.benchmarks.gaia.card import CARD
+from evalcore.benchmarks.gaia.card import CARD, STYLES
 from evalcore.benchmarks.gaia.extraction import to_answer_text
 from evalcore.benchmarks.gaia.score import build_gaia_verdict, question_scorer
 from evalcore.benchmarks.gaia.tools import web_tools
@@ -42,6 +42,7 @@ from evalcore.records import (
     utc_now,
 )
 from evalcore.sandbox.program import detect_sandbox
+from evalcore.settings import Settings
 
 
 def reference_step(sample: Sample, transcript: Sequence[Message], *, tools: bool) -> Completion:
@@ -55,23 +56,21 @@ def reference_step(sample: Sample, transcript: Sequence[Message], *, tools: bool
     return Completion(text=f"FINAL ANSWER: {sample.reference['answer']}")
 
 
-#: The system message of GAIA's authors, as they publish it.
-OFFICIAL = (
-    "You are a general AI assistant. I will ask you a question. Report your thoughts, and finish "
-    "your answer with the following template: FINAL ANSWER: [YOUR FINAL ANSWER]. YOUR FINAL ANSWER "
-    "should be a number OR as few words as possible OR a comma separated list of numbers and/or "
-    "strings. If you are asked for a number, don't use comma to write your number neither use "
-    "units such as $ or percent sign unless specified otherwise. If you are asked for a string, "
-    "don't use articles, neither abbreviations (e.g. for cities), and write the digits in plain "
-    "text unless specified otherwise. If you are asked for a comma separated list, apply the above "
-    "rules depending of whether the element to be put in the list is a number or a string."
+#: Our own words for the form that the strict reading expects.
+FINAL_ANSWER = (
+    "Answer the question that follows. Think it through first, as long as you need. Then end with "
+    "one line of its own:\nFINAL ANSWER: <your answer>\nThe answer is a number, a few words, or a "
+    "list of these with commas between them, and no more than was asked for. Write a number in "
+    "digits, without separators of thousands and without a unit or sign such as $ or %, unless the "
+    "question wants it. Write words without articles and without abbreviations, and digits among "
+    "them as words, unless the question says otherwise. The same holds for each part of a list."
 )
 _BARE = (
     "Answer the question with a number, a few words, or a list with commas, whichever is asked "
     "for: a number without unit and without separators, words without articles. Give nothing but "
     "the answer."
 )
-_STYLE_TEXTS: dict[str, str] = {"official": OFFICIAL, "bare": _BARE}
+_STYLE_TEXTS: dict[str, str] = {"final_answer": FINAL_ANSWER, "bare": _BARE}
 
 _TOOL_SUMMARIES = (
     ("web_search", "find pages of the web for some words"),
@@ -103,6 +102,12 @@ _MODE_TEXTS: dict[str, str] = {
 }
 
 
+class GaiaTexts(Record, frozen=True):
+    """What GAIA's authors publish: the system message."""
+
+    system: str
+
+
 class PromptFile(Record, frozen=True):
     """A file of a question: its name, what it is, and as much of its text as is to be shown, None
     where it has none."""
@@ -113,10 +118,11 @@ class PromptFile(Record, frozen=True):
 
 
 def build_gaia_messages(
-    question: str, mode: str, style: str, files: Sequence[PromptFile]
+    question: str, mode: str, style: str, files: Sequence[PromptFile], official: str = ""
 ) -> list[Message]:
-    """The system message and the question with its files, for a mode and style of the card."""
-    system = "\n\n".join(filter(None, [_STYLE_TEXTS[style], _MODE_TEXTS[mode]]))
+    """The system message and the question with its files, for a mode and style of the card;
+    `official` is upstream's system message instead of that of a style."""
+    system = "\n\n".join(filter(None, [official or _STYLE_TEXTS[style], _MODE_TEXTS[mode]]))
     user_text = "\n\n".join([question, *(_format_prompt_file(file, mode) for file in files)])
     return [Message("system", system), Message("user", user_text)]
 
@@ -159,8 +165,23 @@ class Gaia(Benchmark):
             raise UsageError(f"option gaia.levels: give some of 1, 2, 3, not {', '.join(names)!r}")
         self._levels = self.options["levels"] = sorted({int(name) for name in names})
         self._mode = str(options["tool_mode"])
+        if self.is_official and options["prompt_style"] != STYLES[0]:
+            raise UsageError("option gaia.prompt_style: protocol=official has upstream's message")
         if not 1 <= options["max_steps"] <= _MAX_STEPS:
             raise UsageError(f"option gaia.max_steps: give 1 to {_MAX_STEPS}")
+
+    @property
+    def _official_message(self) -> str:
+        """The system message of GAIA's authors: the run's own file with it, else the fetched
+        one."""
+        if self.prompt_template and not self.has_question_template:
+            return self.prompt_template
+        return self.official_texts.read_as(GaiaTexts).system
+
+    def select_official_texts(self, source: DatasetSource, settings: Settings) -> None:
+        """A file with the message is part of the column already, and needs no fetched texts."""
+        if not self.prompt_template or self.has_question_template:
+            super().select_official_texts(source, settings)
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
         return dataset.load_gaia_samples(source, self.options["split"], self._levels)
@@ -180,7 +201,8 @@ class Gaia(Benchmark):
         files = dataset.find_attachments(sample)
         prompt_files = [self._load_prompt_file(path) for path in files]
         question, style = sample.input["question"], self.options["prompt_style"]
-        messages = build_gaia_messages(question, self._mode, style, prompt_files)
+        official = self._official_message if self.is_official else ""
+        messages = build_gaia_messages(question, self._mode, style, prompt_files, official)
         if self.options["images"]:
             images = tuple(filter(None, map(to_data_url, files)))
             messages[-1] = msgspec.structs.replace(messages[-1], images=images)

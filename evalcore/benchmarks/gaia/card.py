@@ -10,10 +10,11 @@ from evalcore.catalog import (
     OfficialDataset,
     UploadForm,
     build_option,
+    build_protocol_options,
 )
 
 MODES = ("describe", "none", "local", "web")
-STYLES = ("official", "bare")
+STYLES = ("final_answer", "bare")
 
 _LEVELS = (
     ("level_1", "Level 1", "一级", "Few steps, at most one tool.", "步骤少，至多用一种工具。"),
@@ -29,6 +30,7 @@ CARD = BenchmarkCard(
     suite="agentic",
     implementation="evalcore.benchmarks.gaia.benchmark:Gaia",
     dataset="gaia",
+    prompt_version="2",
     title={"en": "GAIA", "zh": "GAIA"},
     about={
         "en": "Questions for an assistant, many with files. Answers are compared by the official "
@@ -77,13 +79,21 @@ CARD = BenchmarkCard(
         flags=(
             FlagCard("split", "validation (default) or test", "S", default="validation"),
             FlagCard("revision", "commit or tag (default: the pinned commit)", "R"),
+            FlagCard(
+                "prompt",
+                "file with the official system message, such as the leaderboard's content.py "
+                "(default: downloaded with the questions)",
+                "FILE",
+            ),
         ),
     ),
     exporter=CommandCard(
         run="evalcore.exchange.gaia:run_gaia_export",
         about="answers in the format of the leaderboard",
     ),
+    system_prompt=True,
     options=(
+        *build_protocol_options(),
         build_option(
             "split",
             "test has hidden answers: predictions can be exported but are never scored",
@@ -110,9 +120,9 @@ CARD = BenchmarkCard(
         ),
         build_option(
             "prompt_style",
-            "official asks for FINAL ANSWER; bare asks for the answer alone",
-            "official 要求 FINAL ANSWER；bare 只要求答案本身",
-            default="official",
+            "final_answer asks for FINAL ANSWER; bare asks for the answer alone",
+            "final_answer 要求 FINAL ANSWER；bare 只要求答案本身",
+            default="final_answer",
             choices=STYLES,
         ),
         build_option(
