@@ -65,15 +65,12 @@ def fetch_gaia(
         progress(f"{folder} is complete: {existing.origin}")
         return existing
     given = read_official_message(prompt) if prompt is not None else None
-    start = f"{YEAR}/{split}/"
     with open_scratch_folder(folder) as scratch:
+        ready, start = scratch / "data", f"{YEAR}/{split}/"
         hub_files = download_hub_files(
             scratch, DATASET, revision, lambda name: name.startswith(start), progress, token
         )
-        ready = scratch / "data"
-        (ready / YEAR).mkdir(parents=True)
-        (hub_files.folder / YEAR / split).rename(ready / YEAR / split)
-        (ready / ".gitignore").write_text("*\n", encoding="utf-8")
+        _arrange_split(hub_files.folder, ready, split)
         texts = given or _download_official_message(scratch, progress, token)
         if texts is not None:
             write_official_texts(texts, ready)
@@ -81,6 +78,12 @@ def fetch_gaia(
         fetched = install_folder(ready, folder, fetched)
     progress(f"{folder}: {len(fetched.files)} files of {fetched.origin}, {TERMS}")
     return fetched
+
+
+def _arrange_split(downloaded: Path, ready: Path, split: str) -> None:
+    (ready / YEAR).mkdir(parents=True)
+    (downloaded / YEAR / split).rename(ready / YEAR / split)
+    (ready / ".gitignore").write_text("*\n", encoding="utf-8")
 
 
 # The system message of GAIA's authors stands on the page of their leaderboard, whose words are in

@@ -13,12 +13,15 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from evalcore.access.secrets import scrub_secrets
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.records import ProgressCallback
+
+if TYPE_CHECKING:
+    import httpx2
 
 _FILE_LIMIT = 64 << 20  # bytes of one file
 _ARCHIVE_LIMIT = 512 << 20  # bytes of an archive
@@ -147,22 +150,21 @@ def download_commit(repository: str, commit: str, folder: Path, progress: Progre
     address = f"https://codeload.github.com/{repository}/tar.gz/{commit}"
     path = folder / f"{commit}.tar.gz"
     progress(f"downloading {repository} at {commit[:12]}")
-    size = 0
     try:
-        with (
-            httpx2.Client(timeout=_SECONDS, follow_redirects=True) as client,
-            client.stream("GET", address) as reply,
-            path.open("wb") as file,
-        ):
-            reply.raise_for_status()
-            for part in reply.iter_bytes():
-                size += len(part)
-                if size > _ARCHIVE_LIMIT:
-                    raise UsageError(f"{address} has more than {_ARCHIVE_LIMIT >> 20} MB")
-                file.write(part)
+        with httpx2.Client(timeout=_SECONDS, follow_redirects=True) as client:
+            _stream_to_file(client, address, path)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         why = scrub_secrets(str(error)) or type(error).__name__
-        raise UsageError(
-            Note("fetch_checkout", what=f"{repository} ({commit[:12]})", why=why)
-        ) from None
+        what = f"{repository} ({commit[:12]})"
+        raise UsageError(Note("fetch_checkout", what=what, why=why)) from None
     return path
+
+
+def _stream_to_file(client: httpx2.Client, address: str, path: Path) -> None:
+    size = 0
+    with client.stream("GET", address) as reply, path.open("wb") as file:
+        reply.raise_for_status()
+        for part in reply.iter_bytes():
+            size += file.write(part)
+            if size > _ARCHIVE_LIMIT:
+                raise UsageError(f"{address} has more than {_ARCHIVE_LIMIT >> 20} MB")

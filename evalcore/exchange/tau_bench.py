@@ -63,13 +63,9 @@ def fetch_tau(
         ready = scratch / "data"
         ready.mkdir()
         with open_source_tree(path) as tree:
-            files = dict(_iter_data_files(tree, str(path), progress))
+            files = _iter_data_files(tree, str(path), progress)
+            hashes = {name: _write_file(ready / name, content) for name, content in files}
             texts = read_tau_texts(tree, str(path))
-        hashes = {}
-        for name, content in files.items():
-            (ready / name).parent.mkdir(parents=True, exist_ok=True)
-            (ready / name).write_bytes(content)
-            hashes[name] = hashlib.sha256(content).hexdigest()
         commit = COMMIT if content_hash(hashes) == DATA_HASH else "unknown"
         official = OfficialTexts(BENCHMARK, f"{REPOSITORY}@{commit[:12]}", to_plain(texts))
         write_official_texts(official, ready)
@@ -78,6 +74,13 @@ def fetch_tau(
         )
     progress(f"{folder}: {len(hashes)} files of {fetched.dataset}, license {LICENCE}")
     return fetched
+
+
+def _write_file(path: Path, content: bytes) -> str:
+    """Write a file; return its sha256."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return hashlib.sha256(content).hexdigest()
 
 
 def _iter_data_files(
@@ -104,41 +107,40 @@ def _iter_data_files(
 
 def read_tau_texts(tree: SourceTree, origin: str) -> TauTexts:
     """What upstream's code asks with. Raises UsageError where it has another form."""
-
-    def read_module(name: str, names: Mapping[str, Any] | None = None) -> SourceModule:
-        return SourceModule(read_source_text(tree, name, origin), name, names)
-
     try:
-        types = read_module("tau_bench/types.py")
-        agent = read_module(f"{_AGENTS}/chat_react_agent.py", types.constants)
-        caller = read_module(f"{_AGENTS}/tool_calling_agent.py")
-        user = read_module(f"{_ENVS}/user.py")
-        prompt = user.evaluate_return(
-            "LLMUserSimulationEnv.build_system_prompt", {"instruction": SLOT}
-        )
-        head, slot, tail = prompt.partition(SLOT)
-        if not slot:
-            raise IntakeError(f"{user.path}: the user's prompt has no instruction")
-        return TauTexts(
-            tools={
-                domain: json.dumps(_read_tool_schemas(tree, origin, domain)) for domain in DOMAINS
-            },
-            tools_heading=_find_text(agent, "ChatReActAgent.__init__", "tools"),
-            instructions={
-                "act": agent.get_constant("ACT_INSTRUCTION"),
-                "react": agent.get_constant("REACT_INSTRUCTION"),
-            },
-            result_prefix=_find_text(agent, "ChatReActAgent.solve", "output"),
-            user_prompt=(head, tail),
-            greeting=_find_text(user, "LLMUserSimulationEnv.reset", "help"),
-            temperature=float(types.get_constant("RunConfig.temperature")),
-            max_steps=int(caller.get_argument_default("ToolCallingAgent.solve", "max_num_steps")),
-        )
+        return _parse_texts(tree, origin)
     except IntakeError as error:
         raise UsageError(
             f"{origin}: the texts of {REPOSITORY} cannot be read: {error}; its form may have "
             f"changed since {COMMIT[:12]}"
         ) from None
+
+
+def _parse_texts(tree: SourceTree, origin: str) -> TauTexts:
+    def read_module(name: str, names: Mapping[str, Any] | None = None) -> SourceModule:
+        return SourceModule(read_source_text(tree, name, origin), name, names)
+
+    types = read_module("tau_bench/types.py")
+    agent = read_module(f"{_AGENTS}/chat_react_agent.py", types.constants)
+    caller = read_module(f"{_AGENTS}/tool_calling_agent.py")
+    user = read_module(f"{_ENVS}/user.py")
+    prompt = user.evaluate_return("LLMUserSimulationEnv.build_system_prompt", {"instruction": SLOT})
+    head, slot, tail = prompt.partition(SLOT)
+    if not slot:
+        raise IntakeError(f"{user.path}: the user's prompt has no instruction")
+    return TauTexts(
+        tools={domain: json.dumps(_read_tool_schemas(tree, origin, domain)) for domain in DOMAINS},
+        tools_heading=_find_text(agent, "ChatReActAgent.__init__", "tools"),
+        instructions={
+            "act": agent.get_constant("ACT_INSTRUCTION"),
+            "react": agent.get_constant("REACT_INSTRUCTION"),
+        },
+        result_prefix=_find_text(agent, "ChatReActAgent.solve", "output"),
+        user_prompt=(head, tail),
+        greeting=_find_text(user, "LLMUserSimulationEnv.reset", "help"),
+        temperature=float(types.get_constant("RunConfig.temperature")),
+        max_steps=int(caller.get_argument_default("ToolCallingAgent.solve", "max_num_steps")),
+    )
 
 
 def _read_tool_schemas(tree: SourceTree, origin: str, domain: str) -> list[Any]:

@@ -139,17 +139,23 @@ def evaluate_literal(node: ast.expr, names: Mapping[str, Any]) -> Any:
             return -number
         case ast.List(items) | ast.Tuple(items):
             return [evaluate_literal(item, names) for item in items]
-        case ast.Dict(keys, values) if None not in keys:
-            pairs = zip(keys, values, strict=True)
-            return {
-                evaluate_literal(key, names): evaluate_literal(value, names)
-                for key, value in pairs
-                if key is not None
-            }
+        case ast.Dict(keys, values):
+            return _evaluate_pairs(keys, values, names)
         case ast.IfExp(ast.Compare(ast.Name(name), [ast.IsNot()], [ast.Constant(None)]), body, _):
             if names.get(name) is not None:
                 return evaluate_literal(body, names)
     raise ValueError(f"line {getattr(node, 'lineno', 0)}: {type(node).__name__}")
+
+
+def _evaluate_pairs(
+    keys: list[ast.expr | None], values: list[ast.expr], names: Mapping[str, Any]
+) -> dict[Any, Any]:
+    evaluated = {}
+    for key, value in zip(keys, values, strict=True):
+        if key is None:
+            raise ValueError(f"line {value.lineno}: a dict within a dict")
+        evaluated[evaluate_literal(key, names)] = evaluate_literal(value, names)
+    return evaluated
 
 
 def _evaluate_part(part: ast.expr, names: Mapping[str, Any]) -> Any:

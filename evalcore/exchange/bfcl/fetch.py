@@ -254,8 +254,6 @@ def read_bfcl_texts(sources: Mapping[str, bytes]) -> BfclTexts:
             for name, path in TEXT_MODULES.items()
         }
         prompts = modules["prompts"]
-        java, javascript, python = _list_hints(modules["entries"], "_get_language_specific_hint", 3)
-        hints = _list_hints(modules["entries"], "_func_doc_language_specific_pre_processing", 7)
         return BfclTexts(
             forms=prompts.get_constant("OUTPUT_FORMAT_MAPPING"),
             param_types=prompts.get_constant("PARAM_TYPE_MAPPING"),
@@ -266,11 +264,7 @@ def read_bfcl_texts(sources: Mapping[str, bytes]) -> BfclTexts:
             functions_added_prompt=prompts.get_constant(
                 "DEFAULT_USER_PROMPT_FOR_ADDITIONAL_FUNCTION_PROMPTING"
             ),
-            languages={
-                "java": LanguageTexts(java, *hints[:3]),
-                "javascript": LanguageTexts(javascript, *hints[3:]),
-                "python": LanguageTexts(python),
-            },
+            languages=_read_language_texts(modules["entries"]),
             float_type=_list_hints(modules["tools"], "_cast_to_openai_type", 1)[0],
             json_types=modules["types"].get_constant("GORILLA_TO_OPENAPI"),
             temperature=float(modules["generation"].get_call_keyword("--temperature", "default")),
@@ -279,6 +273,16 @@ def read_bfcl_texts(sources: Mapping[str, bytes]) -> BfclTexts:
         )
     except (IntakeError, UnicodeDecodeError, TypeError, ValueError) as error:
         raise UsageError(f"the texts of the official package cannot be read: {error}") from None
+
+
+def _read_language_texts(module: SourceModule) -> dict[str, LanguageTexts]:
+    java, javascript, python = _list_hints(module, "_get_language_specific_hint", 3)
+    hints = _list_hints(module, "_func_doc_language_specific_pre_processing", 7)
+    return {
+        "java": LanguageTexts(java, *hints[:3]),
+        "javascript": LanguageTexts(javascript, *hints[3:]),
+        "python": LanguageTexts(python),
+    }
 
 
 def _list_hints(module: SourceModule, function: str, count: int) -> list[str]:
