@@ -23,6 +23,7 @@ from evalcore.benchmarks.sql_markup import (
     clean_lines,
     clean_punctuation,
     drop_layout,
+    drop_tool_turns,
     find_inline_code,
     find_tagged_blocks,
     split_fences,
@@ -142,6 +143,10 @@ def _drop_quoted_script(text: str, question: Question) -> str:
 def _find_sql_candidates(text: str, question: Question) -> list[Candidate]:
     """Whatever stands as code in a text, in the order of the text; prose is read only where no code
     answers, and nothing after an answer where a model goes on with the next question."""
+    if (spoken := drop_tool_turns(text)) != text:  # what a model did before it answered
+        candidates = _find_sql_candidates(spoken, question)
+        if any(map(question.is_answered_by, candidates)):
+            return candidates
     following = find_next_question(text)
     if following > 0:
         candidates = _find_sql_candidates(text[:following], question)

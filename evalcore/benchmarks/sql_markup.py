@@ -213,14 +213,16 @@ def unescape_entities(text: str) -> str:
     return html.unescape(text).replace("\u00a0", " ")
 
 
-def apply_diff(body: str) -> str:
-    """Return the added and unchanged lines of a diff; any other text as it is."""
+def apply_diff(body: str, language: str = "") -> str:
+    """Return the added and unchanged lines of a diff; any other text as it is, unless its fence
+    calls it a diff."""
     lines = [
         line for line in body.split("\n") if not re.match(r"@@|--- |\+\+\+ |diff |index ", line)
     ]
     marks = {line[:1] for line in lines if line.strip()}
     sql_comments = [line for line in lines if line.startswith("--")]
-    if not {"+", "-"} <= marks or marks - {"+", "-", " "} or sql_comments:
+    is_named = language == "diff" and bool({"+", "-"} & marks)
+    if not (is_named or {"+", "-"} <= marks) or marks - {"+", "-", " "} or sql_comments:
         return body
     return "\n".join(line[1:] for line in lines if not line.startswith("-"))
 
@@ -275,11 +277,23 @@ def _fence_blocks(info: str, body: str, before: str) -> Iterator[Block]:
     if _NESTED.fullmatch(info) and _FENCE.search(body):
         yield from split_fences(body)[0]
     elif body.strip():
-        language = re.match(r"\W*([\w+-]*)", info)
-        yield Block(apply_diff(body.strip("\n")).strip(), before, language[1] if language else "")
+        named = re.match(r"\W*([\w+-]*)", info)
+        language = named[1] if named else ""
+        yield Block(apply_diff(body.strip("\n"), language).strip(), before, language)
 
 
 # Tags, brackets and quotes round code in prose.
+
+_TOOL_TURN = re.compile(
+    r"<(?P<turn>tool_call|tool_response|tool_result|function_calls?|function_results?)>.*?</(?P=turn)>",
+    re.I | re.S,
+)
+
+
+def drop_tool_turns(text: str) -> str:
+    """The text without closed calls of tools and what these returned."""
+    return _TOOL_TURN.sub("\n", text) if "</" in text else text
+
 
 _CODE_NAME = (
     r"sql|answer|final|query|quer|output|result|pre|code|statement|response|solution|script"

@@ -106,6 +106,10 @@ _NEXT_QUESTION = re.compile(
 )
 
 
+_ADVISED_AGAINST = re.compile(r"\W*(?:don['’]t|do\s+not|never|not\s+to\s+be)\b", re.I)
+_IN_BRACKETS = re.compile(r"\([^()\n]*\)")
+
+
 def detect_candidate_role(before: str) -> str:
     """What the words right before a candidate call it: one of `_ROLES`, "best" where they settle
     it, "next" where it goes on from the one before it, or ""."""
@@ -113,15 +117,19 @@ def detect_candidate_role(before: str) -> str:
     if not lines:
         return ""
     sentence = re.split(r"(?<=[.!?。！？])\s+|(?<=[。！？])", lines[-1][-400:].strip())[-1][-160:]
+    if _ADVISED_AGAINST.match(sentence):
+        return "rejected"
     role = _detect_named_role(sentence)
     if role:
         return role
+    sentence = _IN_BRACKETS.sub("", sentence)
     if not _CONDITION_FIRST.match(sentence) and _PROGRESS.search(sentence):
         return "next"
     role = _detect_named_role(lines[-1][-160:])
     if role or _CONDITION_FIRST.match(sentence):
         return role
-    return "next" if _PROGRESS.search(" ".join(lines[-2:])[-240:]) else ""
+    words = _IN_BRACKETS.sub("", " ".join(lines[-2:])[-240:])
+    return "next" if _PROGRESS.search(words) else ""
 
 
 def _detect_named_role(words: str) -> str:
