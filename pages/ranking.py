@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from evalcore import settings
+from evalcore.catalog import suite_cards
 from evalcore.settings import Settings
 from evalcore.views import board_titles, boards
 from evalcore.views.board_table import BoardFilter, BoardTable, shown_parts
 from evalcore.views.boards import Board
+from evalcore.views.published_boards import (
+    HERE,
+    PUBLISHED,
+    choose_default_source,
+    load_publishers,
+)
 from evalcore.views.ranking import list_board_orders
 from evalcore.views.stored_boards import Headers
-from pages.parts.ranking import answer, board_notes, own_run, ranking_charts, ranking_table
+from pages.parts.ranking import (
+    answer,
+    board_notes,
+    own_run,
+    published_view,
+    ranking_charts,
+    ranking_table,
+)
 from pages.parts.ranking.ranking_table import ScoreAxis, TableView
-from pages.shared import board_view, drawn_html, exports, ranking_rows, url_state
+from pages.shared import board_view, drawn_html, exports, page_links, ranking_rows, url_state
 from pages.shared.ranking_rows import RankingRows, RankingView
 from pages.shared.wording import current_language, tr
 
@@ -26,14 +41,51 @@ def draw_ranking_page() -> None:
     st.title(tr("ranking.title"))
     st.caption(tr("ranking.product"))
     with board_view.show_store_error():  # of a run folder that became unreadable
-        _draw_ranking(board_view.require_scored_headers(current, "ranking.empty"), current)
+        _draw_ranking(board_view.require_finished_headers(current), current)
     drawn_html.keep_session_on_links()
 
 
 def _draw_ranking(headers: Headers, current: Settings) -> None:
+    """What was measured here or, by choice and until a model was, what others published."""
+    measured = boards.list_suites(headers)
+    published = {publisher.suite for publisher in load_publishers(current)}
+    suites = [*measured, *(suite for suite in suite_cards() if suite in published - set(measured))]
+    if not suites:
+        board_view.draw_empty_note("ranking.empty", page_links.LAUNCH)
+        return
     answer_place = st.container(gap="small")
-    with st.container(key="ranking-controls", horizontal=True, vertical_alignment="bottom"):
-        board = board_view.select_board(headers, "ranking", compact=True)
+    controls = st.container(key="ranking-controls", horizontal=True, vertical_alignment="bottom")
+    with controls:
+        look = {"label_visibility": "collapsed", "width": 120}
+        suite = board_view.select_suite(suites, "ranking", **look)
+        sources = [HERE] * (suite in measured) + [PUBLISHED] * (suite in published)
+        source = _pick_source(sources, headers, current, suite)
+    if source == PUBLISHED:
+        published_view.draw_published_ranking(current, suite, answer_place, controls)
+    else:
+        _draw_measured_ranking(headers, current, suite, answer_place, controls)
+
+
+def _pick_source(sources: list[str], headers: Headers, current: Settings, suite: str) -> str:
+    """Whose results; a link to a board or a run of ours means ours."""
+    is_own_link = bool({"board", "run"} & set(st.query_params))
+    default = HERE if is_own_link else choose_default_source(current, headers, suite)
+    return url_state.draw_select(
+        tr("published.source"),
+        sorted(sources, key=lambda source: source != default),
+        "ranking.source",
+        lambda source: tr(f"published.source.{source}"),
+        drawn_alone=False,
+        width=150,
+        label_visibility="collapsed",
+    )
+
+
+def _draw_measured_ranking(
+    headers: Headers, current: Settings, suite: str, answer_place: Any, controls: Any
+) -> None:
+    with controls:
+        board = board_view.select_board(headers, "ranking", suite=suite, compact=True)
         if board is None:
             return
         version = ranking_rows.compute_store_version(current)
@@ -63,7 +115,7 @@ def _draw_ranking_rows(
     rows = ranking_rows.load_ranking_rows(view, board_filter, shown.sort)
     standing = own_run.load_own_standing(view)
     with answer_place:
-        answer.draw_answer(table, rows, view)
+        answer.draw_answer(table, rows, view.board, view.order)
         if standing is not None:
             own_run.draw_own_run(standing, table.frame, exports.build_page_address(""))
         answer.draw_next_steps(rows.everyone, view.board)
@@ -83,7 +135,8 @@ def _draw_ranking_rows(
             ranking_table.draw_unranked_table(cut.rows, shown.columns, axis, own)
     if is_ranked:
         board_notes.draw_leaders(table.leaders, board_filter, view)
-    ranking_charts.draw_ranking_charts(rows, table.floors, view)
+    load_trend = partial(ranking_rows.load_score_history, view)
+    ranking_charts.draw_ranking_charts(rows, table.floors, load_trend)
 
 
 def _pick_ranking_order(board: Board) -> str:

@@ -86,13 +86,14 @@ class Board(Record, frozen=True):
     """A suite with a column per benchmark. `key` is DEFAULT, the column that differs from it, the
     version of the membership (`v1`) or the operator's own (`own-...`), or the dataset of what was
     published together. `members` are the benchmarks of the suite's mean, none where nobody declares
-    them; `finished` counts the targets with a complete score in all of them."""
+    them; `finished` counts the targets with a complete score in all of them,
+    None where nobody counted them."""
 
     key: str
     suite: str
     columns: dict[str, Column]
     members: tuple[str, ...] = ()
-    finished: int = 0
+    finished: int | None = None
 
     @property
     def identity(self) -> tuple[str, ...]:

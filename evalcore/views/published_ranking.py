@@ -24,7 +24,9 @@ from evalcore.views.payloads import Data
 from evalcore.views.published_boards import PublishedBoard, load_published_board
 from evalcore.views.ranking import (
     SUITE,
+    Lead,
     build_ranking_frame,
+    compute_lead,
     compute_row_score,
     list_board_orders,
     tie_groups,
@@ -72,6 +74,19 @@ class PublishedRanking(RankingView):
         return find_leaders(rows, named, parts)
 
     @cached_property
+    def lead(self) -> Lead | None:
+        """How far the first is ahead of the second; untested where no verdict is published."""
+        if self.source.has_verdicts:
+            rows = list(self.targets.values())
+            return compute_lead(self.frame, rows, self.board, self.order, self.source.points)
+        first = self.frame[self.frame["status"] == "ranked"].head(2)
+        names, scores = first["identity"].tolist(), first["score"].astype(float).tolist()
+        if len(names) < 2:
+            return Lead(names[0], "", 0.0, 0.0, 0.0, False, 0, tested=False) if names else None
+        gap = scores[0] - scores[1]
+        return Lead(names[0], names[1], gap, gap, gap, False, 0, tested=False)
+
+    @cached_property
     def table(self) -> BoardTable:
         """What the Ranking page shows: `frame` has the columns of CLAIM_COLUMNS too, `months` are
         those that the publisher has."""
@@ -89,6 +104,7 @@ class PublishedRanking(RankingView):
             floors={},
             leaders=self.find_leaders(every_part(self.board)),
             months=tuple(self.source.publication.months),
+            lead=self.lead,
         )
 
     def _build_facts(self, identity: str) -> Data:

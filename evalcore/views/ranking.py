@@ -46,7 +46,7 @@ def list_board_orders(board: Board) -> list[str]:
     others = [key for key in columns if key not in board.members]
     if not board.has_all_members or len(board.members) < 2:
         return [*members, *others]
-    if board.finished or not any(columns[key].complete for key in members):
+    if board.finished != 0 or not any(columns[key].complete for key in members):
         return [SUITE, *members, *others]
     return [*by_completeness(members), SUITE, *others]
 
@@ -124,7 +124,8 @@ def compute_standings(
 class Lead(Record, frozen=True):
     """How far the best of a ranking is ahead of the next: both identities (`second` is empty where
     only one is ranked), the difference of their scores in points with the 95 % interval of a paired
-    comparison, whether the board's ranks tell them apart, and on how many cases that rests."""
+    comparison, whether the board's ranks tell them apart, and on how many cases that rests. Not
+    `tested`, no verdicts are known, and nothing says how sure it is."""
 
     first: str
     second: str
@@ -133,6 +134,7 @@ class Lead(Record, frozen=True):
     high: float
     significant: bool
     cases: int
+    tested: bool = True
 
 
 def compute_lead(

@@ -4,7 +4,7 @@ nothing to show."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -20,28 +20,20 @@ from pages.shared.wording import current_language, escape_markdown, to_plain_lin
 
 
 def select_board(
-    headers: Headers, page: str, identity: str = "", *, compact: bool = False
+    headers: Headers, page: str, identity: str = "", *, suite: str = "", compact: bool = False
 ) -> Board | None:
     """The board the URL names, with pickers where there is a choice; None without any score. With
-    an `identity` only the boards on which that target has a score. `compact` hides the titles of
-    the pickers."""
+    an `identity` only the boards on which that target has a score. A `suite` that was chosen is not
+    asked for; `compact` hides the title of the picker."""
     look: dict[str, Any] = {"label_visibility": "collapsed"} if compact else {}
     owned = targets.list_target_runs(headers, identity) if identity else headers
     suites = boards.list_suites(owned)
     if not suites:
         return None
-    suite = url_state.draw_select(
-        tr("ranking.suite"),
-        suites,
-        f"{page}.suite",
-        suite_title,
-        drawn_alone=False,
-        width=120 if compact else 140,
-        **look,
-    )
+    chosen = suite or select_suite(suites, page)
     boards_by_key = {
         board.key: board
-        for board in boards.list_boards(headers, suite)
+        for board in boards.list_boards(headers, chosen)
         if not identity
         or any(row.identity == identity for row in boards.list_board_rows(headers, board))
     }
@@ -58,6 +50,12 @@ def select_board(
         width=230 if compact else 330,
     )
     return boards_by_key[key]
+
+
+def select_suite(suites: Sequence[str], page: str, **look: Any) -> str:
+    """One of the suites, asked only where there are several."""
+    look = {"width": 140, "drawn_alone": False, **look}
+    return url_state.draw_select(tr("ranking.suite"), suites, f"{page}.suite", suite_title, **look)
 
 
 def _disambiguate_board_titles(boards_by_key: Mapping[str, Board]) -> dict[str, str]:

@@ -50,10 +50,10 @@ def _load_environment() -> Environment:
     )
 
 
-def draw_template(name: str, **values: Any) -> None:
+def draw_template(template: str, /, **values: Any) -> None:
     """Draw a template of the folder `static`; `tr` is there besides `values`."""
-    template = _load_environment().get_template(f"{name}.html")
-    st.html(template.render(tr=tr, **values))
+    source = _load_environment().get_template(f"{template}.html")
+    st.html(source.render(tr=tr, **values))
 
 
 def format_html(key: str, **values: object) -> Markup:

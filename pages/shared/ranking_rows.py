@@ -300,7 +300,10 @@ def load_filter_choices(view: RankingView) -> dict[str, list[str]]:
 def load_ranking_rows(view: RankingView, board_filter: BoardFilter, sort: str) -> RankingRows:
     """What a visitor asks for of a table."""
     key = (view.cache_key, repr(board_filter), sort)
-    return _rows.get(key, lambda: _select_ranking_rows(view, board_filter, sort))
+    return _rows.get(
+        key,
+        lambda: select_ranking_rows(load_board_table(view).frame, view.board, board_filter, sort),
+    )
 
 
 def load_board_table(view: RankingView) -> BoardTable:
@@ -327,9 +330,11 @@ def load_rule_differences(view: RankingView, base: Board) -> tuple[ColumnDiffere
     )
 
 
-def _select_ranking_rows(view: RankingView, board_filter: BoardFilter, sort: str) -> RankingRows:
-    frame = load_board_table(view).frame
-    matching = sort_board_rows(filter_board_rows(frame, view.board, board_filter), sort)
+def select_ranking_rows(
+    frame: pd.DataFrame, board: Board, board_filter: BoardFilter, sort: str
+) -> RankingRows:
+    """The rows of the frame of a `BoardTable` that fit a filter, in an order."""
+    matching = sort_board_rows(filter_board_rows(frame, board, board_filter), sort)
     first = matching["status"] == "ranked"
     ranked = matching[first]
     everyone = frame[frame["status"] == "ranked"]

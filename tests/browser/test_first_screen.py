@@ -50,14 +50,16 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.mark.slow
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("query", ["", "?suite=agentic", "?source=here"])
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_shipped_board_answers_on_the_first_screen(shipped, tabs, language) -> None:
-    expect_answer(tabs(language), shipped.url)
+def test_the_shipped_boards_answer_on_the_first_screen(shipped, tabs, language, query) -> None:
+    expect_answer(tabs(language), f"{shipped.url}/{query}")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_published_board_answers_on_the_first_screen(served, tabs, tmp_path, language) -> None:
+def test_an_imported_board_answers_on_the_first_screen(served, tabs, tmp_path, language) -> None:
     settings = Settings(data=str(served.data), shipped=str(tmp_path / "none"))
     tree = TreeBuilder(tmp_path / "public")
     tree.board(MONTH, model("a", {CAPABILITY: claim(55.5)}), model("b", {CAPABILITY: claim(70.5)}))

@@ -3,6 +3,8 @@ where to go from there."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 import streamlit as st
 from markupsafe import Markup
@@ -14,26 +16,38 @@ from evalcore.views.ranking import SUITE, Lead
 from pages.parts.ranking.ranking_table import is_program
 from pages.shared import drawn_html, page_links, visitor, widgets
 from pages.shared.drawn_html import format_html, link_target, mark_fact
-from pages.shared.ranking_rows import RankingRows, RankingView
+from pages.shared.ranking_rows import RankingRows
 from pages.shared.wording import current_language, format_count, tr
 
 _MAX_COMPARED = 4  # targets at once
 
 
-def draw_answer(table: BoardTable, rows: RankingRows, view: RankingView) -> None:
-    """The sentence, and a remark where no model is among the ranked."""
+LinkName = Callable[[str, str], Markup]
+
+
+def draw_answer(
+    table: BoardTable,
+    rows: RankingRows,
+    board: Board,
+    order: str,
+    link_name: LinkName = link_target,
+    remark: str = "",
+) -> None:
+    """The sentence, and a remark, by default where no model is among the ranked. `link_name` makes
+    a link of a name and an identity."""
     if table.lead is None or rows.everyone.empty:
         return
-    sentence = _build_sentence(table.lead, rows, _describe_scope(table.lead, rows, view))
-    programs = all(map(is_program, rows.everyone["target_key"]))
-    remark = tr("ranking.answer.programs") if programs else ""
+    scope = _describe_scope(table.lead, rows, board, order)
+    sentence = _build_sentence(table.lead, rows, scope, link_name)
+    if all(map(is_program, rows.everyone["target_key"])):
+        remark = tr("ranking.answer.programs")
     drawn_html.draw_template("ranking_answer", sentence=sentence, remark=remark)
 
 
-def _build_sentence(lead: Lead, rows: RankingRows, scope: Markup) -> Markup:
+def _build_sentence(lead: Lead, rows: RankingRows, scope: Markup, link_name: LinkName) -> Markup:
     """Names are links; each of the facts goes by its name in the page."""
     names = dict(zip(rows.everyone["identity"], rows.everyone["name"], strict=True))
-    first = mark_fact("leader", link_target(names[lead.first], lead.first), "b")
+    first = mark_fact("leader", link_name(names[lead.first], lead.first), "b")
     if not lead.second:
         score = f"{float(rows.everyone['score'].iloc[0]):.1f}"
         return format_html(
@@ -44,9 +58,9 @@ def _build_sentence(lead: Lead, rows: RankingRows, scope: Markup) -> Markup:
             scope=scope,
         )
     return format_html(
-        "ranking.answer.leader" if lead.significant else "ranking.answer.tie",
+        "ranking.answer.leader" if lead.significant or not lead.tested else "ranking.answer.tie",
         first=first,
-        second=link_target(names[lead.second], lead.second),
+        second=link_name(names[lead.second], lead.second),
         lead=mark_fact("lead", tr("ranking.answer.points", points=f"{lead.points:.1f}"), "b"),
         certainty=mark_fact("certainty", _describe_certainty(lead, rows)),
         scope=scope,
@@ -55,6 +69,8 @@ def _build_sentence(lead: Lead, rows: RankingRows, scope: Markup) -> Markup:
 
 def _describe_certainty(lead: Lead, rows: RankingRows) -> str:
     """Whether the lead is significant, else with how many the first is tied."""
+    if not lead.tested:
+        return tr("ranking.answer.untested")
     if not lead.significant:
         others = int((rows.everyone["group"] == 1).sum()) - 1
         return tr("ranking.answer.tied_one" if others == 1 else "ranking.answer.tied", count=others)
@@ -63,14 +79,15 @@ def _describe_certainty(lead: Lead, rows: RankingRows) -> str:
     return tr(key, **ends)
 
 
-def _describe_scope(lead: Lead, rows: RankingRows, view: RankingView) -> Markup:
-    """On what the answer rests: suite, what it is ranked by, cases, targets."""
+def _describe_scope(lead: Lead, rows: RankingRows, board: Board, order: str) -> Markup:
+    """On what the answer rests: what is ranked by, the cases where they are known, targets."""
     language = current_language()
-    suite = board_titles.suite_title(view.board.suite, language)
-    title = suite if view.order == SUITE else board_titles.order_title(view.order, language)
-    key = "ranking.answer.scope" if view.order == SUITE else "ranking.answer.scope_part"
+    suite = board_titles.suite_title(board.suite, language)
+    title = suite if order == SUITE else board_titles.order_title(order, language)
+    key = "ranking.answer.scope" if order == SUITE else "ranking.answer.scope_part"
     counts = {"cases": format_count(lead.cases), "targets": format_count(len(rows.everyone))}
-    cases = tr("ranking.answer.cases_targets" if lead.second else "ranking.answer.cases", **counts)
+    of_cases = "ranking.answer.cases_targets" if lead.second else "ranking.answer.cases"
+    cases = tr(of_cases if lead.cases else "ranking.answer.targets", **counts)
     return mark_fact("scope", tr(key, suite=suite, title=title, cases=cases))
 
 
@@ -82,5 +99,10 @@ def draw_next_steps(ranked: pd.DataFrame, board: Board) -> None:
             label = tr("board.compare", count=len(first))
             compared = page_links.build_compare_query(first)
             widgets.draw_link(page_links.COMPARE, label, "compare_arrows", **compared)
-        if visitor.is_launcher_listed():
-            widgets.draw_link(page_links.LAUNCH, tr("ranking.next_launch"), "rocket_launch")
+        draw_launch_step()
+
+
+def draw_launch_step() -> None:
+    """The link to the launcher, where there is one."""
+    if visitor.is_launcher_listed():
+        widgets.draw_link(page_links.LAUNCH, tr("ranking.next_launch"), "rocket_launch")

@@ -3,25 +3,30 @@ and scores over time. A target has one colour in all of them, as it has on every
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 import streamlit as st
 
 from evalcore import catalog
 from evalcore.charts import plots
 from evalcore.target_cards import colour_of
-from pages.shared import exports, ranking_rows, url_state
-from pages.shared.ranking_rows import RankingRows, RankingView
+from pages.shared import exports, url_state
+from pages.shared.ranking_rows import RankingRows
 from pages.shared.wording import to_plain_line, tr
 
 _NAME_LENGTH = 40
 _SAVED = ["identity", "score", "low", "high"]
 _MAX_LINES = 8
+#: Makes a frame of `TREND_COLUMNS` and `series` of the names by identity.
+LoadTrend = Callable[[dict[str, str]], pd.DataFrame]
 #: The unit before the number of what a score can be set against.
 _UNITS = {"cost": "$", "latency": "", "price": "$"}
 
 
-def draw_ranking_charts(rows: RankingRows, floors: dict[str, float], view: RankingView) -> None:
-    """The charts of the ranked that are found."""
+def draw_ranking_charts(rows: RankingRows, floors: dict[str, float], load_trend: LoadTrend) -> None:
+    """The charts of the ranked that are found; `load_trend` gives the scores of some targets from
+    run to run."""
     if rows.ranked.empty:
         return
     left, right = st.columns(2, gap="large")
@@ -29,7 +34,7 @@ def draw_ranking_charts(rows: RankingRows, floors: dict[str, float], view: Ranki
         _draw_score_bars(rows, floors)
     with right:
         _draw_score_against(rows)
-    _draw_score_trend(view, rows.ranked)
+    _draw_score_trend(load_trend, rows.ranked)
 
 
 def _draw_score_bars(rows: RankingRows, floors: dict[str, float]) -> None:
@@ -82,14 +87,14 @@ def _draw_score_against(rows: RankingRows) -> None:
     st.caption(f"{tr('board.against_about')} {note}")
 
 
-def _draw_score_trend(view: RankingView, frame: pd.DataFrame) -> None:
+def _draw_score_trend(load_trend: LoadTrend, frame: pd.DataFrame) -> None:
     """The scores of the first few targets from run to run."""
     first = frame.head(_MAX_LINES)
     names = {
         identity: to_plain_line(name, _NAME_LENGTH)
         for identity, name in zip(first["identity"], first["name"], strict=True)
     }
-    history = ranking_rows.load_score_history(view, names)
+    history = load_trend(names)
     st.subheader(tr("board.trend"), anchor=False)
     if not history["identity"].duplicated().any():
         st.caption(tr("board.trend_none"))

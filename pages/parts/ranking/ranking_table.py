@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -122,13 +122,14 @@ class ScoreAxis(NamedTuple):
 
 
 class RowFormat(NamedTuple):
-    """How rows are drawn: with which columns, on which axis, which row is marked, and in how many
-    digits costs are."""
+    """How rows are drawn: with which columns, on which axis, which row is marked, in how many
+    digits costs are, and where the name of an identity leads."""
 
     columns: Sequence[str]
     axis: ScoreAxis
     own: str
     cost: str
+    address: Callable[[str], str]
 
 
 def build_score_axis(frame: pd.DataFrame, floors: Mapping[str, float]) -> ScoreAxis:
@@ -145,12 +146,22 @@ def build_score_axis(frame: pd.DataFrame, floors: Mapping[str, float]) -> ScoreA
     return axis._replace(floors=tuple(inside))
 
 
+def build_target_address(identity: str) -> str:
+    """Where the name of a target that was measured here leads."""
+    return drawn_html.build_address(page_links.TARGET, {"key": identity})
+
+
 def draw_ranked_table(
-    frame: pd.DataFrame, columns: Sequence[str], axis: ScoreAxis, own: str = ""
+    frame: pd.DataFrame,
+    columns: Sequence[str],
+    axis: ScoreAxis,
+    own: str = "",
+    address: Callable[[str], str] = build_target_address,
 ) -> None:
-    """The ranked targets, each name a link to the target; `own` is the identity of a marked row."""
+    """The ranked targets, each name a link to the `address` of its identity; `own` is the identity
+    of a marked row."""
     drawn = _list_drawn_columns(columns, "rank", "group" in columns)
-    look = RowFormat(columns, axis, own, tables.cost_format(frame["cost"]))
+    look = RowFormat(columns, axis, own, tables.cost_format(frame["cost"]), address)
     rows = [_build_row(record, look) for record in frame.to_dict("records")]
     _mark_bands(rows)
     note = tr("ranking.floors_drawn") if axis.floors and "interval" in columns else ""
@@ -158,12 +169,16 @@ def draw_ranked_table(
 
 
 def draw_unranked_table(
-    frame: pd.DataFrame, columns: Sequence[str], axis: ScoreAxis, own: str = ""
+    frame: pd.DataFrame,
+    columns: Sequence[str],
+    axis: ScoreAxis,
+    own: str = "",
+    address: Callable[[str], str] = build_target_address,
 ) -> None:
     """The targets without a rank, each with the reason."""
     visible_columns = [name for name in columns if name not in RANKED_ONLY]
     drawn = _list_drawn_columns(visible_columns, "", False)
-    look = RowFormat(visible_columns, axis, own, tables.cost_format(frame["cost"]))
+    look = RowFormat(visible_columns, axis, own, tables.cost_format(frame["cost"]), address)
     rows = [_build_row(record, look) for record in frame.to_dict("records")]
     _draw_table(drawn, rows, visible_columns, axis, tr("ranking.unranked_alt"), "")
 
@@ -226,7 +241,6 @@ def _build_row(record: Mapping[Any, Any], look: RowFormat) -> dict[str, Any]:
     columns, axis = look.columns, look.axis
     known = {name: None if _is_missing(value) else value for name, value in record.items()}
     is_own = bool(look.own) and known["identity"] == look.own
-    query = {"key": known["identity"]}
     low, high = known["low"], known["high"]
     has_interval = low is not None and high is not None
     bar = None
@@ -242,10 +256,10 @@ def _build_row(record: Mapping[Any, Any], look: RowFormat) -> dict[str, Any]:
         "range": tables.format_number_range(*ends, "{:.0f}")
         if ranked and "range" in columns and ends[0] != ends[1]
         else "",
-        "group": known["group"] if ranked else 0,
+        "group": known["group"] or 0,
         "look": "eb-own" if is_own else "",
         "own": is_own,
-        "href": drawn_html.build_address(page_links.TARGET, query),
+        "href": look.address(known["identity"]),
         "name": to_plain_line(known["name"], _NAME_LENGTH),
         "logo": known["logo"] or "",
         "new": tr("board.new") if known["new"] else "",

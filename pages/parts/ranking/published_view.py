@@ -1,0 +1,180 @@
+"""The ranking of what others published: a board per publisher with its months, never mixed with
+what was measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from markupsafe import Markup
+
+from evalcore.results import CLAIMED_VIEW
+from evalcore.settings import Settings
+from evalcore.views import board_titles
+from evalcore.views.board_table import shown_parts
+from evalcore.views.boards import list_board_rows
+from evalcore.views.published_boards import (
+    PUBLISHED,
+    describe_setup,
+    list_setups,
+    load_publishers,
+    require_publication,
+)
+from evalcore.views.published_ranking import (
+    PublishedRanking,
+    build_published_trend,
+    load_published_ranking,
+)
+from evalcore.views.ranking import list_board_orders
+from pages.parts.ranking import answer, ranking_charts, ranking_table
+from pages.shared import drawn_html, exports, page_links, ranking_rows, tables, url_state
+from pages.shared.wording import current_language, to_plain_line, tr
+
+_ROW = "row"
+
+
+def draw_published_ranking(settings: Settings, suite: str, place: Any, controls: Any) -> None:
+    """Answer, table and charts of one publisher's board; the answer is drawn in `place`, and the
+    pickers go on in the row `controls`."""
+    with controls:
+        ranking = _choose_ranking(settings, suite)
+        text = url_state.draw_search(
+            tr("ranking.search"),
+            "ranking.q",
+            label_visibility="collapsed",
+            placeholder=tr("board.search_hint"),
+            width=170,
+        )
+        frame, board = ranking.table.frame, ranking.board
+        board_filter = ranking_rows.read_board_filter(
+            {"organization": ranking_rows.list_filter_options(frame, board)["organization"]}, text
+        )
+        parts = shown_parts(board, board_filter.evidence)
+        shown = ranking_table.draw_view_menu(board, parts, frame)
+    rows = ranking_rows.select_ranking_rows(frame, board, board_filter, shown.sort)
+    chosen = st.query_params.get(_ROW, "")
+    publisher = ranking.source.publisher
+    with place:
+        answer.draw_answer(
+            ranking.table,
+            rows,
+            board,
+            ranking.order,
+            partial(_link_row, ranking),
+            tr("published.remark", publisher=publisher.title, date=publisher.date),
+        )
+        look = {"vertical_alignment": "center", "gap": "medium"}
+        with st.container(horizontal=True, key="ranking-next", **look):
+            answer.draw_launch_step()
+            exports.draw_share_menu("")
+        if chosen in ranking.targets:
+            _draw_row_details(ranking, chosen)
+    axis = ranking_table.build_score_axis(rows.everyone, {})
+    omitted = {"cost", "latency", "date", "kind"}
+    if not ranking.source.has_verdicts:
+        omitted |= {"interval", "range", "group"}
+    columns = [name for name in shown.columns if name not in omitted]
+    address = partial(_build_row_address, ranking)
+    ranking_table.draw_ranked_table(rows.ranked, columns, axis, chosen, address)
+    st.caption(tr("ranking.matches", shown=len(rows.ranked), total=len(rows.everyone)))
+    st.caption(ranking.describe_source(current_language()))
+    if len(rows.others):
+        st.subheader(tr("ranking.unranked"), anchor=False)
+        ranking_table.draw_unranked_table(rows.others, columns, axis, chosen, address)
+    ranking_charts.draw_ranking_charts(rows, {}, partial(_load_trend, ranking))
+
+
+def _choose_ranking(settings: Settings, suite: str) -> PublishedRanking:
+    """Publisher, month, setup and order, each asked only where there is a choice."""
+    titles = {publisher.key: publisher.title for publisher in load_publishers(settings, suite)}
+    look = {"label_visibility": "collapsed", "drawn_alone": False}
+    publisher = url_state.draw_select(
+        tr("published.publisher"),
+        list(titles),
+        "ranking.publisher",
+        titles.__getitem__,
+        width=130,
+        **look,
+    )
+    publication = require_publication(settings, publisher)
+    months = list(publication.months)
+    month = url_state.draw_select(
+        tr("published.month"), months, "ranking.month", str, width=120, **look
+    )
+    setups = list_setups(publication, month)
+    names = {setup: _format_setup(describe_setup(publication, setup)) for setup in setups}
+    setup = url_state.draw_select(
+        tr("published.setup"), setups, "ranking.setup", names.__getitem__, width=230, **look
+    )
+    ranking = load_published_ranking(settings, publisher, month, "", setup)
+    language = current_language()
+    order = url_state.draw_select(
+        tr("ranking.order"),
+        list_board_orders(ranking.board),
+        "ranking.by",
+        lambda code: board_titles.order_title(code, language),
+        width=180,
+        **look,
+    )
+    return load_published_ranking(settings, publisher, month, order, setup)
+
+
+def _format_setup(setup: Mapping[str, str]) -> str:
+    return to_plain_line(" · ".join(str(value) for value in setup.values() if value), 80)
+
+
+def _build_row_address(ranking: PublishedRanking, identity: str) -> str:
+    """The board with the details of one row."""
+    source = ranking.source
+    query = {"suite": ranking.board.suite, "source": PUBLISHED, "publisher": source.publisher.key}
+    query |= {"month": source.month, "setup": source.setup, "by": ranking.order, _ROW: identity}
+    return drawn_html.build_address(page_links.RANKING, query)
+
+
+def _link_row(ranking: PublishedRanking, name: str, identity: str) -> Markup:
+    address = _build_row_address(ranking, identity)
+    return Markup('<a href="{}" data-page>{}</a>').format(address, to_plain_line(name, 60))
+
+
+def _draw_row_details(ranking: PublishedRanking, identity: str) -> None:
+    """What is published of one row, beside what is worked out here of it."""
+    entry = ranking.source.entries[identity]
+    row = next(
+        row for row in list_board_rows(ranking.headers, ranking.board) if row.identity == identity
+    )
+    lines = []
+    for benchmark in ranking.board.columns:
+        score = row.score(benchmark)
+        if score is None:
+            continue
+        low_high = (score.low, score.high)
+        interval = "" if None in low_high else tables.format_number_range(*low_high, "{:.1f}")
+        claimed = score.views.get(CLAIMED_VIEW)
+        lines.append(
+            {
+                "title": board_titles.part_title(benchmark, current_language()),
+                "computed": "–" if score.score is None else f"{score.score:.1f}",
+                "interval": interval,
+                "claimed": "–" if claimed is None else f"{claimed:.1f}",
+            }
+        )
+    drawn_html.draw_template(
+        "published_row",
+        name=to_plain_line(ranking.names[identity], 80),
+        about=" · ".join(
+            to_plain_line(text, 80) for text in (entry.organization, entry.released) if text
+        ),
+        lines=lines,
+        verdicts=ranking.source.has_verdicts,
+        close=drawn_html.build_address(
+            page_links.RANKING, {"suite": ranking.board.suite, "source": PUBLISHED}
+        ),
+    )
+
+
+def _load_trend(ranking: PublishedRanking, names: Mapping[str, str]) -> pd.DataFrame:
+    scores = build_published_trend(ranking, tuple(names))
+    return scores.assign(series=scores["identity"].map(dict(names)))
