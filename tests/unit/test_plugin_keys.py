@@ -70,7 +70,7 @@ ENGINES_ALLOWED = {
     "evalcore/benchmarks/dialect_conversion/card.py": "names of baselines",
     "evalcore/benchmarks/gaia/attachments/read_request.py": "a format of attached files",
     "evalcore/benchmarks/gaia/attachments/service.py": "a format of attached files",
-    "evalcore/benchmarks/sql_answer.py": _DIALECT,
+    "evalcore/benchmarks/sql_choice.py": _DIALECT,
     "evalcore/benchmarks/sql_optimization/card.py": "names of baselines",
     "evalcore/benchmarks/sql_text.py": _DIALECT,
     "evalcore/benchmarks/sql_understanding/baseline.py": "the engine whose plans its cases show",
