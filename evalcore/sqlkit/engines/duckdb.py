@@ -14,6 +14,7 @@ import re
 import sys
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta, tzinfo
@@ -43,6 +44,7 @@ _QUERYING = frozenset(("SELECT", "MULTI"))
 _READING = frozenset(("SELECT", "EXPLAIN"))
 _CHANGING = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE_INTO"))
 _ALLOWED = _QUERYING | _CHANGING | frozenset(("CREATE", "DROP", "ALTER", "TRANSACTION"))
+_MAX_EXTRACTED = 64  # texts whose parsed statements are remembered
 _RETURNING = re.compile(r"\breturning\b", re.IGNORECASE)
 #: One value of every type whose conversion to Python loads something at its first use.
 _WARM_UP = """SELECT 1::DECIMAL(9,2), DATE '2024-01-01', TIMESTAMP '2024-01-01 10:00:00',
@@ -79,6 +81,7 @@ class DuckdbBackend(Backend[duckdb.DuckDBPyConnection]):
             self._root.execute(statement).fetchall()
         self._watchdog = _Watchdog()
         self._names: dict[int, str] = {}
+        self._statements: OrderedDict[str, list[duckdb.Statement]] = OrderedDict()
         self.about = {"version": duckdb.__version__}
 
     def create_database(self, name: str) -> duckdb.DuckDBPyConnection:
@@ -105,12 +108,12 @@ class DuckdbBackend(Backend[duckdb.DuckDBPyConnection]):
             yield
 
     def run_script(self, connection: duckdb.DuckDBPyConnection, script: str) -> None:
-        for statement in _allowed_statements(connection, script):
+        for statement in _check_statements(connection.extract_statements(script)):
             connection.execute(statement)
 
     def run_statement(self, connection: duckdb.DuckDBPyConnection, sql: str) -> BackendResult:
         table, affected = None, None
-        for statement in _allowed_statements(connection, sql):
+        for statement in _check_statements(self._extract_statements(sql)):
             result = connection.execute(statement)
             names = [column[0] for column in result.description or ()]
             table = fetch_table(names, result.fetchmany, self.limits)
@@ -125,17 +128,28 @@ class DuckdbBackend(Backend[duckdb.DuckDBPyConnection]):
 
     def is_read_only(self, connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
         """Decide by the statement's type; an open transaction is not read-only."""
-        statements = connection.extract_statements(sql)
+        statements = self._extract_statements(sql)
         return bool(statements) and all(s.type.name in _READING for s in statements)
 
+    def _extract_statements(self, sql: str) -> list[duckdb.Statement]:
+        """The statements of a text, remembered for its run on the next database: a parsed statement
+        belongs to no connection."""
+        statements = self._statements.pop(sql, None)
+        if statements is None:
+            statements = self._root.extract_statements(sql)
+        self._statements[sql] = statements
+        if len(self._statements) > _MAX_EXTRACTED:
+            self._statements.popitem(last=False)
+        return statements
+
     def explain_query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> BackendResult:
-        _allowed_statements(connection, sql)
+        _check_statements(self._extract_statements(sql))
         result = connection.execute(f"EXPLAIN {sql}")
         return ResultTable.from_rows(("explain_key", "explain_value"), result.fetchall()), None
 
     def measure_query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> BackendResult:
         """Rows that the operators of the plan passed on and, of scans, looked at."""
-        _allowed_statements(connection, sql)
+        _check_statements(self._extract_statements(sql))
         analyzed = connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}").fetchall()
         steps = list(_iter_plan_steps(json.loads(analyzed[0][1]).get("operator", ())))
         lines = [(f"{'  ' * depth}{kind}: {rows}",) for depth, kind, rows in steps]
@@ -177,9 +191,9 @@ def open_backend(options: Mapping[str, Any]) -> DuckdbBackend:
     return DuckdbBackend(Limits(**options))
 
 
-def _allowed_statements(connection: duckdb.DuckDBPyConnection, sql: str) -> list[duckdb.Statement]:
-    """The statements as DuckDB's own parser cuts them; raises Refused for any but the allowed."""
-    statements = connection.extract_statements(sql)
+def _check_statements(statements: list[duckdb.Statement]) -> list[duckdb.Statement]:
+    """The statements as DuckDB's own parser cut them; raises ForbiddenStatement for any but the
+    allowed."""
     for statement in statements:
         if statement.type.name not in _ALLOWED:
             raise ForbiddenStatement(f"{statement.type.name} statements are not run")

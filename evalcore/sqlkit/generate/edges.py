@@ -57,7 +57,8 @@ def list_edge_cells(column: Column, hints: Hints, usage: Usage, dialect: str) ->
         return list_documents(usage)
     if column.kind == "text" and _holds_dates(name, constants, usage):
         clocked = any(len(str(value)) > 10 for value in constants)
-        cells = _iter_day_cells(constants) if not clocked else _iter_moments(constants, ("",))
+        moments = _iter_moments(constants, ("",))
+        cells = moments if clocked else _take_turns(_iter_day_cells(constants), moments)
         return tuple(filter(build_fit_check(column), dict.fromkeys((*mined, *cells))))
     fits = build_fit_check(column)
     if column.kind == "integer":  # constants may lie further out than is safe for sums
