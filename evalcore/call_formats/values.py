@@ -407,7 +407,8 @@ def _parse_call_object(value: dict[Any, Any], tools: OfferedTools) -> list[Parse
             arguments = {}
         if isinstance(arguments, str):
             arguments = parse_argument_text(arguments)
-            if isinstance(arguments, str) and resolved not in tools:
+            is_text = isinstance(arguments, str) and not arguments.lstrip().startswith("{")
+            if is_text and resolved not in tools:
                 return None
         return [ParsedCall(resolved, arguments)] if isinstance(arguments, dict | str) else None
     if value and all(key in tools and isinstance(value[key], dict) for key in value):

@@ -24,6 +24,7 @@ from evalcore import catalog, plugins
 from evalcore.access import policy
 from evalcore.access.egress import is_this_machine
 from evalcore.access.secrets import scrub_secrets
+from evalcore.errors import EvalboardError
 from evalcore.records import Record, to_plain
 from evalcore.settings import Settings, load_settings
 
@@ -200,7 +201,16 @@ def _check_gpu(settings: Settings) -> Iterator[Check]:
 
 
 def _check_servers(settings: Settings) -> Iterator[Check]:
-    """Model servers on this machine, by whether their port answers."""
+    """Programs that serve local models, then model servers on this machine, by whether their port
+    answers."""
+    from evalcore.targets.huggingface.engines import ENGINES, find_program
+
+    for option, engine in ENGINES.items():
+        purpose = f"for local models with the option engine={option}"
+        try:
+            yield Check("server", engine.title, "ok", f"{find_program(option)}, {purpose}")
+        except EvalboardError:
+            yield Check("server", engine.title, "absent", purpose, engine.install)
     for name, endpoint in sorted(catalog.load_endpoints(settings).items()):
         address = urlsplit(endpoint.base_url)
         if not is_this_machine(address.hostname or ""):

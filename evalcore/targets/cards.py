@@ -74,6 +74,12 @@ CARDS: tuple[TargetKindCard, ...] = (
                 "所用的接口协议；auto 按服务端与模型自动选择",
                 choices=("auto", "chat", "responses", "anthropic", "gemini"),
             ),
+            build_option(
+                "client",
+                "plain HTTP, or OpenAI's SDK; auto: the SDK for the Responses API",
+                "普通 HTTP 或 OpenAI SDK；auto 仅对 Responses 接口使用 SDK",
+                choices=("auto", "aiohttp", "openai"),
+            ),
             build_option("api_version", "Azure's api-version", "Azure 的 api-version"),
             build_option(
                 "auth",
@@ -144,6 +150,13 @@ CARDS: tuple[TargetKindCard, ...] = (
                 "context", "tokens; 0: the model's own", "上下文长度；0 为模型自身", default=0
             ),
             build_option("threads", "0: the physical cores", "0 为物理核心数", default=0),
+            build_option(
+                "sampling",
+                "what is not set: greedy, or as the model's generation_config says",
+                "未设置的采样参数：贪心，或取模型的 generation_config",
+                default="greedy",
+                choices=("greedy", "model"),
+            ),
             *SAMPLING,
             build_option("top_k", "0: off", "0 为不限", default=0),
             build_option("min_p", "0: off", "0 为不限", default=0.0),

@@ -125,7 +125,7 @@ def test_keys_are_named_and_never_shown(
 def test_every_gap_that_a_command_closes_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr("shutil.which", lambda name, **_: None)
     for name in ("HF_TOKEN", "TAVILY_API_KEY", "SQLFLASH_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     report = doctor.examine_installation(Settings(data=str(tmp_path)))
@@ -229,3 +229,16 @@ def test_the_report_is_aligned_and_puts_the_remedy_under_the_gap() -> None:
         "  -       gpu     no CUDA device",
     ]
     assert msgspec.json.decode(msgspec.json.encode(report), type=list[Check]) == report
+
+
+def test_programs_that_serve_local_models_are_looked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    program = tmp_path / "llama-server"
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
+    program.chmod(0o755)
+    checks = {check.name: check for check in doctor._check_servers(Settings())}
+    assert checks["llama.cpp"].status == "ok"
+    assert str(program) in checks["llama.cpp"].detail
+    assert (checks["vLLM"].status, checks["vLLM"].remedy) == ("absent", "pip install vllm")

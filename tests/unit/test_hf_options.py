@@ -25,19 +25,21 @@ def test_nothing_given_is_greedy_safe_and_automatic():
     assert (options.device, options.dtype) == ("auto", "auto")
     assert not options.trust_remote_code
     assert not options.allow_pickle
-    assert options.sampling == Sampling()
+    assert options.requested == Sampling()
 
 
 def test_sampling_knows_the_other_name_of_the_limit():
-    assert read(max_new_tokens=9).sampling.max_tokens == 9
-    assert read(max_tokens=8, stop='["a", "b"]').sampling == Sampling(max_tokens=8, stop=("a", "b"))
-    assert read(stop="END").sampling.stop == ("END",)
+    assert read(max_new_tokens=9).requested.max_tokens == 9
+    assert read(max_tokens=8, stop='["a", "b"]').requested == Sampling(
+        max_tokens=8, stop=("a", "b")
+    )
+    assert read(stop="END").requested.stop == ("END",)
 
 
 def test_reasoning_is_switched_by_its_effort_or_by_the_name_of_templates():
-    assert read(reasoning_effort="low").sampling.reasoning_effort == "low"
-    assert read(enable_thinking="false").sampling.reasoning_effort == "none"
-    assert read(enable_thinking=True).sampling.reasoning_effort == "medium"
+    assert read(reasoning_effort="low").requested.reasoning_effort == "low"
+    assert read(enable_thinking="false").requested.reasoning_effort == "none"
+    assert read(enable_thinking=True).requested.reasoning_effort == "medium"
 
 
 @pytest.mark.parametrize(

@@ -468,7 +468,7 @@ def check_thinking(tokenizer: Any, options: HuggingFaceOptions) -> None:
     """Raise UsageError where reasoning is asked for in a way that the chat template ignores."""
     template = tokenizer.chat_template
     texts = template.values() if isinstance(template, dict) else [template or ""]
-    if options.sampling.reasoning_effort and not any(map(_THINKING_VARIABLE.search, texts)):
+    if options.requested.reasoning_effort and not any(map(_THINKING_VARIABLE.search, texts)):
         raise UsageError(
             "option reasoning_effort: the chat template of this model has no switch for reasoning; "
             "leave the option out"

@@ -47,6 +47,7 @@ from evalcore.targets.endpoint.transport import Transport
 from evalcore.targets.endpoints import ModelRoute
 from evalcore.targets.huggingface import engines
 from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError
+from evalcore.targets.huggingface.model_files import adopt_model_sampling
 
 _KEEPER = Path(__file__).with_name("server_keeper.py")
 _PORT_TAKEN = re.compile(r"(?i)address already in use|errno 98|couldn't bind|port .{0,30}in use")
@@ -363,7 +364,8 @@ def create_served_model(
     check_no_keys(spec, secrets.get(engines.HUB_KEY))
     engines.check_served_options(spec, options)
     engines.find_program(options.engine)
-    return ServedModel(spec, options, settings, secrets)
+    _, path = engines.locate_served_model(spec.key, options)
+    return ServedModel(spec, adopt_model_sampling(options, path), settings, secrets)
 
 
 def compute_served_revision(model: str, path: Path | None, options: HuggingFaceOptions) -> str:
@@ -381,7 +383,7 @@ def compute_served_revision(model: str, path: Path | None, options: HuggingFaceO
 
 def build_request_options(options: HuggingFaceOptions) -> OpenAIOptions:
     """The options of the endpoint: the sampling of the target, and what only these servers take."""
-    sampling: Sampling = options.sampling
+    sampling: Sampling = options.requested
     return OpenAIOptions(
         temperature=sampling.temperature,
         top_p=sampling.top_p,
@@ -395,7 +397,7 @@ def build_request_options(options: HuggingFaceOptions) -> OpenAIOptions:
 
 
 def _build_extra_body(options: HuggingFaceOptions) -> dict[str, Any]:
-    is_llama, effort = options.engine == "llamacpp", options.sampling.reasoning_effort
+    is_llama, effort = options.engine == "llamacpp", options.requested.reasoning_effort
     extra: dict[str, Any] = {}
     if options.top_k or options.min_p or is_llama:
         # llama.cpp cuts what is drawn from unless it is told not to.

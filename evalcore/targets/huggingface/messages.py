@@ -37,6 +37,7 @@ class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
     `dtype` auto is that of the checkpoint; int8 and int4 quantise while loading. `batch_size` 0 is
     as many as `batch_tokens` allow, 1 the exact mode; `batch_tokens` 0 is the device's default,
     `threads` 0 OMP_NUM_THREADS or the physical cores, `context` (tokens) 0 the model's own.
+    `sampling` is what holds where nobody set it: greedy, or the model's own `generation_config`.
     `top_k` and `min_p` (0: off) cut what is drawn from; both need a temperature.
     `repetition_penalty` (1: off) changes greedy answers, too; `chat_template` is a file that
     replaces the model's own template.
@@ -59,6 +60,7 @@ class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
     batch_tokens: int = 0
     threads: int = 0
     context: int = 0
+    sampling: Literal["greedy", "model"] = "greedy"
     temperature: float | None = None
     top_p: float | None = None
     top_k: int = 0
@@ -78,7 +80,7 @@ class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
     server_timeout: float = 1800.0
 
     @property
-    def sampling(self) -> Sampling:
+    def requested(self) -> Sampling:
         return Sampling(
             temperature=self.temperature,
             top_p=self.top_p,

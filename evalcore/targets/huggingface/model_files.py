@@ -12,8 +12,10 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from evalcore.access.secrets import scrub_secrets
-from evalcore.errors import UsageError
+from evalcore.errors import IntakeError, UsageError
 from evalcore.records import ProgressCallback, Record
 from evalcore.targets.huggingface.folder_checks import (
     check_decoder,
@@ -135,6 +137,52 @@ def read_model_config(folder: Path) -> dict[str, Any]:
             "save_pretrained wrote"
         )
         raise explain_unusable_folder(folder, "no_config", problem) from None
+
+
+#: Fields of `generation_config.json` that say how a model is to be sampled, and their range.
+_SAMPLING_FIELDS = {
+    "temperature": (0.0, 100.0),
+    "top_p": (0.0, 1.0),
+    "top_k": (0, 10_000_000),
+    "min_p": (0.0, 1.0),
+    "repetition_penalty": (0.01, 100.0),
+}
+
+
+def adopt_model_sampling(options: HuggingFaceOptions, folder: Path | None) -> HuggingFaceOptions:
+    """The options with the sampling of the model's `generation_config.json` where `sampling` is
+    `model`; what a person set stays. Raises LoadError no_config where the files are not here or
+    hold no usable number."""
+    if options.sampling != "model":
+        return options
+    try:
+        stated = read_json_object((folder or Path()) / "generation_config.json") if folder else None
+    except (OSError, ValueError, IntakeError):
+        stated = None
+    if stated is None:
+        raise LoadError(
+            "no_config",
+            "sampling model needs the file generation_config.json in the model's folder here; "
+            "leave the option out, or set temperature and top_p",
+        )
+    if not stated.get("do_sample"):
+        stated = {"repetition_penalty": stated.get("repetition_penalty"), "temperature": 0.0}
+    stated = {"temperature": 1.0, **{k: v for k, v in stated.items() if v is not None}}
+    changes: dict[str, Any] = {}
+    for name, (least, most) in _SAMPLING_FIELDS.items():
+        value = stated.get(name)
+        if value is None or getattr(options, name) != getattr(HuggingFaceOptions(), name):
+            continue
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not least <= value <= most
+        ):
+            raise LoadError(
+                "no_config", f"generation_config.json: {name} is not from {least} to {most}"
+            )
+        changes[name] = int(value) if name == "top_k" else float(value)
+    return msgspec.structs.replace(options, **changes)
 
 
 def weight_files(folder: Path) -> tuple[str, ...]:

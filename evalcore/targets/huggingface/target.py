@@ -54,7 +54,11 @@ from evalcore.targets.huggingface.messages import (
     read_event,
     read_huggingface_options,
 )
-from evalcore.targets.huggingface.model_files import ModelRef, locate_model
+from evalcore.targets.huggingface.model_files import (
+    ModelRef,
+    adopt_model_sampling,
+    locate_model,
+)
 
 # The parent's side of a model's process: start it, ask it, see it die, end it. A process that dies
 # is started once more with half the budget, and the requests that it had are sent again, each at
@@ -310,7 +314,8 @@ def create_huggingface_target(spec: TargetSpec, settings: Settings, secrets: Sec
         from evalcore.targets.huggingface.managed import create_served_model
 
         return create_served_model(spec, options, settings, secrets)
-    return HuggingFace(spec, options, locate_model(spec.key, options.revision), secrets)
+    model_ref = locate_model(spec.key, options.revision)
+    return HuggingFace(spec, adopt_model_sampling(options, model_ref.path), model_ref, secrets)
 
 
 class HuggingFace:
@@ -358,7 +363,7 @@ class HuggingFace:
         `context_overflow`. Raises TargetFailure."""
         if self._process is None:
             raise UsageError(f"{self.key} was not opened")
-        sampling = merge_sampling(request.sampling, self._options.sampling)
+        sampling = merge_sampling(request.sampling, self._options.requested)
         if sampling.seed is not None:
             seed = derive_epoch_seed(sampling.seed, request.epoch)
             sampling = msgspec.structs.replace(sampling, seed=seed)
