@@ -216,6 +216,7 @@ NOT_RUN = {
     "evalcore models": "a key",
     "evalcore sweep": "checkpoints of the reader",
     "evalcore parity": "a checkpoint of the reader and a GPU",
+    "evalcore gate": "two runs of the same cases",
 }
 
 
