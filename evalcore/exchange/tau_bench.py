@@ -177,7 +177,7 @@ def _find_text(module: SourceModule, function: str, word: str) -> str:
 def format_tau_fetch(fetched: FetchedDataset) -> str:
     """What was fetched, and the command that asks as upstream does."""
     state = "was complete already" if fetched.already else f"{len(fetched.files)} files"
-    options = ["protocol=official", "split=test", "use_llm_user=true", "user_model=openai:gpt-4o"]
+    options = ["protocol=official", "split=test", "use_llm_user=true", "user_model=MODEL"]
     flags = " ".join(f"--option {BENCHMARK}.{option}" for option in options)
     return (
         f"{fetched.folder}: {state}\ntau-bench {fetched.part} of {fetched.dataset} at "
