@@ -78,13 +78,14 @@ def test_everything_on_the_form_reaches_the_request(open_page, asked):
     app.number_input(key="launch.epochs").set_value(3)
     app.number_input(key="launch.seed").set_value(5)
     app.number_input(key="launch.concurrency").set_value(2)
+    app.number_input(key="launch.budget").set_value(1.5)
     app.toggle(key="launch.use_cache").set_value(False)
     app.selectbox(key="launch.option.sql_understanding.mode").set_value("scale").run()
     button(app, "start").click().run()
     [(_, request, _)] = asked
     assert request.metrics == ("explain_detection",)
     assert (request.max_samples, request.epochs, request.seed) == (7, 3, 5)
-    assert (request.concurrency, request.use_cache) == (2, False)
+    assert (request.concurrency, request.use_cache, request.budget) == (2, False, 1.5)
     assert request.options == {"sql_understanding": {"mode": "scale"}}
 
 

@@ -47,9 +47,9 @@ def test_epochs_of_a_run_are_asked_for_with_seeds_of_their_own(tmp_path: Path) -
             for call in folder.read_calls():
                 seeds.setdefault(call.epoch, set()).add(call.completion.sent["seed"])
                 assert call.completion.cached == bool(repeat)
-            assert [len(seeds[epoch]) for epoch in range(3)] == [1, 1, 1]
+            assert [len(seeds[epoch]) for epoch in range(3)] == [1, 3, 3]  # of three samples
             assert seeds[0] == {7}
-            assert len(set.union(*seeds.values())) == 3
+            assert len(set.union(*seeds.values())) == 7
             assert server.stats()["requests"] == 9
 
 

@@ -179,13 +179,14 @@ def merge_sampling(requested: Sampling, options: Sampling) -> Sampling:
     return msgspec.structs.replace(requested, **changes) if changes else requested
 
 
-def derive_epoch_seed(seed: int, epoch: int) -> int:
-    """The seed of a repetition, from 0 to 2**31 - 1 as every server takes it. Equal seeds would
-    make all epochs one. The first keeps the seed; a negative one, by which some servers mean a
-    random one, stays as it is."""
-    if not epoch or seed < 0:
+def derive_epoch_seed(seed: int, request: GenerationRequest) -> int:
+    """The seed of a repetition of a sample, from 0 to 2**31 - 1 as every server takes it. Equal
+    seeds would make all epochs one, and the same draws meet in all samples of one. The first epoch
+    keeps the seed; a negative one, by which some servers mean a random one, stays as it is."""
+    if not request.epoch or seed < 0:
         return seed
-    return int(content_hash([seed, epoch]), 16) % 2**31
+    sample = [message.content for message in request.messages[:2]]  # the same in all its turns
+    return int(content_hash([seed, request.epoch, sample]), 16) % 2**31
 
 
 _REFUSAL = re.compile(

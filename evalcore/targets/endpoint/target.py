@@ -203,7 +203,7 @@ class EndpointTarget:
             capabilities, dialect = self._capabilities, self._dialect
             if unmended is not None:
                 capabilities = capabilities.with_mends(*MENDS)
-            sent = self._build_sent_parameters(sampling, request.epoch) | lowered
+            sent = self._build_sent_parameters(sampling, request) | lowered
             attempts += 1
             outcome = await self._post(self._transport, request, sent, capabilities)
             if isinstance(outcome, Completion):
@@ -404,14 +404,16 @@ class EndpointTarget:
         key = self._secrets.get(name) if name else None
         return key.strip() if key else None
 
-    def _build_sent_parameters(self, sampling: Sampling, epoch: int) -> dict[str, Any]:
+    def _build_sent_parameters(
+        self, sampling: Sampling, request: GenerationRequest
+    ) -> dict[str, Any]:
         """The parameters for a sampling, as this server takes them; made once."""
         parameters = self._parameters.get(sampling)
         if parameters is None:
             parameters = self._dialect.build_parameters(sampling, self._capabilities)
             self._parameters[sampling] = parameters
-        if epoch and isinstance(parameters.get("seed"), int):
-            return parameters | {"seed": derive_epoch_seed(parameters["seed"], epoch)}
+        if request.epoch and isinstance(parameters.get("seed"), int):
+            return parameters | {"seed": derive_epoch_seed(parameters["seed"], request)}
         return parameters
 
     def _lower_limit(self, length: LengthRefusal, sent: dict[str, Any]) -> dict[str, int]:

@@ -365,7 +365,7 @@ class HuggingFace:
             raise UsageError(f"{self.key} was not opened")
         sampling = merge_sampling(request.sampling, self._options.requested)
         if sampling.seed is not None:
-            seed = derive_epoch_seed(sampling.seed, request.epoch)
+            seed = derive_epoch_seed(sampling.seed, request)
             sampling = msgspec.structs.replace(sampling, seed=seed)
         model_request = msgspec.structs.replace(request, sampling=sampling, input={})
         completion = await self._process.request_completion(model_request)
