@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
+import json
 import sys
 
 import pytest
@@ -122,3 +124,35 @@ def test_nothing_imports_the_sdk_before_it_is_used() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+async def test_the_sdk_names_no_account_and_no_key_of_the_environment(monkeypatch) -> None:
+    for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, f"canary-{name}-0123456789")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Canary: canary-custom")
+    heads: list[str] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        body = json.dumps(chat()[1]).encode()
+        head = f"HTTP/1.1 200 X\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        writer.write(head.encode() + body)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        base_url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1?api-version=1"
+        options = {"base_url": base_url, "client": "openai", "auth": "api-key", "stream": False}
+        spec = TargetSpec("openai:m", {**options, "api_key_env": "OWN_KEY"})
+        target = create_openai_target(
+            spec, Settings(request_timeout=20.0), Secrets({"OWN_KEY": "canary-own-0123456789"})
+        )
+        await target.open(lambda line: None)
+        await target.generate(REQUEST)
+        await target.close()
+    [head] = heads
+    assert head.startswith("POST /v1/chat/completions?api-version=1 ")
+    assert "api-key: canary-own-0123456789" in head
+    assert head.count("canary-") == 1
+    assert "authorization:" not in head.lower()

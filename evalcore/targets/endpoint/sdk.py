@@ -145,13 +145,17 @@ def _create_client(base_url: str, timeout: float) -> Any:
 
     limit = httpx2.Timeout(timeout, connect=min(10.0, timeout))
     address, _, _ = base_url.partition("?")
-    return AsyncOpenAI(
+    client = AsyncOpenAI(
         api_key="-",
         base_url=address,
         max_retries=0,
         timeout=limit,
         http_client=_BoundedClient(timeout=limit, follow_redirects=False),
     )
+    # The SDK takes an account and headers from the environment and would tell them to any server.
+    client.organization = client.project = None
+    client._custom_headers = {}
+    return client
 
 
 async def _read_error(response: Any) -> bytes:
