@@ -62,6 +62,7 @@ _BUILTIN = (
     "evalcore.benchmarks.sql_optimization.card:CARD",
     "evalcore.benchmarks.bfcl.card:CARD",
     "evalcore.benchmarks.tau_bench.card:CARD",
+    "evalcore.benchmarks.tau2_bench.card:CARD",
     "evalcore.benchmarks.gaia.card:CARD",
     "evalcore.benchmarks.swe_bench.card:CARD",
 )
@@ -74,7 +75,10 @@ _SUITES = (
     SuiteCard(
         key="agentic",
         title={"en": "Agentic", "zh": "智能体"},
-        memberships=(("bfcl", "tau_bench", "gaia", "swe_bench"),),
+        memberships=(
+            ("bfcl", "tau_bench", "gaia", "swe_bench"),
+            ("bfcl", "tau_bench", "tau2_bench", "gaia", "swe_bench"),
+        ),
     ),
 )
 

@@ -112,7 +112,7 @@ def _build_tau_task(
     name: str, index: int, plan: TaskPlan, users: Mapping[str, Mapping[str, Any]]
 ) -> Task:
     noun: Literal["order", "reservation"] = "order" if name == "retail" else "reservation"
-    identity = _build_identity(name, index, plan.user_id, users[plan.user_id])
+    identity = build_identity(name, index, plan.user_id, users[plan.user_id])
     scenario = Scenario(identity, plan.goals, noun)
     return Task(
         f"{name}/{SPLIT}/{index}",
@@ -125,7 +125,7 @@ def _build_tau_task(
     )
 
 
-def _build_identity(name: str, index: int, user_id: str, user: Mapping[str, Any]) -> dict[str, str]:
+def build_identity(name: str, index: int, user_id: str, user: Mapping[str, Any]) -> dict[str, str]:
     """Build what the user remembers: in the shop the zip code or the email, in turn."""
     identity = {"name": f"{user['name']['first_name']} {user['name']['last_name']}"}
     if name == "airline":

@@ -33,7 +33,7 @@ from evalcore.benchmarks.tau_bench.conversation import (
     parse_budgets,
 )
 from evalcore.benchmarks.tau_bench.dataset import confirm_actions
-from evalcore.benchmarks.tau_bench.environment import Action, Domain, Task
+from evalcore.benchmarks.tau_bench.environment import Action, Domain, Environment, Task
 from evalcore.benchmarks.tau_bench.official import (
     OfficialConversation,
     TauTexts,
@@ -88,7 +88,7 @@ def _build_call_completion(action: Action, number: int) -> Completion:
 
 
 #: The ways of asking as all benchmarks with calls name them.
-_MODES: Mapping[Style, str] = MappingProxyType(
+CALL_MODES: Mapping[Style, str] = MappingProxyType(
     {"native": "fc", "json": "prompt_name_arguments", "react": "react"}
 )
 
@@ -102,7 +102,7 @@ class TauBench(Benchmark):
     def __init__(self, options: Mapping[str, Any]) -> None:
         """Raises UsageError for a limit that is none."""
         super().__init__(options)
-        self._budgets = parse_budgets(options)
+        self._budgets = parse_budgets(options, self.key)
         defaults = {option.name: option.default for option in CARD.options}
         changed = [name for name in Budgets.__struct_fields__ if options[name] != defaults[name]]
         if self.is_official and changed:
@@ -165,6 +165,7 @@ class TauBench(Benchmark):
         first = Message("user", await user.open())
         opening = self.apply_prompt_template([*self.build_prompt(sample, style), first])
         ask = partial(self._ask_target, sample, context, domain, style)
+        environment = Environment(domain)
         conversation = (
             OfficialConversation(self._texts, domain, user, ask, style)
             if self.is_official
@@ -194,12 +195,12 @@ class TauBench(Benchmark):
             sampling=self.sampling,
             input=self.request_input(sample),
         )
-        return await _generate_with_price(context, "target", request)
+        return await generate_with_price(context, "target", request)
 
     def _build_user_simulator(self, sample: Sample, context: Context) -> UserSimulator:
         task = dataset.to_task(sample)
         for model in self.simulated_users():
-            ask_user = partial(_generate_with_price, context, user_role(model))
+            ask_user = partial(generate_with_price, context, user_role(model))
             if self.is_official:
                 prompt = self._texts.build_user_prompt(task.instruction)
                 return LLMUserSimulator(task, ask_user, prompt, self._texts.greeting)
@@ -258,7 +259,7 @@ class TauBench(Benchmark):
         return "actions"
 
 
-async def _generate_with_price(
+async def generate_with_price(
     context: Context, role: str, request: GenerationRequest
 ) -> tuple[Completion, float | None]:
     answer = await context.generate(request, role)
@@ -288,7 +289,7 @@ def _build_tau_episode(key: str, epoch: int, style: Style, result: ConversationR
         finish_reason=result.finish_reason,
         termination="" if ended in (USER_STOP, TRANSFER) else ended,
         state={
-            "mode": _MODES[style],
+            "mode": CALL_MODES[style],
             "actions": list(result.actions),
             "says": list(result.says),
             "ended": ended,

@@ -20,6 +20,75 @@ _ABOUT = {
 }
 
 _PAGE = "https://github.com/sierra-research/tau-bench"
+#: Options of every benchmark in which an agent talks with a simulated user.
+CONVERSATION_OPTIONS = (
+    build_option(
+        "split",
+        "tasks of one split, such as test; empty: all that the user can play",
+        "只用一个划分，如 test；留空为用户可扮演的全部任务",
+        default="",
+    ),
+    build_option(
+        "use_llm_user",
+        "a model plays the user, also in tasks in free prose",
+        "由模型扮演用户，可用于自由文本的任务",
+        default=False,
+    ),
+    build_option(
+        "user_model",
+        "the target that plays the user, such as openai:MODEL?temperature=0",
+        "扮演用户的目标，如 openai:MODEL?temperature=0",
+        default="",
+    ),
+    build_option(
+        "style",
+        "how calls are written if the target is asked in the prompt",
+        "以提示词方式提问时的调用写法",
+        default="json",
+        choices=("json", "react"),
+    ),
+    build_option(
+        "outputs",
+        "required information: numbers as numbers, or substring as in tau-bench",
+        "应说出的信息：按数值比较，或如 tau-bench 按子串比较",
+        default="numbers",
+        choices=("numbers", "substring"),
+    ),
+    build_option(
+        "max_turns",
+        "most answers of the agent; slm-evals: 15",
+        "最多回答数；slm-evals 为 15",
+        default=30,
+    ),
+    build_option(
+        "max_tool_errors", "most tool errors; 0: no limit", "工具错误上限；0 为不限", default=10
+    ),
+    build_option(
+        "max_parse_errors",
+        "most unreadable calls; 0: no limit",
+        "无法解析的调用上限",
+        default=5,
+    ),
+    build_option(
+        "max_tokens",
+        "most tokens read and written; 0: no limit",
+        "读写 token 上限；0 为不限",
+        default=0,
+    ),
+    build_option(
+        "max_seconds",
+        "most seconds of the target; 0: no limit",
+        "目标用时上限；0 为不限",
+        default=0.0,
+    ),
+    build_option(
+        "max_cost",
+        "most USD for the target; 0: no limit",
+        "目标费用上限（美元）；0 为不限",
+        default=0.0,
+    ),
+)
+
 
 CARD = BenchmarkCard(
     key="tau_bench",
@@ -81,70 +150,6 @@ CARD = BenchmarkCard(
             default="both",
             choices=("both", "retail", "airline"),
         ),
-        build_option(
-            "split",
-            "tasks of one split, such as test; empty: all that the user can play",
-            "只用一个划分，如 test；留空为用户可扮演的全部任务",
-            default="",
-        ),
-        build_option(
-            "use_llm_user",
-            "a model plays the user, also in tasks in free prose",
-            "由模型扮演用户，可用于自由文本的任务",
-            default=False,
-        ),
-        build_option(
-            "user_model",
-            "the target that plays the user, such as openai:MODEL?temperature=0",
-            "扮演用户的目标，如 openai:MODEL?temperature=0",
-            default="",
-        ),
-        build_option(
-            "style",
-            "how calls are written if the target is asked in the prompt",
-            "以提示词方式提问时的调用写法",
-            default="json",
-            choices=("json", "react"),
-        ),
-        build_option(
-            "outputs",
-            "required information: numbers as numbers, or substring as in tau-bench",
-            "应说出的信息：按数值比较，或如 tau-bench 按子串比较",
-            default="numbers",
-            choices=("numbers", "substring"),
-        ),
-        build_option(
-            "max_turns",
-            "most answers of the agent; slm-evals: 15",
-            "最多回答数；slm-evals 为 15",
-            default=30,
-        ),
-        build_option(
-            "max_tool_errors", "most tool errors; 0: no limit", "工具错误上限；0 为不限", default=10
-        ),
-        build_option(
-            "max_parse_errors",
-            "most unreadable calls; 0: no limit",
-            "无法解析的调用上限",
-            default=5,
-        ),
-        build_option(
-            "max_tokens",
-            "most tokens read and written; 0: no limit",
-            "读写 token 上限；0 为不限",
-            default=0,
-        ),
-        build_option(
-            "max_seconds",
-            "most seconds of the target; 0: no limit",
-            "目标用时上限；0 为不限",
-            default=0.0,
-        ),
-        build_option(
-            "max_cost",
-            "most USD for the target; 0: no limit",
-            "目标费用上限（美元）；0 为不限",
-            default=0.0,
-        ),
+        *CONVERSATION_OPTIONS,
     ),
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -20,6 +20,7 @@ from evalcore.benchmarks.agents import (
     AgentCall,
     AgentTurn,
     Style,
+    Tool,
     assign_call_ids,
     build_answer_messages,
     classify_call_reading,
@@ -27,7 +28,6 @@ from evalcore.benchmarks.agents import (
     parse_turn,
 )
 from evalcore.benchmarks.call_decoding.call import replace_surrogates
-from evalcore.benchmarks.tau_bench.environment import Domain, Environment
 from evalcore.benchmarks.tau_bench.user_simulators import UserSimulator
 from evalcore.errors import UsageError
 from evalcore.records import Completion, Message, Record, ToolCall
@@ -52,15 +52,15 @@ class Budgets(Record, frozen=True):
     max_cost: float = 0.0
 
 
-def parse_budgets(options: Mapping[str, Any]) -> Budgets:
+def parse_budgets(options: Mapping[str, Any], benchmark: str) -> Budgets:
     """The limits among a benchmark's options. Raises UsageError for one below 0, and for turns
     without end."""
     limits = {name: options[name] for name in Budgets.__struct_fields__}
     for name, limit in limits.items():
         if not 0 <= limit < float("inf"):
-            raise UsageError(f"option tau_bench.{name}={limit}: give a number from 0 up")
+            raise UsageError(f"option {benchmark}.{name}={limit}: give a number from 0 up")
     if not 1 <= limits["max_turns"] <= MAX_TURNS:
-        raise UsageError(f"option tau_bench.max_turns: give 1 to {MAX_TURNS}")
+        raise UsageError(f"option {benchmark}.max_turns: give 1 to {MAX_TURNS}")
     return Budgets(**limits)
 
 
@@ -114,13 +114,26 @@ def is_tool_error(observation: str) -> bool:
     return observation.startswith(_ERRORS)
 
 
+class World(Protocol):
+    """What an agent acts on: the tools it is offered, what they did, and whether one of them ended
+    the conversation."""
+
+    @property
+    def tools(self) -> Sequence[Tool]: ...
+    @property
+    def writes(self) -> Sequence[Any]: ...
+    @property
+    def terminated(self) -> bool: ...
+    def call(self, name: Any, kwargs: Any) -> str: ...
+
+
 class Conversation:
     """One episode while it is played."""
 
     def __init__(
-        self, domain: Domain, user: UserSimulator, ask: Ask, style: Style, budgets: Budgets
+        self, environment: World, user: UserSimulator, ask: Ask, style: Style, budgets: Budgets
     ) -> None:
-        self._environment = Environment(domain)
+        self._environment = environment
         self._user, self._ask, self._style, self._budgets = user, ask, style, budgets
         self._messages: list[Message] = []
         self._sent: list[Message] = []
@@ -152,8 +165,8 @@ class Conversation:
         answer, cost = await self._ask(self._sent)
         self._spent = add_answer_usage(self._spent, answer, cost)
         self._finish_reason = answer.finish_reason
-        turn = parse_turn(answer, self._style, self._environment.domain.tools)
-        if reading := classify_call_reading(turn, self._style, self._environment.domain.tools):
+        turn = parse_turn(answer, self._style, self._environment.tools)
+        if reading := classify_call_reading(turn, self._style, self._environment.tools):
             self._readings[reading] += 1
         native = self._style == "native"
         calls = assign_call_ids(answer.tool_calls, self._spent.max_turns) if native else ()

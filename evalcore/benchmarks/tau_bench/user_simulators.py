@@ -258,10 +258,10 @@ def _turn_seed(state: UserState) -> int:
 #: The answer of the model that plays the user, and its price in USD where known.
 AskUser = Callable[[GenerationRequest], Awaitable[tuple[Completion, float | None]]]
 
-_GREETING = "Hi! How can I help you today?"
-_SILENCE = "..."
+GREETING = "Hi! How can I help you today?"
+SILENCE = "..."
 #: Ends of a request to the user's model that leave nothing to answer to.
-_NO_ANSWER = ("content_filter", "context_overflow", "unparsable")
+NO_ANSWER = ("content_filter", "context_overflow", "unparsable")
 _ROLE = f"""You play a customer who writes to a support agent. What you want and know:
 
 {{instruction}}
@@ -333,7 +333,7 @@ class LLMUserSimulator:
     def __init__(self, task: Task, ask: AskUser, prompt: str = "", greeting: str = "") -> None:
         system = prompt or _ROLE.format(instruction=task.instruction)
         self._messages = [Message("system", system)]
-        self._ask, self._greeting, self._verbatim = ask, greeting or _GREETING, bool(prompt)
+        self._ask, self._greeting, self._verbatim = ask, greeting or GREETING, bool(prompt)
         self._done = False
         self._cost: float | None = 0.0
 
@@ -341,7 +341,7 @@ class LLMUserSimulator:
         return await self._ask_model(self._greeting)
 
     async def reply(self, text: str, writes: Sequence[Write]) -> tuple[str, bool]:
-        message = await self._ask_model(text or ("" if self._verbatim else _SILENCE))
+        message = await self._ask_model(text or ("" if self._verbatim else SILENCE))
         return message, self._done
 
     def to_dict(self) -> dict[str, Any]:
@@ -357,9 +357,9 @@ class LLMUserSimulator:
         except TargetFailure as error:
             raise EnvironmentFailure(Note("tau_user_failed", message=error)) from None
         self._cost = None if self._cost is None or cost is None else self._cost + cost
-        if not answer.text.strip() and answer.finish_reason in _NO_ANSWER:
+        if not answer.text.strip() and answer.finish_reason in NO_ANSWER:
             raise EnvironmentFailure(Note("tau_user_ended", reason=answer.finish_reason))
-        message = answer.text if self._verbatim else answer.text.strip() or _SILENCE
+        message = answer.text if self._verbatim else answer.text.strip() or SILENCE
         self._messages.append(Message("assistant", message))
         self._done = STOP in message
         return message

@@ -84,6 +84,11 @@ class Environment:
         self.terminated = False
         self._tools = {tool.name: tool for tool in domain.tools}
 
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that the agent is offered."""
+        return self.domain.tools
+
     def call(self, name: Any, kwargs: Any) -> str:
         """What a tool answers, or an error text; the texts are upstream's where it has one. A value
         of the wrong type is refused, unless the tool itself refuses the call first. A tool that

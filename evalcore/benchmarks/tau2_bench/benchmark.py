@@ -1,0 +1,231 @@
+"""The benchmark `tau2_bench`: an agent serves a user who may act too, and the control that knows
+the answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from evalcore.benchmarks import agents
+from evalcore.benchmarks.agents import Style
+from evalcore.benchmarks.base import (
+    NO_FIELDS,
+    Benchmark,
+    Context,
+    DatasetSource,
+    ValidationResult,
+    user_role,
+)
+from evalcore.benchmarks.tau2_bench import dataset, score
+from evalcore.benchmarks.tau2_bench.card import CARD
+from evalcore.benchmarks.tau2_bench.environment.reward import start_environment
+from evalcore.benchmarks.tau2_bench.environment.tasks import BROKEN_START, Task
+from evalcore.benchmarks.tau2_bench.environment.world import Environment, World
+from evalcore.benchmarks.tau2_bench.user_simulators import (
+    ModelUser,
+    build_rule_user,
+    format_call,
+)
+from evalcore.benchmarks.tau_bench.benchmark import CALL_MODES, generate_with_price
+from evalcore.benchmarks.tau_bench.conversation import (
+    USER_STOP,
+    Conversation,
+    ConversationResult,
+    parse_budgets,
+)
+from evalcore.benchmarks.tau_bench.score import compute_pass_groups
+from evalcore.benchmarks.tau_bench.user_simulators import GREETING, UserSimulator
+from evalcore.errors import EnvironmentFailure, UsageError
+from evalcore.records import (
+    Completion,
+    Episode,
+    GenerationRequest,
+    Message,
+    Sample,
+    ToolCall,
+    Verdict,
+)
+from evalcore.results import BenchmarkScore
+
+_WAITS = "Is there anything else?"
+_ASKS = "Please do this on your side, then tell me what you see:"
+
+
+def reference_step(task: Task, transcript: Sequence[Message]) -> Completion:
+    """What it does next: the ground truth one action a message, then what has to be said. The
+    user's own actions are asked for."""
+    step = sum(message.role == "assistant" for message in transcript) - 1
+    if step < len(task.actions):
+        action = task.actions[max(step, 0)]
+        if action.requestor == "user":
+            return Completion(text=f"{_ASKS} {format_call(action.name, action.arguments)}")
+        arguments = json.dumps(action.arguments, ensure_ascii=False)
+        call = ToolCall(f"call_{step}", action.name, arguments)
+        return Completion(tool_calls=(call,), finish_reason="tool_calls")
+    outputs = task.criteria.communicate_info or ()
+    return Completion(text="\n".join(outputs) if step == len(task.actions) and outputs else _WAITS)
+
+
+class Tau2Bench(Benchmark):
+    """Options: see the card. The rule user plays what has slots, a model any task."""
+
+    card = CARD
+    confirms_gold = True
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        """Raises UsageError for a limit that is none."""
+        super().__init__(options)
+        self._budgets = parse_budgets(options, self.key)
+
+    def load_dataset(self, source: DatasetSource) -> list[Sample]:
+        return dataset.load_tau2_samples(source, self.options["domain"], self.options["split"])
+
+    def simulated_users(self) -> tuple[str, ...]:
+        if not self.options["use_llm_user"]:
+            return ()
+        model = self.options["user_model"]
+        if not model:
+            raise UsageError(
+                f"option {self.key}.use_llm_user needs {self.key}.user_model, for example "
+                "openai:MODEL"
+            )
+        return (model,)
+
+    def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
+        """Without a model as user only the tasks whose wishes the rule user can know, and never one
+        whose world cannot be set up; a split that was named has to be of such tasks altogether."""
+        playable = [
+            sample
+            for sample in samples
+            if BROKEN_START not in dataset.list_task_flags(sample)
+            and (self.simulated_users() or dataset.to_task(sample).slots is not None)
+        ]
+        unplayable = len(samples) - len(playable)
+        if unplayable and (self.options["split"] or not playable):
+            raise UsageError(
+                f"{unplayable} of {len(samples)} tasks are free prose, which the rule user "
+                f"cannot play; set {self.key}.use_llm_user=true and {self.key}.user_model, or "
+                "another split"
+            )
+        return playable
+
+    def build_prompt(self, sample: Sample, style: Style = "json") -> list[Message]:
+        """The system message; a greeting and the user's first line follow."""
+        world = dataset.load_sample_world(sample)
+        text = world.policy + agents.describe_tools(world.offered_tools(), style)
+        return [Message("system", text)]
+
+    async def run_sample(self, sample: Sample, context: Context) -> Episode:
+        style = agents.choose_style(await context.resolve_tool_call_mode(), self.options["style"])
+        world, task = dataset.load_sample_world(sample), dataset.to_task(sample)
+        try:
+            environment = start_environment(world, task)
+        except ValueError as error:
+            raise EnvironmentFailure(str(error)) from None
+        user = self._build_user(task, environment, context)
+        spoken = [Message("assistant", GREETING), Message("user", await user.open())]
+        opening = self.apply_prompt_template([*self.build_prompt(sample, style), *spoken])
+        ask = partial(self._ask_target, sample, context, world, style)
+        result = await Conversation(environment, user, ask, style, self._budgets).play(opening)
+        return _build_episode(
+            self.generation_key(sample), context.epoch, style, result, environment
+        )
+
+    async def _ask_target(
+        self,
+        sample: Sample,
+        context: Context,
+        world: World,
+        style: Style,
+        messages: Sequence[Message],
+    ) -> tuple[Completion, float | None]:
+        tools = agents.build_tool_schemas(world.offered_tools()) if style == "native" else ()
+        request = GenerationRequest(
+            messages=tuple(messages), tools=tools, input=self.request_input(sample)
+        )
+        return await generate_with_price(context, "target", request)
+
+    def _build_user(self, task: Task, environment: Environment, context: Context) -> UserSimulator:
+        for model in self.simulated_users():
+            ask = partial(generate_with_price, context, user_role(model))
+            return ModelUser(task, environment, ask)
+        return build_rule_user(task, environment, context.seed + context.epoch)
+
+    async def evaluate_sample(
+        self, sample: Sample, episode: Episode, context: Context | None = None
+    ) -> Verdict:
+        substring = self.options["outputs"] == "substring"
+        return score.build_verdict(sample, episode, substring=substring)
+
+    def aggregate(
+        self,
+        samples: Sequence[Sample],
+        verdicts: Sequence[Verdict],
+        weights: Mapping[str, float],
+        **score_fields: Any,
+    ) -> BenchmarkScore:
+        """The score, with pass^k and the score of doing nothing as its groups."""
+        benchmark_score = super().aggregate(samples, verdicts, weights, **score_fields)
+        groups = compute_pass_groups(samples, verdicts, score_fields.get("epochs", 1))
+        return msgspec.structs.replace(benchmark_score, groups=groups)
+
+    def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
+        """`reference` makes the true calls, asks for the user's and says what is asked, `null` says
+        nothing, `noop` repeats what it is told."""
+        if kind == "null":
+            return Completion()
+        if kind == "noop":
+            return Completion(text=transcript[-1].content if transcript else "")
+        return reference_step(dataset.to_task(sample), transcript)
+
+    def episode_from_answer(
+        self, sample: Sample, prediction: Any, extra_fields: Mapping[str, Any] = NO_FIELDS
+    ) -> Episode:
+        state = score.to_episode_state(prediction)
+        says = state["says"]
+        return Episode(
+            key=self.generation_key(sample), epoch=0, answer=says[-1] if says else "", state=state
+        )
+
+    def reference_episode(self, sample: Sample) -> Episode:
+        task = dataset.to_task(sample)
+        actions = [
+            {"name": action.name, "arguments": action.arguments, "requestor": action.requestor}
+            for action in task.actions
+        ]
+        says = list(task.criteria.communicate_info or ())
+        return self.episode_from_answer(sample, {"actions": actions, "says": says})
+
+    def validate_references(self, samples: Sequence[Sample]) -> ValidationResult:
+        """Replay the ground truth: all of its writes have to run."""
+        return [issue for sample in samples for issue in dataset.confirm_actions(sample)], {}
+
+    def gold_field(self, sample: Sample) -> str:
+        return "evaluation_criteria"
+
+
+def _build_episode(
+    key: str, epoch: int, style: Style, result: ConversationResult, environment: Environment
+) -> Episode:
+    return Episode(
+        key=key,
+        epoch=epoch,
+        answer=result.says[-1] if result.says else "",
+        messages=result.messages,
+        finish_reason=result.finish_reason,
+        termination="" if result.ended == USER_STOP else result.ended,
+        state={
+            "mode": CALL_MODES[style],
+            "actions": score.list_environment_actions(environment),
+            "says": list(result.says),
+            "ended": result.ended,
+            "parse_errors": result.spent.max_parse_errors,
+            "call_readings": result.call_readings,
+            "user": result.user,
+        },
+    )

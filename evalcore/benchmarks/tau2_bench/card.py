@@ -1,0 +1,82 @@
+"""The card of `tau2_bench`: a metric for each domain, every task of any weighing the same."""
+
+from __future__ import annotations
+
+from evalcore.benchmarks.tau_bench.card import CONVERSATION_OPTIONS
+from evalcore.catalog import BenchmarkCard, MetricCard, UploadForm, build_option
+
+DOMAINS = ("retail", "airline", "telecom")
+
+_TITLES = {
+    "retail": ("Retail", "零售"),
+    "airline": ("Airline", "航空"),
+    "telecom": ("Telecom", "电信"),
+    "banking_knowledge": ("Banking with documents", "银行与知识库"),
+}
+_ABOUTS = {
+    "retail": (
+        "Serve the customers of a shop according to a policy; the database must end in the right "
+        "state, and all requested information must be given.",
+        "按照政策为商店顾客办事；数据库最终状态须正确，且须说出所问的信息。",
+    ),
+    "airline": (
+        "Serve the passengers of an airline according to a policy; the database must end in the "
+        "right state, and all requested information must be given.",
+        "按照政策为航空公司旅客办事；数据库最终状态须正确，且须说出所问的信息。",
+    ),
+    "telecom": (
+        "Guide users whose phone does not work; they change its settings themselves, and the phone "
+        "and the line must work in the end.",
+        "指导手机出故障的用户：设置由用户自己操作，最终手机与线路须恢复正常。",
+    ),
+    "banking_knowledge": (
+        "Find the bank's rules and tools in its documents and act on them; the database must end "
+        "in the right state.",
+        "在银行文档中查找规则与工具并照办；数据库最终状态须正确。",
+    ),
+}
+
+CARD = BenchmarkCard(
+    key="tau2_bench",
+    suite="agentic",
+    implementation="evalcore.benchmarks.tau2_bench.benchmark:Tau2Bench",
+    dataset="tau2_bench",
+    upload_form=UploadForm(
+        parts=DOMAINS,
+        file="{part}/tasks_own.jsonl",
+        bundled_file="{part}/tasks_bundled.jsonl",
+        companion_files=("{part}/*.json", "{part}/policy.md", "{part}/documents.jsonl"),
+        identity="id",
+    ),
+    cases_are_data=True,
+    prompt_version="1",
+    scorer_version="1",
+    title={"en": "Tools with a user who acts (tau2-bench)", "zh": "双方操作的对话 (tau2-bench)"},
+    about={
+        "en": "A conversation with a simulated user who may act too, scored by tau2-bench's rules: "
+        "final databases, assertions, calls and what was said. The user follows rules unless a "
+        "model is named; scores with the rule-based user cannot be compared with published ones.",
+        "zh": "与也能自己操作的模拟用户对话，按 tau2-bench 的规则判定：数据库最终状态、断言、调用与"
+        "所说的信息。除非指定模型，用户由规则扮演：其分数不可与已发表的数字比较。",
+    },
+    metrics=tuple(
+        MetricCard(
+            key=domain,
+            weight=1.0,
+            evidence="executed",
+            title=dict(zip(("en", "zh"), _TITLES[domain], strict=True)),
+            about=dict(zip(("en", "zh"), _ABOUTS[domain], strict=True)),
+        )
+        for domain in DOMAINS
+    ),
+    options=(
+        build_option(
+            "domain",
+            "which domain; all: every one that the data has",
+            "哪个领域；all 为数据中的全部领域",
+            default="all",
+            choices=("all", *DOMAINS),
+        ),
+        *CONVERSATION_OPTIONS,
+    ),
+)

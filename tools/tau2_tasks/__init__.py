@@ -1,0 +1,1 @@
+"""Generator of the bundled data of tau2_bench."""
