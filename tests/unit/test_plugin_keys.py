@@ -24,6 +24,8 @@ ALLOWED = {
     "evalcore/exchange/scale/published_answers.py": "SCALE's own names of what it publishes",
     "evalcore/exchange/scale/redecision.py": "the reader of answers to SCALE's questions",
 }
+#: Benchmarks that build on the conversation, the users and the records of another one.
+SUCCESSORS = {"tau_bench": ("tau2_bench",)}
 #: By kind of target, its own modules.
 TARGET_MODULES = {
     "openai": (
@@ -43,6 +45,7 @@ _STATUS = "`control` as the status of a row: an output that is frozen"
 _EXAMPLE = "an example in a text for people"
 TARGETS_ALLOWED = {
     "evalcore/access/redaction.py": "which keys hold a path or an address; a layer below the cards",
+    "evalcore/benchmarks/tau2_bench/benchmark.py": _EXAMPLE,
     "evalcore/benchmarks/tau_bench/benchmark.py": _EXAMPLE,
     "evalcore/benchmarks/tau_bench/card.py": _EXAMPLE,
     "evalcore/cards.py": "CONTROL_KIND, the one place that names the yardstick",
@@ -130,8 +133,10 @@ def list_modules() -> list[Path]:
 
 
 def belongs_to(path: str, key: str) -> bool:
-    """Whether a module is in the benchmark's folder, or its exchange with others."""
-    return path.startswith((f"evalcore/benchmarks/{key}/", f"evalcore/exchange/{key}"))
+    """Whether a module is in the benchmark's folder, in that of its successor, or its exchange with
+    others."""
+    folders = [f"evalcore/benchmarks/{name}/" for name in (key, *SUCCESSORS.get(key, ()))]
+    return path.startswith((*folders, f"evalcore/exchange/{key}"))
 
 
 def test_a_benchmark_is_named_in_its_own_code_only():

@@ -22,7 +22,8 @@ from evalcore.benchmarks.tau2_bench.environment.reward import compute_reward, st
 from evalcore.benchmarks.tau2_bench.environment.tasks import Task
 from evalcore.benchmarks.tau2_bench.environment.world import World
 from evalcore.benchmarks.tau_bench.user_goals import Scenario, to_slots
-from tools.tau2_tasks import policies
+from tools.tau2_tasks import bank_documents, policies
+from tools.tau2_tasks.bank_tasks import Bank, build_bank_tasks
 from tools.tau2_tasks.phone_fixtures import build_phone, new_phone_company
 from tools.tau2_tasks.phone_tasks import build_phone_tasks
 from tools.tau2_tasks.shop_tasks import build_shop_plans
@@ -41,7 +42,12 @@ Row = dict[str, Any]
 def generate_data_files(seed: int = SEED) -> dict[str, str]:
     """Generate the texts of all files, by path. Raises ValueError if a task breaks a rule of
     `validate_tasks`, and LookupError if the drawn records leave no room for a task."""
-    files = {**_build_shop(seed), **_build_airline(seed), **_build_phone_company(seed)}
+    files = {
+        **_build_shop(seed),
+        **_build_airline(seed),
+        **_build_phone_company(seed),
+        **_build_bank(seed),
+    }
     with TemporaryDirectory() as folder:
         write_files(Path(folder), files)
         for domain in sorted({path.split("/")[0] for path in files}):
@@ -106,6 +112,18 @@ def _build_phone_company(seed: int) -> dict[str, str]:
     rows = build_phone_tasks(company)
     files = _build_files("telecom", company.to_tables(), policies.TELECOM, rows)
     return {**files, "telecom/user_db.json": f"{_format_compact(build_phone())}\n"}
+
+
+def _build_bank(seed: int) -> dict[str, str]:
+    bank = Bank(Random(f"{seed}/banking"))  # noqa: S311
+    rows = build_bank_tasks(bank)
+    documents = (
+        {"id": name, "title": title, "content": content}
+        for name, title, content in bank_documents.DOCUMENTS
+    )
+    text = "".join(f"{_format_compact(document)}\n" for document in documents)
+    files = _build_files("banking_knowledge", bank.to_tables(), bank_documents.BANKING, rows)
+    return {**files, "banking_knowledge/documents.jsonl": text}
 
 
 def _build_plan_rows(

@@ -228,7 +228,9 @@ def _build_repair(
     steps = [step for fault in faults for step in fault.mends(subject)]
     refuels = any(fault.refuels for fault in faults)
     expected = _REFUEL_GB if refuels else 0.0
-    assertions = [_build_assertion("user", *each) for each in problem.goal]
+    kept = _list_kept_settings(abroad=any(fault.abroad for fault in faults))
+    goal = [*problem.goal, *(each for each in kept if each not in problem.goal)]
+    assertions = [_build_assertion("user", *each) for each in goal]
     for name, value in (
         ("assert_data_refueling_amount", {"expected_amount": expected}),
         ("assert_line_status", {"expected_status": "Active"}),
@@ -256,6 +258,14 @@ def _build_repair(
         "topic": f"{problem.kind}: {', '.join(fault.name for fault in faults)}",
         "difficulty_level": difficulty,
     }
+
+
+def _list_kept_settings(*, abroad: bool) -> list[tuple[str, dict[str, Any]]]:
+    """What has to hold beside the user's goal, so that nothing that was right is left changed."""
+    statuses = {"mobile_data": True, "mobile_data_saver_mode": False, "mobile_roaming": abroad}
+    return [
+        (f"assert_{name}_status", {"expected_status": status}) for name, status in statuses.items()
+    ]
 
 
 def _build_hand_over(company: PhoneCompany, *, locked: bool) -> Row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evalcore.benchmarks.tau_bench.card import CONVERSATION_OPTIONS
 from evalcore.catalog import BenchmarkCard, MetricCard, UploadForm, build_option
 
-DOMAINS = ("retail", "airline", "telecom")
+DOMAINS = ("retail", "airline", "telecom", "banking_knowledge")
 
 _TITLES = {
     "retail": ("Retail", "零售"),

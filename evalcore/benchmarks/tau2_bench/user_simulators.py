@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evalcore.benchmarks.agents import build_tool_schemas, parse_native_turn
+from evalcore.benchmarks.tau2_bench.bank_user import BANK_SLOT, BankUser
 from evalcore.benchmarks.tau2_bench.environment.tasks import Task, describe_scenario
 from evalcore.benchmarks.tau2_bench.environment.world import Environment, Tool
 from evalcore.benchmarks.tau2_bench.phone_user import PHONE_SLOT, PhoneUser
@@ -38,6 +39,8 @@ def build_rule_user(task: Task, environment: Environment, seed: int) -> UserSimu
     """The rule user of a task. Raises UsageError for a task in free prose."""
     if task.slots is None:
         raise UsageError(f"task {task.id} is free prose, which the rule user cannot play")
+    if BANK_SLOT in task.slots:
+        return BankUser(task.slots, environment, seed)
     if PHONE_SLOT in task.slots:
         return PhoneUser(task.slots, environment, seed)
     base = BaseTask(task.id, environment.domain.name, "", "", slots=task.slots)

@@ -13,10 +13,10 @@ from evalcore.benchmarks.agents import Schema
 from evalcore.benchmarks.tau2_bench.environment.retail import calculate, transfer_to_human_agents
 from evalcore.benchmarks.tau2_bench.environment.shapes import (
     Shape,
+    choice_of,
     first_fitting,
     list_of,
     map_of,
-    one_of,
     optional,
     to_number,
     to_text,
@@ -32,27 +32,27 @@ _NEW_RESERVATIONS = ("HATHAT", "HATHAU", "HATHAV")
 _NEW_CERTIFICATES = ("certificate_3221322", "certificate_3221323", "certificate_3221324")
 _INSURANCE, _BAG = 30, 50  # USD for a passenger, for a bag that is not free
 
-_BY_CABIN = map_of(to_whole, one_of(*CABINS))
+_BY_CABIN = map_of(to_whole, choice_of(*CABINS))
 _FLIGHT_DATES = (
-    Shape({"status": one_of("available"), "available_seats": _BY_CABIN, "prices": _BY_CABIN}),
+    Shape({"status": choice_of("available"), "available_seats": _BY_CABIN, "prices": _BY_CABIN}),
     Shape(
         {
-            "status": one_of("landed"),
+            "status": choice_of("landed"),
             "actual_departure_time_est": to_text,
             "actual_arrival_time_est": to_text,
         }
     ),
-    Shape({"status": one_of("cancelled")}),
+    Shape({"status": choice_of("cancelled")}),
     Shape(
         {
-            "status": one_of("delayed", "on time"),
+            "status": choice_of("delayed", "on time"),
             "estimated_departure_time_est": to_text,
             "estimated_arrival_time_est": to_text,
         }
     ),
     Shape(
         {
-            "status": one_of("flying"),
+            "status": choice_of("flying"),
             "actual_departure_time_est": to_text,
             "estimated_arrival_time_est": to_text,
         }
@@ -80,9 +80,11 @@ _ADDRESS = Shape(
     {"address2": None},
 )
 _METHODS = (
-    Shape({"source": one_of("credit_card"), "id": to_text, "brand": to_text, "last_four": to_text}),
-    Shape({"source": one_of("gift_card"), "id": to_text, "amount": to_number}),
-    Shape({"source": one_of("certificate"), "id": to_text, "amount": to_number}),
+    Shape(
+        {"source": choice_of("credit_card"), "id": to_text, "brand": to_text, "last_four": to_text}
+    ),
+    Shape({"source": choice_of("gift_card"), "id": to_text, "amount": to_number}),
+    Shape({"source": choice_of("certificate"), "id": to_text, "amount": to_number}),
 )
 USER = Shape(
     {
@@ -93,7 +95,7 @@ USER = Shape(
         "dob": to_text,
         "payment_methods": map_of(first_fitting(*_METHODS)),
         "saved_passengers": list_of(PASSENGER),
-        "membership": one_of("gold", "silver", "regular"),
+        "membership": choice_of("gold", "silver", "regular"),
         "reservations": list_of(to_text),
     }
 )
@@ -103,16 +105,16 @@ RESERVATION = Shape(
         "user_id": to_text,
         "origin": to_text,
         "destination": to_text,
-        "flight_type": one_of("round_trip", "one_way"),
-        "cabin": one_of(*CABINS),
+        "flight_type": choice_of("round_trip", "one_way"),
+        "cabin": choice_of(*CABINS),
         "flights": list_of(_RESERVED_FLIGHT),
         "passengers": list_of(PASSENGER),
         "payment_history": list_of(PAYMENT),
         "created_at": to_text,
         "total_baggages": to_whole,
         "nonfree_baggages": to_whole,
-        "insurance": one_of("yes", "no"),
-        "status": optional(one_of("cancelled")),
+        "insurance": choice_of("yes", "no"),
+        "status": optional(choice_of("cancelled")),
     },
     {"status": None},
 )

@@ -11,6 +11,7 @@ Files that a checkout lacks are named; a telephone company without `tasks.json` 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -21,14 +22,17 @@ import msgspec
 
 from evalcore.benchmarks.tau2_bench.environment import (
     airline,
+    banking,
+    banking_desk,
     retail,
     telecom,
     telecom_device,
     telecom_phone,
     telecom_setup,
 )
+from evalcore.benchmarks.tau2_bench.environment.knowledge import Document, build_search_tools
 from evalcore.benchmarks.tau2_bench.environment.reward import flag_task
-from evalcore.benchmarks.tau2_bench.environment.shapes import Convert, ShapeError
+from evalcore.benchmarks.tau2_bench.environment.shapes import Convert, Shape, ShapeError, to_text
 from evalcore.benchmarks.tau2_bench.environment.tasks import Task, read_task
 from evalcore.benchmarks.tau2_bench.environment.world import State, World
 from evalcore.benchmarks.tau_bench.environment.database import Database
@@ -127,6 +131,64 @@ def _load_telecom(files: DomainFiles) -> World:
     )
 
 
+_DOCUMENT = Shape({"id": to_text, "title": to_text, "content": to_text})
+
+
+def _load_bank(files: DomainFiles) -> World:
+    path, rows = _read_database(files, "db")
+    tables: Tables = {}
+    for table in banking.TABLES:
+        found = rows.get(table, {}) if isinstance(rows, dict) else None
+        data = found.get("data", {}) if isinstance(found, dict) else None
+        if not isinstance(data, dict) or not all(isinstance(row, dict) for row in data.values()):
+            raise DatasetError(path, None, table, "must hold objects by their ids in its data")
+        tables[table] = data
+    documents = tuple(_read_documents(files))
+    return World(
+        files.name,
+        State(Database(tables)),
+        (*banking_desk.AGENT_TOOLS, *build_search_tools(documents)),
+        _read_bank_policy(files) if files.official else _read_policy(files),
+        banking_desk.USER_TOOLS,
+        documents=documents,
+        unwrap_data=_unwrap_bank,
+    )
+
+
+def _unwrap_bank(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A bank's data as tables of rows. Raises KeyError for a table that it has not."""
+    unknown = sorted(data.keys() - set(banking.TABLES))
+    if unknown:
+        raise KeyError(f"the bank has no table {unknown[0]!r}")
+    return {table: found.get("data", {}) for table, found in data.items()}
+
+
+def _read_documents(files: DomainFiles) -> Iterator[Document]:
+    """The knowledge base, a file a document or a line a document. Raises DatasetError."""
+    if files.official:
+        for path in sorted((files.folder / "documents").glob("*.json")):
+            yield _shape_row(_DOCUMENT, read_data_json(path), path, "")
+        return
+    path = require_data_file(files.folder, "documents.jsonl")
+    for number, row in iter_jsonl_rows(path):
+        yield _shape_row(_DOCUMENT, row, path, f"line {number}")
+
+
+_COMPONENT = re.compile(r"\{\{component:(\w+)\}\}")
+
+
+def _read_bank_policy(files: DomainFiles) -> str:
+    """The prompt of upstream's variant that searches as we do, with its components."""
+    folder = files.folder / "prompts"
+    text = read_data_text(require_data_file(folder, "classic_rag_bm25.md"))
+
+    def read_component(match: re.Match[str]) -> str:
+        name = f"{match.group(1)}.md"
+        return read_data_text(require_data_file(folder / "components", name))
+
+    return _COMPONENT.sub(read_component, text)
+
+
 def _unwrap_phone(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """A phone's data as tables of one row each. Raises ValueError for anything else."""
     if not data.keys() <= telecom_phone.TABLES.keys():
@@ -159,7 +221,12 @@ def _read_database(files: DomainFiles, name: str) -> tuple[Path, Any]:
 
 #: How each domain is loaded.
 DOMAINS: Mapping[str, Callable[[DomainFiles], World]] = MappingProxyType(
-    {"retail": _load_retail, "airline": _load_airline, "telecom": _load_telecom}
+    {
+        "retail": _load_retail,
+        "airline": _load_airline,
+        "telecom": _load_telecom,
+        "banking_knowledge": _load_bank,
+    }
 )
 
 

@@ -13,10 +13,10 @@ from typing import Any
 from evalcore.benchmarks.agents import Schema
 from evalcore.benchmarks.tau2_bench.environment.shapes import (
     Shape,
+    choice_of,
     first_fitting,
     list_of,
     map_of,
-    one_of,
     optional,
     to_flag,
     to_number,
@@ -36,10 +36,10 @@ PRODUCT = Shape({"name": to_text, "product_id": to_text, "variants": map_of(VARI
 ADDRESS = Shape(dict.fromkeys(("address1", "address2", "city", "country", "state", "zip"), to_text))
 _PERSON = Shape({"first_name": to_text, "last_name": to_text})
 _CREDIT_CARD = Shape(
-    {"source": one_of("credit_card"), "id": to_text, "brand": to_text, "last_four": to_text}
+    {"source": choice_of("credit_card"), "id": to_text, "brand": to_text, "last_four": to_text}
 )
-_GIFT_CARD = Shape({"source": one_of("gift_card"), "id": to_text, "balance": to_number})
-_PAYPAL = Shape({"source": one_of("paypal"), "id": to_text})
+_GIFT_CARD = Shape({"source": choice_of("gift_card"), "id": to_text, "balance": to_number})
+_PAYPAL = Shape({"source": choice_of("paypal"), "id": to_text})
 USER = Shape(
     {
         "user_id": to_text,
@@ -61,13 +61,13 @@ _ITEM = Shape(
 )
 PAYMENT = Shape(
     {
-        "transaction_type": one_of("payment", "refund"),
+        "transaction_type": choice_of("payment", "refund"),
         "amount": to_number,
         "payment_method_id": to_text,
     }
 )
 _LATER_FIELDS: dict[str, Any] = {
-    "cancel_reason": one_of(*REASONS),
+    "cancel_reason": choice_of(*REASONS),
     "exchange_items": list_of(to_text),
     "exchange_new_items": list_of(to_text),
     "exchange_payment_method_id": to_text,
@@ -85,7 +85,7 @@ ORDER = Shape(
         "user_id": to_text,
         "address": ADDRESS,
         "items": list_of(_ITEM),
-        "status": one_of(*_STATUSES),
+        "status": choice_of(*_STATUSES),
         "fulfillments": list_of(
             Shape({"tracking_id": list_of(to_text), "item_ids": list_of(to_text)})
         ),

@@ -88,7 +88,7 @@ def any_json(value: Any) -> Any:
     return value
 
 
-def one_of(*choices: Any) -> Convert:
+def choice_of(*choices: Any) -> Convert:
     def convert(value: Any) -> Any:
         for choice in choices:
             if type(value) is type(choice) and value == choice:

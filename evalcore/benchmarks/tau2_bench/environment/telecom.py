@@ -15,8 +15,8 @@ from evalcore.benchmarks.tau2_bench.environment.retail import transfer_to_human_
 from evalcore.benchmarks.tau2_bench.environment.shapes import (
     Convert,
     Shape,
+    choice_of,
     list_of,
-    one_of,
     optional,
     to_date,
     to_datetime,
@@ -49,7 +49,7 @@ PLAN = _closed(
 DEVICE = _closed(
     {
         "device_id": to_text,
-        "device_type": one_of("phone", "router", "tablet", "watch", "other"),
+        "device_type": choice_of("phone", "router", "tablet", "watch", "other"),
         "model": to_text,
         "imei": optional(to_text),
         "is_esim_capable": to_flag,
@@ -70,7 +70,7 @@ LINE = _closed(
     {
         "line_id": to_text,
         "phone_number": to_text,
-        "status": one_of(*LINE_STATUSES),
+        "status": choice_of(*LINE_STATUSES),
         "plan_id": to_text,
         "device_id": optional(to_text),
         "data_used_gb": to_number,
@@ -98,14 +98,14 @@ BILL = _closed(
         "total_due": to_number,
         "due_date": to_date,
         "line_items": list_of(_LINE_ITEM),
-        "status": one_of("Draft", "Issued", "Awaiting Payment", "Paid", "Overdue", "Disputed"),
+        "status": choice_of("Draft", "Issued", "Awaiting Payment", "Paid", "Overdue", "Disputed"),
     },
     line_items=list,
     status="Draft",
 )
 _PAYMENT_METHOD = _closed(
     {
-        "method_type": one_of("Credit Card", "Debit Card", "PayPal"),
+        "method_type": choice_of("Credit Card", "Debit Card", "PayPal"),
         "account_number_last_4": to_text,
         "expiration_date": to_text,
     }
@@ -118,7 +118,7 @@ CUSTOMER = _closed(
         "email": to_text,
         "phone_number": to_text,
         "address": _closed(dict.fromkeys(("street", "city", "state", "zip_code"), to_text)),
-        "account_status": one_of("Active", "Suspended", "Pending Verification", "Closed"),
+        "account_status": choice_of("Active", "Suspended", "Pending Verification", "Closed"),
         "payment_methods": list_of(_PAYMENT_METHOD),
         "line_ids": list_of(to_text),
         "bill_ids": list_of(to_text),

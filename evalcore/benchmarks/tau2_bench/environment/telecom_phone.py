@@ -13,8 +13,8 @@ from typing import Any
 from evalcore.benchmarks.tau2_bench.environment import telecom
 from evalcore.benchmarks.tau2_bench.environment.shapes import (
     Shape,
+    choice_of,
     map_of,
-    one_of,
     optional,
     to_flag,
     to_number,
@@ -37,7 +37,7 @@ PERMISSIONS = ("sms", "storage", "phone", "network")
 
 APN = Shape(
     {
-        "apn_name": one_of("internet", "broken"),
+        "apn_name": choice_of("internet", "broken"),
         "reset_at_reboot": to_flag,
         "mms_apn": optional(to_text),
         "mmsc_url": optional(to_text),
@@ -58,7 +58,7 @@ _VPN = Shape(
     {
         "server_address": optional(to_text),
         "protocol": optional(to_text),
-        "server_performance": one_of("unknown", "poor", "fair", "good", "excellent"),
+        "server_performance": choice_of("unknown", "poor", "fair", "good", "excellent"),
     },
     {"server_address": None, "protocol": None, "server_performance": "unknown"},
     closed=True,
@@ -83,24 +83,24 @@ def _default_apps() -> dict[str, Entity]:
 
 
 _DEVICE_FIELDS: dict[str, tuple[Callable[[Any], Any], Any]] = {
-    "sim_card_status": (one_of("active", "missing", "locked_pin", "locked_puk"), "active"),
+    "sim_card_status": (choice_of("active", "missing", "locked_pin", "locked_puk"), "active"),
     "sim_card_missing": (to_flag, False),
     "airplane_mode": (to_flag, False),
-    "network_signal_strength": (one_of(*SIGNALS), "good"),
-    "network_technology_connected": (one_of(*TECHNOLOGIES), "5G"),
+    "network_signal_strength": (choice_of(*SIGNALS), "good"),
+    "network_technology_connected": (choice_of(*TECHNOLOGIES), "5G"),
     "network_connection_status": (
-        one_of("connected", "searching", "no_service", "emergency_only"),
+        choice_of("connected", "searching", "no_service", "emergency_only"),
         "connected",
     ),
     "battery_level": (to_whole, 80),
     "data_enabled": (to_flag, True),
     "roaming_enabled": (to_flag, False),
-    "network_mode_preference": (one_of(*NETWORK_MODES), "4g_5g_preferred"),
+    "network_mode_preference": (choice_of(*NETWORK_MODES), "4g_5g_preferred"),
     "active_apn_settings": (APN, lambda: APN({})),
     "wifi_enabled": (to_flag, False),
     "wifi_connected": (to_flag, False),
     "wifi_ssid": (optional(to_text), None),
-    "wifi_signal_strength": (one_of(*SIGNALS), "none"),
+    "wifi_signal_strength": (choice_of(*SIGNALS), "none"),
     "wifi_calling_enabled": (to_flag, False),
     "wifi_calling_mms_over_wifi": (to_flag, False),
     "data_saver_mode": (to_flag, False),
@@ -133,7 +133,7 @@ SURROUNDINGS = Shape(
         "phone_number": optional(to_text),
         "is_abroad": to_flag,
         "roaming_allowed": to_flag,
-        "signal_strength": map_of(one_of(*SIGNALS), one_of(*TECHNOLOGIES)),
+        "signal_strength": map_of(choice_of(*SIGNALS), choice_of(*TECHNOLOGIES)),
         "mobile_data_usage_exceeded": to_flag,
         "line_active": to_flag,
         "payment_request": optional(_PAYMENT_REQUEST),

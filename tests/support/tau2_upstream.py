@@ -1,0 +1,162 @@
+"""Run in an environment with tau2-bench: play calls through it and print what it makes of them.
+
+`python tau2_upstream.py CHECKOUT` reads JSON lines of {domain, task, calls, says} and answers each
+with {reward, parts, agent, user, errors}. Models are never asked: litellm is an empty module here.
+"""
+
+import json
+import sys
+import types
+from pathlib import Path
+
+
+def stub_modules():
+    """Stand-ins for what upstream imports to ask models, and never uses here."""
+
+    class Anything(types.ModuleType):
+        def __getattr__(self, name):
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return type(name, (Exception,), {"__init__": lambda self, *args, **kwargs: None})
+
+    class Finder:
+        names = ("litellm", "langfuse", "elevenlabs", "openai", "redis", "docker", "scipy")
+
+        def find_spec(self, name, path=None, target=None):
+            if name.split(".")[0] not in self.names:
+                return None
+            from importlib.machinery import ModuleSpec
+
+            return ModuleSpec(name, self, is_package=True)
+
+        def create_module(self, spec):
+            module = Anything(spec.name)
+            module.__path__ = []
+            return module
+
+        def exec_module(self, module):
+            return None
+
+    sys.meta_path.insert(0, Finder())
+
+
+def load_domain(name):
+    """The constructor of a domain's environment, whose database is read once, and its tasks."""
+    import importlib
+
+    module = importlib.import_module(f"tau2.domains.{name}.environment")
+    if name == "telecom":
+        from tau2.domains.telecom.data_model import TelecomDB
+        from tau2.domains.telecom.user_data_model import TelecomUserDB
+        from tau2.domains.telecom.utils import TELECOM_DB_PATH, TELECOM_USER_DB_PATH
+
+        base, user = TelecomDB.load(TELECOM_DB_PATH), TelecomUserDB.load(TELECOM_USER_DB_PATH)
+
+        def construct(solo_mode=False, **_):
+            return module.get_environment(base.model_copy(deep=True), user.model_copy(deep=True))
+    elif name == "banking_knowledge":
+        base = module.get_db()
+
+        def construct(solo_mode=False, **_):
+            copy = base.model_copy(deep=True)
+            return module.get_environment(copy, retrieval_variant="no_knowledge")
+    else:
+        full = module.get_environment()
+        base = full.tools.db
+
+        def construct(solo_mode=False, **_):
+            return module.get_environment(base.model_copy(deep=True))
+
+    return construct
+
+
+def play(construct, task, calls, says):
+    """The messages of an episode of these calls, played live, and both sides in the end."""
+    from tau2.data_model.message import AssistantMessage, ToolCall, UserMessage
+
+    environment = construct()
+    initial = task.initial_state
+    environment.set_state(
+        initial.initialization_data if initial else None,
+        initial.initialization_actions if initial else None,
+        [],
+    )
+    messages, errors = [], []
+    for number, call in enumerate(calls):
+        made = ToolCall(
+            id=str(number),
+            name=call["name"],
+            arguments=call["arguments"],
+            requestor=call["requestor"],
+        )
+        kind = AssistantMessage if call["requestor"] == "assistant" else UserMessage
+        messages.append(kind(role=call["requestor"], tool_calls=[made]))
+        answer = environment.get_response(made)
+        errors.append(bool(answer.error))
+        messages.append(answer)
+        environment.sync_tools()
+    messages += [AssistantMessage(role="assistant", content=text) for text in says]
+    return messages, environment, errors
+
+
+def score(construct, task, messages):
+    from tau2.data_model.tasks import RewardType
+    from tau2.evaluator.evaluator_action import ActionEvaluator
+    from tau2.evaluator.evaluator_communicate import CommunicateEvaluator
+    from tau2.evaluator.evaluator_env import EnvironmentEvaluator
+
+    basis = set(task.evaluation_criteria.reward_basis)
+    world = EnvironmentEvaluator.calculate_reward(construct, task, messages, strict_replay=False)
+    reward = world.reward if basis & {RewardType.DB, RewardType.ENV_ASSERTION} else 1.0
+    if RewardType.ACTION in basis:
+        reward *= ActionEvaluator.calculate_reward(task, messages).reward
+    if RewardType.COMMUNICATE in basis:
+        reward *= CommunicateEvaluator.calculate_reward(task, messages).reward
+    return reward, bool(world.db_check.db_match)
+
+
+def main():
+    checkout = Path(sys.argv[1])
+    stub_modules()
+    sys.path.insert(0, str(checkout / "src"))
+    package = types.ModuleType("tau2")  # without its own imports, which reach for models and voices
+    package.__path__ = [str(checkout / "src" / "tau2")]
+    sys.modules["tau2"] = package
+    from loguru import logger
+
+    logger.remove()
+    from tau2.data_model.tasks import Task
+
+    constructors = {}
+    for line in sys.stdin:
+        request = json.loads(line)
+        name = request["domain"]
+        constructors.setdefault(name, load_domain(name))
+        if name == "telecom":
+            from tau2.domains.telecom.user_data_model import PerformanceLevel, VpnDetails
+            from tau2.domains.telecom.user_tools import TelecomUserTools
+
+            TelecomUserTools.default_vpn_details = VpnDetails(
+                server_address="192.168.1.1",
+                protocol="OpenVPN",
+                server_performance=PerformanceLevel.EXCELLENT,
+            )
+        task = Task.model_validate(request["task"])
+        construct = constructors[name]
+        messages, environment, errors = play(construct, task, request["calls"], request["says"])
+        try:
+            reward, same = score(construct, task, messages)
+        except Exception:  # its own checks fail on what a wrong call left behind: no reward
+            reward, same = 0.0, False
+        agent = json.loads(json.dumps(environment.tools.db.model_dump(), default=str))
+        users = environment.user_tools
+        user = json.loads(json.dumps(users.db.model_dump(), default=str)) if users else None
+        if not request.get("states"):
+            agent = user = None
+        answer = {"reward": reward, "db": same, "errors": errors, "agent": agent, "user": user}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
