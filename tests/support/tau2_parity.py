@@ -142,7 +142,8 @@ class Upstream:
         )
 
     def play(self, domain: str, task: Task, calls: Sequence[Call], says: Sequence[str]) -> Any:
-        request = {"domain": domain, "task": build_official_task(task), "calls": calls, "says": says, "states": True}
+        request = {"domain": domain, "calls": calls, "says": says, "states": True}
+        request["task"] = build_official_task(task)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(request) + "\n")
@@ -164,8 +165,8 @@ def build_official_task(task: Task) -> dict[str, Any]:
     criteria["reward_basis"] = list(task.criteria.reward_basis)
     for number, action in enumerate(criteria.get("actions") or []):
         action |= {"action_id": str(number), "arguments": action.get("arguments", {})}
-    calls = [*(initial.get("initialization_actions") or []), *(criteria.get("env_assertions") or [])]
-    for call in calls:
+    starts, ends = initial.get("initialization_actions"), criteria.get("env_assertions")
+    for call in (*(starts or []), *(ends or [])):
         call |= {
             "arguments": call.get("arguments", {}),
             "env_type": call.get("env_type", "assistant"),
@@ -179,8 +180,6 @@ def load_all_tasks(folder: Path, domain: str) -> tuple[World, list[Task]]:
     for split in list_splits(folder, domain):
         tasks |= {task.id: task for task in load_tasks(folder, world, split)}
     return world, list(tasks.values())
-
-
 
 
 def find_differences(

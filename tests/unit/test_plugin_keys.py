@@ -135,8 +135,9 @@ def list_modules() -> list[Path]:
 def belongs_to(path: str, key: str) -> bool:
     """Whether a module is in the benchmark's folder, in that of its successor, or its exchange with
     others."""
-    folders = [f"evalcore/benchmarks/{name}/" for name in (key, *SUCCESSORS.get(key, ()))]
-    return path.startswith((*folders, f"evalcore/exchange/{key}"))
+    names = (key, *SUCCESSORS.get(key, ()))
+    folders = [f"evalcore/{part}/{name}" for name in names for part in ("benchmarks", "exchange")]
+    return path.startswith(tuple(folders))
 
 
 def test_a_benchmark_is_named_in_its_own_code_only():

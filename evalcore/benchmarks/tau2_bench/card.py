@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from evalcore.benchmarks.tau_bench.card import CONVERSATION_OPTIONS
-from evalcore.catalog import BenchmarkCard, MetricCard, UploadForm, build_option
+from evalcore.catalog import (
+    BenchmarkCard,
+    CommandCard,
+    FlagCard,
+    MetricCard,
+    UploadForm,
+    build_option,
+)
 
 DOMAINS = ("retail", "airline", "telecom", "banking_knowledge")
 
@@ -49,6 +56,11 @@ CARD = BenchmarkCard(
         identity="id",
     ),
     cases_are_data=True,
+    fetcher=CommandCard(
+        run="evalcore.exchange.tau2_bench:run_tau2_fetch",
+        about="tasks and databases of tau2-bench, from a checkout or an archive of it",
+        flags=(FlagCard("from", "the checkout or archive, of .zip or .tar.gz", "PATH"),),
+    ),
     prompt_version="1",
     scorer_version="1",
     title={"en": "Tools with a user who acts (tau2-bench)", "zh": "双方操作的对话 (tau2-bench)"},

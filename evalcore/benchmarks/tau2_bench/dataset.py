@@ -89,7 +89,8 @@ def _list_present_domains(folder: Path, names: Sequence[str]) -> list[str]:
     present, problem = [], None
     for name in names:
         try:
-            locate_domain(folder, name)
+            if locate_domain(folder, name).official and len(names) > 1:
+                load_world(folder, name)  # checkouts may lack large files
             present.append(name)
         except DatasetError as error:
             problem = error

@@ -203,8 +203,8 @@ def apply_statement_credit_8472(
     )
     require_choice(reason, reasons, "reason")
     _require_account(world, credit_card_account_id)
-    seed = f"transaction:{user_id}:STATEMENT_CREDIT:{reason}:{amount:.2f}:Statement Credit"
-    entry_id = f"txn_{make_id(seed, 12)}"
+    seed = ("transaction", user_id, "STATEMENT_CREDIT", reason, f"{amount:.2f}", "Statement Credit")
+    entry_id = f"txn_{make_id(':'.join(seed), 12)}"
     row = {
         "transaction_id": entry_id,
         "user_id": user_id,

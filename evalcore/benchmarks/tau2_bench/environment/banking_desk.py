@@ -236,7 +236,7 @@ def apply_for_credit_card(
 
 
 def submit_referral(world: State, user_id: str, account_type: str) -> str:
-    referral_id = make_id(f"referral:{user_id}:{account_type}")
+    referral_id = make_id(":".join(("referral", user_id, account_type)))
     row = _build_referral(referral_id, user_id, account_type)
     if not add_row(world, "referrals", referral_id, row):
         return "The referral has been submitted already."
