@@ -37,6 +37,7 @@ _KEPT = (
         for name in names
     ),
     f"{CHECKOUT_FOLDER}/telecom/tasks_small.json",
+    f"{CHECKOUT_FOLDER}/telecom/*db.json",
     "data/tau2/user_simulator/*.md",
 )
 

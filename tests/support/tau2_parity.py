@@ -28,8 +28,8 @@ Call = dict[str, Any]
 
 
 class Fuzzer:
-    """Call sequences about the tasks of a domain: their ground truth in part, in another order, with
-    other values, and other tools between."""
+    """Call sequences about the tasks of a domain: their ground truth in part, in another order,
+    with other values, and other tools between."""
 
     def __init__(self, world: World, tasks: Sequence[Task], seed: int) -> None:
         self.world, self.tasks, self.rng = world, tasks, Random(f"{world.name}/{seed}")

@@ -1,4 +1,4 @@
-"""Fetching tau-bench and tau2-bench out of a folder or an archive: what is copied, what is named."""
+"""Fetching tau-bench and tau2-bench out of a folder or an archive: what is copied and named."""
 
 import io
 import json

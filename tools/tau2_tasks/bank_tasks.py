@@ -42,7 +42,7 @@ Template = Callable[[Bank, Row], list[Part]]
 
 def build_bank_tasks(bank: Bank) -> list[Row]:
     """The rows of all tasks, each with a customer of its own."""
-    rows = []
+    rows: list[Row] = []
     for topic, difficulty, count, template in TEMPLATES:
         for _ in range(count):
             customer = _add_customer(bank)
@@ -104,12 +104,12 @@ def _add_customer(bank: Bank) -> Row:
     rng, users = bank.rng, bank.tables["users"]
     number = len(users) + 1
     first, second = PEOPLE[number * 43 % len(PEOPLE)]
-    place, day = make_address(rng), rng.randrange(10, 28)
+    home, day = make_address(rng), rng.randrange(10, 28)
     user_id = make_id(f"customer:{number}", 10)
     users[user_id] = {
         "name": f"{first} {second}",
         "user_id": user_id,
-        "address": f"{place['address1']}, {place['city']}, {place['state']} {place['zip']}",
+        "address": f"{home['address1']}, {home['city']}, {home['state']} {home['zip']}",
         "email": f"{first}.{second}{number}@example.org".lower(),
         "phone_number": f"555-{rng.randrange(100, 1000)}-{number:04}",
         "date_of_birth": f"0{rng.randrange(1, 10)}/{day}/{rng.randrange(1950, 2004)}",
@@ -444,7 +444,8 @@ def _raise_limit(bank: Bank, customer: Row) -> list[Part]:
     card = _add_credit_card(bank, customer, bank.rng.randrange(50, 300), limit)
     who = {"credit_card_account_id": card["account_id"], "user_id": customer["user_id"]}
     more = bank.rng.choice((300, 500, 1000, 2500))
-    tool, last = "approve_credit_limit_increase_5847", {"new_credit_limit": limit + more}
+    tool = "approve_credit_limit_increase_5847"
+    last: Row = {"new_credit_limit": limit + more}
     if more > 1000:
         tool = "deny_credit_limit_increase_5848"
         last = {"denial_reason": "requested_amount_exceeds_limit"}

@@ -228,8 +228,8 @@ def _build_repair(
     steps = [step for fault in faults for step in fault.mends(subject)]
     refuels = any(fault.refuels for fault in faults)
     expected = _REFUEL_GB if refuels else 0.0
-    kept = _list_kept_settings(abroad=any(fault.abroad for fault in faults))
-    goal = [*problem.goal, *(each for each in kept if each not in problem.goal)]
+    unchanged = _list_unchanged_settings(abroad=any(fault.abroad for fault in faults))
+    goal = [*problem.goal, *(each for each in unchanged if each not in problem.goal)]
     assertions = [_build_assertion("user", *each) for each in goal]
     for name, value in (
         ("assert_data_refueling_amount", {"expected_amount": expected}),
@@ -260,7 +260,7 @@ def _build_repair(
     }
 
 
-def _list_kept_settings(*, abroad: bool) -> list[tuple[str, dict[str, Any]]]:
+def _list_unchanged_settings(*, abroad: bool) -> list[tuple[str, dict[str, Any]]]:
     """What has to hold beside the user's goal, so that nothing that was right is left changed."""
     statuses = {"mobile_data": True, "mobile_data_saver_mode": False, "mobile_roaming": abroad}
     return [

@@ -89,6 +89,9 @@ _PROPOSES = re.compile(
 )
 
 
+_ASKS_FOR = re.compile(r"\b(?:may|can|could) (?:i|we) (?:have|get|ask|know)\b", re.I)
+
+
 class BankUser:
     """The deterministic user of a bank. The seed selects wordings alone."""
 
@@ -177,20 +180,20 @@ class BankUser:
             write.tool == wish.tool or write.kwargs.get("agent_tool_name") == wish.tool
             for write in self._environment.writes
         )
-        return made >= due
+        return bool(made >= due)
 
     def _tell(self, text: str) -> str:
         wish = self._scenario.wishes[self._current]
-        answers = {}
-        if _QUESTION.search(text):
-            answers = self._collect_answers(text, wish)
+        answers = self._collect_answers(text, wish) if _QUESTION.search(text) else {}
+        proposes = bool(_PROPOSES.search(text)) and not _ASKS_FOR.search(text)
         fresh = {f"{self._current} {slot}" for slot in answers} - self._told
-        if answers and (fresh or not _PROPOSES.search(text)):
+        if answers and (fresh or not proposes):
             self._told |= fresh
             self._idle = 0 if fresh else self._idle + 1
-            return " ".join(dict.fromkeys(answers.values()))
+            first = ("Yes, please.",) if proposes else ()
+            return " ".join(dict.fromkeys((*first, *answers.values())))
         self._idle += 1
-        if _PROPOSES.search(text):
+        if proposes:
             return "Yes, please."
         self._unrecognised += not _QUESTION.search(text)
         return f"{self._choose(_AGAIN)} {wish.text}"

@@ -205,8 +205,8 @@ def _find_app(clause: str, apps: Sequence[str]) -> str:
 
 
 def _find_permissions(clause: str) -> list[str]:
-    found = [(clause.lower().find(name), name) for name in PERMISSIONS]
-    return [name for position, name in sorted(found) if position >= 0]
+    positions = [(clause.lower().find(name), name) for name in PERMISSIONS]
+    return [name for position, name in sorted(positions) if position >= 0]
 
 
 def describe_switch(tool: str, device: Mapping[str, Any]) -> str:

@@ -188,9 +188,9 @@ def build_sections(
         sections.append(build_difference_section(reward.difference))
     checks = [("assertions", reward.assertions)]
     checks += [("actions_made", reward.actions)] if "ACTION" in reward.parts else []
-    for title, found in checks:
-        if found:
-            rows = [[check.subject, check.holds] for check in found]
+    for title, results in checks:
+        if results:
+            rows = [[check.subject, check.holds] for check in results]
             sections.append(build_table_section(title, ["check", "holds"], rows))
     if reward.missing_outputs:
         rows = [[text] for text in reward.missing_outputs]

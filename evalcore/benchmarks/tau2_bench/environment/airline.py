@@ -359,8 +359,8 @@ def _find_reserved_flight(
     wanted = (choice["flight_number"], choice["date"])
     for flight in reservation["flights"]:
         if (flight["flight_number"], flight["date"]) == wanted:
-            found: Entity = flight
-            return found
+            reserved: Entity = flight
+            return reserved
     return None
 
 

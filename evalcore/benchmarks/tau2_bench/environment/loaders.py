@@ -67,12 +67,12 @@ def _build_tables(shapes: Mapping[str, Convert], rows: Any, path: Path) -> Table
     """Tables of rows by id, each in its shape. Raises DatasetError."""
     tables: Tables = {}
     for table, shape in shapes.items():
-        found = rows.get(table) if isinstance(rows, dict) else None
-        if not isinstance(found, dict):
+        rows_by_id = rows.get(table) if isinstance(rows, dict) else None
+        if not isinstance(rows_by_id, dict):
             raise DatasetError(path, None, table, "must hold objects by their ids")
         tables[table] = {
             row_id: _shape_row(shape, row, path, f"{table}.{row_id}")
-            for row_id, row in found.items()
+            for row_id, row in rows_by_id.items()
         }
     return tables
 
@@ -81,10 +81,10 @@ def _build_listed_tables(rows: Any, path: Path) -> Tables:
     """Tables of telecom, whose files hold lists. Raises DatasetError."""
     tables: Tables = {}
     for table, (shape, id_field) in telecom.TABLES.items():
-        found = rows.get(table, []) if isinstance(rows, dict) else None
-        if not isinstance(found, list):
+        listed = rows.get(table, []) if isinstance(rows, dict) else None
+        if not isinstance(listed, list):
             raise DatasetError(path, None, table, "must hold a list of objects")
-        shaped = [_shape_row(shape, row, path, f"{table}[{at}]") for at, row in enumerate(found)]
+        shaped = [_shape_row(shape, row, path, f"{table}[{at}]") for at, row in enumerate(listed)]
         tables[table] = {row[id_field]: row for row in shaped}
     return tables
 
@@ -112,10 +112,10 @@ def _load_telecom(files: DomainFiles) -> World:
     path, rows = _read_database(files, "db")
     agent = Database(_build_listed_tables(rows, path))
     path, rows = _read_database(files, "user_db")
-    found = rows if isinstance(rows, dict) else {}
+    rows_by_id = rows if isinstance(rows, dict) else {}
     user = Database(
         {
-            table: {table: _shape_row(shape, found.get(table, {}), path, table)}
+            table: {table: _shape_row(shape, rows_by_id.get(table, {}), path, table)}
             for table, shape in telecom_phone.TABLES.items()
         }
     )
@@ -138,8 +138,8 @@ def _load_bank(files: DomainFiles) -> World:
     path, rows = _read_database(files, "db")
     tables: Tables = {}
     for table in banking.TABLES:
-        found = rows.get(table, {}) if isinstance(rows, dict) else None
-        data = found.get("data", {}) if isinstance(found, dict) else None
+        rows_by_id = rows.get(table, {}) if isinstance(rows, dict) else None
+        data = rows_by_id.get("data", {}) if isinstance(rows_by_id, dict) else None
         if not isinstance(data, dict) or not all(isinstance(row, dict) for row in data.values()):
             raise DatasetError(path, None, table, "must hold objects by their ids in its data")
         tables[table] = data
@@ -160,7 +160,7 @@ def _unwrap_bank(data: Mapping[str, Any]) -> Mapping[str, Any]:
     unknown = sorted(data.keys() - set(banking.TABLES))
     if unknown:
         raise KeyError(f"the bank has no table {unknown[0]!r}")
-    return {table: found.get("data", {}) for table, found in data.items()}
+    return {table: rows_by_id.get("data", {}) for table, rows_by_id in data.items()}
 
 
 def _read_documents(files: DomainFiles) -> Iterator[Document]:

@@ -79,14 +79,14 @@ def compute_reward(
     )
     outputs = criteria.communicate_info or ()
     missing = find_missing_outputs(outputs, agent_messages, substring=substring)
-    found: dict[str, float | None] = {
+    values: dict[str, float | None] = {
         "DB": float(not differences),
         "ENV_ASSERTION": float(all(check.holds for check in assertions)),
         "ACTION": float(all(check.holds for check in actions)),
         "COMMUNICATE": float(not missing),
         "NL_ASSERTION": None if criteria.nl_assertions else 1.0,
     }
-    parts: dict[str, float | None] = {name: found[name] for name in criteria.reward_basis}
+    parts: dict[str, float | None] = {name: values[name] for name in criteria.reward_basis}
     return Reward(
         _multiply(list(parts.values())),
         parts,
@@ -120,12 +120,12 @@ def describe_assertion(assertion: Assertion) -> str:
 def check_assertion(environment: Environment, assertion: Assertion) -> bool:
     """Whether an assertion holds; one that fails to run does not."""
     try:
-        found = environment.call_function(
+        holds = environment.call_function(
             assertion.env_type, assertion.func_name, assertion.arguments
         )
     except Exception:  # what an assertion asks for may not be there
         return False
-    return isinstance(found, bool) and found == assertion.assert_value
+    return isinstance(holds, bool) and holds == assertion.assert_value
 
 
 def replay_ground_truth(world: World, task: Task) -> tuple[Environment, list[str]]:
