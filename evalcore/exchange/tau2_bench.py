@@ -9,7 +9,7 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.tau2_bench.dataset import ALL, load_tau2_samples
 from evalcore.benchmarks.tau2_bench.environment.loaders import CHECKOUT_FOLDER
 from evalcore.catalog import CommandResult
-from evalcore.exchange.tau_bench_fetch import OfficialFiles, fetch_checkout
+from evalcore.exchange.tau2_bench_files import OfficialFiles, fetch_checkout
 from evalcore.records import ProgressCallback
 from evalcore.settings import Settings
 

@@ -1,4 +1,4 @@
-"""Fetching tau-bench and tau2-bench out of a folder or an archive: what is copied and named."""
+"""Fetching tau2-bench out of a folder or an archive: what is copied and named."""
 
 import io
 import json
@@ -13,7 +13,6 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.tau2_bench.dataset import ALL, load_tau2_samples
 from evalcore.errors import UsageError
 from evalcore.exchange.tau2_bench import run_tau2_fetch
-from evalcore.exchange.tau_bench_fetch import run_tau_fetch
 from evalcore.settings import Settings
 
 DATA = Path(__file__).parents[2] / "datasets" / "tau2_bench"
@@ -38,9 +37,9 @@ def checkout(tmp_path):
     return root
 
 
-def fetch(source, tmp_path, run=run_tau2_fetch):
+def fetch(source, tmp_path):
     settings = Settings(data=str(tmp_path / "data"))
-    return run(settings, None, {"from": str(source)}, lambda line: None)
+    return run_tau2_fetch(settings, None, {"from": str(source)}, lambda line: None)
 
 
 def pack(root, path):
@@ -77,13 +76,12 @@ def test_a_second_fetch_is_refused(checkout, tmp_path):
         fetch(checkout, tmp_path)
 
 
-@pytest.mark.parametrize("run", [run_tau_fetch, run_tau2_fetch])
-def test_what_is_no_checkout_is_refused(tmp_path, run):
+def test_what_is_no_checkout_is_refused(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "file.txt").write_text("x", encoding="utf-8")
     for source in ("", tmp_path / "empty", tmp_path / "file.txt", tmp_path / "nowhere"):
         with pytest.raises(UsageError):
-            fetch(source, tmp_path, run)
+            fetch(source, tmp_path)
     assert not (tmp_path / "data" / "datasets" / "tau2_bench-official").exists()
 
 

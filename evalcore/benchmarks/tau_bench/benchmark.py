@@ -165,11 +165,10 @@ class TauBench(Benchmark):
         first = Message("user", await user.open())
         opening = self.apply_prompt_template([*self.build_prompt(sample, style), first])
         ask = partial(self._ask_target, sample, context, domain, style)
-        environment = Environment(domain)
         conversation = (
             OfficialConversation(self._texts, domain, user, ask, style)
             if self.is_official
-            else Conversation(domain, user, ask, style, self._budgets)
+            else Conversation(Environment(domain), user, ask, style, self._budgets)
         )
         result = await conversation.play(opening)
         return _build_tau_episode(self.generation_key(sample), context.epoch, style, result)

@@ -1,4 +1,4 @@
-"""Fetch the official data of tau-bench or tau2-bench out of a checkout or an archive of it.
+"""Copy official data out of a checkout or an archive of its repository.
 
 Nothing of it is installed or run: the files that are data are copied, those that are missing are
 named, and the copy is loaded once before it takes its place.
@@ -15,8 +15,6 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.tau_bench.dataset import BOTH, load_tau_samples
 from evalcore.catalog import CommandResult
 from evalcore.errors import DatasetError, UsageError
 from evalcore.exchange.hub_datasets import install_folder, open_scratch_folder, read_fetch_note
@@ -25,19 +23,6 @@ from evalcore.records import ProgressCallback, Record, Sample
 from evalcore.settings import Settings
 
 _MAX_FILES, _MAX_BYTES = 20_000, 256 << 20
-#: Files of a checkout that a test or a run needs, as patterns; of one in brackets any will do.
-_TAU_FILES = tuple(
-    f"tau_bench/envs/{domain}/{name}"
-    for domain, names in (
-        ("retail", ("data/orders.json", "data/products.json", "data/users.json")),
-        ("airline", ("data/flights.json", "data/reservations.json", "data/users.json")),
-    )
-    for name in (*names, "wiki.md", "tasks_test.py")
-)
-_TAU_KEPT = (
-    *("tau_bench/envs/*/data/*.json", "tau_bench/envs/*/wiki.md", "tau_bench/envs/*/tasks_*.py"),
-    "LICENSE",
-)
 
 
 class FetchedCheckout(Record, frozen=True):
@@ -60,23 +45,6 @@ class OfficialFiles(Record, frozen=True):
     expected: tuple[str, ...]
     kept: tuple[str, ...]
     load: Callable[[Path], list[Sample]]
-
-
-def run_tau_fetch(
-    settings: Settings,
-    folder: Path | None,
-    flags: Mapping[str, str],
-    progress: ProgressCallback,
-    token: str | None = None,
-) -> CommandResult:
-    """Copy the official data of tau-bench out of what `--from` names, and say what was found."""
-    official = OfficialFiles(
-        "tau_bench",
-        _TAU_FILES,
-        _TAU_KEPT,
-        lambda copy: load_tau_samples(DatasetSource(str(copy)), BOTH, ""),
-    )
-    return fetch_checkout(official, settings, folder, flags["from"], progress)
 
 
 def fetch_checkout(
