@@ -403,9 +403,9 @@ def _list_direct_flights(
     flights = []
     for number, flight in world.agent.rows("flights"):
         departs = flight["scheduled_departure_time_est"]
-        on_day = flight["dates"].get(date)
         if flight["origin"] != origin or destination not in (None, flight["destination"]):
             continue
+        on_day = flight["dates"].get(date)
         if on_day is None or on_day["status"] != "available":
             continue
         if leave_after is not None and departs < leave_after:
