@@ -68,10 +68,12 @@ def draw_launch_page() -> None:
         )
         wrong += _target_problems(target, second, cases.metrics, current)
         wrong += actions.find_sandbox_problems(cases.benchmarks, cases.options, current)
-        actions.draw_launch_summary(request, second, wrong)
+        summary = st.container()  # a connection that is tested below may turn out to fail
         variants = actions.draw_sweep_variants(request, sweep, current) if sweep else None
         blocked = bool(wrong) or (sweep is not None and not variants)
         actions.draw_launch_actions(request, second, current, blocked=blocked, variants=variants)
+        with summary:
+            actions.draw_launch_summary(request, second, wrong)
 
 
 def _ask_keys(target: ChosenTarget, asked: Sequence[str], current: Settings) -> list[str]:

@@ -100,7 +100,10 @@ class _Probe:
         self.note_sampling()
         self.note_streaming()
         return msgspec.structs.replace(
-            self.build_card(None), model=first.model, reply=first.text[:200], latency=latency
+            self.build_card(None),
+            model=first.model,
+            reply=first.text[:200],
+            latency=first.latency or latency,  # without retries and waits of ours
         )
 
     async def ask(self, request: GenerationRequest, reserved: int = 0) -> Completion | Failure:

@@ -232,3 +232,25 @@ def test_the_models_of_a_server_fill_the_field(open_page, monkeypatch):
     assert not app.exception
     app.selectbox(key="launch.server").set_value("vllm").run()
     assert not [box for box in app.selectbox if box.key == "launch.served_model"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_the_choice_leaves_out_of_a_suite_is_said_and_one_click_adds_it(open_page, language):
+    app = open_page("launch", language)
+    chosen = app.multiselect(key="launch.benchmarks").value
+    said = {"en": "Left out of the SQL suite", "zh": "未包含"}[language]
+    assert said in words(app)
+    app.button(key="launch.whole.sql").click().run()
+    assert set(app.multiselect(key="launch.benchmarks").value) > set(chosen)
+    assert said not in words(app)
+
+
+def test_a_connection_that_failed_is_not_ready_to_run(open_page, monkeypatch):
+    failed = ConnectionReport(ok=False, message="connection refused")
+    monkeypatch.setattr(client, "test_connection", lambda *args, **named: failed)
+    app = open_page("launch")
+    assert "Ready to run" in words(app)
+    app.button(key="launch.do.connection").click().run()
+    assert "Ready to run" not in words(app)
+    app.number_input(key="launch.seed").set_value(1).run()
+    assert "Ready to run" not in words(app), "the target is the same"

@@ -10,6 +10,9 @@ pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install
 
 from playwright.sync_api import expect
 
+from tests.support import loopback_server
+from tests.support.full_board import settle
+from tests.support.loopback_server import Options
 from tests.support.page_stores import CORRUPT, METRIC, RUN, corrupt_run, evidence_run
 
 RUN_TIME = 120_000  # milliseconds a run of the baseline may take on a busy machine
@@ -61,6 +64,39 @@ def test_the_main_job_from_launch_to_case(served, page):
     page.wait_for_url(re.compile("id=ea-002"))
     page.reload()
     expect(page.get_by_text(re.compile("^Case 2 of "))).to_be_visible()
+
+
+@pytest.mark.full
+@pytest.mark.slow
+def test_a_model_comes_from_its_key_to_its_own_row_in_two_clicks(served, page):
+    with loopback_server.serve(Options(reply="SELECT 1")) as server:
+        page.goto(f"{served.url}/launch")
+        heading(page, "Launch an evaluation")
+        page.get_by_role("radio", name="OpenAI-compatible endpoint").first.click()
+        page.get_by_role("combobox", name="Server").click()
+        page.get_by_role("option", name="Another server").click()
+        for label, text in (
+            ("Model", "small"),
+            ("Base URL", server.base_url),
+            ("API key variable", "LOOPBACK_API_KEY"),
+            ("Case limit", "12"),
+        ):
+            page.get_by_label(label, exact=True).first.fill(text)
+            page.keyboard.press("Enter")
+            settle(page)
+        page.locator('input[type="password"]').first.fill("sk-of-this-session")
+        page.keyboard.press("Enter")
+        settle(page)
+
+        page.get_by_role("button", name="Start").click()
+        page.wait_for_url(re.compile(r"/runs\?run=[0-9]{8}-"), timeout=RUN_TIME)
+        run = page.url.partition("run=")[2]
+        expect(page.locator(".stMarkdownBadge", has_text="Done")).to_be_visible(timeout=RUN_TIME)
+        page.get_by_role("link", name="Ranking").last.click()
+        page.wait_for_url(re.compile(f"run={run}"))
+        expect(page.locator('.eb-table tr[aria-current="true"]')).to_contain_text("your run")
+        expect(page.locator(".eb-own-run")).to_contain_text("Your run:")
+        assert "sk-of-this-session" not in page.content()
 
 
 @pytest.mark.full

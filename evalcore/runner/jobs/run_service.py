@@ -191,7 +191,7 @@ async def _test_target(target: Target, probe: GenerationRequest) -> ConnectionRe
     return ConnectionReport(
         ok=True,
         message=Note("connection_answered"),
-        latency=latency,
+        latency=done.latency or latency,
         model=done.model,
         reply=done.text[:200],
     )

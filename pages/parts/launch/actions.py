@@ -63,6 +63,20 @@ def draw_launch_result(kind: str, subject: Record, heading: str = "") -> None:
         _draw_run_estimate(result)
 
 
+def _has_connection_failed(request: RunRequest, second: ChosenTarget | None) -> bool:
+    """Whether the last test of one of the targets, as the form has them now, failed."""
+    subjects = {"connection": TargetSpec(key=request.target, options=request.target_options)}
+    if second:
+        subjects["connection_second"] = TargetSpec(key=second.key, options=second.options)
+    for slot, subject in subjects.items():
+        stored = st.session_state.get(_SLOT + slot)
+        if stored is not None and stored[0] == subject:
+            result = stored[1]
+            if isinstance(result, str) or not result.ok:
+                return True
+    return False
+
+
 def _draw_connection_report(report: ConnectionReport) -> None:
     if not report.ok:
         st.error(escape_markdown(report.message, 600), icon=":material/link_off:")
@@ -183,8 +197,9 @@ def _launch_and_open(
 def draw_launch_summary(
     request: RunRequest, second: ChosenTarget | None, problems: Sequence[LaunchProblem]
 ) -> None:
-    """What would happen, or what stands in its way."""
-    st.subheader(tr("launch.not_ready" if problems else "launch.ready"), anchor=False)
+    """What would happen, or what stands in its way: problems, or a connection that failed."""
+    is_ready = not problems and not _has_connection_failed(request, second)
+    st.subheader(tr("launch.ready" if is_ready else "launch.not_ready"), anchor=False)
     _draw_request_summary(request, second)
     for problem in problems:
         values = {name: escape_markdown(value, 400) for name, value in problem.values.items()}

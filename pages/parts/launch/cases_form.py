@@ -20,7 +20,7 @@ from evalcore.views import datasets
 from evalcore.views.datasets import DatasetEntry
 from pages.parts.launch import target_form
 from pages.shared import display_names, page_links, url_state, visitor
-from pages.shared.board_view import benchmark_title
+from pages.shared.board_view import benchmark_title, suite_title
 from pages.shared.widgets import draw_field
 from pages.shared.wording import current_language, escape_markdown, localize, tr
 
@@ -176,6 +176,7 @@ def draw_case_choice() -> ChosenCases:
         ),
         placeholder=tr("launch.benchmarks_placeholder"),
     )
+    _draw_left_out(chosen)
     metrics = {key: _select_benchmark_metrics(cards[key]) for key in chosen}
     chosen_options: dict[str, dict[str, Any]] = {}
     added = load_added_datasets(chosen)
@@ -192,6 +193,32 @@ def draw_case_choice() -> ChosenCases:
     chosen_options = merge_dataset_options(chosen_options, added, dataset)
     publish_dataset_link(chosen, dataset)
     return ChosenCases(tuple(chosen), metrics, dataset, chosen_options)
+
+
+def _draw_left_out(chosen: Sequence[str]) -> None:
+    """Say which members of a suite the choice leaves out, with a button that adds them."""
+    for suite in dict.fromkeys(catalog.benchmark_cards()[key].suite for key in chosen):
+        card = catalog.suite_cards().get(suite)
+        members = card.memberships[-1] if card and card.memberships else ()
+        missing = [key for key in members if key not in chosen]
+        if not missing or not set(chosen) & set(members):
+            continue
+        names = ", ".join(map(benchmark_title, missing))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(
+                tr("launch.left_out", suite=suite_title(suite), names=names), width="stretch"
+            )
+            st.button(
+                tr("launch.whole_suite"),
+                key=f"launch.whole.{suite}",
+                icon=":material/select_all:",
+                on_click=_choose_benchmarks,
+                args=([*chosen, *missing],),
+            )
+
+
+def _choose_benchmarks(keys: list[str]) -> None:
+    st.session_state[_BENCHMARKS] = keys
 
 
 def _select_benchmark_metrics(card: BenchmarkCard) -> tuple[str, ...]:
