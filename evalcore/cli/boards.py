@@ -55,6 +55,21 @@ def add_board_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ve
         help="rank all targets on the cases within the scope of an application's run",
     )
     sub.add_argument(
+        "--published",
+        default="",
+        metavar="PUBLISHER",
+        help="the board of a publisher (`evalcore published list`) in place of what was run here",
+    )
+    sub.add_argument(
+        "--month", default="", metavar="MONTH", help="month of --published (default: the newest)"
+    )
+    sub.add_argument(
+        "--setup",
+        default="",
+        metavar="NAME",
+        help="test setup of --published (default: the most frequent)",
+    )
+    sub.add_argument(
         "--chart",
         type=Path,
         metavar="FILE.svg|FILE.png",
@@ -74,7 +89,10 @@ def _print_board(args: argparse.Namespace) -> int:
         return _print_scope_boards(args)
     if args.json and args.format not in (None, "json"):
         raise UsageError(f"--json and --format {args.format} contradict each other; use one")
-    chosen = board_export.BoardSelection(args.suite, args.board, args.by)
+    if not args.published and (args.month or args.setup):
+        raise UsageError("--month and --setup belong to --published PUBLISHER")
+    published = (args.published, args.month, args.setup)
+    chosen = board_export.BoardSelection(args.suite, args.board, args.by, *published)
     if args.chart is not None:
         return _write_board_chart(args, chosen)
     form = args.format or ("json" if args.json else "text")

@@ -26,6 +26,7 @@ from evalcore.cli import (
     parity,
     plugin_templates,
     preflight,
+    published,
     run,
     serve,
     sweep,
@@ -92,6 +93,7 @@ def _build_parser() -> argparse.ArgumentParser:
     equivalent.add_equivalent_verb(verbs, _add_common_flags)
     exchange.add_hub_verb(verbs, _add_common_flags)
     boards.add_site_verb(verbs, _add_common_flags)
+    published.add_published_verb(verbs, _add_common_flags)
     preflight.add_preflight_verb(verbs, _add_common_flags)
     models.add_models_verb(verbs, _add_common_flags)
     serve.add_serve_verb(verbs, _add_common_flags)

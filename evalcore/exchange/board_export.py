@@ -26,6 +26,7 @@ from evalcore.views.board_table import RankingView
 from evalcore.views.board_titles import display_name
 from evalcore.views.boards import Board
 from evalcore.views.payloads import to_json_value
+from evalcore.views.published_ranking import PublishedRanking, load_published_ranking
 from evalcore.views.ranking import SUITE, list_board_orders
 
 _LATEX = {
@@ -39,18 +40,21 @@ _LATEX = {
 
 
 class BoardSelection(Record, frozen=True):
-    """What to list: empty names mean the first suite, its default board, its first order."""
+    """What to list: empty names mean the first suite, its default board, its first order; with
+    `published` the board of a publisher, its newest month, its most frequent setup."""
 
     suite: str = ""
     board: str = ""
     by: str = ""
+    published: str = ""
+    month: str = ""
+    setup: str = ""
 
 
 def render_board_listing(settings: Settings, selection: BoardSelection, format: str) -> str:
     """The listing in a format of FORMATS. Raises UsageError where there is no such board or order,
     naming those there are."""
-    headers = stored_boards.load_run_headers(settings)
-    return FORMATS[format](RankingView(settings, headers, *resolve_ranking(headers, selection)))
+    return FORMATS[format](load_selected_ranking(settings, selection))
 
 
 def render_target_listing(
@@ -58,8 +62,7 @@ def render_target_listing(
 ) -> str:
     """A target of the board: its scores by benchmark and metric. Raises UsageError as
     `render_board_listing` does, and where the target is not on the board."""
-    headers = stored_boards.load_run_headers(settings)
-    ranking = RankingView(settings, headers, *resolve_ranking(headers, selection))
+    ranking = load_selected_ranking(settings, selection)
     payload = ranking.build_target_payload(mask_target(identity))
     if payload is None:
         names = ", ".join(row["identity"] for row in ranking.rows) or "none"
@@ -74,6 +77,22 @@ def render_target_listing(
         for line in payload["items"]
     ]
     return payloads.as_text(shown) + "\n"
+
+
+def load_selected_ranking(settings: Settings, selection: BoardSelection) -> RankingView:
+    """The ranking that is meant; raises UsageError where there is none."""
+    if not selection.published:
+        headers = stored_boards.load_run_headers(settings)
+        return RankingView(settings, headers, *resolve_ranking(headers, selection))
+    if selection.suite or selection.board:
+        raise UsageError("--published names a board by itself; drop --suite and --board")
+    ranking = load_published_ranking(
+        settings, selection.published, selection.month, selection.by, selection.setup
+    )
+    if selection.by not in ("", ranking.order):
+        orders = ", ".join(list_board_orders(ranking.board))
+        raise UsageError(f"--by {selection.by!r}: this board is ranked by one of {orders}")
+    return ranking
 
 
 def resolve_ranking(headers: stored_boards.Headers, selection: BoardSelection) -> tuple[Board, str]:
@@ -199,12 +218,11 @@ def render_board_chart(
     format, an unknown board, or a board without a ranked target."""
     if form not in pictures.FORMATS:
         raise UsageError("--chart: the file's name must end with .svg or .png")
-    headers = stored_boards.load_run_headers(settings)
-    board, by = resolve_ranking(headers, selection)
-    ranking = RankingView(settings, headers, board, by)
+    ranking = load_selected_ranking(settings, selection)
+    board, by = ranking.board, ranking.order
     if not ranking.ranked:
         raise UsageError("--chart: no target is ranked on this board yet")
-    names = add_display_names(ranking.frame, load_cards(settings))
+    names = name_ranking(ranking, load_cards(settings))
     suite, order = board_titles.suite_title(board.suite, "en"), board_titles.order_title(by, "en")
     return pictures.render_chart_file(
         build_score_chart(names, ranking.floors).to_dict(),
@@ -213,6 +231,14 @@ def render_board_chart(
         source=f"Evalboard · {board_titles.ranked_title(board, by, 'en')}",
         theme=theme,
     )
+
+
+def name_ranking(ranking: RankingView, cards: Mapping[str, TargetCard]) -> pd.DataFrame:
+    """The ranking with a column `name`, by the cards, or as the publisher calls its models."""
+    if isinstance(ranking, PublishedRanking):
+        names = [to_single_line(ranking.names[who], _LONGEST) for who in ranking.frame["identity"]]
+        return ranking.frame.assign(name=names)
+    return add_display_names(ranking.frame, cards)
 
 
 def add_display_names(frame: pd.DataFrame, cards: Mapping[str, TargetCard]) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from evalcore.i18n import lookup_text, t
 from evalcore.plain_text import to_single_line
 from evalcore.sqlkit import dialects
 from evalcore.target_cards import NO_CARD, TargetCard
-from evalcore.views.boards import Board, Column, is_bundled
+from evalcore.views.boards import PUBLICATION_PREFIX, Board, Column, is_bundled
 from evalcore.views.ranking import SUITE
 
 _OPTION = re.compile(r", (?=\w+=)")
@@ -92,6 +92,11 @@ def metric_about(board: Board, benchmark: str, metric: str, language: str) -> st
 
 def column_title(column: Column, language: str) -> str:
     """Data set, mode and size of one column."""
+    if column.dataset.startswith(PUBLICATION_PREFIX):
+        publication = to_single_line(column.label.split(" · ")[0], _LONGEST)
+        size = t("ranking.cases", language, count=column.samples)
+        size = size if column.samples else t("published.claims_only", language)
+        return " · ".join([benchmark_title(column.benchmark, language), publication, size])
     title = describe_score(msgspec.structs.asdict(column), language)
     return title if column.executed else f"{title} · {t('ranking.imported', language)}"
 

@@ -220,10 +220,11 @@ def _build_column(
     present = {metric for score in scores for metric in (*score.metrics, *score.reports)}
     month = max(entry.month for entry in entries)
     samples = rule.samples if rule else 0
+    size = f"{samples} samples" if samples else "claims only"
     return PublishedColumn(
         benchmark=key,
         key=f"{PUBLICATION_PREFIX}{name}.{key}",
-        label=f"{publisher.title} {month} · published · {samples} samples",
+        label=f"{publisher.title} {month} · published · {size}",
         dataset=f"{PUBLICATION_PREFIX}{name}",
         samples=samples,
         full=True,

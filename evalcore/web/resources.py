@@ -15,6 +15,7 @@ from evalcore.web import answers, share
 from evalcore.web.answers import LONGEST, ApiError, Parameter, QueryPairs, Resource
 from evalcore.web.badge import BADGE
 from evalcore.web.data_routes import BOARDS, CASES, RANKING, RUNS, TARGET
+from evalcore.web.published_routes import PUBLISHED
 from evalcore.web.share import PREVIEW
 
 #: What the items of the API hold: field, and its JSON type unless that is a string. A `?` says that
@@ -39,6 +40,19 @@ _ITEMS = {
         cause:string? error_type:string? note:string? extraction:string? level:string?
         finish_reason:string? latency:number? input_tokens:integer? output_tokens:integer?
         cost:number? attempts:integer? cached:boolean?""",
+    "Publisher": """publisher title suite source revision licence date entries:integer first_month
+        last_month verdicts:boolean months:array setups:array""",
+    "PublishedRow": """identity target_key kind status rank:integer? rank_low:integer?
+        rank_high:integer? group:integer? leader:string? score:number? low:number? high:number?
+        coverage:number scores:object metrics:object passed:integer measured:integer errors:integer
+        cost:number? input_tokens:number? output_tokens:number? latency:number? date:string? run_id
+        self_judged:boolean name organization type released new:boolean claimed:number? submitter
+        submitted claims:object""",
+    "TrendPoint": "identity date score:number? low:number? high:number? run_id",
+    "MonthLeader": "month identity name score:number? low:number? high:number? tied:integer?",
+    "PublishedPair": "benchmark metric first:number second:number result:object?",
+    "Finding": """row name month benchmark metric kind claimed:number? computed:number?
+        reading:string? count:integer since text""",
 }
 ITEMS: dict[str, dict[str, str]] = {
     item: {
@@ -47,6 +61,7 @@ ITEMS: dict[str, dict[str, str]] = {
     }
     for item, fields in _ITEMS.items()
 }
+_PUBLISHED_HEAD = {"board": {"type": "object"}, "by": {"type": "string"}}
 #: What a page of a resource holds beside items, total and next.
 EXTRA_FIELDS: dict[str, dict[str, Any]] = {
     "Row": {"board": {"$ref": "#/components/schemas/Board"}, "by": {"type": "string"}},
@@ -55,6 +70,12 @@ EXTRA_FIELDS: dict[str, dict[str, Any]] = {
         for name, item in (("board", "Board"), ("target", "Row"))
     },
     "Case": {"run": {"type": "string"}},
+    **dict.fromkeys(("PublishedRow", "TrendPoint", "MonthLeader"), _PUBLISHED_HEAD),
+    "PublishedPair": {
+        "publisher": {"type": "string"},
+        **{key: {"type": "object"} for key in ("first", "second")},
+        **{key: {"type": "array"} for key in ("cases", "excluded")},
+    },
 }
 
 
@@ -93,6 +114,7 @@ def page_schema(item: str) -> dict[str, Any]:
 
 # The description of the API in OpenAPI 3.1, made from the same tables that read its parameters.
 
+_PREFIX = "/api/v1/"
 _KEYS = {"304": "NotModified", "400": "Refused", "404": "Refused", "409": "Refused"}
 _HEALTH = {
     "operationId": "health",
@@ -136,7 +158,7 @@ def build_api_document(resources: Iterable[Resource]) -> dict[str, Any]:
 
 
 def _build_operation(resource: Resource) -> dict[str, Any]:
-    name = resource.path.rpartition("/")[2].partition(".")[0]
+    name = resource.path.removeprefix(_PREFIX).replace("/", "_").partition(".")[0]
     schema = page_schema(resource.item) if resource.item else {"type": "string"}
     good = {
         "description": resource.about,
@@ -184,7 +206,7 @@ def build_openapi_resource(others: tuple[Resource, ...]) -> Resource:
     )
 
 
-_DESCRIBED = (BOARDS, RANKING, TARGET, RUNS, CASES, BADGE, PREVIEW)
+_DESCRIBED = (BOARDS, RANKING, TARGET, RUNS, CASES, *PUBLISHED, BADGE, PREVIEW)
 RESOURCES = {
     resource.path: resource for resource in (*_DESCRIBED, build_openapi_resource(_DESCRIBED))
 }

@@ -205,6 +205,29 @@ def _exports(folder: Path) -> Named:
     yield "texts/export/compare.md", run_cli("compare", *pair, "--format", "md")
 
 
+def _published(folder: Path) -> Named:
+    """The boards of publishers by each of their orders, comparisons and findings."""
+    for publisher, pair in (
+        ("scale", ("gpt-5.5", "claude-opus-4.8")),
+        ("tau2", ("glm-5-2_sierra_2026-08-04", "qwen3-8-max_sierra_2026-08-04")),
+    ):
+        first = run_cli("board", "--published", publisher, "--format", "json")
+        for by in json.loads(first)["board"]["orders"]:
+            board = run_cli("board", "--published", publisher, "--by", by, "--format", "json")
+            yield f"data/published/{publisher}-{by}.json", board
+        yield f"texts/published/{publisher}", run_cli("board", "--published", publisher)
+        compared = run_cli("published", "compare", *pair, "--json")
+        yield f"data/published/{publisher}-compare.json", compared
+        yield f"texts/published/{publisher}-compare", run_cli("published", "compare", *pair)
+        findings = run_cli("published", "check", "--publisher", publisher, "--all", "--json")
+        yield from _both(f"published/{publisher}-check.json", json.loads(findings))
+        for route in ("ranking", "leaders"):
+            address = f"/api/v1/published/{route}?publisher={publisher}"
+            yield from _listing(f"published/api-{publisher}-{route}", address)
+    yield "data/published/list.json", run_cli("published", "list", "--json")
+    yield from _listing("published/api", "/api/v1/published")
+
+
 def _export(run: str, form: str, *options: str) -> str:
     return run_cli("export", run, "--format", form, *options)
 
@@ -490,7 +513,7 @@ def _json_line(value: Any) -> str:
 
 #: What one process collects.
 PARTS: dict[str, tuple[Callable[[Path], Named], ...]] = {
-    "store": (_shipped_files, _cli, _boards, _exports, _site, _api, _fresh_runs),
+    "store": (_shipped_files, _cli, _boards, _published, _exports, _site, _api, _fresh_runs),
     "states": (_pages,),
     "every_state": (partial(_pages, every_state=True),),
 }

@@ -25,6 +25,7 @@ from evalcore.views import board_titles
 from evalcore.views.board_table import RankingView
 from evalcore.views.boards import Column
 from evalcore.views.metric_board import CONTROL_LINES
+from evalcore.views.published_ranking import PublishedRanking, list_month_leaders
 from evalcore.views.ranking import SUITE, list_board_parts, tie_groups
 from evalcore.views.targets import OUTCOMES
 
@@ -44,15 +45,20 @@ def build_board_view(facts: SiteFacts, ranking: RankingView, w: Words, home: str
     links = {row["identity"]: row["href"] for row in rows}
     priced = [row for row in ranked if (row["cost"] or 0) > 0]
     groups = [[names[item] for item in group] for group in tie_groups(ranking.frame)]
+    published = isinstance(ranking, PublishedRanking)
     return {
         "title": format_ranking_title(ranking, w),
         "columns": w.ranking_title(ranking.board, ranking.order),
-        "about": w.ranking_about(ranking.board, ranking.order),
-        "newest": find_newest_day(ranking),
+        "about": _describe_board(ranking, w),
+        "source": ranking.source.publisher.source if isinstance(ranking, PublishedRanking) else "",
+        "months": list_month_leaders(ranking) if isinstance(ranking, PublishedRanking) else [],
+        "newest": "" if published else find_newest_day(ranking),
         "published": ranking.board.published,
         "boards": _build_board_tabs(facts, ranking, w, home),
         "orders": _build_order_links(facts, ranking, w, home),
-        "decision": board_titles.describe_ranking(groups, w.language),
+        "decision": ranking.describe(w.language)
+        if isinstance(ranking, PublishedRanking)
+        else board_titles.describe_ranking(groups, w.language),
         "kinds": sorted({(row["kind"], w.kind_title(row["kind"])) for row in rows}),
         "parts": [{"key": part, "title": w.part_title(part)} for part in shown],
         "ranked": ranked,
@@ -70,6 +76,12 @@ def build_board_view(facts: SiteFacts, ranking: RankingView, w: Words, home: str
             if priced or end != COST_CHART_FILE
         ],
     }
+
+
+def _describe_board(ranking: RankingView, w: Words) -> str:
+    if isinstance(ranking, PublishedRanking):
+        return ranking.describe_source(w.language)
+    return w.ranking_about(ranking.board, ranking.order)
 
 
 COST_CHART_FILE = "cost.vl.json"

@@ -21,6 +21,8 @@ from evalcore.target_cards import TargetCard, load_cards
 from evalcore.views import boards, methodology, stored_boards, targets
 from evalcore.views.board_table import RankingView
 from evalcore.views.board_titles import display_names
+from evalcore.views.published_boards import PUBLISHED, choose_default_source, load_publishers
+from evalcore.views.published_ranking import PublishedRanking, load_published_ranking
 from evalcore.views.ranking import list_board_orders
 
 # File names made of names from outside: short, ASCII, and different wherever the names are.
@@ -79,12 +81,16 @@ class SiteFacts(NamedTuple):
 def collect_site_facts(settings: Settings) -> SiteFacts:
     """Read the store; raises EvalboardError where it cannot be read."""
     headers = stored_boards.load_run_headers(settings)
-    rankings = [
-        RankingView(settings, headers, board, order)
-        for suite in boards.list_suites(headers)
-        for board in boards.list_boards(headers, suite)
-        for order in list_board_orders(board)
-    ]
+    rankings: list[RankingView] = []
+    for suite in _list_all_suites(settings, headers):
+        own = [
+            RankingView(settings, headers, board, order)
+            for board in boards.list_boards(headers, suite)
+            for order in list_board_orders(board)
+        ]
+        published = _list_published_rankings(settings, suite)
+        is_first = choose_default_source(settings, headers, suite) == PUBLISHED
+        rankings += [*published, *own] if is_first else [*own, *published]
     default_rankings = [ranking for ranking in rankings if ranking.is_default]
     standing = {
         run.run_id
@@ -95,14 +101,43 @@ def collect_site_facts(settings: Settings) -> SiteFacts:
     identities, cards = targets.list_identities(headers), load_cards(settings)
     runs = {identity: targets.list_target_runs(headers, identity) for identity in identities}
     keys = {identity: own[0].target_key for identity, own in runs.items()}
+    names = display_names(keys, cards)
+    for ranking in default_rankings:
+        if isinstance(ranking, PublishedRanking):
+            for header in ranking.headers:
+                runs.setdefault(header.identity, []).append(header)
+            names = {**ranking.names, **names}
     return SiteFacts(
         rankings=rankings,
         default_rankings=default_rankings,
         runs=runs,
-        names=display_names(keys, cards),
+        names=names,
         specs=_load_redacted_specs(settings, sorted(standing), redaction.build_redactor(settings)),
         cards=cards,
     )
+
+
+def is_published_only(facts: SiteFacts, identity: str) -> bool:
+    """Whether all that is known of a target are claims of a publisher."""
+    return all(header.origin == "published" for header in facts.runs[identity])
+
+
+def _list_all_suites(settings: Settings, headers: Sequence[RunHeader]) -> list[str]:
+    """The suites with a score or with anything published."""
+    published = [publisher.suite for publisher in load_publishers(settings)]
+    return list(dict.fromkeys([*boards.list_suites(headers), *sorted(published)]))
+
+
+def _list_published_rankings(settings: Settings, suite: str) -> list[RankingView]:
+    """The newest board of every publisher of a suite by each of its orders."""
+    rankings: list[RankingView] = []
+    for publisher in load_publishers(settings, suite):
+        first = load_published_ranking(settings, publisher.key)
+        rankings += [
+            load_published_ranking(settings, publisher.key, order=order)
+            for order in list_board_orders(first.board)
+        ]
+    return rankings
 
 
 def _load_redacted_specs(

@@ -19,8 +19,8 @@ from evalcore.charts.pictures import build_social_card, render_card_png
 from evalcore.errors import UsageError
 from evalcore.exchange.board_export import (
     LABELS,
-    add_display_names,
     build_score_chart,
+    name_ranking,
     ranking_to_csv,
 )
 from evalcore.exchange.site import facts as store
@@ -200,7 +200,8 @@ def _build_language_pages(facts: SiteFacts, w: Words, site: str, base: str) -> I
     for identity in facts.runs:
         view = build_target_view(facts, identity, w, "../")
         about = " · ".join(f"{item['title']}: {item['sentence']}" for item in view["standings"][:2])
-        picture = _picture_path(f"target-{make_file_stem(identity)}") if view["standings"] else ""
+        own = view["standings"] and not store.is_published_only(facts, identity)
+        picture = _picture_path(f"target-{make_file_stem(identity)}") if own else ""
         head = {"title": view["name"], "about": about or view["name"], "picture": picture}
         yield build_page("target.html", target_page(identity), view, **head)
 
@@ -209,7 +210,7 @@ def _build_data_files(facts: SiteFacts, ranking: RankingView) -> Iterator[SiteFi
     stem, payload = make_ranking_stem(ranking), to_json(ranking.build_payload(), ordered=False)
     yield data_file(stem, "csv"), ranking_to_csv(ranking.frame).encode()
     yield data_file(stem, "json"), msgspec.json.format(payload, indent=2)
-    names = add_display_names(ranking.frame, facts.cards)
+    names = name_ranking(ranking, facts.cards)
     chart = build_score_chart(names, ranking.floors)
     yield data_file(stem, "vl.json"), _encode_chart(chart)
     priced = names[(names["status"] == "ranked") & (names["cost"].astype(float) > 0)]
@@ -228,7 +229,8 @@ def _picture_path(stem: str) -> str:
 
 
 def _build_preview_files(facts: SiteFacts, site: str) -> Iterator[SiteFile]:
-    """The previews of every ranking, and of every target on the first of its boards."""
+    """The previews of every ranking, and of every target that was run on the first of its
+    boards: a hundred published models would take more room than all pages."""
     w = Words("en")
     cards = {}
     for ranking in facts.rankings:
@@ -236,7 +238,7 @@ def _build_preview_files(facts: SiteFacts, site: str) -> Iterator[SiteFile]:
         cards[make_ranking_stem(ranking)] = build_social_card(site, title, ranking)
     for identity in facts.runs:
         for ranking in facts.default_rankings:
-            if identity in ranking.targets:
+            if identity in ranking.targets and not store.is_published_only(facts, identity):
                 card = build_social_card(site, "", ranking, identity)
                 cards[f"target-{make_file_stem(identity)}"] = card
                 break

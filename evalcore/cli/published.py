@@ -1,0 +1,195 @@
+"""The verb `published`: results that others published, kept apart from what was measured here."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalcore.errors import UsageError
+from evalcore.plain_text import DASH, format_count, to_single_line
+
+if TYPE_CHECKING:
+    from evalcore.views.published_claims import ClaimFinding
+    from evalcore.views.published_pairs import PairComparison
+
+Verb = Callable[[argparse.Namespace], int]
+AddCommon = Callable[[argparse.ArgumentParser, Verb], None]
+_DONE = 0
+_CASES = 20  # listed unless asked otherwise
+
+
+def add_published_verb(verbs: Any, add_common: AddCommon) -> None:
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "show, check, compare and refresh results that others published"
+    verb = verbs.add_parser("published", help=about, description=about)
+    actions = verb.add_subparsers(required=True, metavar="ACTION")
+    about = "list the publishers with source, date and months"
+    add_common(actions.add_parser("list", help=about, description=about), _list_publishers)
+    about = "read a newer checkout of a publisher's repository (SCALE or tau2-bench)"
+    sub = actions.add_parser("refresh", help=about, description=about)
+    sub.add_argument("path", type=Path, metavar="PATH", help="folder of the checkout")
+    about = "day of the checkout, as 2026-11-28 (default: the newest month or submission in it)"
+    sub.add_argument("--date", default="", metavar="DAY", help=about)
+    add_common(sub, _refresh_publication)
+    about = "compare two published rows on the cases that both were given"
+    sub = actions.add_parser("compare", help=about, description=about)
+    for name in ("first", "second"):
+        about = "id or name of a model, or PUBLISHER/MONTH/ID (default month: the newest)"
+        sub.add_argument(name, metavar=name.upper(), help=about)
+    _add_publisher_flag(sub, "look only among the rows of this publisher")
+    about = f"list at most N differing cases (default: {_CASES})"
+    sub.add_argument("--cases", type=int, default=_CASES, metavar="N", help=about)
+    add_common(sub, _compare_rows)
+    about = "list figures that do not follow from the published verdicts, and other oddities"
+    sub = actions.add_parser("check", help=about, description=about)
+    _add_publisher_flag(sub, "check only this publisher")
+    sub.add_argument("--month", default="", metavar="MONTH", help="check only this month")
+    about = "also list verdicts that were carried over unchanged from an earlier month"
+    sub.add_argument("--all", action="store_true", help=about)
+    add_common(sub, _check_claims)
+
+
+def _add_publisher_flag(sub: argparse.ArgumentParser, about: str) -> None:
+    sub.add_argument("--publisher", default="", metavar="KEY", help=about)
+
+
+def _list_publishers(args: argparse.Namespace) -> int:
+    from evalcore import settings
+    from evalcore.views import payloads, published_payloads
+
+    current = settings.load_settings(args.data)
+    rows = published_payloads.list_publishers(current)
+    _print_data(args, rows, payloads.as_text(rows))
+    for problem in published_payloads.find_publication_problems(current):
+        print(problem, file=sys.stderr)
+    return _DONE
+
+
+def _refresh_publication(args: argparse.Namespace) -> int:
+    from evalcore import settings
+    from evalcore.exchange.published import refresh
+    from evalcore.records import to_plain
+
+    def report(line: str) -> None:
+        print(line, file=sys.stderr)
+
+    done = refresh.refresh_publication(
+        settings.load_settings(args.data), args.path, args.date, report
+    )
+    entries = "1 entry" if done.entries == 1 else f"{done.entries} entries"
+    text = (
+        f"{done.publisher}: {entries} in {format_count(done.months, 'month')} as of {done.date}: "
+        f"{done.added} added, {done.changed} changed, {done.removed} removed; written to "
+        f"{done.path}"
+    )
+    _print_data(args, to_plain(done), text)
+    return _DONE
+
+
+def _compare_rows(args: argparse.Namespace) -> int:
+    from evalcore import settings
+    from evalcore.views import published_pairs, published_payloads
+
+    if args.cases < 0:
+        raise UsageError(f"--cases {args.cases}: must not be negative")
+    comparison = published_pairs.compare_published_rows(
+        settings.load_settings(args.data), args.first, args.second, args.publisher
+    )
+    data = published_payloads.build_comparison(comparison)
+    _print_data(args, data, _format_comparison(comparison, args.cases))
+    return _DONE
+
+
+def _format_comparison(comparison: PairComparison, cases: int) -> str:
+    from evalcore.views import payloads
+
+    head = [
+        f"A: {to_single_line(comparison.first_name)} ({comparison.first})",
+        f"B: {to_single_line(comparison.second_name)} ({comparison.second})",
+    ]
+    rows = [
+        {
+            "benchmark": pair.benchmark,
+            "metric": pair.metric or "all",
+            "A": f"{pair.first:.1f}",
+            "B": f"{pair.second:.1f}",
+            "B - A": f"{pair.second - pair.first:+.1f}",
+            "95% interval": _format_interval(pair.result),
+            "B wins": DASH if pair.result is None else str(pair.result.wins),
+            "A wins": DASH if pair.result is None else str(pair.result.losses),
+            "p": DASH if pair.result is None else f"{pair.result.p:.4f}",
+        }
+        for pair in comparison.pairs
+    ]
+    parts = ["\n".join(head), payloads.as_text(rows) if rows else "no benchmark in common"]
+    if any(pair.result is None for pair in comparison.pairs):
+        parts.append("The verdicts are not published: differences of claims cannot be tested.")
+    if comparison.excluded:
+        parts.append(f"Left out, asked with other cases: {', '.join(comparison.excluded)}")
+    if comparison.cases and cases:
+        parts.append(f"{format_count(len(comparison.cases), 'case')} with different verdicts")
+        parts.append(
+            payloads.as_text(
+                [
+                    {
+                        "benchmark": c.benchmark,
+                        "metric": c.metric,
+                        "case": c.id,
+                        "weight": f"{c.weight:g}",
+                        "solved by": "A" if c.first else "B",
+                    }
+                    for c in comparison.cases[:cases]
+                ]
+            )
+        )
+    return "\n\n".join(parts)
+
+
+def _format_interval(result: Any) -> str:
+    if result is None or result.interval is None:
+        return DASH
+    return f"{result.interval.low:+.1f} to {result.interval.high:+.1f}"
+
+
+def _check_claims(args: argparse.Namespace) -> int:
+    from evalcore import settings
+    from evalcore.records import to_plain
+    from evalcore.views import published_boards, published_claims
+
+    current = settings.load_settings(args.data)
+    publishers = published_boards.load_publishers(current)
+    keys = [args.publisher] if args.publisher else [publisher.key for publisher in publishers]
+    findings = [
+        finding
+        for key in keys
+        for finding in published_claims.list_claim_findings(current, key, args.month)
+        if args.all or finding.kind not in published_claims.HARMLESS
+    ]
+    _print_data(args, [to_plain(finding) for finding in findings], _format_findings(findings))
+    return _DONE
+
+
+def _format_findings(findings: Sequence[ClaimFinding]) -> str:
+    from evalcore.views import payloads
+    from evalcore.views.published_payloads import describe_finding
+
+    rows = [
+        {
+            "row": to_single_line(finding.row),
+            "benchmark": finding.benchmark,
+            "metric": finding.metric or "all",
+            "finding": describe_finding(finding, "en"),
+        }
+        for finding in findings
+    ]
+    text = f"{payloads.as_text(rows)}\n\n" if rows else ""
+    return f"{text}{format_count(len(findings), 'finding')}"
+
+
+def _print_data(args: argparse.Namespace, data: Any, text: str) -> None:
+    from evalcore.records import to_json
+
+    print(to_json(data, ordered=False).decode() if args.json else text)
