@@ -8,9 +8,10 @@ from evalcore import settings
 from evalcore.settings import Settings
 from evalcore.views import comparison, comparison_runs
 from evalcore.views.comparison_runs import ComparedRun, Lineup
-from pages.parts.compare import differences, selection
-from pages.shared import board_view, url_state
+from pages.parts.compare import differences, published, selection
+from pages.shared import board_view, published_source, url_state
 from pages.shared.board_view import benchmark_title, metric_title
+from pages.shared.published_source import PUBLISHED
 from pages.shared.wording import escape_markdown, tr
 
 _LOADING = 180  # pixels, of the table that comes
@@ -20,6 +21,10 @@ def draw_compare_page() -> None:
     """Choose the runs, then show what may be said of them together."""
     current = settings.load_settings()
     st.title(tr("compare.title"), anchor=False)
+    finished = board_view.require_finished_headers(current)
+    if published_source.select_source(current, finished, "compare") == PUBLISHED:
+        published.draw_published_comparison(current)
+        return
     headers = board_view.require_scored_headers(current, "compare.empty")
     st.caption(tr("compare.about"))
     runs = selection.select_compared_runs(headers)

@@ -8,8 +8,9 @@ from evalcore.settings import Settings
 from evalcore.views import boards, methodology, stored_boards, targets
 from evalcore.views.ranking import SUITE, list_board_orders
 from evalcore.views.stored_boards import Headers
-from pages.parts.methodology import board_rules, scoring
-from pages.shared import board_view, display_names, url_state, visitor
+from pages.parts.methodology import board_rules, published, scoring
+from pages.shared import board_view, display_names, published_source, url_state, visitor
+from pages.shared.published_source import PUBLISHED
 from pages.shared.wording import to_plain_line, tr
 
 _LOADING = 38  # pixels, of the field that comes
@@ -21,6 +22,10 @@ def draw_methodology_page() -> None:
     st.title(tr("methodology.title"))
     st.caption(tr("methodology.about"))
     visitor.draw_skipped_plugins()
+    finished = board_view.require_finished_headers(current)
+    if published_source.select_source(current, finished, "methodology") == PUBLISHED:
+        published.draw_published_methodology(current)
+        return
     _draw_methodology(board_view.require_scored_headers(current, "methodology.empty"), current)
 
 

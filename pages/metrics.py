@@ -7,10 +7,11 @@ import streamlit as st
 from evalcore import settings
 from evalcore.settings import Settings
 from evalcore.views.boards import Board
+from evalcore.views.published_boards import PUBLISHED
 from evalcore.views.stored_boards import Headers
 from pages.parts.metrics import metric_scores
 from pages.parts.metrics.metric_scores import BoardMetric
-from pages.shared import board_view, page_links, ranking_rows, url_state
+from pages.shared import board_view, page_links, published_source, ranking_rows, url_state
 from pages.shared.wording import tr
 
 _LOADING = 480  # pixels, of the card and the chart that come
@@ -20,14 +21,24 @@ def draw_metrics_page() -> None:
     """Load the headers and show a metric of the board that the URL names."""
     current = settings.load_settings()
     st.title(tr("metrics.title"))
-    _draw_metric(board_view.require_scored_headers(current, "metrics.empty"), current)
+    headers = board_view.require_finished_headers(current)
+    if published_source.select_source(current, headers, "metrics") == PUBLISHED:
+        source = published_source.select_published_board(current, "metrics")
+        published_source.draw_source_note(source)
+        _draw_board_metric(source.board, current)
+    else:
+        _draw_metric(board_view.require_scored_headers(current, "metrics.empty"), current)
 
 
 def _draw_metric(headers: Headers, current: Settings) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         board = board_view.select_board(headers, "metrics")
-        if board is None:
-            return
+    if board is not None:
+        _draw_board_metric(board, current)
+
+
+def _draw_board_metric(board: Board, current: Settings) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         part = _pick_metric_part(board)
         text = url_state.draw_search(
             tr("ranking.search"), key="metrics.q", placeholder=tr("board.search_hint"), width=200
@@ -44,13 +55,14 @@ def _draw_metric(headers: Headers, current: Settings) -> None:
         return
     if metric.groups:
         st.markdown(ranking_rows.describe_tie_groups(metric.groups))
-    else:
+    elif not (board.is_publication and len(matches.ranked)):
         board_view.draw_empty_note("ranking.nobody", page_links.LAUNCH)
     name = board_view.metric_title(part.benchmark, part.metric)
     title = f"{name} · {board_view.board_title(part.board)}"
     metric_scores.draw_score_chart(matches.ranked, metric.lines, title)
     metric_scores.draw_metric_tables(matches, text, part)
-    metric_scores.draw_failure_chart(metric.view.failures, matches.ranked, title)
+    if not board.is_publication:
+        metric_scores.draw_failure_chart(metric.view.failures, matches.ranked, title)
 
 
 def _pick_metric_part(board: Board) -> BoardMetric:

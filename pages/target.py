@@ -8,8 +8,17 @@ from evalcore.settings import Settings
 from evalcore.views import boards, stored_boards, targets
 from evalcore.views.boards import Board, Row
 from evalcore.views.stored_boards import Headers
-from pages.parts.target import card_editor, case_list, head, profile
-from pages.shared import board_view, display_names, page_links, run_facts, url_state, visitor
+from pages.parts.target import card_editor, case_list, head, profile, published
+from pages.shared import (
+    board_view,
+    display_names,
+    page_links,
+    published_source,
+    run_facts,
+    url_state,
+    visitor,
+)
+from pages.shared.published_source import PUBLISHED
 from pages.shared.wording import escape_markdown, to_plain_line, tr
 
 VIEWS = ("cases", "failures", "history", "outcomes")
@@ -19,6 +28,9 @@ def draw_target_page() -> None:
     """Find the target that the URL names, or say why there is none."""
     current = visitor.load_visitor_settings()
     headers = board_view.require_finished_headers(current)
+    if published_source.select_source(current, headers, "target") == PUBLISHED:
+        published.draw_published_target(current)
+        return
     identities, asked = targets.list_identities(headers), st.query_params.get("key", "")
     if not identities or (asked and asked not in identities):
         st.title(tr("common.nav.target"), anchor=False)

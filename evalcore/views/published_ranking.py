@@ -59,7 +59,7 @@ class PublishedRanking(RankingView):
     def _build_frame(self) -> pd.DataFrame:
         rows = list_board_rows(self.headers, self.board)
         frame = build_ranking_frame(rows, self.board, self.source.points, self.order)
-        return frame if self.source.has_verdicts else _rank_claims(frame)
+        return frame if self.source.has_verdicts else rank_claims(frame)
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -163,7 +163,7 @@ def load_published_ranking(
     return PublishedRanking(settings, source.headers, source.board, by, source)
 
 
-def _rank_claims(frame: pd.DataFrame) -> pd.DataFrame:
+def rank_claims(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows by their claims: equal ones share a rank; nothing says how sure it is."""
     claimed = (frame["status"] == "claimed") & frame["score"].notna()
     scores = frame.loc[claimed, "score"].round(9)

@@ -17,12 +17,16 @@ from evalcore.target_cards import colour_of
 from evalcore.views import board_titles, metric_board, stored_boards
 from evalcore.views.boards import Board
 from evalcore.views.metric_board import OTHER, MetricView, level_columns
+from evalcore.views.published_metrics import find_board_source, load_published_metric
+from evalcore.views.published_payloads import compute_publications_signature
+from evalcore.views.published_ranking import name_entries
 from evalcore.views.ranking import filter_ranking
 from pages.shared import (
     board_view,
     display_names,
     exports,
     page_links,
+    published_source,
     ranking_rows,
     tables,
     url_state,
@@ -84,10 +88,21 @@ def search_metric(settings: Settings, part: BoardMetric, text: str) -> MetricRow
 def _build_metric_key(settings: Settings, part: BoardMetric) -> str:
     """Changes whenever what is read may."""
     own = (part.board.suite, part.board.key, part.benchmark, part.metric)
+    if part.board.is_publication:
+        return "&".join([compute_publications_signature(settings), *own])
     return "&".join([ranking_rows.compute_store_version(settings), *own])
 
 
 def _build_metric_overview(settings: Settings, part: BoardMetric) -> MetricOverview:
+    if (source := find_board_source(settings, part.board)) is not None:
+        view = load_published_metric(source, part.benchmark, part.metric)
+        names = name_entries(source)
+        named = view.standing.assign(
+            name=[names[identity] for identity in view.standing["identity"]],
+            organization=[source.entries[who].organization for who in view.standing["identity"]],
+        )
+        groups = ranking_rows.group_tied_names(named) if source.has_verdicts else []
+        return MetricOverview(view, named, groups, {})
     view = stored_boards.load_cached_metric(settings, *part)
     standing = display_names.join_target_names(view.standing)
     lines = metric_board.find_control_lines(stored_boards.load_run_headers(settings), *part)
@@ -195,6 +210,8 @@ def _draw_metric_table(
             identity = frame["identity"].iloc[clicked]
             link = page_links.build_metric_query(identity, part.board, part.benchmark, part.metric)
             query = link if name == "cases" else {"key": identity}
+            if part.board.is_publication:
+                query = published_source.build_row_query(part.board, identity)
             st.switch_page(page_links.TARGET, query_params=query)
 
 

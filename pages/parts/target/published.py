@@ -1,0 +1,227 @@
+"""Target: a model as a publisher shows it, with its claims beside what its verdicts give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from evalcore.charts import plots
+from evalcore.plain_text import DASH
+from evalcore.settings import Settings
+from evalcore.views import targets
+from evalcore.views.board_titles import order_title
+from evalcore.views.published_boards import PublishedBoard, load_published_board
+from evalcore.views.published_claims import list_claim_findings
+from evalcore.views.published_ranking import PublishedRanking, build_published_trend
+from evalcore.views.ranking import list_board_orders
+from pages.parts.target import profile
+from pages.shared import exports, page_links, published_source, tables, url_state, widgets, wording
+from pages.shared.board_view import benchmark_title, metric_title
+from pages.shared.published_source import PUBLISHED
+from pages.shared.tables import format_number_range, number_column, text_column
+from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
+
+_CARD = 140  # pixels, at least
+
+
+def draw_published_target(settings: Settings) -> None:
+    """The model that the URL names on the board that it names; in a month that lacks the model its
+    newest earlier one, or else the first later one."""
+    source = published_source.select_published_board(settings, "target")
+    source = _follow_model(settings, source, st.query_params.get("key", ""))
+    ranking = published_source.load_source_ranking(source)
+    names = ranking.names
+    identity = url_state.draw_select(
+        tr("target.pick"),
+        list(ranking.frame["identity"]),
+        "target.key",
+        lambda code: to_plain_line(names[code]),
+        explicit=True,
+        help=tr("target.pick_help"),
+        width=420,
+    )
+    _draw_head(ranking, identity)
+    published_source.draw_source_note(source)
+    _draw_figures(ranking, identity)
+    _draw_links(ranking, identity)
+    _draw_profile(ranking, identity)
+    _draw_score_table(ranking, identity)
+    _draw_months(ranking, identity)
+    if source.has_verdicts:
+        findings = list_claim_findings(settings, source.publisher.key, source.month, identity)
+        published_source.draw_findings(findings, with_names=False)
+
+
+def _follow_model(settings: Settings, source: PublishedBoard, identity: str) -> PublishedBoard:
+    """The board of the month nearest to `source` that holds the model, with a word about it."""
+    if not identity or identity in source.entries:
+        return source
+    publisher = source.publisher.key
+    own = sorted(
+        (entry.month, entry.setup_key)
+        for entry in source.publication.entries
+        if f"{publisher}:{entry.identity}" == identity
+    )
+    if not own:
+        return source
+    earlier = [each for each in own if each[0] <= source.month]
+    month, setup = earlier[-1] if earlier else own[0]
+    name = escape_markdown(identity, 80)
+    st.info(
+        tr("published.other_month", name=name, asked=source.month, month=month),
+        icon=":material/calendar_month:",
+    )
+    return load_published_board(settings, publisher, month, setup)
+
+
+def _draw_head(ranking: PublishedRanking, identity: str) -> None:
+    entry = ranking.source.entries[identity]
+    st.title(escape_markdown(ranking.names[identity], 90), anchor=False)
+    facts = [
+        entry.organization,
+        tr(f"published.type.{entry.type}") if entry.type else "",
+        tr("card.released_in", date=entry.released) if entry.released else "",
+        tr("published.submitted_by", name=entry.submitter) if entry.submitter else "",
+        f"{tr('published.submitted')}: {entry.date}" if entry.date else "",
+        published_source.format_setup(entry.setup) if entry.setup else "",
+    ]
+    summary = " · ".join(escape_markdown(fact, 150) for fact in facts if fact)
+    st.caption(f"{summary} · :material/tag: {escape_markdown(identity, 120)}")
+
+
+def _draw_figures(ranking: PublishedRanking, identity: str) -> None:
+    """Rank and score by the first order that ranks the model, the publisher's figure, passed
+    cases."""
+    own = ranking
+    for order in list_board_orders(ranking.board):
+        own = published_source.load_source_ranking(ranking.source, order)
+        if any(row["identity"] == identity for row in own.ranked):
+            break
+    row = own.table.frame.set_index("identity").loc[identity]
+    rank = between = DASH
+    if row["status"] == "ranked":
+        rank = tr("target.rank_value", rank=row["rank"], total=len(own.ranked))
+        between = _format_range(row["rank_low"], row["rank_high"], "{:.0f}")
+    else:
+        between = tr(f"ranking.status.{row['status']}")
+    cards = [
+        (tr("target.rank"), rank, between),
+        (tr("target.score"), _format_score(row["score"]), _format_range(row["low"], row["high"])),
+        (tr("published.claimed"), _format_score(row["claimed"]), ""),
+    ]
+    cases = int(row["measured"] + row["errors"])
+    if cases:
+        share = tr("target.passed_share", share=f"{100 * row['passed'] / cases:.0f}")
+        cards.append((tr("target.passed"), f"{row['passed']}/{cases}", share))
+    with st.grid(min_column_width=_CARD):
+        for label, value, note in cards:
+            look = {"delta_color": "off", "delta_arrow": "off", "border": True}
+            st.metric(label, value, delta=note or None, **look)
+    st.caption(tr("published.figures_by", order=order_title(own.order, current_language())))
+
+
+def _format_score(value: float | None) -> str:
+    return wording.format_score(tables.to_number(value))
+
+
+def _format_range(low: float | None, high: float | None, template: str = "{:.1f}") -> str:
+    if pd.isna(low) or pd.isna(high) or low is None or high is None:
+        return tr("published.no_interval")
+    return format_number_range(low, high, template)
+
+
+def _draw_links(ranking: PublishedRanking, identity: str) -> None:
+    """Back to the ranking, and to a comparison with the leader or, for the leader, the next."""
+    query = published_source.build_board_query(ranking.source)
+    runs = {row["identity"]: row["run_id"] for row in ranking.rows if row["status"] == "ranked"}
+    other = next((name for name in runs if name != identity), "")
+    own = next(header.run_id for header in ranking.headers if header.identity == identity)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        widgets.draw_link(page_links.RANKING, tr("target.to_ranking"), "leaderboard", **query)
+        if other:
+            name = escape_markdown(ranking.names[other], 28)
+            label = tr("target.compare", name=name)
+            pair = {"source": PUBLISHED, "runs": f"{own},{runs[other]}"}
+            widgets.draw_link(page_links.COMPARE, label, "compare_arrows", **{**query, **pair})
+
+
+def _draw_profile(ranking: PublishedRanking, identity: str) -> None:
+    row = ranking.targets[identity]
+    frame = targets.build_target_radar(ranking.headers, ranking.board, identity)
+    axes = targets.list_radar_axes(ranking.board, row)
+    if profile.has_profile(frame, axes):
+        profile.draw_target_profile(frame, axes, ranking.names[identity])
+    profile.draw_metric_bars(ranking.headers, ranking.board, identity)
+
+
+def _draw_score_table(ranking: PublishedRanking, identity: str) -> None:
+    """Every benchmark and metric: the score, what is claimed of it, and the best of the board."""
+    entry = ranking.source.entries[identity]
+    lines = targets.TargetView(ranking.headers, ranking.board, identity).list_all_scores()
+    claims: list[float | None] = []
+    for line in lines:
+        score = entry.scores[line.benchmark]
+        claims.append(score.metrics.get(line.metric) if line.metric else score.score)
+    columns = {
+        "benchmark": [benchmark_title(line.benchmark) for line in lines],
+        "metric": [
+            metric_title(line.benchmark, line.metric) if line.metric else tr("common.all")
+            for line in lines
+        ],
+        "score": [line.score for line in lines],
+        "interval": [
+            None
+            if line.low is None or line.high is None
+            else format_number_range(line.low, line.high, "{:.1f}")
+            for line in lines
+        ],
+        "claimed": claims,
+        "best": [line.best for line in lines],
+        "cases": [line.samples or None for line in lines],
+    }
+    config = {
+        "benchmark": text_column("common.benchmark"),
+        "metric": text_column("common.metric"),
+        "score": tables.share_column("common.score", "%.1f", width=140),
+        "interval": text_column("ranking.interval", 105),
+        "claimed": number_column("published.claimed", "%.1f", help=tr("published.claimed_help")),
+        "best": number_column("target.series.best", "%.1f"),
+        "cases": number_column("methodology.cases"),
+    }
+    st.subheader(tr("published.scores"), anchor=False)
+    shown = {name: values for name, values in columns.items() if _holds_any(values)}
+    tables.draw_grid(shown, config, tr("published.scores_alt"), tables.EVERY_ROW)
+
+
+def _holds_any(values: Sequence[object]) -> bool:
+    return any(value is not None for value in values)
+
+
+def _draw_months(ranking: PublishedRanking, identity: str) -> None:
+    """The scores month by month, a line per benchmark."""
+    frames = []
+    for order in ranking.board.columns:
+        own = published_source.load_source_ranking(ranking.source, order)
+        trend = build_published_trend(own, [identity])
+        frames.append(trend.assign(series=benchmark_title(order)))
+    frame = pd.concat(frames, ignore_index=True)
+    if frame["date"].nunique() < 2:
+        return
+    st.subheader(tr("published.months"), anchor=False)
+    labels = {
+        "date": tr("published.month"),
+        "score": tr("common.score"),
+        "series": tr("common.benchmark"),
+        "run": tr("published.row"),
+    }
+    exports.draw_chart_frame(
+        plots.build_trend_chart(frame, labels),
+        name="published-trend",
+        title=tr("published.months"),
+        source=to_plain_line(ranking.names[identity]),
+        alt_text=tr("published.months_alt", count=frame["date"].nunique()),
+        data=lambda: frame,
+    )
+    st.caption(tr("published.months_about"))
