@@ -204,7 +204,8 @@ def _build_board(publication: Publication, month: str, setup: str) -> PublishedB
         for identity, entry in entries.items()
     )
     members = publisher.members if set(publisher.members) <= set(columns) else ()
-    board = Board(f"{PUBLICATION_PREFIX}{name}", publisher.suite, columns, members)
+    finished = sum(set(members) <= entry.scores.keys() for entry in entries.values())
+    board = Board(f"{PUBLICATION_PREFIX}{name}", publisher.suite, columns, members, finished)
     return PublishedBoard(publication, month, setup, board, headers, rules, entries)
 
 

@@ -129,9 +129,11 @@ def compare_published_rows(
             cases += _list_differing_cases(key, shared, verdicts[0], verdicts[1])
     cases.sort(key=lambda case: (-case.weight, case.benchmark, case.metric, case.id))
     return PairComparison(
-        rows[0].board.publisher.key,
-        *references,
-        *names,
+        publisher=rows[0].board.publisher.key,
+        first=references[0],
+        second=references[1],
+        first_name=names[0],
+        second_name=names[1],
         pairs=tuple(pairs),
         cases=tuple(cases),
         excluded=tuple(excluded),

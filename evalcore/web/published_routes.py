@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from evalcore.errors import UsageError
 from evalcore.settings import Settings
@@ -21,6 +21,7 @@ from evalcore.web.answers import (
     build_state_page,
 )
 
+T = TypeVar("T")
 PUBLISHER = Parameter("publisher", "a publisher, as /api/v1/published lists them", required=True)
 MONTH = Parameter("month", "a month, such as 2026-06; default: the newest")
 SETUP = Parameter("setup", "a test setup of the publisher; default: the most frequent")
@@ -52,7 +53,7 @@ def _resolve_ranking(settings: Settings, params: ParamValues) -> PublishedRankin
     return ranking
 
 
-def _find_or_refuse(find: Callable[[], Any]) -> Any:
+def _find_or_refuse(find: Callable[[], T]) -> T:
     try:
         return find()
     except UsageError as error:

@@ -136,9 +136,9 @@ def draw_source_note(source: PublishedBoard) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         badge = tr("published.badge", publisher=escape_markdown(publisher.title))
         st.badge(badge, color="violet", icon=":material/publish:")
-        st.caption(escape_markdown(ranking.describe_source(current_language()), 600))
         label = tr("published.source_link")
         st.link_button(label, publisher.source, type="tertiary", icon=":material/open_in_new:")
+    st.caption(escape_markdown(ranking.describe_source(current_language()), 600))
 
 
 def load_source_ranking(source: PublishedBoard, order: str = "") -> PublishedRanking:

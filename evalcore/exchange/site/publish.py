@@ -200,8 +200,8 @@ def _build_language_pages(facts: SiteFacts, w: Words, site: str, base: str) -> I
     for identity in facts.runs:
         view = build_target_view(facts, identity, w, "../")
         about = " · ".join(f"{item['title']}: {item['sentence']}" for item in view["standings"][:2])
-        own = view["standings"] and not store.is_published_only(facts, identity)
-        picture = _picture_path(f"target-{make_file_stem(identity)}") if own else ""
+        shown = view["standings"] and not store.is_published_only(facts, identity)
+        picture = _picture_path(f"target-{make_file_stem(identity)}") if shown else ""
         head = {"title": view["name"], "about": about or view["name"], "picture": picture}
         yield build_page("target.html", target_page(identity), view, **head)
 
