@@ -105,7 +105,8 @@ def _draw_figures(ranking: PublishedRanking, identity: str) -> None:
         rank = tr("target.rank_value", rank=row["rank"], total=len(own.ranked))
         between = _format_range(row["rank_low"], row["rank_high"], "{:.0f}")
     else:
-        between = tr(f"ranking.status.{row['status']}")
+        status = row["status"]
+        between = tr(f"ranking.status.{status}")
     cards = [
         (tr("target.rank"), rank, between),
         (tr("target.score"), _format_score(row["score"]), _format_range(row["low"], row["high"])),
