@@ -259,7 +259,8 @@ def read_money(value: Any) -> float:
 
 def get_payment_history_6183(world: State, credit_card_account_id: str, months: int) -> str:
     require(credit_card_account_id and months is not None, "Missing required parameters.")
-    require(int(months) > 0, "months must be a positive integer.")
+    number = read_amount(months, "Invalid months value. Must be a positive integer.")
+    require(int(number) > 0, "months must be a positive integer.")
     return format_rows(world, "payment_history", credit_card_account_id=credit_card_account_id)
 
 

@@ -93,7 +93,8 @@ def file_credit_card_transaction_dispute_4829(
     }
     added = add_row(world, "transaction_disputes", dispute_id, row)
     require(added, "A dispute of this transaction has been filed already.")
-    return report("Dispute filed.", dispute=dispute_id, reason=dispute_reason)
+    refund = f"${partial_refund_amount:.2f}" if partial_refund_amount else "full"
+    return report("Dispute filed.", dispute=dispute_id, reason=dispute_reason, refund=refund)
 
 
 def make_dispute_id(user_id: str, transaction_id: str) -> str:
