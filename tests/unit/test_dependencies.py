@@ -28,7 +28,7 @@ DISTRIBUTIONS = {
     "z3": "z3-solver",
 }
 #: The official implementations, which `perf` is compared with where somebody has them.
-NOT_DECLARED = {"bfcl-eval", "tau-bench"}
+NOT_DECLARED = {"bfcl-eval", "loguru", "tau-bench", "tau2"}
 #: What is used without an import in our code, by whom or where.
 USED_OTHERWISE = {
     "accelerate": "transformers, for `device_map`",

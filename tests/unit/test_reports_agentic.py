@@ -118,12 +118,12 @@ def test_a_benchmark_of_which_nothing_was_executed_is_not_in_the_mean(tmp_path):
     report = json.loads(render_report(folder, "json"))
     assert report["aggregate_score"] == report["benchmarks"]["gaia"]["score"] == 1.0
     assert report["benchmarks"]["swe_bench"]["score"] is None
-    assert report["missing"] == ["bfcl", "tau_bench", "swe_bench"]
+    assert report["missing"] == ["bfcl", "tau_bench", "tau2_bench", "swe_bench"]
     swe_row, gaia_row = csv.DictReader(io.StringIO(render_report(folder, "csv")))
     assert (swe_row["passed"], swe_row["score"], gaia_row["score"]) == ("0", "", "1.0")
     for form, cell in (("md", "| {} |"), ("html", "<td>{}</td>")):
         text = render_report(folder, form)
-        assert cell.format("bfcl, tau_bench, swe_bench") in text
+        assert cell.format("bfcl, tau_bench, tau2_bench, swe_bench") in text
         assert text.count("n/e") == 2, "the benchmark and its case"
     lines = [
         line.split() for line in report_data.format_run_summary(folder.read_summary()).splitlines()

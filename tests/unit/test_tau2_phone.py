@@ -74,6 +74,8 @@ def test_a_message_is_bounded():
     assert len(parse_requests("Turn on roaming. " * 2, APPS)) == 1
     names = " ".join(f"Run {name}." for name in ("check_status_bar", "toggle_data") * 500)
     assert len(parse_requests(names * 20, APPS)) <= MAX_REQUESTS
+    assert parse_requests("reset " * 100_000 + "apn", APPS) == ()
+    assert parse_requests("turn " * 100_000, APPS) == ()
 
 
 def test_a_phone_loses_and_finds_its_network(world):

@@ -22,6 +22,8 @@ from evalcore.records import Record
 BANK_SLOT = "wishes"
 #: Turns in a row that bring nothing new, before the user gives up.
 PATIENCE = 5
+#: What is read of a message: an agent may write without end.
+MAX_TEXT = 20_000
 _HAND_OVER = "transfer_to_human_agents"
 
 
@@ -109,7 +111,7 @@ class BankUser:
 
     async def reply(self, text: str, writes: Sequence[Any]) -> tuple[str, bool]:
         self._turns += 1
-        message = self._answer(text)
+        message = self._answer(text[:MAX_TEXT])
         if self._idle >= PATIENCE and not self._ending:
             message = self._end(self._choose(_GIVES_UP), "given_up")
         self._trace.append({"wish": self._current, "idle": self._idle})

@@ -16,6 +16,8 @@ from evalcore.records import Record
 
 #: The most requests of one message that are carried out.
 MAX_REQUESTS = 8
+#: What is read of a message, of its parts and of a part: an agent may write without end.
+MAX_TEXT, _MAX_CLAUSES, _MAX_CLAUSE = 20_000, 200, 400
 
 
 class PhoneRequest(Record, frozen=True):
@@ -104,9 +106,10 @@ _PLAIN: tuple[tuple[str, str], ...] = (
 def parse_requests(text: str, apps: Sequence[str]) -> tuple[PhoneRequest, ...]:
     """The requests of a message in order, each once; `apps` are those of the phone."""
     requests: list[PhoneRequest] = []
-    for clause in _CLAUSES.split(text[:20_000]):
-        if clause and not _NEGATED.search(clause):
-            requests += _parse_clause(clause, apps)
+    for clause in _CLAUSES.split(text[:MAX_TEXT])[:_MAX_CLAUSES]:
+        shortened = clause[:_MAX_CLAUSE]
+        if shortened and not _NEGATED.search(shortened):
+            requests += _parse_clause(shortened, apps)
     distinct = [each for at, each in enumerate(requests) if each not in requests[:at]]
     return tuple(distinct[:MAX_REQUESTS])
 

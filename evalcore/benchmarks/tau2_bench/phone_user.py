@@ -18,6 +18,7 @@ from evalcore.benchmarks.tau2_bench.environment.tasks import Assertion
 from evalcore.benchmarks.tau2_bench.environment.telecom_phone import read_device
 from evalcore.benchmarks.tau2_bench.environment.world import Environment
 from evalcore.benchmarks.tau2_bench.phone_requests import (
+    MAX_TEXT,
     PhoneRequest,
     describe_switch,
     find_switched_field,
@@ -124,6 +125,7 @@ class PhoneUser:
 
     async def reply(self, text: str, writes: Sequence[Any]) -> tuple[str, bool]:
         self._turns += 1
+        text = text[:MAX_TEXT]
         requests = parse_requests(text, list(read_device(self._environment.state)["app_statuses"]))
         message = self._perform(requests) if requests else self._answer(text)
         if self._idle >= PATIENCE and not self._ending:
