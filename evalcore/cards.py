@@ -200,6 +200,8 @@ class BenchmarkCard(Record, frozen=True):
     programs for a verdict. `system_prompt`: the option `prompt` may hold the system message of the
     official protocol in place of a template. `fetched_option` is set to the part of a fetched data
     set, and `key_variables` name the environment variables with the keys that options need.
+    `official_board` is the name of the leaderboard that its scores may stand beside, and
+    `official_options` the values that options have there: what they end with, "" for any.
 
     `texts` are further words for pages, by name: `options_about`, `form`, `official`, `spread`,
     `published_about`, `view_about.VIEW`, `remark.OPTION.VALUE`, and for each of `rules`
@@ -233,6 +235,8 @@ class BenchmarkCard(Record, frozen=True):
     agent_options: dict[str, tuple[str, ...]] = {}
     executes_unless: str = ""
     system_prompt: bool = False
+    official_board: str = ""
+    official_options: dict[str, str] = {}
     fetched_option: str = ""
     key_variables: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()

@@ -92,6 +92,7 @@ _MEANT = re.compile(
 )
 _UNREADABLE = "no call can be read; give one JSON object with name and arguments"
 _TOO_MANY = f"more than {MAX_CALLS} calls at once"
+_AS_TEXT = "a call was written as text and not made; call the tool itself"
 _NOTHING = "there is neither an action nor a message to the user"
 
 
@@ -271,21 +272,25 @@ def classify_call_reading(
     return "native" if style == "native" or turn.call_format in _ASKED_FORMATS else "rescued"
 
 
-def summarize_call_readings(state: Mapping[str, Any]) -> dict[str, str]:
-    """The detail `call_reading` of a verdict: the worst reading of the turns with calls that the
-    state of an episode counts in `call_readings`; nothing where there were none."""
+def summarize_call_readings(state: Mapping[str, Any]) -> dict[str, str | bool]:
+    """The details `call_reading` and `lost_to_format` of a verdict: the worst reading of the turns
+    with calls that the state of an episode counts in `call_readings`, and whether any was lost;
+    nothing where there were none."""
     readings = state.get("call_readings") or {}
     worst = next((kind for kind in ("lost", "rescued", "native") if readings.get(kind)), "")
-    return {"call_reading": worst} if worst else {}
+    return {"call_reading": worst, "lost_to_format": worst == "lost"} if worst else {}
 
 
 def parse_turn(answer: Completion, style: Style, offered: Sequence[Tool]) -> AgentTurn:
     """What an answer means; never raises, whatever a model wrote."""
     if answer.finish_reason == "unparsable" and (style == "native" or not answer.text.strip()):
         return AgentTurn(problem=UNREADABLE)
-    if style == "native":
-        return parse_native_turn(answer)
-    return parse_text_turn(answer.text, offered)
+    if style != "native":
+        return parse_text_turn(answer.text, offered)
+    turn = parse_native_turn(answer)
+    if not turn.calls and read_calls(turn.user_message, _list_functions(offered)).calls:
+        return AgentTurn(problem=_AS_TEXT)  # neither words to a user nor an answer
+    return turn
 
 
 def is_withheld(completion: Completion) -> bool:

@@ -25,6 +25,7 @@ from evalcore.views import board_titles, boards, payloads, stored_boards
 from evalcore.views.board_table import RankingView
 from evalcore.views.board_titles import display_name
 from evalcore.views.boards import Board
+from evalcore.views.comparability import describe_comparability
 from evalcore.views.payloads import to_json_value
 from evalcore.views.published_ranking import PublishedRanking, load_published_ranking
 from evalcore.views.ranking import SUITE, list_board_orders
@@ -131,14 +132,21 @@ def ranking_to_csv(frame: pd.DataFrame) -> str:
 def _render_text_listing(ranking: RankingView) -> str:
     table = _build_listing_table(ranking)
     lines = [dict(zip(table.columns, map(to_single_line, row), strict=True)) for row in table.rows]
-    return f"{to_single_line(table.title)}\n\n{payloads.as_text(lines)}\n"
+    about = describe_comparability(ranking.board, ranking.order, "en")
+    return f"{to_single_line(table.title)}\n\n{payloads.as_text(lines)}\n\n{about}\n"
 
 
 def _render_latex_listing(ranking: RankingView) -> str:
     """A `tabular` with the rules of the package booktabs."""
     table = _build_listing_table(ranking)
     kinds = "rlrrrl" + "r" * (len(table.columns) - 6)
-    lines = [f"% {to_single_line(table.title)}", f"\\begin{{tabular}}{{{kinds}}}", "\\toprule"]
+    about = describe_comparability(ranking.board, ranking.order, "en")
+    lines = [
+        f"% {to_single_line(table.title)}",
+        f"% {about}",
+        f"\\begin{{tabular}}{{{kinds}}}",
+        "\\toprule",
+    ]
     lines += [_latex_row(table.columns), "\\midrule", *map(_latex_row, table.rows)]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -12,10 +13,12 @@ from typing import Any
 
 from evalcore.access.redaction import mask_target
 from evalcore.benchmarks.case_file import read_table_rows
+from evalcore.benchmarks.official_texts import OfficialTexts, write_official_texts
 from evalcore.benchmarks.swe_bench.dataset import to_swe_task
 from evalcore.benchmarks.swe_bench.evaluate_patch import extract_answer, repair_answer
+from evalcore.benchmarks.swe_bench.prompts import SweTexts
 from evalcore.catalog import CommandResult
-from evalcore.errors import DatasetError, UsageError
+from evalcore.errors import DatasetError, IntakeError, UsageError
 from evalcore.exchange.hub_datasets import (
     FetchedDataset,
     download_hub_files,
@@ -24,9 +27,16 @@ from evalcore.exchange.hub_datasets import (
     open_scratch_folder,
 )
 from evalcore.exchange.reports import SampleEpisode, iter_sample_episodes, write_json_lines
+from evalcore.exchange.source_trees import (
+    SourceTree,
+    download_commit,
+    open_source_tree,
+    read_source_text,
+)
 from evalcore.i18n import Note
+from evalcore.intake.python_source import SLOT, SourceModule
 from evalcore.plain_text import format_count
-from evalcore.records import Episode, ProgressCallback, Record, Sample
+from evalcore.records import Episode, ProgressCallback, Record, Sample, to_plain
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
 
@@ -85,6 +95,61 @@ def fetch_swe_bench(
         fetched = install_folder(ready, folder, fetched)
     progress(f"{folder}: {count} tasks of {fetched.origin}, {TERMS}")
     return fetched
+
+
+# What upstream asks with: the words of its prompt `style-3` and the sampling of its runner, parsed.
+
+REPOSITORY = "SWE-bench/SWE-bench"
+COMMIT = "7a21e05772954cc81471ae19d56f436cecf43c54"
+TEXTS_FOLDER = "swe_bench-official"
+_PROMPT_MODULE = "swebench/inference/make_datasets/create_instance.py"
+_RUNNER_MODULE = "swebench/inference/run_api.py"
+_SLOTS = {"problem_statement": "issue", "readmes_text": "readmes", "code_text": "code"}
+
+
+def fetch_swe_texts(
+    settings: Settings, source: Path | None = None, progress: ProgressCallback = print
+) -> OfficialTexts:
+    """Fetch the official prompt from a checkout, an archive or a download, into a folder of its
+    own. Raises UsageError where it cannot be had or has another form."""
+    folder = settings.data_dir / "datasets" / TEXTS_FOLDER
+    with open_scratch_folder(folder) as scratch:
+        path = source or download_commit(REPOSITORY, COMMIT, scratch, progress)
+        with open_source_tree(path) as tree:
+            texts = read_swe_texts(tree, str(path))
+    official = OfficialTexts("swe_bench", REPOSITORY, to_plain(texts))
+    folder.mkdir(parents=True, exist_ok=True)
+    write_official_texts(official, folder)
+    progress(f"{folder}: the official prompt of {REPOSITORY}")
+    return official
+
+
+def read_swe_texts(tree: SourceTree, origin: str) -> SweTexts:
+    """What upstream's code asks with. Raises UsageError where it has another form."""
+    names = {name: f"{SLOT}{slot}{SLOT}" for name, slot in _SLOTS.items()}
+    try:
+        prompt, runner = (
+            SourceModule(read_source_text(tree, name, origin), name)
+            for name in (_PROMPT_MODULE, _RUNNER_MODULE)
+        )
+        parts = prompt.evaluate_assignment("prompt_style_3", "final_text", names)
+        template = "\n".join(parts)
+        if template.count(SLOT) != 2 * len(_SLOTS):
+            raise IntakeError(f"{prompt.path}: the prompt lacks a part")
+        endings = [
+            text for text in runner.list_texts("openai_inference") if re.fullmatch(r"\x00\n+", text)
+        ]
+        return SweTexts(
+            template=template,
+            ending=endings[0].removeprefix(SLOT) if endings else "",
+            temperature=float(runner.get_fallback("temperature")),
+            top_p=float(runner.get_fallback("top_p")),
+        )
+    except (IntakeError, TypeError) as error:
+        raise UsageError(
+            f"{origin}: the official prompt cannot be read: {error}; its form may have changed "
+            f"since {COMMIT[:12]}"
+        ) from None
 
 
 def format_swe_bench_fetch(fetched: FetchedDataset) -> str:
@@ -232,7 +297,15 @@ def run_swe_bench_fetch(
     """Fetch a data set and say what was fetched."""
     name, split, revision = flags["name"], flags["split"], flags["revision"] or "main"
     folder = folder or default_folder(settings, name)
+    source = Path(flags["texts"]) if flags["texts"] else None
+    if source is not None:  # of this machine, so that it needs no network
+        fetch_swe_texts(settings, source, progress)
     fetched = fetch_swe_bench(folder, name, progress, token, split, revision)
+    if source is None and not (settings.data_dir / "datasets" / TEXTS_FOLDER).is_dir():
+        try:
+            fetch_swe_texts(settings, None, progress)
+        except UsageError as error:  # the tasks can be asked without it
+            progress(f"the official prompt was not fetched: {error}")
     return CommandResult(fetched, format_swe_bench_fetch(fetched))
 
 

@@ -87,6 +87,21 @@ class SourceModule:
             raise IntakeError(f"{self.path}: {name} returns no literal: {error}") from None
         raise IntakeError(f"{self.path}: {name} returns nothing")
 
+    def evaluate_assignment(
+        self, function: str, name: str, names: Mapping[str, Any] | None = None
+    ) -> Any:
+        """What a function first assigns to a name; as `evaluate_return`. Raises IntakeError."""
+        scope = {**self.constants, **(names or {})}
+        for target, value in _iter_assignments(self.find_function(function).body):
+            if target == name:
+                try:
+                    return evaluate_literal(value, scope)
+                except (ValueError, RecursionError) as error:
+                    raise IntakeError(f"{self.path}: {function}: {name}: {error}") from None
+            if target not in (names or {}):
+                _try_assignment(scope, target, value)
+        raise IntakeError(f"{self.path}: {function} assigns nothing to {name}")
+
     def get_argument_default(self, function: str, argument: str) -> Any:
         """The default of an argument; raises IntakeError."""
         arguments = self.find_function(function).args
@@ -113,6 +128,19 @@ class SourceModule:
                         if word.arg == keyword and isinstance(word.value, ast.Constant):
                             return word.value.value
         raise IntakeError(f"{self.path}: no call with {first!r} has a literal {keyword}")
+
+    def get_fallback(self, name: str) -> Any:
+        """What `.pop(name, fallback)` falls back to; of a condition its first branch. Raises
+        IntakeError."""
+        for node in ast.walk(self._tree):
+            match node:
+                case ast.Call(ast.Attribute(attr="pop"), [ast.Constant(value), fallback]) if (
+                    value == name
+                ):
+                    chosen = fallback.body if isinstance(fallback, ast.IfExp) else fallback
+                    if isinstance(chosen, ast.Constant):
+                        return chosen.value
+        raise IntakeError(f"{self.path} has no literal fallback of {name}")
 
     def list_texts(self, function: str = "") -> list[str]:
         """Every text of a function, or of the module, in the order of the source; an f-string is

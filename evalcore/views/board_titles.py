@@ -15,6 +15,7 @@ from evalcore.plain_text import to_single_line
 from evalcore.sqlkit import dialects
 from evalcore.target_cards import NO_CARD, TargetCard
 from evalcore.views.boards import PUBLICATION_PREFIX, Board, Column, is_bundled
+from evalcore.views.comparability import describe_comparability
 from evalcore.views.ranking import SUITE
 
 _OPTION = re.compile(r", (?=\w+=)")
@@ -70,10 +71,11 @@ def ranked_title(board: Board, by: str, language: str) -> str:
 def board_about(
     board: Board, by: str, language: str, render_title: Callable[[str], str] = str
 ) -> str:
-    """A ranking in a sentence or two: what it rests on, and who decided; `render_title` makes of
-    the title what is to stand there."""
+    """A ranking in a few sentences: what it rests on, who decided, and whether it compares with the
+    official boards; `render_title` makes of the title what is to stand there."""
     key = next((key for key, holds in _ABOUT.items() if getattr(board, holds)), "ranking.about")
-    return t(key, language, board=render_title(ranked_title(board, by, language)))
+    about = t(key, language, board=render_title(ranked_title(board, by, language)))
+    return f"{about} {describe_comparability(board, by, language)}"
 
 
 def metric_about(board: Board, benchmark: str, metric: str, language: str) -> str:

@@ -16,6 +16,7 @@ from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
 from evalcore.views import runs
 from evalcore.views.boards import Board, compute_floors
+from evalcore.views.comparability import assess_board
 from evalcore.views.ranking import SUITE, list_board_orders
 from evalcore.views.runs import RunRow
 
@@ -41,8 +42,9 @@ _COUNTS = frozenset({"epoch", "difficulty", "input_tokens", "output_tokens", "at
 
 
 def board_data(headers: Sequence[RunHeader], board: Board) -> Data:
-    """A board: key, suite, published, whole, members, orders, a list of columns, and floors.
-    `compute_floors` holds per order the scores (0 to 100) of the control targets."""
+    """A board: key, suite, published, whole, members, orders, a list of columns, whether each is
+    `comparable` with its official board, and floors: per order the scores (0 to 100) of the
+    control targets."""
     choices = list_board_orders(board)
     return {
         "key": board.key,
@@ -56,6 +58,14 @@ def board_data(headers: Sequence[RunHeader], board: Board) -> Data:
             | {"metrics": list(column.metrics)}
             for column in board.columns.values()
         ],
+        "comparable": {
+            key: {
+                "official_board": column.official_board or None,
+                "comparable": column.comparable,
+                "reasons": list(column.reasons),
+            }
+            for key, column in assess_board(board).items()
+        },
         "floors": {by: compute_floors(headers, board, "" if by == SUITE else by) for by in choices},
     }
 

@@ -55,7 +55,9 @@ async def test_turns_are_counted_by_how_their_calls_were_read():
     assert found.call_readings == {"native": 1, "rescued": 1, "lost": 1}
     found, _ = await work([native(called("add", a=2, b=3)), Completion(text="5")])
     assert found.call_readings == {"native": 1}
-    found, _ = await work([Completion(text=f"<tool_call>{add}</tool_call>")])
+    in_words = Completion(text=f"<tool_call>{add}</tool_call>")
+    found, sent = await work([in_words, Completion(text="It is 5.")])
+    assert "call the tool itself" in sent[1][-1].content, "it is no answer, and nobody's to read"
     assert (found.call_readings, found.calls) == ({"lost": 1}, ())
 
 

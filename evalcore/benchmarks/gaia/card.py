@@ -92,6 +92,16 @@ CARD = BenchmarkCard(
         about="answers in the format of the leaderboard",
     ),
     system_prompt=True,
+    official_board="GAIA",
+    official_options={
+        "protocol": "official",
+        "levels": "[1, 2, 3]",
+        "tool_mode": "",
+        "split": "",
+        "provider": "",
+        "images": "",
+        "max_steps": "",
+    },
     options=(
         *build_protocol_options(),
         build_option(

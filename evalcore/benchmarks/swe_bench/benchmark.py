@@ -41,7 +41,7 @@ from evalcore.benchmarks.swe_bench.verdict import (
     split_unusable,
 )
 from evalcore.errors import UsageError
-from evalcore.records import Completion, Episode, Message, Sample, Verdict
+from evalcore.records import Completion, Episode, Message, Sample, Sampling, Verdict
 from evalcore.results import BenchmarkScore
 from evalcore.sandbox.filesystem import read_inside
 from evalcore.sandbox.program import detect_sandbox
@@ -62,6 +62,9 @@ class SweBench(Benchmark):
         super().__init__(options)
         if not 1 <= options["max_steps"] <= _MAX_STEPS:
             raise UsageError(f"option swe_bench.max_steps: give 1 to {_MAX_STEPS}")
+        asked = (prompts.AUTO, prompts.FILES, prompts.TEXT)
+        if self.is_official and options["prompt_style"] not in asked:
+            raise UsageError(f"option swe_bench.prompt_style: protocol=official has {asked}")
         if options["context_lines"] < 0:
             raise UsageError("option swe_bench.context_lines: give 0 or more lines")
 
@@ -101,8 +104,19 @@ class SweBench(Benchmark):
     def _prompt_style(self) -> str:
         return str(self.options["prompt_style"])
 
+    @property
+    def sampling(self) -> Sampling:
+        if not self.is_official:
+            return super().sampling
+        texts = self.official_texts.read_as(prompts.SweTexts)
+        return Sampling(temperature=texts.temperature, top_p=texts.top_p)
+
     def build_prompt(self, sample: Sample) -> list[Message]:
         task = dataset.to_swe_task(sample)
+        if self.is_official:
+            texts = self.official_texts.read_as(prompts.SweTexts)
+            readmes, shown = ({}, {}) if task.text else _read_official_files(task)
+            return prompts.build_official_messages(task, texts, readmes, shown)
         style = self._prompt_style
         style = prompts.resolve_auto_style([task]) if style == prompts.AUTO else style
         files = _read_original_files(task) if style == prompts.FILES else {}
@@ -142,7 +156,7 @@ class SweBench(Benchmark):
             evaluation = await run_in_thread(partial(evaluate_answer, task, answer, python))
         else:
             evaluation = evaluate_without_running(task, answer)
-        return build_swe_verdict(sample, episode, task, evaluation)
+        return build_swe_verdict(sample, episode, task, evaluation, official=self.is_official)
 
     def aggregate(
         self,
@@ -207,6 +221,25 @@ def _select_task_python(task: Task) -> Path | None:
     """The interpreter with what a task needs, None for the running one."""
     folder = settings.load_settings().swe_environments
     return find_task_python(task, Path(folder)) if folder else None
+
+
+@lru_cache(maxsize=256)
+def _read_official_files(task: Task) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """The README files of the repository, and the files that the true patch changes, as upstream
+    reads texts: every line ends alike."""
+    with temporary_checkout(task) as tree:
+        names = sorted(path.name for path in tree.iterdir() if path.is_file())
+        readmes = [name for name in names if name.lower().startswith("readme")]
+        texts = [
+            {name: _read_plain_text(tree, name) for name in group}
+            for group in (readmes, prompts.list_touched_files(task))
+        ]
+        return texts[0], texts[1]
+
+
+def _read_plain_text(tree: Path, name: str) -> str:
+    text = read_inside(tree, name, _MAX_FILE_BYTES).decode("utf-8", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 @lru_cache(maxsize=256)

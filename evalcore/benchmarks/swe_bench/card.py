@@ -11,6 +11,7 @@ from evalcore.catalog import (
     OfficialDataset,
     UploadForm,
     build_option,
+    build_protocol_options,
 )
 
 _DIFFICULTIES = (
@@ -97,6 +98,12 @@ CARD = BenchmarkCard(
             ),
             FlagCard("split", "split (default: test)", "S", default="test"),
             FlagCard("revision", "commit or tag (default: main)", "R"),
+            FlagCard(
+                "texts",
+                "checkout or archive of SWE-bench to read the official prompt from (default: a "
+                "download)",
+                "PATH",
+            ),
         ),
     ),
     exporter=CommandCard(
@@ -110,7 +117,10 @@ CARD = BenchmarkCard(
             ),
         ),
     ),
+    official_board="SWE-bench",
+    official_options={"protocol": "official", "full_eval": "True", "prompt_style": ""},
     options=(
+        *build_protocol_options(),
         build_option(
             "full_eval",
             "run the official harness with Docker (swebench 5): slow and heavy, for final "

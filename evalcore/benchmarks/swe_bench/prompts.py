@@ -11,7 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evalcore.benchmarks.swe_bench import Task
 from evalcore.benchmarks.swe_bench.diff import FileDiff, parse_diff
-from evalcore.records import Message
+from evalcore.intake.python_source import SLOT
+from evalcore.records import Message, Record
+
+# Under the official protocol the prompt is upstream's `style-3`, whose words a fetch read: the
+# issue, the README files and the files of the true patch with numbered lines; or the data set's
+# own text, which was made so.
 
 STYLES = ("auto", "files", "issue_only", "text", "agent")
 AUTO, FILES, ISSUE, TEXT, AGENT = STYLES
@@ -52,6 +57,41 @@ def build_swe_messages(
         return [Message("system", _AGENT), Message("user", issue)]
     shown = "".join(_format_code_windows(task, files, context_lines)) if style == FILES else ""
     return [Message("system", _SYSTEM), Message("user", f"{issue}\n\n{shown}{_FORM}")]
+
+
+class SweTexts(Record, frozen=True):
+    """What upstream's code says: the parts of its prompt, parted by `issue`, `readmes` and `code`
+    between `SLOT`s, what ends it, and how its answers are sampled."""
+
+    template: str
+    ending: str
+    temperature: float
+    top_p: float
+
+
+def build_official_messages(
+    task: Task, texts: SweTexts, readmes: Mapping[str, str], files: Mapping[str, str]
+) -> list[Message]:
+    """The prompt, whose first line is the system message."""
+    text = task.text
+    if not text:
+        parts = {"issue": task.problem_statement}
+        parts |= {"readmes": _format_numbered(readmes), "code": _format_numbered(files)}
+        pieces = texts.template.split(SLOT)
+        text = "".join(
+            parts.get(piece, piece) if at % 2 else piece for at, piece in enumerate(pieces)
+        )
+    head, _, rest = text.partition("\n")
+    return [Message("system", head), Message("user", rest + texts.ending)]
+
+
+def _format_numbered(files: Mapping[str, str]) -> str:
+    """Files by name, their lines numbered from 1."""
+    shown = ""
+    for name, content in sorted(files.items()):
+        lines = "\n".join(f"{number} {line}" for number, line in enumerate(content.split("\n"), 1))
+        shown += f"[start of {name}]\n{lines}\n[end of {name}]\n"
+    return shown.strip("\n")
 
 
 def resolve_auto_style(tasks: Sequence[Task]) -> str:

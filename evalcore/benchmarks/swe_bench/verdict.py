@@ -126,14 +126,20 @@ _ENDED = {
 
 
 def build_swe_verdict(
-    sample: Sample, episode: Episode, task: Task, evaluation: PatchEvaluation
+    sample: Sample,
+    episode: Episode,
+    task: Task,
+    evaluation: PatchEvaluation,
+    *,
+    official: bool = False,
 ) -> Verdict:
-    """The verdict; `is_resolved` among its details is None where nothing was executed."""
+    """The verdict; `is_resolved` among its details is None where nothing was executed. `official`
+    takes that of the official rules, whatever the second look found."""
     if evaluation.unusable:
         note = Note("swe_unusable", problem=evaluation.unusable)
         fields = _build_unmeasured_fields("environment_error", UNUSABLE, note)
     elif evaluation.execution is not None:
-        fields = _build_execution_fields(evaluation, evaluation.execution)
+        fields = _build_execution_fields(evaluation, evaluation.execution, by_official=official)
     elif evaluation.harness is not None:
         fields = _build_harness_fields(evaluation.harness)
     elif not evaluation.answer.patch.strip():
@@ -152,7 +158,9 @@ def build_swe_verdict(
     )
 
 
-def _build_execution_fields(evaluation: PatchEvaluation, run: Execution) -> dict[str, Any]:
+def _build_execution_fields(
+    evaluation: PatchEvaluation, run: Execution, *, by_official: bool
+) -> dict[str, Any]:
 
     def holds(run: Execution | None, look: HardenedResult | None) -> bool:
         return run is not None and is_resolved(run) and look is not None and look.resolved
@@ -161,7 +169,7 @@ def _build_execution_fields(evaluation: PatchEvaluation, run: Execution) -> dict
     repaired = passed or holds(evaluation.rerun, evaluation.rerun_hardened)
     views = {"official": official, "hardened": passed, "repaired": repaired}
     why = ("not_hardened", _FORGED_NOTE) if official else _explain_failed_run(run)
-    fields = _build_measured_fields(passed, views, why)
+    fields = _build_measured_fields(official if by_official else passed, views, why)
     fields["details"] |= {"resolved_official": official}
     return fields
 

@@ -141,6 +141,16 @@ CARD = BenchmarkCard(
             FlagCard("from", "checkout or archive to use instead of a download", "PATH"),
         ),
     ),
+    official_board="tau-bench",
+    official_options={
+        "protocol": "official",
+        "use_llm_user": "True",
+        "user_model": "gpt-4o",
+        "split": "test",
+        "domain": "",
+        "style": "",
+        "outputs": "",
+    },
     options=(
         *build_protocol_options(),
         build_option(

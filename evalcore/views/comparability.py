@@ -1,0 +1,83 @@
+"""Whether the scores of a board stand beside those of the official leaderboards, and why not.
+
+It is worked out from what a column rests on: how its targets were asked, which cases, all of them
+or a part, under which options, and who played the user.
+"""
+
+from __future__ import annotations
+
+import re
+
+from evalcore.catalog import BenchmarkCard
+from evalcore.i18n import t
+from evalcore.records import Record
+from evalcore.store.headers import HeaderScore
+from evalcore.views.boards import Board, Column
+
+#: What keeps a score apart, in the order in which it is listed; each has a text `board.apart.CODE`.
+REASONS = ("published", "no_board", "protocol", "data", "subset", "options", "user", "incomplete")
+_OPTION = re.compile(r", (?=\w+=)")
+_USER_OPTIONS = ("use_llm_user", "user_model")
+
+
+class Comparability(Record, frozen=True):
+    """`reasons` are codes of `REASONS`; without any the score compares with `official_board`, the
+    leaderboard's name."""
+
+    official_board: str
+    reasons: tuple[str, ...]
+
+    @property
+    def comparable(self) -> bool:
+        return not self.reasons
+
+
+def assess_column(column: Column, score: HeaderScore | None = None) -> Comparability:
+    """A column; with a `score` of it also whether that run came to its end."""
+    card = column.card
+    reasons = set() if column.executed else {"published"}
+    reasons |= set() if card.official_board else {"no_board"}
+    if card.official_board:
+        reasons |= _find_option_reasons(column, card)
+        official_folders = {official.folder for official in card.official_datasets}
+        reasons |= set() if column.dataset in official_folders else {"data"}
+        reasons |= set() if column.full else {"subset"}
+    reasons |= {"incomplete"} if score is not None and not score.complete else set()
+    return Comparability(card.official_board, tuple(code for code in REASONS if code in reasons))
+
+
+def _find_option_reasons(column: Column, card: BenchmarkCard) -> set[str]:
+    """What the options of a label say against its column: one that the official board wants and
+    does not have, or one that it does not know."""
+    parts = [part for piece in column.label.split(" · ") for part in _OPTION.split(piece)]
+    chosen = dict(part.partition("=")[::2] for part in parts if re.match(r"\w+=", part))
+    wrong = {
+        name
+        for name, value in card.official_options.items()
+        if value and not chosen.get(name, "").endswith(value)
+    }
+    wrong |= chosen.keys() - card.official_options.keys()
+    if "own prompt" in parts and not card.system_prompt:
+        wrong.add("prompt")
+    reasons = {"protocol"} if "protocol" in wrong else set()
+    reasons |= {"user"} if wrong & set(_USER_OPTIONS) else set()
+    return reasons | ({"options"} if wrong - {"protocol", *_USER_OPTIONS} else set())
+
+
+def assess_board(board: Board) -> dict[str, Comparability]:
+    """Every column of a board, by benchmark."""
+    return {key: assess_column(column) for key, column in board.columns.items()}
+
+
+def describe_comparability(board: Board, by: str, language: str) -> str:
+    """One sentence on what a ranking by a suite or a benchmark counts: yes, with the names of the
+    leaderboards, or no, with every reason that any of its columns has."""
+    counted = [by] if by in board.columns else board.counted_benchmarks
+    columns = [assess_column(board.columns[key]) for key in counted]
+    present = {code for column in columns for code in column.reasons}
+    if not present:
+        names = ", ".join(dict.fromkeys(column.official_board for column in columns))
+        return t("board.comparable", language, names=names)
+    texts = [t(f"board.apart.{code}", language) for code in REASONS if code in present]
+    reasons = t("board.apart.separator", language).join(texts)
+    return t("board.not_comparable", language, reasons=reasons)
