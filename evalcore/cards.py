@@ -28,7 +28,7 @@ class OptionCard(Record, frozen=True):
     the target's name, not among the folded ones. A `secret` option of a target is a key: its name
     is the environment variable that holds it, Launch hides what is typed, and it is no option of
     a run. Without a `default` a run needs it. A `derived` option is set by the plan of a run: no
-    form asks for it.
+    form asks for it. `former_choices` are values of earlier runs, which are read and not offered.
     """
 
     name: str
@@ -40,6 +40,7 @@ class OptionCard(Record, frozen=True):
     shown: bool = False
     secret: bool = False
     derived: bool = False
+    former_choices: tuple[str, ...] = ()
 
 
 def build_option(

@@ -405,7 +405,7 @@ def check_options(card: BenchmarkCard, overrides: Mapping[str, Any]) -> dict[str
             raise UsageError(f"option {card.key}.{name} is unknown; known: {names}")
         options[name] = _convert_option(f"{card.key}.{name}", declared[name].type, value)
         choices = declared[name].choices
-        if choices and options[name] not in choices:
+        if choices and options[name] not in (*choices, *declared[name].former_choices):
             raise UsageError(
                 f"option {card.key}.{name}={value!r} is not one of: {', '.join(choices)}"
             )

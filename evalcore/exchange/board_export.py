@@ -142,8 +142,7 @@ def _render_latex_listing(ranking: RankingView) -> str:
     kinds = "rlrrrl" + "r" * (len(table.columns) - 6)
     about = describe_comparability(ranking.board, ranking.order, "en")
     lines = [
-        f"% {to_single_line(table.title)}",
-        f"% {about}",
+        f"% {to_single_line(table.title)} {about}".rstrip(),
         f"\\begin{{tabular}}{{{kinds}}}",
         "\\toprule",
     ]

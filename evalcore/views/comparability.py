@@ -71,10 +71,12 @@ def assess_board(board: Board) -> dict[str, Comparability]:
 
 def describe_comparability(board: Board, by: str, language: str) -> str:
     """One sentence on what a ranking by a suite or a benchmark counts: yes, with the names of the
-    leaderboards, or no, with every reason that any of its columns has."""
+    leaderboards, or no, with every reason that any of its columns has; empty for an empty board."""
     counted = [by] if by in board.columns else board.counted_benchmarks
     columns = [assess_column(board.columns[key]) for key in counted]
     present = {code for column in columns for code in column.reasons}
+    if not columns:
+        return ""
     if not present:
         names = ", ".join(dict.fromkeys(column.official_board for column in columns))
         return t("board.comparable", language, names=names)

@@ -71,6 +71,7 @@ _BARE = (
     "the answer."
 )
 _STYLE_TEXTS: dict[str, str] = {"final_answer": FINAL_ANSWER, "bare": _BARE}
+_STYLE_TEXTS |= {"official": FINAL_ANSWER}  # what the style was called in earlier runs
 
 _TOOL_SUMMARIES = (
     ("web_search", "find pages of the web for some words"),

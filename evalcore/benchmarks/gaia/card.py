@@ -8,6 +8,7 @@ from evalcore.catalog import (
     FlagCard,
     MetricCard,
     OfficialDataset,
+    OptionCard,
     UploadForm,
     build_option,
     build_protocol_options,
@@ -128,12 +129,15 @@ CARD = BenchmarkCard(
             default="",
             choices=("", "tavily", "serper", "brave"),
         ),
-        build_option(
+        OptionCard(
             "prompt_style",
-            "final_answer asks for FINAL ANSWER; bare asks for the answer alone",
-            "final_answer 要求 FINAL ANSWER；bare 只要求答案本身",
             default="final_answer",
             choices=STYLES,
+            about={
+                "en": "final_answer asks for FINAL ANSWER; bare asks for the answer alone",
+                "zh": "final_answer 要求 FINAL ANSWER；bare 只要求答案本身",
+            },
+            former_choices=("official",),  # the name of final_answer before prompt_version 2
         ),
         build_option(
             "images",
