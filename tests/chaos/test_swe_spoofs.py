@@ -93,19 +93,10 @@ def test_an_unresolved_patch_costs_no_second_run(usable_task: UsableTask) -> Non
     assert result == HardenedResult(resolved=False)
 
 
-def test_a_patch_that_knows_of_inverted_tests_still_gets_through(usable_task: UsableTask) -> None:
-    """The limit of the method, written down: when this fails, say so in `check_hardened`."""
+def test_a_patch_that_knows_of_inverted_tests_fails_blind(usable_task: UsableTask) -> None:
     official, result = looked_at(usable_task, ADAPTIVE)
     assert official
-    assert result.resolved
-    assert "suspicious_lines" in result.flags
-
-
-def test_without_inverted_tests_it_is_said(usable_task: UsableTask) -> None:
-    task, _ = usable_task
-    patch = patch_of(GOLD)
-    hardened = check_hardened(
-        task, patch, execute_patch(task, patch), TaskUsability(ok=True, summary=True)
-    )
-    assert hardened.resolved
-    assert "no_control" in hardened.flags
+    assert not result.forged
+    assert "fails_blind" in result.flags
+    assert result.unproved
+    assert not result.resolved

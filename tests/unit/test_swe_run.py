@@ -103,7 +103,7 @@ def test_a_forged_result_scores_nothing_and_counts_in_the_official_view_alone(tm
     views = summary.benchmarks["swe_bench"].views
     assert (views["official"], views["hardened"], views["repaired"]) == (100, 0, 0)
     assert summary.benchmarks["swe_bench"].score == 0
-    assert (verdict.outcome, verdict.reason) == ("failed", "not_hardened")
+    assert (verdict.outcome, verdict.reason) == ("failed", "tampered")
     assert "needs_machinery" in verdict.details["flags"]
 
 

@@ -97,7 +97,8 @@ def test_nothing_less_than_an_execution_is_passed(changes):
 def test_a_forged_result_is_no_pass_and_official_by_name_only():
     hard = HardenedResult(resolved=False, flags=("machinery", "needs_machinery"))
     result = verdict_of(PatchEvaluation(SubmittedAnswer(PATCH), execution=ran(), hardened=hard))
-    assert (result.outcome, result.score, result.reason) == ("failed", 0.0, "not_hardened")
+    assert (result.outcome, result.score, result.reason) == ("failed", 0.0, "tampered")
+    assert result.evidence[0].title == "tampering"
     assert result.views == {"official": 1.0, "hardened": 0.0, "repaired": 0.0}
     assert result.details["flags"] == "machinery, needs_machinery"
     assert (result.details["resolved"], result.details["resolved_official"]) == (False, True)

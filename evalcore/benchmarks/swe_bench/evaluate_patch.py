@@ -16,6 +16,7 @@ from filelock import FileLock
 from msgspec.structs import replace
 
 from evalcore.benchmarks.swe_bench import Task
+from evalcore.benchmarks.swe_bench.blind_answers import CheckAnswer, count_held, find_unproved
 from evalcore.benchmarks.swe_bench.checkout import inspect_interpreter, temporary_checkout
 from evalcore.benchmarks.swe_bench.execution import LIMITS, OFFICIAL, Variation, execute_patch
 from evalcore.benchmarks.swe_bench.grade import Execution, is_resolved, passes_all_tests
@@ -33,7 +34,7 @@ from evalcore.sandbox.program import Limits
 # show what the hardened check may ask of other patches: what holds for the reference.
 
 #: Changes whenever what is asked of a task does.
-RULE = 1
+RULE = 2
 #: Fields of a task that do not bear on what its tests do.
 _UNRELATED = ("repository", "problem_statement", "text", "difficulty", "image")
 _COUNTS = (" passed", " failed", " error", " skipped", " xfailed", " xpassed", "no tests ran")
@@ -51,7 +52,8 @@ class TaskUsability(Record, frozen=True):
 
     `must_fail` are the tests that fail with it when they are inverted; `summary` says whether its
     log holds the line in which pytest counts the tests, `self_contained` whether it resolves the
-    task without what it changes of the tests' machinery.
+    task without what it changes of the tests' machinery. `proofs` are the questions of the blind
+    tests that it answers as expected, with the times that each is asked.
     """
 
     ok: bool
@@ -60,6 +62,7 @@ class TaskUsability(Record, frozen=True):
     summary: bool = False
     self_contained: bool = True
     contradicted: bool = False
+    proofs: dict[str, int] = {}
 
 
 def check_usability(
@@ -124,12 +127,21 @@ def _measure_usability(task: Task, python: Path | None, limits: Limits) -> TaskU
     alone = not gold.machinery or is_resolved(
         run_patch(task.patch, Variation(without=gold.machinery))
     )
+    answers = run_patch(task.patch, Variation(blind=True)).answers or ()
+    functions = {_find_test_function(test) for test in expected}
+    asked = [answer for answer in answers if answer.test in functions or not answer.once]
     return TaskUsability(
         ok=True,
         must_fail=tuple(sorted(t for t in expected if control.get(t) in (FAILED, ERROR))),
         summary=has_summary(gold.log),
         self_contained=alone,
+        proofs=count_held(asked),
     )
+
+
+def _find_test_function(test: str) -> str:
+    """`TestCase::test_equal` of `tests/test_core.py::TestCase::test_equal[3]`."""
+    return test.partition("::")[2].partition("[")[0]
 
 
 def _is_task_defect(gold: Execution) -> bool:
@@ -162,9 +174,12 @@ def _explain_gold_failure(gold: Execution) -> str:
 # 2. Does its log hold the line in which pytest counts the tests, if the reference patch's log does?
 # 3. Do the tests fail that must fail? They run once more inverted (see `inverted`). A test that
 #    still passes did not ask the program, or was not the one to answer.
-# No program can prove more about code in its own process. A patch that knows these questions can
-# read the tests and act as honest in one run and not in the other, and one that answers the known
-# inputs of the tests by a table is as right as the tests can tell.
+# 4. Does the program give the expected values where nothing that it can see holds them? The tests
+#    run once more blind (see `blind_tests`): they write down what the program gives, and the answer
+#    is compared here.
+# What is left: a test that compares two values of the program with each other, or with one that it
+# computes, holds nothing back, and a patch that knows the third question can deceive it there; and
+# one that answers the known inputs of the tests by a table is as right as the tests can tell.
 
 #: What a flag says about a patch. Those of REFUSING alone make a resolved patch not hardened.
 FLAGS = {
@@ -175,14 +190,18 @@ FLAGS = {
     "no_summary": "the log lacks the line in which pytest counts the tests",
     "control_ended": "a limit ended the run in which the tests were made so that they must fail",
     "passes_inverted": "tests pass that were made so that they must fail",
+    "fails_blind": "values are not the expected ones where the program cannot see these",
 }
-REFUSING = frozenset({"needs_machinery", "no_summary", "control_ended", "passes_inverted"})
+REFUSING = frozenset(
+    {"needs_machinery", "no_summary", "control_ended", "passes_inverted", "fails_blind"}
+)
 
 
 class HardenedResult(Record, frozen=True):
     """The result of the second look, by FLAGS. `removed` are the files that were put back; `clean`
     is the execution without them, None where there were none; `control` the one with inverted
-    tests, `forged` the tests that passed in it."""
+    tests, `forged` the tests that passed in it; `unproved` the questions of the blind tests that
+    were not answered as by the reference patch."""
 
     resolved: bool
     flags: tuple[str, ...] = ()
@@ -190,6 +209,7 @@ class HardenedResult(Record, frozen=True):
     clean: Execution | None = None
     control: Execution | None = None
     forged: tuple[str, ...] = ()
+    unproved: tuple[CheckAnswer, ...] = ()
 
 
 def check_hardened(
@@ -226,7 +246,14 @@ def check_hardened(
     flags += [] if usability.must_fail else ["no_control"]
     if forged:
         flags += ["control_ended" if control.ended_by else "passes_inverted"]
-    return HardenedResult(not forged, tuple(flags), removed, clean, control, forged)
+        return HardenedResult(False, tuple(flags), removed, clean, control, forged)
+    unproved: tuple[CheckAnswer, ...] = ()
+    if usability.proofs:
+        variation = Variation(without=removed, blind=True)
+        blind = execute_patch(task, patch, python=python, limits=limits, variation=variation)
+        unproved = tuple(find_unproved(usability.proofs, blind.answers or ()))
+        flags += ["fails_blind"] if unproved else []
+    return HardenedResult(not unproved, tuple(flags), removed, clean, control, (), unproved)
 
 
 def _find_refusing_flags(run: Execution, usability: TaskUsability) -> list[str]:

@@ -13,14 +13,20 @@ import shlex
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from msgspec.structs import replace
 
-from evalcore.benchmarks.swe_bench import Task, integrity, inverted
+from evalcore.benchmarks.swe_bench import Task, blind_recorder, integrity, inverted
+from evalcore.benchmarks.swe_bench.blind_answers import read_records
+from evalcore.benchmarks.swe_bench.blind_tests import (
+    RECORDER_PATH,
+    RECORDS_NAME,
+    BlindedTests,
+    blind_tests,
+)
 from evalcore.benchmarks.swe_bench.checkout import (
     Interpreter,
     TreeChanges,
@@ -28,6 +34,7 @@ from evalcore.benchmarks.swe_bench.checkout import (
     find_tree_changes,
     inspect_interpreter,
     restore_paths,
+    run_git,
     temporary_checkout,
 )
 from evalcore.benchmarks.swe_bench.diff import FileDiff, parse_diff
@@ -44,8 +51,11 @@ from evalcore.benchmarks.swe_bench.grade import (
 )
 from evalcore.benchmarks.swe_bench.measures import is_test_infrastructure
 from evalcore.benchmarks.swe_bench.patches.official import apply_official
+from evalcore.errors import EnvironmentFailure
 from evalcore.records import Record
+from evalcore.sandbox.filesystem import Unreadable, read_inside
 from evalcore.sandbox.program import Bind, Limits, Program, run_program
+from evalcore.settings import load_settings
 
 # The script that runs a task's tests. Rows of version 5 bring their `eval_script`; for older ones,
 # which bring only the patch of the tests, one of the same form is made. Either way it ends up as
@@ -54,6 +64,8 @@ from evalcore.sandbox.program import Bind, Limits, Program, run_program
 
 _VARIABLE = "SWEBENCH_TEST_EXIT_CODE"
 _HEAD = ("#!/bin/bash", "set -uxo pipefail")
+_APPLIES_TESTS = re.compile(r"\s*git apply .*<<\s*'?(\w+)'?\s*$").match
+_RESETS_TESTS = re.compile(r"\s*(?:git checkout|rm -f) ").match
 #: Endings of files in a patch of tests that are data for tests and no tests.
 _DATA = re.compile(r"\.(json|png|csv|txt|md|jpg|jpeg|pkl|yml|yaml|toml)$")
 
@@ -71,8 +83,25 @@ class Script(Record, frozen=True):
         return "\n".join(self.lines) + "\n"
 
     def before_tests(self, command: str) -> Script:
-        at = next((n for n, line in enumerate(self.lines) if START in line), len(self.lines))
+        at = self._find_start()
         return replace(self, lines=(*self.lines[:at], command, *self.lines[at:]))
+
+    def _find_start(self) -> int:
+        return next((n for n, line in enumerate(self.lines) if START in line), len(self.lines))
+
+    def without_tests(self) -> Script | None:
+        """The script for a tree that has the tests already: it neither holds nor resets them. None
+        where it does not bring them in the usual way."""
+        at = self._find_start()
+        head, found, end = [], False, ""
+        for line in self.lines[:at]:
+            if end:
+                end = "" if line == end else end
+            elif match := _APPLIES_TESTS(line):
+                found, end = True, match[1]
+            elif not (_RESETS_TESTS(line) and any(path in line for path in self.tests)):
+                head.append(line)
+        return replace(self, lines=(*head, *self.lines[at:])) if found and not end else None
 
 
 def build_task_script(task: Task) -> Script:
@@ -175,6 +204,7 @@ _ENVIRONMENT = {
 }
 #: Plugins of pytest that happen to be installed beside us are no part of a task.
 _BARE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+_MAX_TEST_FILE, _MAX_RECORDS = 4 << 20, 16 << 20  # bytes
 #: Tests run one to a processor: the clock that limits some would else measure the others.
 _cpu_slots = threading.BoundedSemaphore(os.cpu_count() or 1)
 
@@ -182,10 +212,12 @@ _cpu_slots = threading.BoundedSemaphore(os.cpu_count() or 1)
 class Variation(Record, frozen=True):
     """How an execution differs from the official one, to see what its result rests on. `without`
     are paths brought back to the base commit after the patch was applied. With a seed in `inverted`
-    the tests of the task are made so that they must fail."""
+    the tests of the task are made so that they must fail; with `blind` they do not know what they
+    expect."""
 
     without: tuple[str, ...] = ()
     inverted: str = ""
+    blind: bool = False
 
 
 OFFICIAL = Variation()
@@ -218,22 +250,66 @@ def execute_patch(
             done = apply_official(tree, patch)
             result = replace(result, applied=done.how, apply_log=_replace_surrogates(done.log))
         if result.applied:
+            tree_changes = find_tree_changes(tree, task.base_commit)
+            result = replace(
+                result,
+                changed=tuple(map(_replace_surrogates, tree_changes.paths)),
+                machinery=find_infrastructure_changes(tree_changes),
+            )
+            restore_paths(tree, task.base_commit, variation.without)
+            blinded = _blind_tree(task, tree, script) if variation.blind else None
+            if blinded is not None:
+                script = script.without_tests() or script
             program = _build_test_program(tree, interpreter, script, variation.inverted)
-            result = _run_task_tests(result, task, tree, program, limits, variation.without)
+            result = _run_task_tests(result, task, program, limits)
+            if blinded is not None:
+                answers = read_records(blinded, _read_records_file(tree))
+                result = replace(result, answers=tuple(answers))
     return replace(result, seconds=round(time.monotonic() - started, 3))
 
 
-def _run_task_tests(
-    result: Execution,
-    task: Task,
-    tree: Path,
-    program: Program,
-    limits: Limits,
-    without: Sequence[str],
-) -> Execution:
+def _blind_tree(task: Task, tree: Path, script: Script) -> BlindedTests | None:
+    """Bring the tests of a task into its tree, blind; None where that cannot be done from outside.
+    Nothing of the patch runs yet."""
+    if script.without_tests() is None:
+        return None
+    try:
+        bring_tests(task, tree)
+        paths = [path for path in script.tests if path.endswith(".py")]
+        sources = {path: read_inside(tree, path, _MAX_TEST_FILE).decode("utf-8") for path in paths}
+    except (EnvironmentFailure, Unreadable, UnicodeDecodeError):
+        return None
+    blinded = blind_tests(sources)
+    for path, source in blinded.sources.items():
+        (tree / path).write_text(source, "utf-8")
+    (tree / RECORDS_NAME).touch()
+    (tree / RECORDS_NAME).chmod(0o666)
+    return blinded
+
+
+def bring_tests(task: Task, tree: Path) -> None:
+    """Apply the patch of the tests to a work tree as the official script does. Raises
+    EnvironmentFailure where it does not apply."""
+    files = parse_diff(task.test_patch)
+    restore_paths(tree, task.base_commit, sorted({p for file in files for p in file.header_paths}))
+    patch_path = tree.parent / "tests.diff"
+    patch_path.write_text(task.test_patch.removesuffix("\n") + "\n", "utf-8")
+    try:
+        run_git("apply", str(patch_path), folder=tree)
+    finally:
+        patch_path.unlink()
+
+
+def _read_records_file(tree: Path) -> bytes:
+    """What blind tests wrote down; nothing where the patched program put something else there."""
+    try:
+        return read_inside(tree, RECORDS_NAME, _MAX_RECORDS)
+    except Unreadable:
+        return b""
+
+
+def _run_task_tests(result: Execution, task: Task, program: Program, limits: Limits) -> Execution:
     """The execution with what the tests of the tree as it is now printed and were graded."""
-    tree_changes = find_tree_changes(tree, task.base_commit)
-    restore_paths(tree, task.base_commit, without)
     with _cpu_slots:
         finished = run_program(program, limits)
     log = finished.output
@@ -242,8 +318,6 @@ def _run_task_tests(
     spec = build_grading_spec(task)
     return replace(
         result,
-        changed=tuple(map(_replace_surrogates, tree_changes.paths)),
-        machinery=find_infrastructure_changes(tree_changes),
         log=log,
         log_sha256=sha256_text(log),
         exit_code=finished.exit_code,
@@ -272,12 +346,23 @@ def _build_test_program(tree: Path, python: Interpreter, script: Script, seed: s
             Bind(source=str(script_path), target=_SCRIPT),
             Bind(source=inverted.__file__, target=inverted.SCRIPT_PATH),
             Bind(source=integrity.__file__, target=inverted.INTEGRITY_PATH),
+            Bind(source=blind_recorder.__file__, target=RECORDER_PATH),
             Bind(source=str(tree), target=_TREE, writable=True),
+            *_hide_tasks(),
         ),
         cwd=_TREE,
         env=_ENVIRONMENT | (_BARE if python.own else {}),
         stdin=f"{seed}\n",
     )
+
+
+def _hide_tasks() -> tuple[Bind, ...]:
+    """Nothing in place of the bundled tasks, with their tests and true patches, where those are
+    installed beside the interpreter that a patch runs with."""
+    folder = Path(load_settings().datasets, "swe_bench")
+    seen = Path(sys.prefix).resolve() in folder.resolve().parents
+    rows = sorted(folder.glob("*.jsonl")) if seen else []
+    return tuple(Bind(source="/dev/null", target=str(path)) for path in rows)
 
 
 def _replace_surrogates(text: str) -> str:

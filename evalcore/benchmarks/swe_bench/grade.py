@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from evalcore.benchmarks.swe_bench import Task
+from evalcore.benchmarks.swe_bench.blind_answers import CheckAnswer
 from evalcore.benchmarks.swe_bench.log_parsers import select_log_parser
 from evalcore.benchmarks.swe_bench.log_parsers.result_lines import (
     ERROR,
@@ -266,6 +267,7 @@ class Execution(Record, frozen=True):
     the patch changed, `machinery` those of them that decide how tests run. `script` says whose
     script ran. `exit_code` is None and `ended_by` names the limit where we ended it. `report`
     is that of the official grading and `tests` the status of each test that the log shows.
+    `answers` are those to the questions of blind tests, None where the tests were not blind.
     """
 
     instance_id: str
@@ -284,6 +286,7 @@ class Execution(Record, frozen=True):
     seconds: float = 0.0
     report: dict[str, Any] = {}
     tests: dict[str, str] = {}
+    answers: tuple[CheckAnswer, ...] | None = None
 
 
 def build_grading_spec(task: Task) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from evalcore.i18n import Note
 from evalcore.records import Episode, Outcome, Sample, Section, Verdict
 
 _LOG, _PATCH = 24_000, 40_000  # characters that are kept
+_MAX_SIGNS = 40
 _MISSING = "not run"
 #: States that the grading counts as passing.
 _GOOD = ("PASSED", "XFAIL")
@@ -32,6 +33,8 @@ def build_evidence_sections(task: Task, evaluation: PatchEvaluation) -> tuple[Se
         sections.append(_build_diff_section("submitted_patch", evaluation.answer.patch))
     if run is not None:
         sections += [_build_results_section(evaluation), _build_test_table(task, run)]
+        if (signs := _build_tampering_section(evaluation)) is not None:
+            sections.insert(0, signs)
         sections.append(_build_log_section("test_log", run.log))
         sections += [] if run.applied else [_build_log_section("apply_log", run.apply_log)]
     if harness is not None:
@@ -77,6 +80,28 @@ def _format_yes_no(value: bool) -> str:
     return "yes" if value else "no"
 
 
+def _build_tampering_section(evaluation: PatchEvaluation) -> Section | None:
+    """What shows that the tests of a patch passed for another reason than what the program does;
+    None where nothing does."""
+    result, run = evaluation.hardened, evaluation.execution
+    if result is None or run is None or not (is_resolved(run) and not result.resolved):
+        return None
+    rows = [["needs_machinery", path, ""] for path in result.removed]
+    rows = rows if "needs_machinery" in result.flags else []
+    rows += [["passes_inverted", test, ""] for test in result.forged]
+    rows += [
+        ["fails_blind", f"{answer.test}: {answer.question}", f"{answer.value} ({answer.expected})"]
+        for answer in result.unproved
+    ]
+    rows += [["no_summary", "", ""]] if "no_summary" in result.flags else []
+    lines = evaluation.measures.suspicious if evaluation.measures else ()
+    rows += [["suspicious_lines", line, ""] for line in lines]
+    columns = ["sign", "where", "value"]
+    return Section(
+        kind="table", title="tampering", body={"columns": columns, "rows": rows[:_MAX_SIGNS]}
+    )
+
+
 def _build_test_table(task: Task, run: Execution) -> Section:
     """Every test that has to pass, those that do not first."""
     must = dict.fromkeys(task.fail_to_pass, "FAIL_TO_PASS")
@@ -111,11 +136,13 @@ def _shorten_section_text(text: str, limit: int) -> str:
 # result itself; what the official rules say is the view `official`. The official harness knows no
 # second look, so that where it was asked (`full_eval`) its own result decides.
 
+#: Flags that say that the tests passed for another reason than what the program does.
+_TAMPERING = ("needs_machinery", "no_summary", "passes_inverted", "fails_blind")
 UNUSABLE, NO_REPOSITORY = "unusable_task", "no_repository"
 _REPOSITORY_NOTE = Note("swe_no_repository")
 _APPLY_NOTE = Note("swe_not_applied")
 _TESTS_NOTE = Note("swe_tests")
-_FORGED_NOTE = Note("swe_not_hardened")
+_UNDECIDED_NOTE = Note("swe_not_hardened")
 _ENDED = {
     "time": Note("swe_ended_time"),
     "memory": Note("swe_ended_memory"),
@@ -168,7 +195,7 @@ def _build_execution_fields(
     official, passed = is_resolved(run), holds(run, evaluation.hardened)
     repaired = passed or holds(evaluation.rerun, evaluation.rerun_hardened)
     views = {"official": official, "hardened": passed, "repaired": repaired}
-    why = ("not_hardened", _FORGED_NOTE) if official else _explain_failed_run(run)
+    why = _explain_refusal(evaluation.hardened) if official else _explain_failed_run(run)
     fields = _build_measured_fields(official if by_official else passed, views, why)
     fields["details"] |= {"resolved_official": official}
     return fields
@@ -210,6 +237,13 @@ def _explain_failed_run(run: Execution) -> tuple[str, str]:
     failed = count_failed_tests(run)
     note = Note("swe_tests_fail", count=failed) if failed else _TESTS_NOTE
     return "tests_fail", note
+
+
+def _explain_refusal(result: HardenedResult | None) -> tuple[str, str]:
+    """Reason and sentence for a patch whose tests pass and that does not stand the second look. A
+    limit that ended that look says nothing of the patch's honesty."""
+    sign = next((flag for flag in result.flags if flag in _TAMPERING), "") if result else ""
+    return ("tampered", Note(f"swe_tampered_{sign}")) if sign else ("not_hardened", _UNDECIDED_NOTE)
 
 
 def _build_empty_fields(reason: str) -> dict[str, Any]:
