@@ -181,7 +181,7 @@ def test_the_real_wheel_holds_every_known_file(tmp_path):
     except UsageError as error:
         pytest.skip(f"the official wheel cannot be downloaded here: {error}")
     entries = load_folder(tmp_path / "data")
-    assert len(entries) == 1390 + 2251 + 800
+    assert len(entries) == 1390 + 2251 + 800 + 465 + 200
     assert len(report.files) == len(fetch.wheel_members())
 
 
@@ -250,6 +250,8 @@ def test_a_folder_as_the_hub_has_it_reads_like_todays(tmp_path):
     official = shared_data("bfcl")
     earlier = {today: name for name, today in V3_ALIASES.items()}
     for name in fetch.list_official_files("v4"):
+        if "memory" in name or "web_search" in name:  # which v3 does not have
+            continue
         text = (official / name).read_text(encoding="utf-8")
         for today, before in earlier.items():
             name = name.replace(f"_{today}.json", f"_{before}.json")

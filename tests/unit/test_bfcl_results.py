@@ -89,7 +89,7 @@ def test_v3_files_lie_flat_and_are_named_otherwise(tmp_path):
     result_file(tmp_path, "java", "A.f()", version="v3")
     result_file(tmp_path, "live_relevance", RIGHT, version="v3")
     write_lines(tmp_path / "BFCL_v3_exec_simple_result.json", result_line("exec_simple_0", "f()"))
-    write_lines(tmp_path / "BFCL_v4_web_search_base_result.json", {"other": 1})
+    write_lines(tmp_path / "BFCL_v4_format_sensitivity_result.json", {"other": 1})
     result = [(item.category, item.id) for item in read_results(tmp_path)]
     assert result == [("simple_java", "java_0"), ("live_relevance", "live_relevance_0")]
 

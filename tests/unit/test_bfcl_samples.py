@@ -12,6 +12,7 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.bfcl.answers import reference_calls
 from evalcore.benchmarks.bfcl.card import CARD
 from evalcore.benchmarks.bfcl.categories import (
+    AGENTIC,
     MULTI_TURN,
     SINGLE_TURN,
     Tally,
@@ -41,6 +42,9 @@ def test_a_journaled_sample_gives_back_the_entry_with_its_order():
             config = entry.extra["initial_config"]
             assert json.dumps(stored.extra["initial_config"]) == json.dumps(config)
             assert stored.functions
+        elif entry.category in AGENTIC:
+            assert stored.functions
+            assert stored.extra["involved_classes"]
         else:
             assert json.dumps(stored.functions) == json.dumps(entry.functions)
 

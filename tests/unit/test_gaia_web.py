@@ -10,9 +10,11 @@ import msgspec
 import pytest
 
 from evalcore.access.secrets import Secrets
+from evalcore.benchmarks import http_client
 from evalcore.benchmarks.gaia.attachments import ReadRequest
-from evalcore.benchmarks.gaia.tools import ToolError, http_client, web_tools
-from evalcore.benchmarks.gaia.tools.http_client import (
+from evalcore.benchmarks.gaia.tools import ToolError, web_tools
+from evalcore.benchmarks.gaia.tools.toolset import Toolset
+from evalcore.benchmarks.http_client import (
     Address,
     HttpRequest,
     Unreachable,
@@ -20,7 +22,6 @@ from evalcore.benchmarks.gaia.tools.http_client import (
     is_public,
     send_http_request,
 )
-from evalcore.benchmarks.gaia.tools.toolset import Toolset
 from evalcore.errors import EnvironmentFailure, UsageError
 from tests.support import gaia_files
 from tests.support.gaia_web import Web, serve

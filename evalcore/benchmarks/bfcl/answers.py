@@ -7,7 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from evalcore.benchmarks.answer_scoring import Language
-from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, MULTI_TURN, find_category_language
+from evalcore.benchmarks.bfcl.categories import (
+    AGENTIC,
+    DECODE_ONLY,
+    MULTI_TURN,
+    find_category_language,
+)
 from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.benchmarks.bfcl.multi_turn.service import calls_to_text
 from evalcore.benchmarks.bfcl.score import decode_answer, resolve_answer_mode, score_official
@@ -21,7 +26,7 @@ NATIVE = "fc"
 
 def episode_from_prediction(sample: Sample, key: str, prediction: Any, mode: str) -> Episode:
     """The episode of an answer that somebody already has. Raises UsageError for an unknown mode."""
-    if sample.metric not in MULTI_TURN:
+    if sample.metric not in (*MULTI_TURN, *AGENTIC):
         mode = resolve_answer_mode(sample.metric, prediction, mode)
     if isinstance(prediction, str):
         messages = (Message("assistant", prediction),)

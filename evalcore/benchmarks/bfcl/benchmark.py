@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -19,12 +20,22 @@ from evalcore.benchmarks.base import (
     ToolCallMode,
     ValidationResult,
 )
-from evalcore.benchmarks.bfcl import answers, dataset, official_prompts, tool_prompts
+from evalcore.benchmarks.bfcl import (
+    agentic,
+    answers,
+    dataset,
+    official_prompts,
+    tool_prompts,
+    web_search,
+)
 from evalcore.benchmarks.bfcl.answers import reference_answer
 from evalcore.benchmarks.bfcl.card import CARD
 from evalcore.benchmarks.bfcl.categories import (
+    AGENTIC,
     DECODE_ONLY,
+    MEMORY,
     MULTI_TURN,
+    WEB_SEARCH,
     Tally,
     compute_entry_weights,
     group_scores,
@@ -51,7 +62,9 @@ from evalcore.benchmarks.bfcl.score import (
     score_all_views,
 )
 from evalcore.benchmarks.bfcl.score import classify_abstention as abstention
-from evalcore.errors import EnvironmentFailure
+from evalcore.benchmarks.call_decoding import decode_calls
+from evalcore.errors import EnvironmentFailure, UsageError
+from evalcore.i18n import Note
 from evalcore.records import (
     Completion,
     Episode,
@@ -88,6 +101,7 @@ class Bfcl(Benchmark):
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(options)
         self._simulators: Simulators | None = None
+        self._memories = agentic.Memories()
 
     @property
     def ranked_view(self) -> str:
@@ -107,6 +121,33 @@ class Bfcl(Benchmark):
         if not self.is_official:
             return super().sampling
         return Sampling(temperature=self._texts.temperature)
+
+    def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
+        """All of them. Raises UsageError naming all that is absent here: it is better known before
+        the first request than in the middle of a run."""
+        problems = dict.fromkeys(filter(None, map(self._find_problem, samples)))
+        if problems:
+            raise UsageError(
+                "; ".join(problems) + "; or leave such cases out by the option bfcl.categories"
+            )
+        return list(samples)
+
+    def _find_problem(self, sample: Sample) -> str:
+        """What a sample needs and this machine lacks; "" for nothing."""
+        if self.is_official and sample.metric in AGENTIC:  # whose texts of upstream are not read
+            return Note("bfcl_no_official_words")
+        if sample.metric in WEB_SEARCH:
+            recorded = "material" in sample.meta
+            if not recorded and not web_search.has_search_key():
+                return Note("bfcl_no_search_key", variable=web_search.KEY_VARIABLE)
+            return "" if sample.input["functions"] != "[]" else Note("bfcl_no_documents")
+        if sample.metric not in (*MULTI_TURN, *MEMORY):
+            return ""
+        try:
+            self._get_simulators().check(dataset.sample_to_entry(sample))
+        except EnvironmentFailure as error:
+            return str(error)
+        return ""
 
     def build_prompt(self, sample: Sample, mode: ToolCallMode = "prompt") -> list[Message]:
         turns = sample.input["question"]
@@ -148,6 +189,8 @@ class Bfcl(Benchmark):
         mode = await self._resolve_mode(context)
         if sample.metric in MULTI_TURN:
             return await self._run_conversation(sample, mode, context)
+        if sample.metric in AGENTIC:
+            return await self._run_agentic(sample, mode, context)
         prompt = self.apply_prompt_template(self.build_prompt(sample, mode))
         functions = self._load_entry(sample).functions if mode == "native" else []
         request = GenerationRequest(
@@ -175,7 +218,16 @@ class Bfcl(Benchmark):
     ) -> Episode:
         entry = self._load_entry(sample)
         opening = self.apply_prompt_template(self.build_prompt(sample, mode))
+        request_completion = self._build_ask(sample, mode, context)
+        read_as = tool_prompts.select_decode_mode(mode, sample.metric)
+        conversation = await conversations.run_entry_conversation(
+            entry, opening, read_as, request_completion, self._get_simulators(), self._announce
+        )
+        return conversations.conversation_to_episode(
+            conversation, self.generation_key(sample), context.epoch, read_as
+        )
 
+    def _build_ask(self, sample: Sample, mode: ToolCallMode, context: Context) -> conversations.Ask:
         async def request_completion(
             messages: Sequence[Message], tools: Sequence[dict[str, Any]]
         ) -> Completion:
@@ -187,13 +239,37 @@ class Bfcl(Benchmark):
             )
             return await context.generate(request)
 
+        return request_completion
+
+    async def _run_agentic(self, sample: Sample, mode: ToolCallMode, context: Context) -> Episode:
+        entry = dataset.sample_to_entry(sample)
         read_as = tool_prompts.select_decode_mode(mode, sample.metric)
-        conversation = await conversations.run_entry_conversation(
-            entry, opening, read_as, request_completion, self._get_simulators(), self._announce
+        read = None if read_as == "fc" else partial(decode_calls, mode=read_as)
+        path, digest = sample.meta.get("material", ""), str(sample.reference.get("material", ""))
+
+        def open_with(text: str, messages: Sequence[Message]) -> Sequence[Message]:
+            opening = [Message("system", text), *messages]
+            return tool_prompts.build_call_messages(opening, entry.functions, sample.metric, mode)
+
+        ask = self._build_ask(sample, mode, context)
+        if sample.metric in WEB_SEARCH:
+            web = web_search.open_web(path, digest)
+            snippets = sample.metric == "web_search_base"
+            tools = web_search.WebSearchAPI(web, entry.functions, snippets)
+            run = agentic.AgenticRun(entry, tools, ask, read, open_with)
+            held = await run.ask_question()
+            state: dict[str, Any] = {"web": web.name}
+        else:
+            turns = agentic.load_conversations(Path(path), digest)
+            simulators = self._get_simulators()
+            run = agentic.AgenticRun(entry, simulators, ask, read, open_with)
+            key = (sample.metric, digest, context.epoch)
+            done = await self._memories.get(key, partial(run.write_memory, turns))
+            held, state = await run.ask_question(done), {"memory_calls": list(done)}
+        episode = conversations.conversation_to_episode(
+            held, self.generation_key(sample), context.epoch, read_as
         )
-        return conversations.conversation_to_episode(
-            conversation, self.generation_key(sample), context.epoch, read_as
-        )
+        return msgspec.structs.replace(episode, state=episode.state | state)
 
     def _announce(self, documents: Sequence[dict[str, Any]], native: bool) -> str:
         if self.is_official:
@@ -204,6 +280,8 @@ class Bfcl(Benchmark):
         self, sample: Sample, episode: Episode, context: Context | None = None
     ) -> Verdict:
         entry = dataset.sample_to_entry(sample)
+        if sample.metric in AGENTIC:
+            return self._evaluate_agentic(sample, entry, episode)
         if sample.metric in MULTI_TURN:
             examined = conversations.examine_prediction(
                 entry, answers.extract_call_turns(episode), self._get_simulators()
@@ -248,6 +326,14 @@ class Bfcl(Benchmark):
             build_call_sections(entry, scored_views[self.ranked_view]),
             facts,
         )
+
+    def _evaluate_agentic(self, sample: Sample, entry: BfclEntry, episode: Episode) -> Verdict:
+        scored, text = agentic.score_final_message(entry, episode)
+        sections = (agentic.build_answer_section(entry, text),)
+        facts = {"web": str(episode.state["web"])} if "web" in episode.state else {}
+        if sample.metric == "memory_vector":
+            facts["similarity"] = "stand-in"
+        return self._build_call_verdict(sample, episode, {"official": scored}, sections, facts)
 
     def _build_call_verdict(
         self,
@@ -312,6 +398,8 @@ class Bfcl(Benchmark):
         entry = dataset.sample_to_entry(sample)
         if sample.metric in MULTI_TURN:
             return conversations.reference_step(entry, transcript)
+        if sample.metric in AGENTIC:
+            return Completion(text=str((entry.ground_truth or [""])[0]))
         answer = reference_answer(entry, answers.NATIVE)
         if isinstance(answer, str):
             return Completion(text=answer)
@@ -331,6 +419,8 @@ class Bfcl(Benchmark):
             return self.episode_from_answer(
                 sample, [[turn] for turn in conversations.ground_truth(entry)]
             )
+        if sample.metric in AGENTIC:
+            return self.episode_from_answer(sample, str((entry.ground_truth or [""])[0]))
         answer = self.control(sample, "reference", ())
         calls = [{"name": call.name, "arguments": call.arguments} for call in answer.tool_calls]
         return self.episode_from_answer(sample, calls or answer.text, {"mode": answers.NATIVE})

@@ -36,6 +36,15 @@ _SOME = {
     "en": "A function fits; any call is correct. Reported but not scored, as officially.",
     "zh": "有适用的函数，任意调用即算正确。与官方一致：只报告，不计分。",
 }
+_MEMORY = {
+    "en": "The target speaks with a person over several conversations and keeps what matters in a "
+    "memory; then it answers a question from that memory alone.",
+    "zh": "模型与用户进行多次对话，把重要信息存入记忆；之后只凭记忆回答问题。",
+}
+_WEB = {
+    "en": "The answer takes several searches and pages; the final message must mention it.",
+    "zh": "回答需要多次搜索并查看网页；最终消息须包含答案。",
+}
 _TURNS = {
     "en": "A conversation with simulated services: after each turn, their state must be as "
     "expected and no expected result may be missing.",
@@ -62,6 +71,11 @@ _CATEGORIES: tuple[tuple[str, float | None, str, str, dict[str, str]], ...] = (
     ("multi_turn_miss_func", 7.5, "Multi-turn, missing function", "多轮·缺函数", _TURNS),
     ("multi_turn_miss_param", 7.5, "Multi-turn, missing value", "多轮·缺参数", _TURNS),
     ("multi_turn_long_context", 7.5, "Multi-turn, long context", "多轮·长上下文", _TURNS),
+    ("memory_kv", 20 / 3, "Memory, by key", "记忆·键值", _MEMORY),
+    ("memory_vector", 20 / 3, "Memory, by likeness", "记忆·向量", _MEMORY),
+    ("memory_rec_sum", 20 / 3, "Memory, summary", "记忆·递归摘要", _MEMORY),
+    ("web_search_base", 10.0, "Web search", "网页搜索", _WEB),
+    ("web_search_no_snippet", 10.0, "Web search, no excerpts", "网页搜索·无摘要", _WEB),
 )
 
 
@@ -111,10 +125,13 @@ CARD = BenchmarkCard(
     ),
     upload_form=UploadForm(
         parts=tuple(category for category, *_ in _CATEGORIES),
-        companion_files=("multi_turn_func_doc/*",),
+        companion_files=(
+            *("multi_turn_func_doc/*", "memory_prereq_conversation/*", "web_pages.jsonl"),
+        ),
         identity="id",
     ),
     cases_are_data=True,
+    key_variables=("SERPAPI_API_KEY",),
     baselines={"keywords": "evalcore.benchmarks.bfcl.baseline:answer_by_keywords"},
     official_datasets=(
         OfficialDataset("bfcl-v4", "bfcl", "wheel", "bfcl-v4", "BFCL v4", _PAGE, on_hub=False),

@@ -30,6 +30,13 @@ MULTI_TURN = (
     "multi_turn_long_context",
 )
 
+MEMORY = ("memory_kv", "memory_vector", "memory_rec_sum")
+WEB_SEARCH = ("web_search_base", "web_search_no_snippet")
+AGENTIC = MEMORY + WEB_SEARCH
+#: Categories that have one file of questions, by what it is called.
+SHARED_FILES = {"memory": MEMORY, "web_search": WEB_SEARCH}
+CATEGORIES = (*SINGLE_TURN, *MULTI_TURN, *AGENTIC)
+
 #: Categories that ask whether there is a call at all; they have no answer file.
 DECODE_ONLY = ("irrelevance", "live_irrelevance", "live_relevance")
 
@@ -51,7 +58,7 @@ def find_category_language(category: str) -> Language:
 
 def category_from_id(sample_id: str) -> str | None:
     """The category that an official id begins with (`live_simple_0-0-0`, v3's `java_12`)."""
-    categories = (*SINGLE_TURN, *MULTI_TURN, *V3_ALIASES)
+    categories = (*CATEGORIES, *V3_ALIASES)
     fitting = [name for name in categories if sample_id.startswith(f"{name}_")]
     return to_v4_category(max(fitting, key=len)) if fitting else None
 

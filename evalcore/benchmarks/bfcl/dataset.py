@@ -8,13 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from evalcore.benchmarks.base import DatasetSource
-from evalcore.benchmarks.bfcl.categories import MULTI_TURN
+from evalcore.benchmarks.bfcl.agentic import describe_material, find_api_name, find_material
+from evalcore.benchmarks.bfcl.categories import AGENTIC, MULTI_TURN
 from evalcore.benchmarks.bfcl.entry import BfclEntry, load_file, load_folder
 from evalcore.benchmarks.bfcl.multi_turn.simulators import (
     find_installation,
@@ -105,9 +108,16 @@ def load_bfcl_samples(
         entries = [entry for entry in entries if entry.id not in FLAGGED]
     folder = source.folder if source.folder.is_dir() else source.folder.parent
     documents = cache(partial(load_documents, folders=[folder], official=find_installation()))
-    return [
-        _entry_to_sample(entry, _list_available_functions(entry, documents)) for entry in entries
-    ]
+    describe = cache(describe_material)
+
+    def to_sample(entry: BfclEntry) -> Sample:
+        functions = _list_available_functions(entry, documents)
+        if entry.category not in AGENTIC:
+            return _entry_to_sample(entry, functions)
+        path = find_material(entry, folder)
+        return _agentic_to_sample(entry, functions, path, describe(path))
+
+    return [to_sample(entry) for entry in entries]
 
 
 def sample_to_entry(sample: Sample) -> BfclEntry:
@@ -115,6 +125,8 @@ def sample_to_entry(sample: Sample) -> BfclEntry:
     extra = {name: reference[name] for name in _HIDDEN if name in reference}
     if "scenario" in reference:
         extra["initial_config"] = json.loads(reference["scenario"])
+    if sample.metric in AGENTIC:
+        extra["involved_classes"] = [find_api_name(sample.metric)]
     truth = reference.get("ground_truth")
     return BfclEntry(
         sample.id,
@@ -146,8 +158,19 @@ def _entry_to_sample(entry: BfclEntry, functions: list[dict[str, Any]]) -> Sampl
     )
 
 
+def _agentic_to_sample(
+    entry: BfclEntry, functions: list[dict[str, Any]], path: Path | None, material: dict[str, str]
+) -> Sample:
+    """What the question is about lies in a file, whose hash belongs to the case."""
+    sample = _entry_to_sample(entry, functions)
+    where = {"material": str(path.resolve())} if path else {}
+    return replace(sample, reference=sample.reference | material, meta=sample.meta | where)
+
+
 def _list_available_functions(entry: BfclEntry, documents: Documents) -> list[dict[str, Any]]:
     """What is offered: of a multi-turn entry the tools of its APIs, in the order of its classes."""
+    if entry.category in AGENTIC:
+        return list(documents(find_api_name(entry.category)))
     if entry.category not in MULTI_TURN:
         return entry.functions
     return [document for name in list_involved_classes(entry) for document in documents(name)]

@@ -13,9 +13,13 @@ from itertools import starmap
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from evalcore.benchmarks.bfcl.categories import (
+    AGENTIC,
+    CATEGORIES,
     DECODE_ONLY,
-    MULTI_TURN,
+    SHARED_FILES,
     SINGLE_TURN,
     category_from_id,
     to_v4_category,
@@ -27,7 +31,7 @@ from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
 
 _PREFIX = re.compile(r"^(BFCL_v\d+_)?(?P<category>.+?)(\.jsonl?)$")
-_CATEGORIES = frozenset((*SINGLE_TURN, *MULTI_TURN))
+_CATEGORIES = frozenset(CATEGORIES)
 _OWN_FIELDS = {"id", "question", "function", "ground_truth"}
 
 
@@ -47,25 +51,33 @@ class BfclEntry(Record, frozen=True):
 
 
 def load_folder(folder: Path, categories: tuple[str, ...] = ()) -> list[BfclEntry]:
-    """All entries of a folder, ordered by category; `categories` (v3 or v4 names) filters. Files of
-    other categories (agentic, format sensitivity) are passed over. Raises DatasetError for a folder
-    without a file of the wanted categories, and what `load_file` raises."""
-    selected = [to_v4_category(name) for name in categories] or [*SINGLE_TURN, *MULTI_TURN]
+    """All entries of a folder, ordered by category; `categories` (v3 or v4 names) filters. Other
+    files (format sensitivity) are passed over. Raises DatasetError for a folder without a file of
+    the wanted categories, and what `load_file` raises."""
+    selected = [to_v4_category(name) for name in categories] or list(CATEGORIES)
     files = question_files(folder)
     missing = [name for name in selected if name not in files] if categories else []
     if missing or not files:
         what = f"of {', '.join(missing)}" if missing else "named BFCL_v4_<category>.json"
         raise DatasetError(folder, None, "", f"holds no file {what}")
-    return [entry for name in selected if name in files for entry in load_file(files[name])]
+    return [
+        entry
+        for name in selected
+        if name in files
+        for entry in load_file(files[name])
+        if entry.category == name
+    ]
 
 
 def question_files(folder: Path) -> dict[str, Path]:
-    """The question files of a folder by category; the newest version where there are several."""
-    files_by_category = {}
+    """The question files of a folder by category; the newest version where there are several. The
+    categories of memory share a file, and so do those of web search."""
+    files_by_category: dict[str, Path] = {}
     for path in sorted(folder.glob("*.json*")):
         category = file_category(path)
-        if category in _CATEGORIES:
-            files_by_category[category] = path
+        for name in SHARED_FILES.get(category or "", (category,)):
+            if name in _CATEGORIES:
+                files_by_category[name] = path
     return files_by_category
 
 
@@ -78,18 +90,22 @@ def file_category(path: Path) -> str | None:
 
 def load_file(path: Path) -> list[BfclEntry]:
     """The entries of one file of questions, joined with the answers beside it. The category is the
-    file's, else the line's field `category`, else what its id begins with. Raises DatasetError
-    naming the file, line and field: a line that is no entry, an id that is there twice, an answer
-    that is missing."""
-    category = file_category(path)
-    category = category if category in _CATEGORIES else None
+    file's, else the line's field `category`, else what its id begins with. A file that several
+    categories share gives an entry for each of them, with the category in its id, as upstream has
+    it. Raises DatasetError naming the file, line and field: a line that is no entry, an id that is
+    there twice, an answer that is missing."""
+    named = file_category(path) or ""
     answers = _load_answers(path.parent / "possible_answer" / path.name)
     entries: dict[str, BfclEntry] = {}
     for line in starmap(partial(CaseLine, path), read_rows(path)):
-        entry = _build_entry(line, category, answers)
-        if entry.id in entries:
-            line.raise_field_error("id", f"{entry.id!r} is there twice")
-        entries[entry.id] = entry
+        for category in SHARED_FILES.get(named, (named if named in _CATEGORIES else None,)):
+            entry = _build_entry(line, category, answers)
+            if named in SHARED_FILES:
+                number = entry.id.removeprefix(f"{named}_")
+                entry = replace(entry, id=f"{category}_{number}")
+            if entry.id in entries:
+                line.raise_field_error("id", f"{entry.id!r} is there twice")
+            entries[entry.id] = entry
     return list(entries.values())
 
 
@@ -124,6 +140,8 @@ def _build_entry(line: CaseLine, category: str | None, answers: dict[str, Any]) 
         truth = None
     elif not isinstance(truth, list) or not truth:
         line.raise_field_error("ground_truth", Note("upload_is_missing"))
+    elif category in AGENTIC and not all(isinstance(answer, str) and answer for answer in truth):
+        line.raise_field_error("ground_truth", "must be a list of accepted texts")
     elif category in SINGLE_TURN and not (_all_mappings(truth) and all(map(_is_answer, truth))):
         line.raise_field_error("ground_truth", "must hold {name: {parameter: [values]}}")
     extra = {key: value for key, value in row.items() if key not in _OWN_FIELDS}

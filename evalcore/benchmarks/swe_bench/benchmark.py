@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -69,7 +69,7 @@ class SweBench(Benchmark):
             raise UsageError("option swe_bench.context_lines: give 0 or more lines")
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
-        samples = dataset.load_swe_samples(source, settings.load_settings().swe_repositories)
+        samples = dataset.load_swe_samples(source, find_prepared("repositories"))
         return dataset.filter_difficulties(samples, self.options["difficulties"])
 
     def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
@@ -217,9 +217,16 @@ class SweBench(Benchmark):
         return "patch"
 
 
+def find_prepared(part: Literal["repositories", "environments"]) -> str:
+    """The folder that a setting names, else what was prepared in the data folder; "" for none."""
+    loaded = settings.load_settings()
+    prepared = loaded.data_dir / CARD.key / part
+    return getattr(loaded, f"swe_{part}") or (str(prepared) if prepared.is_dir() else "")
+
+
 def _select_task_python(task: Task) -> Path | None:
     """The interpreter with what a task needs, None for the running one."""
-    folder = settings.load_settings().swe_environments
+    folder = find_prepared("environments")
     return find_task_python(task, Path(folder)) if folder else None
 
 

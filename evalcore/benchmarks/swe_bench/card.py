@@ -50,7 +50,7 @@ CARD = BenchmarkCard(
     suite="agentic",
     implementation="evalcore.benchmarks.swe_bench.benchmark:SweBench",
     dataset="swe_bench",
-    scorer_version="2",
+    scorer_version="3",
     title={"en": "SWE-bench", "zh": "SWE-bench"},
     about={
         "en": "Patches for real issues: each is applied and the tests of its task are run, twice "
@@ -119,6 +119,21 @@ CARD = BenchmarkCard(
     ),
     official_board="SWE-bench",
     official_options={"protocol": "official", "full_eval": "True", "prompt_style": ""},
+    preparer=CommandCard(
+        run="evalcore.exchange.swe_prepare:run_swe_prepare",
+        about="prepare repositories and environments, and find out which tasks can be judged here",
+        path_about="verified, lite, multilingual or another fetched dataset, or a file of tasks",
+        flags=(
+            FlagCard("folder", "folder to prepare (default: in the data folder)", "DIR"),
+            FlagCard("specs", "specifications of environments: JSON or upstream's wheel", "FILE"),
+            FlagCard("jobs", "how much to do at a time (default: 2)", "N", default="2"),
+            FlagCard("only", "ids of tasks, with commas between them", "IDS"),
+            FlagCard("mirrors", "address or folder that repositories are cloned from", "URL"),
+            FlagCard("estimate", "only say what is to be made", choices=("yes", "no")),
+            FlagCard("offline", "use only what is cached", choices=("yes", "no")),
+            FlagCard("again", "try again what could not be judged", choices=("yes", "no")),
+        ),
+    ),
     options=(
         *build_protocol_options(),
         build_option(

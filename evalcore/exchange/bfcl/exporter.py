@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from evalcore.access.redaction import mask_target
-from evalcore.benchmarks.bfcl.categories import LIVE, MULTI_TURN, NON_LIVE, SINGLE_TURN
+from evalcore.benchmarks.bfcl.categories import (
+    AGENTIC,
+    CATEGORIES,
+    LIVE,
+    MEMORY,
+    MULTI_TURN,
+    NON_LIVE,
+)
 from evalcore.benchmarks.bfcl.score import INFRASTRUCTURE_PREFIX
 from evalcore.benchmarks.bfcl.tool_prompts import select_decode_mode, to_wire_name
 from evalcore.benchmarks.call_decoding import DecodeError, decode_calls
@@ -29,7 +36,7 @@ from evalcore.store.run_folder import RunFolder, write_atomic
 
 BENCHMARK = "bfcl"
 _JSON = select_decode_mode("json", "")
-_GROUPS = {"non_live": NON_LIVE, "live": LIVE, "multi_turn": MULTI_TURN}
+_GROUPS = {"non_live": NON_LIVE, "live": LIVE, "multi_turn": MULTI_TURN, "agentic": AGENTIC}
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.()\- ]+")
 _NUMBER = re.compile(r"\d+")
 
@@ -84,11 +91,11 @@ def build_prediction(sample: Sample, episode: Episode) -> Prediction | None:
     )
     category, error = sample.metric, ""
     answer: str | list[Any] | None = ""
-    if category not in SINGLE_TURN and category not in MULTI_TURN:
+    if category not in CATEGORIES:
         return None
     if episode.failure is not None:
         error = episode.failure.message or episode.failure.kind
-    elif category in MULTI_TURN:
+    elif category in (*MULTI_TURN, *AGENTIC):
         answer = _split_turns(episode)
     else:
         answer = _extract_native_calls(episode) if native else episode.answer
@@ -217,7 +224,10 @@ def _build_result_row(prediction: Prediction) -> Mapping[str, Any]:
 
 
 def _find_result_group(category: str) -> str:
-    return next(group for group, members in _GROUPS.items() if category in members)
+    group = next(group for group, members in _GROUPS.items() if category in members)
+    if category in MEMORY:  # upstream keeps a folder for each kind of memory
+        return f"{group}/memory/{category.removeprefix('memory_')}"
+    return group
 
 
 def _prediction_sort_key(prediction: Prediction) -> tuple[int, str]:

@@ -20,10 +20,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from evalcore.access.secrets import scrub_secrets
-from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, MULTI_TURN, SINGLE_TURN, V3_ALIASES
+from evalcore.benchmarks.bfcl.agentic import MATERIAL_FOLDER, SCENARIOS
+from evalcore.benchmarks.bfcl.categories import (
+    DECODE_ONLY,
+    MULTI_TURN,
+    SHARED_FILES,
+    SINGLE_TURN,
+    V3_ALIASES,
+)
 from evalcore.benchmarks.bfcl.multi_turn.simulators import (
     DOCUMENTS,
     OFFICIAL_APIS,
+    OFFICIAL_DOCUMENTS,
     OFFICIAL_SOURCES,
     VARIABLE,
     fetched_folder,
@@ -56,15 +64,21 @@ _V3_NAMES = {today: earlier for earlier, today in V3_ALIASES.items()}
 
 
 def list_official_files(version: str) -> tuple[str, ...]:
-    """Every file of the single-turn and multi-turn categories, for the version `v3` or `v4`."""
+    """Every file of the categories, for the version `v3` (without the agentic ones) or `v4`."""
     question_files, answer_files = [], []
     for category in (*SINGLE_TURN, *MULTI_TURN):
         name = _V3_NAMES.get(category, category) if version == "v3" else category
         question_files.append(f"BFCL_{version}_{name}.json")
         if category not in DECODE_ONLY:
             answer_files.append(f"possible_answer/BFCL_{version}_{name}.json")
-    docs = [f"{DOCUMENTS}/{name}.json" for name in OFFICIAL_APIS.values()]
-    return (*question_files, *answer_files, *docs)
+    if version == "v3":
+        docs = [f"{DOCUMENTS}/{name}.json" for name in OFFICIAL_APIS.values()]
+        return (*question_files, *answer_files, *docs)
+    shared = [f"BFCL_{version}_{name}.json" for name in SHARED_FILES]
+    answer_files += [f"possible_answer/{name}" for name in shared]
+    docs = [f"{DOCUMENTS}/{name}.json" for name in OFFICIAL_DOCUMENTS]
+    docs += [f"{MATERIAL_FOLDER}/memory_{name}.json" for name in SCENARIOS]
+    return (*question_files, *shared, *answer_files, *docs)
 
 
 def wheel_members() -> dict[str, str]:

@@ -15,8 +15,7 @@ import msgspec
 from evalcore.access.secrets import scrub_secrets
 from evalcore.benchmarks.base import Benchmark
 from evalcore.benchmarks.bfcl.categories import (
-    MULTI_TURN,
-    SINGLE_TURN,
+    CATEGORIES,
     V3_ALIASES,
     Tally,
     find_category_language,
@@ -44,7 +43,7 @@ Mode = Literal["fc", "prompt"]
 N = TypeVar("N", bound=float)
 
 _NAME = re.compile(r"BFCL_(?P<version>v\d+)_(?P<category>\w+?)_(?P<kind>result|score)\.json")
-_CATEGORIES = frozenset((*SINGLE_TURN, *MULTI_TURN))
+_CATEGORIES = frozenset(CATEGORIES)
 _DEPTH_LIMIT = 64  # what a model wrote of arguments is text, however deep it is
 _MESSAGE_LIMIT = 500
 
@@ -119,7 +118,7 @@ def find_bfcl_files(path: Path, kind: Literal["result", "score"]) -> dict[str, P
         files[category] = file
     if not files and kind == "result":
         raise DatasetError(path, None, "", "contains no BFCL_v4_<category>_result.json")
-    return {name: files[name] for name in (*SINGLE_TURN, *MULTI_TURN) if name in files}
+    return {name: files[name] for name in CATEGORIES if name in files}
 
 
 def parse_results_version(path: Path) -> str:

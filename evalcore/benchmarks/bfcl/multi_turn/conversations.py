@@ -8,7 +8,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -49,6 +49,14 @@ Announce = Callable[[Sequence[dict[str, Any]], bool], str]
 Read = Callable[[str], list[Call]]
 
 
+class ToolRunner(Protocol):
+    """What runs the calls of a conversation; `Simulators` is one."""
+
+    def list_documents(self, entry: BfclEntry) -> list[dict[str, Any]]: ...
+
+    def execute(self, entry: BfclEntry, done: Sequence[str], calls: Sequence[str]) -> list[str]: ...
+
+
 class Conversation(Record, frozen=True):
     """What happened. `prediction` holds the calls as text, by turn and step, as
     `examine_prediction` takes them, `results` what each was answered, alike. `termination` is
@@ -69,16 +77,17 @@ class _ConversationRun:
         self,
         entry: BfclEntry,
         ask: Ask,
-        simulators: Simulators,
+        simulators: ToolRunner,
         read: Read | None,
         announce: Announce,
+        done: Sequence[str],
     ) -> None:
         self._entry, self._ask, self._simulators, self._read = entry, ask, simulators, read
         self._announce = announce
         self._tools, self._later_tools = split_tools_by_turn(
             entry, entry.functions or simulators.list_documents(entry)
         )
-        self._done: list[str] = []
+        self._done = list(done)
         self.messages: list[Message] = []
         self.prediction: list[list[list[str]]] = []
         self.results: list[list[list[str]]] = []
@@ -157,22 +166,24 @@ def announce_functions(documents: Sequence[dict[str, Any]], native: bool) -> str
 async def run_conversation(
     entry: BfclEntry,
     ask: Ask,
-    simulators: Simulators,
+    simulators: ToolRunner,
     read: Read | None = None,
     announce: Announce = announce_functions,
+    done: Sequence[str] = (),
 ) -> Conversation:
     """The whole conversation of an entry with a target.
 
     `ask(messages, tools)` gets the history and the documents of the tools known by then. `read`
     makes calls of the text of an answer (raising DecodeError), and tool results then go back in a
     user's message; without it the target's native tool calls count. With `read` tools that come
-    later are described in their turn's message and `tools` stays as it was.
+    later are described in their turn's message and `tools` stays as it was. `done` are calls that
+    were made before it began.
 
     Raises what `ask` raises, EnvironmentFailure where the APIs cannot be run, DatasetError for an
     entry that is none.
     """
     messages_by_turn = [_convert_turn_messages(entry, turn) for turn in entry.question]
-    run = _ConversationRun(entry, ask, simulators, read, announce)
+    run = _ConversationRun(entry, ask, simulators, read, announce, done)
     for number, messages in enumerate(messages_by_turn):
         if run.termination:
             break

@@ -385,7 +385,7 @@ class Instances:
     def run(self, text: str) -> str:
         """The result as upstream writes it; an exception becomes upstream's text of it."""
         try:
-            return _format_tool_result(evaluate_call(text, self._tools))
+            return format_tool_result(evaluate_call(text, self._tools))
         except Exception as error:
             return f"{FAILED_CALL}{error}"
 
@@ -428,7 +428,7 @@ def open_service(options: Mapping[str, Any]) -> ApiService:
     return ApiService(classes, missing)
 
 
-def _format_tool_result(result: Any) -> str:
+def format_tool_result(result: Any) -> str:
     if type(result) is str:
         return result
     if type(result) is dict:

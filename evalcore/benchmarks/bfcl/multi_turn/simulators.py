@@ -63,7 +63,24 @@ OFFICIAL_SOURCES = (
     ),
 )
 OWN_APIS = MappingProxyType({"Greenhouse": "greenhouse", "LibraryDesk": "library_desk"})
-_STEMS = {**OFFICIAL_APIS, **OWN_APIS}
+#: The APIs of agentic entries are simulated here for everybody; they are documented as upstream's.
+MEMORY_APIS = MappingProxyType(
+    {
+        "MemoryAPI_kv": "memory:MemoryAPI_kv",
+        "MemoryAPI_vector": "memory:MemoryAPI_vector",
+        "MemoryAPI_rec_sum": "memory:MemoryAPI_rec_sum",
+    }
+)
+WEB_API = "WebSearchAPI"
+_AGENTIC_STEMS = {
+    "MemoryAPI_kv": "memory_kv",
+    "MemoryAPI_vector": "memory_vector",
+    "MemoryAPI_rec_sum": "memory_rec_sum",
+    WEB_API: "web_search",
+}
+#: The files of documents that come with the official package.
+OFFICIAL_DOCUMENTS = (*OFFICIAL_APIS.values(), *_AGENTIC_STEMS.values())
+_STEMS = {**OFFICIAL_APIS, **OWN_APIS, **_AGENTIC_STEMS}
 
 
 class Api(Record, frozen=True):
@@ -131,6 +148,8 @@ def find_api(name: str, folders: Sequence[Path], official: Installation | None) 
     if not documents:
         path = f"{DOCUMENTS}/{_STEMS[name]}.json"
         raise EnvironmentFailure(f"no folder holds {path}, the tools of {name}")
+    if name in MEMORY_APIS:
+        return Api(name, f"{_OWN_PACKAGE}.{MEMORY_APIS[name]}", documents)
     package = _OWN_PACKAGE if name in OWN_APIS else _OFFICIAL_PACKAGE
     return Api(name, f"{package}.{_STEMS[name]}:{name}", documents)
 
@@ -210,6 +229,11 @@ class Simulators(AbstractContextManager["Simulators"]):
         """The documents of all tools of an entry, class by class. Raises what `execute` raises."""
         apis = self._find_entry_apis(entry)
         return [dict(document) for api in apis for document in api.documents]
+
+    def check(self, entry: BfclEntry) -> None:
+        """Raises EnvironmentFailure where the APIs of an entry cannot be run here, and DatasetError
+        for an entry that is none."""
+        self._build_setting(entry)
 
     def execute(self, entry: BfclEntry, done: Sequence[str], calls: Sequence[str]) -> list[str]:
         """Run calls after the earlier ones of the same conversation; return the results as the
@@ -292,7 +316,7 @@ def open_simulators(folders: Sequence[Path], seconds: float = _SECONDS) -> Simul
     official = find_installation()
     apis: dict[str, Api] = {}
     missing: dict[str, str] = {}
-    for name in sorted({*OWN_APIS, *OFFICIAL_APIS}):
+    for name in sorted({*OWN_APIS, *OFFICIAL_APIS, *MEMORY_APIS}):
         try:
             apis[name] = find_api(name, folders, official)
         except EnvironmentFailure as problem:

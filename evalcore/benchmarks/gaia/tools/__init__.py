@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalcore.benchmarks.agents import Tool
+from evalcore.benchmarks.http_client import ToolError
 
 _LONGEST_NAME = 60
-
-
-class ToolError(Exception):
-    """What the model asked for cannot be done; the message is for the model."""
 
 
 def text_tool(

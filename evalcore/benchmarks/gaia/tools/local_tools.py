@@ -22,7 +22,8 @@ from evalcore.benchmarks.gaia.attachments import (
     read_content,
 )
 from evalcore.benchmarks.gaia.attachments.read_request import detect_file_kind
-from evalcore.benchmarks.gaia.tools import ToolError, text_tool
+from evalcore.benchmarks.gaia.tools import text_tool
+from evalcore.benchmarks.http_client import ToolError
 from evalcore.errors import EnvironmentFailure
 from evalcore.i18n import Note
 from evalcore.sandbox.filesystem import remove_tree

@@ -20,7 +20,6 @@ from evalcore.benchmarks.gaia.attachments import (
 )
 from evalcore.benchmarks.gaia.tools import (
     Tool,
-    ToolError,
     local_tools,
     text_tool,
     validate_arguments,
@@ -28,6 +27,7 @@ from evalcore.benchmarks.gaia.tools import (
 )
 from evalcore.benchmarks.gaia.tools import local_tools as file_tools
 from evalcore.benchmarks.gaia.tools.local_tools import cut_middle, evaluate_expression
+from evalcore.benchmarks.http_client import ToolError
 from evalcore.errors import UsageError
 
 #: The longest result of a tool, in characters.

@@ -19,12 +19,13 @@ from urllib.parse import unquote, urljoin, urlsplit
 from evalcore.access.secrets import Secrets
 from evalcore.benchmarks.gaia.attachments import ReadRequest, Unreadable, read_content
 from evalcore.benchmarks.gaia.attachments.read_request import detect_file_kind
-from evalcore.benchmarks.gaia.tools import ToolError, text_tool
-from evalcore.benchmarks.gaia.tools.http_client import (
+from evalcore.benchmarks.gaia.tools import text_tool
+from evalcore.benchmarks.http_client import (
     Address,
     HttpReply,
     HttpRequest,
     Resolve,
+    ToolError,
     Unreachable,
     is_public,
     resolve_host,

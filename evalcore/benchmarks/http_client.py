@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore.access import egress
 from evalcore.access.egress import Address, NotPublic, Resolve, is_public, resolve_host
-from evalcore.benchmarks.gaia.tools import ToolError
 from evalcore.intake.http import ReplyLimits, ReplyTooLarge, ReplyUnreadable, read_body
 from evalcore.records import Record
 
 if TYPE_CHECKING:
     import httpx2
+
+
+class ToolError(Exception):
+    """What the model asked for cannot be done; the message is for the model."""
 
 
 def checked_addresses(
@@ -168,4 +171,4 @@ async def _receive_reply(
     return HttpReply(reply.status_code, headers, content)
 
 
-__all__ = ["Address", "Resolve", "is_public", "resolve_host"]
+__all__ = ["Address", "Resolve", "ToolError", "is_public", "resolve_host"]
