@@ -154,8 +154,10 @@ class CommandCard(Record, frozen=True):
     """What a benchmark adds to `datasets fetch`, `export` or `import`; `run` is "module:function".
 
     A fetcher is called with (settings, folder or None, flags, progress, token), an exporter with
-    (run folder, output path, flags), an importer with (settings, path, flags, progress); flags are
-    texts by name, their defaults where they were not typed, and all answer with a `CommandResult`.
+    (run folder, output path, flags), an importer with (settings, path, flags, progress) and a
+    preparer, which makes what its cases need on this machine, with (settings, name or path of a
+    dataset, flags, progress); flags are texts by name, their defaults where they were not typed,
+    and all answer with a `CommandResult`.
     An exporter writes a `file` or a `folder`; an importer names the `publisher` of its runs.
     """
 
@@ -227,6 +229,7 @@ class BenchmarkCard(Record, frozen=True):
     fetcher: CommandCard | None = None
     exporter: CommandCard | None = None
     importer: CommandCard | None = None
+    preparer: CommandCard | None = None
     baselines: dict[str, str] = {}
     groups: tuple[GroupCard, ...] = ()
     groups_title: str = ""

@@ -407,7 +407,9 @@ def find_bundled_folder(card: BenchmarkCard, settings: Settings) -> Path:
     return folder / card.dataset
 
 
-def list_command_cards(kind: Literal["fetcher", "exporter", "importer"]) -> dict[str, CommandCard]:
+def list_command_cards(
+    kind: Literal["fetcher", "exporter", "importer", "preparer"],
+) -> dict[str, CommandCard]:
     """List what benchmarks add to a verb of the command line, by benchmark."""
     commands = {key: getattr(card, kind) for key, card in benchmark_cards().items()}
     return {key: command for key, command in commands.items() if command is not None}

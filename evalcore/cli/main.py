@@ -26,6 +26,7 @@ from evalcore.cli import (
     parity,
     plugin_templates,
     preflight,
+    prepare,
     published,
     run,
     serve,
@@ -90,6 +91,7 @@ def _build_parser() -> argparse.ArgumentParser:
     gate.add_gate_verb(verbs, _add_common_flags)
     exchange.add_exchange_verbs(verbs, _add_common_flags)
     datasets.add_datasets_verb(verbs, _add_common_flags)
+    prepare.add_prepare_verbs(verbs, _add_common_flags)
     equivalent.add_equivalent_verb(verbs, _add_common_flags)
     exchange.add_hub_verb(verbs, _add_common_flags)
     boards.add_site_verb(verbs, _add_common_flags)

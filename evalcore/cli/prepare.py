@@ -1,0 +1,41 @@
+"""The verbs by which a benchmark prepares this machine for its cases, as `evalcore swe prepare`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from evalcore import catalog
+from evalcore.cli.exchange import add_command_flags, print_command_result, read_command_flags
+
+if TYPE_CHECKING:
+    from evalcore.catalog import CommandCard
+
+Verb = Callable[[argparse.Namespace], int]
+
+
+def add_prepare_verbs(
+    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
+) -> None:
+    """Add a verb for each benchmark that prepares something, by the first word of its key."""
+    for key, command in catalog.list_command_cards("preparer").items():
+        name = key.partition("_")[0]
+        actions = verbs.add_parser(name, help=command.about, description=command.about)
+        actions = actions.add_subparsers(required=True, metavar="ACTION")
+        sub = actions.add_parser("prepare", help=command.about, description=command.about)
+        sub.add_argument("--dataset", required=True, metavar="NAME|PATH", help=command.path_about)
+        add_common(sub, partial(_prepare, key, command))
+        add_command_flags(sub, command)
+
+
+def _prepare(key: str, command: CommandCard, args: argparse.Namespace) -> int:
+    from evalcore import settings
+
+    flags, loaded = read_command_flags(args, command), settings.load_settings(args.data)
+    show = partial(print, file=sys.stderr, flush=True)
+    return print_command_result(
+        args, catalog.call_reference(command.run, key, loaded, args.dataset, flags, show)
+    )
