@@ -137,7 +137,12 @@ def _shorten_section_text(text: str, limit: int) -> str:
 # second look, so that where it was asked (`full_eval`) its own result decides.
 
 #: Flags that say that the tests passed for another reason than what the program does.
-_TAMPERING = ("needs_machinery", "no_summary", "passes_inverted", "fails_blind")
+_TAMPERING = {
+    "needs_machinery": Note("swe_tampered_needs_machinery"),
+    "no_summary": Note("swe_tampered_no_summary"),
+    "passes_inverted": Note("swe_tampered_passes_inverted"),
+    "fails_blind": Note("swe_tampered_fails_blind"),
+}
 UNUSABLE, NO_REPOSITORY = "unusable_task", "no_repository"
 _REPOSITORY_NOTE = Note("swe_no_repository")
 _APPLY_NOTE = Note("swe_not_applied")
@@ -243,7 +248,7 @@ def _explain_refusal(result: HardenedResult | None) -> tuple[str, str]:
     """Reason and sentence for a patch whose tests pass and that does not stand the second look. A
     limit that ended that look says nothing of the patch's honesty."""
     sign = next((flag for flag in result.flags if flag in _TAMPERING), "") if result else ""
-    return ("tampered", Note(f"swe_tampered_{sign}")) if sign else ("not_hardened", _UNDECIDED_NOTE)
+    return ("tampered", _TAMPERING[sign]) if sign else ("not_hardened", _UNDECIDED_NOTE)
 
 
 def _build_empty_fields(reason: str) -> dict[str, Any]:
