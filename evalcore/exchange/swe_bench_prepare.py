@@ -36,7 +36,7 @@ from evalcore.benchmarks.swe_bench.evaluate_patch import check_usability
 from evalcore.catalog import CommandResult
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.exchange.swe_bench import NAMES, default_folder
-from evalcore.exchange.swe_specs import RELEASE, EnvironmentSpec, Specs, read_specs_file
+from evalcore.exchange.swe_bench_specs import RELEASE, EnvironmentSpec, Specs, read_specs_file
 from evalcore.plain_text import format_count
 from evalcore.records import ProgressCallback, Record, content_hash, from_json, to_json
 from evalcore.sandbox.filesystem import remove_tree
