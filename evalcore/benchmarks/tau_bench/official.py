@@ -45,6 +45,8 @@ from evalcore.records import Completion, Message, Record
 #: An episode ends by these where upstream's loop ends without a reward.
 STEPS, UNREADABLE = "max_turns", "max_parse_errors"
 _ACTION = "Action:"
+#: What a tool says that has no answer; upstream's loop takes none and raises.
+NO_TEXT = "None"
 
 
 class TauTexts(Record, frozen=True):
@@ -147,6 +149,8 @@ class OfficialConversation:
     async def _act(self, action: AgentCall) -> str:
         self._actions.append({"name": action.name, "kwargs": json.dumps(action.kwargs)})
         result = replace_surrogates(self._environment.call(action.name, action.kwargs))
+        if result == NO_TEXT:
+            return UNREADABLE
         calls = self._sent[-1].tool_calls
         if calls:
             message = Message("tool", result, tool_call_id=calls[0].id, name=calls[0].name)
