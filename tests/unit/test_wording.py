@@ -13,7 +13,8 @@ from types import SimpleNamespace
 import pytest
 
 from evalcore.benchmarks.dialect_conversion.card import CARD
-from evalcore.cli import main, run
+from evalcore.cli import main
+from evalcore.exchange import progress_bar
 from evalcore.exchange.report_data import format_progress
 from evalcore.i18n import load_catalogue
 from evalcore.plain_text import format_count
@@ -157,7 +158,7 @@ def test_progress_is_words_and_not_a_dict():
 def test_a_run_in_a_terminal_draws_a_bar(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     outcomes = Counter(passed=3, target_error=1)
-    with run._draw_run_progress("run-[red]1") as move_bar:
+    with progress_bar.draw_run_progress("run-[red]1") as move_bar:
         move_bar(SimpleNamespace(total=10, outcomes=outcomes, cost=None))
     printed = capsys.readouterr()
     assert printed.out == ""
