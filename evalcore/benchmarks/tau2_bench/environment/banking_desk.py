@@ -218,7 +218,7 @@ def apply_for_credit_card(
     annual_income: float,
     rho_bank_subscription: bool = False,
 ) -> str:
-    require(card_type in _CARDS, f"Invalid card_type '{card_type}'.")
+    require(card_type in tuple(_CARDS), f"Invalid card_type '{card_type}'.")
     income = read_amount(annual_income, "Invalid annual_income. Must be a number.")
     seed = f"credit_card:{card_type}:{customer_name}:{income}:{rho_bank_subscription}"
     row = {

@@ -260,16 +260,15 @@ def search_network(world: State) -> None:
     if technology is None:
         has_fast = around["signal_strength"].get("5G", "none") != "none"
         technology = "5G" if has_fast else "4G"
-    works = (
-        find_sim_status(device) == "active"
-        and not device["airplane_mode"]
-        and device["active_apn_settings"]["apn_name"] != "broken"
-        and around["line_active"]
-    )
-    if works:
+    if find_sim_status(device) == "active":
         signal = around["signal_strength"].get(technology, "none")
         _set_network(device, "connected", technology, signal)
     else:
+        _set_network(device, "no_service", "none", "none")
+    if device["airplane_mode"]:
+        _set_network(device, "no_service", "none", "none")
+    is_broken = device["active_apn_settings"]["apn_name"] == "broken"
+    if is_broken or not around["line_active"]:
         _set_network(device, "no_service", "none", "none")
 
 
