@@ -240,8 +240,9 @@ def toggle_data_saver_mode(world: State) -> str:
 def set_apn_settings(world: State, apn_settings: Mapping[str, Any]) -> str:
     settings = APN(apn_settings) if isinstance(apn_settings, Mapping) else apn_settings
     edit_device(world)["active_apn_settings"] = settings
+    text = f"APN settings set to: {settings['apn_name']}"
     search_network(world)
-    return _with_status_bar(world, f"APN settings set to: {settings['apn_name']}")
+    return _with_status_bar(world, text)
 
 
 def reset_apn_settings(world: State) -> str:
