@@ -80,7 +80,7 @@ def test_many_targets_are_drawn_up_to_a_limit_and_the_rest_is_counted(store, lan
 @pytest.mark.parametrize("suite", ["sql", "agentic"])
 def test_the_shipped_runs_are_shown(store, monkeypatch, language, suite):
     monkeypatch.setenv("EVALBOARD_SHIPPED", str(APP.parent / Settings().shipped))
-    app = open_page("metrics", language, suite=suite)
+    app = open_page("metrics", language, suite=suite, source="here")
     assert len(table(app, "rank"))
     assert len(app.get("vega_lite_chart")) == 2
 

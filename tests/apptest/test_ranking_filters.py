@@ -137,7 +137,7 @@ def test_columns_are_chosen_by_the_link_and_by_hand(filled):
     unfolded(app, "ranking.columns").multiselect(key="ranking.cols").set_value([]).run()
     assert app.query_params["cols"] == "-"
     assert list(table(folded(app, "ranking.columns"), "rank").columns) == [
-        *("rank", "target", "new", "score"),
+        *("rank", "target", "score", "new"),
     ]
 
 
