@@ -205,6 +205,7 @@ NOT_RUN = {
     "--target openai:": "a key",
     "datasets fetch": "a network",
     "datasets check": "minutes; CI runs it",
+    "swe prepare": "a network",
     "datasets add": "a file of the reader",
     "evalcore score": "a file of the reader",
     "evalcore equivalent": "a file of the reader",
