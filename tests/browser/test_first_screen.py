@@ -36,6 +36,7 @@ def expect_answer(tab, url: str) -> None:
         tab.set_viewport_size({"width": width, "height": height})
         visit(tab, url)
         tab.locator(".eb-table").first.wait_for()
+        tab.locator(".st-key-ranking-next a").first.wait_for()
         ends = tab.evaluate(_ENDS, list(FACTS))
         below = {name: end for name, end in ends.items() if end is None or not 0 < end <= height}
         assert not below, f"{width} x {height}: {below}"
