@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -66,6 +68,14 @@ _MAX_QUESTIONS = 1_000  # more than the bundled sets have
 _NOT_EVIDENCE = ("worker.lock", "progress.json", "calls")
 
 
+class ShippedRun(NamedTuple):
+    """A run to be made."""
+
+    target: str
+    benchmarks: tuple[str, ...]
+    run_id: str
+
+
 def rebuild_shipped_runs(settings: Settings, jobs: int = 1) -> list[RunSummary]:
     """Replace the shipped runs by fresh ones, `jobs` at a time; returns their summaries."""
     root = Path(settings.shipped)
@@ -73,7 +83,8 @@ def rebuild_shipped_runs(settings: Settings, jobs: int = 1) -> list[RunSummary]:
         own = replace(settings, data=folder, shipped=folder)
         make_cards(own)
         with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-            summaries = list(pool.map(_run_shipped_target, TARGETS, repeat(own)))
+            planned = [entry for target in TARGETS for entry in _list_target_runs(target)]
+            summaries = list(pool.map(_run_shipped_target, planned, repeat(own)))
         shutil.rmtree(root / "runs", ignore_errors=True)
         shutil.copytree(own.runs_dir, root / "runs")
         shutil.copy(own.data_dir / FILE, root / FILE)
@@ -87,11 +98,11 @@ def make_cards(settings: Settings) -> None:
     (settings.data_dir / f"{FILE}.lock").unlink(missing_ok=True)
 
 
-def _run_shipped_target(target: str, settings: Settings) -> RunSummary:
+def _run_shipped_target(planned: ShippedRun, settings: Settings) -> RunSummary:
     decider.MAX_CACHED_TRIALS = _MAX_QUESTIONS  # the targets are asked the same, one by one
-    request = RunRequest(target=target, benchmarks=_list_target_benchmarks(target))
+    request = RunRequest(target=planned.target, benchmarks=planned.benchmarks)
     run_plan = plan_run(request, settings)
-    spec = replace(run_plan.spec, run_id=f"shipped-{target.replace(':', '-')}")
+    spec = replace(run_plan.spec, run_id=planned.run_id)
     folder = create_folder(replace(run_plan, spec=spec), settings)
     summary = execute_run(folder, settings, Secrets())
     for name in _NOT_EVIDENCE:  # of use only to a run that may go on
@@ -101,6 +112,18 @@ def _run_shipped_target(target: str, settings: Settings) -> RunSummary:
         for path in folder.path.glob(name):
             pack_journal(path)
     return summary
+
+
+def _list_target_runs(target: str) -> list[ShippedRun]:
+    """A run for each suite that a target answers; the first has the plain name."""
+    cards, by_suite = catalog.benchmark_cards(), defaultdict(list)
+    for key in _list_target_benchmarks(target):
+        by_suite[cards[key].suite].append(key)
+    name = f"shipped-{target.replace(':', '-')}"
+    return [
+        ShippedRun(target, tuple(keys), f"{name}-{suite}" if number else name)
+        for number, (suite, keys) in enumerate(by_suite.items())
+    ]
 
 
 def _list_target_benchmarks(target: str) -> tuple[str, ...]:

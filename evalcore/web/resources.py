@@ -22,7 +22,7 @@ from evalcore.web.share import PREVIEW
 #: the field is null where it is unknown or was not run.
 _ITEMS = {
     "Board": """key suite published:boolean whole:boolean members:array orders:array columns:array
-        floors:object""",
+        floors:object comparable:object""",
     "Row": """identity target_key kind status rank:integer? rank_low:integer? rank_high:integer?
         group:integer? leader:string? score:number? low:number? high:number? coverage:number
         scores:object metrics:object passed:integer measured:integer errors:integer cost:number?

@@ -52,7 +52,7 @@ from tests.support import bfcl_official
 PYTHON = os.environ.get("EVALBOARD_BFCL_PYTHON", "")
 MODEL = "authored"
 pytestmark = pytest.mark.skipif(
-    not PYTHON, reason="EVALBOARD_BFCL_PYTHON names no environment with the official package"
+    not PYTHON, reason="shared data absent: EVALBOARD_BFCL_PYTHON names no environment of bfcl-eval"
 )
 
 

@@ -30,7 +30,7 @@ LOADED = {"retail": 114, "telecom": 20, "banking_knowledge": 97}
 def checkout() -> Path:
     folder = os.environ.get("EVALBOARD_TAU2_CHECKOUT")
     if not folder or not Path(folder).is_dir():
-        pytest.skip("EVALBOARD_TAU2_CHECKOUT names no checkout of tau2-bench: parity is unproved")
+        pytest.skip("shared data absent: EVALBOARD_TAU2_CHECKOUT names no checkout of tau2-bench: parity is unproved")
     return Path(folder)
 
 
@@ -38,7 +38,7 @@ def checkout() -> Path:
 def python() -> str:
     python = os.environ.get("EVALBOARD_TAU2_PYTHON", "")
     if not Path(python).is_file():
-        pytest.skip("EVALBOARD_TAU2_PYTHON names no interpreter for tau2-bench")
+        pytest.skip("shared data absent: EVALBOARD_TAU2_PYTHON names no interpreter for tau2-bench")
     return python
 
 
@@ -47,7 +47,7 @@ def test_every_task_that_is_there_loads(checkout, domain):
     try:
         load_world(checkout, domain)
     except DatasetError as error:
-        pytest.skip(f"{domain} is unproved: {error}")
+        pytest.skip(f"shared data absent: {domain} is unproved: {error}")
     world, tasks = load_all_tasks(checkout, domain)
     assert len(tasks) >= LOADED.get(domain, 1)
     broken = {task.id: list_faults(world, task) for task in tasks if BROKEN_START in task.flags}

@@ -120,6 +120,7 @@ def test_every_official_set_goes_where_its_fetcher_puts_it(settings):
         folder = {
             "bfcl": lambda part: bfcl.default_folder(settings, part),
             "gaia": lambda part: gaia.default_folder(settings, part),
+            "tau_bench": lambda part: settings.data_dir / "datasets" / "tau-v1",
             "swe_bench": lambda part: swe_bench.default_folder(settings, part),
         }[value.benchmark](value.part)
         assert folder.name == value.folder == value.name

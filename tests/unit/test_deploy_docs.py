@@ -33,7 +33,9 @@ def so() -> dict[str, str]:
     for field in msgspec.structs.fields(Settings):
         if field.name in TABLES:
             continue
-        value = field.default if field.default is not msgspec.NODEFAULT else ""
+        made = field.default_factory
+        value = field.default if made is msgspec.NODEFAULT else made()
+        value = "" if value in ({}, msgspec.NODEFAULT) else value
         text = os.path.relpath(value, ROOT) if str(value).startswith(str(ROOT)) else value
         shown = "" if text in ("", ()) else str(text)
         results[f"EVALBOARD_{field.name.upper()}"] = shown.lower() if value is False else shown

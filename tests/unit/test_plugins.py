@@ -20,7 +20,7 @@ from evalcore.views.boards import Board, Column
 from tests.support.plugins import BROKEN, plugin_path, write, write_benchmark, write_broken
 
 __all__ = ["plugin_path"]
-BUILT_IN = 7
+BUILT_IN = 8
 
 
 def call(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:

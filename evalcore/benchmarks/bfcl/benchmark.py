@@ -245,7 +245,9 @@ class Bfcl(Benchmark):
         entry = dataset.sample_to_entry(sample)
         read_as = tool_prompts.select_decode_mode(mode, sample.metric)
         read = None if read_as == "fc" else partial(decode_calls, mode=read_as)
-        path, digest = sample.meta.get("material", ""), str(sample.reference.get("material", ""))
+        named = str(sample.meta.get("material", ""))
+        path = str(ROOT / named) if named else ""
+        digest = str(sample.reference.get("material", ""))
 
         def open_with(text: str, messages: Sequence[Message]) -> Sequence[Message]:
             opening = [Message("system", text), *messages]

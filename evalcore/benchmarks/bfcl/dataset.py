@@ -25,6 +25,7 @@ from evalcore.benchmarks.bfcl.multi_turn.simulators import (
     load_documents,
 )
 from evalcore.records import Record, Sample
+from evalcore.settings import relative_to_root
 
 # Official entries that a right answer cannot pass, with the reason; a board may exclude them.
 
@@ -163,7 +164,7 @@ def _agentic_to_sample(
 ) -> Sample:
     """What the question is about lies in a file, whose hash belongs to the case."""
     sample = _entry_to_sample(entry, functions)
-    where = {"material": str(path.resolve())} if path else {}
+    where = {"material": relative_to_root(path)} if path else {}
     return replace(sample, reference=sample.reference | material, meta=sample.meta | where)
 
 
