@@ -30,7 +30,7 @@ LOADED = {"retail": 114, "telecom": 20, "banking_knowledge": 97}
 def checkout() -> Path:
     folder = os.environ.get("EVALBOARD_TAU2_CHECKOUT")
     if not folder or not Path(folder).is_dir():
-        pytest.skip("shared data absent: EVALBOARD_TAU2_CHECKOUT names no checkout of tau2-bench: parity is unproved")
+        pytest.skip("shared data absent: EVALBOARD_TAU2_CHECKOUT names no checkout of tau2-bench")
     return Path(folder)
 
 

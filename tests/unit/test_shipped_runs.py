@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+PATH = re.compile(r"/[\w.-]+(/[\w.-]+)+")
 RUNS = sorted((Path(__file__).parents[2] / "data" / "shipped" / "runs").iterdir())
 
 
@@ -16,7 +18,7 @@ def test_where_cases_come_from_is_named_within_the_project(run):
     with gzip.open(run / "samples.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
             meta = json.loads(line)["sample"].get("meta", {})
-            absolute = [v for v in meta.values() if isinstance(v, str) and v.startswith("/")]
+            absolute = [v for v in meta.values() if isinstance(v, str) and PATH.fullmatch(v)]
             assert absolute == []
 
 
