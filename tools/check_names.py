@@ -53,9 +53,10 @@ LIMITS: dict[str, float] = {
 }
 #: What each figure may be at most: that of the day the check was introduced and 2 % for work under
 #: way then. Lower an entry when the code allows it. The sizes may grow by what a new capability
-#: needs, as they did for the formats of tool calls, the dialects of providers, budgets, sweeps
-#: and the servers of local models; no other rises.
-#: (The length of functions rose once, when longer names wrapped lines that had fitted.)
+#: needs, as they did for the formats of tool calls, the dialects of providers, budgets, sweeps, the
+#: servers of local models, published boards, tau2-bench and upstream's protocols; no other rises.
+#: (The length of functions rose twice: when longer names wrapped lines that had fitted, and for
+#: public functions of Python with many documented arguments.)
 CEILINGS: dict[str, float] = {
     "word told": 3,
     "word found": 3,
@@ -73,9 +74,9 @@ CEILINGS: dict[str, float] = {
     "one-word functions, %": 8,
     "crowded names": 0,
     "long modules": 0,
-    "modules": 600,
-    "lines": 150_000,
-    "function length, p95": 28,
+    "modules": 550,
+    "lines": 128_500,
+    "function length, p95": 27,
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
