@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -23,7 +24,7 @@ from evalcore.settings import Settings
 from evalcore.target_cards import TargetCard, colour_of, load_cards
 from evalcore.views import board_titles, boards, payloads, stored_boards
 from evalcore.views.board_table import RankingView
-from evalcore.views.board_titles import display_name
+from evalcore.views.board_titles import Options, collect_options, display_name
 from evalcore.views.boards import Board
 from evalcore.views.comparability import describe_comparability
 from evalcore.views.payloads import to_json_value
@@ -245,14 +246,18 @@ def name_ranking(ranking: RankingView, cards: Mapping[str, TargetCard]) -> pd.Da
     if isinstance(ranking, PublishedRanking):
         names = [to_single_line(ranking.names[who], _LONGEST) for who in ranking.frame["identity"]]
         return ranking.frame.assign(name=names)
-    return add_display_names(ranking.frame, cards)
+    return add_display_names(ranking.frame, cards, collect_options(ranking.headers))
 
 
-def add_display_names(frame: pd.DataFrame, cards: Mapping[str, TargetCard]) -> pd.DataFrame:
+def add_display_names(
+    frame: pd.DataFrame,
+    cards: Mapping[str, TargetCard],
+    options: Mapping[str, Options] = MappingProxyType({}),
+) -> pd.DataFrame:
     """The ranking with a column `name`, what targets are called; those of one name
     go by their identity, since a chart would draw them as one."""
     names = [
-        to_single_line(display_name(identity, key, cards), _LONGEST)
+        to_single_line(display_name(identity, key, cards, options.get(identity)), _LONGEST)
         for identity, key in zip(frame["identity"], frame["target_key"], strict=True)
     ]
     duplicates = {name for name, count in Counter(names).items() if count > 1}

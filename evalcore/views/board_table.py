@@ -19,7 +19,7 @@ from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
 from evalcore.target_cards import NO_CARD, TargetCard, load_cards
 from evalcore.views import boards
-from evalcore.views.board_titles import display_names
+from evalcore.views.board_titles import collect_options, display_names
 from evalcore.views.boards import Board, Row, is_control
 from evalcore.views.case_points import load_board_points
 from evalcore.views.payloads import Data, board_data, ranking_data
@@ -179,7 +179,11 @@ def build_target_facts(
     (billions), weights (OPEN, CLOSED or ""), released (ISO 8601), price (USD, see
     `find_token_price`)."""
     board_rows = list(rows)
-    names = display_names({row.identity: row.target_key for row in board_rows}, cards)
+    names = display_names(
+        {row.identity: row.target_key for row in board_rows},
+        cards,
+        collect_options(run for row in board_rows for run in row.runs.values()),
+    )
     records = [
         _build_fact_record(row, cards.get(row.target_key, NO_CARD), names[row.identity], settings)
         for row in board_rows
@@ -299,7 +303,7 @@ class RankingView:
     def names(self) -> dict[str, str]:
         """What targets are called, by identity: hostile text."""
         keys = {identity: row.target_key for identity, row in self.targets.items()}
-        return display_names(keys, load_cards(self.settings))
+        return display_names(keys, load_cards(self.settings), collect_options(self.headers))
 
     @cached_property
     def floors(self) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import msgspec
@@ -13,6 +14,7 @@ from evalcore.catalog import benchmark_cards, localize_text, suite_cards, target
 from evalcore.i18n import lookup_text, t
 from evalcore.plain_text import to_single_line
 from evalcore.sqlkit import dialects
+from evalcore.store.headers import RunHeader, memoize_on_snapshot
 from evalcore.target_cards import NO_CARD, TargetCard
 from evalcore.views.boards import PUBLICATION_PREFIX, Board, Column, is_bundled
 from evalcore.views.comparability import describe_comparability
@@ -225,25 +227,68 @@ def _join_names(names: list[str], language: str, render_name: Callable[[str], st
     return t("ranking.words.and", language, names=separator.join(rendered[:-1]), last=rendered[-1])
 
 
-# What a target is called where people read of it: the name on its card, else its identity.
+# What a target is called where people read of it: the name on its card, else its key, and what sets
+# the variant apart.
+
+Options = Mapping[str, Any]
+_MOST_OPTIONS, _LONGEST_VALUE = 3, 24
+#: Values of `dtype` that name no precision of their own.
+_PLAIN_DTYPES = ("", "auto")
 
 
-def display_name(identity: str, target_key: str, cards: Mapping[str, TargetCard]) -> str:
-    """The card's name, followed by what the identity adds to the key, so that the variants of a
-    target stay told apart. It is typed by people, as hostile as any text from outside."""
-    name = cards.get(target_key, NO_CARD).name.strip()
-    if not name or not identity.startswith(target_key):
+def describe_variant(options: Options) -> str:
+    """What sets a variant apart, `+ lora · int8 · temperature=0.7`; "" where nothing short does."""
+    adapter = str(options.get("adapter") or "").rstrip("/").rpartition("/")[2]
+    dtype = str(options.get("dtype") or "")
+    others = [
+        f"{name}={value}"
+        for name, value in sorted(options.items())
+        if name not in ("adapter", "dtype") and _is_short(value)
+    ]
+    more = [f"+{len(others) - _MOST_OPTIONS}"] if len(others) > _MOST_OPTIONS else []
+    parts = [] if dtype in _PLAIN_DTYPES else [dtype]
+    parts += others[:_MOST_OPTIONS] + more
+    return "".join([f"+ {adapter} " if adapter else "", *(f"· {part} " for part in parts)]).strip()
+
+
+def _is_short(value: Any) -> bool:
+    """Whether an option can stand in a name: no address, no path, no text of any length."""
+    if isinstance(value, str):
+        return 0 < len(value) <= _LONGEST_VALUE and "/" not in value
+    return isinstance(value, bool | int | float)
+
+
+def display_name(
+    identity: str, target_key: str, cards: Mapping[str, TargetCard], options: Options | None = None
+) -> str:
+    """The card's name or the key, followed by what the identity adds to the key, so that the
+    variants of a target stay told apart: their `options` where these say it, else the hash. It is
+    typed by people, as hostile as any text from outside."""
+    if not identity.startswith(target_key):
         return identity
-    return " ".join(filter(None, (name, identity.removeprefix(target_key))))
+    name = cards.get(target_key, NO_CARD).name.strip()
+    suffix = identity.removeprefix(target_key)
+    variant = describe_variant(options or {}) if suffix else ""
+    if not name and not variant:
+        return identity
+    return " ".join(filter(None, (name or target_key, variant or suffix)))
 
 
-def display_names(targets: Mapping[str, str], cards: Mapping[str, TargetCard]) -> dict[str, str]:
-    """The display name of every identity, from the target keys by identity, letter case kept.
+def display_names(
+    targets: Mapping[str, str],
+    cards: Mapping[str, TargetCard],
+    options: Mapping[str, Options] = MappingProxyType({}),
+) -> dict[str, str]:
+    """The display name of every identity, from the target keys and the options by identity, letter
+    case kept.
 
     Names that read alike are followed by the identity: two rows, bars or options of one name would
     be taken for one, and a card must not pass for another target.
     """
-    names = {identity: display_name(identity, key, cards) for identity, key in targets.items()}
+    names = {
+        identity: display_name(identity, key, cards, options.get(identity))
+        for identity, key in targets.items()
+    }
     counts = Counter(_normalize_name(name) for name in names.values())
     return {
         identity: name
@@ -251,6 +296,15 @@ def display_names(targets: Mapping[str, str], cards: Mapping[str, TargetCard]) -
         else f"{name} ({identity})"
         for identity, name in names.items()
     }
+
+
+def collect_options(headers: Iterable[RunHeader]) -> Mapping[str, Options]:
+    """The options of every variant of a target by identity, worked out once for a snapshot."""
+
+    def collect() -> dict[str, Options]:
+        return {run.identity: run.target_options for run in headers if run.target_options}
+
+    return memoize_on_snapshot(headers, "options of variants", collect)
 
 
 def _normalize_name(name: str) -> str:

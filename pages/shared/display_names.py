@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -12,31 +12,45 @@ from evalcore import settings
 from evalcore.catalog import benchmark_cards, list_official_datasets
 from evalcore.errors import EvalboardError
 from evalcore.target_cards import NO_CARD, TargetCard, cards_signature, load_cards
-from evalcore.views.board_titles import DIALECT_TITLES, display_name, display_names
+from evalcore.views.board_titles import (
+    DIALECT_TITLES,
+    Options,
+    collect_options,
+    display_name,
+    display_names,
+)
 from evalcore.views.datasets import DatasetEntry, DatasetSummary
-from evalcore.views.stored_boards import Headers, memoize_on_headers
+from evalcore.views.stored_boards import Headers, load_run_headers, memoize_on_headers
 from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.wording import escape_markdown, to_plain_line, tr
 
-# What targets are called on the pages: by their cards, as these are now.
+# What targets are called on the pages: by their cards and their runs, as these are now.
 # Where the file of cards cannot be read, targets go by their identity; the Target page says why.
+
+
+class _Names(NamedTuple):
+    """What names are made of: the cards by target key, the options by identity."""
+
+    cards: dict[str, TargetCard] = {}
+    options: Mapping[str, Options] = {}
 
 
 def resolve_target_name(identity: str, target_key: str) -> str:
     """The name of one target, as hostile as any text from outside."""
-    return display_name(identity, target_key, _load_cards_or_empty())
+    names = _load_names()
+    return display_name(identity, target_key, names.cards, names.options.get(identity))
 
 
 def resolve_target_names(targets: Mapping[str, str]) -> dict[str, str]:
     """The name of every identity, from the target keys by identity, no two of them alike."""
-    return display_names(targets, _load_cards_or_empty())
+    return display_names(targets, *_load_names())
 
 
 def join_target_names(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of targets (identity, target_key) with the columns name and organization."""
-    cards = _load_cards_or_empty()
+    cards, options = _load_names()
     identities, keys = list(frame["identity"]), list(frame["target_key"])
-    names = display_names(dict(zip(identities, keys, strict=True)), cards)
+    names = display_names(dict(zip(identities, keys, strict=True)), cards, options)
     makers = [cards.get(key, NO_CARD).organization.strip() for key in keys]
     return frame.assign(name=[names[identity] for identity in identities], organization=makers)
 
@@ -55,11 +69,12 @@ def compute_names_version() -> str:
     return cards_signature(settings.load_settings())
 
 
-def _load_cards_or_empty() -> dict[str, TargetCard]:
+def _load_names() -> _Names:
+    own = settings.load_settings()
     try:
-        return load_cards(settings.load_settings())
+        return _Names(load_cards(own), collect_options(load_run_headers(own)))
     except EvalboardError:
-        return {}
+        return _Names()
 
 
 # What a data set is called and what is said of it in a line: shared by the views of the page.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evalcore.target_cards import TargetCard
-from evalcore.views.board_titles import display_name, display_names
+from evalcore.views.board_titles import describe_variant, display_name, display_names
 
 CARDS = {
     "openai:small": TargetCard(name="Small 1"),
@@ -45,4 +45,37 @@ def test_a_card_cannot_take_the_identity_of_another_target() -> None:
     assert display_names(targets, cards) == {
         "openai:weak": "openai:strong (openai:weak)",
         "openai:strong": "openai:strong",
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, ""),
+        ({"dtype": "int8"}, "· int8"),
+        ({"dtype": "auto", "device": "cpu"}, "· device=cpu"),
+        ({"adapter": "runs/lora", "dtype": "int4"}, "+ lora · int4"),
+        ({"adapter": "lora~1a2b3c4d/"}, "+ lora~1a2b3c4d"),
+        ({"base_url": "http://localhost:8000/v1", "temperature": 0.7}, "· temperature=0.7"),
+        ({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}, "· a=1 · b=2 · c=3 · +2"),
+        ({"system": "x" * 25, "stop": ["a"], "none": None}, ""),
+    ],
+)
+def test_a_variant_is_named_by_what_is_short(options: dict[str, object], text: str) -> None:
+    assert describe_variant(options) == text
+
+
+def test_names_say_what_differs_and_fall_back_to_the_identity() -> None:
+    targets = dict.fromkeys(("openai:small", "openai:small#1", "openai:small#2"), "openai:small")
+    options = {"openai:small#1": {"dtype": "int8"}, "openai:small#2": {"prompt": "x" * 99}}
+    assert display_names(targets, CARDS, options) == {
+        "openai:small": "Small 1",
+        "openai:small#1": "Small 1 · int8",
+        "openai:small#2": "Small 1 #2",
+    }
+    alike = {"hf:base#1": "hf:base", "hf:base#2": "hf:base"}
+    same = {name: {"dtype": "int8"} for name in alike}
+    assert display_names(alike, {}, same) == {
+        "hf:base#1": "hf:base · int8 (hf:base#1)",
+        "hf:base#2": "hf:base · int8 (hf:base#2)",
     }

@@ -20,7 +20,7 @@ from evalcore.store.run_folder import find_run
 from evalcore.target_cards import TargetCard, load_cards
 from evalcore.views import boards, methodology, stored_boards, targets
 from evalcore.views.board_table import RankingView
-from evalcore.views.board_titles import display_names
+from evalcore.views.board_titles import collect_options, display_names
 from evalcore.views.published_boards import PUBLISHED, choose_default_source, load_publishers
 from evalcore.views.published_ranking import PublishedRanking, load_published_ranking
 from evalcore.views.ranking import list_board_orders
@@ -101,7 +101,7 @@ def collect_site_facts(settings: Settings) -> SiteFacts:
     identities, cards = targets.list_identities(headers), load_cards(settings)
     runs = {identity: targets.list_target_runs(headers, identity) for identity in identities}
     keys = {identity: own[0].target_key for identity, own in runs.items()}
-    names = display_names(keys, cards)
+    names = display_names(keys, cards, collect_options(headers))
     for ranking in default_rankings:
         if isinstance(ranking, PublishedRanking):
             for header in ranking.headers:
