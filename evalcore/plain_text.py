@@ -24,6 +24,13 @@ def to_single_line(text: object, limit: int = 0) -> str:
     return flat if not limit or len(flat) <= limit else flat[: limit - 1] + "…"
 
 
+def to_terminal_text(text: object) -> str:
+    """`text` as a terminal may print it: its lines as they are, tabs as blanks, and the replacement
+    character for whatever would move the cursor, color, hide or reorder what follows."""
+    lines = str(text).replace("\r\n", "\n").expandtabs(4).split("\n")
+    return "\n".join(UNSEEN.sub("\ufffd", line) for line in lines)
+
+
 def format_count(count: int, noun: str) -> str:
     """A number and its noun, which takes an s in the plural: "1 case", "0 cases"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

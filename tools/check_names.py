@@ -74,8 +74,8 @@ CEILINGS: dict[str, float] = {
     "one-word functions, %": 8,
     "crowded names": 0,
     "long modules": 0,
-    "modules": 550,
-    "lines": 128_500,
+    "modules": 558,
+    "lines": 130_500,
     "function length, p95": 27,
 }
 

@@ -30,11 +30,12 @@ from evalcore.cli import (
     published,
     run,
     serve,
+    show,
     sweep,
 )
-from evalcore.cli.run import execute_run, load_operator_settings, parse_key_value, print_summary
-from evalcore.errors import EvalboardError, UsageError
-from evalcore.plain_text import format_count
+from evalcore.cli.run import execute_run, load_operator_settings, parse_key_value
+from evalcore.errors import EvalboardError
+from evalcore.plain_text import format_count, to_terminal_text
 from evalcore.settings import override_data_folder
 
 DONE, BAD, INCOMPLETE = 0, 2, 3
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with override_data_folder(getattr(args, "data", None)):
             return verb(args)
     except EvalboardError as error:
-        print(f"evalcore: {error}", file=sys.stderr)
+        print(to_terminal_text(f"evalcore: {error}"), file=sys.stderr)
         return BAD
     except BrokenPipeError:  # the reader of our output has gone, for example `| head`
         sys.stderr.close()
@@ -74,7 +75,6 @@ def _build_parser() -> argparse.ArgumentParser:
         ("resume", _resume_run, "continue an incomplete run"),
         ("rescore", _rescore_run, "score the recorded answers again with the current scorers"),
         ("cancel", _cancel_run, "stop a run"),
-        ("show", _show_run, "print the result of a run"),
     ):
         sub = verbs.add_parser(name, help=about, description=about)
         sub.add_argument("run", metavar="RUN", help=_RUN_HELP)
@@ -82,6 +82,8 @@ def _build_parser() -> argparse.ArgumentParser:
             about = "a new budget of the run; 0 removes it"
             sub.add_argument("--budget", type=float, metavar="USD", help=about)
         _add_common_flags(sub, verb)
+    show.add_show_verb(verbs, _add_common_flags)
+    show.add_diff_verb(verbs, _add_common_flags)
     sweep.add_sweep_verb(verbs, _add_common_flags)
     parity.add_parity_verb(verbs, _add_common_flags)
     _add_score(verbs)
@@ -200,17 +202,6 @@ def _cancel_run(args: argparse.Namespace) -> int:
         else f"run {args.run} was asked to stop"
     )
     return DONE
-
-
-def _show_run(args: argparse.Namespace) -> int:
-    from evalcore.store import run_folder
-
-    folder = run_folder.find_run(args.run, load_operator_settings(args).run_roots)
-    summary = folder.read_summary()
-    if summary is None:
-        raise UsageError(f"run {args.run} has no result yet; it is {folder.current_state()}")
-    print_summary(summary, args.json)
-    return DONE if summary.is_complete else INCOMPLETE
 
 
 def _score_predictions(args: argparse.Namespace) -> int:

@@ -157,7 +157,7 @@ def _build_report_tables(report: ComparisonReport) -> Iterator[_Table]:
         if detail.cases:
             yield _build_case_table(detail, report.differing[detail.benchmark])
     if report.obstacles:
-        rows = [[o.letter, o.benchmark, _explain_incompatibility(o)] for o in report.obstacles]
+        rows = [[o.letter, o.benchmark, explain_incompatibility(o)] for o in report.obstacles]
         yield f"Not compared with {base}", ["", "benchmark", "reason"], rows
 
 
@@ -218,7 +218,7 @@ def _build_case_table(detail: BenchmarkDetail, count: int) -> _Table:
     return title, ["metric", "case", *letters], rows
 
 
-def _explain_incompatibility(incompatibility: Incompatibility) -> str:
+def explain_incompatibility(incompatibility: Incompatibility) -> str:
     if incompatibility.kind != "rules":
         return _REASONS[incompatibility.kind]
     if not incompatibility.differences:

@@ -11,7 +11,7 @@ import pandas as pd
 from evalcore import catalog
 from evalcore.catalog import TargetKindCard
 from evalcore.errors import UsageError
-from evalcore.plain_text import align_columns
+from evalcore.plain_text import align_columns, to_single_line
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
 from evalcore.views import runs
@@ -131,7 +131,8 @@ def as_text(table: Sequence[Row]) -> str:
     if not table:
         return "none"
     names = [name for name, value in table[0].items() if not isinstance(value, dict | list)]
-    return align_columns([names, *([str(row.get(name, "")) for name in names] for row in table)])
+    rows = [[to_single_line(row.get(name, "")) for name in names] for row in table]
+    return align_columns([names, *rows])
 
 
 def _list_benchmarks(settings: Settings) -> list[Row]:

@@ -51,7 +51,9 @@ def test_run_ends_with_one_json_line(
     assert score["interval"][0] < 100.0 == score["interval"][1]
 
     status, shown, _ = call(capsys, "show", result["run_id"], "--json", "--data", data)
-    assert (status, json.loads(shown)) == (0, result)
+    details = json.loads(shown)
+    assert (status, {name: details[name] for name in result}) == (0, result)
+    assert (details["errors"], details["failed"]) == ([], [])
 
 
 def test_rescore_and_resume_ask_nothing_and_change_nothing(

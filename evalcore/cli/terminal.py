@@ -1,0 +1,145 @@
+"""Titled blocks of text in a terminal: with rich where there is one, plain where output is read by
+a program. What models wrote is printed as text that moves no cursor and sets no color."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from evalcore.plain_text import to_terminal_text
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from evalcore.views.case_text import TextBlock
+
+Layout = Literal["auto", "columns", "stacked"]
+LAYOUTS: tuple[Layout, ...] = ("auto", "columns", "stacked")
+#: From this width of a terminal on, two sides stand in columns.
+WIDE = 120
+#: Lines and characters of a block, unless all of it is asked for.
+MAX_LINES, MAX_CHARACTERS = 60, 8_000
+_HIGHLIGHTED = ("diff", "sql", "json", "python", "java", "javascript")
+
+
+def shorten_block(block: TextBlock) -> TextBlock:
+    """The beginning of a long block, and what is left out."""
+    text = block.text[:MAX_CHARACTERS]
+    lines = text.split("\n")
+    if len(text) == len(block.text) and len(lines) <= MAX_LINES:
+        return block
+    shown = "\n".join(lines[:MAX_LINES])
+    cut = f"... {len(block.text) - len(shown):,} more characters; --full prints all"
+    return msgspec.structs.replace(block, text=f"{shown}\n{cut}")
+
+
+def print_blocks(blocks: Sequence[TextBlock], *, full: bool = False) -> None:
+    """Print blocks one after another."""
+    shown = [block if full else shorten_block(block) for block in blocks]
+    if not sys.stdout.isatty():
+        print("\n\n".join(f"== {_to_line(b.title)} ==\n{to_terminal_text(b.text)}" for b in shown))
+        return
+    console = _open_console()
+    for block in shown:
+        console.rule(_to_text(_to_line(block.title), "bold"), align="left")
+        console.print(_render_block(block))
+
+
+def print_block_pairs(
+    pairs: Sequence[tuple[TextBlock | None, TextBlock | None]],
+    names: tuple[str, str],
+    *,
+    layout: Layout = "auto",
+    full: bool = False,
+) -> None:
+    """Print blocks of two sides, None where a side has none; equal ones are printed once."""
+    in_columns = layout == "columns" or (
+        layout == "auto" and sys.stdout.isatty() and _read_width() >= WIDE
+    )
+    for left, right in pairs:
+        present = left or right
+        if present is None:
+            continue
+        if left is not None and right is not None and left.text == right.text:
+            both = msgspec.structs.replace(left, title=f"{left.title} (both)")
+            print_blocks([both], full=full)
+        elif in_columns:
+            _print_columns(present.title, (left, right), names, full=full)
+        else:
+            sides = zip((left, right), names, strict=True)
+            print_blocks(
+                [_name_side(block, name, present.title) for block, name in sides], full=full
+            )
+        if not sys.stdout.isatty():
+            print()
+
+
+def _name_side(block: TextBlock | None, name: str, title: str) -> TextBlock:
+    from evalcore.views.case_text import TextBlock
+
+    block = block or TextBlock(title, "(nothing)")
+    return msgspec.structs.replace(block, title=f"{title}: {name}")
+
+
+def _print_columns(
+    title: str,
+    sides: tuple[TextBlock | None, TextBlock | None],
+    names: tuple[str, str],
+    *,
+    full: bool,
+) -> None:
+    from rich.table import Table
+
+    console = _open_console()
+    table = Table(
+        title=_to_text(_to_line(title), "bold"), title_justify="left", expand=True, show_lines=False
+    )
+    for name in names:
+        table.add_column(_to_text(_to_line(name), ""), ratio=1, overflow="fold")
+    shown = [block if full or block is None else shorten_block(block) for block in sides]
+    table.add_row(*(_to_text("", "") if block is None else _render_block(block) for block in shown))
+    console.print(table)
+
+
+def _render_block(block: TextBlock) -> RenderableType:
+    from rich.syntax import Syntax
+
+    text = to_terminal_text(block.text)
+    if block.language not in _HIGHLIGHTED:
+        return _to_text(text, "")
+    return Syntax(
+        text, block.language, theme="ansi_dark", word_wrap=True, background_color="default"
+    )
+
+
+def _to_text(text: str, style: str) -> RenderableType:
+    from rich.text import Text
+
+    return Text(text, style=style)
+
+
+def _to_line(text: str) -> str:
+    return to_terminal_text(text).replace("\n", " ")
+
+
+def _open_console() -> Console:
+    from rich.console import Console
+
+    tty = sys.stdout.isatty()
+    return Console(
+        file=sys.stdout,
+        width=None if tty else _read_width(),
+        color_system="auto" if tty and "NO_COLOR" not in os.environ else None,
+        markup=False,
+        highlight=False,
+        emoji=False,
+    )
+
+
+def _read_width() -> int:
+    return shutil.get_terminal_size(fallback=(WIDE, 40)).columns
