@@ -7,7 +7,7 @@ import json
 import pytest
 
 from evalcore.errors import UsageError
-from evalcore.targets.huggingface import machine
+from evalcore.targets.huggingface import load, machine
 from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError
 from evalcore.targets.huggingface.model_files import (
     ModelRef,
@@ -310,7 +310,7 @@ def test_memory_that_the_driver_does_not_tell_is_unknown_and_not_0(monkeypatch):
 
 def test_the_driver_is_asked_for_instances_only_where_there_are_some(monkeypatch, tmp_path):
     answers = {"-L": INSTANCES}
-    monkeypatch.setattr(machine, "_has_cuda_build", lambda: True)
+    monkeypatch.setattr(machine, "_read_torch_build", lambda: "cu130")
     monkeypatch.setattr(machine, "_run_nvidia_smi", lambda *args: answers.get(args[0], DIVIDED))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-122")
     machine._query_nvidia_smi.cache_clear()
@@ -321,16 +321,87 @@ def test_the_driver_is_asked_for_instances_only_where_there_are_some(monkeypatch
 def test_auto_is_the_freest_gpu_else_the_cpu(monkeypatch):
     seen = machine._select_visible_gpus(GPUS, "", None)
     monkeypatch.setattr(machine, "list_gpus", lambda: seen)
-    assert machine.list_devices() == ("cuda:0", "cuda:1", "cuda:2", "cpu")
+    assert machine.list_devices() == ("cuda:0", "cuda:1", "cuda:2", "cuda:all", "cpu")
     assert (machine.resolve_device("auto"), machine.resolve_device("cuda")) == ("cuda:1", "cuda:1")
     assert machine.resolve_device("cuda:0") == "cuda:0"
     assert machine.memory_available("cuda:1") == 200 << 20
     assert machine.memory_available("cuda:9") is None
+    assert machine.memory_available("cuda:all") == 500 << 20
+    assert machine.resolve_device("cuda:all") == "cuda:all"
     monkeypatch.setattr(machine, "list_gpus", lambda: ())
     assert machine.resolve_device("auto") == "cpu"
     assert machine.resolve_device("cuda") not in machine.list_devices()
     assert machine.list_dtypes("cuda") == ()
     assert machine.list_dtypes("cpu")[0] == "float32"
+
+
+TOTAL, USED = "VRAM Total Memory (B)", "VRAM Total Used Memory (B)"
+AMD = json.dumps(
+    {
+        "card0": {"Card Series": "MI300X", TOTAL: "900", USED: "300"},
+        "card1": {"Card series": "MI210", TOTAL: "500", USED: "N/A"},
+        "system": {"Driver version": "6.8"},
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("visible", "names"),
+    [
+        (None, ["MI300X", "MI210"]),
+        ("1, 0", ["MI210", "MI300X"]),
+        ("0,9,1", ["MI300X"]),
+        ("", []),
+    ],
+)
+def test_gpus_of_amd_are_those_that_the_environment_leaves(monkeypatch, visible, names):
+    monkeypatch.setattr(machine, "_read_torch_build", lambda: "rocm7.0")
+    monkeypatch.setattr(machine, "_run_program", lambda *command: AMD)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("HIP_VISIBLE_DEVICES", visible)
+    machine._query_rocm_smi.cache_clear()
+    seen = machine.list_gpus()
+    machine._query_rocm_smi.cache_clear()
+    assert [gpu.name for gpu in seen] == names
+    assert {gpu.name: gpu.free for gpu in seen}.items() <= {"MI300X": 600, "MI210": None}.items()
+
+
+@pytest.mark.parametrize("table", ["", "no JSON", "[]", '{"card0": 1}'])
+def test_what_no_table_tells_is_no_gpu(table):
+    assert machine._select_numbered_gpus(table, None) == ()
+
+
+def test_a_model_too_large_for_a_gpu_may_be_spread(monkeypatch, tmp_path):
+    gpus = (machine.Gpu("One", 100), machine.Gpu("Two", 100))
+    monkeypatch.setattr(machine, "list_gpus", lambda: gpus)
+    monkeypatch.setattr(machine, "memory_needed", lambda metadata, dtype: 150)
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    write_safetensors(tmp_path / "model.safetensors", TENSORS)
+    metadata = read_metadata(tmp_path)
+    with pytest.raises(LoadError, match="device cuda:all"):
+        machine.check_loadable(tmp_path, metadata, HuggingFaceOptions(device="cuda"))
+    machine.check_loadable(tmp_path, metadata, HuggingFaceOptions(device="cuda:all"))
+
+
+@pytest.mark.parametrize(
+    ("device", "placed"), [("cuda:1", {"": "cuda:1"}), ("cuda:all", "balanced")]
+)
+def test_where_the_layers_go(monkeypatch, tmp_path, device, placed):
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    write_safetensors(tmp_path / "model.safetensors", TENSORS)
+    loads = []
+
+    class Model:
+        @staticmethod
+        def from_pretrained(folder, **arguments):
+            loads.append(arguments["device_map"])
+            return "model", {"missing_keys": [], "mismatched_keys": [], "unexpected_keys": []}
+
+    monkeypatch.setattr(load, "_select_model_class", lambda config, options: Model)
+    options = HuggingFaceOptions(device=device)
+    load.load_model_weights(tmp_path, None, options, read_metadata(tmp_path), device)
+    assert loads == [placed]
 
 
 def test_a_mac_offers_mps_when_asked_for(monkeypatch):

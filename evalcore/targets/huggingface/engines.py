@@ -227,7 +227,7 @@ def build_server_environment(token: str | None, device: str, offline: bool) -> d
         "TOKENIZERS_PARALLELISM": "false",
         "VLLM_HOST_IP": "127.0.0.1",
         "VLLM_NO_USAGE_STATS": "1",
-        **({"CUDA_VISIBLE_DEVICES": number} if number else {}),
+        **({"CUDA_VISIBLE_DEVICES": number} if number.isdigit() else {}),
         **({"HF_HUB_OFFLINE": "1"} if offline else {}),
         **({HUB_KEY: token} if token else {}),
     }

@@ -72,7 +72,7 @@ def load_model_weights(
     if quantisation is not None:
         arguments["quantization_config"] = quantisation
     if device != "cpu" or quantisation is not None or metadata.quantised:
-        arguments["device_map"] = {"": device}
+        arguments["device_map"] = "balanced" if device == machine.ALL_GPUS else {"": device}
     try:
         model_class = _select_model_class(config, options)
         model, loading_info = model_class.from_pretrained(str(folder), **arguments)

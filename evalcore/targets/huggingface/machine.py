@@ -13,7 +13,11 @@ import time
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from evalcore.records import Record
 from evalcore.targets.huggingface.folder_checks import check_quantiser
@@ -23,6 +27,8 @@ from evalcore.targets.huggingface.model_files import QUANTISED, ModelMetadata, m
 _FLOATS = ("float32", "bfloat16", "float16")
 _CGROUP = Path("/sys/fs/cgroup")
 _GPU_TABLE_SECONDS = 3.0  # seconds
+#: The device that is all GPUs together, a model spread over them.
+ALL_GPUS = "cuda:all"
 _MIB = 1024 * 1024
 
 
@@ -35,10 +41,11 @@ class Gpu(Record, frozen=True):
 
 
 def list_devices() -> tuple[str, ...]:
-    """The devices that a model can run on here: cuda:0, cuda:1, ..., cpu, and mps on a Mac."""
-    gpus = (f"cuda:{number}" for number in range(len(list_gpus())))
+    """The devices that a model can run on here: cuda:0, cuda:1, ..., cuda:all where there are
+    several, cpu, and mps on a Mac."""
+    gpus = [f"cuda:{number}" for number in range(len(list_gpus()))]
     has_mps = sys.platform == "darwin" and platform.machine() == "arm64"
-    return (*gpus, "cpu", *(["mps"] if has_mps else []))
+    return (*gpus, *([ALL_GPUS] if len(gpus) > 1 else []), "cpu", *(["mps"] if has_mps else []))
 
 
 def list_dtypes(device: str) -> tuple[str, ...]:
@@ -68,16 +75,25 @@ def memory_available(device: str) -> int | None:
         return min(free_bytes, default=None)
     if not device.startswith("cuda"):
         return None
-    number = int(device.partition(":")[2] or 0)
     seen = list_gpus()
+    if device == ALL_GPUS:
+        free_by_gpu = [gpu.free for gpu in seen]
+        return None if None in free_by_gpu else sum(free for free in free_by_gpu if free)
+    number = int(device.partition(":")[2] or 0)
     return seen[number].free if number < len(seen) else None
 
 
 def list_gpus() -> tuple[Gpu, ...]:
-    """The GPUs that PyTorch would see, none where its build or the driver has no CUDA."""
-    if not _has_cuda_build():
+    """The GPUs that PyTorch would see, none where its build or the driver has no CUDA or ROCm,
+    which PyTorch calls cuda as well."""
+    build = _read_torch_build()
+    if not build or build.startswith("cpu"):
         return ()
     moment = int(time.monotonic() // _GPU_TABLE_SECONDS)
+    if build.startswith("rocm"):
+        names = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+        numbers = next((os.environ[name] for name in names if name in os.environ), None)
+        return _select_numbered_gpus(_query_rocm_smi(moment), numbers)
     visible_devices = os.environ.get("CUDA_VISIBLE_DEVICES")
     return _select_visible_gpus(*_query_nvidia_smi(moment), visible_devices)
 
@@ -93,8 +109,17 @@ def _query_nvidia_smi(moment: int) -> tuple[str, str]:
     return table, _run_nvidia_smi("-L") if has_mig else ""
 
 
+@lru_cache(maxsize=1)
+def _query_rocm_smi(moment: int) -> str:
+    """AMD's table of GPUs as JSON, empty without the program."""
+    return _run_program("rocm-smi", "--showproductname", "--showmeminfo", "vram", "--json")
+
+
 def _run_nvidia_smi(*arguments: str) -> str:
-    command = ["nvidia-smi", *arguments]
+    return _run_program("nvidia-smi", *arguments)
+
+
+def _run_program(*command: str) -> str:
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -139,6 +164,33 @@ def _select_visible_gpus(
     return tuple(chosen)
 
 
+def _select_numbered_gpus(table: str, visible_devices: str | None) -> tuple[Gpu, ...]:
+    """The GPUs of rocm-smi's JSON (`card0`, `card1`, ...) that a list of numbers leaves, in its
+    order, up to the first that is no GPU."""
+    try:
+        cards = msgspec.json.decode(table or "{}", type=dict[str, dict[str, Any]])
+    except msgspec.MsgspecError:
+        return ()
+    by_number = {
+        name.removeprefix("card"): _parse_amd_gpu(values)
+        for name, values in cards.items()
+        if name.removeprefix("card").isdigit()
+    }
+    if visible_devices is None:
+        return tuple(by_number[number] for number in sorted(by_number, key=int))
+    listed = takewhile(by_number.__contains__, map(str.strip, visible_devices.split(",")))
+    return tuple(by_number[number] for number in listed)
+
+
+def _parse_amd_gpu(values: dict[str, Any]) -> Gpu:
+    """A card of rocm-smi, whose versions write the names of the fields in different cases."""
+    fields = {name.casefold(): str(value) for name, value in values.items()}
+    total, used = (fields.get(f"vram total {name}memory (b)", "") for name in ("", "used "))
+    name = fields.get("card series") or fields.get("card model") or "AMD GPU"
+    is_readable = total.isdigit() and used.isdigit()
+    return Gpu(name, max(0, int(total) - int(used)) if is_readable else None)
+
+
 def _parse_instances(listing: str) -> dict[str, list[tuple[str, Gpu]]]:
     """By the id of a GPU the ids of its MIG instances, of which nvidia-smi does not say how much
     memory is free."""
@@ -163,11 +215,13 @@ def _parse_gpu(name: str, free: str) -> Gpu:
 
 
 @cache
-def _has_cuda_build() -> bool:
+def _read_torch_build() -> str:
+    """What PyTorch was built for, `cpu`, `cu130`, `rocm7.0`; "" where it is not installed. Builds
+    of the package index name nothing and are for CUDA."""
     try:
-        return not version("torch").endswith("+cpu")
+        return version("torch").partition("+")[2] or "cuda"
     except PackageNotFoundError:
-        return False
+        return ""
 
 
 def _read_meminfo() -> int | None:
@@ -246,10 +300,12 @@ def check_loadable(folder: Path, metadata: ModelMetadata, options: HuggingFaceOp
     _check_dtype(metadata, options)
     needed, free = memory_needed(metadata, options.dtype), memory_available(device)
     if free is not None and needed > free:
+        spread = device != ALL_GPUS and needed <= (memory_available(ALL_GPUS) or 0)
+        remedy = f"spread it over all GPUs (device {ALL_GPUS}), or " if spread else ""
         raise LoadError(
             "no_memory",
             f"the model needs about {needed / 1e9:.1f} GB, {device} has {free / 1e9:.1f} GB free; "
-            "choose a smaller dtype (int8, int4), another device or a smaller model",
+            f"{remedy}choose a smaller dtype (int8, int4), another device or a smaller model",
         )
 
 

@@ -23,7 +23,7 @@ from evalcore.targets.base import convert_options
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Dtype = Literal["auto", "float32", "float16", "bfloat16", "int8", "int4"]
-_DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d{1,3})?")
+_DEVICE = re.compile(r"auto|cpu|mps|cuda(:(\d{1,3}|all))?")
 #: Other names of a dtype that configurations in use hold.
 _DTYPES = {"fp32": "float32", "fp16": "float16", "half": "float16", "bf16": "bfloat16"}
 
@@ -111,7 +111,7 @@ def read_huggingface_options(spec: TargetSpec) -> HuggingFaceOptions:
 
 def _find_option_problem(options: HuggingFaceOptions) -> str:
     if not _DEVICE.fullmatch(options.device):
-        return f"device is auto, cpu, mps, cuda or cuda:N, not {options.device!r}"
+        return f"device is auto, cpu, mps, cuda, cuda:N or cuda:all, not {options.device!r}"
     for name in ("batch_size", "batch_tokens", "threads", "context", "top_k"):
         if getattr(options, name) < 0:
             return f"{name} must be 0 or more"
