@@ -66,6 +66,18 @@ _BUILTIN = (
     "evalcore.benchmarks.gaia.card:CARD",
     "evalcore.benchmarks.swe_bench.card:CARD",
 )
+#: The suite of what other frameworks measured: tasks that no benchmark here asks. It has no card,
+#: as nothing can be run in it.
+IMPORTED_SUITE = "imported"
+#: What other frameworks are called, by the prefix of the targets that they measured.
+FRAMEWORKS = {
+    "inspect": "Inspect AI",
+    "lm_eval": "lm-evaluation-harness",
+    "lighteval": "lighteval",
+    "evalscope": "EvalScope",
+    "helm": "HELM",
+    "every_eval_ever": "Every Eval Ever",
+}
 _SUITES = (
     SuiteCard(
         key="sql",

@@ -6,13 +6,14 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore import catalog
+from evalcore.cli import logs
 from evalcore.errors import UsageError
 from evalcore.plain_text import format_count
 
@@ -92,10 +93,11 @@ def add_exchange_verbs(
 
 
 def _add_import(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
-    about = "import published results as read-only runs"
+    about = "import published results, and logs of other frameworks, as read-only runs"
     origins = verbs.add_parser("import", help=about, description=about).add_subparsers(
         required=True, metavar="ORIGIN"
     )
+    logs.add_log_origins(origins, add_common)
     about = "import the boards published by SCALE, with their verdicts"
     sub = origins.add_parser(SCALE, help=about, description=about)
     sub.add_argument("path", type=Path, metavar="PATH", help="SCALE's folder public/data")
@@ -115,6 +117,12 @@ def _add_import(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb]
         "--dataset", default="", metavar="D", help="dataset with its cases (default: by name)"
     )
     add_common(sub, _import_bundle)
+
+
+def insert_import_origin(arguments: Sequence[str]) -> list[str]:
+    """The arguments with the origin of a log, where `import` is followed by a path alone."""
+    own = (SCALE, BUNDLE, *catalog.list_command_cards("importer"))
+    return logs.insert_log_origin(arguments, (*own, logs.AUTO, *catalog.FRAMEWORKS))
 
 
 def _list_export_forms() -> tuple[str, ...]:
@@ -204,9 +212,9 @@ def _export_for_benchmark(args: argparse.Namespace, folder: RunFolder, command: 
 
 def print_command_result(args: argparse.Namespace, done: CommandResult) -> int:
     """Print what a benchmark's command did; its remarks go to standard error."""
-    _print_result(args, done.data, done.text)
+    print_result(args, done.data, done.text)
     for remark in done.remarks:
-        _print_stderr(remark)
+        print_stderr(remark)
     return _DONE
 
 
@@ -216,13 +224,13 @@ def _export_scale(args: argparse.Namespace, folder: RunFolder) -> int:
     out = _require_output_path(args)
     done = exporter.export_scale_run(folder, out)
     summary = {"month": done.month, "model": done.model, "files": done.files}
-    _print_result(
+    print_result(
         args,
         summary,
         f"{out}: {format_count(len(done.files), 'file')} for {done.model} in {done.month}",
     )
     if done.unmeasured:
-        _print_stderr(f"{format_count(done.unmeasured, 'case')} without a verdict exported as Fail")
+        print_stderr(f"{format_count(done.unmeasured, 'case')} without a verdict exported as Fail")
     return _DONE
 
 
@@ -241,16 +249,16 @@ def _export_bundle(args: argparse.Namespace, folder: RunFolder) -> int:
 
     out = _require_output_path(args, "file")
     done = exporter.export_bundle(folder, out, _load_cli_settings(args))
-    _print_result(
+    print_result(
         args, done, f"{out}: a bundle of {format_count(done.cases, 'case')} of run {done.run}"
     )
     if done.redacted:
-        _print_stderr(
+        print_stderr(
             f"the texts of {format_count(done.redacted, 'gated case')} were left out, so nobody "
             "can rescore them: their benchmarks will be imported at level 0, as a claim"
         )
     if done.gated:
-        _print_stderr(f"{format_count(done.gated, 'case')} gated: do not share {out} publicly")
+        print_stderr(f"{format_count(done.gated, 'case')} gated: do not share {out} publicly")
     return _DONE
 
 
@@ -266,17 +274,15 @@ def _import_scale(args: argparse.Namespace) -> int:
     from evalcore.exchange import staging
     from evalcore.exchange.scale import importer
 
-    done = importer.import_scale_tree(
-        args.path, _load_cli_settings(args), args.month, _print_stderr
-    )
-    _print_result(args, vars(done), staging.format_import_result(done))
+    done = importer.import_scale_tree(args.path, _load_cli_settings(args), args.month, print_stderr)
+    print_result(args, vars(done), staging.format_import_result(done))
     return _DONE
 
 
 def _import_for_benchmark(key: str, command: CommandCard, args: argparse.Namespace) -> int:
     flags = read_command_flags(args, command)
     done = catalog.call_reference(
-        command.run, key, _load_cli_settings(args), args.path, flags, _print_stderr
+        command.run, key, _load_cli_settings(args), args.path, flags, print_stderr
     )
     return print_command_result(args, done)
 
@@ -284,8 +290,8 @@ def _import_for_benchmark(key: str, command: CommandCard, args: argparse.Namespa
 def _import_bundle(args: argparse.Namespace) -> int:
     from evalcore.exchange.bundle import importer
 
-    done = importer.import_bundle(args.path, _load_cli_settings(args), args.dataset, _print_stderr)
-    _print_result(args, done, _format_imported_bundle(done))
+    done = importer.import_bundle(args.path, _load_cli_settings(args), args.dataset, print_stderr)
+    print_result(args, done, _format_imported_bundle(done))
     return _DONE
 
 
@@ -307,14 +313,14 @@ def _format_imported_bundle(done: ImportedBundle) -> str:
     return "\n".join(lines)
 
 
-def _print_result(args: argparse.Namespace, done: Any, text: str) -> None:
+def print_result(args: argparse.Namespace, done: Any, text: str) -> None:
     """Print the result as JSON if --json is set, else as text."""
     from evalcore.records import to_json
 
     print(to_json(done, ordered=False).decode() if args.json else text)
 
 
-def _print_stderr(line: str) -> None:
+def print_stderr(line: str) -> None:
     print(line, file=sys.stderr)
 
 
@@ -344,9 +350,9 @@ def _verify_published(args: argparse.Namespace) -> int:
     if args.export:
         boards = judge_errors.correct_boards(args.path, verified)
         paths += judge_errors.write_corrected_boards(args.export, boards)
-    _print_result(args, report, verify.format_verification(report))
+    print_result(args, report, verify.format_verification(report))
     for path in paths:
-        _print_stderr(f"{path} written")
+        print_stderr(f"{path} written")
     return _DONE
 
 
@@ -411,7 +417,7 @@ def _push_results(args: argparse.Namespace) -> int:
     from evalcore import settings
     from evalcore.exchange.hub_store.push import push_results
 
-    pushed = push_results(settings.load_settings(args.data), args.repo, args.runs, _print_stderr)
+    pushed = push_results(settings.load_settings(args.data), args.repo, args.runs, print_stderr)
     _print_sync_result(args, pushed, _format_pushed_runs(pushed))
     return _INCOMPLETE if pushed.held else 0
 
@@ -421,7 +427,7 @@ def _pull_results(args: argparse.Namespace) -> int:
     from evalcore.exchange.hub_store.pull import pull_results
 
     pulled = pull_results(
-        settings.load_settings(args.data), args.repo, foreign=args.foreign, progress=_print_stderr
+        settings.load_settings(args.data), args.repo, foreign=args.foreign, progress=print_stderr
     )
     _print_sync_result(args, pulled, _format_pulled_runs(pulled))
     return _INCOMPLETE if pulled.refused else 0

@@ -43,7 +43,8 @@ _RUN_HELP = "id of the run; `evalcore list runs` lists them"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    args = _build_parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    args = _build_parser().parse_args(exchange.insert_import_origin(words))
     verb: Callable[[argparse.Namespace], int] = args.verb
     try:
         with override_data_folder(getattr(args, "data", None)):

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from evalcore.catalog import benchmark_cards, localize_text, suite_cards, target_kinds
+from evalcore.catalog import FRAMEWORKS, benchmark_cards, localize_text, suite_cards, target_kinds
 from evalcore.i18n import lookup_text, t
 from evalcore.plain_text import to_single_line
 from evalcore.sqlkit import dialects
@@ -33,13 +33,18 @@ _ABOUT = {
     "ranking.about_published": "published",
 }
 #: The kinds of published and imported targets, under their proper names.
-_PUBLISHERS = {"scale": "SCALE", "tau2": "τ²-bench"}
+_PUBLISHERS = {"scale": "SCALE", "tau2": "τ²-bench", **FRAMEWORKS}
 
 
 def board_title(board: Board, language: str) -> str:
     """The columns of a board in words; of a published one its publication."""
     if board.published:
-        label = next(iter(board.columns.values())).label
+        column = next(iter(board.columns.values()))
+        if board.key == column.key:  # a further column of a publication, on a board of its own
+            return (
+                f"{benchmark_title(column.benchmark, language)} · {column_title(column, language)}"
+            )
+        label = column.label
         publication = to_single_line(label.split(" · ")[0], _LONGEST)
         kind = "published.source.published" if board.is_publication else "ranking.imported"
         return f"{publication} · {t(kind, language)}"

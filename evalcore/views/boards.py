@@ -340,12 +340,17 @@ def _choose_members(
 def _build_published_boards(
     by_benchmark: Mapping[str, Sequence[Column]], suite: str
 ) -> list[Board]:
-    """A board per dataset of imported runs, by the newest membership that it fills."""
+    """A board per dataset of imported runs, by the newest membership that it fills, then one per
+    further column of a benchmark in that dataset."""
     columns_by_dataset: dict[str, dict[str, Column]] = defaultdict(dict)
+    further: list[Board] = []
     for benchmark, group in by_benchmark.items():
         for column in group:
-            if not column.executed:
-                columns_by_dataset[column.dataset].setdefault(benchmark, column)
+            first = columns_by_dataset[column.dataset] if not column.executed else {}
+            if benchmark in first:
+                further.append(Board(column.key, suite, {benchmark: column}, ()))
+            elif not column.executed:
+                first[benchmark] = column
     newest = sorted(
         columns_by_dataset,
         key=lambda key: max(c.newest for c in columns_by_dataset[key].values()),
@@ -358,7 +363,7 @@ def _build_published_boards(
         columns = columns_by_dataset[key]
         filled = (version for version in versions if set(version) <= set(columns))
         published_boards.append(Board(key, suite, columns, next(filled, newest_version)))
-    return published_boards
+    return published_boards + further
 
 
 def find_board(boards_of_suite: Sequence[Board], key: str) -> Board:

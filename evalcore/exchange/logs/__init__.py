@@ -1,0 +1,1 @@
+"""Logs of other evaluation frameworks, read as runs."""
