@@ -74,8 +74,8 @@ CEILINGS: dict[str, float] = {
     "one-word functions, %": 8,
     "crowded names": 0,
     "long modules": 0,
-    "modules": 558,
-    "lines": 130_500,
+    "modules": 572,
+    "lines": 133_300,
     "function length, p95": 27,
 }
 

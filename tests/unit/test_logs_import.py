@@ -262,7 +262,7 @@ def test_damage_in_an_archive_is_named(store, tmp_path):
     with pytest.raises(DatasetError, match=r"damaged.eval!samples/q3_epoch_1.json"):
         import_all(path, store)
     path.write_bytes(content[:1000])
-    with pytest.raises(FileError, match="damaged.eval"):
+    with pytest.raises(FileError, match=r"damaged\.eval"):
         import_all(path, store)
 
 
