@@ -252,6 +252,11 @@ def _export_bundle(args: argparse.Namespace, folder: RunFolder) -> int:
     print_result(
         args, done, f"{out}: a bundle of {format_count(done.cases, 'case')} of run {done.run}"
     )
+    if done.unsealed:
+        _print_stderr(
+            f"the seal of the run does not cover this bundle ({done.unsealed}); sign it with "
+            f"`evalcore seal {out} --key-file FILE`"
+        )
     if done.redacted:
         print_stderr(
             f"the texts of {format_count(done.redacted, 'gated case')} were left out, so nobody "
@@ -298,6 +303,8 @@ def _import_bundle(args: argparse.Namespace) -> int:
 def _format_imported_bundle(done: ImportedBundle) -> str:
     """Format what became of the run, then each claim next to the score computed here."""
     lines = [f"run {done.run} {done.became}: {done.target}, from run {done.source_run}"]
+    if done.signer:
+        lines.append(f"sealed with key {done.signer} at {done.sealed_at}; the seal is valid")
     for claim in done.scores:
         claimed, here = (
             "not scored" if score is None else f"{score:.2f}"

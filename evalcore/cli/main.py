@@ -29,6 +29,7 @@ from evalcore.cli import (
     prepare,
     published,
     run,
+    seal,
     serve,
     show,
     sweep,
@@ -93,6 +94,7 @@ def _build_parser() -> argparse.ArgumentParser:
     boards.add_compare_verb(verbs, _add_common_flags)
     gate.add_gate_verb(verbs, _add_common_flags)
     exchange.add_exchange_verbs(verbs, _add_common_flags)
+    seal.add_seal_verb(verbs, _add_common_flags)
     datasets.add_datasets_verb(verbs, _add_common_flags)
     prepare.add_prepare_verbs(verbs, _add_common_flags)
     equivalent.add_equivalent_verb(verbs, _add_common_flags)

@@ -17,6 +17,7 @@ from evalcore.records import MEASURED, BenchmarkSpec, Episode, Record, RunSpec, 
 from evalcore.results import BenchmarkScore, RunSummary
 from evalcore.store.cases import generation_key
 from evalcore.store.run_folder import RunFolder, StoredSample
+from evalcore.views.seals import SealStatus, check_seal
 
 # What a report says of a run, read from its folder: scores, and every case with its answer.
 # Nothing that was not executed counts as passed, and of gated questions no answer is shown unless
@@ -112,11 +113,12 @@ class BenchmarkReport(Record, frozen=True):
 
 
 class RunReport(Record, frozen=True):
-    """A run with its benchmarks, in the order of its spec."""
+    """A run with its benchmarks, in the order of its spec, and its seal, None without one."""
 
     spec: RunSpec
     summary: RunSummary
     benchmarks: tuple[BenchmarkReport, ...]
+    seal: SealStatus | None = None
 
     @property
     def pass_rate(self) -> float | None:
@@ -165,6 +167,7 @@ def read_run_report(folder: RunFolder, *, show_gated: bool = False) -> RunReport
             for b in spec.benchmarks
             if b.key in summary.benchmarks
         ),
+        seal=check_seal(folder),
     )
 
 

@@ -18,6 +18,7 @@ from evalcore.exchange.report_data import (
 from evalcore.plain_text import DASH
 from evalcore.records import MEASURED, Record
 from evalcore.results import Interval
+from evalcore.views.seals import SealStatus
 
 #: Stands where a number would, for what was not executed.
 _NOT_EXECUTED = "n/e"
@@ -79,9 +80,23 @@ def _build_run_table(report: RunReport) -> ReportTable:
         ("Tokens", f"{tokens_in} in, {tokens_out} out"),
         ("Cost", "unknown" if totals.cost is None else f"{totals.cost:.4f} USD"),
         ("Cost by", ", ".join(source.replace("_", " ") for source in totals.cost_sources)),
+        ("Seal", _format_seal(report.seal)),
         ("Note", spec.note),
     )
     return ReportTable("Run", ("Field", "Value"), tuple(row for row in rows if row[1]))
+
+
+def _format_seal(seal: SealStatus | None) -> str:
+    """Who signed the run and whether that still holds, "" without a seal."""
+    if seal is None:
+        return ""
+    signed = f"key {seal.signer}, {seal.sealed_at}"
+    return {
+        "valid": f"{signed}; unchanged since",
+        "imported": f"{signed}; checked when the bundle was imported",
+        "unchecked": "not checked; run `evalcore seal verify`",
+        "broken": f"BROKEN: {'; '.join(seal.problems)}",
+    }[seal.state]
 
 
 def _build_score_table(report: RunReport) -> ReportTable:

@@ -19,10 +19,11 @@ from evalcore.exchange import report_data, report_tables
 from evalcore.exchange.report_data import ERRORS, BenchmarkReport, ReportCase, RunReport
 from evalcore.exchange.report_tables import build_report_tables
 from evalcore.plain_text import format_csv, round_cell
-from evalcore.records import Episode, Record, RunSpec, Sample
+from evalcore.records import Episode, Record, RunSpec, Sample, to_plain
 from evalcore.results import BenchmarkScore
 from evalcore.runner.summary import latest_episodes
 from evalcore.store.run_folder import RunFolder, write_atomic
+from evalcore.views.seals import SealStatus
 
 # A report as strangers may read it: no key, no place of this machine, nobody who started it.
 
@@ -43,7 +44,16 @@ def redact_report(report: RunReport, censored: Redactor) -> RunReport:
             )
             for benchmark in report.benchmarks
         ),
+        seal=_redact_seal(report.seal, censored),
     )
+
+
+def _redact_seal(seal: SealStatus | None, censored: Redactor) -> SealStatus | None:
+    """What breaks a seal may name a folder of this machine."""
+    if seal is None:
+        return None
+    problems = tuple(map(censored.redact_text, seal.problems))
+    return msgspec.structs.replace(seal, problems=problems)
 
 
 def _redact_case(case: ReportCase, censored: Redactor) -> ReportCase:
@@ -110,6 +120,8 @@ def _render_json_report(report: RunReport, experiment: str) -> str:
         "summary": summary,
         "spec": msgspec.to_builtins(spec),
     }
+    if report.seal is not None:
+        content["seal"] = to_plain(report.seal)
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
 
 

@@ -1,7 +1,8 @@
 """Append-only journals: one record a line, flushed per record, readable while being written.
 
 A process that is killed can leave one torn line at the end; `repair_journal` cuts it off before a
-writer goes on, and readers stop before it.
+writer goes on, and readers stop before it. Each line ends in a link of the journal's chain
+(`store.chain`).
 
 A journal that nobody writes any more may be packed: `NAME.gz` is read wherever `NAME` is absent.
 """
@@ -22,6 +23,7 @@ import msgspec
 
 from evalcore.errors import RunFolderError
 from evalcore.records import Record, from_json, to_json
+from evalcore.store.chain import START, find_last_link, link_line
 
 R = TypeVar("R", bound=Record)
 #: The journal of the cases that a run declared: written once, and no line of it can be made again.
@@ -37,18 +39,21 @@ class Journal(AbstractContextManager["Journal"]):
         path.parent.mkdir(parents=True, exist_ok=True)
         repair_journal(path)
         self.path = path
+        self._link = find_last_link(path) if path.exists() else START
         self._file: BinaryIO = path.open("ab", buffering=0)
 
     def append(self, record: Record) -> None:
         """Add one line as a whole; raises OSError (a full disk) with nothing of it left behind."""
         start = self._file.seek(0, os.SEEK_END)
-        rest = memoryview(to_json(record) + b"\n")
+        line, link = link_line(to_json(record), self._link)
+        rest = memoryview(line)
         try:
             while rest:  # an unbuffered write may take only a part
                 rest = rest[self._file.write(rest) :]
         except OSError:
             self._file.truncate(start)
             raise
+        self._link = link
 
     def close(self) -> None:
         self._file.close()

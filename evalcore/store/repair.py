@@ -1,9 +1,9 @@
 """Setting unreadable lines of journals aside, so that a run can go on without them.
 
 A disk or a copy that failed may leave garbage in the middle of a journal. Such a line goes as it is
-into a sidecar file `<journal>.damaged`, and the journal is replaced by the lines that can be read:
-the runner then sees that a case lacks its answer or verdict, and asks or scores it again. A run
-that had ended has not any more: its summary goes aside too, until it is resumed.
+into a sidecar file `<journal>.damaged`, and the journal is replaced by the lines that can be read,
+with a new chain: the runner then sees that a case lacks its answer or verdict, and asks or scores
+it again. A run that had ended has not any more: its summary goes aside too, until it is resumed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 from evalcore.errors import EvalboardError, RunFolderError
 from evalcore.records import Call, Record, from_json
 from evalcore.store import journal
+from evalcore.store.chain import relink_lines
 from evalcore.store.run_folder import (
     RunFolder,
     StoredEpisode,
@@ -107,8 +108,9 @@ def _quarantine_lines(path: Path, kind: type[Record]) -> list[tuple[int, str]]:
         return []
     fresh = path.with_name(f".{path.name}.repaired")
     with fresh.open("wb") as good, path.with_name(path.name + DAMAGED).open("ab") as aside:
-        for number, piece in _read_line_pieces(path):
-            (aside if number in bad else good).write(piece)
+        aside.writelines(piece for number, piece in _read_line_pieces(path) if number in bad)
+        intact = (piece for number, piece in _read_line_pieces(path) if number not in bad)
+        good.writelines(relink_lines(intact))
         for file in (aside, good):
             file.flush()
             os.fsync(file.fileno())

@@ -16,15 +16,19 @@ from evalcore.intake.files import ArchiveLimits, unpack_zip
 from evalcore.intake.json_text import check_depth, parse_json
 from evalcore.records import Record, RunSpec, from_json
 from evalcore.results import RunSummary
+from evalcore.store import seal
 from evalcore.store.run_folder import StoredEpisode, StoredSample, StoredVerdict
+from evalcore.store.seal import SealReport
 
 # `spec.json`, `summary.json`, and `card.json` where there is one, are as in a run folder;
 # `samples.jsonl`, `generations.jsonl` and `verdicts.jsonl` hold one line per sample, per
-# generation and epoch, and per sample and epoch, each exactly once.
+# generation and epoch, and per sample and epoch, each exactly once. `seal.json`, where there is
+# one, covers all other files, the manifest too.
 
 FORMAT, VERSION = "evalboard-bundle", 1
 MANIFEST = "manifest.json"
 SPEC, SUMMARY, CARD = "spec.json", "summary.json", "card.json"
+SEAL = seal.SEAL
 SAMPLES, GENERATIONS, VERDICTS = "samples.jsonl", "generations.jsonl", "verdicts.jsonl"
 NEEDED = (SPEC, SUMMARY, SAMPLES, GENERATIONS, VERDICTS)
 #: Bytes of all files together; they are read into memory.
@@ -46,7 +50,8 @@ class BundleManifest(Record, frozen=True):
 
 
 class BundleContents(Record, frozen=True):
-    """A bundle in memory; `source` is the file it came from, for messages."""
+    """A bundle in memory; `source` is the file it came from, for messages, `seal` what a check of
+    its seal gave, None without one."""
 
     source: str
     manifest: BundleManifest
@@ -56,6 +61,7 @@ class BundleContents(Record, frozen=True):
     episodes: tuple[StoredEpisode, ...]
     verdicts: tuple[StoredVerdict, ...]
     card: dict[str, Any] = {}
+    seal: SealReport | None = None
 
 
 # Opening a bundle that nobody vouches for: sizes, names, hashes and forms, before any meaning.
@@ -89,12 +95,8 @@ def read_bundle(bundle: Path, scratch: Path) -> BundleContents:
     Raises UsageError naming the file and what is wrong with it: too large, no such archive, a file
     too many or too few, another hash than the manifest says, a line of another form.
     """
-    if not bundle.is_file():
-        raise UsageError(f"{bundle} is no file; give a bundle that `evalcore export` wrote")
-    members = unpack_zip(bundle, scratch, _LIMITS)
-    files = {str(path): (scratch / path).read_bytes() for path in members}
-    manifest = _read_manifest(bundle, files)
-    _check_files(bundle, manifest, files)
+    manifest, files = read_bundle_files(bundle, scratch)
+    report = _check_seal(bundle, files)
     return BundleContents(
         source=str(bundle),
         manifest=manifest,
@@ -104,7 +106,22 @@ def read_bundle(bundle: Path, scratch: Path) -> BundleContents:
         episodes=_decode_record_lines(bundle, GENERATIONS, files[GENERATIONS], StoredEpisode),
         verdicts=_decode_record_lines(bundle, VERDICTS, files[VERDICTS], StoredVerdict),
         card=_read_bundle_card(bundle, files),
+        seal=report,
     )
+
+
+def read_bundle_files(
+    bundle: Path, scratch: Path, *, checked: bool = True
+) -> tuple[BundleManifest, dict[str, bytes]]:
+    """The manifest and all files as they are; `checked` against each other. Raises UsageError."""
+    if not bundle.is_file():
+        raise UsageError(f"{bundle} is no file; give a bundle that `evalcore export` wrote")
+    members = unpack_zip(bundle, scratch, _LIMITS)
+    files = {str(path): (scratch / path).read_bytes() for path in members}
+    manifest = _read_manifest(bundle, files)
+    if checked:
+        _check_files(bundle, manifest, files)
+    return manifest, files
 
 
 def _read_manifest(bundle: Path, files: Mapping[str, bytes]) -> BundleManifest:
@@ -122,7 +139,7 @@ def _read_manifest(bundle: Path, files: Mapping[str, bytes]) -> BundleManifest:
 
 def _check_files(bundle: Path, manifest: BundleManifest, files: Mapping[str, bytes]) -> None:
     expected_names = {*NEEDED, CARD}
-    listed, present = set(manifest.files), set(files) - {MANIFEST}
+    listed, present = set(manifest.files), set(files) - {MANIFEST, SEAL}
     problems = {
         "is missing": set(NEEDED) - present,
         "is no file of a bundle": present - expected_names,
@@ -135,6 +152,18 @@ def _check_files(bundle: Path, manifest: BundleManifest, files: Mapping[str, byt
     for name in sorted(present):
         if hashlib.sha256(files[name]).hexdigest() != manifest.files[name]:
             raise FileError(bundle, Note("bundle_hash", file=name))
+
+
+def _check_seal(bundle: Path, files: Mapping[str, bytes]) -> SealReport | None:
+    """Raises UsageError for a seal that is not the seal of these files."""
+    content = files.get(SEAL)
+    if content is None:
+        return None
+    sealed = {name: data for name, data in files.items() if name != SEAL}
+    report = seal.verify_bundle_files(content, sealed)
+    if report.problems:
+        raise BundleRefused(str(bundle), Note("bundle_seal", problem=report.problems[0]))
+    return report
 
 
 def _decode_record(bundle: Path, location: str, data: bytes, kind: type[R]) -> R:

@@ -40,6 +40,7 @@ from evalcore.store.run_folder import (
     StoredVerdict,
     write_atomic,
 )
+from evalcore.store.seal import read_seal, verify_bundle_files
 from evalcore.views.cases import bare_episode, bare_sample, bare_verdict, is_gated
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the first moment that a zip can name
@@ -47,13 +48,16 @@ _PLAIN_FILE = 0o100644 << 16
 
 
 class BundleExport(Record, frozen=True):
-    """`redacted` counts the gated cases whose texts were left out, `gated` those that went out."""
+    """`redacted` counts the gated cases whose texts were left out, `gated` those that went out;
+    `unsealed` is why the seal of the run did not, "" where it did or there is none."""
 
     run: str
     file: str
     cases: int
     redacted: int
     gated: int
+    sealed: bool = False
+    unsealed: str = ""
 
 
 class _Journals(Record, frozen=True):
@@ -64,9 +68,40 @@ class _Journals(Record, frozen=True):
     verdicts: list[StoredVerdict]
 
 
+class BundleFiles(Record, frozen=True):
+    """The files of a bundle by name, its manifest among them, and what is counted of its cases."""
+
+    run: str
+    files: dict[str, bytes]
+    cases: int
+    redacted: int
+    gated: int
+
+
 def export_bundle(folder: RunFolder, out: Path, settings: Settings) -> BundleExport:
-    """Write the bundle. Raises UsageError for a run that is not one to hand in, and where the file
-    cannot be written; RunFolderError where the run cannot be read."""
+    """Write the bundle, with the seal of the run where that covers it. Raises UsageError for a run
+    that is not one to hand in, and where the file cannot be written; RunFolderError where the run
+    cannot be read."""
+    built = build_bundle_files(folder, settings)
+    files, unsealed = dict(built.files), ""
+    if (content := read_seal(folder.path)) is not None:
+        report = verify_bundle_files(content, files)
+        unsealed = report.problems[0] if report.problems else ""
+        files |= {} if unsealed else {contents.SEAL: content}
+    write_bundle_file(out, pack_bundle(files))
+    return BundleExport(
+        run=built.run,
+        file=out.name,
+        cases=built.cases,
+        redacted=built.redacted,
+        gated=built.gated,
+        sealed=contents.SEAL in files,
+        unsealed=unsealed,
+    )
+
+
+def build_bundle_files(folder: RunFolder, settings: Settings) -> BundleFiles:
+    """The bundle of a run before it is packed; raises as `export_bundle` does."""
     summary = _require_finished(folder)
     spec, censored = folder.read_spec(), build_redactor(settings)
     benchmarks = {
@@ -98,10 +133,10 @@ def export_bundle(folder: RunFolder, out: Path, settings: Settings) -> BundleExp
         if runs_models_here(spec.target.key):  # whose key says where the model lies
             card = {**card, "model": redacted_spec.target.key.partition(":")[2]}
         files[contents.CARD] = to_json(censored.redact_values(card))
-    _write_bundle_file(out, _pack_bundle(redacted_spec, files, dict(redacted)))
-    return BundleExport(
+    manifest = _build_manifest(redacted_spec, files, dict(redacted))
+    return BundleFiles(
         run=spec.run_id,
-        file=out.name,
+        files={contents.MANIFEST: to_json(manifest), **files},
         cases=len(journals.samples),
         redacted=redacted.total(),
         gated=gated.total() - redacted.total(),
@@ -199,15 +234,17 @@ def _encode_censored_lines(records: Iterable[Record], censored: Redactor) -> byt
     )
 
 
-def _pack_bundle(spec: RunSpec, files: dict[str, bytes], redacted: dict[str, int]) -> bytes:
-    """Pack the zip. Raises UsageError if it would be too large to import."""
+def _build_manifest(
+    spec: RunSpec, files: dict[str, bytes], redacted: dict[str, int]
+) -> BundleManifest:
+    """Raises UsageError if the bundle would be too large to import."""
     size = sum(map(len, files.values()))
     if size > contents.LARGEST:
         raise UsageError(
             f"run {spec.run_id} takes {size >> 20} MiB, a bundle {contents.LARGEST >> 20} at most; "
             "run fewer benchmarks at once"
         )
-    manifest = BundleManifest(
+    return BundleManifest(
         format=contents.FORMAT,
         version=contents.VERSION,
         run_id=spec.run_id,
@@ -216,16 +253,20 @@ def _pack_bundle(spec: RunSpec, files: dict[str, bytes], redacted: dict[str, int
         git_commit=spec.git_commit,
         redacted=redacted,
     )
+
+
+def pack_bundle(files: Mapping[str, bytes]) -> bytes:
+    """Pack the zip; equal files give equal bytes."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-        for name, data in {contents.MANIFEST: to_json(manifest), **files}.items():
+        for name, data in files.items():
             member = zipfile.ZipInfo(name, _EPOCH)
             member.external_attr, member.create_system = _PLAIN_FILE, 3
             archive.writestr(member, data, zipfile.ZIP_DEFLATED, 6)
     return packed.getvalue()
 
 
-def _write_bundle_file(out: Path, data: bytes) -> None:
+def write_bundle_file(out: Path, data: bytes) -> None:
     if out.suffix != ".zip":
         raise UsageError(f"--out {out}: a bundle is a zip; name it {out.stem}.zip")
     try:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import msgspec
 
@@ -262,6 +263,7 @@ def build_bundle_run(
                 "versions": spec.versions,
                 "card": contents.card,
                 "git_commit": spec.git_commit,
+                **_build_seal_facts(contents),
             },
             scoring=SCORING,
             state="done" if all(part.score.complete for part in imported) else "incomplete",
@@ -269,6 +271,14 @@ def build_bundle_run(
             errors=Counter(e.failure.kind for e in episodes if e.failure),
         )
     return run.run_id, published
+
+
+def _build_seal_facts(contents: BundleContents) -> dict[str, Any]:
+    """Who sealed the bundle, and when; nothing without a seal."""
+    report = contents.seal
+    if report is None:
+        return {}
+    return {"seal": {"signer": report.signer, "sealed_at": report.sealed_at}}
 
 
 def _build_imported_benchmark(

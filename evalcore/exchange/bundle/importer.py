@@ -181,13 +181,16 @@ class ScoredClaim(Record, frozen=True):
 
 
 class ImportedBundle(Record, frozen=True):
-    """What became of a bundle; `source_run` is what the run was called where it was made."""
+    """What became of a bundle; `source_run` is what the run was called where it was made, `signer`
+    the fingerprint of the key that sealed it, "" without a seal."""
 
     run: str
     became: ImportOutcome
     source_run: str
     target: str
     scores: tuple[ScoredClaim, ...]
+    signer: str = ""
+    sealed_at: str = ""
 
 
 def import_bundle(
@@ -239,16 +242,26 @@ def import_bundle(
         _build_scored_claim(part, published.scores[part.spec.key], reports[part.spec.key])
         for part in parts
     )
-    return ImportedBundle(run_id, became, contents.spec.run_id, contents.spec.target.key, scores)
+    return ImportedBundle(
+        run_id,
+        became,
+        contents.spec.run_id,
+        contents.spec.target.key,
+        scores,
+        signer=contents.seal.signer if contents.seal else "",
+        sealed_at=contents.seal.sealed_at if contents.seal else "",
+    )
 
 
 def _is_already_stored(settings: Settings, run_id: str, published: Published) -> bool:
     """Whether the run is in the store with the same scores and levels; logs of programs that were
-    run again may differ."""
+    run again may differ. A first seal is new, another key's is not."""
     folder = RunFolder(settings.runs_dir / run_id)
     held = run_folder.read_published(folder)
+    if held is None or ("seal" in published.facts and "seal" not in held.facts):
+        return False
     indexed = {header.run_id for header in open_index(settings).headers()}
-    return held is not None and held.scores == published.scores and run_id in indexed
+    return held.scores == published.scores and run_id in indexed
 
 
 def _score_benchmarks(

@@ -16,6 +16,7 @@ from evalcore.settings import Settings
 from evalcore.target_cards import NO_CARD, TargetCard, load_cards
 from evalcore.views import target_scores, targets
 from evalcore.views.boards import Board, Row
+from evalcore.views.seals import load_seal_status
 from evalcore.views.stored_boards import Headers
 from pages.parts.target import card_editor
 from pages.shared import page_links, tables, widgets, wording
@@ -184,6 +185,26 @@ def draw_target_title(row: Row, name: str, settings: Settings) -> None:
             draw_published_badges(row)
         else:
             st.caption(f"{tr('target.date')}: {wording.format_timestamp(newest.created_at)}")
+    _draw_seals(row, settings)
+
+
+def _draw_seals(row: Row, settings: Settings) -> None:
+    """Whether the runs of a row are sealed and unchanged; nothing for one without a seal."""
+    for run_id in dict.fromkeys(run.run_id for run in row.runs.values()):
+        seal = load_seal_status(settings.run_roots, run_id)
+        if seal is None:
+            continue
+        values = {
+            "run": escape_markdown(run_id),
+            "signer": escape_markdown(seal.signer),
+            "date": wording.format_timestamp(seal.sealed_at) if seal.sealed_at else DASH,
+        }
+        text = tr(f"target.seal.{seal.state}", **values)
+        if seal.state == "broken":
+            lines = [f"- {escape_markdown(localize_note(line), 300)}" for line in seal.problems]
+            st.error("\n".join([text, "", *lines]), icon=":material/gpp_bad:")
+        else:
+            st.caption(f":material/verified_user: {text}")
 
 
 def draw_target_figures(frame: pd.DataFrame, identity: str, row: Row) -> None:

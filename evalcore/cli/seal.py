@@ -1,0 +1,146 @@
+"""`evalcore seal`: sign runs and bundles, and check what was signed."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalcore.errors import UsageError
+from evalcore.plain_text import format_count
+
+if TYPE_CHECKING:
+    from evalcore.store.seal import SealReport
+
+Verb = Callable[[argparse.Namespace], int]
+KEYGEN, VERIFY = "keygen", "verify"
+DONE, FAILED = 0, 1
+_EXAMPLES = """examples:
+  evalcore seal keygen --key-file signing.pem        create a key; signing.pem.pub is for others
+  evalcore seal RUN --key-file signing.pem           sign a run and the bundle it is exported as
+  evalcore seal RUN.zip --key-file signing.pem       sign a bundle
+  evalcore seal verify RUN --public-key signing.pem.pub
+"""
+
+
+def add_seal_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "sign a run or a bundle, or check that nothing changed since it was signed"
+    sub = verbs.add_parser(
+        "seal",
+        help=about,
+        description=f"{about.capitalize()}. Exit status of verify: 0 valid, 1 not sealed or "
+        "changed, 2 cannot be read.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    about = "what to sign: the id of a run, its folder, or a bundle; or `keygen`, or `verify RUN`"
+    sub.add_argument("words", nargs="+", metavar="RUN", help=about)
+    about = "private key to sign with (ed25519, PEM); keygen creates it"
+    sub.add_argument("--key-file", type=Path, metavar="FILE", help=about)
+    about = "verify: public key that the seal must be signed with; without it any signer will do"
+    sub.add_argument("--public-key", type=Path, metavar="FILE", help=about)
+    add_common(sub, _seal_or_verify)
+
+
+def _seal_or_verify(args: argparse.Namespace) -> int:
+    words = args.words
+    if words == [KEYGEN]:
+        return _generate_key(args)
+    if words[0] == VERIFY and len(words) == 2:
+        return _verify_seal(args, words[1])
+    if len(words) != 1 or words == [VERIFY]:
+        raise UsageError("give RUN, `keygen` or `verify RUN`; see `evalcore seal --help`")
+    return _sign(args, words[0])
+
+
+def _generate_key(args: argparse.Namespace) -> int:
+    from evalcore.access.signing import PUBLIC_SUFFIX, generate_key
+
+    path = _require_key_file(args)
+    public = generate_key(path)
+    public_path = f"{path}{PUBLIC_SUFFIX}"
+    result = {"key": str(path), "public_key": public_path, "fingerprint": public.fingerprint}
+    text = f"key {public.fingerprint}\n{path}: keep this file secret\n{public_path}: give this away"
+    _print_result(args, result, text)
+    return DONE
+
+
+def _sign(args: argparse.Namespace, subject: str) -> int:
+    from evalcore.access.signing import load_signing_key
+    from evalcore.exchange import sealing
+
+    if args.public_key is not None:
+        raise UsageError("--public-key is for `evalcore seal verify RUN`; drop it")
+    key = load_signing_key(_require_key_file(args))
+    if _is_bundle(subject):
+        report, remark = sealing.seal_bundle(Path(subject), key), ""
+    else:
+        settings, folder = _find_folder(args, subject)
+        report, why = sealing.seal_run(folder, key, settings)
+        remark = f"\nits bundle is not covered: {why}" if why else ""
+    _print_result(args, report, _format_report(report) + remark)
+    return DONE
+
+
+def _verify_seal(args: argparse.Namespace, subject: str) -> int:
+    from evalcore.access.signing import load_public_key
+    from evalcore.exchange import sealing
+    from evalcore.store.seal import verify_run_folder
+
+    if args.key_file is not None:
+        raise UsageError("--key-file is for signing; give --public-key FILE to verify")
+    expected = load_public_key(args.public_key) if args.public_key is not None else None
+    if _is_bundle(subject):
+        report = sealing.verify_bundle_seal(Path(subject), expected)
+    else:
+        report = verify_run_folder(_find_folder(args, subject)[1], expected)
+    hint = ""
+    if report.state == "valid" and expected is None:
+        hint = "\nwhoever holds that key signed it; --public-key FILE checks whose key it is"
+    _print_result(args, report, _format_report(report) + hint)
+    return DONE if report.state == "valid" else FAILED
+
+
+def _format_report(report: SealReport) -> str:
+    subject = f"run {report.run_id}" if report.run_id else "this bundle"
+    if report.state == "valid":
+        return (
+            f"{subject}: sealed with key {report.signer} at {report.sealed_at}; "
+            f"{format_count(report.files, 'file')}, {format_count(report.lines, 'line')}, unchanged"
+        )
+    if report.state == "unsealed":
+        chain = "its chains are broken:" if report.problems else "the chains of its journals hold"
+        head = f"{subject}: not sealed; {chain}"
+    else:
+        head = f"{subject}: the seal is broken:"
+    return "\n".join([head, *(f"  {problem}" for problem in report.problems)])
+
+
+def _require_key_file(args: argparse.Namespace) -> Path:
+    if args.key_file is None:
+        raise UsageError("--key-file is missing; `evalcore seal keygen --key-file FILE` makes one")
+    return Path(args.key_file)
+
+
+def _is_bundle(subject: str) -> bool:
+    return subject.endswith(".zip")
+
+
+def _find_folder(args: argparse.Namespace, subject: str) -> tuple[Any, Any]:
+    """The settings, and the run folder of an id or of the folder itself."""
+    from evalcore import settings as configuration
+    from evalcore.store.run_folder import RunFolder, find_run, is_file
+
+    settings = configuration.load_settings(args.data)
+    path = Path(subject)
+    if is_file(path / "spec.json"):
+        return settings, RunFolder(path.resolve())
+    return settings, find_run(subject, settings.run_roots)
+
+
+def _print_result(args: argparse.Namespace, result: Any, text: str) -> None:
+    from evalcore.records import to_json
+
+    print(to_json(result, ordered=False).decode() if args.json else text)
