@@ -253,7 +253,7 @@ def _export_bundle(args: argparse.Namespace, folder: RunFolder) -> int:
         args, done, f"{out}: a bundle of {format_count(done.cases, 'case')} of run {done.run}"
     )
     if done.unsealed:
-        _print_stderr(
+        print_stderr(
             f"the seal of the run does not cover this bundle ({done.unsealed}); sign it with "
             f"`evalcore seal {out} --key-file FILE`"
         )
