@@ -7,8 +7,9 @@ import streamlit as st
 from evalcore.settings import Settings
 from evalcore.views import boards, stored_boards, targets
 from evalcore.views.boards import Board, Row
+from evalcore.views.scope_board import list_scoped_runs
 from evalcore.views.stored_boards import Headers
-from pages.parts.target import card_editor, case_list, head, profile, published
+from pages.parts.target import card_editor, case_list, head, profile, published, scope
 from pages.shared import (
     board_view,
     display_names,
@@ -79,13 +80,17 @@ def _draw_target_views(
     headers: Headers, board: Board, row: Row, current: Settings, *, profiled: bool
 ) -> None:
     """What is shown in turn; where the target has a profile, its readings come late."""
+    scoped = list_scoped_runs((run.run_id for run in row.runs.values()), current)
+    views = (*VIEWS, "scope") if scoped else VIEWS
     view = url_state.draw_segments(
-        tr("target.view"), VIEWS, key="target.view", title=lambda code: tr(f"target.view.{code}")
+        tr("target.view"), views, key="target.view", title=lambda code: tr(f"target.view.{code}")
     )
     if view == "history":
         case_list.draw_target_history(headers, board, row.identity)
         for run in dict.fromkeys(target_run.run_id for target_run in row.runs.values()):
             run_facts.draw_reproduction(run, current)
+    elif view == "scope":
+        scope.draw_scope_boards(scoped, current)
     elif view == "outcomes":
         case_list.draw_target_outcomes(row, board)
         if profiled:

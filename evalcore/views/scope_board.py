@@ -3,7 +3,7 @@ declared for, so that it has a rank among those that answered the same cases."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
@@ -33,6 +33,7 @@ class ScopeRow(Record, frozen=True):
     identity: str
     run_id: str
     rank: RankRow
+    target_key: str = ""
     own: bool = False
 
 
@@ -46,6 +47,12 @@ class ScopeBoard(Record, frozen=True):
     rows: tuple[ScopeRow, ...]
 
 
+def list_scoped_runs(run_ids: Iterable[str], settings: Settings) -> list[str]:
+    """The runs among these that declare a scope, each once."""
+    roots = settings.run_roots
+    return [run for run in dict.fromkeys(run_ids) if find_run(run, roots).read_spec().scope]
+
+
 def build_scope_boards(run_id: str, settings: Settings) -> list[ScopeBoard]:
     """A board for each benchmark of a run with a scope. Raises UsageError for a run without one, or
     without a result."""
@@ -56,9 +63,10 @@ def build_scope_boards(run_id: str, settings: Settings) -> list[ScopeBoard]:
     headers = load_headers(settings)
     boards = []
     for benchmark, score in summary.benchmarks.items():
+        own_target = with_masked_target(spec).target
         runs = dict(_find_newest_runs(headers, benchmark, score.column))
-        runs[with_masked_target(spec).target.identity] = run_id
-        folders = [find_run(run, settings.run_roots) for run in runs.values()]
+        runs[own_target.identity] = (own_target.key, run_id)
+        folders = [find_run(run, settings.run_roots) for _, run in runs.values()]
         query = _CASES.format(benchmark=benchmark.replace("'", "''"))
         cases = case_tables.query_samples(ensure_case_tables(folders), query)
         own = cases[cases["run"] == run_id]
@@ -67,8 +75,8 @@ def build_scope_boards(run_id: str, settings: Settings) -> list[ScopeBoard]:
         scores = scores[scores["benchmark"] == benchmark]
         ranks = _rank_inside(scores, cases, inside)
         rows = [
-            ScopeRow(identity, run, ranks[run], own=run == run_id)
-            for identity, run in runs.items()
+            ScopeRow(identity, run, ranks[run], key, own=run == run_id)
+            for identity, (key, run) in runs.items()
             if run in ranks
         ]
         rows.sort(key=lambda row: (row.rank.rank, row.identity))
@@ -78,15 +86,15 @@ def build_scope_boards(run_id: str, settings: Settings) -> list[ScopeBoard]:
 
 def _find_newest_runs(
     headers: list[RunHeader], benchmark: str, column: str
-) -> Iterator[tuple[str, str]]:
-    """The identity and the newest run of each target that was asked the same cases."""
+) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The identity, with key and newest run, of each target that was asked the same cases."""
     seen = set()
     for header in sorted(headers, key=lambda each: each.created_at, reverse=True):
         score = header.benchmarks.get(benchmark)
         if score is None or score.column != column or header.identity in seen:
             continue
         seen.add(header.identity)
-        yield header.identity, header.run_id
+        yield header.identity, (header.target_key, header.run_id)
 
 
 def _rank_inside(

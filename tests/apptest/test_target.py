@@ -127,7 +127,7 @@ def test_options_are_shown_and_tell_targets_apart(store):
     identity = TargetSpec(key="openai:a", options=options).identity
     make_run(store, Plan(target="openai:a", options=options))
     app = open_page("target", key=identity)
-    assert app.title[0].value.startswith("openai\\:a\\#")
+    assert app.title[0].value == "openai\\:a · temperature\\=0\\.7"
     assert "temperature = 0\\.7" in words(app)
     assert "![x](" not in words(app)
 
