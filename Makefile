@@ -14,9 +14,10 @@ IMAGE := Dockerfile .dockerignore .streamlit/config.toml LICENSE app.py constrai
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	--junitxml $(REPORT)
 # How often `make test-full` repeats what `make test` repeats a few times.
-REPEATS := EVALBOARD_KILLS=50 EVALBOARD_END_KILLS=20 EVALBOARD_FUZZ=500 EVALBOARD_PROOFS=400
+REPEATS := EVALBOARD_KILLS=50 EVALBOARD_END_KILLS=20 EVALBOARD_FUZZ=500 EVALBOARD_PROOFS=400 \
+	EVALBOARD_CHAOS=100
 
-.PHONY: app test-fast test test-full test-lowest lint shipped space clean
+.PHONY: app test-fast test test-full test-lowest chaos lint audit shipped space clean
 
 app: .venv/installed
 	$(BIN)/streamlit run app.py --server.port $(PORT)
@@ -43,6 +44,12 @@ test-lowest: .venv/bin/python
 	$(LOWEST)/bin/python -m pip install -q -r $(LOWEST)/versions.txt -e . \
 		httpx hypothesis joserfc markdown-it-py psutil pytest-asyncio pytest-xdist websockets
 	$(LOWEST)/bin/python -m pytest -n $(WORKERS) --dist loadfile -m 'not full and not slow' tests/unit $(ARGS)
+
+# Runs under faults of every kind, each compared with an undisturbed one; prints a table.
+SCENARIOS ?= 500
+SEED ?= 1
+chaos: .venv/installed-dev
+	$(BIN)/python -m tests.support.chaos --scenarios $(SCENARIOS) --seed $(SEED)
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -4,7 +4,8 @@ else named, and the HTTP connections that hold to it."""
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING, Any
@@ -117,6 +118,17 @@ KEEP_ALIVE_SECONDS = 4.0
 CONNECTIONS = 1024
 #: Whether the request of this task went over a connection that had served before.
 _is_reuse: ContextVar[bool] = ContextVar("is_reuse", default=False)
+_on_resend: ContextVar[Callable[[str], None] | None] = ContextVar("on_resend", default=None)
+
+
+@contextmanager
+def watch_resends(report: Callable[[str], None]) -> Iterator[None]:
+    """Report why each request of this task is sent again on a new connection."""
+    token = _on_resend.set(report)
+    try:
+        yield
+    finally:
+        _on_resend.reset(token)
 
 
 class Connections:
@@ -138,9 +150,11 @@ class Connections:
         _is_reuse.set(False)
         try:
             return await self._reusing.request(method, url, **options)
-        except (ServerDisconnectedError, ClientOSError, ConnectionResetError):
+        except (ServerDisconnectedError, ClientOSError, ConnectionResetError) as error:
             if not _is_reuse.get():
                 raise
+            if (report := _on_resend.get()) is not None:
+                report(type(error).__name__)
         if self._single_use is None:
             self._single_use = self._open(force_close=True)
         return await self._single_use.request(method, url, **options)

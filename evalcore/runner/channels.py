@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from evalcore.access.egress import watch_resends
 from evalcore.access.secrets import Secrets
 from evalcore.errors import CannotWrite, TargetFailure, UsageError
 from evalcore.records import (
@@ -187,6 +188,7 @@ class Channel:
     cache: CompletionCache | None
     price: Callable[[Usage], Quote]
     report: Callable[[Failure], None]
+    note_resend: Callable[[str], None]
     seed: int
     breaker: Breaker | None = None
     answered: list[GenerationRequest] = field(default_factory=list)
@@ -268,11 +270,12 @@ class Channel:
 
     async def _send(self, request: GenerationRequest) -> Completion:
         """Ask the target once; raises RunStopped where nothing more is to be asked of it."""
-        if self.breaker is None:
-            return await self.target.generate(request)
-        self.breaker.check()
-        completion = await self.target.generate(request)
-        self.breaker.record_answer()
+        if self.breaker is not None:
+            self.breaker.check()
+        with watch_resends(self.note_resend):
+            completion = await self.target.generate(request)
+        if self.breaker is not None:
+            self.breaker.record_answer()
         return completion
 
 
@@ -285,6 +288,8 @@ class Channels:
         self.run = run
         #: Is called once with how calls of tools are asked for, and why that is not natively.
         self.note_tool_calls: Callable[[str, str], None] = lambda mode, refusal: None
+        #: Is called with the cause when a request is sent again on a new connection.
+        self.note_resend: Callable[[str], None] = lambda cause: None
         self.sample_limit = run.sample_timeout or settings.sample_timeout
         self._folder, self._settings, self._secrets = folder, settings, secrets
         self._open: dict[str, Channel] = {}
@@ -320,6 +325,7 @@ class Channels:
             cache=self._cache if caches else None,
             price=pricing.build_target_pricer(target.info, self._settings),
             report=report,
+            note_resend=self.note_resend,
             seed=self.run.seed,
             breaker=None if role.startswith(_JUDGES) else Breaker(),
         )

@@ -126,6 +126,7 @@ class _Execution:
         self.scores = folder.open_journal("verdicts", self.scoring, _WORKER)
         self.channels = Channels(folder, self.spec, settings, secrets)
         self.channels.note_tool_calls = self._note_tool_calls
+        self.channels.note_resend = self.tracker.record_resend
         self.tool_refusal = folder.read_tool_calls()[1]
         self.started = time.monotonic()
         self.meter: EnergyMeter | None = None

@@ -40,6 +40,10 @@ from evalcore.store.run_folder import API_CHANGE, RunFolder, StoredVerdict
 # Where a run stands: counted in memory, written to `progress.json` for any process to read.
 
 _RATE_WINDOW = 15.0  # seconds over which the rate is taken
+#: The events of a request that failed, with kind, status and cause, and of one that was sent again.
+REQUEST_FAILED, REQUEST_RESENT = "request_failed", "request_resent"
+_MOST_LOGGED = 1000  # of a worker: a server that is down for hours must not fill the disk
+_CAUSE_LENGTH = 300  # characters
 
 
 class Event(Record, frozen=True):
@@ -71,6 +75,7 @@ class Tracker:
         self._written_card: Mapping[str, Any] = {}
         self._preflight = _read_preflight(folder)
         self._recent: deque[tuple[float, int]] = deque()
+        self._logged_requests = 0
         self._events = folder.open_journal(folder.events_path.name)
 
     def record_event(self, kind: str, message: str = "") -> None:
@@ -78,9 +83,24 @@ class Tracker:
             self._events.append(Event(at=utc_now(), kind=kind, message=message))
 
     def record_failure(self, failure: Failure) -> None:
-        """A request failed; it may yet be tried again."""
+        """A request failed; it may yet be tried again. The log names the cause."""
         self.errors[failure.kind] += 1
         self.requests += 1
+        status = f" {failure.status}" if failure.status else ""
+        self._log_request(
+            REQUEST_FAILED, f"{failure.kind}{status}: {failure.message[:_CAUSE_LENGTH]}"
+        )
+
+    def record_resend(self, cause: str) -> None:
+        """A connection was closed before a request was read, which went out again on another."""
+        self._log_request(REQUEST_RESENT, f"the connection was lost before an answer ({cause})")
+
+    def _log_request(self, kind: str, message: str) -> None:
+        self._logged_requests += 1
+        if self._logged_requests <= _MOST_LOGGED:
+            self.record_event(kind, message)
+        if self._logged_requests == _MOST_LOGGED:
+            self.record_event(kind, "no more of these are logged; the summary counts failures")
 
     def record_episode(self, episode: Episode, fresh: bool) -> None:
         self.generated += 1

@@ -34,9 +34,11 @@ from evalcore.records import utc_now
 from evalcore.results import Progress, RunSummary
 from evalcore.runner import jobs
 from evalcore.runner.execute import execute_run
-from evalcore.runner.summary import Tracker
+from evalcore.runner.frozen_cases import require_same_cases
+from evalcore.runner.summary import Event, Tracker
 from evalcore.settings import Settings
 from evalcore.store.index import record_run
+from evalcore.store.repair import cut_torn_lines
 from evalcore.store.run_folder import RunFolder
 
 _LOOK = 2.0  # seconds: a page that looks whether a worker lives holds the lock for an instant
@@ -53,7 +55,8 @@ def work_on_run(
     """Execute under the lock and enter the result into the index; raises RunBusy.
 
     A run that cannot start or go on says why where the pages look. Raises UsageError for an
-    imported run, which was asked and judged elsewhere.
+    imported run, which was asked and judged elsewhere, and where the dataset of a run that goes on
+    has changed.
     """
     if folder.read_spec().origin == "imported":
         raise UsageError(Note("run_imported_shown", run=folder.run_id))
@@ -62,9 +65,14 @@ def work_on_run(
         lock.acquire()
     except Timeout:
         raise RunBusy(Note("run_busy", run=folder.run_id)) from None
+    except OSError as error:  # a folder that may only be read
+        raise CannotWrite(Path(error.filename or folder.lock_path), error) from None
     try:
         run_settings = _settings_for_run(folder, settings)
+        _log_recovery(folder)
         _write_started(folder)
+        if generate:
+            require_same_cases(folder, run_settings)
         summary = execute_run(folder, run_settings, secrets, generate=generate, on_tick=on_tick)
     except RunRemoved:  # what has its name now is another folder
         raise
@@ -130,6 +138,19 @@ def _settings_for_run(folder: RunFolder, settings: Settings) -> Settings:
 def _ask_to_stop(folder: RunFolder) -> None:
     with suppress(OSError):  # the folder is gone: the worker stops anyway
         folder.cancel_path.touch()
+
+
+def _log_recovery(folder: RunFolder) -> None:
+    """Log what the worker before this one left behind where it did not come to its end."""
+    before = folder.readable_progress()
+    events = [("interrupted", "a worker ended without a word: it was killed, or its machine was")]
+    events = events if before is not None and before.state == "running" else []
+    for name, size in cut_torn_lines(folder):
+        events.append(("repaired", f"{name}: a torn last line of {size} bytes was cut off"))
+    if events:
+        with folder.open_journal(folder.events_path.name) as log:
+            for kind, message in events:
+                log.append(Event(at=utc_now(), kind=kind, message=message))
 
 
 def _write_started(folder: RunFolder) -> None:

@@ -62,6 +62,17 @@ def repair_runs(roots: Iterable[Path]) -> Iterator[QuarantinedLine | str]:
             yield f"run {folder.run_id}: {error}"
 
 
+def cut_torn_lines(folder: RunFolder) -> list[tuple[str, int]]:
+    """Cut off what a kill left at the ends of a run's journals, before a worker goes on; returns
+    the names of the journals and the bytes of their torn lines. Raises OSError."""
+    paths = [path for path, _ in _list_repairable_journals(folder)]
+    cuts = []
+    for path in (*paths, folder.events_path):
+        if size := journal.repair_journal(path):
+            cuts.append((path.relative_to(folder.path).as_posix(), size))
+    return cuts
+
+
 def _repair_run(folder: RunFolder) -> Iterator[QuarantinedLine | str]:
     imported = folder.read_spec().origin == "imported"
     lost = False

@@ -3,11 +3,12 @@
     python -m tests.support.loopback_server --port 0 --latency 0.05 --rate-limit 200
 
 prints {"port": N} and serves POST /v1/chat/completions, GET /v1/models, GET /stats (counters and
-the requests per prompt) and GET /last (the newest request as it came). A bare asyncio protocol, so
-that it costs a fraction of the client it measures. Faults come from the command line, for a share
-of the prompts chosen by their hash, or from the prompt itself (`!fault NAME [ATTEMPTS]`,
-`!reply {"status", "headers", "body"}`, `!refuse PARAMETER...`, `!room CONTEXT PROMPT [MOST]`,
-`!packed gzip|none SIZE [STATUS]`).
+the requests per prompt), GET /last (the newest request as it came) and GET /mix?KIND=RATE&...,
+which begins anew with a mix of faults, of which GET /injected lists those that were sent. A bare
+asyncio protocol, so that it costs a fraction of the client it measures. Faults come from the
+command line, for a share of the prompts chosen by their hash, or from the prompt itself
+(`!fault NAME [ATTEMPTS]`, `!reply {"status", "headers", "body"}`, `!refuse PARAMETER...`,
+`!room CONTEXT PROMPT [MOST]`, `!packed gzip|none SIZE [STATUS]`).
 """
 
 from __future__ import annotations
@@ -17,20 +18,23 @@ import asyncio
 import base64
 import gzip
 import json
+import random
 import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from tests.support.replies import (
     FAULTS,
+    MIXED_FAULTS,
     Fault,
     completion,
     error,
@@ -42,6 +46,9 @@ from tests.support.replies import (
 
 _ROOT = Path(__file__).resolve().parents[2]
 _BURST = 20.0
+_DRIPS = 12  # pieces of a reply that drips
+_FILLER = b" " * 500_000  # of a reply that never ends, so much at once
+_WAITING = 4 << 20  # bytes that a client has yet to read before it gets more
 ECHO = "echo"
 ECHO_ANSWER = "echo-answer"
 
@@ -77,6 +84,32 @@ class State:
     last: dict[str, Any] = field(default_factory=dict)
     tokens: float = _BURST
     refilled: float = 0.0
+    mix: dict[str, float] = field(default_factory=dict)
+    seed: int = 0
+    injected: list[tuple[str, int, str]] = field(default_factory=list)
+
+    def begin_mix(self, query: str) -> None:
+        """Forget what was asked, and mix the faults of a query from now on."""
+        rates = {name: float(value) for name, value in urllib.parse.parse_qsl(query)}
+        self.seed = int(rates.pop("seed", 0))
+        attempts, latency = int(rates.pop("attempts", 2)), rates.pop("latency", 0.0)
+        self.options = replace(self.options, attempts=attempts, latency=latency)
+        self.mix = rates
+        self.injected, self.requests = [], 0
+        self.prompts.clear()
+
+    def draw_fault(self, prompt: str, name: str) -> Fault | None:
+        """The fault of the mix for this request of a prompt, by the seed; None for none."""
+        attempt = self.prompts[name]
+        if not self.mix or attempt > self.options.attempts:
+            return None
+        dice = random.Random(f"{self.seed}:{name}:{attempt}").random()
+        for kind, rate in self.mix.items():
+            if dice < rate:
+                self.injected.append((name, attempt, kind))
+                return MIXED_FAULTS[kind](prompt)
+            dice -= rate
+        return None
 
     def stats(self) -> dict[str, Any]:
         names = ("requests", "refused", "faulted", "in_flight", "max_in_flight")
@@ -158,6 +191,11 @@ class Connection(asyncio.Protocol):
             self.send_json({"object": "list", "data": [{"id": "loopback-1", "object": "model"}]})
         elif path == "/stats":
             self.send_json(self.state.stats())
+        elif path.startswith("/mix?"):
+            self.state.begin_mix(path.partition("?")[2])
+            self.send_json({})
+        elif path == "/injected":
+            self.send_json({"injected": self.state.injected})
         elif path == "/last":
             self.send_json(self.state.last)
         else:
@@ -186,6 +224,8 @@ class Connection(asyncio.Protocol):
         prompt = last_user_text(request)
         name = prompt_hash(prompt)
         self.state.prompts[name] += 1
+        if fault := self.state.draw_fault(prompt, name):
+            return fault
         if self.state.hit(name):
             self.state.faulted += 1
             return self.state.fault()
@@ -208,9 +248,24 @@ class Connection(asyncio.Protocol):
             sock.setsockopt(1, 13, b"\x01\0\0\0\0\0\0\0")  # SOL_SOCKET, SO_LINGER
             self.transport.abort()
             return
+        if reply.then in ("drip", "endless"):
+            self.trickle(reply, 0)
+            return
         self.transport.write(reply.data)
         if reply.then == "close":
             self.transport.close()
+
+    def trickle(self, reply: Fault, sent: int) -> None:
+        """Send a reply in pieces, for ever where it is endless."""
+        if self.transport.is_closing():
+            return
+        endless = reply.then == "endless"
+        if not endless or self.transport.get_write_buffer_size() < _WAITING:
+            end = len(reply.data) if endless else sent + len(reply.data) // _DRIPS + 1
+            self.transport.write(reply.data[sent:end] or _FILLER)
+            sent = end
+        if endless or sent < len(reply.data):
+            self.loop.call_later(0.001 if endless else 0.005, self.trickle, reply, sent)
 
 
 def last_user_text(request: dict[str, Any]) -> str:

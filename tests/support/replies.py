@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -122,10 +122,11 @@ def error(
 
 @dataclass(frozen=True)
 class Fault:
-    """`then` close: end of file, reset: an abort of the connection, stall: nothing, ever."""
+    """`then` close: end of file, reset: an abort of the connection, stall: nothing, ever, drip: the
+    data in small pieces, endless: the data again and again."""
 
     data: bytes = b""
-    then: Literal["keep", "close", "reset", "stall"] = "keep"
+    then: Literal["keep", "close", "reset", "stall", "drip", "endless"] = "keep"
 
 
 def _message(content: str | None) -> Fault:
@@ -153,3 +154,38 @@ FAULTS: dict[str, Fault] = {
     "stall": Fault(then="stall"),
     "unparsable": Fault(error(500, "tool call could not be parsed: unexpected end of JSON")),
 }
+
+#: Numbers of tokens that no server may count; what they come with is a good answer.
+_WRONG_USAGE = (
+    {"prompt_tokens": -5, "completion_tokens": 10**30, "total_tokens": "many"},
+    {"prompt_tokens": 1e300, "completion_tokens": None, "total_tokens": True},
+    {"prompt_tokens": "7", "completion_tokens": [3], "prompt_tokens_details": "none"},
+    [],
+    "unknown",
+)
+
+
+def wrong_usage(prompt: str) -> Fault:
+    """A good answer whose usage is nonsense, another for each prompt."""
+    body = json.loads(completion({"role": "assistant", "content": answer(prompt)}, prompt))
+    body["usage"] = _WRONG_USAGE[int(prompt_hash(prompt), 16) % len(_WRONG_USAGE)]
+    return Fault(http(200, json.dumps(body).encode()))
+
+
+#: Faults that a server can be made to mix (`/mix`), and the bytes on the wire of each; those of
+#: `SOUND` are good answers all the same.
+MIXED_FAULTS: dict[str, Callable[[str], Fault]] = {
+    "429": lambda prompt: FAULTS["429-retry-after"],
+    "5xx": lambda prompt: FAULTS["503" if len(prompt) % 2 else "500"],
+    "reset": lambda prompt: FAULTS["reset"],
+    "stall": lambda prompt: FAULTS["stall"],
+    "slow drip": lambda prompt: Fault(text_reply(prompt), then="drip"),
+    "malformed JSON": lambda prompt: FAULTS["malformed"],
+    "empty body": lambda prompt: Fault(http(200, b"")),
+    "wrong usage": wrong_usage,
+    "endless body": lambda prompt: Fault(
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n" + b" " * 65_536, then="endless"
+    ),
+    "cut body": lambda prompt: FAULTS["cut"],
+}
+SOUND = frozenset({"slow drip", "wrong usage"})
