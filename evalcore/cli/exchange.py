@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore import catalog
-from evalcore.cli import logs
+from evalcore.cli import logs, trackers
 from evalcore.errors import UsageError
 from evalcore.plain_text import format_count
 
@@ -56,8 +56,12 @@ def add_exchange_verbs(
         help=f"{EVAL_RESULTS}: Hugging Face Hub task that a score belongs to; repeatable",
     )
     sub.add_argument(
-        "--source", default="", metavar="URL", help=f"{EVAL_RESULTS}: address of the evidence"
+        "--source",
+        default="",
+        metavar="URL",
+        help=f"{EVAL_RESULTS}: address of the evidence; {trackers.RECORDS}: of the organization",
     )
+    trackers.add_tracker_flags(sub)
     add_common(sub, _export_run)
     for key, command in catalog.list_command_cards("exporter").items():
         add_command_flags(sub, command, f"{key}: ")
@@ -126,13 +130,15 @@ def insert_import_origin(arguments: Sequence[str]) -> list[str]:
 
 
 def _list_export_forms() -> tuple[str, ...]:
-    return (*REPORTS, SCALE, *catalog.list_command_cards("exporter"), EVAL_RESULTS, BUNDLE)
+    exporters = catalog.list_command_cards("exporter")
+    return (*REPORTS, SCALE, *exporters, EVAL_RESULTS, BUNDLE, *trackers.FORMS)
 
 
 def _list_folder_forms() -> list[str]:
     """List the formats that are written as a folder."""
     exporters = catalog.list_command_cards("exporter")
-    return [SCALE, *(key for key, command in exporters.items() if command.output == "folder")]
+    folders = (key for key, command in exporters.items() if command.output == "folder")
+    return [SCALE, *folders, *trackers.FOLDER_FORMS]
 
 
 def add_command_flags(sub: argparse.ArgumentParser, command: CommandCard, prefix: str = "") -> None:
@@ -173,8 +179,12 @@ def _export_run(args: argparse.Namespace) -> int:
             typed = read_command_flags(args, command)[flag.name] != flag.default
             if typed and flag.name not in own_flags:
                 raise UsageError(f"--{flag.name} is for --format {key} only; drop it")
-    if (args.hub or args.source) and args.format != EVAL_RESULTS:
-        raise UsageError(f"--hub and --source are for --format {EVAL_RESULTS} only; drop them")
+    if args.hub and args.format != EVAL_RESULTS:
+        raise UsageError(f"--hub is for --format {EVAL_RESULTS} only; drop it")
+    if args.source and args.format not in (EVAL_RESULTS, trackers.RECORDS):
+        forms = f"{EVAL_RESULTS} and {trackers.RECORDS}"
+        raise UsageError(f"--source is for --format {forms} only; drop it")
+    trackers.check_tracker_flags(args)
     folder = run_folder.find_run(args.run, settings.run_roots)
     if args.format in _EXPORTERS:
         return _EXPORTERS[args.format](args, folder)
@@ -241,7 +251,9 @@ def _export_eval_results(args: argparse.Namespace, folder: RunFolder) -> int:
     for text in args.hub:
         benchmark, _, hub_task = text.partition("=")
         hub_tasks[benchmark] = reports.parse_hub_task(hub_task)
-    return _write_report_text(args, reports.render_eval_results(folder, hub_tasks, args.source))
+    organization = args.organization or ""
+    text = reports.render_eval_results(folder, hub_tasks, args.source, organization)
+    return _write_report_text(args, text)
 
 
 def _export_bundle(args: argparse.Namespace, folder: RunFolder) -> int:
@@ -272,6 +284,7 @@ _EXPORTERS: dict[str, Callable[[argparse.Namespace, RunFolder], int]] = {
     SCALE: _export_scale,
     EVAL_RESULTS: _export_eval_results,
     BUNDLE: _export_bundle,
+    **dict.fromkeys(trackers.FORMS, trackers.export_to_tracker),
 }
 
 

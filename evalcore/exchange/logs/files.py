@@ -13,7 +13,7 @@ from evalcore.intake.json_text import parse_json
 
 JSON_LIMIT = 512 << 20  # bytes of one file
 FILES_LIMIT = 20_000
-HEAD = 4096
+HEAD = 1 << 16  # bytes
 
 
 def read_json_file(path: Path) -> Any:

@@ -1,0 +1,76 @@
+"""A run as a run of MLflow: parameters, scores as metrics, and the cases as an artifact."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from evalcore.errors import UsageError
+from evalcore.exchange.trackers.cases import (
+    CASE_COLUMNS,
+    SharedRun,
+    flatten_scores,
+    import_sdk,
+    list_case_row,
+)
+from evalcore.i18n import Note
+from evalcore.records import to_json
+
+EXTRA = "mlflow"
+_NO_NAME = re.compile(r"[^\w./ -]")  # signs that MLflow refuses in names
+_VALUE = 500  # characters of a parameter, of which MLflow bounds the length
+_TAG = "evalboard.run_id"
+
+
+def log_mlflow_run(run: SharedRun, store: str | Path, experiment: str) -> str:
+    """Write the run into a folder, or send it to the tracking server whose address `store` is;
+    returns MLflow's id. A run that is there already is written anew.
+
+    Raises MissingDependency without the extra, UsageError where MLflow refuses.
+    """
+    if isinstance(store, Path):
+        # Folders are in maintenance, and need nothing but files: what an export is to make.
+        os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
+        store.mkdir(parents=True, exist_ok=True)
+    exceptions = import_sdk("mlflow.exceptions", EXTRA)
+    tracking = import_sdk("mlflow.tracking", EXTRA)
+    uri = store.resolve().as_uri() if isinstance(store, Path) else store
+    try:
+        client = tracking.MlflowClient(tracking_uri=uri)
+        logged = _start_run(client, run, experiment)
+        for name, value in _list_parameters(run).items():
+            client.log_param(logged, _NO_NAME.sub("_", name), value[:_VALUE])
+        for name, score in flatten_scores(run.summary.benchmarks).items():
+            client.log_metric(logged, _NO_NAME.sub("_", name), score)
+        rows = (dict(zip(CASE_COLUMNS, list_case_row(case), strict=True)) for case in run.cases)
+        lines = b"".join(to_json(row, ordered=False) + b"\n" for row in rows).decode()
+        client.log_text(logged, lines, "cases.jsonl")
+        client.set_terminated(logged)
+    except (OSError, exceptions.MlflowException) as error:
+        raise UsageError(Note("export_tracker", tracker="MLflow", problem=error)) from None
+    return logged
+
+
+def _start_run(client: Any, run: SharedRun, experiment: str) -> str:
+    """A new run in place of an earlier export of the same one."""
+    known = client.get_experiment_by_name(experiment)
+    identity = known.experiment_id if known else client.create_experiment(experiment)
+    query = f"tags.`{_TAG}` = '{run.spec.run_id}'"
+    for earlier in client.search_runs([identity], query):
+        client.delete_run(earlier.info.run_id)
+    tags = {_TAG: run.spec.run_id, "evalboard.origin": run.spec.origin}
+    created = client.create_run(identity, tags=tags, run_name=run.spec.run_id)
+    return str(created.info.run_id)
+
+
+def _list_parameters(run: SharedRun) -> dict[str, str]:
+    """What was evaluated on what, as texts."""
+    parameters = {"target": run.spec.target.key, "epochs": str(run.spec.epochs)}
+    parameters |= {f"target.{name}": str(v) for name, v in run.spec.target.options.items()}
+    for spec in run.spec.benchmarks:
+        parameters[f"{spec.key}.dataset"] = spec.dataset
+        parameters[f"{spec.key}.dataset_hash"] = spec.dataset_hash
+        parameters[f"{spec.key}.column"] = spec.column
+    return parameters

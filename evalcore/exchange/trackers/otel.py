@@ -1,0 +1,165 @@
+"""A run as spans of OpenTelemetry, by the conventions for generative AI: a span for the run, below
+it one per case and epoch with tokens and times, each with an event `gen_ai.evaluation.result`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from evalcore import __version__
+from evalcore.errors import UsageError
+from evalcore.exchange.trackers.cases import SharedCase, SharedRun, flatten_scores, import_sdk
+from evalcore.i18n import Note
+from evalcore.records import Verdict, to_json
+
+_EXTRA = "otel"
+_BATCH = 512
+_TEXT = 16_384  # characters of an attribute
+
+
+def open_file_exporter(path: Path) -> Any:
+    """An exporter that writes a JSON object per span and line; the file is replaced."""
+    export = import_sdk("opentelemetry.sdk.trace.export", _EXTRA)
+    try:
+        file = path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(Note("export_no_write", path=path, problem=error.strerror)) from None
+    exporter = export.ConsoleSpanExporter(
+        out=file, formatter=lambda span: span.to_json(indent=None) + "\n"
+    )
+    exporter.shutdown = file.close
+    return exporter
+
+
+def open_endpoint_exporter(endpoint: str) -> Any:
+    """An exporter to a collector that takes OTLP over HTTP; headers are those of
+    OTEL_EXPORTER_OTLP_HEADERS."""
+    otlp = import_sdk("opentelemetry.exporter.otlp.proto.http.trace_exporter", _EXTRA)
+    return otlp.OTLPSpanExporter(endpoint=endpoint)
+
+
+def export_spans(run: SharedRun, exporter: Any, *, texts: bool = False) -> int:
+    """Send the spans of a run; returns how many. Prompts and answers go along only with `texts`.
+    Equal runs have equal ids, so that a second export adds no other trace.
+
+    Raises MissingDependency without the extra, UsageError where the exporter gives up.
+    """
+    success = import_sdk("opentelemetry.sdk.trace.export", _EXTRA).SpanExportResult.SUCCESS
+    spans = _record_spans(run, texts)
+    try:
+        for at in range(0, len(spans), _BATCH):
+            if exporter.export(spans[at : at + _BATCH]) is not success:
+                raise UsageError(Note("export_spans_lost", run=run.spec.run_id))
+    finally:
+        exporter.shutdown()
+    return len(spans)
+
+
+def _record_spans(run: SharedRun, texts: bool) -> list[Any]:
+    sdk = import_sdk("opentelemetry.sdk.trace", _EXTRA)
+    resources = import_sdk("opentelemetry.sdk.resources", _EXTRA)
+    api = import_sdk("opentelemetry.trace", _EXTRA)
+    memory = import_sdk("opentelemetry.sdk.trace.export.in_memory_span_exporter", _EXTRA)
+    export = import_sdk("opentelemetry.sdk.trace.export", _EXTRA)
+    resource = resources.Resource({"service.name": "evalboard", "service.version": __version__})
+    provider = sdk.TracerProvider(
+        resource=resource, id_generator=_RunIds(run.spec.run_id), shutdown_on_exit=False
+    )
+    recorded = memory.InMemorySpanExporter()
+    provider.add_span_processor(export.SimpleSpanProcessor(recorded))
+    tracer = provider.get_tracer("evalcore", __version__)
+    end = start = _convert_moment(run.spec.created_at)
+    attributes = {
+        "evalboard.run.id": run.spec.run_id,
+        "evalboard.run.state": run.summary.state,
+        "evalboard.run.origin": run.spec.origin,
+        "gen_ai.request.model": run.model,
+        **{f"evalboard.{name}": n for name, n in flatten_scores(run.summary.benchmarks).items()},
+    }
+    name = f"evaluation {run.spec.run_id}"
+    root = tracer.start_span(name, None, attributes=attributes, start_time=start)
+    context = api.set_span_in_context(root)
+    for case in run.cases:
+        ended = (case.episode and _convert_moment(case.episode.at)) or start
+        began = max(ended - int((case.episode.latency if case.episode else 0) * 1e9), 0)
+        end = max(end, ended)
+        shown = _describe_case(run, case, texts and not case.gated)
+        span = tracer.start_span(f"chat {run.model}", context, attributes=shown, start_time=began)
+        if case.verdict is not None:
+            result = _describe_verdict(case, case.verdict, texts and not case.gated)
+            span.add_event("gen_ai.evaluation.result", result, ended)
+        if case.episode is not None and case.episode.failure is not None:
+            span.set_attribute("error.type", case.episode.failure.kind)
+            span.set_status(api.Status(api.StatusCode.ERROR))
+        span.end(ended)
+    root.end(end)
+    return list(recorded.get_finished_spans())
+
+
+class _RunIds:
+    """Ids that follow from the run, one after another."""
+
+    def __init__(self, run: str) -> None:
+        self._run, self._count = run, 0
+
+    def generate_trace_id(self) -> int:
+        return self._hash("trace", 16)
+
+    def generate_span_id(self) -> int:
+        self._count += 1
+        return self._hash(str(self._count), 8)
+
+    def is_trace_id_random(self) -> bool:
+        return False
+
+    def _hash(self, name: str, size: int) -> int:
+        digest = hashlib.sha256(f"{self._run}/{name}".encode()).digest()
+        return int.from_bytes(digest[:size], "big") or 1
+
+
+def _convert_moment(text: str) -> int:
+    """Nanoseconds since 1970 of an ISO 8601 time, 0 where there is none."""
+    try:
+        return int(datetime.fromisoformat(text).timestamp() * 1e9)
+    except ValueError:
+        return 0
+
+
+def _describe_case(run: SharedRun, case: SharedCase, texts: bool) -> dict[str, Any]:
+    episode = case.episode
+    reason = episode.finish_reason if episode else ""
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": run.spec.target.key.partition(":")[0],
+        "gen_ai.request.model": run.model,
+        "gen_ai.usage.input_tokens": episode and episode.usage.input_tokens,
+        "gen_ai.usage.output_tokens": episode and episode.usage.output_tokens,
+        "gen_ai.response.finish_reasons": [reason] if reason else None,
+        "evalboard.benchmark": case.benchmark,
+        "evalboard.metric": case.sample.metric,
+        "evalboard.sample": case.sample.id,
+        "evalboard.epoch": case.epoch,
+        **(dict(_iter_texts(case)) if texts else {}),
+    }
+    return {name: value for name, value in attributes.items() if value not in (None, "")}
+
+
+def _iter_texts(case: SharedCase) -> Iterator[tuple[str, str]]:
+    """Prompt and answer as the conventions write them: messages in parts, as JSON."""
+    answer = case.episode.answer if case.episode else ""
+    for name, role, text in (("input", "user", case.asked), ("output", "assistant", answer)):
+        message = {"role": role, "parts": [{"type": "text", "content": text[:_TEXT]}]}
+        yield f"gen_ai.{name}.messages", to_json([message]).decode()
+
+
+def _describe_verdict(case: SharedCase, verdict: Verdict, texts: bool) -> dict[str, Any]:
+    attributes = {
+        "gen_ai.evaluation.name": f"{case.benchmark}/{case.sample.metric}",
+        "gen_ai.evaluation.score.label": verdict.outcome,
+        "gen_ai.evaluation.score.value": verdict.score,
+        "gen_ai.evaluation.explanation": verdict.note[:_TEXT] if texts else "",
+    }
+    return {name: value for name, value in attributes.items() if value not in (None, "")}
