@@ -74,8 +74,8 @@ CEILINGS: dict[str, float] = {
     "one-word functions, %": 8,
     "crowded names": 0,
     "long modules": 0,
-    "modules": 572,
-    "lines": 133_300,
+    "modules": 580,
+    "lines": 135_500,
     "function length, p95": 27,
 }
 
