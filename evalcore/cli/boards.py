@@ -316,9 +316,16 @@ def add_site_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ver
     )
     sub.add_argument(
         "--base-url",
+        "--base",
         default="",
         metavar="URL",
-        help="public address of the folder, for previews of shared links",
+        help="public address of the folder, for absolute links and previews of shared links",
+    )
+    sub.add_argument(
+        "--app-url",
+        default="",
+        metavar="URL",
+        help="address of the app with the same runs; each page then links to its live counterpart",
     )
     add_common(sub, _write_site)
 
@@ -327,7 +334,7 @@ def _write_site(args: argparse.Namespace) -> int:
     from evalcore import settings
     from evalcore.exchange.site.publish import SiteOptions, publish_site
 
-    options = SiteOptions(args.out, args.title, args.base_url)
+    options = SiteOptions(args.out, args.title, args.base_url, args.app_url)
     count = publish_site(settings.load_settings(args.data), options)
     index_path = args.out / "index.html"
     summary = {"out": str(args.out), "files": count}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalcore.errors import RunFolderError, UsageError
 from evalcore.records import BenchmarkSpec, Episode, Sample, Verdict, to_json
@@ -82,14 +82,23 @@ def generation_key(verdict: Verdict | None, sample_key: str) -> str:
     return str(verdict.details.get("generation", sample_key)) if verdict else sample_key
 
 
-def build_sample_rows(folder: RunFolder, scoring: str) -> Iterator[Row]:
-    """The rows of a run in the order of its declared cases, one per epoch.
+class RunCase(NamedTuple):
+    """A declared case in one epoch with what was answered and how it was judged, None for what is
+    not there (yet)."""
 
-    A case without a verdict has the outcome `missing`; of several verdicts or episodes of one case
-    the last journaled counts. Those of undeclared cases are left out.
+    stored: StoredSample
+    epoch: int
+    episode: Episode | None
+    verdict: Verdict | None
+
+
+def read_run_cases(folder: RunFolder, scoring: str) -> Iterator[RunCase]:
+    """The cases of a run in their declared order, one per epoch.
+
+    Of several verdicts or episodes of one case the last journaled counts. Those of undeclared cases
+    are left out.
     """
-    spec = folder.read_spec()
-    specs = {benchmark.key: benchmark for benchmark in spec.benchmarks}
+    epochs = folder.read_spec().epochs
     verdicts: dict[Case, Verdict] = {}
     for stored in folder.read_verdicts(scoring) if scoring else ():
         verdict = stored.verdict
@@ -97,20 +106,31 @@ def build_sample_rows(folder: RunFolder, scoring: str) -> Iterator[Row]:
     episodes = {
         (e.benchmark, e.episode.key, e.episode.epoch): e.episode for e in folder.read_episodes()
     }
-    for position, case in enumerate(folder.read_samples()):
+    for case in folder.read_samples():
         sample = case.sample
-        for epoch in range(spec.epochs):
-            case_verdict = verdicts.get((case.benchmark, sample.metric, sample.id, epoch))
-            key = generation_key(case_verdict, sample.key)
-            yield {
-                "run": spec.run_id,
-                "position": position,
-                "epoch": epoch,
-                **_sample_columns(case, specs),
-                **_verdict_columns(case_verdict),
-                **_episode_columns(case_verdict, episodes.get((case.benchmark, key, epoch))),
-                "words": _build_search_text(sample, episodes.get((case.benchmark, key, epoch))),
-            }
+        for epoch in range(epochs):
+            own = verdicts.get((case.benchmark, sample.metric, sample.id, epoch))
+            key = generation_key(own, sample.key)
+            yield RunCase(case, epoch, episodes.get((case.benchmark, key, epoch)), own)
+
+
+def build_sample_rows(folder: RunFolder, scoring: str) -> Iterator[Row]:
+    """The rows of a run, see `read_run_cases`; a case without a verdict has the outcome
+    `missing`."""
+    spec = folder.read_spec()
+    specs = {benchmark.key: benchmark for benchmark in spec.benchmarks}
+    position = -1
+    for case in read_run_cases(folder, scoring):
+        position += case.epoch == 0
+        yield {
+            "run": spec.run_id,
+            "position": position,
+            "epoch": case.epoch,
+            **_sample_columns(case.stored, specs),
+            **_verdict_columns(case.verdict),
+            **_episode_columns(case.verdict, case.episode),
+            "words": _build_search_text(case.stored.sample, case.episode),
+        }
 
 
 def _sample_columns(case: StoredSample, specs: Mapping[str, BenchmarkSpec]) -> Row:
@@ -138,7 +158,7 @@ def _verdict_columns(verdict: Verdict | None) -> Row:
         "packed_note": _pack_note(verdict),
         "extraction": _to_optional_text(verdict.details.get("extraction")),
         "call_reading": _to_optional_text(verdict.details.get("call_reading")),
-        "cause": _find_failure_cause(verdict),
+        "cause": find_failure_cause(verdict),
         "answer_kind": _to_optional_text(verdict.details.get("answer_kind")),
         "level": _to_optional_text(verdict.details.get("equivalence_level")),
     }
@@ -151,7 +171,7 @@ def _pack_note(verdict: Verdict) -> str | None:
     return to_json({"code": verdict.note_code, "params": verdict.note_params}).decode()
 
 
-def _find_failure_cause(verdict: Verdict) -> str | None:
+def find_failure_cause(verdict: Verdict) -> str | None:
     """Its error group, else its error type, else the reason, of a failed answer."""
     if verdict.outcome != "failed":
         return None

@@ -4,7 +4,7 @@ shown."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from evalcore.store import case_tables, journal
 from evalcore.store.case_tables import EVERY_CASE as EVERY_CASE
 from evalcore.store.case_tables import START as START
 from evalcore.store.case_tables import CaseFilter as CaseFilter
-from evalcore.store.cases import load_run_case
+from evalcore.store.cases import load_run_case, read_run_cases, select_scoring
 from evalcore.store.run_folder import RunFolder, StoredSample, find_run
 from evalcore.views.boards import is_rescored
 
@@ -128,6 +128,9 @@ class CasePosition(Record, frozen=True):
     outcomes: dict[str, int] = {}
 
 
+_NOWHERE = CasePosition(number=None, total=0, previous=None, next=None)
+
+
 class CaseView(Record, frozen=True):
     """A case as the page shows it; `episode` and `verdict` are None while there is none. `hidden`
     says that the texts of a gated case were left out (see `gated`)."""
@@ -192,6 +195,18 @@ def case_view(
         view = CaseView(mask_spec(spec), name, stored.sample, episode, verdict, position)
         return view if show_gated or not is_gated(view.sample) else _hide_case_text(view)
     raise UsageError(f"run {run} has no case {case!r} of metric {metric!r}")
+
+
+def load_case_views(folder: RunFolder) -> Iterator[CaseView]:
+    """Every case of a run in its declared order, epoch by epoch, as `case_view` gives it to those
+    who may not see gated ones; its position is left out. Raises RunFolderError when a file is
+    broken."""
+    spec = mask_spec(folder.read_spec())
+    for case in read_run_cases(folder, select_scoring(folder)):
+        verdict = case.verdict and mask_votes(case.verdict)
+        sample = case.stored.sample
+        view = CaseView(spec, case.stored.benchmark, sample, case.episode, verdict, _NOWHERE)
+        yield _hide_case_text(view) if is_gated(sample) else view
 
 
 def case_page(
@@ -265,6 +280,19 @@ def _count_filtered_outcomes(
         matching = case_tables.locate_cases(folder, rest, rest, hidden_cases=closed)
     return {str(name): int(count) for name, count in matching["outcome"].value_counts().items()}
 
+
+#: Tables of evidence whose columns are named by us and not by a statement, with those whose cells
+#: are words of ours as well: the catalogue `section` has them as `column.*` and `word.*`.
+WORDED_COLUMNS: Mapping[str, frozenset[str]] = {
+    "turns": frozenset({"by"}),
+    "missing_results": frozenset({"by"}),
+    "missing_outputs": frozenset(),
+    "goals": frozenset({"goal", "progress"}),
+    "results": frozenset({"reading", "resolved", "applied"}),
+    "tests": frozenset({"group", "status"}),
+    "patch_measures": frozenset({"measure", "value"}),
+    "works": frozenset({"statement"}),
+}
 
 # Calls of an answer beside the accepted ones, argument by argument, for the eyes of a reader.
 # The verdict itself was reached by the scorer: here its finding is only put at its place. Values

@@ -168,28 +168,18 @@ def draw_word_table(titles: Sequence[str], rows: Iterable[Sequence[str]], alt: s
 # Tables of evidence whose columns, and some of whose cells, are words of ours: told in the
 # session's language, and drawn as what they hold asks for.
 
-#: Tables whose columns are named by us and not by a statement, with those whose cells are words
-#: of ours as well.
-_OUR_COLUMNS: Mapping[str, frozenset[str]] = {
-    "turns": frozenset({"by"}),
-    "missing_results": frozenset({"by"}),
-    "missing_outputs": frozenset(),
-    "goals": frozenset({"goal", "progress"}),
-    "results": frozenset({"reading", "resolved", "applied"}),
-    "tests": frozenset({"group", "status"}),
-    "patch_measures": frozenset({"measure", "value"}),
-    "works": frozenset({"statement"}),
-}
 _SEPARATOR = ", "  # between the words of a cell that holds several
 _PASSING = frozenset({"PASSED", "XFAIL"})  # a test that is expected to fail may
 
 
 def translate_table_body(section: Section) -> Any:
     """The body, its columns and cells in the session's language where they are words of ours."""
-    if section.title not in _OUR_COLUMNS:
+    if section.title not in cases.WORDED_COLUMNS:
         return section.body
     names = section.body["columns"]
-    ours = {index for index, name in enumerate(names) if name in _OUR_COLUMNS[section.title]}
+    ours = {
+        index for index, name in enumerate(names) if name in cases.WORDED_COLUMNS[section.title]
+    }
     rows = [
         [
             _translate_cell(section.title, cell) if index in ours else cell

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 import pandas as pd
 
@@ -16,6 +17,7 @@ from evalcore.exchange.site.facts import (
     WorkedExample,
     board_page,
     data_file,
+    list_publisher_boards,
     make_ranking_stem,
     target_page,
 )
@@ -25,6 +27,7 @@ from evalcore.views import board_titles
 from evalcore.views.board_table import RankingView
 from evalcore.views.boards import Column
 from evalcore.views.metric_board import CONTROL_LINES
+from evalcore.views.published_boards import PUBLISHED, describe_setup
 from evalcore.views.published_ranking import PublishedRanking, list_month_leaders
 from evalcore.views.ranking import SUITE, list_board_parts, tie_groups
 from evalcore.views.targets import OUTCOMES
@@ -52,6 +55,9 @@ def build_board_view(facts: SiteFacts, ranking: RankingView, w: Words, home: str
         "about": _describe_board(ranking, w),
         "source": ranking.source.publisher.source if isinstance(ranking, PublishedRanking) else "",
         "months": list_month_leaders(ranking) if isinstance(ranking, PublishedRanking) else [],
+        "periods": _build_period_links(facts, ranking, w, home),
+        "compare": _link_comparison(ranking, home) if len(rows) > 1 else "",
+        "live": build_live_address("", _build_board_query(ranking)),
         "newest": "" if published else find_newest_day(ranking),
         "published": ranking.board.published,
         "boards": _build_board_tabs(facts, ranking, w, home),
@@ -72,7 +78,7 @@ def build_board_view(facts: SiteFacts, ranking: RankingView, w: Words, home: str
         ],
         "files": [
             (w.t(f"site.{kind}"), top + data_file(make_ranking_stem(ranking), end))
-            for kind, end in FILES
+            for kind, end in (FILES[:1] if ranking in facts.months else FILES)
             if priced or end != COST_CHART_FILE
         ],
     }
@@ -127,10 +133,80 @@ def _build_board_tabs(facts: SiteFacts, ranking: RankingView, w: Words, home: st
         {
             "title": format_tab_title(other, w),
             "href": home + board_page(make_ranking_stem(other)),
-            "current": other.board == ranking.board,
+            "current": _is_same_tab(other, ranking),
         }
         for other in facts.default_rankings
     ]
+
+
+def _is_same_tab(first: RankingView, second: RankingView) -> bool:
+    """Whether two boards have one tab: the months of a publisher share theirs."""
+    if isinstance(first, PublishedRanking) and isinstance(second, PublishedRanking):
+        return first.source.publisher.key == second.source.publisher.key
+    return first.board == second.board
+
+
+def _build_period_links(
+    facts: SiteFacts, ranking: RankingView, w: Words, home: str
+) -> list[tuple[str, list[Data]]]:
+    """The setups of a publisher, and the months of the setup of a board, each where there is a
+    choice."""
+    if not isinstance(ranking, PublishedRanking):
+        return []
+    boards = list_publisher_boards(facts, ranking)
+    own, newest = ranking.source, {}
+    for other in boards:
+        newest.setdefault(other.source.setup, other)
+    setups = [
+        {
+            "title": _format_setup(other, w),
+            "href": home + board_page(make_ranking_stem(other)),
+            "current": setup == own.setup,
+        }
+        for setup, other in newest.items()
+    ]
+    months = [
+        {
+            "title": other.source.month,
+            "href": home + board_page(make_ranking_stem(other)),
+            "current": other.source.month == own.month,
+        }
+        for other in boards
+        if other.source.setup == own.setup
+    ]
+    periods = [(w.t("published.setup"), setups), (w.t("published.month"), months)]
+    return [(title, links) for title, links in periods if len(links) > 1]
+
+
+def _format_setup(ranking: PublishedRanking, w: Words) -> str:
+    setup = describe_setup(ranking.source.publication, ranking.source.setup)
+    return to_single_line(" · ".join(value for value in setup.values() if value), 60)
+
+
+def _link_comparison(ranking: RankingView, home: str) -> str:
+    """The comparison of the first two of a board."""
+    rows = [ranking.targets[row["identity"]].runs for row in ranking.rows[:2]]
+    runs = ",".join(next(iter(own.values())).run_id for own in rows if own)
+    query = urlencode({"board": make_ranking_stem(ranking), "runs": runs})
+    return f"{home}compare.html?{query}"
+
+
+def _build_board_query(ranking: RankingView) -> dict[str, str]:
+    """The parameters of the app's page of a board."""
+    query = {"suite": ranking.board.suite}
+    if isinstance(ranking, PublishedRanking):
+        source = ranking.source
+        query |= {"source": PUBLISHED, "publisher": source.publisher.key}
+        query |= {"month": source.month, "setup": source.setup}
+    else:
+        query["board"] = ranking.board.key
+    return query | ({} if ranking.is_default else {"by": ranking.order})
+
+
+def build_live_address(page: str, query: Mapping[str, str]) -> str:
+    """A page of the app, below its address."""
+    text = urlencode({name: value for name, value in query.items() if value})
+    return f"{page}?{text}" if text else page
 
 
 def format_tab_title(ranking: RankingView, w: Words) -> str:

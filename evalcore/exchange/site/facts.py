@@ -21,7 +21,13 @@ from evalcore.target_cards import TargetCard, load_cards
 from evalcore.views import boards, methodology, stored_boards, targets
 from evalcore.views.board_table import RankingView
 from evalcore.views.board_titles import collect_options, display_names
-from evalcore.views.published_boards import PUBLISHED, choose_default_source, load_publishers
+from evalcore.views.published_boards import (
+    PUBLISHED,
+    choose_default_source,
+    list_setups,
+    load_publishers,
+    require_publication,
+)
 from evalcore.views.published_ranking import PublishedRanking, load_published_ranking
 from evalcore.views.ranking import list_board_orders
 
@@ -66,12 +72,14 @@ def make_ranking_stem(ranking: RankingView) -> str:
 
 
 class SiteFacts(NamedTuple):
-    """The whole store: every board by each of its orders, and by its first alone. `specs` are those
-    of the runs that stand on a board, without keys and places; `runs` the headers of each target,
-    newest first, and `names` what all these targets are called."""
+    """The whole store: every board by each of its orders, and by its first alone; `months` are the
+    boards of publishers for other months and setups, the newest first. `specs` are those of the
+    runs that stand on a board, without keys and places; `runs` the headers of each target, newest
+    first, and `names` what all these targets are called."""
 
     rankings: Sequence[RankingView]
     default_rankings: Sequence[RankingView]
+    months: Sequence[PublishedRanking]
     runs: Mapping[str, Sequence[RunHeader]]
     names: Mapping[str, str]
     specs: Mapping[str, RunSpec]
@@ -92,6 +100,11 @@ def collect_site_facts(settings: Settings) -> SiteFacts:
         is_first = choose_default_source(settings, headers, suite) == PUBLISHED
         rankings += [*published, *own] if is_first else [*own, *published]
     default_rankings = [ranking for ranking in rankings if ranking.is_default]
+    months = [
+        ranking
+        for publisher in load_publishers(settings)
+        for ranking in _list_month_rankings(settings, publisher.key)
+    ]
     standing = {
         run.run_id
         for ranking in default_rankings
@@ -102,14 +115,17 @@ def collect_site_facts(settings: Settings) -> SiteFacts:
     runs = {identity: targets.list_target_runs(headers, identity) for identity in identities}
     keys = {identity: own[0].target_key for identity, own in runs.items()}
     names = display_names(keys, cards, collect_options(headers))
-    for ranking in default_rankings:
+    for ranking in [*default_rankings, *months]:
         if isinstance(ranking, PublishedRanking):
             for header in ranking.headers:
-                runs.setdefault(header.identity, []).append(header)
+                own = runs.setdefault(header.identity, [])
+                if all(header.run_id != other.run_id for other in own):
+                    own.append(header)
             names = {**ranking.names, **names}
     return SiteFacts(
         rankings=rankings,
         default_rankings=default_rankings,
+        months=months,
         runs=runs,
         names=names,
         specs=_load_redacted_specs(settings, sorted(standing), redaction.build_redactor(settings)),
@@ -138,6 +154,33 @@ def _list_published_rankings(settings: Settings, suite: str) -> list[RankingView
             for order in list_board_orders(first.board)
         ]
     return rankings
+
+
+def _list_month_rankings(settings: Settings, publisher: str) -> list[PublishedRanking]:
+    """The boards of a publisher but for the first: setup by setup, the newest month first, where an
+    entry of that setup came with it."""
+    publication = require_publication(settings, publisher)
+    setups = list_setups(publication)
+    months = [
+        (setup, month)
+        for setup in setups
+        for month in publication.months
+        if any(e.month == month and e.setup_key == setup for e in publication.entries)
+    ]
+    shown = (setups[0], publication.months[0])
+    return [
+        load_published_ranking(settings, publisher, month, "", setup)
+        for setup, month in months
+        if (setup, month) != shown
+    ]
+
+
+def list_publisher_boards(facts: SiteFacts, ranking: PublishedRanking) -> list[PublishedRanking]:
+    """The boards of the publisher of a ranking by their first order: setup by setup, the newest
+    month first."""
+    first = [each for each in facts.default_rankings if isinstance(each, PublishedRanking)]
+    publisher = ranking.source.publisher.key
+    return [each for each in (*first, *facts.months) if each.source.publisher.key == publisher]
 
 
 def _load_redacted_specs(

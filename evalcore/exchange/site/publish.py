@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-import msgspec
 import orjson
 
 from evalcore.charts import plots
@@ -31,6 +30,7 @@ from evalcore.exchange.site.board_views import (
     build_method_view,
     format_ranking_title,
 )
+from evalcore.exchange.site.case_data import SiteColumn, build_case_files, list_site_columns
 from evalcore.exchange.site.facts import (
     SiteFacts,
     board_page,
@@ -41,11 +41,13 @@ from evalcore.exchange.site.facts import (
 )
 from evalcore.exchange.site.rendering import PageLocation, Words, render_page
 from evalcore.exchange.site.target_views import build_target_view
-from evalcore.i18n import LANGUAGES
+from evalcore.i18n import DEFAULT, LANGUAGES, load_catalogue, lookup_text, t
 from evalcore.plain_text import to_single_line
 from evalcore.records import Record, to_json
 from evalcore.settings import Settings
 from evalcore.views.board_table import RankingView
+from evalcore.views.board_titles import DIALECT_TITLES
+from evalcore.views.cases import WORDED_COLUMNS
 
 # Writing a folder of files at once, over nothing but what was written by us before.
 
@@ -120,39 +122,55 @@ def _read_marker(target: Path) -> set[str]:
     return names | {MARKER}
 
 
-_ASSETS = ("site.css", "site.js", "logo.svg")
+_ASSETS = (
+    *("site.css", "logo.svg", "site.js", "data.js"),
+    *("evidence.js", "case.js", "compare.js", "resolve.js"),
+)
+#: Page that is drawn from data -> the scripts that draw it, and the title of the page.
+_DATA_PAGES = {
+    "case": (("evidence.js", "case.js"), "common.case"),
+    "cases": (("evidence.js", "case.js"), "site.case_list"),
+    "compare": (("compare.js",), "compare.title"),
+    "target": (("resolve.js",), "common.target"),
+    "open": (("resolve.js",), "site.all_boards"),
+}
+#: The catalogues whose texts these pages use.
+_WORD_AREAS = ("case", "common", "compare", "published", "section", "site")
 _COST_LABELS = {"cost": "Cost of the run in US dollars", "pareto": "No other is cheaper and better"}
 SiteFile = tuple[str, bytes]
 
 
 class SiteOptions(Record, frozen=True):
     """How a site is made; `base_url`, the address it will have, makes links be shown with a
-    picture where they are shared."""
+    picture where they are shared, and `app_url` makes pages lead to those of the app."""
 
     out: Path
     title: str = "Evalboard"
     base_url: str = ""
+    app_url: str = ""
 
 
 def publish_site(settings: Settings, options: SiteOptions) -> int:
     """Write the site; returns the number of its files. Raises UsageError for a folder that is not
     ours or an address that is none, and EvalboardError where the store cannot be read."""
-    base = _parse_base_url(options.base_url)
+    base = _parse_address("--base-url", options.base_url)
+    app = _parse_address("--app-url", options.app_url)
     title = to_single_line(options.title, 80)
-    return write_site(options.out, build_site_files(settings, title, base))
+    return write_site(options.out, build_site_files(settings, title, base, app))
 
 
-def _parse_base_url(address: str) -> str:
+def _parse_address(flag: str, address: str) -> str:
     parts = urlsplit(address)
     if address and (parts.scheme not in ("http", "https") or not parts.hostname):
-        raise UsageError(f"--base-url {address!r}: must begin with https:// or http://")
+        raise UsageError(f"{flag} {address!r}: must begin with https:// or http://")
     if parts.query or parts.fragment:
-        raise UsageError(f"--base-url {address!r}: must end with the folder, without ? and #")
+        raise UsageError(f"{flag} {address!r}: must end with the folder, without ? and #")
     return f"{address.rstrip('/')}/" if address else ""
 
 
-def build_site_files(settings: Settings, site: str, base: str) -> Iterator[SiteFile]:
-    """Every file of the site by its path."""
+def build_site_files(settings: Settings, site: str, base: str, app: str = "") -> Iterator[SiteFile]:
+    """Every file of the site by its path; `base` and `app` are the addresses of the site and of the
+    app, "" where they are not known."""
     facts = store.collect_site_facts(settings)
     assets = files(__package__) / "assets"
     yield from ((f"assets/{name}", (assets / name).read_bytes()) for name in _ASSETS)
@@ -160,16 +178,49 @@ def build_site_files(settings: Settings, site: str, base: str) -> Iterator[SiteF
     yield ".nojekyll", b""
     for ranking in facts.rankings:
         yield from _build_data_files(facts, ranking)
+    for ranking in facts.months:
+        stem = make_ranking_stem(ranking)
+        yield data_file(stem, "csv"), ranking_to_csv(ranking.frame).encode()
+    columns = list_site_columns(facts)
+    yield from build_case_files(settings, facts, columns)
     if base:
         yield from _build_preview_files(facts, site)
     for language in LANGUAGES:
-        yield from _build_language_pages(facts, Words(language), site, base)
+        yield f"assets/{_words_file(language)}", _build_words(language)
+        words, frame = Words(language), {"site": site, "app": app}
+        yield from _build_language_pages(facts, words, frame, base, columns)
 
 
-def _build_language_pages(facts: SiteFacts, w: Words, site: str, base: str) -> Iterator[SiteFile]:
+def _words_file(language: str) -> str:
+    return f"words.{language}.js"
 
-    def build_page(template: str, path: str, view: object, **head_values: str) -> SiteFile:
-        head = {"site": site, "here": "", "picture": "", **head_values}
+
+def _build_words(language: str) -> bytes:
+    """The texts that scripts need, as a script that hands them over."""
+    texts = {
+        key: text
+        for key in load_catalogue(DEFAULT)
+        if key.split(".")[0] in _WORD_AREAS and (text := lookup_text(key, language)) is not None
+    }
+    words = {
+        "texts": {**texts, "ranking.board": t("ranking.board", language)},
+        "columns": {title: sorted(names) for title, names in WORDED_COLUMNS.items()},
+        "dialects": dict(DIALECT_TITLES),
+    }
+    return f"evalboardWords({to_json(words, ordered=False).decode()});\n".encode()
+
+
+def _build_language_pages(
+    facts: SiteFacts,
+    w: Words,
+    frame: Mapping[str, str],
+    base: str,
+    columns: Mapping[tuple[str, str], SiteColumn],
+) -> Iterator[SiteFile]:
+    bare = {"here": "", "picture": "", "live": "", "kind": "", "scripts": ["site.js"]}
+
+    def build_page(template: str, path: str, view: object, **head_values: Any) -> SiteFile:
+        head = {**bare, **frame, **head_values}
         location = PageLocation(path, w.language, base)
         return location.file_path, render_page(template, location, view, w, head)
 
@@ -179,10 +230,12 @@ def _build_language_pages(facts: SiteFacts, w: Words, site: str, base: str) -> I
             facts, ranking, w, home, home if w.language == "en" else f"../{home}"
         )
         about, picture = view["decision"] or view["columns"], make_ranking_stem(ranking)
-        head = {"title": view["title"], "about": about, "picture": _picture_path(picture)}
+        shown = ranking not in facts.months
+        head = {"title": view["title"], "about": about, "live": view["live"]}
+        head["picture"] = _picture_path(picture) if shown else ""
         return build_page("board.html", path, view, **head)
 
-    for ranking in facts.rankings:
+    for ranking in (*facts.rankings, *facts.months):
         yield build_board_page(ranking, board_page(make_ranking_stem(ranking)))
     head = {"title": w.t("site.all_boards"), "about": w.t("site.boards_about")}
     boards_view = build_boards_view(facts, w, "../")
@@ -197,19 +250,25 @@ def _build_language_pages(facts: SiteFacts, w: Words, site: str, base: str) -> I
     head = {"title": w.t("site.methodology"), "about": w.t("methodology.about")}
     head["here"] = "methodology"
     yield build_page("methodology.html", "methodology.html", view, **head)
+    for name, (own_scripts, title) in _DATA_PAGES.items():
+        head = {"title": w.t(title), "about": w.t("site.boards_about"), "kind": name}
+        head["here"] = name if name == "compare" else ""
+        look = {"scripts": ["data.js", _words_file(w.language), *own_scripts], "live": name}
+        yield build_page("data.html", f"{name}.html", None, **head, **look)
     for identity in facts.runs:
-        view = build_target_view(facts, identity, w, "../")
+        view = build_target_view(facts, identity, w, "../", columns)
         about = " · ".join(f"{item['title']}: {item['sentence']}" for item in view["standings"][:2])
         shown = view["standings"] and not store.is_published_only(facts, identity)
         picture = _picture_path(f"target-{make_file_stem(identity)}") if shown else ""
         head = {"title": view["name"], "about": about or view["name"], "picture": picture}
+        head["live"] = view["live"]
         yield build_page("target.html", target_page(identity), view, **head)
 
 
 def _build_data_files(facts: SiteFacts, ranking: RankingView) -> Iterator[SiteFile]:
     stem, payload = make_ranking_stem(ranking), to_json(ranking.build_payload(), ordered=False)
     yield data_file(stem, "csv"), ranking_to_csv(ranking.frame).encode()
-    yield data_file(stem, "json"), msgspec.json.format(payload, indent=2)
+    yield data_file(stem, "json"), payload
     names = name_ranking(ranking, facts.cards)
     chart = build_score_chart(names, ranking.floors)
     yield data_file(stem, "vl.json"), _encode_chart(chart)

@@ -85,7 +85,7 @@ class Words(NamedTuple):
         return DASH if value is None else f"{value:,.0f}"
 
     def percent(self, value: float | None) -> str:
-        return DASH if value is None else f"{100 * value:.0f} %"
+        return DASH if value is None else f"{100 * value:.0f}%"
 
     def number(self, value: float | None) -> str:
         """A weight or sum with up to four digits after the point."""
@@ -134,10 +134,11 @@ def folder_of(language: str) -> str:
 
 
 def render_page(
-    template: str, location: PageLocation, view: Any, w: Words, head: Mapping[str, str]
+    template: str, location: PageLocation, view: Any, w: Words, head: Mapping[str, Any]
 ) -> bytes:
-    """A page; `head` has site, title, about, here (its part of the navigation) and picture (the
-    path of a preview, or "")."""
+    """A page; `head` has site, title, about, here (its part of the navigation), picture (the path
+    of a preview, or ""), app (the address of the app, or ""), live (the page of the app that shows
+    the same), kind and scripts."""
     languages = [
         (_TAGS[code], name, location.root_prefix + folder_of(code) + location.path)
         for code, name in LANGUAGES.items()

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from evalcore.exchange.site import rendering
-from evalcore.exchange.site.board_views import format_tab_title
-from evalcore.exchange.site.facts import Data, SiteFacts, board_page, make_ranking_stem
+from evalcore.exchange.site.board_views import build_live_address, format_tab_title
+from evalcore.exchange.site.case_data import SiteColumn
+from evalcore.exchange.site.facts import (
+    Data,
+    SiteFacts,
+    board_page,
+    list_publisher_boards,
+    make_ranking_stem,
+)
 from evalcore.exchange.site.rendering import Words
 from evalcore.plain_text import to_single_line
 from evalcore.records import BenchmarkSpec, RunSpec, to_json
 from evalcore.store.headers import RunHeader
 from evalcore.target_cards import NO_CARD, TargetCard
 from evalcore.views.board_table import RankingView
+from evalcore.views.published_boards import PUBLISHED
+from evalcore.views.published_ranking import PublishedRanking
 from evalcore.views.targets import ScoreLine, TargetView
 
 _LOGO, _SECURE = "data:image/png;base64,", "https://"
@@ -21,24 +31,37 @@ _WIDE = 40  # characters that take a line of their own
 _MOST_RUNS = 200  # in the list of a target's history
 
 
-def build_target_view(facts: SiteFacts, identity: str, w: Words, home: str) -> Data:
-    """The page of one target; `home` leads to the pages of the language."""
+def build_target_view(
+    facts: SiteFacts,
+    identity: str,
+    w: Words,
+    home: str,
+    columns: Mapping[tuple[str, str], SiteColumn],
+) -> Data:
+    """The page of one target; `home` leads to the pages of the language. A target of a publisher
+    that is on no board of today is shown on the newest that has it."""
     runs = facts.runs[identity]
     key = runs[0].target_key
     card = facts.cards.get(runs[0].target_key, NO_CARD)
     rankings = [ranking for ranking in facts.default_rankings if identity in ranking.targets]
+    rankings = rankings or [each for each in facts.months if identity in each.targets][:1]
+    published = next((each for each in rankings if isinstance(each, PublishedRanking)), None)
+    query = {"key": identity} | ({"source": PUBLISHED} if published else {})
     return {
+        "live": build_live_address("target", query),
+        "publisher": published.source.publisher if published else None,
+        "months": _list_month_ranks(facts, published, identity, home) if published else [],
         "name": to_single_line(facts.names[identity]),
         "logo": card.logo if card.logo.startswith(_LOGO) else "",
         "card": list(_build_card_lines(card, identity, key.partition(":")[0], w)),
         "standings": [_build_standing(ranking, identity, w, home) for ranking in rankings],
-        "tables": [
-            table
-            for ranking in rankings
-            for table in _build_benchmark_tables(ranking, identity, w, len(rankings) > 1)
-        ],
+        "tables": _build_all_tables(rankings, identity, w, home, columns),
+        "parts": [w.part_title(key) for key in published.board.columns] if published else [],
         "history": [
-            row for run in runs[:_MOST_RUNS] for row in _build_history_rows(run, rankings, w)
+            row
+            for run in runs[:_MOST_RUNS]
+            if run.origin != "published"
+            for row in _build_history_rows(run, rankings, w)
         ],
         "trend": _draw_target_trend(runs, rankings[0], w) if rankings else "",
         "runs": [
@@ -82,19 +105,49 @@ def _build_standing(ranking: RankingView, identity: str, w: Words, home: str) ->
     }
 
 
-def _build_benchmark_tables(
-    ranking: RankingView, identity: str, w: Words, several: bool
+def _build_all_tables(
+    rankings: Sequence[RankingView],
+    identity: str,
+    w: Words,
+    home: str,
+    columns: Mapping[tuple[str, str], SiteColumn],
 ) -> list[Data]:
-    """A table per benchmark the target was run in: the benchmark as a whole, then its metrics."""
-    view = TargetView(ranking.headers, ranking.board, identity)
-    suffix = f" · {format_tab_title(ranking, w)}" if several else ""
-    return [
-        {
-            "title": f"{w.column_title(ranking.board, benchmark)}{suffix}",
-            "lines": [_build_score_line(identity, line, w) for line in view.list_scores(benchmark)],
-        }
-        for benchmark in ranking.targets[identity].runs
-    ]
+    """A table per column that the target was run in: the benchmark as a whole, then its metrics.
+    Boards may share a column."""
+    tables: dict[tuple[str, str], Data] = {}
+    for ranking in rankings:
+        view = TargetView(ranking.headers, ranking.board, identity)
+        suffix = f" · {format_tab_title(ranking, w)}" if len(rankings) > 1 else ""
+        for benchmark, run in ranking.targets[identity].runs.items():
+            key = (benchmark, ranking.board.columns[benchmark].key)
+            if key in tables:
+                continue
+            query = urlencode({"run": run.run_id, "benchmark": benchmark})
+            tables[key] = {
+                "title": f"{w.column_title(ranking.board, benchmark)}{suffix}",
+                "lines": [
+                    _build_score_line(identity, line, w) for line in view.list_scores(benchmark)
+                ],
+                "cases": f"{home}cases.html?{query}" if key in columns else "",
+                "count": ranking.board.columns[benchmark].samples,
+            }
+    return list(tables.values())
+
+
+def _list_month_ranks(
+    facts: SiteFacts, ranking: PublishedRanking, identity: str, home: str
+) -> list[Data]:
+    """Where a published model stood in each month of its setup, the newest first."""
+    rows = []
+    for board in list_publisher_boards(facts, ranking):
+        row = board.find_row(identity) if board.source.setup == ranking.source.setup else None
+        if row is not None:
+            names = ("rank", "rank_low", "rank_high", "score", "low", "high")
+            standing = {"month": board.source.month, "total": len(board.ranked)}
+            standing["href"] = home + board_page(make_ranking_stem(board))
+            standing["parts"] = [row["scores"].get(key) for key in ranking.board.columns]
+            rows.append(standing | {name: row[name] for name in names})
+    return rows
 
 
 def _build_score_line(identity: str, line: ScoreLine, w: Words) -> Data:
