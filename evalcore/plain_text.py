@@ -14,6 +14,8 @@ UNSEEN = re.compile(
 )
 #: What stands where nothing was measured or nothing is known.
 DASH = "–"
+#: The same in texts for terminals and in files, where programs look for it.
+NOT_RUN = "--"
 #: A spreadsheet would run a cell that begins like this as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

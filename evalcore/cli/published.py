@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.errors import UsageError
-from evalcore.plain_text import DASH, format_count, to_single_line
+from evalcore.plain_text import NOT_RUN, format_count, to_single_line
 
 if TYPE_CHECKING:
     from evalcore.views.published_claims import ClaimFinding
@@ -118,9 +118,9 @@ def _format_comparison(comparison: PairComparison, cases: int) -> str:
             "B": f"{pair.second:.1f}",
             "B - A": f"{pair.second - pair.first:+.1f}",
             "95% interval": _format_interval(pair.result),
-            "B wins": DASH if pair.result is None else str(pair.result.wins),
-            "A wins": DASH if pair.result is None else str(pair.result.losses),
-            "p": DASH if pair.result is None else f"{pair.result.p:.4f}",
+            "B wins": NOT_RUN if pair.result is None else str(pair.result.wins),
+            "A wins": NOT_RUN if pair.result is None else str(pair.result.losses),
+            "p": NOT_RUN if pair.result is None else f"{pair.result.p:.4f}",
         }
         for pair in comparison.pairs
     ]
@@ -150,7 +150,7 @@ def _format_comparison(comparison: PairComparison, cases: int) -> str:
 
 def _format_interval(result: Any) -> str:
     if result is None or result.interval is None:
-        return DASH
+        return NOT_RUN
     return f"{result.interval.low:+.1f} to {result.interval.high:+.1f}"
 
 

@@ -18,7 +18,7 @@ from evalcore.charts.pictures import Theme
 from evalcore.errors import UsageError
 from evalcore.exchange import report_tables
 from evalcore.exchange.report_tables import ReportTable
-from evalcore.plain_text import DASH, format_csv, to_single_line
+from evalcore.plain_text import NOT_RUN, format_csv, to_single_line
 from evalcore.records import Record
 from evalcore.settings import Settings
 from evalcore.target_cards import TargetCard, colour_of, load_cards
@@ -73,7 +73,11 @@ def render_target_listing(
         return json.dumps(payload, ensure_ascii=False, indent=2) + "\n"
     shown = [
         {
-            name: f"{value:.1f}" if isinstance(value, float) else DASH if value is None else value
+            name: f"{value:.1f}"
+            if isinstance(value, float)
+            else NOT_RUN
+            if value is None
+            else value
             for name, value in line.items()
         }
         for line in payload["items"]
@@ -182,13 +186,19 @@ def _build_listing_table(ranking: RankingView) -> ReportTable:
     return ReportTable(title, (*columns, *benchmarks, "Cost, USD"), rows)
 
 
+def _format_target_value(value: Any) -> Any:
+    if value is None:
+        return NOT_RUN
+    return f"{value:.1f}" if isinstance(value, float) else value
+
+
 def _format_listing_value(value: float | None, form: str) -> str:
-    return DASH if value is None else form.format(value)
+    return NOT_RUN if value is None else form.format(value)
 
 
 def _format_listing_range(low: float | None, high: float | None, form: str) -> str:
     if low is None or high is None:
-        return DASH
+        return NOT_RUN
     return f"{form.format(low)} to {form.format(high)}"
 
 

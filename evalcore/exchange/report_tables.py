@@ -15,7 +15,7 @@ from evalcore.exchange.report_data import (
     RunReport,
     is_unexecuted,
 )
-from evalcore.plain_text import DASH
+from evalcore.plain_text import NOT_RUN
 from evalcore.records import MEASURED, Record
 from evalcore.results import Interval
 from evalcore.views.seals import SealStatus
@@ -111,12 +111,12 @@ def _build_score_table(report: RunReport) -> ReportTable:
                 _format_interval_cell(b.score.interval),
                 _format_score_cell(b.score.answered),
                 f"{b.score.coverage:.1%}",
-                DASH if b.pass_rate is None else str(b.passed_count),
+                NOT_RUN if b.pass_rate is None else str(b.passed_count),
                 str(b.total_count),
                 str(b.not_executed_count),
                 str(b.unusable_count),
                 str(b.error_count),
-                DASH if b.mean_latency is None else f"{b.mean_latency:.2f} s",
+                NOT_RUN if b.mean_latency is None else f"{b.mean_latency:.2f} s",
             )
             for b in report.benchmarks
         ),
@@ -131,9 +131,9 @@ def _build_metric_table(benchmark: BenchmarkReport) -> ReportTable:
             (
                 metric.metric,
                 "not scored" if metric.weight is None else f"{metric.weight:g}",
-                _format_score_cell(metric.score) if metric.samples else "no cases",
+                _format_score_cell(metric.score),
                 _format_interval_cell(metric.interval),
-                DASH if metric.score is None else f"{metric.passed:g}",
+                NOT_RUN if metric.score is None else f"{metric.passed:g}",
                 str(metric.samples),
             )
             for metric in benchmark.score.metrics.values()
@@ -165,15 +165,15 @@ def _build_case_table(benchmark: BenchmarkReport, epochs: int) -> ReportTable:
 def _format_case_score(case: ReportCase) -> str:
     if case.outcome == NOT_EXECUTED:
         return _NOT_EXECUTED
-    return f"{case.score:.2f}" if case.outcome in MEASURED else DASH
+    return f"{case.score:.2f}" if case.outcome in MEASURED else NOT_RUN
 
 
 def _format_interval_cell(interval: Interval | None) -> str:
-    return DASH if interval is None else f"{interval.low:.1f} to {interval.high:.1f}"
+    return NOT_RUN if interval is None else f"{interval.low:.1f} to {interval.high:.1f}"
 
 
 def _format_score_cell(value: float | None) -> str:
-    return DASH if value is None else f"{value:.1f}"
+    return NOT_RUN if value is None else f"{value:.1f}"
 
 
 # Tables as Markdown and as HTML. Every text in them is hostile: nothing of it is ever markup.

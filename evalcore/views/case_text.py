@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Any
 
 from evalcore.i18n import DEFAULT, lookup_text
-from evalcore.plain_text import DASH, align_columns, to_single_line
+from evalcore.plain_text import NOT_RUN, align_columns, to_single_line
 from evalcore.records import Message, Record, Section, ToolCall, to_json, to_plain
 from evalcore.views.cases import CallPair, CaseView, pair_calls
 
@@ -85,7 +85,7 @@ def _format_case(view: CaseView, epoch: int) -> str:
 def _format_tokens(read: int | None, written: int | None) -> str | None:
     if read is None and written is None:
         return None
-    counts = [DASH if count is None else f"{count:,}" for count in (read, written)]
+    counts = [NOT_RUN if count is None else f"{count:,}" for count in (read, written)]
     return f"{counts[0]} in, {counts[1]} out"
 
 
@@ -94,7 +94,7 @@ def _format_verdict(view: CaseView) -> str:
     facts: dict[str, object] = {"outcome": view.outcome}
     if verdict is not None:
         facts |= {
-            "score": DASH if verdict.score is None else f"{verdict.score:g}",
+            "score": NOT_RUN if verdict.score is None else f"{verdict.score:g}",
             "reason": verdict.reason or None,
             "because": verdict.note or None,
             "evidence": verdict.evidence_kind or None,
@@ -242,8 +242,8 @@ def _format_call_pair(pair: CallPair) -> str:
         [
             f"  {line.name}",
             line.mark,
-            _format_cell(line.value) if line.is_present else DASH,
-            " or ".join(map(_format_cell, line.accepted)) or DASH,
+            _format_cell(line.value) if line.is_present else NOT_RUN,
+            " or ".join(map(_format_cell, line.accepted)) or NOT_RUN,
         ]
         for line in pair.lines
     ]

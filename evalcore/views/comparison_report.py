@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from evalcore.errors import UsageError
-from evalcore.plain_text import DASH, align_columns, format_csv, round_cell
+from evalcore.plain_text import NOT_RUN, align_columns, format_csv, round_cell
 from evalcore.records import Record
 from evalcore.results import Interval
 from evalcore.views import comparison, comparison_runs
@@ -178,7 +178,7 @@ def _build_score_table(group: ColumnGroup) -> _Table:
 
 def _format_run_score(mark: RunScore | None) -> str:
     if mark is None or mark.score is None:
-        return DASH
+        return NOT_RUN
     bound = "" if mark.complete or mark.claimed else "≥ "
     star = " ★" if mark.best else ""
     return f"{bound}{mark.score:.1f}{_format_score_interval(mark.interval, '.1f')}{star}"
@@ -203,8 +203,8 @@ def _format_pair_result(pair: PairedScores) -> list[str]:
         str(result.wins),
         str(result.losses),
         str(result.ties),
-        DASH if result.difference is None else f"{result.difference:+.1f}",
-        _format_score_interval(result.interval, "+.1f").strip(" ()") or DASH,
+        NOT_RUN if result.difference is None else f"{result.difference:+.1f}",
+        _format_score_interval(result.interval, "+.1f").strip(" ()") or NOT_RUN,
         "< 0.001" if result.p < 0.001 else f"{result.p:.3f}",
         result.test,
     ]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from evalcore.errors import UsageError
-from evalcore.plain_text import DASH, align_columns, format_count, to_single_line
+from evalcore.plain_text import NOT_RUN, align_columns, format_count, to_single_line
 from evalcore.records import Record, to_plain
 from evalcore.store import case_tables
 from evalcore.store.run_folder import find_run
@@ -224,5 +224,5 @@ def build_obstacle_blocks(diff: RunDiff) -> list[TextBlock]:
         f"{obstacle.benchmark}: {explain_incompatibility(obstacle)}" for obstacle in diff.obstacles
     ]
     if not lines and not diff.benchmarks:
-        lines = [f"{DASH} the two runs share no benchmark with a score"]
+        lines = [f"{NOT_RUN} the two runs share no benchmark with a score"]
     return [TextBlock("Not compared", "\n".join(lines))] if lines else []

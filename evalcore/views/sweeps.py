@@ -11,7 +11,7 @@ import pandas as pd
 
 from evalcore.errors import EvalboardError
 from evalcore.intake import read_count, read_number
-from evalcore.plain_text import DASH, align_columns
+from evalcore.plain_text import NOT_RUN, align_columns
 from evalcore.records import Record
 from evalcore.results import BenchmarkScore, Interval, RunSummary
 from evalcore.scoring.intervals import PairedResult
@@ -289,13 +289,13 @@ def _format_row(row: SweepRow) -> tuple[str, ...]:
     change = row.change
     return (
         row.label,
-        DASH if row.score is None else f"{row.score:.1f}" + ("" if row.complete else "*"),
+        NOT_RUN if row.score is None else f"{row.score:.1f}" + ("" if row.complete else "*"),
         interval,
         "" if change is None or change.difference is None else f"{change.difference:+.1f}",
         "" if change is None else f"{change.p:.2g}",
-        DASH if row.peak_bytes is None else f"{row.peak_bytes / _GB:.2f}",
-        DASH if row.tokens_per_second is None else f"{row.tokens_per_second:,.0f}",
-        DASH if row.joules is None else f"{row.joules:.3g}",
+        NOT_RUN if row.peak_bytes is None else f"{row.peak_bytes / _GB:.2f}",
+        NOT_RUN if row.tokens_per_second is None else f"{row.tokens_per_second:,.0f}",
+        NOT_RUN if row.joules is None else f"{row.joules:.3g}",
     )
 
 

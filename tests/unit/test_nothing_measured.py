@@ -216,9 +216,9 @@ def test_tables_of_a_report_have_dashes_where_all_judges_failed(judged):
     rows = [
         row for row in render_report(judged, "md").splitlines() if "| dialect_conversion" in row
     ]
-    assert rows[0].startswith("| dialect_conversion | – | – | – | 0.0% | – | 4 |")
+    assert rows[0].startswith("| dialect_conversion | -- | -- | -- | 0.0% | -- | 4 |")
     [row] = [row for row in render_report(judged, "md").splitlines() if "| logical_eq" in row][:1]
-    assert row == "| logical_equivalence | 4 | – | – | – | 4 |"
+    assert row == "| logical_equivalence | 4 | -- | -- | -- | 4 |"
 
 
 def test_scale_gets_no_zero_for_what_no_judge_ruled_on(judged, tmp_path, capsys):

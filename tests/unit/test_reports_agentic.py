@@ -154,7 +154,7 @@ def test_the_measures_do_not_enter_a_score(tmp_path):
     weighted = json.loads(render_report(folder, "json"))["benchmarks"]["swe_bench"]["weighted"]
     assert (weighted["groups"]["file_recall"], weighted["score"]) == (100.0, None)
     assert weighted["groups"]["applies_rate"] is None
-    assert "| applies_rate | – |" in render_report(folder, "md")
+    assert "| applies_rate | -- |" in render_report(folder, "md")
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "md", "html"])
