@@ -69,6 +69,7 @@ def _draw_target(headers: Headers, identities: list[str], current: Settings) -> 
     head.draw_target_links(headers, board, ranking, row, titles, current)
     card_editor.draw_card_editor(current, row.target_key)
     head.draw_target_figures(ranking, identity, row)
+    head.draw_comparability(board, row)
     profile.draw_shield_warning(row, current)
     run_facts.draw_row_model(row, current)
     profiled = profile.draw_target_outline(headers, board, row, titles[identity], current)

@@ -43,7 +43,8 @@ def add_run_flags(sub: argparse.ArgumentParser) -> None:
         "--benchmarks",
         nargs="+",
         metavar="B",
-        help="benchmarks to run; `evalcore list benchmarks` lists them",
+        help="benchmarks to run; `evalcore list benchmarks` lists them; all: bfcl, tau_bench, gaia "
+        "and swe_bench",
     )
     sub.add_argument(
         "--metrics",
@@ -184,10 +185,12 @@ def print_estimate(request: RunRequest, args: argparse.Namespace, settings: Sett
 def build_run_request(args: argparse.Namespace) -> tuple[RunRequest, Path | None]:
     """Build the request of a `run` command; also return the folder that its config file names for
     slm-evals' files. Flags that override the file are reported on stderr."""
-    from evalcore.runner import run_request
+    from evalcore.runner import config_fields, run_request
     from evalcore.runner.run_request import RunRequest
 
     target, benchmarks, judges = args.target, args.benchmarks, args.judge
+    if benchmarks == [config_fields.ALL]:
+        benchmarks = config_fields.SLM_BENCHMARKS
     flag_values = {
         "target": target,
         "benchmarks": None if benchmarks is None else tuple(benchmarks),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from evalcore.settings import Settings
     from evalcore.views.case_text import TextBlock
     from evalcore.views.cases import CaseView
+    from evalcore.views.comparability import Comparability
     from evalcore.views.run_problems import RunProblems
 
 Verb = Callable[[argparse.Namespace], int]
@@ -104,9 +105,10 @@ def _show(args: argparse.Namespace) -> int:
 
 def _show_run(args: argparse.Namespace, settings: Settings) -> int:
     from evalcore.exchange import report_data
-    from evalcore.plain_text import to_terminal_text
+    from evalcore.plain_text import align_columns, to_terminal_text
     from evalcore.store import run_folder
     from evalcore.views import run_problems
+    from evalcore.views.comparability import assess_run, assessment_to_dict
 
     folder = run_folder.find_run(args.run, settings.run_roots)
     summary = folder.read_summary()
@@ -116,14 +118,27 @@ def _show_run(args: argparse.Namespace, settings: Settings) -> int:
             f"`evalcore resume {args.run}` continues it"
         )
     problems = run_problems.load_run_problems(folder, show_gated=settings.show_gated)
+    assessed = assess_run(folder.read_spec(), summary)
     if args.json:
         extra: dict[str, Any] = {"state": summary.state, "message": summary.message or None}
         extra |= _list_problems(problems)
+        extra["comparable"] = {key: assessment_to_dict(each) for key, each in assessed.items()}
         print(json.dumps(report_data.summary_to_dict(summary) | extra))
     else:
         print(to_terminal_text(report_data.format_run_summary(summary)))
+        print("\ncomparable to the official board:")
+        print(align_columns([[key, _format_assessment(each)] for key, each in assessed.items()]))
         _print_problems(problems, summary, args.cases)
     return DONE if summary.is_complete else INCOMPLETE
+
+
+def _format_assessment(assessed: Comparability) -> str:
+    from evalcore.i18n import DEFAULT
+    from evalcore.views.comparability import describe_reasons
+
+    if assessed.comparable:
+        return f"yes ({assessed.official_board})"
+    return f"no, because {describe_reasons(assessed, DEFAULT)}"
 
 
 def _list_problems(problems: RunProblems) -> dict[str, Any]:

@@ -72,14 +72,7 @@ def render_target_listing(
     if as_json:
         return json.dumps(payload, ensure_ascii=False, indent=2) + "\n"
     shown = [
-        {
-            name: f"{value:.1f}"
-            if isinstance(value, float)
-            else NOT_RUN
-            if value is None
-            else value
-            for name, value in line.items()
-        }
+        {name: _format_target_value(value) for name, value in line.items()}
         for line in payload["items"]
     ]
     return payloads.as_text(shown) + "\n"

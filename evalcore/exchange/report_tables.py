@@ -15,9 +15,11 @@ from evalcore.exchange.report_data import (
     RunReport,
     is_unexecuted,
 )
+from evalcore.i18n import DEFAULT
 from evalcore.plain_text import NOT_RUN
 from evalcore.records import MEASURED, Record
 from evalcore.results import Interval
+from evalcore.views.comparability import assess_run, describe_reasons
 from evalcore.views.seals import SealStatus
 
 #: Stands where a number would, for what was not executed.
@@ -42,6 +44,7 @@ def build_report_tables(report: RunReport) -> Iterator[ReportTable]:
     """The run, its scores, then metrics, views, groups and cases of each benchmark."""
     yield _build_run_table(report)
     yield _build_score_table(report)
+    yield _build_comparability_table(report)
     for benchmark in report.benchmarks:
         yield _build_metric_table(benchmark)
         key, score = benchmark.spec.key, benchmark.score
@@ -119,6 +122,23 @@ def _build_score_table(report: RunReport) -> ReportTable:
                 NOT_RUN if b.mean_latency is None else f"{b.mean_latency:.2f} s",
             )
             for b in report.benchmarks
+        ),
+    )
+
+
+def _build_comparability_table(report: RunReport) -> ReportTable:
+    assessed = assess_run(report.spec, report.summary)
+    return ReportTable(
+        "Comparable to the official board",
+        ("Benchmark", "Official board", "Comparable", "Because"),
+        tuple(
+            (
+                key,
+                each.official_board or NOT_RUN,
+                "yes" if each.comparable else "no",
+                describe_reasons(each, DEFAULT),
+            )
+            for key, each in assessed.items()
         ),
     )
 

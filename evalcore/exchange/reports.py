@@ -18,11 +18,18 @@ from evalcore.errors import UsageError
 from evalcore.exchange import report_data, report_tables
 from evalcore.exchange.report_data import ERRORS, BenchmarkReport, ReportCase, RunReport
 from evalcore.exchange.report_tables import build_report_tables
+from evalcore.i18n import DEFAULT
 from evalcore.plain_text import format_csv, round_cell
 from evalcore.records import Episode, Record, RunSpec, Sample, to_plain
 from evalcore.results import BenchmarkScore
 from evalcore.runner.summary import latest_episodes
 from evalcore.store.run_folder import RunFolder, write_atomic
+from evalcore.views.comparability import (
+    Comparability,
+    assess_run,
+    assessment_to_dict,
+    describe_reasons,
+)
 from evalcore.views.seals import SealStatus
 
 # A report as strangers may read it: no key, no place of this machine, nobody who started it.
@@ -74,6 +81,7 @@ CSV_COLUMNS = (
     *("experiment", "timestamp", "model_path", "error_count", "avg_latency_s"),
     *("weighted_score", "low", "high", "answered", "coverage", "complete", "full"),
     *("dataset", "column"),
+    *("official_board", "comparable", "not_comparable_because"),
 )
 
 _CASE_FIELDS = (
@@ -117,6 +125,10 @@ def _render_json_report(report: RunReport, experiment: str) -> str:
         "aggregate_score": report.pass_rate,
         "missing": report.missing_benchmarks,
         "benchmarks": {b.spec.key: _benchmark_to_dict(b) for b in report.benchmarks},
+        "comparable": {
+            key: assessment_to_dict(assessed)
+            for key, assessed in assess_run(report.spec, report.summary).items()
+        },
         "summary": summary,
         "spec": msgspec.to_builtins(spec),
     }
@@ -162,9 +174,10 @@ def _case_to_dict(case: ReportCase) -> dict[str, Any]:
 
 def _render_csv_report(report: RunReport, experiment: str) -> str:
     """One row per benchmark under CSV_COLUMNS; what is unknown is an empty cell."""
-    rows = []
+    rows, assessments = [], assess_run(report.spec, report.summary)
     for benchmark in report.benchmarks:
         score, interval = benchmark.score, benchmark.score.interval
+        assessed = assessments.get(benchmark.spec.key, Comparability("", ("no_board",)))
         row = {
             "benchmark": benchmark.spec.key,
             "total": benchmark.total_count,
@@ -184,6 +197,9 @@ def _render_csv_report(report: RunReport, experiment: str) -> str:
             "full": score.full,
             "dataset": benchmark.spec.dataset,
             "column": score.column,
+            "official_board": assessed.official_board,
+            "comparable": assessed.comparable,
+            "not_comparable_because": describe_reasons(assessed, DEFAULT),
         }
         rows.append([row[name] for name in CSV_COLUMNS])
     return format_csv([CSV_COLUMNS, *rows])

@@ -14,8 +14,8 @@ import msgspec
 from evalcore import catalog
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
-from evalcore.intake.files import read_document
 from evalcore.records import Record, RunSpec, TargetSpec
+from evalcore.runner import config_fields
 
 # What a person asks for, before anything is loaded: the same for CLI, config file and pages.
 
@@ -156,6 +156,7 @@ class RunConfig(Record, frozen=True, forbid_unknown_fields=True):
 
     target: str = ""
     model_path: str = ""
+    model_type: str = ""
     device: str = ""
     dtype: str = ""
     max_new_tokens: int | None = None
@@ -171,15 +172,14 @@ class RunConfig(Record, frozen=True, forbid_unknown_fields=True):
 
 def read_run_config(path: Path) -> tuple[RunConfig, frozenset[str]]:
     """The file and the names of the fields it sets; raises UsageError naming what is wrong."""
-    values = read_document(path)
-    field_names = [field.name for field in msgspec.structs.fields(RunConfig)]
-    for name in values:
-        if name not in field_names:
-            raise UsageError(f"{path}: unknown field {name!r}; known: {', '.join(field_names)}")
+    names = [field.name for field in msgspec.structs.fields(RunConfig)]
+    values = config_fields.read_config_fields(path, names)
     try:
-        return msgspec.convert(values, RunConfig), frozenset(values)
+        config = msgspec.convert(values, RunConfig)
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: {error}") from None
+    config_fields.check_model_type(config.model_type, path)
+    return config, frozenset(values)
 
 
 def apply_flags(
@@ -272,12 +272,12 @@ def find_output_folder(config: RunConfig, file_fields: frozenset[str]) -> Path |
 
 
 def _select_overrides(config: RunConfig, chosen: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    """Those of the benchmarks that are run; raises UsageError for a name that nobody knows."""
-    available = list(dict.fromkeys([*catalog.benchmark_cards(), *chosen]))
-    for key in config.benchmark_overrides:
-        if key not in available:
-            raise UsageError(f"benchmark_overrides has {key!r}; known: {', '.join(available)}")
-    return {key: values for key, values in config.benchmark_overrides.items() if key in chosen}
+    """Those of the benchmarks that are run."""
+    return {
+        key: config_fields.rename_options(key, values)
+        for key, values in config.benchmark_overrides.items()
+        if key in chosen
+    }
 
 
 def _model_options(

@@ -217,13 +217,13 @@ def list_columns(headers: Iterable[RunHeader], suite: str) -> dict[str, list[Col
                 runs_by_column[benchmark, score.column].append(header)
     by_benchmark: dict[str, list[Column]] = {key: [] for key in benchmark_cards()}
     for (benchmark, _), runs in sorted(runs_by_column.items()):
-        by_benchmark.setdefault(benchmark, []).append(_build_column(benchmark, runs))
+        by_benchmark.setdefault(benchmark, []).append(build_column(benchmark, runs))
     for group in by_benchmark.values():
         group.sort(key=_compute_preference, reverse=True)
     return {key: group for key, group in by_benchmark.items() if group}
 
 
-def _build_column(benchmark: str, runs: Sequence[RunHeader]) -> Column:
+def build_column(benchmark: str, runs: Sequence[RunHeader]) -> Column:
     """Build one column from equal runs. The same cases may have another name (a path, or all
     metrics chosen one by one); that must not cost the column the preference that an earlier run
     gave it."""

@@ -7,12 +7,15 @@ or a part, under which options, and who played the user.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 from evalcore.catalog import BenchmarkCard
-from evalcore.i18n import t
-from evalcore.records import Record
-from evalcore.store.headers import HeaderScore
-from evalcore.views.boards import Board, Column
+from evalcore.i18n import DEFAULT, t
+from evalcore.records import Record, RunSpec
+from evalcore.results import RunSummary
+from evalcore.store.headers import HeaderScore, build_run_header
+from evalcore.views.boards import Board, Column, Row, build_column
 
 #: What keeps a score apart, in the order in which it is listed; each has a text `board.apart.CODE`.
 REASONS = ("published", "no_board", "protocol", "data", "subset", "options", "user", "incomplete")
@@ -73,7 +76,11 @@ def describe_comparability(board: Board, by: str, language: str) -> str:
     """One sentence on what a ranking by a suite or a benchmark counts: yes, with the names of the
     leaderboards, or no, with every reason that any of its columns has; empty for an empty board."""
     counted = [by] if by in board.columns else board.counted_benchmarks
-    columns = [assess_column(board.columns[key]) for key in counted]
+    return describe_assessments([assess_column(board.columns[key]) for key in counted], language)
+
+
+def describe_assessments(columns: Sequence[Comparability], language: str) -> str:
+    """One sentence on some columns or scores together; empty for none."""
     present = {code for column in columns for code in column.reasons}
     if not columns:
         return ""
@@ -83,3 +90,37 @@ def describe_comparability(board: Board, by: str, language: str) -> str:
     texts = [t(f"board.apart.{code}", language) for code in REASONS if code in present]
     reasons = t("board.apart.separator", language).join(texts)
     return t("board.not_comparable", language, reasons=reasons)
+
+
+def describe_reasons(assessed: Comparability, language: str) -> str:
+    """Why a score does not compare, in words; empty where it does."""
+    texts = [t(f"board.apart.{code}", language) for code in assessed.reasons]
+    return t("board.apart.separator", language).join(texts)
+
+
+def assess_run(spec: RunSpec, summary: RunSummary) -> dict[str, Comparability]:
+    """Every benchmark of a run by itself, whatever else stands on its boards."""
+    header = build_run_header(spec, summary)
+    return {
+        key: assess_column(build_column(key, [header]), score)
+        for key, score in header.benchmarks.items()
+    }
+
+
+def assess_row(board: Board, row: Row) -> dict[str, Comparability]:
+    """The scores of a target on a board, by benchmark."""
+    return {
+        key: assess_column(board.columns[key], run.benchmarks[key])
+        for key, run in row.runs.items()
+        if key in board.columns
+    }
+
+
+def assessment_to_dict(assessed: Comparability) -> dict[str, Any]:
+    """As plain data for JSON; `because` is in English."""
+    return {
+        "official_board": assessed.official_board or None,
+        "comparable": assessed.comparable,
+        "reasons": list(assessed.reasons),
+        "because": describe_reasons(assessed, DEFAULT) or None,
+    }

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-import pytest
+import csv
+import io
+import json
 
+import pytest
+from msgspec.structs import replace
+
+from evalcore.cli.main import main
+from evalcore.exchange.reports import render_report
 from evalcore.i18n import LANGUAGES
 from evalcore.views.boards import Board, Column
-from evalcore.views.comparability import assess_board, assess_column, describe_comparability
+from evalcore.views.comparability import (
+    assess_board,
+    assess_column,
+    assess_run,
+    describe_assessments,
+    describe_comparability,
+)
 from evalcore.views.payloads import board_data
+from tests.support.boards import Plan, make_run
+from tests.support.pages import open_page, words
+from tests.support.pages import store as store
 
 OFFICIAL = {
     "bfcl": ("bfcl-v4", "protocol=official"),
@@ -81,3 +97,51 @@ def test_the_api_has_the_reasons():
         "comparable": False,
         "reasons": ["protocol", "data"],
     }
+
+
+@pytest.fixture
+def finished(store):
+    plan = Plan(target="openai:good", skill=0.8, cases=4)
+    return make_run(store, plan)
+
+
+def test_reports_of_a_run_say_it(finished, capsys):
+    report = json.loads(render_report(finished, "json"))
+    [assessed] = report["comparable"].values()
+    assert assessed["comparable"] is False
+    assert assessed["reasons"] == ["no_board"]
+    assert assessed["because"]
+    [row] = csv.DictReader(io.StringIO(render_report(finished, "csv")))
+    assert (row["comparable"], row["official_board"]) == ("False", "")
+    assert row["not_comparable_because"] == assessed["because"]
+    for form in ("md", "html"):
+        text = render_report(finished, form)
+        assert "Comparable to the official board" in text
+        assert assessed["because"] in text.replace("&#32;", " ")
+    assert main(["show", finished.run_id]) == 0
+    assert assessed["because"] in capsys.readouterr().out
+
+
+def test_a_run_under_the_official_protocol_compares(finished):
+    spec, summary = finished.read_spec(), finished.read_summary()
+    [score] = summary.benchmarks.values()
+    dataset, options = OFFICIAL["bfcl"]
+    label = f"{dataset} · {options} · 10 samples"
+    own = replace(score, benchmark="bfcl", label=label, full=True)
+    benchmark = replace(spec.benchmarks[0], key="bfcl", dataset=dataset, suite="agentic")
+    run, result = replace(spec, benchmarks=(benchmark,)), replace(summary, benchmarks={"bfcl": own})
+    assert assess_run(run, result)["bfcl"].comparable
+    imported = replace(run, origin="imported")
+    assert assess_run(imported, result)["bfcl"].reasons == ("published",)
+    begun = replace(result, benchmarks={"bfcl": replace(own, complete=False)})
+    assert assess_run(run, begun)["bfcl"].reasons == ("incomplete",)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_of_a_target_says_it(finished, language):
+    app = open_page("target", language, key="openai:good")
+    assert not app.exception
+    said = describe_assessments(
+        list(assess_run(finished.read_spec(), finished.read_summary()).values()), language
+    )
+    assert said in words(app)

@@ -140,7 +140,10 @@ def test_the_files_of_slm_evals_have_its_place() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("max_sample: 3", "unknown field 'max_sample'; known: target, model_path"),
+        (
+            "max_sample: 3",
+            r"unknown field 'max_sample' \(did you mean max_samples\?\); known: target, model_path",
+        ),
         ("max_samples: many", "max_samples"),
         ("benchmarks: bfcl", "benchmarks"),
         ("- a\n- b", "must contain fields"),
@@ -149,7 +152,10 @@ def test_the_files_of_slm_evals_have_its_place() -> None:
         ("max_samples: !!int many", "run.yaml: is no YAML"),
         ("a: " + "[" * 5000, "run.yaml: is no YAML"),
         ("target_options: {a: &a [x, x], b: [*a, *a]}", "aliases"),
-        ("benchmark_overrides: {bfc: {strict: true}}", "has 'bfc'; known: .*bfcl"),
+        (
+            "benchmark_overrides: {bfc: {strict: true}}",
+            "unknown field 'benchmark_overrides.bfc' .*known: .*bfcl",
+        ),
         ("dtype: int8", "dtype does not apply to a openai: target"),
     ],
 )
@@ -162,3 +168,43 @@ def test_a_bad_file_says_what_is_wrong(tmp_path: Path, text: str, message: str) 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"none\.yaml"):
         run_request.read_run_config(tmp_path / "none.yaml")
+
+
+def test_all_unknown_fields_are_named_at_once_with_their_paths(tmp_path: Path) -> None:
+    text = (
+        "max_sample: 3\nmodel: x\nbenchmark_overrides: {bfc: {}, tau_bench: {domian: retail}, "
+        "bfcl: {strict: true, weights.irrelevance: 2, data_path: x, prompt: y}}\n"
+    )
+    with pytest.raises(UsageError) as caught:
+        applied(tmp_path, text)
+    message = str(caught.value)
+    for path in ("'max_sample'", "'model'", "'benchmark_overrides.bfc'"):
+        assert f"unknown field {path}" in message
+    assert "'benchmark_overrides.tau_bench.domian' (did you mean domain?)" in message
+    assert "benchmark_overrides.bfcl" not in message.replace("benchmark_overrides.bfc'", "")
+
+
+@pytest.mark.parametrize("kind", ["auto", "hf"])
+def test_the_type_of_a_model_of_transformers_is_no_news(tmp_path: Path, kind: str) -> None:
+    request, overridden = applied(tmp_path, f"model_path: ./m\nmodel_type: {kind}\n")
+    assert (request.target, request.target_options, overridden) == ("hf:./m", {}, [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [("ensemble", "model_type: hf"), ("gguf", "none of: auto, hf, ensemble")]
+)
+def test_other_types_of_models_are_refused_with_a_way_out(tmp_path: Path, kind, words) -> None:
+    with pytest.raises(UsageError, match=words):
+        applied(tmp_path, f"model_path: ./m\nmodel_type: {kind}\n")
+
+
+@pytest.mark.parametrize("written", ["all", "[all]"])
+def test_all_are_those_of_slm_evals(tmp_path: Path, written: str) -> None:
+    request, _ = applied(tmp_path, f"target: openai:a\nbenchmarks: {written}\n")
+    assert request.benchmarks == ("bfcl", "tau_bench", "gaia", "swe_bench")
+
+
+def test_options_of_slm_evals_have_our_names(tmp_path: Path) -> None:
+    text = "benchmarks: [swe_bench]\nbenchmark_overrides: {swe_bench: {difficulty: [under_15_min]}}"
+    request, _ = applied(tmp_path, text, target="openai:a")
+    assert request.options == {"swe_bench": {"difficulties": ["under_15_min"]}}

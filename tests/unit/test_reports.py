@@ -166,7 +166,7 @@ def test_markdown_shows_scores_metrics_and_cases(mixed):
     cells = [block.content for block in blocks if block.type == "inline"]
     for shown in ("mixed", "incomplete (not ranked)", "23.5", "60.0%", "half of it", "missing"):
         assert shown in cells
-    assert sum(block.type == "table_open" for block in blocks) == 4
+    assert sum(block.type == "table_open" for block in blocks) == 5
 
 
 def test_markdown_of_hostile_text_is_nothing_but_tables_of_text(hostile):
@@ -238,7 +238,7 @@ def test_html_shows_scores_metrics_and_cases(mixed):
     seen = Seen(render_report(mixed, "html"))
     for shown in ("mixed", "incomplete (not ranked)", "23.5", "60.0%", "half of it", "missing"):
         assert shown in seen.texts
-    assert seen.tags.count("table") == 4
+    assert seen.tags.count("table") == 5
 
 
 # --- what cannot be reported --------------------------------------------------------------------

@@ -24,6 +24,7 @@ from evalcore.benchmarks.bfcl.categories import (
     category_from_id,
     to_v4_category,
 )
+from evalcore.benchmarks.bfcl.slm_rows import convert_slm_row, is_slm_row
 from evalcore.benchmarks.case_file import CaseLine
 from evalcore.errors import DatasetError
 from evalcore.i18n import Note
@@ -98,6 +99,8 @@ def load_file(path: Path) -> list[BfclEntry]:
     answers = _load_answers(path.parent / "possible_answer" / path.name)
     entries: dict[str, BfclEntry] = {}
     for line in starmap(partial(CaseLine, path), read_rows(path)):
+        if named not in _CATEGORIES and named not in SHARED_FILES and is_slm_row(line.row):
+            line = replace(line, row=convert_slm_row(line))
         for category in SHARED_FILES.get(named, (named if named in _CATEGORIES else None,)):
             entry = _build_entry(line, category, answers)
             if named in SHARED_FILES:

@@ -116,7 +116,7 @@ def load_gaia_samples(source: DatasetSource, split: str, levels: Sequence[int]) 
     base = source.folder if source.folder.is_dir() else source.folder.parent
     samples: dict[str, Sample] = {}
     for path, number, row in iter_gaia_rows(source.folder, split):
-        line = _DatasetLine(path, number, row, base, split)
+        line = _DatasetLine(path, number, _rename_fields(row, number), base, split)
         sample = _build_scoring_sample(line) if line.is_scoring else _build_question_sample(line)
         if sample.id in samples:
             line.raise_field_error(line.id_field, Note("upload_here_twice", id=f"{sample.id!r}"))
@@ -125,6 +125,27 @@ def load_gaia_samples(source: DatasetSource, split: str, levels: Sequence[int]) 
     if not chosen:
         raise DatasetError(source.folder, None, "Level", f"has no question of {', '.join(metrics)}")
     return chosen
+
+
+#: Fields as slm-evals reads them, by GAIA's own names.
+_OTHER_NAMES = {
+    "Question": ("question",),
+    _ANSWER: ("final_answer", "answer"),
+    "Level": ("level",),
+    "task_id": ("id",),
+}
+
+
+def _rename_fields(row: dict[str, Any], number: int) -> dict[str, Any]:
+    """A row of slm-evals with GAIA's names; others as they are."""
+    if "Question" not in row and "question" not in row:
+        return row
+    renamed = dict(row)
+    for name, others in _OTHER_NAMES.items():
+        other = next((other for other in others if other in row), None)
+        if name not in row and other is not None:
+            renamed[name] = row[other]
+    return {"task_id": f"row_{number}"} | renamed
 
 
 def find_attachments(sample: Sample) -> tuple[Path, ...]:

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -69,7 +70,13 @@ def to_swe_task(sample: Sample) -> Task:
     return msgspec.convert(sample.input | sample.reference | about, Task)
 
 
-def _iter_task_rows(source_path: Path) -> Iterator[CaseLine]:
+class _TaskLine(CaseLine, frozen=True):
+    """A row of tasks. A partial one may lack commit, patch and tests, and is never executed."""
+
+    is_partial: bool = False
+
+
+def _iter_task_rows(source_path: Path) -> Iterator[_TaskLine]:
     if not source_path.exists():
         raise DatasetError(source_path, None, "", "no such file or folder")
     paths = sorted(path for form in _FILES for path in source_path.glob(form))
@@ -77,10 +84,23 @@ def _iter_task_rows(source_path: Path) -> Iterator[CaseLine]:
         raise DatasetError(source_path, None, "", "contains no .jsonl or .parquet file of tasks")
     for path in paths or [source_path]:
         for number, row in read_table_rows(path):
-            yield CaseLine(path, number, row)
+            yield _read_task_line(path, number, row)
 
 
-def _parse_task(line: CaseLine, repositories: str) -> Task:
+def _read_task_line(path: Path, number: int, row: dict[str, Any]) -> _TaskLine:
+    """A row, with SWE-bench's names where it is one of slm-evals."""
+    if "instance_id" in row and "issue" not in row:
+        return _TaskLine(path, number, row)
+    renamed = {
+        "repo": "unknown/repo",
+        "instance_id": str(row.get("id") or f"row_{number}"),
+        "problem_statement": row.get("issue"),
+        **row,
+    }
+    return _TaskLine(path, number, renamed, is_partial=True)
+
+
+def _parse_task(line: _TaskLine, repositories: str) -> Task:
     identity, repo = _require_pattern(line, "instance_id", _NAME), line.parse_text("repo")
     eval_type = line.row.get("eval_type") or _EVAL_TYPES[0]
     if eval_type not in _EVAL_TYPES:
@@ -88,16 +108,24 @@ def _parse_task(line: CaseLine, repositories: str) -> Task:
             "eval_type",
             Note("upload_none_of", value=f"{eval_type!r}", names=", ".join(_EVAL_TYPES)),
         )
-    fields = {
+    fields: dict[str, Any] = {
         "instance_id": identity,
         "repo": repo,
-        "base_commit": _require_pattern(line, "base_commit", _COMMIT),
         "eval_type": eval_type,
-        "fail_to_pass": _parse_test_list(line, "FAIL_TO_PASS"),
-        "pass_to_pass": _parse_test_list(line, "PASS_TO_PASS"),
-        "repository": _find_repository(line, identity, repo, repositories),
+        "problem_statement": line.parse_text("problem_statement"),
     }
-    fields |= {name: line.parse_text(name) for name in ("problem_statement", "patch", "test_patch")}
+    texts = ("patch", "test_patch")
+    if line.is_partial:
+        fields |= {name: _read_optional_text(line, name) for name in ("base_commit", *texts)}
+        fields |= {"fail_to_pass": (), "pass_to_pass": ()}
+    else:
+        fields |= {name: line.parse_text(name) for name in texts}
+        fields |= {
+            "base_commit": _require_pattern(line, "base_commit", _COMMIT),
+            "fail_to_pass": _parse_test_list(line, "FAIL_TO_PASS"),
+            "pass_to_pass": _parse_test_list(line, "PASS_TO_PASS"),
+            "repository": _find_repository(line, identity, repo, repositories),
+        }
     fields |= {name: _read_optional_text(line, name) for name in _TEXTS}
     return msgspec.convert(fields, Task)
 

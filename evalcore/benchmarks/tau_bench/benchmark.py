@@ -39,6 +39,7 @@ from evalcore.benchmarks.tau_bench.official import (
     TauTexts,
     build_agent_prompt,
 )
+from evalcore.benchmarks.tau_bench.state_rows import DONE_TEXT, STATE, StateUserSimulator
 from evalcore.benchmarks.tau_bench.user_simulators import (
     LLMUserSimulator,
     RuleUserSimulator,
@@ -71,7 +72,9 @@ def reference_step(domain: Domain, task: Task, transcript: Sequence[Message]) ->
     last = [action for action in task.actions if action.name in ending]
     if task.outputs and not has_spoken:
         return Completion(text="\n".join(task.outputs))
-    return _build_call_completion(last[0], call_index) if last else Completion(text=_WAITS)
+    if last:
+        return _build_call_completion(last[0], call_index)
+    return Completion(text=DONE_TEXT if domain.says_done else _WAITS)
 
 
 def reference_prediction(domain: Domain, task: Task) -> dict[str, object]:
@@ -137,6 +140,11 @@ class TauBench(Benchmark):
     def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
         """With the rule user only the tasks whose wishes it can know; a split that was named has
         to be of such tasks altogether."""
+        if self.is_official and any(STATE in sample.reference for sample in samples):
+            raise UsageError(
+                "protocol=official asks tau-bench's own tasks; rows of slm-evals are asked with "
+                "protocol=board"
+            )
         playable = [
             sample for sample in samples if self.simulated_users() or _is_rule_playable(sample)
         ]
@@ -204,6 +212,8 @@ class TauBench(Benchmark):
                 prompt = self._texts.build_user_prompt(task.instruction)
                 return LLMUserSimulator(task, ask_user, prompt, self._texts.greeting)
             return LLMUserSimulator(task, ask_user)
+        if STATE in sample.reference:
+            return StateUserSimulator(task.instruction)
         return RuleUserSimulator(task, context.seed + context.epoch)
 
     async def evaluate_sample(
@@ -271,6 +281,8 @@ def _build_system_text(domain: Domain, style: Style) -> str:
 
 
 def _is_rule_playable(sample: Sample) -> bool:
+    if STATE in sample.reference:
+        return True
     try:
         RuleUserSimulator(dataset.to_task(sample), 0)
     except UsageError:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from evalcore.benchmarks.base import DatasetIssue, DatasetSource
+from evalcore.benchmarks.case_file import CaseLine
 from evalcore.benchmarks.tau_bench.environment import (
     Action,
     Domain,
@@ -23,14 +24,30 @@ from evalcore.benchmarks.tau_bench.environment import (
     load_domain,
     load_tasks,
 )
-from evalcore.benchmarks.tau_bench.environment.loaders import DOMAINS
-from evalcore.benchmarks.tau_bench.environment.reward import NOTHING_TO_DO, TAU2_OFFLINE, faults
+from evalcore.benchmarks.tau_bench.environment.loaders import (
+    DOMAINS,
+    convert_task,
+    iter_jsonl_rows,
+)
+from evalcore.benchmarks.tau_bench.environment.reward import (
+    NOTHING_TO_DO,
+    TAU2_OFFLINE,
+    faults,
+    flag_task,
+)
+from evalcore.benchmarks.tau_bench.state_rows import (
+    STATE,
+    build_state_domain,
+    build_state_sample,
+    is_state_row,
+)
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.i18n import Note
 from evalcore.records import Sample, content_hash
 from evalcore.settings import ROOT, relative_to_root
 
 BOTH = "both"
+DOMAIN_NAMES = tuple(DOMAINS)
 #: tau2's split of all tasks: its other splits are parts of it.
 _ALL_TASKS_SPLIT = "base"
 #: Where the data of a task lies that does not say where.
@@ -43,6 +60,8 @@ def load_tau_samples(source: DatasetSource, domain: str, split: str) -> list[Sam
     """The samples of a folder: of one domain or of `both` as far as it has them, of one split or,
     where none is named, of all. Raises DatasetError naming file, line and field, UsageError for a
     split that no domain has."""
+    if source.folder.is_file():
+        return _load_file_samples(source, domain)
     if not source.folder.is_dir():
         raise DatasetError(source.folder, None, "", "is not a folder with retail or airline in it")
     samples = []
@@ -52,6 +71,35 @@ def load_tau_samples(source: DatasetSource, domain: str, split: str) -> list[Sam
     if split and not samples:
         raise DatasetError(source.folder, None, "", f"has no task of split {split!r}")
     return samples
+
+
+def _load_file_samples(source: DatasetSource, domain: str) -> list[Sample]:
+    """The samples of one file of JSON lines: rows of slm-evals, or tasks of tau-bench, whose
+    databases lie in the folder of the file. A row's own `domain` goes before the chosen one."""
+    path, samples = source.folder, {}
+    domains: dict[str, tuple[Domain, str]] = {}
+    for number, row in iter_jsonl_rows(path):
+        line = CaseLine(path, number, row)
+        name = row.get("domain", DOMAIN_NAMES[0] if domain == BOTH else domain)
+        if name not in DOMAINS:
+            line.raise_field_error("domain", f"{str(name)[:40]!r} is none of {', '.join(DOMAINS)}")
+        if domain not in (name, BOTH) or (source.metrics and name not in source.metrics):
+            continue
+        if is_state_row(row):
+            sample = build_state_sample(line, name)
+        else:
+            if name not in domains:
+                loaded = load_domain(path.parent, name)
+                domains[name] = (loaded, _cache_domain(loaded))
+            task_id = str(row.get("id") or f"{name}/{path.stem}/{number}")
+            task = convert_task(path, number, {**row, "id": task_id, "source": line.source}, name)
+            own, domain_hash = domains[name]
+            inside = relative_to_root(path.parent)
+            sample = _build_tau_sample(flag_task(own, task), domain_hash, inside)
+        if sample.id in samples:
+            line.raise_field_error("id", Note("upload_here_twice", id=f"{sample.id!r}"))
+        samples[sample.id] = sample
+    return list(samples.values())
 
 
 def to_task(sample: Sample) -> Task:
@@ -83,6 +131,8 @@ def noop_passes(sample: Sample) -> bool:
 
 def load_sample_domain(sample: Sample) -> Domain:
     """The domain of a sample. Raises EnvironmentFailure where its data is gone or was changed."""
+    if STATE in sample.reference:
+        return build_state_domain(sample)
     domain_hash = str(sample.reference["domain"])
     if domain_hash not in _domains:
         folder = ROOT / str(sample.meta.get("folder") or _BUNDLED)

@@ -14,7 +14,7 @@ from evalcore.plain_text import DASH
 from evalcore.records import to_json
 from evalcore.settings import Settings
 from evalcore.target_cards import NO_CARD, TargetCard, load_cards
-from evalcore.views import target_scores, targets
+from evalcore.views import comparability, target_scores, targets
 from evalcore.views.boards import Board, Row
 from evalcore.views.seals import load_seal_status
 from evalcore.views.stored_boards import Headers
@@ -228,6 +228,35 @@ def draw_target_figures(frame: pd.DataFrame, identity: str, row: Row) -> None:
     with st.grid(min_column_width=_CARD):
         for label, value, note in cards:
             st.metric(tr(label), value, delta=note or None, **look)
+
+
+def draw_comparability(board: Board, row: Row) -> None:
+    """Whether the scores stand beside the official leaderboards; by benchmark where they are
+    several."""
+    assessed = comparability.assess_row(board, row)
+    language = current_language()
+    st.caption(comparability.describe_assessments(list(assessed.values()), language))
+    if len(assessed) < 2:
+        return
+    columns = {
+        "benchmark": [benchmark_title(key) for key in assessed],
+        "official": [each.official_board or None for each in assessed.values()],
+        "comparable": [
+            tr("target.comparable.yes" if each.comparable else "target.comparable.no")
+            for each in assessed.values()
+        ],
+        "because": [
+            comparability.describe_reasons(each, language) or None for each in assessed.values()
+        ],
+    }
+    config = {
+        "benchmark": tables.text_column("common.benchmark"),
+        "official": tables.text_column("target.official_board"),
+        "comparable": tables.text_column("target.comparable"),
+        "because": tables.text_column("target.comparable.because", "large"),
+    }
+    with st.expander(tr("target.comparable.by_benchmark"), icon=":material/balance:"):
+        tables.draw_grid(columns, config, tr("target.comparable.by_benchmark"))
 
 
 def _format_certainty(own: pd.Series, row: Row) -> str:

@@ -254,7 +254,7 @@ def load_tasks(folder: Path, domain: Domain, split: str) -> list[Task]:
     return [
         flag_task(
             domain,
-            _convert_task(
+            convert_task(
                 path,
                 line,
                 {
@@ -262,6 +262,7 @@ def load_tasks(folder: Path, domain: Domain, split: str) -> list[Task]:
                     "id": f"{domain.name}/{split}/{index}",
                     "source": f"{path.relative_to(folder)}:{line}" if line else "",
                 },
+                domain.name,
             ),
         )
         for index, line, row in rows
@@ -294,8 +295,9 @@ def _read_task_rows(files: _DomainFiles, split: str) -> tuple[Path, Iterable[_Ta
     return path, ((str(index), line, row) for index, (line, row) in enumerate(numbered_rows))
 
 
-def _convert_task(path: Path, line: int | None, row: dict[str, Any]) -> Task:
-    row = {"user_id": "", **row, "domain": row["id"].split("/")[0]}
+def convert_task(path: Path, line: int | None, row: dict[str, Any], domain: str) -> Task:
+    """A row as a task of a domain. Raises DatasetError for one that is none."""
+    row = {"user_id": "", **row, "domain": domain}
     try:
         return msgspec.convert(row, Task)
     except msgspec.ValidationError as error:

@@ -105,7 +105,8 @@ class Environment:
         problem = find_bounds_problem(kwargs) or find_name_problem(tool, kwargs)
         if problem:
             return f"Error: {problem}"
-        problem = find_type_problem(tool.parameters, kwargs) if self._checks_types else ""
+        checked = self._checks_types and not tool.open_arguments
+        problem = find_type_problem(tool.parameters, kwargs) if checked else ""
         if problem:
             answer, done = _invoke_tool(tool, self.database.fork(), kwargs)
             return f"Error: {problem}" if done else answer

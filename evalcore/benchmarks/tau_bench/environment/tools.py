@@ -28,22 +28,26 @@ class ToolError(Exception):
 class Tool(BaseTool, frozen=True):
     """A tool as an agent sees it, and what it does. `run` takes the database and arguments whose
     names fit the schema; it raises ToolError, or anything else where their values do not fit.
-    `terminates` ends the conversation, whatever `run` says."""
+    `terminates` ends the conversation, whatever `run` says. With `open_arguments` it takes any
+    arguments, whatever its schema says."""
 
     run: Callable[[Database, Mapping[str, Any]], str]
     writes: bool = False
     terminates: bool = False
+    open_arguments: bool = False
 
 
 class Domain(Record, frozen=True):
     """A shop or an airline. `database` is its first state, of which every episode has a fork;
-    `label` says where its rules are not those of tau-bench itself."""
+    `label` says where its rules are not those of tau-bench itself, `says_done` whether an agent
+    has to say that it is done."""
 
     name: str
     database: Database
     tools: tuple[Tool, ...]
     policy: str
     label: str = ""
+    says_done: bool = False
 
 
 def build_tool(
@@ -139,6 +143,8 @@ def _is_plain_value(value: Any) -> bool:
 
 def find_name_problem(tool: Tool, arguments: Mapping[str, Any]) -> str:
     """Which argument the tool does not know or misses, in the words of Python; empty if none."""
+    if tool.open_arguments:
+        return ""
     required = tool.parameters["required"]
     function = "".join(word.capitalize() for word in tool.name.split("_")) + ".invoke()"
     for name in arguments:

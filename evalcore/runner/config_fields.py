@@ -1,0 +1,78 @@
+"""What a configuration file may hold; all unknown fields are named at once, with their paths."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from evalcore import catalog
+from evalcore.errors import UsageError
+from evalcore.intake.files import read_document
+
+_OVERRIDES = "benchmark_overrides"
+#: Options of every benchmark, which no card declares.
+_COMMON = ("prompt", "data_path")
+_PREFIXES = ("weights.", "difficulty.")
+#: Another name of an option, by the benchmark: slm-evals' for ours.
+_OTHER_NAMES = {"swe_bench": {"difficulty": "difficulties"}}
+#: What slm-evals calls all of its benchmarks.
+ALL = "all"
+SLM_BENCHMARKS = ("bfcl", "tau_bench", "gaia", "swe_bench")
+
+
+def read_config_fields(path: Path, names: Collection[str]) -> dict[str, Any]:
+    """The fields of a file. Raises UsageError naming each that is unknown, with its path."""
+    values = read_document(path)
+    problems = list(_iter_unknown_fields(values, names))
+    if problems:
+        raise UsageError(f"{path}: {'; '.join(problems)}")
+    if values.get("benchmarks") in (ALL, [ALL]):
+        values["benchmarks"] = list(SLM_BENCHMARKS)
+    return values
+
+
+def _iter_unknown_fields(values: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:
+    for name in values:
+        if name not in names:
+            yield _describe_unknown(str(name), str(name), names)
+    overrides = values.get(_OVERRIDES)
+    if not isinstance(overrides, dict):
+        return
+    cards = catalog.benchmark_cards()
+    for key, options in overrides.items():
+        if key not in cards:
+            yield _describe_unknown(f"{_OVERRIDES}.{key}", str(key), cards)
+            continue
+        known = [option.name for option in cards[key].options]
+        for name in options if isinstance(options, dict) else ():
+            text = str(name)
+            if text in (*known, *_COMMON, *_OTHER_NAMES.get(key, {})) or text.startswith(_PREFIXES):
+                continue
+            yield _describe_unknown(f"{_OVERRIDES}.{key}.{text}", text, [*known, *_COMMON])
+
+
+def _describe_unknown(path: str, name: str, known: Collection[str]) -> str:
+    alike = difflib.get_close_matches(name, known, 1)
+    hint = f" (did you mean {alike[0]}?)" if alike else ""
+    return f"unknown field {path!r}{hint}; known: {', '.join(known)}"
+
+
+def rename_options(key: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a benchmark under our names."""
+    renamed = _OTHER_NAMES.get(key, {})
+    return {renamed.get(name, name): value for name, value in options.items()}
+
+
+def check_model_type(model_type: str, path: Path | str) -> None:
+    """Raises UsageError for a model of slm-evals that is no model of transformers."""
+    if model_type in ("", "auto", "hf"):
+        return
+    if model_type == "ensemble":
+        raise UsageError(
+            f"{path}: model_type ensemble is a format of slm-evals' own; serve the model behind an "
+            "API and name it as target: openai:MODEL, or set model_path to its base model with "
+            "model_type: hf"
+        )
+    raise UsageError(f"{path}: model_type {model_type!r} is none of: auto, hf, ensemble")
