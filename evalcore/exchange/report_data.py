@@ -12,6 +12,7 @@ import msgspec
 
 from evalcore import catalog
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.plain_text import format_count
 from evalcore.records import MEASURED, BenchmarkSpec, Episode, Record, RunSpec, Verdict
 from evalcore.results import BenchmarkScore, RunSummary
@@ -148,10 +149,7 @@ def read_run_report(folder: RunFolder, *, show_gated: bool = False) -> RunReport
     Raises UsageError where it has not, RunFolderError where a file of it cannot be read."""
     spec, summary = folder.read_spec(), folder.read_summary()
     if summary is None:
-        raise UsageError(
-            f"run {folder.run_id} has no scores yet; wait until it ends, or "
-            f"continue it with `evalcore resume {folder.run_id}`"
-        )
+        raise UsageError(Note("export_no_scores", run=folder.run_id))
     cases: dict[str, list[ReportCase]] = defaultdict(list)
     for stored, rounds in iter_case_rounds(folder, spec, summary.scoring):
         for epoch, (episode, verdict) in enumerate(rounds):

@@ -18,7 +18,11 @@ from evalcore.errors import UsageError
 from evalcore.exchange import report_data, report_tables
 from evalcore.exchange.report_data import ERRORS, BenchmarkReport, ReportCase, RunReport
 from evalcore.exchange.report_tables import build_report_tables
+<<<<<<< HEAD
 from evalcore.i18n import DEFAULT
+=======
+from evalcore.i18n import Note
+>>>>>>> 41fce62e (Say in both languages why a run cannot be exported)
 from evalcore.plain_text import format_csv, round_cell
 from evalcore.records import Episode, Record, RunSpec, Sample, to_plain
 from evalcore.results import BenchmarkScore
@@ -280,7 +284,7 @@ def render_eval_results(
     if summary is None:
         raise UsageError(f"run {folder.run_id} has no result yet; it is {folder.current_state()}")
     if spec.target.key.startswith(f"{catalog.CONTROL_KIND}:"):
-        raise UsageError(f"run {folder.run_id} is of {spec.target.key}, a control, not a model")
+        raise UsageError(Note("export_control", run=folder.run_id, target=spec.target.key))
     if source and not _SOURCE.fullmatch(source):
         raise UsageError(f"--source {source!r} must be an address that starts with https://")
     if organization and not (source and _OWNER.fullmatch(organization)):
