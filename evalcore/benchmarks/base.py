@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from string import Template
@@ -183,8 +183,12 @@ class Benchmark(ABC):
             self.__dict__.pop("official_texts", None)
 
     @abstractmethod
-    def load_dataset(self, source: DatasetSource) -> list[Sample]:
-        """All samples of the source; raises DatasetError naming file, line and field."""
+    def load_dataset(self, source: DatasetSource) -> Iterable[Sample]:
+        """All samples of the source; raises DatasetError naming file, line and field.
+
+        What is no sequence (a generator) is read once and kept on the disk: a benchmark of a
+        million cases yields them.
+        """
 
     @abstractmethod
     def build_prompt(self, sample: Sample) -> list[Message]:
@@ -238,10 +242,10 @@ class Benchmark(ABC):
         """
         return ()
 
-    def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
+    def select_runnable(self, samples: Sequence[Sample]) -> Sequence[Sample]:
         """Those of the loaded samples that a run can ask, by default all; others can be scored
         only. Raises UsageError where the options want what cannot be run."""
-        return list(samples)
+        return samples
 
     def may_be_judged(self, sample: Sample) -> bool:
         """Whether a panel may be asked about answers to this sample; never, by default."""

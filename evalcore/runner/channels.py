@@ -4,9 +4,10 @@ failure is."""
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import sqlite3
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,6 +25,7 @@ from evalcore.records import (
     Failure,
     GenerationRequest,
     ProgressCallback,
+    Record,
     RunSpec,
     TargetSpec,
     Usage,
@@ -41,7 +43,8 @@ from evalcore.runner.limits import (
     with_retries,
 )
 from evalcore.settings import Settings
-from evalcore.store.journal import Journal
+from evalcore.store.case_lines import OWN_JOURNAL
+from evalcore.store.journal import Journal, JournalReader, list_journals, scan_journal
 from evalcore.store.run_folder import RunFolder
 from evalcore.targets import pricing, registry
 from evalcore.targets.base import Target
@@ -160,6 +163,77 @@ async def _is_server_up(control: Attempt) -> bool:
     return False
 
 
+# The calls of earlier attempts, by what they were made for: a table on the disk says in which line
+# each is, so that a million of them take no memory.
+
+CallKey = tuple[str, int, str, int]
+
+
+class _CallName(Record, frozen=True):
+    key: str
+    epoch: int
+    turn: int
+    role: str
+
+
+class EarlierCalls:
+    """The calls that a run has journaled so far; of several of one name the last counts."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._paths = list_journals(folder.path / "calls")
+        self._readers: dict[int, JournalReader] = {}
+        self._table = sqlite3.connect("", isolation_level=None)  # a file that nobody else sees
+        self._table.execute("PRAGMA journal_mode=OFF")
+        self._table.execute(
+            "CREATE TABLE calls (key INTEGER PRIMARY KEY, role TEXT, file INTEGER, start INTEGER)"
+        )
+        self._table.execute("BEGIN")
+        for file, path in enumerate(self._paths):
+            self._table.executemany(
+                "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)",
+                (
+                    (_hash_call_key((c.key, c.epoch, c.role, c.turn)), c.role, file, start)
+                    for start, _, c in scan_journal(path, _CallName)
+                ),
+            )
+        self._table.execute("COMMIT")
+        self._is_empty = not self._table.execute("SELECT 1 FROM calls LIMIT 1").fetchall()
+
+    def find(self, key: CallKey) -> Call | None:
+        if self._is_empty:
+            return None
+        rows = self._table.execute(
+            "SELECT file, start FROM calls WHERE key = ?", (_hash_call_key(key),)
+        ).fetchall()
+        call = self._read(*rows[0]) if rows else None
+        same = call is not None and (call.key, call.epoch, call.role, call.turn) == key
+        return call if same else None
+
+    def iterate_role(self, role: str) -> Iterator[Call]:
+        """The calls of one role, in the order of their lines."""
+        rows = self._table.execute(
+            "SELECT file, start FROM calls WHERE role = ? ORDER BY file, start", (role,)
+        )
+        for file, start in rows:
+            yield self._read(file, start)
+
+    def _read(self, file: int, start: int) -> Call:
+        reader = self._readers.get(file)
+        if reader is None:
+            reader = self._readers[file] = JournalReader(self._paths[file])
+        return from_json(Call, reader.read_line(start))
+
+    def close(self) -> None:
+        for reader in self._readers.values():
+            reader.close()
+        self._table.close()
+
+
+def _hash_call_key(key: CallKey) -> int:
+    digest = hashlib.blake2b(repr(key).encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
 # The models that a run asks, by role: each behind its own flow control, retries and prices.
 # Role `target` is the one under test; `judge:SPEC` is a judge of the panel. They share the
 # response cache and the journal of calls, which are opened when the first of them is and closed
@@ -171,9 +245,6 @@ T = TypeVar("T")
 TARGET = "target"
 #: How the roles of judges begin: the others of a panel vote where one cannot be asked.
 _JUDGES = "judge:"
-
-CallKey = tuple[str, int, str, int]
-_CALLS_JOURNAL = "main.jsonl"
 
 
 @dataclass(frozen=True)
@@ -295,7 +366,7 @@ class Channels:
         self._open: dict[str, Channel] = {}
         self._calls: Journal | None = None
         self._cache: CompletionCache | None = None
-        self._journaled: Mapping[CallKey, Call] = {}
+        self._earlier: EarlierCalls | None = None
         self._memoized: dict[str, asyncio.Future[Any]] = {}
         self.budget = RunBudget(limit_budget(run, folder.read_raised_budget(), settings))
 
@@ -310,10 +381,8 @@ class Channels:
         target = registry.create_target(spec, self._settings, self._secrets)
         self.budget.check_price(spec, target.info, self._settings)
         if self._calls is None:
-            self._journaled = {
-                (c.key, c.epoch, c.role, c.turn): c for c in self._folder.read_calls()
-            }
-            self._calls = self._folder.open_journal("calls", _CALLS_JOURNAL)
+            self._earlier = EarlierCalls(self._folder)
+            self._calls = self._folder.open_journal("calls", OWN_JOURNAL)
         caches = self.run.use_cache and target.info.cacheable
         if caches and self._cache is None:
             self._cache = CompletionCache(Path(self._settings.data_dir) / "cache.sqlite")
@@ -329,8 +398,9 @@ class Channels:
             seed=self.run.seed,
             breaker=None if role.startswith(_JUDGES) else Breaker(),
         )
-        for call in self._journaled.values():  # paid by an earlier attempt
-            if call.role == role and not call.completion.cached:
+        earlier = self._earlier if self.budget.limit else None
+        for call in earlier.iterate_role(role) if earlier else ():  # paid by an earlier attempt
+            if not call.completion.cached:
                 self.budget.record_cost(channel.price(call.completion.usage).amount)
         await target.open(on_progress)
         return channel
@@ -340,7 +410,7 @@ class Channels:
 
     def find_earlier_call(self, key: CallKey) -> Call | None:
         """The call of an earlier attempt at this place of the run."""
-        return self._journaled.get(key)
+        return self._earlier.find(key) if self._earlier else None
 
     def journal_call(self, call: Call) -> None:
         assert self._calls is not None  # noqa: S101 - open since the first channel
@@ -364,6 +434,9 @@ class Channels:
             task.cancel()
         for role in list(self._open):
             await self._open.pop(role).target.close()
+        if self._earlier:
+            self._earlier.close()
+            self._earlier = None
         if self._calls:
             self._calls.close()
         if self._cache:

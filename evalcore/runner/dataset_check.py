@@ -81,7 +81,7 @@ def _check_dataset(name: str, settings: Settings, every: int) -> DatasetReport:
     card = _find_dataset_card(name, settings)
     benchmark = create_benchmark(card.key, {})
     path = find_dataset(name, card, settings)
-    every_sample = benchmark.load_dataset(DatasetSource(path=str(path)))
+    every_sample = list(benchmark.load_dataset(DatasetSource(path=str(path))))
     samples = every_sample[::every]
     try:
         findings, engines = benchmark.validate_dataset(samples)
@@ -134,7 +134,7 @@ def confirm_dataset(context: TaskContext, location: DatasetLocation) -> dict[str
     `problems` and the first of them as `findings`."""
     context.report_progress("reading the cases")
     benchmark = create_benchmark(location.benchmark, location.options)
-    samples = benchmark.load_dataset(DatasetSource(path=location.path))
+    samples = list(benchmark.load_dataset(DatasetSource(path=location.path)))
     findings: list[dict[str, str]] = []
     engines: dict[str, str] = {}
     done = problems = 0
@@ -247,7 +247,7 @@ def confirm_samples(
         if not cases:
             if find_gold_location(benchmark, Path(location.path), settings) is None:
                 return GoldReport()
-            cases = benchmark.load_dataset(DatasetSource(path=location.path))
+            cases = list(benchmark.load_dataset(DatasetSource(path=location.path)))
         if keys:
             chosen = frozenset(keys)
             cases = [sample for sample in cases if sample.key in chosen]

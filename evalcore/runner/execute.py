@@ -13,10 +13,8 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
@@ -24,11 +22,10 @@ import msgspec
 
 from evalcore.access.secrets import Secrets, scrub_secrets
 from evalcore.benchmarks.base import Benchmark, Context, user_role
-from evalcore.benchmarks.scope import build_scope_verdict, find_scope_problem
+from evalcore.benchmarks.scope import build_scope_verdict
 from evalcore.errors import (
     CannotWrite,
     EnvironmentFailure,
-    RunFolderError,
     RunRemoved,
     RunStopped,
     TargetFailure,
@@ -37,7 +34,6 @@ from evalcore.i18n import Note
 from evalcore.judges.panel import build_judge_role as judge_role
 from evalcore.records import (
     MEASURED,
-    BenchmarkSpec,
     Episode,
     Failure,
     Record,
@@ -53,9 +49,11 @@ from evalcore.runner import summary as summaries
 from evalcore.runner.channels import TARGET, Channel, Channels
 from evalcore.runner.context import SampleContext
 from evalcore.runner.energy import EnergyMeter
-from evalcore.runner.plan import create_benchmark
+from evalcore.runner.generation_plan import GenerationJob, GenerationPlan, Marks
 from evalcore.runner.summary import Tracker
 from evalcore.settings import Settings, override_data_folder
+from evalcore.store.case_index import CaseIndex
+from evalcore.store.case_lines import NOWHERE, OWN_JOURNAL, Location, is_decided
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import (
     API_CHANGE,
@@ -66,22 +64,16 @@ from evalcore.store.run_folder import (
 )
 
 _TICK = 0.5  # seconds between two writes of progress.json, and looks for a cancel file
-_WORKER = "main.jsonl"
+_JOBS_IN_A_ROW = 16  # that one task works on before the others have a turn
 _SCORED_AT_ONCE = 16  # answers whose judges or tests are waited for while nothing is generated
 
 
-@dataclass(frozen=True)
-class GenerationJob:
-    """One generation to be had, and the samples that are scored on it."""
+class _Outcome(Record, frozen=True):
+    outcome: str
 
-    benchmark: Benchmark
-    key: str
-    epoch: int
-    samples: tuple[Sample, ...]
 
-    @property
-    def episode_key(self) -> summaries.EpisodeKey:
-        return (self.benchmark.key, self.key, self.epoch)
+class _OutcomeLine(Record, frozen=True):
+    verdict: _Outcome
 
 
 def execute_run(
@@ -116,14 +108,14 @@ class _Execution:
         self.identity = _read_folder_identity(folder)
         self.spec: RunSpec = folder.read_spec()
         self.scoring = summaries.scoring_id(self.spec)
-        self.jobs = list(_plan_generations(folder, self.spec))
+        self.index = CaseIndex.load(folder, self.scoring, self.spec.epochs)
+        self.plan = GenerationPlan(self.index, self.spec)
         self.panels = {b.key: b.judges for b in self.spec.benchmarks}
-        self.episodes = summaries.latest_episodes(folder)
-        self.verdicts = summaries.latest_verdicts(folder.read_verdicts(self.scoring))
+        self.is_resumed = self.index.has_episodes
         total = sum(benchmark.samples for benchmark in self.spec.benchmarks) * self.spec.epochs
         self.tracker = Tracker(folder, total)
-        self.generations = folder.open_journal("generations", _WORKER)
-        self.scores = folder.open_journal("verdicts", self.scoring, _WORKER)
+        self.generations = folder.open_journal("generations", OWN_JOURNAL)
+        self.scores = folder.open_journal("verdicts", self.scoring, OWN_JOURNAL)
         self.channels = Channels(folder, self.spec, settings, secrets)
         self.channels.note_tool_calls = self._note_tool_calls
         self.channels.note_resend = self.tracker.record_resend
@@ -136,8 +128,10 @@ class _Execution:
         self.stop_reason = ""  # why nothing more is asked, empty while that is not so
 
     async def run(self, generate: bool) -> RunSummary:
-        self.tracker.record_event("started" if not self.episodes else "resumed")
+        self.tracker.record_event("resumed" if self.is_resumed else "started")
         self.tracker.write()
+        with suppress(OSError):  # it saves time when the run is resumed or looked at
+            self.index.keep()
         ticking = asyncio.create_task(self._publish_progress())
         working = asyncio.create_task(self._run_phases(generate))
         watching = asyncio.create_task(self._watch_for_stop(working))
@@ -153,27 +147,24 @@ class _Execution:
             ticking.cancel()
             working.cancel()
             await self.channels.close()
-            for benchmark in {id(job.benchmark): job.benchmark for job in self.jobs}.values():
+            for benchmark in self.plan.benchmarks.values():
                 benchmark.close()
             self.generations.close()
             self.scores.close()
-        return self._finish_run()
+        with self.index:
+            return self._finish_run()
 
     def _settle_out_of_scope(self) -> None:
         """Give what is outside the scope of the target its verdict: it is asked by nobody."""
-        for declared in self.spec.benchmarks if self.spec.scope else ():
-            for line in self.folder.read_samples():
-                if line.benchmark != declared.key:
-                    continue
-                for epoch in range(self.spec.epochs):
-                    verdict = build_scope_verdict(self.spec.scope, line.sample, epoch)
-                    if verdict is None:
-                        break
-                    self.tracker.record_verdict(verdict)
-                    key = (declared.key, line.sample.metric, line.sample.id, epoch)
-                    if self.verdicts.get(key) is None:
-                        stored = StoredVerdict(benchmark=declared.key, verdict=verdict)
-                        self._append_record(self.scores, stored)
+        for position in range(self.index.cases if self.spec.scope else 0):
+            line, row = self.index.read_sample(position), self.index.read_row(position)
+            for epoch in range(self.spec.epochs):
+                verdict = build_scope_verdict(self.spec.scope, line.sample, epoch)
+                if verdict is None:
+                    break
+                self.tracker.record_outcome(verdict.outcome)
+                if row[3 + 2 * epoch] == NOWHERE:
+                    self._journal_verdict(line.benchmark, position, verdict)
 
     async def _run_phases(self, generate: bool) -> None:
         self._settle_out_of_scope()
@@ -182,10 +173,11 @@ class _Execution:
         missing = await self._score_journaled(keep_failed=not generate)
         if generate and missing and not self.stop_reason:
             channel = await self._open_all()
-            if channel.target.info.kind == "local" and not self.episodes:
+            if channel.target.info.kind == "local" and not self.is_resumed:
                 self.meter = EnergyMeter()
             self.tracker.flow, self.tracker.card = channel.flow, lambda: channel.target.info.card
-            await self._run_concurrently(missing, channel.flow.maximum, self._generate_and_score)
+            jobs = self.plan.build_jobs(missing)
+            await self._run_concurrently(jobs, channel.flow.maximum, self._generate_and_score)
             self.joules = self.meter.read_joules() if self.meter else None
 
     async def _watch_for_stop(self, working: asyncio.Task[None]) -> None:
@@ -215,7 +207,7 @@ class _Execution:
     def _finish_run(self) -> RunSummary:
         wall = time.monotonic() - self.started
         self.tracker.phase = "summing up"
-        result = summaries.summarise_run(self.folder, self.spec, self.scoring, self.cancelled, wall)
+        result = summaries.summarise_run(self.index, self.spec, self.cancelled, wall)
         if self.joules is not None and not result.totals.cached:
             totals = msgspec.structs.replace(result.totals, joules=self.joules)
             result = msgspec.structs.replace(result, totals=totals)
@@ -255,7 +247,7 @@ class _Execution:
 
     async def _open_all(self) -> Channel:
         """Open the models that play users, then the target, whose channel is returned."""
-        benchmarks = {job.benchmark.key: job.benchmark for job in self.jobs}.values()
+        benchmarks = self.plan.benchmarks.values()
         models = [model for benchmark in benchmarks for model in benchmark.simulated_users()]
         for model in dict.fromkeys(models):
             await self._open_channel(user_role(model), run_request.parse_model_spec(model, "user"))
@@ -276,47 +268,65 @@ class _Execution:
     def _set_message(self, line: str) -> None:
         self.tracker.message = line
 
-    async def _score_journaled(self, keep_failed: bool) -> list[GenerationJob]:
-        """Score the journaled episodes that have no verdict yet; returns the jobs left to do. An
-        episode that ended in a failure is one of them, unless `keep_failed`."""
-        missing, answered = [], []
-        for job in self.jobs:
-            episode = self.episodes.get(job.episode_key)
-            if episode is None or (episode.failure and not keep_failed):
-                missing.append(job)
-                continue
-            self.tracker.record_episode(episode, fresh=False)
-            answered.append(job)
-        await self._run_concurrently(
-            answered,
-            _SCORED_AT_ONCE,
-            lambda job: self._score_episode(job, self._journaled_episode(job)),
-        )
+    async def _score_journaled(self, keep_failed: bool) -> Marks:
+        """Score the journaled episodes that have no verdict yet; returns which units of the plan
+        are left to do. An episode that ended in a failure is one of them, unless `keep_failed`."""
+        missing = Marks()
+
+        def list_answered() -> Iterator[GenerationJob]:
+            for unit in self.plan.list_units():
+                rows = [self.index.read_row(position) for position in unit.positions]
+                column = 2 + 2 * unit.epoch
+                location = rows[0][column]
+                if location == NOWHERE or (Location.unpack(location).flag and not keep_failed):
+                    if not self.spec.scope or self.plan.build_job(unit):
+                        missing.add(unit.number)
+                    continue
+                verdicts = [row[column + 1] for row in rows]
+                if all(v != NOWHERE and Location.unpack(v).flag for v in verdicts):
+                    self._count_settled(location, verdicts)
+                elif job := self.plan.build_job(unit):
+                    yield job
+
+        await self._run_concurrently(list_answered(), _SCORED_AT_ONCE, self._score_again)
         return missing
 
-    def _journaled_episode(self, job: GenerationJob) -> Episode:
-        return self.episodes[job.episode_key]
+    def _count_settled(self, episode: int, verdicts: Sequence[int]) -> None:
+        """Count what an earlier attempt came to."""
+        tally = self.index.read_episode(episode, summaries.TalliedLine).episode
+        self.tracker.record_episode(tally)
+        for location in verdicts:
+            self.tracker.record_outcome(
+                self.index.read_verdict(location, _OutcomeLine).verdict.outcome
+            )
+
+    async def _score_again(self, job: GenerationJob) -> None:
+        location = self.index.read_row(job.positions[0])[2 + 2 * job.epoch]
+        episode = self.index.read_episode(location, StoredEpisode).episode
+        self.tracker.record_episode(episode)
+        await self._score_episode(job, episode, fresh=False)
 
     async def _run_concurrently(
         self,
-        jobs: list[GenerationJob],
+        jobs: Iterator[GenerationJob],
         width: int,
         work: Callable[[GenerationJob], Awaitable[None]],
     ) -> None:
         """Work on all jobs, a bounded number at a time, until done or until one cannot be
         journaled. Where the run must stop, those begun are ended and no other is begun."""
-        left = iter(jobs)
 
         async def process_jobs() -> None:
-            for job in left:
+            for number, job in enumerate(jobs):
                 if self.stop_reason:
                     return
+                if number % _JOBS_IN_A_ROW == 0:  # a target may answer without ever waiting
+                    await asyncio.sleep(0)
                 try:
                     await work(job)
                 except RunStopped as stop:
                     self.stop_reason = self.stop_reason or str(stop)
 
-        working = [asyncio.create_task(process_jobs()) for _ in range(min(width, len(jobs)))]
+        working = [asyncio.create_task(process_jobs()) for _ in range(min(width, self.plan.size))]
         try:
             await asyncio.gather(*working)
         finally:  # where one fails, the others must not go on asking
@@ -326,17 +336,22 @@ class _Execution:
 
     async def _generate_and_score(self, job: GenerationJob) -> None:
         episode = await self._run_episode(job)
-        self._append_record(
-            self.generations, StoredEpisode(benchmark=job.benchmark.key, episode=episode)
-        )
-        self.tracker.record_episode(episode, fresh=True)
-        for sample in job.samples:  # a verdict on an earlier answer is none on this one
-            self.verdicts.pop((job.benchmark.key, sample.metric, sample.id, job.epoch), None)
-        await self._score_episode(job, episode)
+        line = StoredEpisode(benchmark=job.benchmark.key, episode=episode)
+        start, failed = self._append_record(self.generations, line), episode.failure is not None
+        for position in job.positions:
+            self.index.set_episode(position, job.epoch, start, failed=failed)
+        self.tracker.record_episode(episode, episode.completions)
+        await self._score_episode(job, episode, fresh=True)
 
-    def _append_record(self, journal: Journal, record: Record) -> None:
+    def _journal_verdict(self, benchmark: str, position: int, verdict: Verdict) -> None:
+        stored = StoredVerdict(benchmark=benchmark, verdict=verdict)
+        start, decided = self._append_record(self.scores, stored), is_decided(verdict.outcome)
+        self.index.set_verdict(position, verdict.epoch, start, decided=decided)
+
+    def _append_record(self, journal: Journal, record: Record) -> int:
+        """Where the line begins."""
         try:
-            journal.append(record)
+            return journal.append(record)
         except OSError as error:
             if _read_folder_identity(self.folder) != self.identity:
                 raise RunRemoved(self.folder.path) from None
@@ -392,20 +407,23 @@ class _Execution:
             at=utc_now(),
         )
 
-    async def _score_episode(self, job: GenerationJob, episode: Episode) -> None:
-        for sample in job.samples:
-            verdict_key = (job.benchmark.key, sample.metric, sample.id, job.epoch)
-            verdict = self.verdicts.get(verdict_key)
-            if verdict is None or verdict.outcome not in ("passed", "failed"):
-                verdict = await compute_verdict(
-                    job.benchmark, sample, episode, self._build_judge_context(job, sample)
-                )
-                if job.key != sample.key:  # where readers find the episode of this verdict
-                    details = {**verdict.details, "generation": job.key}
-                    verdict = msgspec.structs.replace(verdict, details=details)
-                stored = StoredVerdict(benchmark=job.benchmark.key, verdict=verdict)
-                self._append_record(self.scores, stored)
-            self.tracker.record_verdict(verdict)
+    async def _score_episode(self, job: GenerationJob, episode: Episode, *, fresh: bool) -> None:
+        """Score an episode for each of its samples. A verdict that stands is kept, unless the
+        episode is `fresh`: one on an earlier answer is none on this."""
+        for sample, position in zip(job.samples, job.positions, strict=True):
+            location = NOWHERE if fresh else self.index.read_row(position)[3 + 2 * job.epoch]
+            if location != NOWHERE and Location.unpack(location).flag:
+                line = self.index.read_verdict(location, _OutcomeLine)
+                self.tracker.record_outcome(line.verdict.outcome)
+                continue
+            verdict = await compute_verdict(
+                job.benchmark, sample, episode, self._build_judge_context(job, sample)
+            )
+            if job.key != sample.key:  # where readers find the episode of this verdict
+                details = {**verdict.details, "generation": job.key}
+                verdict = msgspec.structs.replace(verdict, details=details)
+            self._journal_verdict(job.benchmark.key, position, verdict)
+            self.tracker.record_outcome(verdict.outcome)
 
     def _build_judge_context(self, job: GenerationJob, sample: Sample) -> SampleContext | None:
         """Where the judges are asked, for a sample that may need them."""
@@ -471,29 +489,3 @@ def _read_folder_identity(folder: RunFolder) -> tuple[int, int] | None:
 
 def _build_failed_episode(job: GenerationJob, failure: Failure) -> Episode:
     return Episode(key=job.key, epoch=job.epoch, failure=failure, termination=failure.kind)
-
-
-def _plan_generations(folder: RunFolder, spec: RunSpec) -> Iterator[GenerationJob]:
-    """Every generation of the run, in the order of its samples, epoch by epoch."""
-    groups: dict[str, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
-    benchmarks = {b.key: _build_benchmark(b) for b in spec.benchmarks}
-    for line in folder.read_samples():
-        key = benchmarks[line.benchmark].generation_key(line.sample)
-        groups[line.benchmark][key].append(line.sample)
-    for declared in spec.benchmarks:
-        sample_count = sum(map(len, groups[declared.key].values()))
-        if sample_count != declared.samples:  # a score over other samples would not be this run's
-            raise RunFolderError(
-                f"{folder.path}: samples.jsonl holds {sample_count} samples of {declared.key}, "
-                f"the run declared {declared.samples}; restore the file or start a new run"
-            )
-    for epoch in range(spec.epochs):
-        for name, benchmark in benchmarks.items():
-            for key, samples in groups[name].items():
-                inside = [s for s in samples if not find_scope_problem(spec.scope, s)]
-                if inside:
-                    yield GenerationJob(benchmark, key, epoch, tuple(inside))
-
-
-def _build_benchmark(spec: BenchmarkSpec) -> Benchmark:
-    return create_benchmark(spec.key, spec.options)

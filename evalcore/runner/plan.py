@@ -18,6 +18,7 @@ from evalcore import catalog
 from evalcore.access.secrets import Secrets
 from evalcore.benchmarks import registry
 from evalcore.benchmarks.base import Benchmark, DatasetSource
+from evalcore.benchmarks.spool import hash_sorted, to_sequence
 from evalcore.catalog import COSMETIC_CONTROLS, BenchmarkCard
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
@@ -49,7 +50,7 @@ _OWN_PROTOCOL = (("protocol", catalog.BOARD), (catalog.TEXTS_OPTION, ""))
 
 def dataset_hash(samples: Iterable[Sample]) -> str:
     """The hash of a sample set, whatever its order."""
-    return content_hash(sorted(f"{sample.key}:{sample.case_hash}" for sample in samples))
+    return hash_sorted(f"{sample.key}:{sample.case_hash}" for sample in samples)
 
 
 def hash_cases(hashes: Mapping[str, str]) -> str:
@@ -97,7 +98,7 @@ class Plan(Record, frozen=True):
     come from whose expected answers engines can confirm; bundled ones are confirmed already."""
 
     spec: RunSpec
-    samples: dict[str, list[Sample]]
+    samples: dict[str, Sequence[Sample]]
     gold: dict[str, DatasetLocation] = {}
 
 
@@ -106,7 +107,7 @@ def plan_run(request: RunRequest, settings: Settings) -> Plan:
     _validate_request(request)
     specs: list[BenchmarkSpec] = []
     _check_control(request)
-    chosen: dict[str, list[Sample]] = {}
+    chosen: dict[str, Sequence[Sample]] = {}
     gold: dict[str, DatasetLocation] = {}
     for key in dict.fromkeys(request.benchmarks):
         spec, samples, location = _plan_benchmark(key, request, settings)
@@ -258,7 +259,7 @@ def _validate_request(request: RunRequest) -> None:
 
 def _plan_benchmark(
     key: str, request: RunRequest, settings: Settings
-) -> tuple[BenchmarkSpec, list[Sample], DatasetLocation | None]:
+) -> tuple[BenchmarkSpec, Sequence[Sample], DatasetLocation | None]:
     card = catalog.benchmark_card(key)
     metrics = tuple(m for m in request.metrics if any(c.key == m for c in card.metrics))
     if request.metrics and not metrics:
@@ -271,8 +272,9 @@ def _plan_benchmark(
     with registry.plugin_faults(key):
         models = benchmark.simulated_users()
         benchmark.select_official_texts(source, settings)
-        samples = benchmark.select_runnable(benchmark.load_dataset(source))
-        if not all(isinstance(sample, Sample) for sample in samples):
+        loaded = benchmark.load_dataset(source)
+        samples = benchmark.select_runnable(to_sequence(loaded))
+        if isinstance(loaded, Sequence) and not all(isinstance(s, Sample) for s in loaded):
             raise TypeError("load_dataset returned something else than samples")
     for model in models:
         run_request.parse_model_spec(model, "user")
@@ -296,7 +298,9 @@ def _plan_benchmark(
         samples=len(samples),
         full=full,
         metrics=metrics,
-        judges=request.judges if any(map(benchmark.may_be_judged, samples)) else (),
+        judges=request.judges
+        if request.judges and any(map(benchmark.may_be_judged, samples))
+        else (),
         difficulty_weights=levels,
     )
     if not any(
@@ -372,6 +376,8 @@ def _split_options(
 
 def _check_levels(key: str, levels: Mapping[str, float], samples: Sequence[Sample]) -> None:
     """Raises UsageError for a difficulty that no case has: its weight would change nothing."""
+    if not levels:
+        return
     present = {str(sample.difficulty) for sample in samples if sample.weight is None}
     for level in levels:
         if level not in present:
@@ -407,20 +413,20 @@ def _read_prompt_file(benchmark: str, path: str, *, template: bool) -> str:
     return text if template else text.strip()
 
 
-def _draw_samples(samples: list[Sample], limit: int | None, seed: int) -> list[Sample]:
+def _draw_samples(samples: Sequence[Sample], limit: int | None, seed: int) -> Sequence[Sample]:
     """At most `limit` samples, drawn by the seed, spread evenly over the metrics."""
     if limit is None or limit >= len(samples):
         return samples
-    groups: dict[str, list[Sample]] = defaultdict(list)
-    for sample in samples:
-        groups[sample.metric].append(sample)
+    groups: dict[str, list[int]] = defaultdict(list)
+    for number, sample in enumerate(samples):
+        groups[sample.metric].append(number)
     for metric, group in groups.items():
         random.Random(f"{seed}:{metric}").shuffle(group)  # noqa: S311
-    picked: list[Sample] = []
+    picked: list[int] = []
     while len(picked) < limit:
         picked += [group.pop() for group in groups.values() if group][: limit - len(picked)]
-    keys = {sample.key for sample in picked}
-    return [sample for sample in samples if sample.key in keys]
+    chosen = set(picked)
+    return [sample for number, sample in enumerate(samples) if number in chosen]
 
 
 def _collect_versions() -> dict[str, str]:

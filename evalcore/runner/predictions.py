@@ -63,7 +63,7 @@ def score_file(request: ScoreRequest, out: Path, settings: Settings) -> dict[str
     benchmark = create_benchmark(card.key, request.options)
     path = find_dataset(request.dataset, card, settings)
     metrics = (card.find_metric(request.metric).key,) if request.metric else ()
-    samples = benchmark.load_dataset(DatasetSource(path=str(path), metrics=metrics))
+    samples = list(benchmark.load_dataset(DatasetSource(path=str(path), metrics=metrics)))
     if gold_location := find_gold_location(benchmark, path, settings):
         for line in require_gold({card.key: gold_location}, {card.key: samples}, settings):
             print(f"evalcore: {line}", file=sys.stderr)

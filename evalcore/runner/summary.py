@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import re
 import time
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from array import array
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -20,8 +20,10 @@ from evalcore.intake import add_counts, add_numbers, read_cost, read_count
 from evalcore.judges import is_same_model
 from evalcore.records import (
     BenchmarkSpec,
+    CostSource,
     Episode,
     Failure,
+    Measured,
     Record,
     RunSpec,
     Sample,
@@ -35,7 +37,14 @@ from evalcore.runner.limits import Flow
 from evalcore.runner.plan import create_benchmark, panel_parts, with_column_key
 from evalcore.runner.preflight import CARD_FIELD
 from evalcore.runner.run_request import list_judge_specs
+from evalcore.store.case_index import CaseIndex
 from evalcore.store.run_folder import API_CHANGE, RunFolder, StoredVerdict
+from evalcore.store.stored_cases import (
+    StoredSamples,
+    StoredVerdicts,
+    iterate_episodes,
+    iterate_repeats,
+)
 
 # Where a run stands: counted in memory, written to `progress.json` for any process to read.
 
@@ -102,15 +111,15 @@ class Tracker:
         if self._logged_requests == _MOST_LOGGED:
             self.record_event(kind, "no more of these are logged; the summary counts failures")
 
-    def record_episode(self, episode: Episode, fresh: bool) -> None:
+    def record_episode(self, episode: Episode | EpisodeTally, requests: int = 0) -> None:
+        """An episode is there; `requests` were answered for it just now."""
         self.generated += 1
-        if fresh:
-            self.requests += episode.completions
+        self.requests += requests
         self.usage = add_usage(self.usage, episode.usage)
         self.cost = add_numbers(self.cost, episode.cost)
 
-    def record_verdict(self, verdict: Verdict) -> None:
-        self.outcomes[verdict.outcome] += 1
+    def record_outcome(self, outcome: str) -> None:
+        self.outcomes[outcome] += 1
 
     def write(self, state: RunState = "running") -> None:
         scored = self.outcomes.total()
@@ -205,40 +214,35 @@ def latest_verdicts(stored: Iterable[StoredVerdict]) -> dict[VerdictKey, Verdict
     }
 
 
-def summarise_run(
-    folder: RunFolder, spec: RunSpec, scoring: str, cancelled: bool, wall: float
-) -> RunSummary:
+def summarise_run(index: CaseIndex, spec: RunSpec, cancelled: bool, wall: float) -> RunSummary:
     """Score everything that is journaled; the state follows from what is missing."""
-    samples: dict[str, list[Sample]] = defaultdict(list)
-    for line in folder.read_samples():
-        samples[line.benchmark].append(line.sample)
-    verdicts: dict[str, list[Verdict]] = defaultdict(list)
-    for (benchmark, *_), verdict in latest_verdicts(folder.read_verdicts(scoring)).items():
-        verdicts[benchmark].append(verdict)
     scores: dict[str, BenchmarkScore] = {}
     for declared in spec.benchmarks:
-        key = declared.key
+        key, samples = declared.key, StoredSamples(index, declared)
         try:
             with registry.plugin_faults(key):
-                scores[key] = _score_benchmark(declared, spec, samples[key], verdicts[key])
+                scores[key] = _score_benchmark(declared, spec, samples, StoredVerdicts(samples))
         except UsageError as error:
             if catalog.is_builtin(key):
                 raise
             _log.warning("run %s: %s", spec.run_id, error)  # its neighbours keep their scores
-    latest = latest_episodes(folder)
-    episodes = list(latest.values())
-    if catalog.is_model(spec.target.key):
-        scores = {key: mark_repeats(score, spec, latest) for key, score in scores.items()}
+    if catalog.is_model(spec.target.key) and spec.epochs > 1:
+        scores = {
+            key: mark_repeats(score, spec, _iterate_repeats(index, key))
+            for key, score in scores.items()
+        }
+    errors: Counter[str] = Counter()
+    totals = compute_totals(_iterate_tallies(index, errors), _iterate_judged(index, spec), wall)
     complete = len(scores) == len(spec.benchmarks) and all(s.is_settled for s in scores.values())
     state: RunState = "done" if complete else "cancelled" if cancelled else "incomplete"
     return RunSummary(
         run_id=spec.run_id,
         target=spec.target,
         state=state,
-        scoring=scoring,
+        scoring=index.scoring,
         benchmarks=scores,
-        totals=compute_totals(episodes, [v for group in verdicts.values() for v in group], wall),
-        errors=dict(Counter(e.failure.kind for e in episodes if e.failure)),
+        totals=totals,
+        errors=dict(errors),
         created_at=spec.created_at,
         finished_at=utc_now(),
         origin=spec.origin,
@@ -252,7 +256,7 @@ def _score_benchmark(
     benchmark = create_benchmark(spec.key, spec.options)
     now_scored = with_column_key(to_current_spec(spec))
     scored = benchmark.aggregate(
-        spec.apply_weights(samples),
+        samples,
         verdicts,
         spec.weights,
         epochs=run.epochs,
@@ -271,28 +275,37 @@ _FEWEST_ALIKE = 5  # generations whose equal repeats are no chance, above temper
 
 
 def mark_repeats(
-    score: BenchmarkScore, run: RunSpec, latest: Mapping[EpisodeKey, Episode]
+    score: BenchmarkScore, run: RunSpec, generations: Iterable[Sequence[Episode]]
 ) -> BenchmarkScore:
     """The score with repeats of a model named deterministic where each epoch gave the same answers:
-    they are no tries of their own, so that pass^k is known for k = 1 alone."""
-    answers: dict[str, set[str]] = defaultdict(set)
-    counts: Counter[str] = Counter()
-    for (benchmark, key, _), episode in latest.items():
-        if benchmark == score.benchmark and episode.failure is None:
-            turns = [m for m in episode.messages if m.role == "assistant"]
-            calls = [[(call.name, call.arguments) for call in turn.tool_calls] for turn in turns]
-            answers[key].add(content_hash([[turn.content for turn in turns], calls]))
-            counts[key] += 1
-    repeated = [key for key, count in counts.items() if count > 1]
+    they are no tries of their own, so that pass^k is known for k = 1 alone. `generations` holds the
+    episodes of each in all epochs."""
+    repeated = 0
+    for episodes in generations:
+        answered = [episode for episode in episodes if episode.failure is None]
+        if len(answered) > 1:
+            repeated += 1
+            if len({_hash_answers(episode) for episode in answered}) > 1:
+                return score
     is_greedy = str(run.target.options.get("temperature")) in ("0", "0.0")
-    is_enough = len(repeated) >= (1 if is_greedy else _FEWEST_ALIKE)
-    if not is_enough or any(len(answers[key]) > 1 for key in repeated):
+    if repeated < (1 if is_greedy else _FEWEST_ALIKE):
         return score
     groups = {
         name: None if re.match(r"(pass|adjusted)\^(?!1\b)", name) else value
         for name, value in score.groups.items()
     }
     return msgspec.structs.replace(score, groups=groups, repeats="deterministic")
+
+
+def _hash_answers(episode: Episode) -> str:
+    turns = [m for m in episode.messages if m.role == "assistant"]
+    calls = [[(call.name, call.arguments) for call in turn.tool_calls] for turn in turns]
+    return content_hash([[turn.content for turn in turns], calls])
+
+
+def _iterate_repeats(index: CaseIndex, benchmark: str) -> Iterator[list[Episode]]:
+    for lines in iterate_repeats(index, benchmark):
+        yield [line.episode for line in lines]
 
 
 def describe_column(spec: BenchmarkSpec) -> str:
@@ -311,33 +324,99 @@ def describe_column(spec: BenchmarkSpec) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def compute_totals(episodes: Sequence[Episode], verdicts: Sequence[Verdict], wall: float) -> Totals:
+class EpisodeTally(Measured, frozen=True):
+    """What an episode took, without its texts."""
+
+    usage: Usage = Usage()
+    cost: float | None = None
+    cost_sources: tuple[CostSource, ...] = ()
+    latency: float = 0.0
+    attempts: int = 0
+    cached: bool = False
+    failure: Failure | None = None
+    time_to_first_token: float | None = None
+    queue_time: float | None = None
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """See `Episode.tokens_per_second`."""
+        tokens = self.usage.output_tokens
+        return tokens / self.latency if tokens and self.latency else None
+
+
+class TalliedLine(Record, frozen=True):
+    episode: EpisodeTally
+
+
+def _iterate_tallies(index: CaseIndex, errors: Counter[str]) -> Iterator[EpisodeTally]:
+    """What each episode took; failures are counted by kind."""
+    for line in iterate_episodes(index, TalliedLine):
+        if line.episode.failure:
+            errors[line.episode.failure.kind] += 1
+        yield line.episode
+
+
+def _iterate_judged(index: CaseIndex, spec: RunSpec) -> Iterator[Verdict]:
+    """The last verdicts of benchmarks with a panel."""
+    for declared in spec.benchmarks:
+        if declared.judges:
+            yield from StoredVerdicts(StoredSamples(index, declared))
+
+
+def compute_totals(
+    episodes: Iterable[Episode | EpisodeTally], verdicts: Iterable[Verdict], wall: float
+) -> Totals:
     """What the episodes and the panel took; `wall` is the time of the worker in seconds."""
-    usage = functools.reduce(add_usage, (episode.usage for episode in episodes), Usage())
-    judged = [v.details for v in verdicts if read_count(v.details.get("judge_requests"))]
-    fresh = [e for e in episodes if not e.cached]
-    latencies = sorted(e.latency for e in fresh if e.latency)
-    first = sorted(e.time_to_first_token for e in fresh if e.time_to_first_token is not None)
-    rates = sorted(rate for e in fresh if (rate := e.tokens_per_second) is not None)
-    queued = sorted(e.queue_time for e in fresh if e.queue_time is not None)
+    usage, cost = Usage(), None
+    count, requests, cached = 0, 0, 0
+    sources: set[CostSource] = set()
+    latencies, first, rates, queued = (array("d") for _ in range(4))
+    for episode in episodes:
+        usage = add_usage(usage, episode.usage)
+        cost = add_numbers(cost if count else 0.0, episode.cost)
+        count += 1
+        requests += episode.attempts
+        sources.update(episode.cost_sources)
+        if episode.cached:
+            cached += 1
+            continue
+        if episode.latency:
+            latencies.append(episode.latency)
+        if episode.time_to_first_token is not None:
+            first.append(episode.time_to_first_token)
+        if (rate := episode.tokens_per_second) is not None:
+            rates.append(rate)
+        if episode.queue_time is not None:
+            queued.append(episode.queue_time)
+    asked, judge_cost = 0, add_numbers(0.0)
+    for verdict in verdicts:
+        if number := read_count(verdict.details.get("judge_requests")):
+            asked += number
+            judge_cost = add_numbers(judge_cost, read_cost(verdict.details.get("judge_cost")))
     return Totals(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
-        cost=add_numbers(*(episode.cost for episode in episodes)) if episodes else None,
+        cost=cost,
         latency_p50=_compute_quantile(latencies, 0.5),
         latency_p95=_compute_quantile(latencies, 0.95),
         first_token_p50=_compute_quantile(first, 0.5),
         tokens_per_second=_compute_quantile(rates, 0.5),
         queue_p50=_compute_quantile(queued, 0.5),
-        requests=add_counts(*(e.attempts for e in episodes)) or 0,
-        cached=sum(e.cached for e in episodes),
+        requests=add_counts(requests) or 0,
+        cached=cached,
         wall=round(wall, 3),
-        judge_requests=add_counts(*(read_count(d["judge_requests"]) for d in judged)) or 0,
-        cost_sources=tuple(sorted({source for e in episodes for source in e.cost_sources})),
-        judge_cost=add_numbers(*(read_cost(details.get("judge_cost")) for details in judged)),
+        judge_requests=add_counts(asked) or 0,
+        cost_sources=tuple(sorted(sources)),
+        judge_cost=judge_cost,
     )
 
 
-def _compute_quantile(ordered: Sequence[float], share: float) -> float | None:
-    """Nearest rank."""
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
+def _compute_quantile(values: array[float], share: float) -> float | None:
+    """Nearest rank; sorts the values."""
+    if not values:
+        return None
+    import numpy as np
+
+    ordered = np.frombuffer(values)
+    ordered.sort()
+    return float(ordered[min(len(ordered) - 1, int(share * len(ordered)))])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from math import fsum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import UsageError
@@ -18,17 +19,19 @@ from evalcore.scoring.intervals import (
     score_interval,
 )
 
-# From verdicts to one score per declared sample: epochs are reduced to their mean.
+# From verdicts to scores of declared samples: epochs are reduced to their mean. Samples of a metric
+# that weigh and score alike are counted together, so that a million of them take no memory.
 
 
 class SampleScore(NamedTuple):
-    """A declared sample with the scores (0 to 1) of the epochs in which it was measured."""
+    """`samples` declared ones with the scores (0 to 1) of the epochs in which they were
+    measured."""
 
     metric: str
-    id: str
     weight: float
     epochs: int
     measured: tuple[float, ...]
+    samples: int
 
     @property
     def strict(self) -> float:
@@ -41,61 +44,92 @@ class SampleScore(NamedTuple):
         return fsum(self.measured) / len(self.measured) if self.measured else None
 
 
-DeclaredVerdicts = Mapping[tuple[str, str, int], Verdict]
+class ScoredVerdict(Protocol):
+    """What of a verdict decides a score."""
+
+    @property
+    def outcome(self) -> str: ...
+
+    @property
+    def score(self) -> float | None: ...
+
+    @property
+    def views(self) -> Mapping[str, float]: ...
 
 
-def select_declared_verdicts(
+class ScoredCase(NamedTuple):
+    """A declared sample with its verdict in each epoch, None where there is none."""
+
+    metric: str
+    id: str
+    weight: float
+    verdicts: Sequence[ScoredVerdict | None]
+
+
+@runtime_checkable
+class CaseVerdicts(Protocol):
+    """Verdicts that lie with their samples, and are read one case at a time."""
+
+    @property
+    def samples(self) -> Sequence[Sample]: ...
+
+    def iterate_cases(self) -> Iterator[ScoredCase]: ...
+
+
+#: The score and the views of a measured verdict.
+_Reading = tuple[float, tuple[tuple[str, float], ...]]
+_Cell = tuple[str, float, tuple[_Reading | None, ...]]
+
+
+def _iterate_cases(
     samples: Sequence[Sample], verdicts: Sequence[Verdict], epochs: int
-) -> dict[tuple[str, str, int], Verdict]:
-    """At most one verdict per declared (metric, id, epoch).
+) -> Iterator[ScoredCase]:
+    """Each declared sample with at most one verdict per epoch.
 
     Of several on one epoch the last counts, as everywhere in a run folder. Verdicts on samples or
-    epochs that were not declared are left out. Raises UsageError for a sample declared twice and
-    for a measured verdict without a score of 0 to 1.
+    epochs that were not declared are left out. Raises UsageError for a sample declared twice.
     """
+    if isinstance(verdicts, CaseVerdicts) and verdicts.samples is samples:
+        yield from verdicts.iterate_cases()
+        return
     declared = Counter((sample.metric, sample.id) for sample in samples)
     for (metric, name), times in declared.items():
         if times > 1:
             raise UsageError(f"sample {metric}/{name} is declared {times} times; ids are unique")
-    declared_verdicts = {
+    latest = {
         (verdict.metric, verdict.id, verdict.epoch): verdict
         for verdict in verdicts
-        if (verdict.metric, verdict.id) in declared and 0 <= verdict.epoch < epochs
+        if (verdict.metric, verdict.id) in declared
     }
-    for verdict in declared_verdicts.values():
-        _check_verdict_scores(verdict)
-    return declared_verdicts
-
-
-def reduce_epochs(
-    samples: Sequence[Sample], declared_verdicts: DeclaredVerdicts, epochs: int, view: str = ""
-) -> list[SampleScore]:
-    """One score per sample, in the order of the samples. With a `view`, verdicts that have such a
-    second reading count with it, the others as they are."""
-    reduced = []
     for sample in samples:
-        verdicts = (
-            declared_verdicts.get((sample.metric, sample.id, epoch)) for epoch in range(epochs)
-        )
-        measured = tuple(
-            verdict.views.get(view, verdict.score)
-            for verdict in verdicts
-            if verdict is not None and verdict.score is not None and verdict.outcome in MEASURED
-        )
         weight = float(sample.difficulty if sample.weight is None else sample.weight)
-        reduced.append(SampleScore(sample.metric, sample.id, weight, epochs, measured))
-    return reduced
+        own = [latest.get((sample.metric, sample.id, epoch)) for epoch in range(epochs)]
+        yield ScoredCase(sample.metric, sample.id, weight, own)
 
 
-def _check_verdict_scores(verdict: Verdict) -> None:
-    if verdict.outcome not in MEASURED:
-        return
+def _read_verdict(case: ScoredCase, verdict: ScoredVerdict | None) -> _Reading | None:
+    """What was measured; raises UsageError for a measured verdict without a score of 0 to 1."""
+    if verdict is None or verdict.outcome not in MEASURED:
+        return None
     for score in (verdict.score, *verdict.views.values()):
         if score is None or not 0 <= score <= 1:
             raise UsageError(
-                f"verdict {verdict.metric}/{verdict.id}: {verdict.outcome} with the score {score}; "
+                f"verdict {case.metric}/{case.id}: {verdict.outcome} with the score {score}; "
                 "a measured verdict and its views need scores from 0 to 1"
             )
+    return float(verdict.score or 0.0), tuple(sorted(verdict.views.items()))
+
+
+def _reduce_epochs(cells: Mapping[_Cell, int], view: str = "") -> list[SampleScore]:
+    """With a `view`, verdicts that have such a second reading count with it, the others as they
+    are."""
+    counted: Counter[tuple[str, float, int, tuple[float, ...]]] = Counter()
+    for (metric, weight, readings), count in cells.items():
+        measured = tuple(
+            float(dict(reading[1]).get(view, reading[0])) for reading in readings if reading
+        )
+        counted[metric, weight, len(readings), measured] += count
+    return [SampleScore(*cell, count) for cell, count in sorted(counted.items())]
 
 
 # The score of one benchmark: strict, answered-only and coverage, per metric and together.
@@ -129,13 +163,16 @@ def score_benchmark(
     twice, a score outside 0 to 1.
     """
     _check_metric_weights(weights, epochs)
-    declared_verdicts = select_declared_verdicts(samples, verdicts, epochs)
-    groups = _group_by_metric(card, reduce_epochs(samples, declared_verdicts, epochs))
+    cells: Counter[_Cell] = Counter()
+    outcomes: Counter[str] = Counter()
+    for case in _iterate_cases(samples, verdicts, epochs):
+        outcomes.update([v.outcome if v is not None else MISSING for v in case.verdicts])
+        readings = tuple([_read_verdict(case, verdict) for verdict in case.verdicts])
+        cells[case.metric, case.weight, readings] += 1
+    groups = _group_by_metric(card, _reduce_epochs(cells))
     strict = _build_strata(groups)
     declared = len(samples) * epochs
-    outcomes = Counter[str](verdict.outcome for verdict in declared_verdicts.values())
-    outcomes[MISSING] = declared - len(declared_verdicts)
-    measured = sum(len(s.measured) for group in groups.values() for s in group)
+    measured = sum(len(s.measured) * s.samples for group in groups.values() for s in group)
     scored = _select_weighted_strata(strict, weights)
     return BenchmarkScore(
         benchmark=card.key,
@@ -153,15 +190,15 @@ def score_benchmark(
         },
         outcomes={outcome: n for outcome, n in sorted(outcomes.items()) if n},
         views={
-            view: _view_score(
-                card, reduce_epochs(samples, declared_verdicts, epochs, view), weights
-            )
-            for view in sorted(
-                {name for verdict in declared_verdicts.values() for name in verdict.views}
-            )
+            view: _view_score(card, _reduce_epochs(cells, view), weights)
+            for view in _list_views(cells)
         },
         label=label,
     )
+
+
+def _list_views(cells: Iterable[_Cell]) -> list[str]:
+    return sorted({name for _, _, readings in cells for r in readings if r for name, _ in r[1]})
 
 
 def _check_metric_weights(weights: Mapping[str, float], epochs: int) -> None:
@@ -177,14 +214,14 @@ def _group_by_metric(
 ) -> dict[str, list[SampleScore]]:
     """Group by the metrics of the card in its order, then by those that only samples name."""
     groups: dict[str, list[SampleScore]] = {metric.key: [] for metric in card.metrics}
-    for score in sorted(scores):
+    for score in scores:
         groups.setdefault(score.metric, []).append(score)
     return groups
 
 
 def _build_strata(groups: Groups) -> dict[str, Stratum]:
     return {
-        metric: Stratum.from_pairs(metric, ((s.weight, s.strict) for s in group))
+        metric: Stratum.from_counts(metric, ((s.weight, s.strict, s.samples) for s in group))
         for metric, group in groups.items()
     }
 
@@ -199,8 +236,8 @@ def _select_weighted_strata(
 def _compute_answered_score(groups: Groups, weights: Mapping[str, float]) -> float | None:
     """The score over what was measured alone; None where nothing was that can win a point."""
     strata = {
-        metric: Stratum.from_pairs(
-            metric, ((s.weight, s.answered) for s in group if s.answered is not None)
+        metric: Stratum.from_counts(
+            metric, ((s.weight, s.answered, s.samples) for s in group if s.answered is not None)
         )
         for metric, group in groups.items()
     }
@@ -219,9 +256,9 @@ def _metric_score(
     return MetricScore(
         metric=metric,
         weight=weight,
-        samples=len(group),
-        measured=sum(len(s.measured) == s.epochs for s in group),
-        passed=fsum(s.strict for s in group),
+        samples=sum(s.samples for s in group),
+        measured=sum(s.samples for s in group if len(s.measured) == s.epochs),
+        passed=fsum(chain.from_iterable(repeat(s.strict, s.samples) for s in group)),
         score=compute_weighted_score([(stratum, 1.0)]),
         answered=_compute_answered_score({metric: group}, {metric: 1.0}),
         interval=score_interval([(stratum, 1.0)]),

@@ -30,7 +30,14 @@ class Stratum:
     @classmethod
     def from_pairs(cls, name: str, samples: Iterable[tuple[float, float]]) -> Stratum:
         """From one (weight, score) pair per sample."""
-        counted = Counter((float(weight), float(score)) for weight, score in samples)
+        return cls.from_counts(name, ((weight, score, 1) for weight, score in samples))
+
+    @classmethod
+    def from_counts(cls, name: str, cells: Iterable[tuple[float, float, int]]) -> Stratum:
+        """From (weight, score, how many samples)."""
+        counted: Counter[tuple[float, float]] = Counter()
+        for weight, score, count in cells:
+            counted[float(weight), float(score)] += count
         return cls(name, tuple((*pair, n) for pair, n in sorted(counted.items())))
 
     @cached_property

@@ -13,11 +13,12 @@ import gzip
 import os
 import shutil
 import stat
+import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import IO, BinaryIO, TypeVar
 
 import msgspec
 
@@ -29,6 +30,7 @@ R = TypeVar("R", bound=Record)
 #: The journal of the cases that a run declared: written once, and no line of it can be made again.
 SAMPLES = "samples.jsonl"
 LONGEST = 256 << 20  # bytes of a line
+_USUAL = 4096  # bytes of a line that are read at first
 PACKED = ".gz"
 
 
@@ -42,8 +44,9 @@ class Journal(AbstractContextManager["Journal"]):
         self._link = find_last_link(path) if path.exists() else START
         self._file: BinaryIO = path.open("ab", buffering=0)
 
-    def append(self, record: Record) -> None:
-        """Add one line as a whole; raises OSError (a full disk) with nothing of it left behind."""
+    def append(self, record: Record) -> int:
+        """Add one line as a whole and return where it begins; raises OSError (a full disk) with
+        nothing of it left behind."""
         start = self._file.seek(0, os.SEEK_END)
         line, link = link_line(to_json(record), self._link)
         rest = memoryview(line)
@@ -54,6 +57,7 @@ class Journal(AbstractContextManager["Journal"]):
             self._file.truncate(start)
             raise
         self._link = link
+        return start
 
     def close(self) -> None:
         self._file.close()
@@ -69,7 +73,8 @@ def repair_journal(path: Path) -> int:
     with path.open("rb+") as file:
         size = file.seek(0, os.SEEK_END)
         keep = _end_of_last_line(file, size)
-        file.truncate(keep)
+        if keep < size:  # else the file keeps its time
+            file.truncate(keep)
     return size - keep
 
 
@@ -104,9 +109,34 @@ def read_journal(path: Path, kind: type[R], containing: bytes = b"") -> Iterator
         yield record
 
 
-def read_journal_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The whole lines of a journal with their numbers, from 1; nothing without a file. Raises
-    RunFolderError for a file that cannot be read, is none, or has a line without an end."""
+def scan_journal(path: Path, kind: type[R], start: int = 0) -> Iterator[tuple[int, int, R]]:
+    """Where each line from byte `start` on begins and ends, and its record; else `read_journal`."""
+    position = start
+    for number, line in read_journal_lines(path, start):
+        try:
+            record = from_json(kind, line)
+        except (msgspec.MsgspecError, ValueError) as error:
+            number += sum(1 for _, before in _lines_until(path, start)) if start else 0
+            raise RunFolderError(
+                f"{path}, line {number}: {error}; {_describe_remedy(path)}"
+            ) from None
+        yield position, position + len(line), record
+        position += len(line)
+
+
+def _lines_until(path: Path, end: int) -> Iterator[tuple[int, bytes]]:
+    position = 0
+    for number, line in read_journal_lines(path):
+        if position >= end:
+            return
+        yield number, line
+        position += len(line)
+
+
+def read_journal_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]]:
+    """The whole lines of a journal from byte `start` on with their numbers, from 1; nothing without
+    a file. Raises RunFolderError for a file that cannot be read, is none, or has a line without an
+    end."""
     path = locate_journal(path)
     try:
         if not os.path.lexists(path):
@@ -114,6 +144,7 @@ def read_journal_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         if not stat.S_ISREG(path.stat().st_mode):
             raise RunFolderError(f"{path}: is not a plain file")
         with gzip.open(path, "rb") if path.suffix == PACKED else path.open("rb") as file:
+            file.seek(start)
             number = 0
             while line := file.readline(LONGEST):
                 number += 1
@@ -128,6 +159,42 @@ def read_journal_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     except (OSError, EOFError, zlib.error) as error:
         problem = error.strerror if isinstance(error, OSError) else ""
         raise RunFolderError(f"{path}: {problem or error}") from None
+
+
+class JournalReader(AbstractContextManager["JournalReader"]):
+    """Single lines of one journal, by where they begin; a packed one is unpacked for as long into a
+    file that has no name. Raises RunFolderError for a file that cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = locate_journal(path)
+        try:
+            self._file: IO[bytes] = self.path.open("rb", buffering=0)
+            if self.path.suffix == PACKED:
+                with self._file as packed, gzip.open(packed, "rb") as lines:
+                    self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the reader
+                    shutil.copyfileobj(lines, self._file)
+                    self._file.flush()
+        except (OSError, EOFError, zlib.error) as error:
+            problem = error.strerror if isinstance(error, OSError) else ""
+            raise RunFolderError(f"{path}: {problem or error}") from None
+
+    def read_line(self, start: int) -> bytes:
+        """The line that begins at byte `start`; raises RunFolderError where none ends."""
+        size, line = _USUAL, b""
+        while size <= 2 * LONGEST:
+            line = os.pread(self._file.fileno(), size, start)
+            if end := line.find(b"\n") + 1:
+                return line[:end]
+            if len(line) < size:
+                break
+            size *= 8
+        raise RunFolderError(f"{self.path}: no line begins at byte {start}")
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 def _describe_remedy(path: Path) -> str:

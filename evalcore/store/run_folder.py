@@ -100,7 +100,7 @@ def new_run_id() -> str:
 
 
 def write_atomic(
-    path: Path, content: bytes, *, make_folder: bool = True, durable: bool = True
+    path: Path, content: bytes | Iterable[bytes], *, make_folder: bool = True, durable: bool = True
 ) -> None:
     """Replace a file as a whole: a reader sees the old or the new content, never a part.
 
@@ -113,7 +113,7 @@ def write_atomic(
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         with temporary.open("xb") as file:  # the umask decides who may read it, unlike mkstemp
-            file.write(content)
+            file.writelines([content] if isinstance(content, bytes) else content)
             file.flush()
             if durable:
                 os.fsync(file.fileno())
@@ -172,7 +172,7 @@ class RunFolder:
         self.path.mkdir(parents=True)
         try:
             lines = (to_json(StoredSample(benchmark=b, sample=s)) + b"\n" for b, s in samples)
-            write_atomic(self.path / journal.SAMPLES, b"".join(lines))
+            write_atomic(self.path / journal.SAMPLES, lines)
             write_atomic(self.path / "spec.json", to_json(spec))
         except BaseException:
             shutil.rmtree(self.path, ignore_errors=True)

@@ -104,11 +104,11 @@ def test_deterministic_repeats_have_no_pass_k_beyond_one() -> None:
     score = BenchmarkScore(benchmark="b", groups=groups, **fields)
 
     def repeat(*texts: str) -> BenchmarkScore:
-        episodes = {
-            ("b", "k", epoch): Episode("k", epoch, messages=(Message("assistant", text),))
+        episodes = [
+            Episode("k", epoch, messages=(Message("assistant", text),))
             for epoch, text in enumerate(texts)
-        }
-        return mark_repeats(score, spec, episodes)
+        ]
+        return mark_repeats(score, spec, [episodes])
 
     marked = repeat("same", "same")
     assert marked.repeats == "deterministic"

@@ -253,7 +253,7 @@ def import_bfcl_results(
     benchmark = create_benchmark(BENCHMARK, {})
     done = ImportResult()
     try:
-        samples = benchmark.load_dataset(DatasetSource(path=str(path)))
+        samples = list(benchmark.load_dataset(DatasetSource(path=str(path))))
         with open_import_stage(settings) as staged:
             for folder in find_model_folders(Path(source.path)):
                 progress(f"scoring {folder.name}")

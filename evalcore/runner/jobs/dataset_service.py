@@ -63,7 +63,7 @@ def index_datasets(context: TaskContext, locations: list[DatasetLocation]) -> in
 def _build_dataset_index(location: DatasetLocation) -> tuple[list[Sample], DatasetSummary]:
     try:
         benchmark = create_benchmark(location.benchmark, location.options)
-        samples = benchmark.load_dataset(DatasetSource(path=location.path))
+        samples = list(benchmark.load_dataset(DatasetSource(path=location.path)))
     except EvalboardError as error:
         return [], DatasetSummary(problem=cut_note(str(error), 500))
     return samples, datasets.summarize_samples(samples, dataset_hash(samples))
@@ -177,7 +177,7 @@ class RowLoader:
         lines = self._write_part_files(folder, rows, part)
         line, field = rows[0][0] if len(rows) == 1 else 0, ""
         try:
-            return self._benchmark.load_dataset(DatasetSource(path=str(folder)))
+            return list(self._benchmark.load_dataset(DatasetSource(path=str(folder))))
         except DatasetError as error:
             written = lines.get(Path(error.path).name if error.line else "", [])
             if error.line is not None and 0 < error.line <= len(written):

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from evalcore.access.secrets import Secrets
+from evalcore.benchmarks.base import Benchmark
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.i18n import Note
 from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, Usage
@@ -64,15 +65,20 @@ def estimate_plan(run_plan: Plan, settings: Settings, secrets: Secrets) -> Estim
     """As `estimate_run`, of a run that is planned."""
     run = run_plan.spec
     target = registry.create_target(run.target, settings, secrets)
-    prompts: dict[tuple[str, str], int] = {}
+    requests = characters = 0
     for spec in run_plan.spec.benchmarks:
         benchmark = create_benchmark(spec.key, spec.options)
+        shares = type(benchmark).generation_key is not Benchmark.generation_key
+        seen: set[str] = set()
         for sample in run_plan.samples[spec.key]:
-            length = sum(len(message.content) for message in benchmark.messages(sample))
-            prompts[spec.key, benchmark.generation_key(sample)] = length
-    requests = len(prompts) * run.epochs
+            if shares:
+                if (key := benchmark.generation_key(sample)) in seen:
+                    continue
+                seen.add(key)
+            requests += run.epochs
+            characters += sum(len(message.content) for message in benchmark.messages(sample))
     notes = _describe_votes(run_plan, run.epochs)
-    tokens_in = sum(prompts.values()) // 4 * run.epochs
+    tokens_in = characters // 4 * run.epochs
     tokens_out, seconds, basis = _scale_from_history(run_plan.spec.target, requests, settings)
     notes.append(basis)
     usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out)

@@ -1,0 +1,177 @@
+"""The samples and verdicts of a run as sequences that lie on the disk: an item is read when it is
+asked for, so that a million of them take no memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar, overload
+
+import msgspec
+
+from evalcore.errors import UsageError
+from evalcore.records import BenchmarkSpec, Record, Sample, Verdict
+from evalcore.store.case_index import CaseIndex
+from evalcore.store.case_lines import NOWHERE
+from evalcore.store.run_folder import StoredEpisode, StoredSample, StoredVerdict
+
+R = TypeVar("R", bound=Record)
+T = TypeVar("T")
+
+
+class _Weighed(Record, frozen=True):
+    """A sample without its texts."""
+
+    metric: str
+    id: str
+    difficulty: int = 1
+    weight: float | None = None
+
+
+class _WeighedLine(Record, frozen=True):
+    benchmark: str
+    sample: _Weighed
+
+
+class _Scored(Record, frozen=True):
+    """A verdict without its evidence."""
+
+    outcome: str
+    score: float | None = None
+    views: dict[str, float] = {}
+
+
+class _ScoredLine(Record, frozen=True):
+    verdict: _Scored
+
+
+class CaseScores(NamedTuple):
+    """A declared sample and what its verdicts say in each epoch, None where there is none."""
+
+    metric: str
+    id: str
+    weight: float
+    verdicts: list[_Scored | None]
+
+
+class _OnDisk(Sequence[T]):
+    """Items that are read one at a time; slices are lists."""
+
+    def _read_item(self, number: int) -> T:
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, number: int) -> T: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> list[T]: ...
+
+    def __getitem__(self, number: int | slice) -> T | list[T]:
+        if isinstance(number, slice):
+            return [self._read_item(each) for each in range(*number.indices(len(self)))]
+        if not -len(self) <= number < len(self):
+            raise IndexError(number)
+        return self._read_item(number % len(self))
+
+
+class StoredSamples(_OnDisk[Sample]):
+    """The declared samples of one benchmark of a run, with the weights that they have in it."""
+
+    def __init__(self, index: CaseIndex, spec: BenchmarkSpec) -> None:
+        self.cases, self.spec = index, spec
+        self.ranges = [(first, last) for key, first, last in index.ranges if key == spec.key]
+
+    def __len__(self) -> int:
+        return sum(last - first for first, last in self.ranges)
+
+    def __iter__(self) -> Iterator[Sample]:
+        for row in self.read_rows():
+            yield self._read_sample(row[0])
+
+    def read_rows(self) -> Iterator[list[int]]:
+        """The rows of the index, in the declared order."""
+        for first, last in self.ranges:
+            for _, rows in self.cases.read_rows(first, last):
+                yield from rows.tolist()
+
+    def _read_item(self, number: int) -> Sample:
+        for first, last in self.ranges:
+            if number < last - first:
+                return self._read_sample(self.cases.read_row(first + number)[0])
+            number -= last - first
+        raise IndexError(number)
+
+    def _read_sample(self, offset: int) -> Sample:
+        sample = self.cases.read_sample_at(offset, StoredSample).sample
+        if not self.spec.difficulty_weights:
+            return sample
+        return msgspec.structs.replace(sample, weight=self.spec.case_weight(sample))
+
+
+class StoredVerdicts(_OnDisk[Verdict]):
+    """The last verdict on each sample and epoch of one benchmark of a run."""
+
+    def __init__(self, samples: StoredSamples) -> None:
+        self.samples, self.cases = samples, samples.cases
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._list_verdicts())
+
+    def __iter__(self) -> Iterator[Verdict]:
+        for location in self._list_verdicts():
+            yield self.cases.read_verdict(location, StoredVerdict).verdict
+
+    def _list_verdicts(self) -> Iterator[int]:
+        for row in self.samples.read_rows():
+            yield from (location for location in row[3::2] if location != NOWHERE)
+
+    def _read_item(self, number: int) -> Verdict:
+        for count, verdict in enumerate(self):
+            if count == number:
+                return verdict
+        raise IndexError(number)
+
+    def iterate_cases(self) -> Iterator[CaseScores]:
+        """Each declared sample with its verdicts. Raises UsageError for one declared twice."""
+        read_sample, read_verdict = self.cases.read_sample_at, self.cases.read_verdict
+        weigh: Callable[[_Weighed], float] = self.samples.spec.case_weight  # type: ignore[assignment]
+        seen: set[tuple[str, str]] = set()
+        for row in self.samples.read_rows():
+            sample = read_sample(row[0], _WeighedLine).sample
+            if row[1] in self.cases.same_keys:
+                if (sample.metric, sample.id) in seen:
+                    raise UsageError(
+                        f"sample {sample.metric}/{sample.id} is declared twice; ids are unique"
+                    )
+                seen.add((sample.metric, sample.id))
+            verdicts = [
+                None if location == NOWHERE else read_verdict(location, _ScoredLine).verdict
+                for location in row[3::2]
+            ]
+            yield CaseScores(sample.metric, sample.id, weigh(sample), verdicts)
+
+
+def iterate_episodes(index: CaseIndex, kind: type[R]) -> Iterator[R]:
+    """The last line of each generation, decoded as `kind`; those that cases share come once."""
+    shared: set[int] = set()
+    for _, rows in index.read_rows():
+        for row in rows.tolist():
+            for location in row[2::2]:
+                if location == NOWHERE or location in shared:
+                    continue
+                if index.may_share:
+                    shared.add(location)
+                yield index.read_episode(location, kind)
+
+
+def iterate_repeats(index: CaseIndex, benchmark: str) -> Iterator[list[StoredEpisode]]:
+    """The episodes of each generation of a benchmark in all epochs."""
+    shared: set[int] = set()
+    for key, first, last in index.ranges:
+        for _, rows in index.read_rows(first, last) if key == benchmark else ():
+            for row in rows.tolist():
+                locations = [location for location in row[2::2] if location != NOWHERE]
+                if not locations or locations[0] in shared:
+                    continue
+                if index.may_share:
+                    shared.update(locations)
+                yield [index.read_episode(location, StoredEpisode) for location in locations]
