@@ -446,10 +446,11 @@ class BenchmarkSpec(Record, frozen=True):
     judges: tuple[str, ...] = ()
     difficulty_weights: dict[str, float] = {}
 
-    def case_weight(self, sample: Sample) -> float:
-        """What a case weighs within its metric: its own weight, else that of its difficulty."""
+    def case_weight(self, sample: Any) -> float:
+        """What a case weighs within its metric: its own weight, else that of its difficulty.
+        `sample` is one, or what is known of one without its texts."""
         if sample.weight is not None:
-            return sample.weight
+            return float(sample.weight)
         return self.difficulty_weights.get(str(sample.difficulty), float(sample.difficulty))
 
     def apply_weights(self, samples: Sequence[Sample]) -> list[Sample]:

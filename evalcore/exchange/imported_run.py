@@ -26,7 +26,7 @@ from evalcore.records import (
     to_json,
 )
 from evalcore.results import BenchmarkScore, RunState, RunSummary, Totals
-from evalcore.runner.execute import compute_verdict
+from evalcore.runner.verdicts import compute_verdict
 from evalcore.store.headers import build_run_header
 from evalcore.store.run_folder import (
     Published,

@@ -16,12 +16,11 @@ import traceback
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from statistics import fmean
-from typing import Any
 
 import msgspec
 
 from evalcore.access.secrets import Secrets, scrub_secrets
-from evalcore.benchmarks.base import Benchmark, Context, user_role
+from evalcore.benchmarks.base import user_role
 from evalcore.benchmarks.scope import build_scope_verdict
 from evalcore.errors import (
     CannotWrite,
@@ -33,7 +32,6 @@ from evalcore.errors import (
 from evalcore.i18n import Note
 from evalcore.judges.panel import build_judge_role as judge_role
 from evalcore.records import (
-    MEASURED,
     Episode,
     Failure,
     Record,
@@ -44,13 +42,14 @@ from evalcore.records import (
     utc_now,
 )
 from evalcore.results import RunSummary
-from evalcore.runner import run_request
+from evalcore.runner import run_index, run_request
 from evalcore.runner import summary as summaries
 from evalcore.runner.channels import TARGET, Channel, Channels
 from evalcore.runner.context import SampleContext
 from evalcore.runner.energy import EnergyMeter
 from evalcore.runner.generation_plan import GenerationJob, GenerationPlan, Marks
 from evalcore.runner.summary import Tracker
+from evalcore.runner.verdicts import compute_verdict
 from evalcore.settings import Settings, override_data_folder
 from evalcore.store.case_index import CaseIndex
 from evalcore.store.case_lines import NOWHERE, OWN_JOURNAL, Location, is_decided
@@ -130,9 +129,12 @@ class _Execution:
     async def run(self, generate: bool) -> RunSummary:
         self.tracker.record_event("resumed" if self.is_resumed else "started")
         self.tracker.write()
+        if generate and (earlier := run_index.read_result(self.index)) is not None:
+            return await self._repeat_result(earlier)
         with suppress(OSError):  # it saves time when the run is resumed or looked at
             self.index.keep()
         ticking = asyncio.create_task(self._publish_progress())
+        keeping = asyncio.create_task(run_index.keep_index(self.index, self.spec, self._is_ours))
         working = asyncio.create_task(self._run_phases(generate))
         watching = asyncio.create_task(self._watch_for_stop(working))
         try:
@@ -146,6 +148,8 @@ class _Execution:
             watching.cancel()
             ticking.cancel()
             working.cancel()
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
             await self.channels.close()
             for benchmark in self.plan.benchmarks.values():
                 benchmark.close()
@@ -183,7 +187,7 @@ class _Execution:
     async def _watch_for_stop(self, working: asyncio.Task[None]) -> None:
         """Cancel the work when somebody asks for it, or when the run folder is no longer there."""
         while not (self.gone or self.cancelled):
-            self.gone = _read_folder_identity(self.folder) != self.identity
+            self.gone = not self._is_ours()
             self.cancelled = not self.gone and self.folder.cancel_path.exists()
             await asyncio.sleep(0 if self.gone or self.cancelled else _TICK / 2)
         working.cancel()
@@ -221,7 +225,22 @@ class _Execution:
             self.tracker.record_event("stopped", self.stop_reason)
             result = msgspec.structs.replace(result, message=self.stop_reason)
             self.tracker.message = self.stop_reason
-        self.folder.write_summary(result)
+        run_index.write_result(self.index, self.spec, result)
+        self.tracker.phase = ""
+        self.tracker.record_event(result.state)
+        self.tracker.write(result.state)
+        self.tracker.close()
+        return result
+
+    async def _repeat_result(self, earlier: RunSummary) -> RunSummary:
+        """End a run that has nothing left to do."""
+        await self.channels.close()
+        self.generations.close()
+        self.scores.close()
+        with self.index:
+            result = msgspec.structs.replace(earlier, finished_at=utc_now())
+            self.tracker.count_result(result)
+            run_index.repeat_result(self.index, result)
         self.tracker.phase = ""
         self.tracker.record_event(result.state)
         self.tracker.write(result.state)
@@ -231,7 +250,7 @@ class _Execution:
     async def _publish_progress(self) -> None:
         while True:
             await asyncio.sleep(_TICK)
-            if _read_folder_identity(self.folder) == self.identity:
+            if self._is_ours():
                 with suppress(OSError):  # a full disk: the journals say whether the run goes on
                     self.tracker.write()
             if self.on_tick:
@@ -264,6 +283,10 @@ class _Execution:
         target = msgspec.structs.replace(self.spec.target, options=options)
         self.spec = msgspec.structs.replace(self.spec, target=target)
         self.folder.settle_target(target)
+
+    def _is_ours(self) -> bool:
+        """Whether the folder is still that of the run."""
+        return _read_folder_identity(self.folder) == self.identity
 
     def _set_message(self, line: str) -> None:
         self.tracker.message = line
@@ -353,7 +376,7 @@ class _Execution:
         try:
             return journal.append(record)
         except OSError as error:
-            if _read_folder_identity(self.folder) != self.identity:
+            if not self._is_ours():
                 raise RunRemoved(self.folder.path) from None
             raise CannotWrite(journal.path, error) from None
 
@@ -431,51 +454,6 @@ class _Execution:
         if not judges or not job.benchmark.may_be_judged(sample):
             return None
         return self._build_context(job, sample, sample.key, judges)
-
-
-async def compute_verdict(
-    benchmark: Benchmark, sample: Sample, episode: Episode, context: Context | None = None
-) -> Verdict:
-    """The benchmark's verdict; an episode without an answer gets its outcome from the failure. A
-    scorer that breaks on one answer leaves that sample unmeasured and ends nothing else."""
-    if episode.failure is not None:
-        ours = episode.failure.kind == "environment"
-        return Verdict(
-            metric=sample.metric,
-            id=sample.id,
-            epoch=episode.epoch,
-            outcome="environment_error" if ours else "target_error",
-            reason=episode.failure.kind,
-            note=episode.failure.localizable_message,
-        )
-    try:
-        return _validate_verdict(await benchmark.evaluate_sample(sample, episode, context), sample)
-    except (CannotWrite, RunStopped):
-        raise
-    except Exception as error:
-        ours = isinstance(error, EnvironmentFailure)
-        return Verdict(
-            metric=sample.metric,
-            id=sample.id,
-            epoch=episode.epoch,
-            outcome="environment_error",
-            reason="environment",
-            note=str(error) if ours else scrub_secrets(f"{type(error).__name__}: {error}"),
-        )
-
-
-def _validate_verdict(verdict: Any, sample: Sample) -> Verdict:
-    """Return the verdict; raises if it is for another sample or has no usable score."""
-    if not isinstance(verdict, Verdict) or (verdict.metric, verdict.id) != (
-        sample.metric,
-        sample.id,
-    ):
-        raise TypeError("evaluate_sample returned no verdict on its sample")
-    if verdict.outcome in MEASURED:
-        for score in (verdict.score, *verdict.views.values()):
-            if score is None or not 0 <= score <= 1:
-                raise ValueError(f"evaluate_sample gave the score {score}; it must be 0 to 1")
-    return verdict
 
 
 def _read_folder_identity(folder: RunFolder) -> tuple[int, int] | None:

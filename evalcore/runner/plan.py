@@ -432,14 +432,15 @@ def _draw_samples(samples: Sequence[Sample], limit: int | None, seed: int) -> Se
 def _collect_versions() -> dict[str, str]:
     versions = {
         "python": platform.python_version(),
-        "evalboard": _find_installed_version("evalboard"),
+        "evalboard": find_installed_version("evalboard"),
     }
     return versions | {
-        name: installed for name in _RECORDED if (installed := _find_installed_version(name))
+        name: installed for name in _RECORDED if (installed := find_installed_version(name))
     }
 
 
-def _find_installed_version(name: str) -> str:
+def find_installed_version(name: str) -> str:
+    """The version of a package, empty where it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:

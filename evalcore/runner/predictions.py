@@ -25,9 +25,9 @@ from evalcore.i18n import Note
 from evalcore.intake.json_text import read_rows
 from evalcore.judges import recorded
 from evalcore.records import Episode, Record, Sample, Verdict, to_json
-from evalcore.runner.execute import compute_verdict
 from evalcore.runner.gold import require_gold
 from evalcore.runner.plan import create_benchmark, find_dataset, find_gold_location
+from evalcore.runner.verdicts import compute_verdict
 from evalcore.settings import Settings
 from evalcore.store.run_folder import write_atomic
 

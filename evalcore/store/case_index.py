@@ -8,7 +8,7 @@ is imported only by what needs it.
 
 from __future__ import annotations
 
-import io
+import hashlib
 import os
 import secrets
 import shutil
@@ -61,6 +61,11 @@ _BLOCK = 4096  # cases that are read at a time
 _BATCH = 1 << 14  # lines of a journal that are entered at a time
 
 
+def locate_index(folder: RunFolder, scoring: str) -> Path:
+    """Where the index of a large run lies."""
+    return folder.path / f"cases.{scoring or 'none'}.index"
+
+
 class CaseIndex(AbstractContextManager["CaseIndex"]):
     """A row per declared case: where its sample begins, the hash of its key, and for each epoch
     the packed locations of its last episode and of its last verdict under one scoring."""
@@ -70,10 +75,12 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
         self.cases = 0
         self.ranges: list[tuple[str, int, int]] = []
         self.width = 2 + 2 * epochs
-        self._rows: IO[bytes] = io.BytesIO()
+        self._rows: IO[bytes] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - see `close`
         self._base = 0
         self._same_keys: frozenset[int] = frozenset()
         self._samples: JournalSource | None = None
+        #: Of the result that was made of exactly these lines, if one was.
+        self.mark = ""
         self._sources: dict[str, list[JournalSource]] = {"generations": [], "verdicts": []}
         self._readers: dict[tuple[str, int], JournalReader] = {}
         #: Episodes whose key is that of no case, and the cases whose verdict names another's.
@@ -103,14 +110,13 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
         last = self.cases if stop is None else min(stop, self.cases)
         for first in range(start, last, _BLOCK):
             count = min(_BLOCK, last - first)
-            self._rows.seek(self._base + first * self.width * 8)
-            content = self._rows.read(count * self.width * 8)
+            content = self.read_bytes(first, first + count)
             yield first, np.frombuffer(content, dtype="<i8").reshape(count, self.width)
 
     def read_bytes(self, start: int, stop: int) -> bytes:
         """What decides the cases from `start` to `stop`, as bytes."""
-        self._rows.seek(self._base + start * self.width * 8)
-        return self._rows.read((stop - start) * self.width * 8)
+        size, offset = (stop - start) * self.width * 8, self._base + start * self.width * 8
+        return os.pread(self._rows.fileno(), size, offset)
 
     def read_row(self, position: int) -> tuple[int, ...]:
         """The row of one case."""
@@ -149,8 +155,11 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
         self._write_cell(position, column, location.pack())
 
     def _write_cell(self, position: int, column: int, value: int) -> None:
-        self._rows.seek(self._base + (position * self.width + column) * 8)
-        self._rows.write(value.to_bytes(8, "little", signed=True))
+        self._write(position * self.width + column, value.to_bytes(8, "little", signed=True))
+
+    def _write(self, cell: int, content: bytes) -> None:
+        """Replace the cells from one on; raises OSError."""
+        os.pwrite(self._rows.fileno(), content, self._base + cell * 8)
 
     # Lines
 
@@ -193,10 +202,6 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
     # From journals to rows
 
     @property
-    def path(self) -> Path:
-        return self.folder.path / f"cases.{self.scoring or 'none'}.index"
-
-    @property
     def is_kept(self) -> bool:
         """Whether the index lies in the folder: that of a small run is read as quickly."""
         sources = [source.name for part in self._sources.values() for source in part]
@@ -205,7 +210,7 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
             and not (self._shared or self._named or self._shared_groups)
             and not any(name.endswith(PACKED) for name in sources)
             and locate_journal(self.folder.path / SAMPLES).suffix != PACKED
-            and self._fits_header()
+            and len(to_json(self._describe())) < _HEADER
         )
 
     def _part_folder(self, part: str) -> Path:
@@ -218,8 +223,6 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
         path, empty = self.folder.path / SAMPLES, [NOWHERE] * (2 * self.epochs)
         tail = b"".join(number.to_bytes(8, "little", signed=True) for number in empty)
         rows, end = bytearray(), 0
-        if measure_journal(path) > LARGE * 64:
-            self._rows = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the index
         for start, line_end, line in scan_journal(path, SampleLine):
             end = line_end
             key = hash_case_key(line.benchmark, f"{line.sample.metric}/{line.sample.id}")
@@ -354,8 +357,7 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
                     changed[row, column] = max(int(changed[row, column]), entry.location)
                     if entry.generation:
                         self._named[first + row, entry.epoch] = entry.generation
-            self._rows.seek(self._base + first * self.width * 8)
-            self._rows.write(changed.tobytes())
+            self._write(first * self.width, changed.tobytes())
         for number in np.flatnonzero(~seen).tolist() if part == "generations" else ():
             entry = entries[order[number]]
             self._shared[entry.key, entry.epoch] = entry.location
@@ -383,25 +385,36 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
             episodes=tuple(self._sources["generations"]),
             verdicts=tuple(self._sources["verdicts"]),
             same_keys=tuple(sorted(self._same_keys)),
+            mark=self.mark,
         )
 
-    def _fits_header(self) -> bool:
-        return len(to_json(self._describe())) < _HEADER
+    def hash_cases(self, start: int, stop: int) -> tuple[str, np.ndarray]:
+        """What decides the records of the cases from `start` to `stop`, hashed, and their rows."""
+        import numpy as np
+
+        content = self.read_bytes(start, stop)
+        rows = np.frombuffer(content, dtype="<i8").reshape(-1, self.width)
+        identity: list[object] = [self.scoring, self._samples and self._samples.inode]
+        for number, sources in enumerate(self._sources.values()):
+            cells = rows[:, 2 + number :: 2]
+            for file in np.unique(cells[cells >= 0] >> OFFSET_BITS + 1).tolist():
+                identity.append((number, file, sources[file].name, sources[file].inode))
+        digest = hashlib.blake2b(to_json(identity), digest_size=12)
+        digest.update(content)
+        return digest.hexdigest(), rows
 
     def _read_file(self) -> bool:
         """Take over the rows of the file; False where there is none that fits the journals."""
         try:
-            file = self.path.open("rb", buffering=0)
+            file = locate_index(self.folder, self.scoring).open("rb", buffering=0)
             header = from_json(IndexHeader, file.read(_HEADER).rstrip(b"\0"))
             size = file.seek(0, os.SEEK_END)
         except (OSError, ValueError, msgspec.MsgspecError):
             return False
         self._rows = file
         whole = size == _HEADER + header.cases * self.width * 8
-        if (header.version, header.scoring, header.epochs, whole) != (
-            *(_VERSION, self.scoring, self.epochs),
-            True,
-        ):
+        same = (header.version, header.epochs) == (_VERSION, self.epochs)
+        if not (whole and same and header.scoring == self.scoring):
             return False
         self.cases, self.ranges = header.cases, list(header.ranges)
         self._base, self._same_keys = _HEADER, frozenset(header.same_keys)
@@ -422,6 +435,7 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
                 return False
             ends = [source.end for source in sources]
             has_grown = has_grown or ends != [measure_journal(path) for path in paths]
+        self.mark = "" if has_grown else header.mark
         if has_grown:  # what is entered now is nobody else's
             self._rows = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the index
             with file:
@@ -448,29 +462,31 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
                 if lost.any():
                     changed = rows.copy()
                     changed[:, 2 + number :: 2][lost] = NOWHERE
-                    self._rows.seek(self._base + first * self.width * 8)
-                    self._rows.write(changed.tobytes())
+                    self._write(first * self.width, changed.tobytes())
 
     def keep(self) -> None:
         """Write the file, if the run is large, and from now on write into it: whoever opens it sees
         what is set. Raises OSError."""
         if not self.is_kept:
             return
-        temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}")
+        path = locate_index(self.folder, self.scoring)
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
         try:
             file = temporary.open("x+b", buffering=0)
             file.write(to_json(self._describe()).ljust(_HEADER, b"\0"))
             self._rows.seek(self._base)
             shutil.copyfileobj(self._rows, file, 1 << 20)
-            temporary.replace(self.path)
+            temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
         self._rows.close()
         self._rows, self._base = file, _HEADER
 
-    def flush(self) -> None:
-        """Say in the file how far its rows follow the worker's own journals; raises OSError."""
+    def flush(self, mark: str = "") -> None:
+        """Say in the file how far its rows follow the worker's own journals, and the `mark` of a
+        result that rests on them; raises OSError."""
+        self.mark = mark
         if self._base != _HEADER:
             return
         for part, sources in self._sources.items():
@@ -480,12 +496,3 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
                     sources[file] = describe_source(path, measure_journal(path))
         self._rows.seek(0)
         self._rows.write(to_json(self._describe()).ljust(_HEADER, b"\0"))
-
-    def describe_sources(self) -> bytes:
-        """By which files the locations of the rows are to be understood."""
-        names = [
-            (source.name, source.inode)
-            for part in ("generations", "verdicts")
-            for source in self._sources[part]
-        ]
-        return to_json([self.scoring, self._samples and self._samples.inode, names])

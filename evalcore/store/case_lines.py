@@ -80,6 +80,7 @@ class IndexHeader(Record, frozen=True):
     episodes: tuple[JournalSource, ...] = ()
     verdicts: tuple[JournalSource, ...] = ()
     same_keys: tuple[int, ...] = ()
+    mark: str = ""
 
 
 class Location(NamedTuple):

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from evalcore.errors import RunFolderError, UsageError
-from evalcore.records import Record
+from evalcore.records import Record, RunSpec
 from evalcore.single_flight import SingleFlightCache
-from evalcore.store.cases import COLUMNS, Row, build_sample_rows, select_scoring
+from evalcore.store import case_parts
+from evalcore.store.case_index import CaseIndex, locate_index
+from evalcore.store.cases import build_sample_rows, select_scoring
 from evalcore.store.journal import SAMPLES, list_journals, locate_journal
 from evalcore.store.run_folder import RunFolder, write_atomic
 
@@ -24,20 +26,22 @@ if TYPE_CHECKING:
     import duckdb
     import numpy as np
     import pandas as pd
+    import pyarrow as pa
 
 # The cases of a run as a Parquet file: a cache of the journals that pages query through DuckDB.
 # `ensure_samples_table` makes the file anew whenever the journals have changed since it was made;
 # `query_samples` and `query_case_page` read it. pyarrow, DuckDB and pandas are imported only by
 # what needs them.
 
-#: Part of the signature, so that a table made by other code is made anew.
-_SAMPLES_VERSION = "7"
 _SIGNATURE = b"evalboard.signature"
 _SELECT_COUNT, _SELECT_CASES = (
     "SELECT count(*) FROM samples",
     "SELECT * EXCLUDE (words) FROM samples",
 )
-_PLACES = "SELECT position, epoch, metric, id, outcome, {fits} AS fits FROM samples{among}"
+_BEFORE, _BEHIND = (
+    "(position < ? OR (position = ? AND epoch < ?))",
+    "(position > ? OR (position = ? AND epoch > ?))",
+)
 _AFTER = " AND (position > ? OR (position = ? AND epoch > ?))"
 _PAGE = " ORDER BY position, epoch LIMIT ? OFFSET ?"
 #: Before the first case: (position, epoch).
@@ -46,7 +50,7 @@ START = (-1, -1)
 _DERIVED_FIELDS = {
     "why": "CASE WHEN outcome <> 'passed' THEN coalesce(cause, nullif(reason, ''), error_type) END"
 }
-#: A case as `closed` of `query_case_page` and `locate_cases` names it.
+#: A case as `hidden_cases` names it.
 _NAME = "concat_ws(chr(31), benchmark, metric, id)"
 _TEXT = (
     "(contains(lower(id), lower(?)) OR NOT list_contains(?, {name}) "
@@ -84,6 +88,7 @@ Case = tuple[str, str, str]  # benchmark, metric, id
 _pages: SingleFlightCache[tuple[pd.DataFrame, int]] = SingleFlightCache(32)
 _tallies: SingleFlightCache[pd.DataFrame] = SingleFlightCache(128)
 _CACHED_ROWS = 50  # of a page
+_parts: SingleFlightCache[list[Path]] = SingleFlightCache(32)
 
 
 def ensure_samples_table(folder: RunFolder, scoring: str | None = None) -> Path:
@@ -97,21 +102,69 @@ def ensure_samples_table(folder: RunFolder, scoring: str | None = None) -> Path:
     # before reading: lines added meanwhile change it again
     signature = _hash_source_files(folder, scoring_name)
     name = folder.parquet_path.name if scoring is None else f"samples.{scoring_name}.parquet"
-    own = folder.path / name
-    if _is_current(own, signature):
-        return own
-    spare = _cache_path(folder, name)
-    if _is_current(spare, signature):
-        return spare
-    content = _encode_samples_table(build_sample_rows(folder, scoring_name), signature)
-    if os.access(folder.path, os.W_OK):
-        try:
-            write_atomic(own, content, make_folder=False)
-            return own
-        except OSError:
-            pass
-    write_atomic(spare, content)
+    own, spare = folder.path / name, _cache_path(folder, name)
+    if (current := _find_current([own, spare], signature)) is not None:
+        return current
+    spec, metadata = folder.read_spec(), {_SIGNATURE: signature}
+    with CaseIndex.load(folder, scoring_name, spec.epochs) as index:
+
+        def iterate_tables() -> Iterator[pa.Table]:
+            if case_parts.is_large(index):
+                return case_parts.iterate_tables(index, spec)
+            return iter([case_parts.encode_rows(build_sample_rows(folder, scoring_name))])
+
+        if os.access(folder.path, os.W_OK):
+            try:
+                case_parts.write_table(own, iterate_tables(), metadata)
+                return own
+            except OSError:
+                pass
+        case_parts.write_table(spare, iterate_tables(), metadata, make_folder=True)
     return spare
+
+
+def list_samples_tables(folder: RunFolder) -> list[Path]:
+    """The Parquet files that hold the cases of a run under the scoring to show: one, or the parts
+    of a large run that is under way. Raises as `ensure_samples_table`."""
+    scoring, path = select_scoring(folder), folder.parquet_path
+    if not locate_index(folder, scoring).exists() or not os.access(folder.path, os.W_OK):
+        return [ensure_samples_table(folder)]
+    signature = _hash_source_files(folder, scoring)
+    if _is_current(path, signature):
+        return [path]
+    spec = folder.read_spec()
+
+    def list_parts() -> list[Path]:
+        with CaseIndex.load(folder, scoring, spec.epochs) as index:
+            if not case_parts.is_large(index):
+                return [ensure_samples_table(folder)]
+            return case_parts.write_parts(index, spec, under_way=True)
+
+    try:
+        return _parts.get((str(folder.path), signature), list_parts)
+    except OSError:
+        return [ensure_samples_table(folder)]
+
+
+def refresh_parts(index: CaseIndex, spec: RunSpec) -> None:
+    """Write the parts of a large run that stay as they are for a while: its worker does so as
+    verdicts come. Raises OSError."""
+    if index.is_kept and case_parts.is_large(index):
+        case_parts.write_parts(index, spec, under_way=False)
+
+
+def finish_table(index: CaseIndex, spec: RunSpec, *, done: bool) -> None:
+    """Write the cases of a large run whose worker has ended: in one table where it is `done`, and
+    in parts where it goes on another day. Raises OSError."""
+    if not (index.is_kept and case_parts.is_large(index)):
+        return
+    if not done:
+        case_parts.write_parts(index, spec, under_way=True)
+        return
+    signature = _hash_source_files(index.folder, index.scoring)
+    path = index.folder.parquet_path
+    case_parts.write_table(path, case_parts.iterate_tables(index, spec), {_SIGNATURE: signature})
+    case_parts.remove_parts(index.folder, index.scoring)
 
 
 def query_samples(paths: Iterable[Path], sql: str, params: Sequence[Any] = ()) -> pd.DataFrame:
@@ -146,10 +199,13 @@ def query_case_page(
         raise UsageError(f"offset {offset} and limit {limit} of a page of cases cannot be negative")
     terms, params = _build_where_clause(where, hidden_cases)
     condition = f" WHERE {terms}"
-    path, more = ensure_samples_table(folder, scoring), [after[0], *after, limit, offset]
+    paths = (
+        list_samples_tables(folder) if scoring is None else [ensure_samples_table(folder, scoring)]
+    )
+    more = [after[0], *after, limit, offset]
 
     def run_query() -> tuple[pd.DataFrame, int]:
-        with _open_samples_view([path]) as connection:
+        with _open_samples_view(paths) as connection:
             connection.execute(_SELECT_COUNT + condition, params)
             total = connection.fetchall()[0][0]
             result = connection.execute(
@@ -157,7 +213,7 @@ def query_case_page(
             )
             return result.df(), total
 
-    key = (_read_file_state(path), condition, repr(params), *more)
+    key = (*map(_read_file_state, paths), condition, repr(params), *more)
     frame, total = _pages.get(key, run_query) if limit <= _CACHED_ROWS else run_query()
     return frame.copy(deep=False), total
 
@@ -165,9 +221,9 @@ def query_case_page(
 def query_run_cached(folder: RunFolder, sql: str, params: Sequence[Any]) -> pd.DataFrame:
     """`query_samples` of one run for a statement whose answer is small: kept while its file is
     the same."""
-    path = ensure_samples_table(folder)
-    key = (_read_file_state(path), sql, repr(params))
-    return _tallies.get(key, lambda: query_samples([path], sql, params)).copy(deep=False)
+    paths = list_samples_tables(folder)
+    key = (*map(_read_file_state, paths), sql, repr(params))
+    return _tallies.get(key, lambda: query_samples(paths, sql, params)).copy(deep=False)
 
 
 def _read_file_state(path: Path) -> tuple[str, int, int, int]:
@@ -176,15 +232,65 @@ def _read_file_state(path: Path) -> tuple[str, int, int, int]:
     return str(path), status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def locate_cases(
-    folder: RunFolder, where: CaseFilter, among: CaseFilter, *, hidden_cases: Collection[Case] = ()
-) -> pd.DataFrame:
-    """Locate the cases that match `among`, in the declared order: position, epoch, metric, id,
-    outcome, and `fits`, whether they match `where` too. `hidden_cases` as in `query_case_page`."""
-    fits, params = _build_where_clause(where, hidden_cases)
-    terms, more = _build_where_clause(among, hidden_cases)
-    statement = _PLACES.format(fits=fits, among=f" WHERE {terms}") + " ORDER BY position, epoch"
-    return query_samples([ensure_samples_table(folder)], statement, [*params, *more])
+class CasePlace(NamedTuple):
+    """Where a case stands among those of its benchmark that match: how many do, how many of them
+    come before it, whether it does itself, and (metric, id, epoch) of those next to it. `outcomes`
+    counts what matches whatever its outcome."""
+
+    total: int
+    before: int
+    fits: bool
+    previous: tuple[str, str, int] | None
+    next: tuple[str, str, int] | None
+    outcomes: dict[str, int]
+
+
+def locate_case(
+    folder: RunFolder,
+    case: Case,
+    epoch: int,
+    where: CaseFilter,
+    *,
+    hidden_cases: Collection[Case] = (),
+) -> CasePlace | None:
+    """Locate a case among those of its benchmark that match `where`, in the declared order; None
+    where the table has no such case. `hidden_cases` as in `query_case_page`."""
+    fits, params = _build_where_clause(
+        msgspec.structs.replace(where, benchmark=(case[0],)), hidden_cases
+    )
+    rest, rest_params = _build_where_clause(
+        msgspec.structs.replace(where, benchmark=(case[0],), outcome=()), hidden_cases
+    )
+    with _open_samples_view(list_samples_tables(folder)) as view:
+        named = "benchmark = ? AND metric = ? AND id = ? AND epoch = ?"
+        own = view.execute(
+            f"SELECT position, {fits} FROM samples WHERE {named} LIMIT 1",  # noqa: S608 - our names
+            [*params, *case, epoch],
+        ).fetchone()
+        if own is None:
+            return None
+        position, is_fitting = own
+        here = [position, position, epoch]
+        counts = view.execute(
+            f"SELECT count(*) FILTER (WHERE {_BEFORE}), count(*) FROM samples "  # noqa: S608
+            f"WHERE {fits}",
+            [*here, *params],
+        ).fetchone()
+        near = [
+            view.execute(
+                f"SELECT metric, id, epoch FROM samples WHERE {fits} AND {side} "  # noqa: S608
+                f"ORDER BY position {order}, epoch {order} LIMIT 1",
+                [*params, *here],
+            ).fetchone()
+            for side, order in ((_BEFORE, "DESC"), (_BEHIND, "ASC"))
+        ]
+        outcomes = view.execute(
+            f"SELECT outcome, count(*) FROM samples WHERE {rest} GROUP BY outcome "  # noqa: S608
+            "ORDER BY count(*) DESC, outcome",
+            rest_params,
+        ).fetchall()
+    before, total = counts or (0, 0)
+    return CasePlace(total, before, bool(is_fitting), near[0], near[1], dict(outcomes))
 
 
 def _build_where_clause(where: CaseFilter, hidden_cases: Collection[Case]) -> tuple[str, list[Any]]:
@@ -227,6 +333,10 @@ def _open_samples_view(paths: Iterable[Path]) -> Iterator[duckdb.DuckDBPyConnect
             raise RunFolderError(f"a table of cases was damaged; try again ({error})") from None
 
 
+def _find_current(paths: Iterable[Path], signature: bytes) -> Path | None:
+    return next((path for path in paths if _is_current(path, signature)), None)
+
+
 def _is_current(path: Path, signature: bytes) -> bool:
     import pyarrow as pa
     import pyarrow.parquet as parquet
@@ -249,21 +359,6 @@ def _is_whole(path: Path) -> bool:
     return True
 
 
-def _encode_samples_table(table_rows: Iterable[Row], signature: bytes) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as parquet
-
-    schema = pa.schema(
-        [(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()],
-        metadata={_SIGNATURE: signature},
-    )
-    table = pa.Table.from_pylist(list(table_rows), schema=schema)
-    sink = pa.BufferOutputStream()
-    parquet.write_table(table, sink, compression="zstd")
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
-
-
 def samples_signature(folder: RunFolder) -> str:
     """Changes whenever the rows of a run under the scoring to show may; raises as
     `ensure_samples_table`."""
@@ -273,7 +368,7 @@ def samples_signature(folder: RunFolder) -> str:
 def _hash_source_files(folder: RunFolder, scoring: str) -> bytes:
     """Of every file that the rows are made from."""
     sources = [folder.path / "spec.json", locate_journal(folder.path / SAMPLES)]
-    parts = [_SAMPLES_VERSION, scoring]
+    parts = [case_parts.TABLE_VERSION, scoring]
     try:
         sources += list_journals(folder.path / "generations")
         sources += list_journals(folder.verdicts_dir(scoring)) if scoring else []

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalcore.errors import RunFolderError, UsageError
-from evalcore.records import BenchmarkSpec, Episode, Sample, Verdict, to_json
+from evalcore.records import (
+    BenchmarkSpec,
+    Episode,
+    Failure,
+    Measured,
+    Record,
+    RunSpec,
+    Usage,
+    Verdict,
+    to_json,
+)
 from evalcore.store import journal
+from evalcore.store.case_index import CaseIndex, locate_index
+from evalcore.store.case_lines import NOWHERE
 from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredSample, StoredVerdict
 
 # The journals of a run as flat rows: one per declared case and epoch, for tables and exports.
@@ -99,41 +111,114 @@ def read_run_cases(folder: RunFolder, scoring: str) -> Iterator[RunCase]:
     are left out.
     """
     epochs = folder.read_spec().epochs
-    verdicts: dict[Case, Verdict] = {}
-    for stored in folder.read_verdicts(scoring) if scoring else ():
-        verdict = stored.verdict
-        verdicts[stored.benchmark, verdict.metric, verdict.id, verdict.epoch] = verdict
-    episodes = {
-        (e.benchmark, e.episode.key, e.episode.epoch): e.episode for e in folder.read_episodes()
-    }
-    for case in folder.read_samples():
-        sample = case.sample
-        for epoch in range(epochs):
-            own = verdicts.get((case.benchmark, sample.metric, sample.id, epoch))
-            key = generation_key(own, sample.key)
-            yield RunCase(case, epoch, episodes.get((case.benchmark, key, epoch)), own)
+    with CaseIndex.load(folder, scoring, epochs) as index:
+        for position in range(index.cases):
+            for epoch in range(epochs):
+                yield _read_indexed_case(index, position, epoch)
+
+
+def _read_indexed_case(index: CaseIndex, position: int, epoch: int) -> RunCase:
+    """A case by where its records lie; no other line is read."""
+    offset, _, *locations = index.read_row(position)
+    at, verdict_at = locations[2 * epoch : 2 * epoch + 2]
+    return RunCase(
+        index.read_sample_at(offset, StoredSample),
+        epoch,
+        None if at == NOWHERE else index.read_episode(at, StoredEpisode).episode,
+        None if verdict_at == NOWHERE else index.read_verdict(verdict_at, StoredVerdict).verdict,
+    )
+
+
+class _RowSample(Record, frozen=True):
+    """A sample without its reference."""
+
+    metric: str
+    id: str
+    input: dict[str, Any] = {}
+    difficulty: int = 1
+    weight: float | None = None
+
+
+class _RowVerdict(Record, frozen=True):
+    """A verdict without its evidence."""
+
+    outcome: str
+    score: float | None = None
+    evidence_kind: str = "checked"
+    reason: str = ""
+    note: str = ""
+    details: dict[str, Any] = {}
+    note_code: str = ""
+    note_params: dict[str, Any] = {}
+
+
+class _RowEpisode(Measured, frozen=True):
+    """An episode without its transcript."""
+
+    answer: str = ""
+    finish_reason: str = ""
+    usage: Usage = Usage()
+    cost: float | None = None
+    latency: float = 0.0
+    attempts: int = 0
+    cached: bool = False
+    failure: Failure | None = None
+
+
+class _SampleLine(Record, frozen=True):
+    benchmark: str
+    sample: _RowSample
+
+
+class _VerdictLine(Record, frozen=True):
+    verdict: _RowVerdict
+
+
+class _EpisodeLine(Record, frozen=True):
+    episode: _RowEpisode
 
 
 def build_sample_rows(folder: RunFolder, scoring: str) -> Iterator[Row]:
-    """The rows of a run, see `read_run_cases`; a case without a verdict has the outcome
-    `missing`."""
+    """The rows of a run in the order of its declared cases, one per epoch.
+
+    A case without a verdict has the outcome `missing`; of several verdicts or episodes of one case
+    the last journaled counts. Those of undeclared cases are left out.
+    """
     spec = folder.read_spec()
+    with CaseIndex.load(folder, scoring, spec.epochs) as index:
+        for start, rows in index.read_rows():
+            yield from build_indexed_rows(index, spec, start, rows.tolist())
+
+
+def build_indexed_rows(
+    index: CaseIndex, spec: RunSpec, start: int, rows: Sequence[Sequence[int]]
+) -> Iterator[Row]:
+    """The rows of the cases from the position `start` on, by their rows in the index."""
     specs = {benchmark.key: benchmark for benchmark in spec.benchmarks}
-    position = -1
-    for case in read_run_cases(folder, scoring):
-        position += case.epoch == 0
-        yield {
-            "run": spec.run_id,
-            "position": position,
-            "epoch": case.epoch,
-            **_sample_columns(case.stored, specs),
-            **_verdict_columns(case.verdict),
-            **_episode_columns(case.verdict, case.episode),
-            "words": _build_search_text(case.stored.sample, case.episode),
-        }
+    for position, (offset, _, *locations) in enumerate(rows, start):
+        line = index.read_sample_at(offset, _SampleLine)
+        declared = _sample_columns(line, specs)
+        asked = _join_texts(line.sample.input)[:SEARCHED_CHARACTERS]
+        for epoch in range(spec.epochs):
+            at, verdict_at = locations[2 * epoch : 2 * epoch + 2]
+            verdict = episode = None
+            if verdict_at != NOWHERE:
+                verdict = index.read_verdict(verdict_at, _VerdictLine).verdict
+            if at != NOWHERE:
+                episode = index.read_episode(at, _EpisodeLine).episode
+            answered = episode.answer[:SEARCHED_CHARACTERS] if episode else ""
+            yield {
+                "run": spec.run_id,
+                "position": position,
+                "epoch": epoch,
+                **declared,
+                **_verdict_columns(verdict),
+                **_episode_columns(verdict, episode),
+                "words": f"{asked}\n{answered}",
+            }
 
 
-def _sample_columns(case: StoredSample, specs: Mapping[str, BenchmarkSpec]) -> Row:
+def _sample_columns(case: _SampleLine, specs: Mapping[str, BenchmarkSpec]) -> Row:
     sample, spec = case.sample, specs.get(case.benchmark)
     return {
         "benchmark": case.benchmark,
@@ -146,7 +231,7 @@ def _sample_columns(case: StoredSample, specs: Mapping[str, BenchmarkSpec]) -> R
     }
 
 
-def _verdict_columns(verdict: Verdict | None) -> Row:
+def _verdict_columns(verdict: _RowVerdict | None) -> Row:
     if verdict is None:
         return {"outcome": "missing"}
     return {
@@ -158,20 +243,20 @@ def _verdict_columns(verdict: Verdict | None) -> Row:
         "packed_note": _pack_note(verdict),
         "extraction": _to_optional_text(verdict.details.get("extraction")),
         "call_reading": _to_optional_text(verdict.details.get("call_reading")),
-        "cause": find_failure_cause(verdict),
+        "cause": _find_failure_cause(verdict),
         "answer_kind": _to_optional_text(verdict.details.get("answer_kind")),
         "level": _to_optional_text(verdict.details.get("equivalence_level")),
     }
 
 
-def _pack_note(verdict: Verdict) -> str | None:
+def _pack_note(verdict: _RowVerdict) -> str | None:
     """Code and values of a note as JSON, from which it is said in any language."""
     if not verdict.note_code:
         return None
     return to_json({"code": verdict.note_code, "params": verdict.note_params}).decode()
 
 
-def find_failure_cause(verdict: Verdict) -> str | None:
+def _find_failure_cause(verdict: _RowVerdict) -> str | None:
     """Its error group, else its error type, else the reason, of a failed answer."""
     if verdict.outcome != "failed":
         return None
@@ -180,7 +265,7 @@ def find_failure_cause(verdict: Verdict) -> str | None:
     return _to_optional_text(specific_group or verdict.details.get("error_type") or verdict.reason)
 
 
-def _episode_columns(verdict: Verdict | None, episode: Episode | None) -> Row:
+def _episode_columns(verdict: _RowVerdict | None, episode: _RowEpisode | None) -> Row:
     failure = episode.failure if episode else None
     error = verdict.details.get("error_type") if verdict else None
     columns: Row = {
@@ -199,10 +284,10 @@ def _episode_columns(verdict: Verdict | None, episode: Episode | None) -> Row:
     }
 
 
-def _build_search_text(sample: Sample, episode: Episode | None) -> str:
-    """The texts of the input, however deep they lie, and the answer, a line each."""
+def _join_texts(value: Any) -> str:
+    """The texts of an input, however deep they lie, a line each."""
     texts: list[str] = []
-    waiting: list[Any] = [sample.input]
+    waiting: list[Any] = [value]
     while waiting:
         value = waiting.pop()
         if isinstance(value, str):
@@ -211,8 +296,7 @@ def _build_search_text(sample: Sample, episode: Episode | None) -> str:
             waiting.extend(reversed([*value.values()]))
         elif isinstance(value, list | tuple):
             waiting.extend(reversed(value))
-    asked, answered = "\n".join(texts), episode.answer if episode else ""
-    return "\n".join((asked[:SEARCHED_CHARACTERS], answered[:SEARCHED_CHARACTERS]))
+    return "\n".join(texts)
 
 
 def _to_optional_text(value: Any) -> str | None:
@@ -244,8 +328,16 @@ def load_run_case(
     Of several journaled episodes or verdicts the last counts. Raises UsageError when the run
     declares no such case, RunFolderError when its line in a journal is broken.
     """
-    sample = _find_stored_sample(folder, benchmark, metric, id)
     scoring_name = select_scoring(folder) if scoring is None else scoring
+    epochs = folder.read_spec().epochs
+    if locate_index(folder, scoring_name).exists() and 0 <= epoch < epochs:
+        with CaseIndex.load(folder, scoring_name, epochs) as index:
+            position = index.find_case(benchmark, metric, id)
+            if position is None:
+                raise UsageError(_describe_no_case(folder, benchmark, metric, id))
+            case = _read_indexed_case(index, position, epoch)
+            return case.stored, case.episode, case.verdict
+    sample = _find_stored_sample(folder, benchmark, metric, id)
     verdict = _find_last_verdict(folder, scoring_name, sample, epoch) if scoring_name else None
     key = generation_key(verdict, sample.sample.key)
     return sample, _find_last_episode(folder, benchmark, key, epoch), verdict
@@ -257,7 +349,11 @@ def _find_stored_sample(folder: RunFolder, benchmark: str, metric: str, case: st
         sample = stored.sample
         if (stored.benchmark, sample.metric, sample.id) == (benchmark, metric, case):
             return stored
-    raise UsageError(f"run {folder.run_id} has no case {case!r} of {benchmark}, metric {metric}")
+    raise UsageError(_describe_no_case(folder, benchmark, metric, case))
+
+
+def _describe_no_case(folder: RunFolder, benchmark: str, metric: str, case: str) -> str:
+    return f"run {folder.run_id} has no case {case!r} of {benchmark}, metric {metric}"
 
 
 def _find_last_verdict(

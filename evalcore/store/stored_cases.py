@@ -3,7 +3,7 @@ asked for, so that a million of them take no memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar, overload
 
 import msgspec
@@ -133,7 +133,7 @@ class StoredVerdicts(_OnDisk[Verdict]):
     def iterate_cases(self) -> Iterator[CaseScores]:
         """Each declared sample with its verdicts. Raises UsageError for one declared twice."""
         read_sample, read_verdict = self.cases.read_sample_at, self.cases.read_verdict
-        weigh: Callable[[_Weighed], float] = self.samples.spec.case_weight  # type: ignore[assignment]
+        weigh = self.samples.spec.case_weight
         seen: set[tuple[str, str]] = set()
         for row in self.samples.read_rows():
             sample = read_sample(row[0], _WeighedLine).sample

@@ -15,6 +15,7 @@ from evalcore.access.redaction import mask_spec, mask_votes
 from evalcore.errors import RunFolderError, UsageError
 from evalcore.i18n import Note, unpack_note
 from evalcore.records import Episode, Failure, Record, RunSpec, Sample, Verdict
+from evalcore.single_flight import SingleFlightCache
 from evalcore.store import case_tables, journal
 from evalcore.store.case_tables import EVERY_CASE as EVERY_CASE
 from evalcore.store.case_tables import START as START
@@ -40,6 +41,7 @@ _SAFE = frozenset(
     }
 )
 _KEY = ["benchmark", "metric", "id"]
+_gated: SingleFlightCache[frozenset[tuple[str, str, str]]] = SingleFlightCache(64)
 
 
 def is_gated(sample: Sample) -> bool:
@@ -49,12 +51,22 @@ def is_gated(sample: Sample) -> bool:
 def gated_cases(folder: RunFolder) -> frozenset[tuple[str, str, str]]:
     """Benchmark, metric and id of every gated case of a run; other lines are not decoded. Raises
     RunFolderError when the file of samples is broken."""
-    lines = journal.read_journal(folder.path / "samples.jsonl", StoredSample, f'"{_MARK}"'.encode())
-    return frozenset(
-        (line.benchmark, line.sample.metric, line.sample.id)
-        for line in lines
-        if is_gated(line.sample)
-    )
+    path = folder.path / journal.SAMPLES
+
+    def find_gated() -> frozenset[tuple[str, str, str]]:
+        lines = journal.read_journal(path, StoredSample, f'"{_MARK}"'.encode())
+        return frozenset(
+            (line.benchmark, line.sample.metric, line.sample.id)
+            for line in lines
+            if is_gated(line.sample)
+        )
+
+    try:
+        status = journal.locate_journal(path).stat()
+    except OSError:
+        return find_gated()
+    state = (str(path), status.st_ino, status.st_mtime_ns, status.st_size)
+    return _gated.get(state, find_gated)
 
 
 def bare_sample(sample: Sample) -> Sample:
@@ -250,35 +262,17 @@ def _locate_case(
     where: CaseFilter,
     closed: frozenset[case_tables.Case],
 ) -> CasePosition:
-    """Look the whole benchmark up in its declared order: a few columns of it are small."""
-    here = msgspec.structs.replace(where, benchmark=(benchmark,))
-    table = case_tables.locate_cases(
-        folder, here, CaseFilter(benchmark=(benchmark,)), hidden_cases=closed
-    )
-    rows = zip(table["metric"], table["id"], table["epoch"], strict=True)
-    cases = [Neighbour(metric=str(m), id=str(i), epoch=int(e)) for m, i, e in rows]
-    if own not in cases:
+    case = (benchmark, own.metric, own.id)
+    position = case_tables.locate_case(folder, case, own.epoch, where, hidden_cases=closed)
+    if position is None:
         raise RunFolderError(f"{folder.path}: case {own.id!r} is missing in its table of cases")
-    index, fits = cases.index(own), [bool(fit) for fit in table["fits"]]
-    before = [case for case, fit in zip(cases[:index], fits, strict=False) if fit]
-    after = [case for case, fit in zip(cases[index + 1 :], fits[index + 1 :], strict=True) if fit]
     return CasePosition(
-        number=len(before) + 1 if fits[index] else None,
-        total=sum(fits),
-        previous=before[-1] if before else None,
-        next=after[0] if after else None,
-        outcomes=_count_filtered_outcomes(folder, here, table, closed),
+        number=position.before + 1 if position.fits else None,
+        total=position.total,
+        previous=Neighbour(*position.previous) if position.previous else None,
+        next=Neighbour(*position.next) if position.next else None,
+        outcomes=position.outcomes,
     )
-
-
-def _count_filtered_outcomes(
-    folder: RunFolder, where: CaseFilter, table: pd.DataFrame, closed: frozenset[case_tables.Case]
-) -> dict[str, int]:
-    matching = table[table["fits"]]
-    if where.outcome:
-        rest = msgspec.structs.replace(where, outcome=())
-        matching = case_tables.locate_cases(folder, rest, rest, hidden_cases=closed)
-    return {str(name): int(count) for name, count in matching["outcome"].value_counts().items()}
 
 
 #: Tables of evidence whose columns are named by us and not by a statement, with those whose cells

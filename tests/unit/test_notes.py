@@ -37,7 +37,6 @@ from evalcore.records import (
     to_json_with_notes,
 )
 from evalcore.results import Progress
-from evalcore.runner.execute import compute_verdict
 from evalcore.runner.jobs import (
     Job,
     TaskReply,
@@ -45,6 +44,7 @@ from evalcore.runner.jobs import (
     call_task,
     write_job_status,
 )
+from evalcore.runner.verdicts import compute_verdict
 from evalcore.settings import ROOT
 from evalcore.store.run_folder import RunFolder
 from pages.parts.datasets.upload import find_error_hint
