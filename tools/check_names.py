@@ -74,8 +74,8 @@ CEILINGS: dict[str, float] = {
     "one-word functions, %": 8,
     "crowded names": 0,
     "long modules": 0,
-    "modules": 580,
-    "lines": 135_500,
+    "modules": 589,
+    "lines": 137_000,
     "function length, p95": 27,
 }
 
