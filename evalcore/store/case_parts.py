@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 #: Part of every name, so that parts made by other code are made anew.
 TABLE_VERSION = "8"
 _ROWS = 2 * LARGE  # of a part
+_SMALLEST = 64  # cases of a part, however many epochs
 _OLD = 60.0  # seconds after which nobody reads a part any more that another has replaced
 _SUFFIX = ".parquet"
 
@@ -56,7 +57,7 @@ def is_large(index: CaseIndex) -> bool:
 
 def iterate_parts(index: CaseIndex) -> Iterator[Part]:
     """The parts of a run as of now, whether they are written or not."""
-    step = max(_ROWS // index.epochs, 64)
+    step = max(_ROWS // index.epochs, _SMALLEST)
     home = locate_parts(index.folder, index.scoring)
     for number, start in enumerate(range(0, index.cases, step)):
         digest, rows = index.hash_cases(start, min(start + step, index.cases))

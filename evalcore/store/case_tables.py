@@ -141,7 +141,8 @@ def list_samples_tables(folder: RunFolder) -> list[Path]:
             return case_parts.write_parts(index, spec, under_way=True)
 
     try:
-        return _parts.get((str(folder.path), signature), list_parts)
+        paths = _parts.get((str(folder.path), signature), list_parts)
+        return paths if all(map(os.path.exists, paths)) else list_parts()
     except OSError:
         return [ensure_samples_table(folder)]
 
