@@ -247,18 +247,15 @@ def wait_for_end(pid: int) -> int:
 
 def kill_worker(scenario: Scenario, journaled: int, delay: float) -> bool:
     """Start a worker and kill it once it has journaled so many lines and some time has passed;
-    whether it still lived."""
+    whether that interrupted the run, which may have come to its end before."""
     before = scenario.count_lines("calls")
     with scenario.watch_requests():
         pid = scenario.fork_worker()
-        alive = scenario.wait_until(
-            lambda: scenario.count_lines("calls") >= before + journaled, pid
-        )
+        scenario.wait_until(lambda: scenario.count_lines("calls") >= before + journaled, pid)
         time.sleep(delay)
-        alive = alive and not is_over(pid)
         os.kill(pid, signal.SIGKILL)
         wait_for_end(pid)
-    return alive
+    return scenario.folder.current_state() == "interrupted"
 
 
 # Kinds of faults. Each disturbs a run that has been planned; whatever is missing then is asked for
@@ -315,6 +312,7 @@ def kill_workers(scenario: Scenario) -> None:
         kills += kill_worker(scenario, scenario.dice.randint(0, 3), scenario.dice.uniform(0, 0.06))
     scenario.finish_run()
     scenario.outcome.faults += kills
+    scenario.require_event("interrupted", kills)
 
 
 def kill_server(scenario: Scenario) -> None:
