@@ -241,7 +241,8 @@ def verify_bundle_files(
     if isinstance(opened, str):
         return SealReport(state="broken", run_id="", problems=(opened,))
     statement, signer = opened
-    problems = list(_compare_names(set(statement.bundle), set(files)))
+    problems: list[str] = [] if statement.bundle else [Note("seal_run_only")]
+    problems += _compare_names(set(statement.bundle), set(files))
     for name, sealed in statement.bundle.items():
         if name in files:
             problems += compare_digests(name, sealed, partial(_split_bytes, files[name]))

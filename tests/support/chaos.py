@@ -47,6 +47,7 @@ from evalcore.runner.summary import REQUEST_FAILED, REQUEST_RESENT
 from evalcore.runner.worker import work_on_run
 from evalcore.settings import Settings
 from evalcore.store.index import load_headers
+from evalcore.store.journal import read_journal_lines
 from evalcore.store.run_folder import RunFolder
 from evalcore.store.seal import seal_run_folder, verify_run_folder
 from evalcore.targets.endpoint.dialect import is_answer
@@ -214,9 +215,15 @@ class Scenario:
         return sum(path.read_bytes().count(b"\n") for path in paths)
 
     def list_events(self) -> list[tuple[str, str]]:
-        lines = self.folder.events_path.read_bytes().splitlines()
-        events: list[Any] = [parse_json(line) for line in lines]
+        lines = read_journal_lines(self.folder.events_path)
+        events: list[Any] = [parse_json(line) for _, line in lines]
         return [(event["kind"], event.get("message", "")) for event in events]
+
+    def count_starts(self) -> int:
+        """Workers that came as far as to log their start."""
+        if not self.folder.events_path.exists():
+            return 0
+        return sum(kind in ("started", "resumed") for kind, _ in self.list_events())
 
     def require_event(self, kind: str, times: int = 1) -> None:
         count = sum(event == kind for event, _ in self.list_events())
@@ -247,15 +254,16 @@ def wait_for_end(pid: int) -> int:
 
 def kill_worker(scenario: Scenario, journaled: int, delay: float) -> bool:
     """Start a worker and kill it once it has journaled so many lines and some time has passed;
-    whether that interrupted the run, which may have come to its end before."""
-    before = scenario.count_lines("calls")
+    whether that interrupted the run, which may have come to its end before, or not have begun."""
+    before, begun = scenario.count_lines("calls"), scenario.count_starts()
     with scenario.watch_requests():
         pid = scenario.fork_worker()
         scenario.wait_until(lambda: scenario.count_lines("calls") >= before + journaled, pid)
         time.sleep(delay)
         os.kill(pid, signal.SIGKILL)
         wait_for_end(pid)
-    return scenario.folder.current_state() == "interrupted"
+    interrupted = scenario.folder.current_state() == "interrupted"
+    return interrupted and scenario.count_starts() > begun
 
 
 # Kinds of faults. Each disturbs a run that has been planned; whatever is missing then is asked for
