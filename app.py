@@ -40,6 +40,7 @@ PAGE_PARAMETER = "page"
 
 PAGES: tuple[PageCard, ...] = (
     PageCard("ranking", "", ":material/leaderboard:"),
+    PageCard("decide", "decide", ":material/tune:"),
     PageCard("metrics", "metrics", ":material/bar_chart:"),
     PageCard("target", "target", ":material/person_search:"),
     PageCard("case", "case", ":material/find_in_page:", visibility="hidden"),

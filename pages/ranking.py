@@ -29,8 +29,9 @@ from pages.parts.ranking import (
     ranking_charts,
     ranking_table,
 )
-from pages.parts.ranking.ranking_table import ScoreAxis, TableView
+from pages.parts.ranking.ranking_table import TableView
 from pages.shared import board_view, drawn_html, exports, page_links, ranking_rows, url_state
+from pages.shared.drawn_columns import ScoreAxis, build_score_axis
 from pages.shared.ranking_rows import RankingRows, RankingView
 from pages.shared.wording import current_language, tr
 
@@ -121,7 +122,7 @@ def _draw_ranking_rows(
         answer.draw_next_steps(rows.everyone, view.board)
     # the same list, whatever runs were added to it
     asked = (view.board.key, *view[3:], board_filter, shown.sort)
-    axis = ranking_table.build_score_axis(rows.everyone, table.floors)
+    axis = build_score_axis(rows.everyone, table.floors)
     own = standing.identity if standing else ""
     is_ranked = _draw_ranked_rows(table, rows, board_filter, view, shown.columns, asked, axis, own)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):

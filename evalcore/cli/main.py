@@ -18,6 +18,7 @@ from evalcore import __version__
 from evalcore.cli import (
     boards,
     datasets,
+    decide,
     doctor,
     equivalent,
     exchange,
@@ -92,6 +93,7 @@ def _build_parser() -> argparse.ArgumentParser:
     boards.add_board_verb(verbs, _add_common_flags)
     boards.add_card_verb(verbs, _add_common_flags)
     boards.add_compare_verb(verbs, _add_common_flags)
+    decide.add_decide_verb(verbs, _add_common_flags)
     gate.add_gate_verb(verbs, _add_common_flags)
     exchange.add_exchange_verbs(verbs, _add_common_flags)
     seal.add_seal_verb(verbs, _add_common_flags)

@@ -11,6 +11,7 @@ on 95 of 100 boards of equal targets not one pair is told apart. With two target
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Hashable, Mapping, Sequence
 from statistics import NormalDist
 
@@ -45,14 +46,16 @@ def rank_board(
     *,
     strata: Sequence[Hashable] | None = None,
     maxima: np.ndarray | Sequence[float] | None = None,
+    fixed: Mapping[str, float] | None = None,
 ) -> dict[str, RankRow]:
     """Rank targets by the sum of their contributions; the best first, equals by name.
 
     `scores` holds per target one contribution for each of the same samples in the same order: 100 x
     weight x score / sum of weights, so that the sum is the score. `strata` names the metric of each
     sample; `maxima` is what a score of 1 would contribute, by default the largest contribution of
-    all. Neither the order of targets nor that of samples matters. Raises ValueError where the
-    arrays are not aligned or not finite.
+    all. `fixed` adds points to a total that rest on no sample, such as a price. Neither the order
+    of targets nor that of samples matters. Raises ValueError where the arrays are not aligned or
+    not finite.
     """
     if not scores:
         return {}
@@ -60,9 +63,10 @@ def rank_board(
     points, sizes, heaviest = _sort_contributions(
         _align_contributions([scores[name] for name in names]), strata, maxima
     )
-    totals = points.sum(axis=0).round(_DIGITS) + 0.0  # no negative zero
+    added = np.array([(fixed or {}).get(name, 0.0) for name in names])
+    totals = (points.sum(axis=0) + added).round(_DIGITS) + 0.0  # no negative zero
     ranks = _compute_ranks(totals[None, :])[0]
-    better = _significantly_better(points, sizes, heaviest)
+    better = _significantly_better(points, sizes, heaviest, added)
     low = 1 + better.sum(axis=0)
     high = len(names) - better.sum(axis=1)
     best_first = sorted(range(len(names)), key=lambda t: (ranks[t], names[t]))
@@ -115,25 +119,30 @@ def _sort_contributions(
 
 
 def _significantly_better(
-    points: np.ndarray, sizes: np.ndarray, heaviest: np.ndarray
+    points: np.ndarray, sizes: np.ndarray, heaviest: np.ndarray, fixed: np.ndarray
 ) -> np.ndarray:
     """Whether the row's target is better than the column's beyond chance: (targets, targets)."""
     targets = points.shape[1]
-    if not len(points) or targets < 2:
+    if targets < 2:
         return np.zeros((targets, targets), dtype=bool)
+    ahead = fixed[:, None] - fixed  # without chance
+    if not len(points):
+        return np.asarray(ahead.round(_DIGITS) > 0)
     ends = np.cumsum(sizes)
     moments = [
         _pair_moments(points[end - size : end], heaviest[end - size : end])
         for size, end in zip(sizes, ends, strict=True)
     ]
     whole = heaviest.sum()
-    lead = sum(stratum.weight / whole * stratum.mean for stratum in moments) - 0.5
+    ahead = ahead / (2 * whole)
+    lead = sum(stratum.weight / whole * stratum.mean for stratum in moments) - 0.5 + ahead
     pairs = targets * (targets - 1) / 2
     z = NormalDist().inv_cdf((1 + _LEVEL ** (1 / pairs)) / 2)
     # Wilson's interval ends short of 1/2 where a score test rejects 1/2, whose variance is 1/4.
-    apart = lead > z * np.sqrt(0.25 / effective_size(moments))
+    bound = z * np.sqrt(0.25 / effective_size(moments))
+    apart = lead > bound
     for better, worse in np.argwhere(
-        apart & (_bound_differing_samples(points, heaviest) < FEWEST_DIFFERING)
+        apart & (ahead <= bound) & (_bound_differing_samples(points, heaviest) < FEWEST_DIFFERING)
     ):
         differing = np.count_nonzero(points[:, better] != points[:, worse])
         apart[better, worse] = differing >= FEWEST_DIFFERING
@@ -185,3 +194,60 @@ def _build_tie_groups(best_first: Sequence[int], better: np.ndarray) -> dict[int
         groups.update({t: (number, leader) for t in remaining if not better[leader, t]})
         remaining = [t for t in remaining if better[leader, t]]
     return groups
+
+
+# How sure the first place is: how often a target leads when the cases are drawn anew.
+
+RESAMPLES = 2_000
+_BATCH = 250  # resamples that are in memory together
+
+
+def resample_leads(
+    scores: Mapping[str, np.ndarray | Sequence[float]],
+    *,
+    strata: Sequence[Hashable] | None = None,
+    maxima: np.ndarray | Sequence[float] | None = None,
+    fixed: Mapping[str, float] | None = None,
+    resamples: int = RESAMPLES,
+) -> dict[str, float]:
+    """The share of resamples (0 to 1) in which each target leads; arguments as in `rank_board`.
+
+    A paired bootstrap (B. Efron, 1979): within each stratum the samples are drawn with replacement,
+    the same for all targets, and a stratum keeps its weight. Those who share a lead share the
+    resample. The draw follows from the numbers, so that equal boards give equal shares.
+    """
+    if not scores:
+        return {}
+    names = sorted(scores)
+    points, sizes, heaviest = _sort_contributions(
+        _align_contributions([scores[name] for name in names]), strata, maxima
+    )
+    added = np.array([(fixed or {}).get(name, 0.0) for name in names])
+    rng = np.random.default_rng(zlib.crc32(points.round(_DIGITS).tobytes()))
+    blocks = _merge_equal_samples(points, sizes, heaviest)
+    leads = np.zeros(len(names))
+    for start in range(0, resamples, _BATCH):
+        count = min(_BATCH, resamples - start)
+        totals = np.tile(added, (count, 1))
+        for block, maximum, copies in blocks:
+            drawn = rng.multinomial(copies.sum(), copies / copies.sum(), size=count)
+            weight = float(maximum @ copies)
+            totals += (drawn @ block) * (weight / (drawn @ maximum))[:, None]
+        totals = totals.round(_DIGITS)
+        first = totals == totals.max(axis=1, keepdims=True)
+        leads += (first / first.sum(axis=1, keepdims=True)).sum(axis=0)
+    return dict(zip(names, (leads / resamples).tolist(), strict=True))
+
+
+def _merge_equal_samples(
+    points: np.ndarray, sizes: np.ndarray, heaviest: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """By stratum the samples that differ: contributions, maxima, and how often each is there."""
+    blocks = []
+    end = 0
+    for size in sizes:
+        start, end = end, end + int(size)
+        both = np.column_stack([heaviest[start:end], points[start:end]])
+        rows, copies = np.unique(both, axis=0, return_counts=True)
+        blocks.append((rows[:, 1:], rows[:, 0], copies))
+    return blocks

@@ -15,6 +15,7 @@ from evalcore.web import answers, share
 from evalcore.web.answers import LONGEST, ApiError, Parameter, QueryPairs, Resource
 from evalcore.web.badge import BADGE
 from evalcore.web.data_routes import BOARDS, CASES, RANKING, RUNS, TARGET
+from evalcore.web.decision_route import DECISION
 from evalcore.web.published_routes import PUBLISHED
 from evalcore.web.share import PREVIEW
 
@@ -51,6 +52,10 @@ _ITEMS = {
     "TrendPoint": "identity date score:number? low:number? high:number? run_id",
     "MonthLeader": "month identity name score:number? low:number? high:number? tied:integer?",
     "PublishedPair": "benchmark metric first:number second:number result:object?",
+    "DecisionRow": """identity name target_key kind organization licence weights
+        cost_per_case:number? cost_per_run:number? latency:number? run_id score:number rank:integer
+        low:number? high:number? rank_low:integer? rank_high:integer? group:integer? leads:number?
+        parts:object""",
     "Finding": """row name month benchmark metric kind claimed:number? computed:number?
         reading:string? count:integer since text""",
 }
@@ -71,6 +76,16 @@ EXTRA_FIELDS: dict[str, dict[str, Any]] = {
     },
     "Case": {"run": {"type": "string"}},
     **dict.fromkeys(("PublishedRow", "TrendPoint", "MonthLeader"), _PUBLISHED_HEAD),
+    "DecisionRow": {
+        **{key: {"type": "string"} for key in ("board", "level", "text")},
+        **{key: {"type": "array"} for key in ("levels", "criteria", "excluded", "changes")},
+        **{key: {"type": "integer"} for key in ("cases", "resamples")},
+        "limits": {"type": "object"},
+        "tested": {"type": "boolean"},
+        "leader": {"type": ["string", "null"]},
+        "leads": {"type": ["number", "null"]},
+        "tied": {"type": ["integer", "null"]},
+    },
     "PublishedPair": {
         "publisher": {"type": "string"},
         **{key: {"type": "object"} for key in ("first", "second")},
@@ -206,7 +221,7 @@ def build_openapi_resource(others: tuple[Resource, ...]) -> Resource:
     )
 
 
-_DESCRIBED = (BOARDS, RANKING, TARGET, RUNS, CASES, *PUBLISHED, BADGE, PREVIEW)
+_DESCRIBED = (BOARDS, RANKING, TARGET, RUNS, CASES, DECISION, *PUBLISHED, BADGE, PREVIEW)
 RESOURCES = {
     resource.path: resource for resource in (*_DESCRIBED, build_openapi_resource(_DESCRIBED))
 }

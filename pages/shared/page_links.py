@@ -16,6 +16,7 @@ from evalcore.views.comparison_runs import MAX_COMPARED
 
 RANKING, TARGET, CASE = "pages/ranking.py", "pages/target.py", "pages/case.py"
 COMPARE, METRICS = "pages/compare.py", "pages/metrics.py"
+DECIDE = "pages/decide.py"
 LAUNCH, RUNS, METHODOLOGY = "pages/launch.py", "pages/runs.py", "pages/methodology.py"
 
 

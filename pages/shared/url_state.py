@@ -170,6 +170,29 @@ def draw_search(label: str, key: str, **widget_options: Any) -> str:
     return text
 
 
+def draw_number(label: str, key: str, *, drawn: bool = True, **widget_options: Any) -> float | None:
+    """A number from 0 up that may be left out; a link that asks for anything else is told so."""
+    number = read_number(key, label)
+    if drawn:
+        number = st.number_input(label, min_value=0.0, step=None, key=key, **widget_options)
+    _write_widget_value(key, "" if number is None else f"{number:g}", drawn)
+    return number
+
+
+def read_number(key: str, label: str = "") -> float | None:
+    """What a `draw_number` holds, before it is drawn."""
+    is_new_link = _has_url_changed(key)
+    _sync_from_url(key, _parse_number)
+    number: float | None = st.session_state[key]
+    if is_new_link and number is None and (requested := _read_url(key)) and label:
+        warn_unknown_choice(requested, label, tr("common.all"))
+    return number
+
+
+def _parse_number(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?(e-?[0-9])?", text) else None
+
+
 def hold_titles(options: Sequence[str], title: Title) -> Title:
     """The titles as they are now: Streamlit may ask again outside the session, where there is no
     language."""

@@ -16,6 +16,7 @@ LOCALES = {"en": "en-US", "zh": "zh-CN"}
 #: Every page by name, with an address that shows as much of it as one address can.
 ADDRESSES = {
     "ranking": "/",
+    "decide": "/decide?w=cost%3A40",
     "metrics": "/metrics?metric=execution_accuracy",
     "target": "/target?key=openai%3Astrong",
     "case": "/case?run=20260101-100000-aaaaaa&benchmark=sql_understanding"
@@ -29,6 +30,8 @@ ADDRESSES = {
 }
 #: What more there is to see of them: other views, nothing found, nothing there.
 VIEWS = {
+    "decision by metrics": "/decide?level=metrics",
+    "decision with nothing weighed": "/decide?w=sql_understanding%3A0",
     "data sets": "/datasets",
     "file of pairs": "/equivalent?view=file",
     "own data set": "/datasets?view=add",

@@ -24,6 +24,7 @@ from tests.support.page_widgets import (
     pressed,
     says,
     segment,
+    slid,
     switched,
     tagged,
     take_segment,
@@ -110,6 +111,25 @@ RANKING = (
         typed("o", "搜索"),
         says("排行榜"),
     ),
+)
+DECIDE = (
+    State("decide", {"w": "cost:40"}, (slid("Low cost", 40), slid("SQL understanding", 50))),
+    State("decide", {"level": "dialects"}, (segment("SQL dialects"), slid("Low cost", 0))),
+    State(
+        "decide",
+        {"level": "metrics", "w": f"{_SQL}/{_PLAN}:90,latency:5"},
+        (segment("Metrics"), slid("Plan reading", 90), slid("Low latency", 5)),
+    ),
+    State(
+        "decide",
+        {"maxcase": "0.002", "kind": "endpoint,local"},
+        (
+            folded("Requirements (2)", chips("Kind", "Endpoint", "Local model")),
+            tagged("Maximum USD per case: 0.002"),
+        ),
+    ),
+    State("decide", {"board": BOARD}, (box("Board", "other_cases"),)),
+    State("decide", {"w": f"{_SQL}:0", "lang": "zh"}, (slid("低成本", 0), says("选型助手"))),
 )
 METRICS = (
     State("metrics", {"metric": _PLAN}, (box("Metric", "Plan reading"),)),
@@ -230,6 +250,7 @@ EQUIVALENT = (
 )
 STATES = {
     "ranking": RANKING,
+    "decide": DECIDE,
     "metrics": METRICS,
     "target": TARGET,
     "case": CASE,
@@ -261,6 +282,17 @@ WAYS = {
             (take_segment("Latency"), "?q=o&sort=name&vs=latency"),
         ),
         (typed("o"), folded("View", box("Sort by", "Name")), segment("Latency")),
+    ),
+    "decide": Way(
+        State("decide", {}, ()),
+        (
+            (take_segment("Metrics"), "?level=metrics"),
+            (
+                unfold("Requirements", choose("Kind", "Endpoint")),
+                "?level=metrics&kind=endpoint",
+            ),
+        ),
+        (segment("Metrics"), folded("Requirements (1)", chips("Kind", "Endpoint"))),
     ),
     "metrics": Way(
         State("metrics", {}, ()),

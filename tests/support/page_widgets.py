@@ -108,6 +108,18 @@ def pressed(*names: str) -> Check:
     return Check(in_browser, in_app)
 
 
+def slid(label: str, value: int) -> Check:
+    """A slider stands at a value."""
+
+    def in_app(app: AppTest) -> None:
+        assert _labelled(app.main.slider, label).value == value
+
+    return Check(
+        lambda page: _expect(page.get_by_role("slider", name=label)).to_have_value(str(value)),
+        in_app,
+    )
+
+
 def switched(label: str) -> Check:
     """A switch is on."""
 

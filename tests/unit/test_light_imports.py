@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 HEAVY = ("torch", "transformers", "datasets", "bitsandbytes", "openai")
 PAGES = (
     "ranking",
+    "decide",
     "metrics",
     "target",
     "case",

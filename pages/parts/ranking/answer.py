@@ -3,7 +3,7 @@ where to go from there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pandas as pd
 import streamlit as st
@@ -99,7 +99,13 @@ def draw_next_steps(ranked: pd.DataFrame, board: Board) -> None:
             label = tr("board.compare", count=len(first))
             compared = page_links.build_compare_query(first)
             widgets.draw_link(page_links.COMPARE, label, "compare_arrows", **compared)
+        draw_decide_step({"suite": board.suite, "board": board.key})
         draw_launch_step()
+
+
+def draw_decide_step(query: Mapping[str, str]) -> None:
+    """The link to the same board by a visitor's own weights."""
+    widgets.draw_link(page_links.DECIDE, tr("decide.to_page"), "tune", **query)
 
 
 def draw_launch_step() -> None:

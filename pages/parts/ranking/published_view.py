@@ -30,7 +30,16 @@ from evalcore.views.published_ranking import (
 )
 from evalcore.views.ranking import list_board_orders
 from pages.parts.ranking import answer, ranking_charts, ranking_table
-from pages.shared import drawn_html, exports, page_links, ranking_rows, tables, url_state
+from pages.shared import (
+    drawn_html,
+    exports,
+    page_links,
+    published_source,
+    ranking_rows,
+    tables,
+    url_state,
+)
+from pages.shared.drawn_columns import build_score_axis
 from pages.shared.wording import current_language, to_plain_line, tr
 
 _ROW = "row"
@@ -68,11 +77,12 @@ def draw_published_ranking(settings: Settings, suite: str, place: Any, controls:
         )
         look = {"vertical_alignment": "center", "gap": "medium"}
         with st.container(horizontal=True, key="ranking-next", **look):
+            answer.draw_decide_step(published_source.build_board_query(ranking.source))
             answer.draw_launch_step()
             exports.draw_share_menu("")
         if chosen in ranking.targets:
             _draw_row_details(ranking, chosen)
-    axis = ranking_table.build_score_axis(rows.everyone, {})
+    axis = build_score_axis(rows.everyone, {})
     omitted = {"cost", "latency", "date", "kind"}
     if not ranking.source.has_verdicts:
         omitted |= {"interval", "range", "group"}

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from evalcore.catalog import FLOOR_CONTROLS, find_target_kind
+from evalcore.catalog import find_target_kind
 from evalcore.plain_text import DASH
 from evalcore.views.boards import Board
 from evalcore.views.ranking import RANK_ORDER, is_ascending, list_sort_keys
 from pages.shared import board_view as shared
 from pages.shared import drawn_html, exports, page_links, tables, url_state, widgets
 from pages.shared.board_view import kind_title
+from pages.shared.drawn_columns import DrawnColumn, ScoreAxis, mark_bands
 from pages.shared.wording import format_compact_count, to_plain_line, tr
 
 # How the rows of the Ranking page stand: which columns, in which order. Both are in the URL.
@@ -99,28 +100,6 @@ _NAME_LENGTH = 60
 _MANY_COLUMNS = 3  # beside the usual ones, before the drawn intervals give way
 
 
-class DrawnColumn(NamedTuple):
-    """A column of the drawn table: its kind is that of its cells, `about` what its title means."""
-
-    name: str
-    kind: str
-    title: str
-    about: str = ""
-
-
-class ScoreAxis(NamedTuple):
-    """The scores between which intervals are drawn, and where the floors lie, in percent of it."""
-
-    first: int
-    last: int
-    floors: tuple[float, ...] = ()
-
-    def place(self, score: float) -> float:
-        """Where a score lies, in percent of the axis."""
-        share = (score - self.first) / max(1, self.last - self.first)
-        return round(100 * min(1.0, max(0.0, share)), 2)
-
-
 class RowFormat(NamedTuple):
     """How rows are drawn: with which columns, on which axis, which row is marked, in how many
     digits costs are, and where the name of an identity leads."""
@@ -130,20 +109,6 @@ class RowFormat(NamedTuple):
     own: str
     cost: str
     address: Callable[[str], str]
-
-
-def build_score_axis(frame: pd.DataFrame, floors: Mapping[str, float]) -> ScoreAxis:
-    """The tens around all intervals of a board; a floor outside of them is not drawn."""
-    lows = frame["low"].fillna(frame["score"]).astype(float).dropna()
-    highs = frame["high"].fillna(frame["score"]).astype(float).dropna()
-    if lows.empty:
-        return ScoreAxis(0, 100)
-    first = int(max(0.0, lows.min()) // 10) * 10
-    last = max(first + 10, -int(-min(100.0, highs.max()) // 10) * 10)
-    axis = ScoreAxis(first, last)
-    drawn = {score for name, score in floors.items() if name in FLOOR_CONTROLS}
-    inside = sorted(axis.place(score) for score in drawn if first <= score <= last)
-    return axis._replace(floors=tuple(inside))
 
 
 def build_target_address(identity: str) -> str:
@@ -163,7 +128,7 @@ def draw_ranked_table(
     drawn = _list_drawn_columns(columns, "rank", "group" in columns)
     look = RowFormat(columns, axis, own, tables.cost_format(frame["cost"]), address)
     rows = [_build_row(record, look) for record in frame.to_dict("records")]
-    _mark_bands(rows)
+    mark_bands(rows)
     note = tr("ranking.floors_drawn") if axis.floors and "interval" in columns else ""
     _draw_table(drawn, rows, columns, axis, tr("ranking.table_alt"), note)
 
@@ -324,14 +289,6 @@ _FORMATS: Mapping[str, str] = {
     "parameters": "{:.3g} B",
     "coverage": "{:.0%}",
 }
-
-
-def _mark_bands(rows: Sequence[dict[str, Any]]) -> None:
-    """Where the bracket of a group of ties begins and ends, and its colour."""
-    for number, row in enumerate(rows):
-        row["band"] = row["group"] % 2
-        row["first"] = number == 0 or rows[number - 1]["group"] != row["group"]
-        row["last"] = number == len(rows) - 1 or rows[number + 1]["group"] != row["group"]
 
 
 # The ways on from the Ranking page: the metrics, the rules, a file, the link.

@@ -1,0 +1,89 @@
+"""`evalcore decide`: which target fits your own weights and requirements, and how sure that is."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+Verb = Callable[[argparse.Namespace], int]
+_DONE = 0
+_EXAMPLES = """examples:
+  evalcore decide --suite sql --weight sql_optimization=80 --weight cost=30
+  evalcore decide --published scale --level metrics --weight sql_optimization/index_advice=100
+  evalcore decide --published tau2 --max-cost-per-case 0.5 --organization OpenAI --json
+"""
+
+
+def add_decide_verb(
+    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
+) -> None:
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "rank the targets of a board by your own weights and requirements"
+    sub = verbs.add_parser(
+        "decide",
+        help=about,
+        description=f"{about.capitalize()}, with intervals, ties and what would change the leader.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    about = "suite to show (default: the first with scores)"
+    sub.add_argument("--suite", default="", metavar="S", help=about)
+    about = "key of another board (default: the suite's own board)"
+    sub.add_argument("--board", default="", metavar="KEY", help=about)
+    about = "the board of a publisher in place of what was run here: scale, tau2"
+    sub.add_argument("--published", default="", metavar="PUBLISHER", help=about)
+    about = "month of --published (default: the newest)"
+    sub.add_argument("--month", default="", metavar="MONTH", help=about)
+    about = "test setup of --published (default: the most frequent)"
+    sub.add_argument("--setup", default="", metavar="NAME", help=about)
+    about = "what to weigh: benchmarks, metrics or dialects (default: benchmarks)"
+    sub.add_argument("--level", default="", metavar="LEVEL", help=about)
+    about = "weight of a criterion from 0 to 100 (default: the board's own rule); repeatable"
+    _add_repeatable(sub, "--weight", "CRITERION=N", about)
+    about = "leave out targets that cost more USD per case, or have no known price"
+    sub.add_argument("--max-cost-per-case", default="", metavar="USD", help=about)
+    about = "the same for their runs on the board together"
+    sub.add_argument("--max-cost-per-run", default="", metavar="USD", help=about)
+    about = "only endpoint, local, application, program or model (published); repeatable"
+    _add_repeatable(sub, "--kind", "KIND", about)
+    about = "only targets of this organization, or unknown; repeatable"
+    _add_repeatable(sub, "--organization", "NAME", about)
+    about = "only targets under this license, or unknown; repeatable"
+    _add_repeatable(sub, "--licence", "NAME", about)
+    about = "only models with open or closed weights, or unknown; repeatable"
+    _add_repeatable(sub, "--model-weights", "WEIGHTS", about)
+    add_common(sub, _decide)
+
+
+def _add_repeatable(sub: argparse.ArgumentParser, flag: str, metavar: str, about: str) -> None:
+    sub.add_argument(flag, action="append", default=[], metavar=metavar, help=about)
+
+
+def _decide(args: argparse.Namespace) -> int:
+    from evalcore import settings
+    from evalcore.errors import UsageError
+    from evalcore.records import to_json
+    from evalcore.views import decision_payloads
+
+    if args.published and (args.suite or args.board):
+        raise UsageError("--published names a board by itself; drop --suite and --board")
+    if not args.published and (args.month or args.setup):
+        raise UsageError("--month and --setup belong to --published PUBLISHER")
+    names = ("suite", "board", "published", "month", "setup", "level")
+    limits = ("max_cost_per_case", "max_cost_per_run")
+    query = decision_payloads.DecisionQuery(
+        **{name: getattr(args, name) for name in (*names, *limits)},
+        weights=tuple(args.weight),
+        kinds=tuple(args.kind),
+        organizations=tuple(args.organization),
+        licences=tuple(args.licence),
+        open_weights=tuple(args.model_weights),
+    )
+    key, table, decision = decision_payloads.decide_query(settings.load_settings(args.data), query)
+    if args.json:
+        payload = decision_payloads.build_decision_payload(key, table, decision)
+        print(to_json(payload, ordered=False).decode())
+    else:
+        print(decision_payloads.format_decision(table, decision))
+    return _DONE
