@@ -18,11 +18,7 @@ from evalcore.errors import UsageError
 from evalcore.exchange import report_data, report_tables
 from evalcore.exchange.report_data import ERRORS, BenchmarkReport, ReportCase, RunReport
 from evalcore.exchange.report_tables import build_report_tables
-<<<<<<< HEAD
-from evalcore.i18n import DEFAULT
-=======
-from evalcore.i18n import Note
->>>>>>> 41fce62e (Say in both languages why a run cannot be exported)
+from evalcore.i18n import DEFAULT, Note
 from evalcore.plain_text import format_csv, round_cell
 from evalcore.records import Episode, Record, RunSpec, Sample, to_plain
 from evalcore.results import BenchmarkScore
