@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import hypothesis
 import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -25,6 +26,14 @@ FUZZ = settings(
     database=None,
     suppress_health_check=list(HealthCheck),
 )
+
+
+def fuzz(
+    *strategies: st.SearchStrategy[Any],
+) -> Callable[[Callable[..., None]], Callable[[], None]]:
+    """Run a test on many examples of the strategies."""
+    return lambda test: FUZZ(hypothesis.given(*strategies)(test))
+
 
 # -- what comes ------------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from evalcore.access.signing import (
@@ -38,7 +37,7 @@ from evalcore.targets.endpoint.select import create_dialect
 from tests.support import stored_runs
 from tests.support.boards import settings_in
 from tests.support.call_spellings import ONE, SPELLINGS, TOOLS, TWO
-from tests.support.fuzz import FUZZ, distorted, lines, mangled, refusal, written
+from tests.support.fuzz import distorted, fuzz, lines, mangled, refusal, written
 from tests.support.log_fixtures import FIXTURES
 from tests.support.provider_exchanges import EXCHANGES
 
@@ -189,8 +188,7 @@ def list_stream_events(api: str) -> list[Any]:
 def test_replies(api: str) -> None:
     dialect = create_dialect(api, ENDPOINT, "m", {})
 
-    @FUZZ
-    @given(distorted(list_replies(api)))
+    @fuzz(distorted(list_replies(api)))
     def check(content: bytes) -> None:
         try:
             reply = parse_json(content, drop=True)
@@ -208,8 +206,7 @@ def test_streams(api: str) -> None:
     dialect = create_dialect(api, ENDPOINT, "m", {})
     names = st.sampled_from(["", "message", "content_block_delta", "response.completed", "\x00"])
 
-    @FUZZ
-    @given(st.lists(st.tuples(names, distorted(list_stream_events(api))), max_size=6))
+    @fuzz(st.lists(st.tuples(names, distorted(list_stream_events(api))), max_size=6))
     def check(events: list[tuple[str, bytes]]) -> None:
         stream = dialect.start_stream()
         for name, data in events:
@@ -234,8 +231,7 @@ HEADERS = st.dictionaries(
 ERRORS = [{"error": {"message": "slow down", "code": "rate_limit", "param": None}}, {"detail": []}]
 
 
-@FUZZ
-@given(st.integers(100, 999), HEADERS, distorted(ERRORS))
+@fuzz(st.integers(100, 999), HEADERS, distorted(ERRORS))
 def test_refusals(status: int, headers: dict[str, str], body: bytes) -> None:
     failure = failures.from_status(status, headers, body.decode("utf-8", "replace"), "API_KEY")
     written(failure)
@@ -250,8 +246,7 @@ def list_spelled() -> list[str]:
     return [spelling.write(calls) for spelling in SPELLINGS.values() for calls in (ONE, TWO)]
 
 
-@FUZZ
-@given(
+@fuzz(
     st.sampled_from(list_spelled()).flatmap(lambda text: mangled(text.encode())),
     st.booleans(),
 )
@@ -265,8 +260,7 @@ def test_calls_in_texts(content: bytes, lenient: bool) -> None:
 # Journals and seals.
 
 
-@FUZZ
-@given(lines([json.loads(to_json(StoredEpisode("b", EPISODE)))]))
+@fuzz(lines([json.loads(to_json(StoredEpisode("b", EPISODE)))]))
 def test_chains(content: bytes) -> None:
     path = Path(scratch().name) / "chain.jsonl"
     path.write_bytes(content)
@@ -292,8 +286,7 @@ def make_sealed() -> tuple[RunFolder, SigningKey, bytes]:
     return folder, key, (folder.path / seal.SEAL).read_bytes()
 
 
-@FUZZ
-@given(st.data())
+@fuzz(st.data())
 def test_seals(data: st.DataObject) -> None:
     folder, _, sealed = make_sealed()
     content = data.draw(distorted([json.loads(sealed)]) | mangled(sealed))
@@ -305,8 +298,7 @@ def test_seals(data: st.DataObject) -> None:
     assert seal.verify_bundle_files(content, {}).state == "broken"
 
 
-@FUZZ
-@given(st.data())
+@fuzz(st.data())
 def test_keys(data: st.DataObject) -> None:
     make_sealed()
     root = Path(scratch().name)
@@ -323,8 +315,7 @@ def test_keys(data: st.DataObject) -> None:
 VERSION = archives.seal_version("runs/run-1", 3, "ab" * 32, b"key")
 
 
-@FUZZ
-@given(mangled(VERSION.path.encode()), st.integers(-5, 2**70))
+@fuzz(mangled(VERSION.path.encode()), st.integers(-5, 2**70))
 def test_names_of_versions(name: bytes, size: int) -> None:
     path = name.decode("utf-8", "replace")
     version = archives.parse_version_path(path, size)
@@ -334,8 +325,7 @@ def test_names_of_versions(name: bytes, size: int) -> None:
         assert bool(history.own) == (path == VERSION.path)
 
 
-@FUZZ
-@given(st.data())
+@fuzz(st.data())
 def test_hub_archives(data: st.DataObject) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -365,8 +355,7 @@ def test_logs_of_frameworks(framework: str) -> None:
     files = [path for path in LOGS if path.is_relative_to(FIXTURES / framework)]
     contents = {path.relative_to(FIXTURES / framework): path.read_bytes() for path in files}
 
-    @FUZZ
-    @given(st.data())
+    @fuzz(st.data())
     def check(data: st.DataObject) -> None:
         chosen = data.draw(st.sampled_from(sorted(contents)))
         content = contents[chosen]

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from hypothesis import example, given
+from hypothesis import example
 from hypothesis import strategies as st
 
 from evalcore import settings as configuration
@@ -58,7 +58,7 @@ from evalcore.targets import application_card
 from evalcore.web import answers
 from tests.support import stored_runs
 from tests.support.bfcl_results import NATIVE, RIGHT, result_line
-from tests.support.fuzz import FUZZ, distorted, lines, mangled, refusal, written
+from tests.support.fuzz import distorted, fuzz, lines, mangled, refusal, written
 from tests.support.scale_tree import CAPABILITY, claim, model, report
 
 pytestmark = pytest.mark.slow
@@ -70,8 +70,7 @@ ANYTHING = st.one_of(
 )
 
 
-@FUZZ
-@given(st.lists(ANYTHING, max_size=5))
+@fuzz(st.lists(ANYTHING, max_size=5))
 @example([10**30, math.nan, -1, COUNT_LIMIT, COUNT_LIMIT])
 @example([0.0, 12.0, 1, 3])
 def test_numbers(values: list[Any]) -> None:
@@ -86,8 +85,7 @@ def test_numbers(values: list[Any]) -> None:
     assert from_json(Totals, to_json(record)) == record
 
 
-@FUZZ
-@given(st.recursive(ANYTHING, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+@fuzz(st.recursive(ANYTHING, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
 def test_valid_json_is_read_as_everybody_reads_it(value: Any) -> None:
     text = json.dumps(value)
     if "NaN" in text or "Infinity" in text:
@@ -104,8 +102,7 @@ SAMPLES: list[Any] = [
 ]
 
 
-@FUZZ
-@given(distorted(SAMPLES), st.booleans(), st.booleans())
+@fuzz(distorted(SAMPLES), st.booleans(), st.booleans())
 def test_json(text: bytes, strict: bool, drop: bool) -> None:
     def read() -> Any:
         value = parse_json(text, strict=strict, drop=drop)
@@ -142,8 +139,7 @@ def plain(record: Any) -> Any:
     return json.loads(to_json(record))
 
 
-@FUZZ
-@given(st.sampled_from(RECORDS), st.data())
+@fuzz(st.sampled_from(RECORDS), st.data())
 def test_records(record: Any, data: st.DataObject) -> None:
     text = data.draw(distorted([plain(record)]))
     for kind in (type(record), data.draw(st.sampled_from(KINDS))):
@@ -202,23 +198,20 @@ LINE_READERS: dict[str, tuple[str, list[Any], Callable[[Path], Any], type[Except
 def test_lines(name: str) -> None:
     folder, documents, read, error = LINE_READERS[name]
 
-    @FUZZ
-    @given(lines(documents))
+    @fuzz(lines(documents))
     def check(content: bytes) -> None:
         refusal(error, lambda: list(read(file(folder, content))))
 
     check()
 
 
-@FUZZ
-@given(lines([{"correct_count": 1, "total_count": 2, "accuracy": 0.5}]))
+@fuzz(lines([{"correct_count": 1, "total_count": 2, "accuracy": 0.5}]))
 def test_claims(content: bytes) -> None:
     folder = file("score/BFCL_v4_simple_python_score.json", content).parent
     refusal(DatasetError, lambda: read_claims(folder))
 
 
-@FUZZ
-@given(lines([ROW]) | mangled(b'case_id,sql,expected\na,SELECT 1,"[1]"\nb,"x\ny",{}\n'))
+@fuzz(lines([ROW]) | mangled(b'case_id,sql,expected\na,SELECT 1,"[1]"\nb,"x\ny",{}\n'))
 def test_uploads(content: bytes) -> None:
     for name in ("a.jsonl", "a.csv"):
         rows, errors = read_upload(content, name, COLUMNS)
@@ -250,8 +243,7 @@ def settings_file(draw: st.DrawFn, document: dict[str, Any]) -> tuple[str, bytes
     return suffix, draw(mangled(text.encode()))
 
 
-@FUZZ
-@given(st.sampled_from([APPLICATION, RUN, BOARD]).flatmap(settings_file))
+@fuzz(st.sampled_from([APPLICATION, RUN, BOARD]).flatmap(settings_file))
 def test_documents(document: tuple[str, bytes]) -> None:
     path = file(f"document{document[0]}", document[1])
     message = refusal(UsageError, partial(read_document, path))
@@ -259,8 +251,7 @@ def test_documents(document: tuple[str, bytes]) -> None:
     assert message or not is_deeper(read_document(path), 50)
 
 
-@FUZZ
-@given(settings_file(APPLICATION), settings_file(RUN), mangled(toml(BOARD)))
+@fuzz(settings_file(APPLICATION), settings_file(RUN), mangled(toml(BOARD)))
 def test_cards_run_files_and_settings(
     application: tuple[str, bytes], run: tuple[str, bytes], board: bytes
 ) -> None:
@@ -318,8 +309,7 @@ def bundles(draw: st.DrawFn) -> bytes:
     return draw(st.one_of(st.just(packed.getvalue()), mangled(packed.getvalue())))
 
 
-@FUZZ
-@given(bundles())
+@fuzz(bundles())
 def test_bundles(content: bytes) -> None:
     path = file("bundle.zip", content)
     with TemporaryDirectory() as temporary_directory:
@@ -349,8 +339,7 @@ NAMES = st.sampled_from(
 )
 
 
-@FUZZ
-@given(st.lists(st.tuples(NAMES, st.binary(max_size=50), st.integers(0, 2**32 - 1))), st.data())
+@fuzz(st.lists(st.tuples(NAMES, st.binary(max_size=50), st.integers(0, 2**32 - 1))), st.data())
 def test_archives(members: list[tuple[str, bytes, int]], data: st.DataObject) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -370,8 +359,7 @@ def test_archives(members: list[tuple[str, bytes, int]], data: st.DataObject) ->
 # -- what lies in the data folder, and what stands in addresses ------------------------------------
 
 
-@FUZZ
-@given(
+@fuzz(
     distorted([plain(RECORDS[10])]),
     distorted([plain(RECORDS[11])]),
     distorted([{"cards": {"a:b": {"name": "x", "parameters": 7.5, "released": "2026"}}}]),
@@ -394,8 +382,7 @@ def test_files_of_the_data_folder(hub: bytes, own: bytes, cards: bytes, note: by
 RUN_FILES = ["spec.json", "summary.json", "progress.json", "card.json"]
 
 
-@FUZZ
-@given(st.sampled_from(RUN_FILES), st.data())
+@fuzz(st.sampled_from(RUN_FILES), st.data())
 def test_files_of_a_run_folder(name: str, data: st.DataObject) -> None:
     folder = RunFolder(Path(scratch().name) / "runs" / "run-1")
     records = dict(zip(RUN_FILES, [*RECORDS[6:9], {"a": 1}], strict=True))
@@ -408,8 +395,7 @@ def test_files_of_a_run_folder(name: str, data: st.DataObject) -> None:
         assert not message or f"{name}:" in message
 
 
-@FUZZ
-@given(
+@fuzz(
     distorted([{"models": [model("a", {CAPABILITY: claim(40.0, {"x": 40.0})})]}]),
     distorted([report()]),
 )
@@ -433,14 +419,12 @@ TEXTS = st.text(max_size=20) | st.sampled_from(
 )
 
 
-@FUZZ
-@given(st.lists(st.tuples(st.sampled_from(["q", "n", "l", "m", "z"]), TEXTS), max_size=4))
+@fuzz(st.lists(st.tuples(st.sampled_from(["q", "n", "l", "m", "z"]), TEXTS), max_size=4))
 def test_parameters(pairs: list[tuple[str, str]]) -> None:
     refusal(answers.ApiError, lambda: answers.parse_parameters(pairs, SEED_REPLIES))
 
 
-@FUZZ
-@given(TEXTS | st.binary(max_size=40).map(lambda raw: raw.hex()) | st.just("W" * 400), TEXTS)
+@fuzz(TEXTS | st.binary(max_size=40).map(lambda raw: raw.hex()) | st.just("W" * 400), TEXTS)
 def test_cursors_and_places_on_the_hub(cursor: str, location: str) -> None:
     refusal(answers.ApiError, lambda: answers.decode_cursor(cursor, (str, int)))
     refusal(UsageError, lambda: hub_place_of(location))
