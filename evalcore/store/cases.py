@@ -243,7 +243,7 @@ def _verdict_columns(verdict: _RowVerdict | None) -> Row:
         "packed_note": _pack_note(verdict),
         "extraction": _to_optional_text(verdict.details.get("extraction")),
         "call_reading": _to_optional_text(verdict.details.get("call_reading")),
-        "cause": _find_failure_cause(verdict),
+        "cause": find_failure_cause(verdict),
         "answer_kind": _to_optional_text(verdict.details.get("answer_kind")),
         "level": _to_optional_text(verdict.details.get("equivalence_level")),
     }
@@ -256,7 +256,7 @@ def _pack_note(verdict: _RowVerdict) -> str | None:
     return to_json({"code": verdict.note_code, "params": verdict.note_params}).decode()
 
 
-def _find_failure_cause(verdict: _RowVerdict) -> str | None:
+def find_failure_cause(verdict: _RowVerdict | Verdict) -> str | None:
     """Its error group, else its error type, else the reason, of a failed answer."""
     if verdict.outcome != "failed":
         return None
