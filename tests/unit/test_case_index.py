@@ -75,16 +75,16 @@ def test_an_index_says_what_the_journals_say(folder: RunFolder) -> None:
         assert index.find_case(BENCHMARK, "no metric", "1") is None
 
 
-def test_what_was_added_behind_a_kept_index_is_seen(folder: RunFolder) -> None:
+def test_what_was_added_behind_an_index_is_seen(folder: RunFolder) -> None:
     with load(folder) as index:
         index.keep()
     judge(folder, SAMPLES[1], passed=True)
     with load(folder) as index:
         assert read_outcomes(index) == ["passed"] * 3
-    kept = locate_index(folder, SCORING).read_bytes()
+    content = locate_index(folder, SCORING).read_bytes()
     with load(folder) as again:
         assert read_outcomes(again) == ["passed"] * 3
-    assert locate_index(folder, SCORING).read_bytes() == kept, "a reader changes nothing"
+    assert locate_index(folder, SCORING).read_bytes() == content, "a reader changes nothing"
 
 
 def test_readers_see_what_a_worker_sets(folder: RunFolder) -> None:
@@ -146,7 +146,7 @@ def test_lines_that_a_loss_of_power_took_are_forgotten(folder: RunFolder) -> Non
         assert None not in read_outcomes(index)[1:]
 
 
-def test_cases_of_one_key_are_told_apart_by_their_metric(tmp_path: Path) -> None:
+def test_cases_that_share_a_key_differ_in_metric(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run-1")
     samples = [Sample("a/b", "c", {"n": 1}), Sample("a", "b/c", {"n": 2})]
     folder.create(stored_runs.spec_of("run-1"), [(BENCHMARK, sample) for sample in samples])
@@ -217,11 +217,11 @@ def test_a_bad_line_is_named_by_its_number(folder: RunFolder) -> None:
 
 
 def test_the_index_and_the_search_find_the_same_case(folder: RunFolder) -> None:
-    found = [load_run_case(folder, BENCHMARK, s.metric, s.id) for s in SAMPLES]
+    cases = [load_run_case(folder, BENCHMARK, s.metric, s.id) for s in SAMPLES]
     with load(folder) as index:
         index.keep()
     assert locate_index(folder, SCORING).exists()
-    assert [load_run_case(folder, BENCHMARK, s.metric, s.id) for s in SAMPLES] == found
+    assert [load_run_case(folder, BENCHMARK, s.metric, s.id) for s in SAMPLES] == cases
     with pytest.raises(UsageError, match="has no case 'none'"):
         load_run_case(folder, BENCHMARK, SAMPLES[0].metric, "none")
 
@@ -238,7 +238,7 @@ def list_parts(folder: RunFolder) -> list[Path]:
     return sorted(case_parts.locate_parts(folder, SCORING).glob("*.parquet"))
 
 
-def test_parts_hold_the_rows_of_the_one_table(folder: RunFolder) -> None:
+def test_parts_hold_the_rows_of_the_table(folder: RunFolder) -> None:
     keep_index(folder)
     paths = case_tables.list_samples_tables(folder)
     assert len(paths) == 3
