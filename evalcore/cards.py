@@ -29,6 +29,7 @@ class OptionCard(Record, frozen=True):
     is the environment variable that holds it, Launch hides what is typed, and it is no option of
     a run. Without a `default` a run needs it. A `derived` option is set by the plan of a run: no
     form asks for it. `former_choices` are values of earlier runs, which are read and not offered.
+    An option that is `operator_only` is not a visitor's to set on a restricted board.
     """
 
     name: str
@@ -41,6 +42,7 @@ class OptionCard(Record, frozen=True):
     secret: bool = False
     derived: bool = False
     former_choices: tuple[str, ...] = ()
+    operator_only: bool = False
 
 
 def build_option(
@@ -154,10 +156,10 @@ class CommandCard(Record, frozen=True):
     """What a benchmark adds to `datasets fetch`, `export` or `import`; `run` is "module:function".
 
     A fetcher is called with (settings, folder or None, flags, progress, token), an exporter with
-    (run folder, output path, flags), an importer with (settings, path, flags, progress) and a
+    (run folder, output path, flags), an importer with (settings, path, flags, progress), a
     preparer, which makes what its cases need on this machine, with (settings, name or path of a
-    dataset, flags, progress); flags are texts by name, their defaults where they were not typed,
-    and all answer with a `CommandResult`.
+    dataset, flags, progress) and a lister with (settings, name, flags, progress); flags are texts
+    by name, their defaults where they were not typed, and all answer with a `CommandResult`.
     An exporter writes a `file` or a `folder`; an importer names the `publisher` of its runs.
     """
 
@@ -206,6 +208,13 @@ class BenchmarkCard(Record, frozen=True):
     `official_board` is the name of the leaderboard that its scores may stand beside, and
     `official_options` the values that options have there: what they end with, "" for any.
 
+    `open_metrics`: a run may have metrics that the card does not list, as its options choose them.
+    `library` is the distribution that it needs, `extra` the extra of this package that brings it,
+    and `library_variable` an environment variable that names another Python with it. `lister` is
+    what `evalcore KEY list` prints. A configuration file of `run` that has one of `config_fields`
+    is read by `config_reader` ("module:function" of its path and content), which returns the
+    fields of a run's own configuration.
+
     `texts` are further words for pages, by name: `options_about`, `form`, `official`, `spread`,
     `published_about`, `view_about.VIEW`, `remark.OPTION.VALUE`, and for each of `rules`
     `rules.RULE` and `rules.RULE.words`. Those of the built-in benchmarks are catalogues.
@@ -243,6 +252,13 @@ class BenchmarkCard(Record, frozen=True):
     official_options: dict[str, str] = {}
     fetched_option: str = ""
     key_variables: tuple[str, ...] = ()
+    open_metrics: bool = False
+    library: str = ""
+    extra: str = ""
+    library_variable: str = ""
+    lister: CommandCard | None = None
+    config_reader: str = ""
+    config_fields: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     texts: dict[str, dict[str, str]] = {}
 
@@ -258,6 +274,8 @@ class BenchmarkCard(Record, frozen=True):
         for metric in self.metrics:
             if metric.key == key:
                 return metric
+        if self.open_metrics:
+            return MetricCard(key=key, weight=1.0, title={"en": key})
         metric_keys = ", ".join(m.key for m in self.metrics)
         raise UsageError(f"benchmark {self.key} has no metric {key!r}; it has: {metric_keys}")
 

@@ -8,6 +8,7 @@ is what the cards say; a `SuiteCard` (group `evalcore.suites`) gives it a title 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -65,6 +66,7 @@ _BUILTIN = (
     "evalcore.benchmarks.tau2_bench.card:CARD",
     "evalcore.benchmarks.gaia.card:CARD",
     "evalcore.benchmarks.swe_bench.card:CARD",
+    "evalcore.benchmarks.academic.card:CARD",
 )
 #: The suite of what other frameworks measured: tasks that no benchmark here asks. It has no card,
 #: as nothing can be run in it.
@@ -92,6 +94,7 @@ _SUITES = (
             ("bfcl", "tau_bench", "tau2_bench", "gaia", "swe_bench"),
         ),
     ),
+    SuiteCard(key="academic", title={"en": "Academic", "zh": "学术"}),
 )
 
 
@@ -309,7 +312,7 @@ def _check_benchmark(card: BenchmarkCard) -> str:
     for metric in card.metrics:
         plugins.check_weight(f"the metric {metric.key!r}", metric.weight)
     plugins.check_unique("the rule", card.rules)
-    for command in (card.fetcher, card.exporter, card.importer):
+    for command in (card.fetcher, card.exporter, card.importer, card.lister):
         if command is not None:
             plugins.check_unique("the flag", (flag.name for flag in command.flags))
     if card.official_datasets and not (card.fetcher and card.fetcher.flags):
@@ -419,8 +422,15 @@ def find_bundled_folder(card: BenchmarkCard, settings: Settings) -> Path:
     return folder / card.dataset
 
 
+def find_missing_extra(card: BenchmarkCard) -> str:
+    """The extra of this package that a benchmark lacks here, "" where it can run."""
+    if not card.library or os.environ.get(card.library_variable) or find_spec(card.library):
+        return ""
+    return card.extra
+
+
 def list_command_cards(
-    kind: Literal["fetcher", "exporter", "importer", "preparer"],
+    kind: Literal["fetcher", "exporter", "importer", "preparer", "lister"],
 ) -> dict[str, CommandCard]:
     """List what benchmarks add to a verb of the command line, by benchmark."""
     commands = {key: getattr(card, kind) for key, card in benchmark_cards().items()}

@@ -202,13 +202,16 @@ class Sampling(Record, frozen=True):
 
 class GenerationRequest(Record, frozen=True):
     """What a target is asked. `input` is the sample's structured input, without the reference;
-    `epoch` the repetition, from which a target derives the seed that it sends."""
+    `epoch` the repetition. `is_text`: to go on with the text of the messages, without a template;
+    `continuations` are pairs of context and text whose likelihoods are asked for."""
 
     messages: tuple[Message, ...]
     tools: tuple[dict[str, Any], ...] = ()
     sampling: Sampling = Sampling()
     input: dict[str, Any] = {}
     epoch: int = 0
+    is_text: bool = False
+    continuations: tuple[tuple[str, str], ...] = ()
 
 
 #: Who says what an answer cost: the provider of the answer, the prices in the settings, the price
@@ -228,11 +231,11 @@ class Usage(Measured, frozen=True):
 
 class Completion(Measured, frozen=True):
     """The answer to one request, after `attempts`; `sent` are the parameters that really went out,
-    `finish_reason` is the field's usual word: stop, length, tool_calls, content_filter; or
-    `unparsable` (a server could not digest what the model wrote; `text` if it quotes that),
-    `context_overflow`. `opaque` is that of the `Message` made of it. `latency` is the model's own
-    time, `queue_time` the wait before it, `time_to_first_token` the part of `latency` before the
-    first piece, None where it was not streamed. `call_format` names the format of calls in text."""
+    `finish_reason` is the usual word: stop, length, tool_calls, content_filter, context_overflow;
+    or `unparsable` (a server could not digest what the model wrote; `text` if it quotes that).
+    `opaque` is that of the `Message`, `call_format` the format of calls in text. `latency` is the
+    model's own, `queue_time` the wait before it, `time_to_first_token` None unless streamed.
+    `likelihoods`, of continuations: log-probability, and whether they are the likeliest."""
 
     text: str = ""
     reasoning: str = ""
@@ -248,6 +251,7 @@ class Completion(Measured, frozen=True):
     time_to_first_token: float | None = None
     queue_time: float | None = None
     call_format: str = ""
+    likelihoods: tuple[tuple[float, bool], ...] = ()
 
 
 class Failure(Measured, frozen=True):

@@ -32,7 +32,7 @@ _DATA = "EVALBOARD_DATA"
 _TABLES = ("endpoints", "prices", "suites")
 
 
-ApiName = Literal["auto", "chat", "responses", "anthropic", "gemini"]
+ApiName = Literal["auto", "chat", "completions", "responses", "anthropic", "gemini"]
 #: Where a request carries its key: by the dialect, as a bearer token, in a header of that name, or
 #: in a signature by the credentials of Amazon's tools.
 AuthStyle = Literal["auto", "bearer", "api-key", "x-api-key", "x-goog-api-key", "sigv4"]

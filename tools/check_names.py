@@ -74,8 +74,8 @@ CEILINGS: dict[str, float] = {
     "one-word functions, %": 8,
     "crowded names": 0,
     "long modules": 0,
-    "modules": 601,
-    "lines": 140_500,
+    "modules": 615,
+    "lines": 142_200,
     "function length, p95": 27,
 }
 

@@ -38,6 +38,7 @@ from evalcore.records import (
 )
 from evalcore.results import BenchmarkScore
 from evalcore.settings import Settings
+from evalcore.targets.base import TargetInfo
 
 
 class DatasetSource(Record, frozen=True):
@@ -246,6 +247,11 @@ class Benchmark(ABC):
         """Those of the loaded samples that a run can ask, by default all; others can be scored
         only. Raises UsageError where the options want what cannot be run."""
         return samples
+
+    def check_target(self, samples: Sequence[Sample], info: TargetInfo) -> None:
+        """Raises UsageError where a target cannot answer what a run would ask, which would else be
+        found out by paid requests; any target can, by default."""
+        return
 
     def may_be_judged(self, sample: Sample) -> bool:
         """Whether a panel may be asked about answers to this sample; never, by default."""

@@ -102,7 +102,8 @@ def has_gaps(report: list[Check]) -> bool:
 
 def _check_packages(settings: Settings) -> Iterator[Check]:
     yield Check("python", "python", "ok", sys.version.split()[0])
-    for extra in ("", *_EXTRAS):
+    cards = catalog.benchmark_cards().values()
+    for extra in dict.fromkeys(("", *_EXTRAS, *(card.extra for card in cards))):
         lacking = list(_list_unmet_requirements(extra))
         name = f"extra {extra}" if extra else "evalboard"
         package = f"evalboard[{extra}]" if extra else "evalboard"

@@ -99,6 +99,7 @@ def _build_parser() -> argparse.ArgumentParser:
     seal.add_seal_verb(verbs, _add_common_flags)
     datasets.add_datasets_verb(verbs, _add_common_flags)
     prepare.add_prepare_verbs(verbs, _add_common_flags)
+    prepare.add_list_verbs(verbs, _add_common_flags)
     equivalent.add_equivalent_verb(verbs, _add_common_flags)
     exchange.add_hub_verb(verbs, _add_common_flags)
     boards.add_site_verb(verbs, _add_common_flags)

@@ -1,4 +1,5 @@
-"""The verbs by which a benchmark prepares this machine for its cases, as `evalcore swe prepare`."""
+"""The verbs of single benchmarks: one prepares this machine for cases, as `evalcore swe prepare`,
+another lists what it can ask."""
 
 from __future__ import annotations
 
@@ -29,6 +30,27 @@ def add_prepare_verbs(
         sub.add_argument("--dataset", required=True, metavar="NAME|PATH", help=command.path_about)
         add_common(sub, partial(_prepare, key, command))
         add_command_flags(sub, command)
+
+
+def add_list_verbs(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+    """Add a verb for each benchmark that lists what it can ask, by its key."""
+    for key, command in catalog.list_command_cards("lister").items():
+        actions = verbs.add_parser(key, help=command.about, description=command.about)
+        actions = actions.add_subparsers(required=True, metavar="ACTION")
+        sub = actions.add_parser("list", help=command.about, description=command.about)
+        sub.add_argument("name", nargs="?", default="", metavar="NAME", help=command.path_about)
+        add_common(sub, partial(_list, key, command))
+        add_command_flags(sub, command)
+
+
+def _list(key: str, command: CommandCard, args: argparse.Namespace) -> int:
+    from evalcore import settings
+
+    flags, loaded = read_command_flags(args, command), settings.load_settings(args.data)
+    show = partial(print, file=sys.stderr, flush=True)
+    return print_command_result(
+        args, catalog.call_reference(command.run, key, loaded, args.name, flags, show)
+    )
 
 
 def _prepare(key: str, command: CommandCard, args: argparse.Namespace) -> int:

@@ -163,7 +163,7 @@ def print_estimate(request: RunRequest, args: argparse.Namespace, settings: Sett
     from evalcore.runner.jobs import run_service
 
     run_plan = plan.plan_run(request, settings)
-    plan.check_targets(run_plan.spec, settings, Secrets())
+    plan.check_targets(run_plan, settings, Secrets())
     estimate = run_service.estimate_plan(run_plan, settings, Secrets())
     if args.json:
         print(json.dumps(to_plain(estimate), ensure_ascii=False))

@@ -24,12 +24,23 @@ SLM_BENCHMARKS = ("bfcl", "tau_bench", "gaia", "swe_bench")
 
 def read_config_fields(path: Path, names: Collection[str]) -> dict[str, Any]:
     """The fields of a file. Raises UsageError naming each that is unknown, with its path."""
-    values = read_document(path)
+    values = _read_foreign_form(path, read_document(path))
     problems = list(_iter_unknown_fields(values, names))
     if problems:
         raise UsageError(f"{path}: {'; '.join(problems)}")
     if values.get("benchmarks") in (ALL, [ALL]):
         values["benchmarks"] = list(SLM_BENCHMARKS)
+    return values
+
+
+def _read_foreign_form(path: Path, values: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a file, where it has the form of a benchmark's own too."""
+    for card in catalog.benchmark_cards().values():
+        if card.config_reader and any(name in values for name in card.config_fields):
+            read: dict[str, Any] = catalog.call_reference(
+                card.config_reader, card.key, path, values
+            )
+            return read
     return values
 
 

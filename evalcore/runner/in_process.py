@@ -31,7 +31,7 @@ def plan_checked_run(
     what stays unconfirmed. Raises UsageError, DatasetError for a bad case.
     """
     run_plan = plan.plan_run(request, settings)
-    plan.check_targets(run_plan.spec, settings, secrets)
+    plan.check_targets(run_plan, settings, secrets)
     names = client.missing_keys(request.target, request.target_options, settings)
     names += client.missing_judge_keys(run_request.list_judge_specs(run_plan.spec), settings)
     missing = [name for name in dict.fromkeys(names) if not secrets.has_key(name)]

@@ -172,9 +172,15 @@ def create_folder(run_plan: Plan, settings: Settings) -> RunFolder:
     return folder
 
 
-def check_targets(run: RunSpec, settings: Settings, secrets: Secrets) -> None:
-    """Raises UsageError where the target or a judge of a run cannot be created, or where its price
-    is unknown while the run has a budget."""
+def check_targets(run_plan: Plan, settings: Settings, secrets: Secrets) -> None:
+    """Raises UsageError where the target or a judge of a run cannot be created, where the target
+    cannot answer what a benchmark asks, or where its price is unknown while the run has a
+    budget."""
+    run = run_plan.spec
+    info = create_target(run.target, settings, secrets).info
+    for benchmark in run.benchmarks:
+        samples = run_plan.samples[benchmark.key]
+        create_benchmark(benchmark.key, benchmark.options).check_target(samples, info)
     budget = RunBudget(limit_budget(run, None, settings))
     judges = map(run_request.parse_model_spec, run_request.list_judge_specs(run))
     for spec in (run.target, *judges):
@@ -228,7 +234,8 @@ def build_command(request: RunRequest) -> str:
         words += ["--judge", judge]
     for key, options in request.options.items():
         for name, value in options.items():
-            words += ["--option", f"{key}.{name}={value}"]
+            text = ",".join(map(str, value)) if isinstance(value, list | tuple) else value
+            words += ["--option", f"{key}.{name}={text}"]
     return shlex.join(words)
 
 

@@ -207,7 +207,7 @@ def _check_option(card: BenchmarkCard, name: str, value: object, settings: Setti
     if name == _DATA_PATH:
         check_dataset(str(value or ""), settings)
         return
-    declared = {option.name for option in card.options}
+    declared = {option.name for option in card.options if not option.operator_only}
     if name not in declared and not name.startswith(("weights.", "difficulty.")):
         raise UsageError(Note("access_case_option", name=f"{card.key}.{name}"))
 

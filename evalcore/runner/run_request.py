@@ -218,7 +218,8 @@ def apply_flags(
     benchmarks = choose_value(
         "--benchmarks ", "benchmarks", flags.get("benchmarks"), tuple(config.benchmarks) or None
     )
-    chosen = benchmarks or tuple(catalog.benchmark_cards())
+    cards = catalog.benchmark_cards()
+    chosen = benchmarks or tuple(key for key, card in cards.items() if not card.extra)
     kind, replaced = target.partition(":")[0], own is not None and target != own
     model_options, unused = _model_options(config, file_fields, kind)
     if unused and not replaced:

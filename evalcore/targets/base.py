@@ -19,11 +19,21 @@ TargetKind = Literal["endpoint", "local", "application", "baseline", "control"]
 _JSON_OPTIONS = ("stop", "extra_body", "headers")
 
 
+#: The logarithm of a probability too small to tell from nothing, for which JSON has no number.
+LEAST_LOGPROB = -1e6
+
+
+def bound_logprob(value: float) -> float:
+    """A log-probability as JSON holds it: finite, and none above certainty."""
+    return min(0.0, value) if value > LEAST_LOGPROB else LEAST_LOGPROB
+
+
 class TargetInfo(Record, frozen=True):
     """What a target says of itself. `revision` belongs to the cache key of its answers.
     `max_in_flight` is the width it can use, `start_in_flight` where the scheduler begins;
     `cacheable` is False where asking again costs nothing. `tools`: whether it takes tools, None
-    where only its server knows. `card` records capabilities."""
+    where only its server knows; `likelihoods`: whether it says how likely a given text is. `card`
+    records capabilities."""
 
     kind: TargetKind
     title: str
@@ -32,6 +42,7 @@ class TargetInfo(Record, frozen=True):
     revision: str = ""
     cacheable: bool = False
     tools: bool | None = False
+    likelihoods: bool = False
     card: dict[str, Any] = {}
 
 

@@ -72,7 +72,7 @@ CARDS: tuple[TargetKindCard, ...] = (
                 "api",
                 "which API is spoken; auto: by server and model",
                 "所用的接口协议；auto 按服务端与模型自动选择",
-                choices=("auto", "chat", "responses", "anthropic", "gemini"),
+                choices=("auto", "chat", "completions", "responses", "anthropic", "gemini"),
             ),
             build_option(
                 "client",

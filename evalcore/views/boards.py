@@ -76,6 +76,9 @@ class Column(Record, frozen=True):
     def card(self) -> BenchmarkCard:
         """The benchmark's card; of one whose plug-in is absent, what its runs tell."""
         installed = benchmark_cards().get(self.benchmark)
+        if installed is not None and installed.open_metrics and self.metrics:
+            chosen = tuple(map(installed.find_metric, self.metrics))
+            return msgspec.structs.replace(installed, metrics=chosen)
         if installed is not None:
             return installed
         metrics = tuple(MetricCard(key=metric, weight=None) for metric in self.metrics)

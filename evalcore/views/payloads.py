@@ -143,6 +143,9 @@ def _list_benchmarks(settings: Settings) -> list[Row]:
             "title": card.title["en"],
             "metrics": {metric.key: metric.weight for metric in card.metrics},
             "options": {option.name: option.default for option in card.options},
+            "needs": f"pip install 'evalboard[{extra}]'"
+            if (extra := catalog.find_missing_extra(card))
+            else "",
         }
         for card in catalog.benchmark_cards().values()
     ]

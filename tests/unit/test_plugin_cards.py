@@ -130,7 +130,7 @@ def test_forms_groups_and_words_come_from_its_card(settings):
     )  # fmt: skip
     [row] = target_scores.build_group_scores(score).to_dict("records")
     assert (row["weight"], row["missing"]) == (100, ("sum", "rest"))
-    assert list(catalog.suite_cards()) == ["sql", "agentic", "arithmetic"]
+    assert list(catalog.suite_cards()) == ["sql", "agentic", "academic", "arithmetic"]
 
 
 _CARD = """

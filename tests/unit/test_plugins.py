@@ -20,7 +20,7 @@ from evalcore.views.boards import Board, Column
 from tests.support.plugins import BROKEN, plugin_path, write, write_benchmark, write_broken
 
 __all__ = ["plugin_path"]
-BUILT_IN = 8
+BUILT_IN = 9
 
 
 def call(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -105,7 +105,7 @@ def test_a_card_without_titles_goes_by_its_keys(plugin_path: Path) -> None:
     catalog.clear_plugin_cache()
     card = catalog.benchmark_card("sums")
     assert (card.title, card.metrics[0].title) == ({"en": "sums"}, {"en": "sum"})
-    assert list(catalog.suite_cards()) == ["sql", "agentic", "law"]
+    assert list(catalog.suite_cards()) == ["sql", "agentic", "academic", "law"]
 
 
 @pytest.mark.parametrize(

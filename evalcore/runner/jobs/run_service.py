@@ -43,7 +43,7 @@ def make_plan(context: TaskContext, request: RunRequest) -> str:
     settings, secrets = context.settings, context.secrets
     request_policy.verify_request(request, settings, secrets)
     run_plan = plan_run(request, settings)
-    check_targets(run_plan.spec, settings, secrets)
+    check_targets(run_plan, settings, secrets)
     lines = require_gold(run_plan.gold, run_plan.samples, settings, INTERACTIVE_TIMEOUT)
     # the note of a pair is read by machines
     if lines and parse_comparison_note(run_plan.spec.note) is None:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from evalcore.settings import ApiName, Endpoint
 from evalcore.targets.endpoint.anthropic import AnthropicDialect, detect_platform
 from evalcore.targets.endpoint.chat import ChatDialect
+from evalcore.targets.endpoint.completions import CompletionsDialect
 from evalcore.targets.endpoint.dialect import ApiDialect
 from evalcore.targets.endpoint.gemini import GeminiDialect
 from evalcore.targets.endpoint.responses import ResponsesDialect
@@ -90,6 +91,7 @@ def create_dialect(
         return GeminiDialect(model, extra_body, bearer="/publishers/" in endpoint.base_url)
     dialects: dict[str, Callable[[str, Mapping[str, Any]], ApiDialect]] = {
         "chat": ChatDialect,
+        "completions": CompletionsDialect,
         "responses": ResponsesDialect,
     }
     return dialects[api](model, extra_body)

@@ -35,6 +35,7 @@ from evalcore.settings import ApiName, Settings
 from evalcore.targets import failures
 from evalcore.targets.base import TargetInfo, report_partial_answer
 from evalcore.targets.endpoint.auth import Authorizer, resolve_headers
+from evalcore.targets.endpoint.completions import fit_to_request
 from evalcore.targets.endpoint.dialect import (
     CUT_BY_TIMEOUT,
     ApiDialect,
@@ -119,12 +120,12 @@ class EndpointTarget:
             kind="endpoint",
             title=f"{route.model} ({endpoint.title or route.name})",
             max_in_flight=256,
-            start_in_flight=8,
             revision=content_hash(
                 [endpoint.base_url, route.model, spec.options, *([api] if api != "chat" else ())]
             ),
             cacheable=True,
-            tools=None,
+            tools=False if api == "completions" else None,
+            likelihoods=api == "completions",
             card={
                 "endpoint": route.name,
                 "base_url": endpoint.base_url,
@@ -312,7 +313,7 @@ class EndpointTarget:
     ) -> Completion | tuple[Failure, str]:
         """Send one request. Failures are returned, with the words of the server: an exception
         raised from here would carry the request and its key as context."""
-        dialect = self._dialect
+        dialect = fit_to_request(self._dialect, request)
         if capabilities.mends:
             messages = mend_turns(request.messages, capabilities.mends)
             request = msgspec.structs.replace(request, messages=messages)

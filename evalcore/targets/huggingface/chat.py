@@ -236,20 +236,36 @@ def encode_prompt(loaded: LoadedModel, request: GenerationRequest) -> Prompt:
     if any(message.images for message in request.messages):
         raise UsageError("a local model is asked in text only; ask without images")
     tokenizer, report = loaded.tokenizer, loaded.report
-    turns = build_turns(request.messages)
-    if not report.tools:
-        turns = flatten_turns(turns, request.tools)
-    if report.template:
-        text = _render_conversation(tokenizer, turns, request, report.tools)
+    if request.is_text:
+        text = "".join(message.content for message in request.messages)
+        ids = encode_text(tokenizer, text)
     else:
-        text = format_turn_lines(flatten_turns(turns))
-    ids = tuple(tokenizer(text, add_special_tokens=not report.template)["input_ids"])
+        text = _render_prompt(loaded, request)
+        ids = tuple(tokenizer(text, add_special_tokens=not report.template)["input_ids"])
     if len(ids) >= report.context:
         raise PromptTooLong(len(ids), report.context)
     rows = loaded.model.get_input_embeddings().weight.shape[0]
     if max(ids, default=0) >= rows:
         raise UsageError(f"the prompt has token {max(ids)}, the model embeds only {rows}")
     return Prompt(ids, text)
+
+
+def _render_prompt(loaded: LoadedModel, request: GenerationRequest) -> str:
+    """The conversation as the model's template has it, in lines where it has none."""
+    turns = build_turns(request.messages)
+    if not loaded.report.tools:
+        turns = flatten_turns(turns, request.tools)
+    if loaded.report.template:
+        return _render_conversation(loaded.tokenizer, turns, request, loaded.report.tools)
+    return format_turn_lines(flatten_turns(turns))
+
+
+def encode_text(tokenizer: Any, text: str) -> tuple[int, ...]:
+    """The tokens of a text to go on with, behind what the tokenizer puts before every text, unless
+    the text begins with that itself."""
+    first = tokenizer.bos_token
+    begins = bool(first) and text.startswith(first)
+    return tuple(tokenizer(text, **({"add_special_tokens": False} if begins else {}))["input_ids"])
 
 
 def compute_max_new(loaded: LoadedModel, request: GenerationRequest, prompt: Prompt) -> int:
@@ -260,7 +276,8 @@ def compute_max_new(loaded: LoadedModel, request: GenerationRequest, prompt: Pro
 
 def list_stop_strings(loaded: LoadedModel, request: GenerationRequest) -> tuple[str, ...]:
     """The texts that end an answer; a model without a template would go on with the user's turn."""
-    return request.sampling.stop + (() if loaded.report.template else (NEXT_LINE,))
+    in_lines = not (loaded.report.template or request.is_text)
+    return request.sampling.stop + ((NEXT_LINE,) if in_lines else ())
 
 
 def decode_completion(
@@ -271,7 +288,10 @@ def decode_completion(
     stopped: str,
 ) -> Completion:
     """The completion of generated tokens. `stopped` is stop or length; reasoning and calls are
-    taken out of the text, which ends before the first of `list_stop_strings`."""
+    taken out of the text, which ends before the first of `list_stop_strings`. What goes on with a
+    text is taken as it is."""
+    if request.is_text:
+        return _decode_text(loaded, request, prompt, new_ids, stopped)
     tokenizer = loaded.tokenizer
     raw = tokenizer.decode(
         _strip_end_tokens(loaded, new_ids),
@@ -295,6 +315,22 @@ def decode_completion(
             output_tokens=len(new_ids),
             reasoning_tokens=len(thought) or None,
         ),
+    )
+
+
+def _decode_text(
+    loaded: LoadedModel,
+    request: GenerationRequest,
+    prompt: Prompt,
+    new_ids: tuple[int, ...],
+    stopped: str,
+) -> Completion:
+    raw = loaded.tokenizer.decode(new_ids, skip_special_tokens=True)
+    written = _cut_at_stop(raw, list_stop_strings(loaded, request))
+    return Completion(
+        text=written,
+        finish_reason="stop" if len(written) < len(raw) else stopped,
+        usage=Usage(input_tokens=len(prompt.ids), output_tokens=len(new_ids)),
     )
 
 

@@ -34,6 +34,7 @@ from evalcore.targets.huggingface.generate import (
     GenerationEngine,
     is_out_of_memory,
 )
+from evalcore.targets.huggingface.likelihoods import answer_continuations
 from evalcore.targets.huggingface.load import LoadedModel
 from evalcore.targets.huggingface.messages import (
     AnswerEvent,
@@ -235,8 +236,10 @@ class ModelService:
 
     def serve_step(self) -> None:
         """Take the orders that are there (wait for one where nothing is to do), then one step."""
-        for order in self._collect_orders():
+        orders = self._collect_orders()
+        for order in orders:
             self._handle_order(order)
+        self._answer_likelihoods(orders)
         for item in self._scheduler.advance_jobs():
             self._finish_request(item)
         self._send_stats()
@@ -261,6 +264,8 @@ class ModelService:
             self._scheduler.drop_job(order.id)
             self._open_requests.pop(order.id, None)
             return
+        if order.request.continuations:
+            return  # answered together, by `_answer_likelihoods`
         try:
             self._start_request(order)
         except chat.PromptTooLong as problem:
@@ -269,6 +274,29 @@ class ModelService:
             self._send_failure(order.id, "permanent", str(problem))
         except Exception as problem:  # a template or tokenizer can raise anything
             self._send_failure(order.id, "permanent", f"{type(problem).__name__}: {problem}"[:500])
+
+    def _answer_likelihoods(self, orders: Sequence[WorkerOrder]) -> None:
+        """Answer the orders for likelihoods together, each alone where one of them fails."""
+        asked = [o for o in orders if isinstance(o, AskOrder) and o.request.continuations]
+        began = time.perf_counter()
+        try:
+            completions = answer_continuations(self._loaded, [order.request for order in asked])
+        except Exception as problem:
+            if isinstance(problem, torch.AcceleratorError) and not is_out_of_memory(problem):
+                raise
+            if len(asked) > 1:
+                for order in asked:
+                    self._answer_likelihoods([order])
+                return
+            kind: FailureKind = (
+                "permanent" if isinstance(problem, EvalboardError) else "environment"
+            )
+            self._send_failure(asked[0].id, kind, f"{type(problem).__name__}: {problem}"[:500])
+            return
+        latency = (time.perf_counter() - began) / max(1, len(asked))
+        for order, completion in zip(asked, completions, strict=True):
+            answer = msgspec.structs.replace(completion, latency=latency)
+            self._send(AnswerEvent(order.id, answer))
 
     def _start_request(self, order: AskOrder) -> None:
         request = order.request

@@ -338,6 +338,7 @@ class HuggingFace:
             revision=compute_revision(model_ref, options),
             cacheable=True,
             tools=None,
+            likelihoods=True,
             card={"model": model_ref.reference, "revision": model_ref.revision},
         )
 

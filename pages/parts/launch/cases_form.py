@@ -145,7 +145,10 @@ class ChosenCases(NamedTuple):
     def metric_subset(self) -> tuple[str, ...]:
         """The metrics to ask for; empty where all of them are chosen."""
         cards = catalog.benchmark_cards()
-        whole = all(len(cards[key].metrics) == len(chosen) for key, chosen in self.metrics.items())
+        whole = all(
+            cards[key].open_metrics or len(cards[key].metrics) == len(chosen)
+            for key, chosen in self.metrics.items()
+        )
         return () if whole else tuple(chain.from_iterable(self.metrics.values()))
 
 
@@ -177,6 +180,7 @@ def draw_case_choice() -> ChosenCases:
         placeholder=tr("launch.benchmarks_placeholder"),
     )
     _draw_left_out(chosen)
+    _draw_missing_extras(chosen)
     metrics = {key: _select_benchmark_metrics(cards[key]) for key in chosen}
     chosen_options: dict[str, dict[str, Any]] = {}
     added = load_added_datasets(chosen)
@@ -193,6 +197,18 @@ def draw_case_choice() -> ChosenCases:
     chosen_options = merge_dataset_options(chosen_options, added, dataset)
     publish_dataset_link(chosen, dataset)
     return ChosenCases(tuple(chosen), metrics, dataset, chosen_options)
+
+
+def _draw_missing_extras(chosen: Sequence[str]) -> None:
+    """Say which of the chosen benchmarks need a library that is absent, and how to get it."""
+    for key in chosen:
+        card = catalog.benchmark_cards()[key]
+        if extra := catalog.find_missing_extra(card):
+            command = f"pip install 'evalboard[{extra}]'"
+            st.warning(
+                tr("launch.needs_extra", benchmark=benchmark_title(key), command=command),
+                icon=":material/extension_off:",
+            )
 
 
 def _draw_left_out(chosen: Sequence[str]) -> None:
@@ -222,7 +238,9 @@ def _choose_benchmarks(keys: list[str]) -> None:
 
 
 def _select_benchmark_metrics(card: BenchmarkCard) -> tuple[str, ...]:
-    """The metrics of one benchmark, all chosen at first."""
+    """The metrics of one benchmark, all chosen at first; none where its options choose them."""
+    if card.open_metrics:
+        return ()
     labels = {metric.key: _format_metric_label(metric) for metric in card.metrics}
     shared: dict[str, Any] = {
         "label": tr("launch.metrics", benchmark=localize(card.title)),

@@ -1,0 +1,1 @@
+"""Tasks of lm-evaluation-harness as metrics of one benchmark, with our targets as its model."""
