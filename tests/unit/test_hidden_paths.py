@@ -242,7 +242,9 @@ def test_targets_named_by_a_path_stay_apart_and_are_reached_by_either_name(here)
         ranked = asked.get(f"{V1}/ranking", params=where).json()["items"]
         assert masked[run] in [row["identity"] for row in ranked]
         picture = asked.get("/share/target", params={"key": masked[run]}).text
-        assert display_name(masked[run], rows[run].target_key, cards) in unescape(picture)
+        options = rows[run].target_options
+        name = display_name(masked[run], rows[run].target_key, cards, options)
+        assert name in unescape(picture)
 
 
 def test_a_card_is_written_under_the_masked_name(here, tmp_path):
