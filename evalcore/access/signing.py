@@ -43,7 +43,7 @@ class PublicKey(bytes):
 
         try:
             key = Ed25519PublicKey.from_public_bytes(self)
-            key.verify(base64.b64decode(signature, validate=True), message)
+            key.verify(_decode_base64(signature), message)
         except (InvalidSignature, binascii.Error, ValueError):
             return False
         return True
@@ -51,10 +51,18 @@ class PublicKey(bytes):
 
 def parse_public_key(text: str) -> PublicKey:
     """The key that `encode_text` wrote; raises ValueError for anything else."""
-    key = PublicKey(base64.b64decode(text, validate=True))
+    key = PublicKey(_decode_base64(text))
     if len(key) != 32:
         raise ValueError("a public key has 32 bytes")
     return key
+
+
+def _decode_base64(text: str) -> bytes:
+    """Raises ValueError for a text that `b64encode` does not write: bytes have one spelling."""
+    content = base64.b64decode(text, validate=True)
+    if base64.b64encode(content).decode() != text:
+        raise ValueError("is not in the usual form of base64")
+    return content
 
 
 def generate_key(path: Path) -> PublicKey:

@@ -67,7 +67,7 @@ class SealStatement(Record, frozen=True):
     bundle: dict[str, FileSeal] = {}
 
 
-class Seal(Record, frozen=True):
+class Seal(Record, frozen=True, forbid_unknown_fields=True):
     """The content of `seal.json`; the statement stays as it was written, since that is signed."""
 
     statement: msgspec.Raw

@@ -169,7 +169,7 @@ def list_recorded() -> tuple[list[Any], list[Any]]:
 def json_of(content: bytes) -> Any:
     try:
         return json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return content
 
 
