@@ -58,6 +58,14 @@ lint: .venv/installed-dev
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_names.py
 	$(BIN)/python tools/draw_architecture.py --check
+	$(BIN)/python tools/check_secrets.py
+
+# The pinned packages against the published vulnerabilities; needs the network, and says so.
+AUDIT := build/audit
+audit: .venv/bin/python
+	$(BIN)/python -m venv $(AUDIT)
+	-$(AUDIT)/bin/python -m pip install -q pip-audit
+	$(AUDIT)/bin/python tools/audit_packages.py
 
 # The runs that come with the project, made by the shipped baselines on the bundled data.
 shipped: .venv/installed
