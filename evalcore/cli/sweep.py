@@ -19,17 +19,27 @@ if TYPE_CHECKING:
 
 Verb = Callable[[argparse.Namespace], int]
 _FORMS = (".svg", ".png")
+ASKING_WAYS = ("native", "prompt", "text", "json")
+_EXAMPLES = """examples:
+  evalcore sweep --target 'hf:out/checkpoint-*' --benchmarks bfcl
+  evalcore sweep --target hf:base --dtypes auto int8 int4 --benchmarks bfcl
+  evalcore sweep --target openai:MODEL --asking native prompt text --benchmarks bfcl tau_bench
+"""
 
 
 def add_sweep_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = (
-        "run variants of a model (checkpoints, adapters, precisions) on the same cases and draw "
-        "them in one picture: scores with intervals, the best by paired tests, what quantization "
-        "costs"
+        "run variants of a model (checkpoints, adapters, precisions, ways of asking for calls) on "
+        "the same cases and draw them in one picture: scores with intervals, the best by paired "
+        "tests, what quantization and the format of calls cost"
     )
     sub = verbs.add_parser(
-        "sweep", help="compare variants of a model in one command", description=about
+        "sweep",
+        help="compare variants of a model in one command",
+        description=about,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     sub.add_argument(
         "--target",
@@ -51,6 +61,14 @@ def add_sweep_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ve
         default=[],
         metavar="D",
         help="precisions to run each target in, for example auto int8 int4",
+    )
+    sub.add_argument(
+        "--asking",
+        nargs="+",
+        default=[],
+        choices=ASKING_WAYS,
+        help="ways of asking each target for calls: native (the server's tools), prompt (calls as "
+        "code), text (calls as JSON in the text); the table says what the format cost",
     )
     sub.add_argument(
         "--picture",
@@ -78,7 +96,9 @@ def _run_sweep(args: argparse.Namespace) -> int:
         raise UsageError("--target is missing; name the variants, or a pattern of folders")
     chosen, args.target = args.target, args.target[0]
     request, _ = run.build_run_request(args)
-    variants = sweep.list_variants(chosen, request.target_options, args.adapters, args.dtypes)
+    variants = sweep.list_variants(
+        chosen, request.target_options, args.adapters, args.dtypes, args.asking
+    )
     if args.estimate:
         for variant, each in zip(variants, _list_requests(variants, request), strict=True):
             print(f"{variant.label}:", file=sys.stderr)

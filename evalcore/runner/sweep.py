@@ -20,6 +20,8 @@ from evalcore.records import TargetSpec
 from evalcore.store.sweeps import Variant
 
 MOST_VARIANTS = 64
+#: How calls of tools can be asked for, by the name of the way: the option `asking` of a target.
+ASKING = {"native": "native", "prompt": "prompt", "text": "json", "json": "json"}
 _PATTERN = re.compile(r"[*?\[]")
 _STEP = re.compile(r"(?:^|[-_])(?:checkpoint|step|epoch|iter)[-_]?(\d+)$", re.IGNORECASE)
 _OPTIONS = re.compile(r"[a-z_]+=")
@@ -33,18 +35,22 @@ def list_variants(
     options: Mapping[str, Any],
     adapters: Sequence[str] = (),
     dtypes: Sequence[str] = (),
+    asking: Sequence[str] = (),
 ) -> tuple[Variant, ...]:
-    """Every target, plain and with each adapter, in each precision. Targets and adapters may be
+    """Every target, plain and with each adapter, in each precision, asked for calls in each of the
+    ways of `ASKING`. Targets and adapters may be
     patterns of folders, `hf:out/checkpoint-*`; a target may have options of its own, as judges do:
     `hf:base?dtype=int8`. Raises UsageError for a pattern that matches
-    nothing, a kind of target without adapters or precisions, and fewer than two variants."""
+    nothing, a kind of target without such options, and fewer than two variants."""
     named = [
         (key, own) for target in targets for key, own in _expand_target(*_split_options(target))
     ]
     folders = ["", *(folder for adapter in adapters for folder in _expand_folders(adapter))]
     specs: list[TargetSpec] = []
-    for (key, own), adapter, dtype in product(named, folders, dtypes or [""]):
-        chosen = {name: value for name, value in (("adapter", adapter), ("dtype", dtype)) if value}
+    ways = [ASKING[way] for way in asking] or [""]
+    for (key, own), adapter, dtype, way in product(named, folders, dtypes or [""], ways):
+        pairs = (("adapter", adapter), ("dtype", dtype), ("asking", way))
+        chosen = {name: value for name, value in pairs if value}
         _check_options(key, chosen)
         spec = TargetSpec(key, {**options, **own, **chosen})
         if spec not in specs:

@@ -21,6 +21,7 @@ from evalcore.store.run_folder import RunFolder, find_run
 from evalcore.store.sweeps import Sweep, Variant, find_run_sweep
 from evalcore.views.case_points import case_scores
 from evalcore.views.comparison import compare_run_pair, pivot_case_scores
+from evalcore.views.target_scores import count_call_readings, lost_to_format
 
 #: Below this p, two variants are told apart.
 _SIGNIFICANT = 0.05
@@ -30,7 +31,9 @@ _GB = 1e9
 class SweepRow(Record, frozen=True):
     """A variant on one benchmark. Scores are 0 to 100, None where nothing was measured; `change` is
     against the first variant. `peak_bytes` is the most memory that the process held, `joules` the
-    energy of the machine for one passed case."""
+    energy of the machine for one passed case. Of `call_cases` with calls nobody could read those of
+    `lost_cases`; `lost_points` are those that right answers in another form would have had, None
+    where no reading tells."""
 
     label: str
     run_id: str
@@ -45,6 +48,14 @@ class SweepRow(Record, frozen=True):
     tokens_per_second: float | None = None
     joules: float | None = None
     complete: bool = False
+    call_cases: int = 0
+    lost_cases: int = 0
+    lost_points: float | None = None
+
+    @property
+    def shows_format(self) -> bool:
+        """Whether anything is known of what the format of calls cost."""
+        return bool(self.call_cases) or self.lost_points is not None
 
 
 class PrecisionCost(Record, frozen=True):
@@ -120,7 +131,14 @@ def build_sweep_report(sweep: Sweep, settings: Settings) -> SweepReport:
     for benchmark in benchmarks:
         own = [v for v in scored if benchmark in summaries[v.run_id].benchmarks]
         pairs = _PairTests(benchmark, scores, summaries, own)
-        rows = [_build_row(v, benchmark, summaries[v.run_id], folders[v.run_id]) for v in own]
+        rows = [
+            _add_format_cost(
+                _build_row(v, benchmark, summaries[v.run_id], folders[v.run_id]),
+                summaries[v.run_id].benchmarks[benchmark],
+                settings,
+            )
+            for v in own
+        ]
         rows = [
             msgspec.structs.replace(row, change=pairs.compare(own[0].run_id, row.run_id))
             for row in rows
@@ -184,6 +202,20 @@ def _build_row(
         tokens_per_second=tokens / working if tokens and working > 0 else None,
         joules=joules / passed if joules is not None and passed else None,
         complete=score.complete,
+    )
+
+
+def _add_format_cost(row: SweepRow, score: BenchmarkScore, settings: Settings) -> SweepRow:
+    """The row, with how its calls were read and the points that their form cost."""
+    try:
+        counts = count_call_readings(settings.run_roots, row.run_id, row.benchmark)
+    except EvalboardError:
+        counts = {}
+    return msgspec.structs.replace(
+        row,
+        call_cases=sum(counts.values()),
+        lost_cases=counts.get("lost", 0),
+        lost_points=None if score.score is None else lost_to_format(score.views),
     )
 
 
@@ -275,6 +307,7 @@ def format_sweep_report(report: SweepReport) -> str:
     for benchmark in dict.fromkeys(row.benchmark for row in report.rows):
         rows = [row for row in report.rows if row.benchmark == benchmark]
         lines += [benchmark, align_columns([head, *map(_format_row, rows)])]
+        lines += _format_calls_read(rows)
         for best in (each for each in report.best if each.benchmark == benchmark):
             ties = f"; not told from it: {', '.join(best.ties)}" if best.ties else ""
             lines.append(f"best: {best.label}{ties}")
@@ -297,6 +330,18 @@ def _format_row(row: SweepRow) -> tuple[str, ...]:
         NOT_RUN if row.tokens_per_second is None else f"{row.tokens_per_second:,.0f}",
         NOT_RUN if row.joules is None else f"{row.joules:.3g}",
     )
+
+
+def _format_calls_read(rows: Sequence[SweepRow]) -> list[str]:
+    """What the format of calls cost each variant; nothing where no case had any."""
+    if not any(row.shows_format for row in rows):
+        return []
+    lines = [("calls", "lost to format", "points lost")]
+    for row in rows:
+        lost = f"{row.lost_cases} of {row.call_cases} cases" if row.call_cases else NOT_RUN
+        points = NOT_RUN if row.lost_points is None else f"{row.lost_points:.1f}"
+        lines.append((row.label, lost, points))
+    return [align_columns(lines)]
 
 
 def _format_precision_cost(cost: PrecisionCost) -> str:

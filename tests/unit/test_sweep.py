@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from evalcore.charts.sweeps import build_sweep_chart
 from evalcore.cli.main import main
@@ -15,6 +16,7 @@ from evalcore.runner.energy import EnergyMeter
 from evalcore.settings import Settings
 from evalcore.store import sweeps
 from evalcore.views.sweeps import SweepReport, SweepRow, build_sweep_frame, build_sweep_report
+from tests.support import tool_server
 from tests.support.cases import syntax_cases
 from tests.support.tiny_models import TinyModel, tiny  # noqa: F401
 
@@ -120,6 +122,45 @@ def test_checkpoints_are_drawn_as_a_learning_curve():
     report = SweepReport("x", (SweepRow("base", "r0", "b", "done", None, 30.0, 25.0, 35.0), *rows))
     drawn = json.dumps(build_sweep_chart(build_sweep_frame(report), "en").to_dict())
     assert all(mark in drawn for mark in ('"area"', '"line"', '"rule"', "Checkpoint"))
+
+
+def test_a_target_is_asked_in_every_way_and_the_format_has_its_price(tmp_path, capsys, monkeypatch):
+    choose = tool_server.ToolServer._choose_reply
+
+    def wrap_in_prose(self, body):
+        answer = choose(self, body)
+        if body.get("tools"):
+            return answer
+        return replace(answer, text=f"Of course, this is the call:\n\n{answer.text}\n\nReady.")
+
+    monkeypatch.setattr(tool_server.ToolServer, "_choose_reply", wrap_in_prose)
+    data = ["--data", str(tmp_path / "data")]
+    with tool_server.serve() as server:
+        command = ["sweep", "--target", "openai:m", "--asking", "native", "prompt", "text"]
+        command += ["--target-option", f"base_url={server.base_url}", "--benchmarks", "bfcl"]
+        command += ["--metrics", "simple_python", "multiple", "--max-samples", "8"]
+        assert main([*command, *data]) == 0
+    shown = capsys.readouterr().out
+    assert "lost to format" in shown
+    name = next((tmp_path / "data" / "sweeps").glob("*.json")).stem
+    assert main(["sweep", "--show", name, *data, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["label"] for row in rows] == [
+        *("m · asking=native", "m · asking=prompt", "m · asking=json"),
+    ]
+    assert [row["score"] for row in rows] == [100.0, 0.0, 0.0]
+    assert [row["lost_points"] for row in rows] == [0.0, 100.0, 100.0]
+    assert all(row["call_cases"] == 8 for row in rows)
+    assert rows[1]["change"]["difference"] == -100.0
+
+
+def test_ways_of_asking_are_for_what_may_have_tools():
+    variants = sweep.list_variants(["openai:a"], {}, asking=("native", "prompt", "text"))
+    assert [v.target.options["asking"] for v in variants] == ["native", "prompt", "json"]
+    with pytest.raises(UsageError, match="takes no option asking"):
+        sweep.list_variants(["baseline:sqlglot"], {}, asking=("native", "prompt"))
+    with pytest.raises(UsageError, match="got 1"):
+        sweep.list_variants(["openai:a"], {}, asking=("text", "json"))
 
 
 @pytest.mark.full

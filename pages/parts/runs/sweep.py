@@ -61,6 +61,12 @@ def _build_table(report: SweepReport) -> pd.DataFrame:
                 else None,
                 tr("runs.sweep_speed"): row.tokens_per_second,
                 tr("runs.sweep_energy"): row.joules,
+                tr("runs.sweep_lost"): tr(
+                    "runs.sweep_lost_cases", lost=row.lost_cases, cases=row.call_cases
+                )
+                if row.call_cases
+                else None,
+                tr("runs.sweep_lost_points"): row.lost_points,
             }
         )
     return pd.DataFrame(records).dropna(axis="columns", how="all").round(2)
