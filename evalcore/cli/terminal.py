@@ -15,6 +15,7 @@ from evalcore.plain_text import to_terminal_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.text import Text
 
     from evalcore.views.case_text import TextBlock
 
@@ -117,7 +118,7 @@ def _render_block(block: TextBlock) -> RenderableType:
     )
 
 
-def _to_text(text: str, style: str) -> RenderableType:
+def _to_text(text: str, style: str) -> Text:
     from rich.text import Text
 
     return Text(text, style=style)

@@ -45,7 +45,11 @@ from evalcore.targets.registry import create_target
 
 REDUCER = "mean"  # how the epochs of a sample become one score
 #: Options that ask in the words of this package, as runs did before there were others.
-_OWN_PROTOCOL = (("protocol", catalog.BOARD), (catalog.TEXTS_OPTION, ""))
+_OWN_PROTOCOL = (
+    ("protocol", catalog.BOARD),
+    (catalog.TEXTS_OPTION, ""),
+    ("format_sensitivity", False),
+)
 
 
 def dataset_hash(samples: Iterable[Sample]) -> str:

@@ -10,12 +10,14 @@ import pytest
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN, SINGLE_TURN
 from evalcore.benchmarks.bfcl.multi_turn.simulators import VARIABLE
+from evalcore.benchmarks.bfcl.official_prompts import build_agentic_text
 from evalcore.benchmarks.official_texts import (
     OfficialTexts,
     write_official_texts,
 )
 from evalcore.benchmarks.registry import instantiate_benchmark
 from evalcore.exchange.bfcl import fetch
+from evalcore.intake.python_source import SourceModule
 from evalcore.records import Completion, GenerationRequest, to_plain
 from evalcore.settings import load_settings
 from evalcore.targets.endpoint.chat import build_parameters, build_request_body
@@ -96,6 +98,44 @@ def compare_requests(environment, folder, categories, every):
 
 def test_requests_of_some_entries_are_upstreams(environment, fetched):
     assert compare_requests(environment, fetched, (*SINGLE_TURN, *MULTI_TURN), 40) > 200
+
+
+def strip_number(requests: dict[str, list[str]]) -> dict[str, list[str]]:
+    """By form and entry: the numbers follow the order of the file, which is nobody's concern."""
+    return {name.partition(":")[2]: hashes for name, hashes in requests.items()}
+
+
+def test_requests_of_every_form_are_upstreams(environment, fetched):
+    question = {"categories": ["format_sensitivity"], "every": 1, "modes": ["prompt"]}
+    theirs = strip_number(ask_upstream("upstream_bfcl", environment, question))
+    benchmark = instantiate_benchmark("bfcl", {"protocol": "official", "format_sensitivity": True})
+    source = DatasetSource(str(fetched))
+    samples = benchmark.load_dataset(source)
+    benchmark.select_official_texts(source, load_settings())
+    ours = {}
+    for sample in samples:
+        context = RecordingContext("native")
+        asyncio.run(benchmark.run_sample(sample, context))
+        ours[f"{sample.id} prompt"] = context.requests
+    assert len(samples) == 5_200
+    assert strip_number(ours) == theirs
+
+
+def test_what_agentic_entries_are_told_is_upstreams(environment, fetched):
+    (package,) = environment.glob("lib/python*/site-packages")
+    prompts = SourceModule(
+        (package / fetch.TEXT_MODULES["prompts"]).read_text("utf-8"), "default_prompts.py"
+    )
+    texts = fetch.read_bfcl_texts(
+        {name: (package / path).read_bytes() for name, path in fetch.TEXT_MODULES.items()}
+    )
+    answer = prompts.get_constant("ADDITIONAL_SYSTEM_PROMPT_FOR_AGENTIC_RESPONSE_FORMAT")
+    for scenario, setting in prompts.get_constant("MEMORY_AGENT_SETTINGS").items():
+        template = prompts.get_constant("MEMORY_BACKEND_INSTRUCTION_CORE_ARCHIVAL")
+        empty = "There is no content in the core memory at this point."
+        expected = template.format(scenario_setting=setting, memory_content=empty)
+        said = build_agentic_text("memory_kv", scenario, None, texts, asks=True)
+        assert said == f"{expected}\n\n{answer}"
 
 
 @pytest.mark.full

@@ -7,6 +7,7 @@ import json
 import zipfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from evalcore.exchange.bfcl import fetch
 from evalcore.exchange.bfcl.fetch import OFFICIAL_RELEASE, BfclRelease
@@ -69,6 +70,16 @@ def _func_doc_language_specific_pre_processing(function, category):
     value["description"] += f" With {value}."
 """,
     "tools": 'def _cast_to_openai_type(p, mapping):\n    p["description"] += " A float."\n',
+    **{
+        f"memory_{name}": f"""
+class MemoryAPI_{name}:
+    def _dump_core_memory_to_context(self):
+        if not self.memory:
+            return "Nothing in {name} yet."
+        return str(self.memory)
+"""
+        for name in ("kv", "vector", "rec_sum")
+    },
     "generation": 'parser.add_argument("--temperature", type=float, default=0.125)\n',
 }
 
@@ -79,7 +90,10 @@ def entry_line(name: str) -> str:
 
 
 def make_wheel(
-    folder: Path, without: Collection[str] = (), more: Mapping[str, str] | None = None
+    folder: Path,
+    without: Collection[str] = (),
+    more: Mapping[str, str] | None = None,
+    texts: Mapping[str, str] = MappingProxyType(TEXTS),
 ) -> BfclRelease:
     """Write the wheel NAME below `folder`, without some data files and with more; its release."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -88,8 +102,8 @@ def make_wheel(
             if name not in without:
                 content = "" if member.endswith(".py") else entry_line(name)
                 archive.writestr(member, content)
-        texts = {fetch.TEXT_MODULES[name]: source for name, source in TEXTS.items()}
-        for name, content in {**texts, **OTHERS, **(more or {})}.items():
+        sources = {fetch.TEXT_MODULES[name]: source for name, source in texts.items()}
+        for name, content in {**sources, **OTHERS, **(more or {})}.items():
             archive.writestr(name, content)
     digest = hashlib.sha256((folder / NAME).read_bytes()).hexdigest()
     return BfclRelease(OFFICIAL_RELEASE.version, digest)

@@ -125,7 +125,8 @@ class Memories:
 
 class AgenticRun:
     """One entry with a target. `open_with` makes the opening messages of a conversation from a
-    system text and the user's messages."""
+    system text and the user's messages, `build_text` the system text from the memory and whether a
+    question is to be answered; by default it is in our own words."""
 
     def __init__(
         self,
@@ -134,9 +135,19 @@ class AgenticRun:
         ask: Ask,
         read: Read | None,
         open_with: Callable[[str, Sequence[Message]], Sequence[Message]],
+        build_text: Callable[[Any, bool], str] | None = None,
     ) -> None:
         self._entry, self._tools, self._ask, self._read = entry, tools, ask, read
         self._open_with = open_with
+        self._build_text = build_text or self._build_own_text
+
+    def _build_own_text(self, memory: Any, asks: bool) -> str:
+        """The system text in our own words."""
+        if self._entry.category not in MEMORY:
+            return build_web_prompt()
+        content = memory or "(empty)"
+        shown = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        return build_memory_prompt(self._entry.category, shown, asks=asks)
 
     async def write_memory(
         self, conversations: Sequence[Sequence[Sequence[Message]]]
@@ -145,8 +156,7 @@ class AgenticRun:
         ended leaves what it wrote until then."""
         done: tuple[str, ...] = ()
         for turns in conversations:
-            content = await self._show_memory(done)
-            prompt = build_memory_prompt(self._entry.category, content, asks=False)
+            prompt = self._build_text(await self._show_memory(done), False)
             held = await self._hold(prompt, turns, done)
             done = (*done, *(call for turn in held.prediction for step in turn for call in step))
         return done
@@ -154,9 +164,8 @@ class AgenticRun:
     async def ask_question(self, done: Sequence[str] = ()) -> Conversation:
         turns = msgspec.convert(self._entry.question, list[list[Message]])
         if self._entry.category not in MEMORY:
-            return await self._hold(build_web_prompt(), turns, ())
-        content = await self._show_memory(done)
-        prompt = build_memory_prompt(self._entry.category, content, asks=True)
+            return await self._hold(self._build_text(None, True), turns, ())
+        prompt = self._build_text(await self._show_memory(done), True)
         return await self._hold(prompt, turns, done)
 
     async def _hold(
@@ -167,8 +176,8 @@ class AgenticRun:
         entry = replace(self._entry, question=question)
         return await run_conversation(entry, self._ask, self._tools, self._read, done=done)
 
-    async def _show_memory(self, done: Sequence[str]) -> str:
-        """The part of the memory that every conversation begins with."""
+    async def _show_memory(self, done: Sequence[str]) -> Any:
+        """The part of the memory that every conversation begins with, None where it is empty."""
         one_text = self._entry.category == "memory_rec_sum"
         call = "memory_retrieve()" if one_text else "core_memory_retrieve_all()"
         [result] = await asyncio.to_thread(self._tools.execute, self._entry, list(done), [call])
@@ -176,8 +185,8 @@ class AgenticRun:
         if isinstance(content, dict):
             content = content.get("memory_content", content.get("result", content))
         if not content or (isinstance(content, dict) and "error" in content):
-            return "(empty)"
-        return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+            return None
+        return content
 
 
 NO_LIST = "agentic:inference_error"

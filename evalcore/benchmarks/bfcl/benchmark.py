@@ -24,6 +24,7 @@ from evalcore.benchmarks.bfcl import (
     agentic,
     answers,
     dataset,
+    format_sensitivity,
     official_prompts,
     tool_prompts,
     web_search,
@@ -42,6 +43,7 @@ from evalcore.benchmarks.bfcl.categories import (
     to_v4_category,
 )
 from evalcore.benchmarks.bfcl.entry import BfclEntry
+from evalcore.benchmarks.bfcl.format_sensitivity import FORM
 from evalcore.benchmarks.bfcl.multi_turn import conversations
 from evalcore.benchmarks.bfcl.multi_turn.service import FAILED_CALL
 from evalcore.benchmarks.bfcl.multi_turn.simulators import (
@@ -100,6 +102,11 @@ class Bfcl(Benchmark):
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(options)
+        if self.options.get("format_sensitivity") and not self.is_official:
+            raise UsageError(
+                "option bfcl.format_sensitivity needs bfcl.protocol=official: the forms of the "
+                "prompt are upstream's"
+            )
         self._simulators: Simulators | None = None
         self._memories = agentic.Memories()
 
@@ -110,7 +117,10 @@ class Bfcl(Benchmark):
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
         categories = [to_v4_category(name) for name in self.options["categories"]]
         metric_keys = [self.card.find_metric(name).key for name in categories]
-        return dataset.load_bfcl_samples(source, metric_keys, self.options["exclude_flagged"])
+        samples = dataset.load_bfcl_samples(source, metric_keys, self.options["exclude_flagged"])
+        if not self.options.get("format_sensitivity"):
+            return samples
+        return format_sensitivity.expand_forms(samples, source.folder)
 
     @cached_property
     def _texts(self) -> BfclTexts:
@@ -134,7 +144,7 @@ class Bfcl(Benchmark):
 
     def _find_problem(self, sample: Sample) -> str:
         """What a sample needs and this machine lacks; "" for nothing."""
-        if self.is_official and sample.metric in AGENTIC:  # whose texts of upstream are not read
+        if self.is_official and sample.metric == "memory_vector":
             return Note("bfcl_no_official_words")
         if sample.metric in WEB_SEARCH:
             recorded = "material" in sample.meta
@@ -155,7 +165,7 @@ class Bfcl(Benchmark):
         available_functions = conversations.list_initial_functions(self._load_entry(sample))
         if self.is_official:
             return official_prompts.build_official_messages(
-                user_messages, available_functions, mode, self._texts
+                user_messages, available_functions, mode, self._texts, sample.input.get(FORM, "")
             )
         return tool_prompts.build_call_messages(
             user_messages, available_functions, sample.metric, mode
@@ -186,7 +196,8 @@ class Bfcl(Benchmark):
         return "prompt" if self.is_official and mode == "json" else mode
 
     async def run_sample(self, sample: Sample, context: Context) -> Episode:
-        mode = await self._resolve_mode(context)
+        form = str(sample.input.get(FORM, ""))
+        mode = "prompt" if form else await self._resolve_mode(context)
         if sample.metric in MULTI_TURN:
             return await self._run_conversation(sample, mode, context)
         if sample.metric in AGENTIC:
@@ -208,7 +219,7 @@ class Bfcl(Benchmark):
             messages=(*prompt, reply),
             finish_reason=done.finish_reason,
             state={
-                "mode": tool_prompts.select_decode_mode(mode, sample.metric),
+                "mode": tool_prompts.select_read_mode(mode, sample.metric, form, done),
                 **({"call_format": done.call_format} if done.call_format else {}),
             },
         )
@@ -242,7 +253,7 @@ class Bfcl(Benchmark):
         return request_completion
 
     async def _run_agentic(self, sample: Sample, mode: ToolCallMode, context: Context) -> Episode:
-        entry = dataset.sample_to_entry(sample)
+        entry = self._load_entry(sample)
         read_as = tool_prompts.select_decode_mode(mode, sample.metric)
         read = None if read_as == "fc" else partial(decode_calls, mode=read_as)
         named = str(sample.meta.get("material", ""))
@@ -251,20 +262,27 @@ class Bfcl(Benchmark):
 
         def open_with(text: str, messages: Sequence[Message]) -> Sequence[Message]:
             opening = [Message("system", text), *messages]
+            if self.is_official:
+                return official_prompts.build_official_messages(
+                    opening, entry.functions, mode, self._texts
+                )
             return tool_prompts.build_call_messages(opening, entry.functions, sample.metric, mode)
 
+        words = None
+        if self.is_official:
+            words = official_prompts.bind_agentic_text(sample.metric, named, self._texts)
         ask = self._build_ask(sample, mode, context)
         if sample.metric in WEB_SEARCH:
             web = web_search.open_web(path, digest)
             snippets = sample.metric == "web_search_base"
             tools = web_search.WebSearchAPI(web, entry.functions, snippets)
-            run = agentic.AgenticRun(entry, tools, ask, read, open_with)
+            run = agentic.AgenticRun(entry, tools, ask, read, open_with, words)
             held = await run.ask_question()
             state: dict[str, Any] = {"web": web.name}
         else:
             turns = agentic.load_conversations(Path(path), digest)
             simulators = self._get_simulators()
-            run = agentic.AgenticRun(entry, simulators, ask, read, open_with)
+            run = agentic.AgenticRun(entry, simulators, ask, read, open_with, words)
             key = (sample.metric, digest, context.epoch)
             done = await self._memories.get(key, partial(run.write_memory, turns))
             held, state = await run.ask_question(done), {"memory_calls": list(done)}
@@ -388,6 +406,8 @@ class Bfcl(Benchmark):
             if metric.samples
         }
         groups = {name: group.score for name, group in group_scores(tallies).items()}
+        if self.options.get("format_sensitivity"):
+            groups = format_sensitivity.compute_form_groups(samples, verdicts)
         return msgspec.structs.replace(score, groups=groups)
 
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:

@@ -188,5 +188,13 @@ CARD = BenchmarkCard(
             "排除正确答案也无法通过的官方题目：另成一榜",
             default=False,
         ),
+        build_option(
+            "format_sensitivity",
+            "ask the entries that upstream varies by each of its 26 forms of the prompt, 5,200 "
+            "requests for the official data; needs protocol=official; no part of the overall score",
+            "以官方的 26 种提示形式提问其变换的题目（官方数据共 5200 次请求）；"
+            "需 protocol=official；不计入总分",
+            default=False,
+        ),
     ),
 )

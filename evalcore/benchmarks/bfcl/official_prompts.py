@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from evalcore.benchmarks.answer_scoring import Language
 from evalcore.benchmarks.base import ToolCallMode
 from evalcore.benchmarks.bfcl.categories import find_category_language
+from evalcore.benchmarks.bfcl.format_sensitivity import list_functions, split_form
 from evalcore.errors import UsageError
 from evalcore.intake.python_source import SLOT
 from evalcore.records import Message, Record
 
 #: The parts of upstream's name of a form of the prompt, such as `ret_fmt=python&style=classic`.
 _FORM_PARTS = ("ret_fmt", "tool_call_tag", "func_doc_fmt", "prompt_fmt", "style")
+
+
+#: Names of upstream's texts of agentic entries, and ours for what it says of an empty memory.
+_ANSWER_FORM = "ADDITIONAL_SYSTEM_PROMPT_FOR_AGENTIC_RESPONSE_FORMAT"
+_SETTINGS = "MEMORY_AGENT_SETTINGS"
+_TWO_PARTS = "MEMORY_BACKEND_INSTRUCTION_CORE_ARCHIVAL"
+_ONE_TEXT = "MEMORY_BACKEND_INSTRUCTION_UNIFIED"
+_EMPTY = "empty_memory"
 
 
 class LanguageTexts(Record, frozen=True):
@@ -129,12 +139,18 @@ def build_official_messages(
     functions: Sequence[dict[str, Any]],
     mode: ToolCallMode,
     texts: BfclTexts,
+    form: str = "",
 ) -> list[Message]:
     """The messages of a turn; but natively under a system message that lists the described
-    functions, before the entry's own."""
+    functions, before the entry's own. An empty `form` is upstream's usual one."""
     if mode == "native":
         return list(messages)
-    text = build_system_prompt(json.dumps(functions, indent=4), texts, texts.default_form)
+    form = form or texts.default_form
+    try:
+        listed = list_functions(functions, split_form(form)["func_doc_fmt"])
+    except KeyError:
+        raise UsageError(f"the official texts have no prompt of the form {form!r}") from None
+    text = build_system_prompt(listed, texts, form)
     first, *rest = messages or [Message("user")]
     if first.role == "system":
         return [Message("system", f"{text}\n\n{first.content}"), *rest]
@@ -144,7 +160,7 @@ def build_official_messages(
 def build_system_prompt(listed: str, texts: BfclTexts, form: str) -> str:
     """Upstream's prompt in one of its forms (`_FORM_PARTS`), with the functions as listed. Raises
     UsageError for a form that the texts do not have."""
-    parts = dict(part.partition("=")[::2] for part in form.split("&"))
+    parts = split_form(form)
     try:
         return_format, tagged, listing, template, style = (parts[name] for name in _FORM_PARTS)
         words = texts.styles[style]
@@ -164,6 +180,41 @@ def build_system_prompt(listed: str, texts: BfclTexts, form: str) -> str:
         raise UsageError(
             f"the official texts have no prompt of the form {form!r}: {error}"
         ) from None
+
+
+def build_agentic_text(
+    category: str, scenario: str, memory: Any, texts: BfclTexts, *, asks: bool
+) -> str:
+    """The system message of an agentic entry: how its memory works and what it holds, and, where a
+    question is to be answered, in which form. Raises UsageError where the texts lack one."""
+    words = texts.agentic
+    try:
+        answer = str(words[_ANSWER_FORM]) if asks else ""
+        if not category.startswith("memory"):
+            return answer
+        one_text = category == "memory_rec_sum"
+        template = str(words[_ONE_TEXT if one_text else _TWO_PARTS])
+        content = memory if isinstance(memory, str) else json.dumps(memory, indent=4)
+        text = template.format(
+            scenario_setting=words[_SETTINGS][scenario],
+            memory_content=content if memory else words[_EMPTY][category],
+        )
+    except (KeyError, IndexError, ValueError) as error:
+        raise UsageError(
+            f"the official texts have no words for {category}, scenario {scenario!r}: {error}; "
+            "fetch them again"
+        ) from None
+    return f"{text}\n\n{answer}" if asks else text
+
+
+def bind_agentic_text(category: str, material: str, texts: BfclTexts) -> Callable[[Any, bool], str]:
+    """`build_agentic_text` of one entry, whose scenario its material is named after."""
+    scenario = PurePath(material).stem.removeprefix("memory_")
+
+    def build_text(memory: Any, asks: bool) -> str:
+        return build_agentic_text(category, scenario, memory, texts, asks=asks)
+
+    return build_text
 
 
 def announce_official_functions(

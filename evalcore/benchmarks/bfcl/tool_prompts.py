@@ -14,9 +14,11 @@ from typing import Any
 
 from evalcore.benchmarks.answer_scoring import Language
 from evalcore.benchmarks.base import ToolCallMode
+from evalcore.benchmarks.bfcl.answers import NATIVE
 from evalcore.benchmarks.bfcl.categories import find_category_language
+from evalcore.benchmarks.bfcl.format_sensitivity import select_form_mode
 from evalcore.benchmarks.call_decoding import prompt_mode
-from evalcore.records import Message
+from evalcore.records import Completion, Message
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 #: Types of function descriptions as JSON Schema names them; others are described as text.
@@ -54,6 +56,14 @@ def select_decode_mode(mode: ToolCallMode, category: str) -> str:
     if mode == "json":
         return "prompt_name_arguments"
     return prompt_mode(find_category_language(category))
+
+
+def select_read_mode(mode: ToolCallMode, category: str, form: str, done: Completion) -> str:
+    """The mode in which an answer is read; to a form of upstream's prompt that of the form, but
+    calls that came natively are read as such."""
+    if not form:
+        return select_decode_mode(mode, category)
+    return NATIVE if done.tool_calls else select_form_mode(form)
 
 
 def build_call_messages(

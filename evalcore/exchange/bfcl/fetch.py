@@ -23,11 +23,13 @@ from evalcore.access.secrets import scrub_secrets
 from evalcore.benchmarks.bfcl.agentic import MATERIAL_FOLDER, SCENARIOS
 from evalcore.benchmarks.bfcl.categories import (
     DECODE_ONLY,
+    MEMORY,
     MULTI_TURN,
     SHARED_FILES,
     SINGLE_TURN,
     V3_ALIASES,
 )
+from evalcore.benchmarks.bfcl.format_sensitivity import IDS_FILE
 from evalcore.benchmarks.bfcl.multi_turn.simulators import (
     DOCUMENTS,
     OFFICIAL_APIS,
@@ -83,7 +85,8 @@ def list_official_files(version: str) -> tuple[str, ...]:
 
 def wheel_members() -> dict[str, str]:
     """The files to take out of the wheel: their names in it by their paths in the folder."""
-    data = {name: f"bfcl_eval/data/{name}" for name in list_official_files("v4")}
+    names = (*list_official_files("v4"), IDS_FILE)
+    data = {name: f"bfcl_eval/data/{name}" for name in names}
     return data | {name: name for name in OFFICIAL_SOURCES}
 
 
@@ -244,12 +247,16 @@ def _read_wheel_members(
 
 # What upstream asks with, parsed out of the wheel's modules; see `BfclTexts`.
 
+_SIMULATED = "bfcl_eval/eval_checker/multi_turn_eval/func_source_code"
 TEXT_MODULES = {
     "prompts": "bfcl_eval/constants/default_prompts.py",
     "types": "bfcl_eval/constants/type_mappings.py",
     "entries": "bfcl_eval/utils.py",
     "tools": "bfcl_eval/model_handler/utils.py",
     "generation": "bfcl_eval/_llm_response_generation.py",
+    "memory_kv": f"{_SIMULATED}/memory_kv.py",
+    "memory_vector": f"{_SIMULATED}/memory_vector.py",
+    "memory_rec_sum": f"{_SIMULATED}/memory_rec_sum.py",
 }
 _AGENTIC_TEXTS = (
     "ADDITIONAL_SYSTEM_PROMPT_FOR_AGENTIC_RESPONSE_FORMAT",
@@ -283,10 +290,20 @@ def read_bfcl_texts(sources: Mapping[str, bytes]) -> BfclTexts:
             json_types=modules["types"].get_constant("GORILLA_TO_OPENAPI"),
             temperature=float(modules["generation"].get_call_keyword("--temperature", "default")),
             max_steps=int(prompts.get_constant("MAXIMUM_STEP_LIMIT")),
-            agentic={name: prompts.get_constant(name) for name in _AGENTIC_TEXTS},
+            agentic={name: prompts.get_constant(name) for name in _AGENTIC_TEXTS}
+            | {"empty_memory": {name: _read_empty_memory(modules[name], name) for name in MEMORY}},
         )
     except (IntakeError, UnicodeDecodeError, TypeError, ValueError) as error:
         raise UsageError(f"the texts of the official package cannot be read: {error}") from None
+
+
+def _read_empty_memory(module: SourceModule, category: str) -> str:
+    """What an empty memory says of itself: the one sentence of the method that shows it."""
+    name = f"MemoryAPI_{category.removeprefix('memory_')}._dump_core_memory_to_context"
+    texts = [text for text in module.list_texts(name) if text.endswith(".")]
+    if len(texts) != 1:
+        raise IntakeError(f"{module.path}: {name} has {len(texts)} sentences, not 1")
+    return texts[0]
 
 
 def _read_language_texts(module: SourceModule) -> dict[str, LanguageTexts]:
