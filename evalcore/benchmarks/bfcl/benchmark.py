@@ -103,10 +103,7 @@ class Bfcl(Benchmark):
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(options)
         if self.options.get("format_sensitivity") and not self.is_official:
-            raise UsageError(
-                "option bfcl.format_sensitivity needs bfcl.protocol=official: the forms of the "
-                "prompt are upstream's"
-            )
+            raise UsageError("option bfcl.format_sensitivity needs bfcl.protocol=official")
         self._simulators: Simulators | None = None
         self._memories = agentic.Memories()
 
@@ -178,7 +175,9 @@ class Bfcl(Benchmark):
         if not self.is_official:
             return entry
         added = conversations.list_added_names(entry)
-        described = official_prompts.describe_functions(entry.functions, sample.metric, self._texts)
+        described = entry.functions
+        for _ in range(1 + (FORM in sample.input)):  # upstream adds its words twice for a form
+            described = official_prompts.describe_functions(described, sample.metric, self._texts)
         pairs = zip(entry.functions, described, strict=True)
         functions = [own if own["name"] in added else hinted for own, hinted in pairs]
         return msgspec.structs.replace(entry, functions=functions)
