@@ -73,6 +73,10 @@ class RunStopped(EvalboardError):
     is waited for, what is not yet asked stays open, and the run can be resumed."""
 
 
+class BudgetSpent(RunStopped):
+    """What is left of the budget may not pay for another answer."""
+
+
 class TargetFailure(EvalboardError):
     """A request to a target did not yield a completion."""
 

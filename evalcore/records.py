@@ -469,9 +469,8 @@ class BenchmarkSpec(Record, frozen=True):
 class RunSpec(Record, frozen=True):
     """All that is needed to repeat a run; written once to `spec.json` and never changed.
     `access` is the mode under which a visitor started it, "" for the operator's own; `started_by`
-    tells the runs of one visitor from those of others, and not who they are. `budget` in USD, 0
-    for no limit, is that of the start, as a run may be resumed with another; `scope` that of an
-    application."""
+    tells the runs of one visitor from those of others, and not who they are. `budget` in USD, 0 for
+    no limit, is that of the start; `scope` that of an application; `executor` "" is one process."""
 
     run_id: str
     created_at: str
@@ -493,6 +492,7 @@ class RunSpec(Record, frozen=True):
     started_by: str = ""
     budget: float = 0.0
     scope: dict[str, tuple[str, ...]] = {}
+    executor: Literal["", "ray"] = ""
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_strip_note)

@@ -74,7 +74,7 @@ CEILINGS: dict[str, float] = {
     "one-word functions, %": 8,
     "crowded names": 0,
     "long modules": 0,
-    "modules": 615,
+    "modules": 620,
     "lines": 142_200,
     "function length, p95": 27,
 }

@@ -84,6 +84,8 @@ def _build_parser() -> argparse.ArgumentParser:
         if name == "resume":
             about = "a new budget of the run; 0 removes it"
             sub.add_argument("--budget", type=float, metavar="USD", help=about)
+        if name in ("resume", "rescore"):
+            run.add_cluster_flags(sub)
         _add_common_flags(sub, verb)
     show.add_show_verb(verbs, _add_common_flags)
     show.add_diff_verb(verbs, _add_common_flags)

@@ -108,6 +108,7 @@ def add_run_flags(sub: argparse.ArgumentParser) -> None:
         metavar="USD",
         help="stop before the run costs more; `evalcore resume RUN --budget USD` continues it",
     )
+    add_cluster_flags(sub)
     sub.add_argument(
         "--estimate",
         action="store_true",
@@ -120,12 +121,64 @@ def add_run_flags(sub: argparse.ArgumentParser) -> None:
     )
 
 
+def add_cluster_flags(sub: argparse.ArgumentParser) -> None:
+    """Add the flags that say where a run is worked on; docs/cluster.md describes the cluster."""
+    sub.add_argument(
+        "--executor",
+        choices=("process", "ray"),
+        help="work on the run in this process, or on the nodes of a Ray cluster (default: process, "
+        "or as the run began)",
+    )
+    sub.add_argument(
+        "--ray-address",
+        metavar="HOST:PORT",
+        help="the cluster, `auto` on a node of it, or `local` to start one on this machine "
+        "(default: EVALBOARD_RAY_ADDRESS)",
+    )
+    sub.add_argument(
+        "--ray-workers",
+        type=int,
+        metavar="N",
+        help="workers on the cluster (default: one per node, or per GPU for a local model)",
+    )
+    sub.add_argument(
+        "--node-concurrency",
+        type=int,
+        metavar="N",
+        help="at most N concurrent requests per node (default: 0, only --concurrency limits)",
+    )
+    sub.add_argument(
+        "--node-requests-per-minute",
+        type=float,
+        metavar="N",
+        help="at most N requests per minute and node (default: 0, no limit of its own)",
+    )
+
+
+#: By flag of `add_cluster_flags` the setting that it takes the place of.
+_CLUSTER_SETTINGS = {
+    "ray_address": "ray_address",
+    "ray_workers": "ray_workers",
+    "node_concurrency": "ray_node_concurrency",
+    "node_requests_per_minute": "ray_node_requests_per_minute",
+}
+
+
 def load_operator_settings(args: argparse.Namespace) -> Settings:
-    """Load the settings with the permissions of someone who has a shell on this machine."""
+    """Load the settings, which the flags of a cluster override, with the permissions of someone
+    who has a shell on this machine."""
+    import msgspec
+
     from evalcore import settings
     from evalcore.access import policy
 
-    return policy.restrict_settings(settings.load_settings(args.data), policy.OPERATOR)
+    values = {setting: getattr(args, flag, None) for flag, setting in _CLUSTER_SETTINGS.items()}
+    typed = {name: value for name, value in values.items() if value is not None}
+    for name, value in typed.items():
+        if not isinstance(value, str) and not 0 <= value < 10**6:
+            raise UsageError(f"{name} must be between 0 and a million, got {value}")
+    loaded = msgspec.structs.replace(settings.load_settings(args.data), **typed)
+    return policy.restrict_settings(loaded, policy.OPERATOR)
 
 
 def _run_benchmarks(args: argparse.Namespace) -> int:
@@ -204,6 +257,7 @@ def build_run_request(args: argparse.Namespace) -> tuple[RunRequest, Path | None
         "options": _benchmark_options(args.option),
         "concurrency": args.concurrency,
         "budget": args.budget,
+        "executor": "ray" if getattr(args, "executor", None) == "ray" else None,
     }
     flags = {name: value for name, value in flag_values.items() if value is not None}
     slm_evals_path = None
@@ -272,7 +326,14 @@ def work_on(args: argparse.Namespace, run_id: str, *, generate: bool = True) -> 
     settings = load_operator_settings(args)
     is_watched = not args.json and sys.stderr.isatty()
     with draw_run_progress(run_id) if is_watched else nullcontext() as watch:
-        return work_on_run_here(run_id, settings, Secrets(), generate=generate, on_tick=watch)
+        return work_on_run_here(
+            run_id,
+            settings,
+            Secrets(),
+            generate=generate,
+            executor=getattr(args, "executor", None) or "",
+            on_tick=watch,
+        )
 
 
 def print_summary(summary: RunSummary, as_json: bool) -> None:

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 
 from evalcore.access import policy
-from evalcore.errors import RunStopped, UsageError
+from evalcore.errors import BudgetSpent, UsageError
 from evalcore.i18n import Note
 from evalcore.records import Completion, GenerationRequest, RunSpec, TargetSpec, Usage
 from evalcore.settings import Settings
@@ -48,7 +48,7 @@ class RunBudget:
 
     async def reserve(self, role: str, request: GenerationRequest, price: Pricer) -> float:
         """Set aside what a request may cost, in USD, for `settle`. Waits while those in flight may
-        need it; raises RunStopped where nothing is in flight and the rest is too little."""
+        need it; raises BudgetSpent where nothing is in flight and the rest is too little."""
         while self.limit:
             amount = self._expect_cost(role, request, price)
             fits = self.spent + self.reserved + amount <= self.limit
@@ -58,7 +58,7 @@ class RunBudget:
                 self._in_flight += 1
                 return amount
             if not self._in_flight:
-                raise RunStopped(
+                raise BudgetSpent(
                     Note("budget_spent", spent=f"{self.spent:.4g}", limit=f"{self.limit:g}")
                 )
             turn = asyncio.get_running_loop().create_future()

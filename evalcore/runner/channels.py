@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import sqlite3
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -36,9 +36,11 @@ from evalcore.records import (
 from evalcore.runner.budget import RunBudget, limit_budget
 from evalcore.runner.limits import (
     ONCE,
+    WHOLE,
     Breaker,
     Flow,
     RetryPolicy,
+    Share,
     build_retry_policy,
     with_retries,
 )
@@ -354,7 +356,12 @@ class Channels:
     """The open channels of one run, and the journal of what went through them."""
 
     def __init__(
-        self, folder: RunFolder, run: RunSpec, settings: Settings, secrets: Secrets
+        self,
+        folder: RunFolder,
+        run: RunSpec,
+        settings: Settings,
+        secrets: Secrets,
+        journal_name: str = OWN_JOURNAL,
     ) -> None:
         self.run = run
         #: Is called once with how calls of tools are asked for, and why that is not natively.
@@ -363,10 +370,13 @@ class Channels:
         self.note_resend: Callable[[str], None] = lambda cause: None
         self.sample_limit = run.sample_timeout or settings.sample_timeout
         self._folder, self._settings, self._secrets = folder, settings, secrets
+        self._journal_name = journal_name
+        self._share = WHOLE
         self._open: dict[str, Channel] = {}
         self._calls: Journal | None = None
         self._cache: CompletionCache | None = None
         self._earlier: EarlierCalls | None = None
+        self._handed: dict[CallKey, Call] = {}
         self._memoized: dict[str, asyncio.Future[Any]] = {}
         self.budget = RunBudget(limit_budget(run, folder.read_raised_budget(), settings))
 
@@ -382,7 +392,7 @@ class Channels:
         self.budget.check_price(spec, target.info, self._settings)
         if self._calls is None:
             self._earlier = EarlierCalls(self._folder)
-            self._calls = self._folder.open_journal("calls", OWN_JOURNAL)
+            self._calls = self._folder.open_journal("calls", self._journal_name)
         caches = self.run.use_cache and target.info.cacheable
         if caches and self._cache is None:
             self._cache = CompletionCache(Path(self._settings.data_dir) / "cache.sqlite")
@@ -408,9 +418,16 @@ class Channels:
     def __getitem__(self, role: str) -> Channel:
         return self._open[role]
 
+    def __iter__(self) -> Iterator[Channel]:
+        return iter(self._open.values())
+
+    def add_earlier_calls(self, calls: Iterable[Call]) -> None:
+        """Take the answers of an earlier attempt that another worker journaled."""
+        self._handed.update(((c.key, c.epoch, c.role, c.turn), c) for c in calls)
+
     def find_earlier_call(self, key: CallKey) -> Call | None:
         """The call of an earlier attempt at this place of the run."""
-        return self._earlier.find(key) if self._earlier else None
+        return self._handed.get(key) or (self._earlier.find(key) if self._earlier else None)
 
     def journal_call(self, call: Call) -> None:
         assert self._calls is not None  # noqa: S101 - open since the first channel
@@ -442,18 +459,35 @@ class Channels:
         if self._cache:
             self._cache.close()
 
+    def set_share(self, share: Share) -> None:
+        """Use this share of the limits, now and with every channel that is opened later."""
+        self._share = share
+        for channel in self:
+            width, requests, tokens = self._compute_limits(channel.target)
+            channel.flow.set_limits(width, requests, tokens)
+
     def _build_flow(self, target: Target) -> Flow:
+        width, requests, tokens = self._compute_limits(target)
+        return Flow(
+            start=min(target.info.start_in_flight, width),
+            maximum=width,
+            requests_per_minute=requests,
+            tokens_per_minute=tokens,
+        )
+
+    def _compute_limits(self, target: Target) -> tuple[int, float | None, float | None]:
+        """The requests in flight, and the requests and tokens a minute, that a target is asked at
+        most by this worker. Each worker has a local model of its own, which it need not share."""
         card = target.info.card
         local = target.info.kind == "local"  # as many as it can batch, no server to spare
         usual = target.info.max_in_flight if local else self._settings.concurrency
         width = self.run.concurrency or usual
         width = min(width, target.info.max_in_flight, self._max_queue_depth(card))
-        return Flow(
-            start=min(target.info.start_in_flight, width),
-            maximum=width,
-            requests_per_minute=card.get("requests_per_minute"),
-            tokens_per_minute=card.get("tokens_per_minute"),
-        )
+        if local and not self.run.concurrency:
+            return width, None, None
+        share, tokens = self._share, card.get("tokens_per_minute")
+        requests = share.split_rate(card.get("requests_per_minute"))
+        return share.split_width(width), requests, tokens / share.workers if tokens else None
 
     def _max_queue_depth(self, card: Mapping[str, Any]) -> int:
         """How many may wait for a start, at a known limit, and still be within their time."""

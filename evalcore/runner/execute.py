@@ -23,6 +23,7 @@ from evalcore.access.secrets import Secrets, scrub_secrets
 from evalcore.benchmarks.base import user_role
 from evalcore.benchmarks.scope import build_scope_verdict
 from evalcore.errors import (
+    BudgetSpent,
     CannotWrite,
     EnvironmentFailure,
     RunRemoved,
@@ -52,8 +53,8 @@ from evalcore.runner.summary import Tracker
 from evalcore.runner.verdicts import compute_verdict
 from evalcore.settings import Settings, override_data_folder
 from evalcore.store.case_index import CaseIndex
-from evalcore.store.case_lines import NOWHERE, OWN_JOURNAL, Location, is_decided
-from evalcore.store.journal import Journal
+from evalcore.store.case_lines import NOWHERE, Location, is_decided
+from evalcore.store.journal import Journal, name_next_journal
 from evalcore.store.run_folder import (
     API_CHANGE,
     TOOL_CALLS,
@@ -90,10 +91,10 @@ def execute_run(
     EnvironmentFailure where nothing can be written into it.
     """
     with override_data_folder(settings.data):
-        return asyncio.run(_Execution(folder, settings, secrets, on_tick).run(generate))
+        return asyncio.run(RunExecution(folder, settings, secrets, on_tick).run(generate))
 
 
-class _Execution:
+class RunExecution:
     """The state of one worker while it works on one run."""
 
     def __init__(
@@ -101,21 +102,24 @@ class _Execution:
         folder: RunFolder,
         settings: Settings,
         secrets: Secrets,
-        on_tick: Callable[[Tracker], None] | None,
+        on_tick: Callable[[Tracker], None] | None = None,
+        journal_name: str = "",
     ) -> None:
         self.folder, self.on_tick = folder, on_tick
+        self.journal_name = name = journal_name or name_next_journal(folder.path)
         self.identity = _read_folder_identity(folder)
         self.spec: RunSpec = folder.read_spec()
         self.scoring = summaries.scoring_id(self.spec)
         self.index = CaseIndex.load(folder, self.scoring, self.spec.epochs)
+        self.index.own_journal = name
         self.plan = GenerationPlan(self.index, self.spec)
         self.panels = {b.key: b.judges for b in self.spec.benchmarks}
         self.is_resumed = self.index.has_episodes
         total = sum(benchmark.samples for benchmark in self.spec.benchmarks) * self.spec.epochs
         self.tracker = Tracker(folder, total)
-        self.generations = folder.open_journal("generations", OWN_JOURNAL)
-        self.scores = folder.open_journal("verdicts", self.scoring, OWN_JOURNAL)
-        self.channels = Channels(folder, self.spec, settings, secrets)
+        self.generations = folder.open_journal("generations", name)
+        self.scores = folder.open_journal("verdicts", self.scoring, name)
+        self.channels = Channels(folder, self.spec, settings, secrets, name)
         self.channels.note_tool_calls = self._note_tool_calls
         self.channels.note_resend = self.tracker.record_resend
         self.tool_refusal = folder.read_tool_calls()[1]
@@ -125,6 +129,7 @@ class _Execution:
         self.cancelled = False
         self.gone = False
         self.stop_reason = ""  # why nothing more is asked, empty while that is not so
+        self.is_unpaid = False  # whether it is stopped for want of money alone
 
     async def run(self, generate: bool) -> RunSummary:
         self.tracker.record_event("resumed" if self.is_resumed else "started")
@@ -295,24 +300,26 @@ class _Execution:
         """Score the journaled episodes that have no verdict yet; returns which units of the plan
         are left to do. An episode that ended in a failure is one of them, unless `keep_failed`."""
         missing = Marks()
-
-        def list_answered() -> Iterator[GenerationJob]:
-            for unit in self.plan.list_units():
-                rows = [self.index.read_row(position) for position in unit.positions]
-                column = 2 + 2 * unit.epoch
-                location = rows[0][column]
-                if location == NOWHERE or (Location.unpack(location).flag and not keep_failed):
-                    if not self.spec.scope or self.plan.build_job(unit):
-                        missing.add(unit.number)
-                    continue
-                verdicts = [row[column + 1] for row in rows]
-                if all(v != NOWHERE and Location.unpack(v).flag for v in verdicts):
-                    self._count_settled(location, verdicts)
-                elif job := self.plan.build_job(unit):
-                    yield job
-
-        await self._run_concurrently(list_answered(), _SCORED_AT_ONCE, self._score_again)
+        jobs = self._list_unscored(missing, keep_failed)
+        await self._run_concurrently(jobs, _SCORED_AT_ONCE, self._score_again)
         return missing
+
+    def _list_unscored(self, missing: Marks, keep_failed: bool) -> Iterator[GenerationJob]:
+        """The jobs that are answered and have a verdict missing; adds to `missing` those that are
+        not answered, and counts the others."""
+        for unit in self.plan.list_units():
+            rows = [self.index.read_row(position) for position in unit.positions]
+            column = 2 + 2 * unit.epoch
+            location = rows[0][column]
+            if location == NOWHERE or (Location.unpack(location).flag and not keep_failed):
+                if not self.spec.scope or self.plan.build_job(unit):
+                    missing.add(unit.number)
+                continue
+            verdicts = [row[column + 1] for row in rows]
+            if all(v != NOWHERE and Location.unpack(v).flag for v in verdicts):
+                self._count_settled(location, verdicts)
+            elif job := self.plan.build_job(unit):
+                yield job
 
     def _count_settled(self, episode: int, verdicts: Sequence[int]) -> None:
         """Count what an earlier attempt came to."""
@@ -347,7 +354,7 @@ class _Execution:
                 try:
                     await work(job)
                 except RunStopped as stop:
-                    self.stop_reason = self.stop_reason or str(stop)
+                    self._note_stop(stop)
 
         working = [asyncio.create_task(process_jobs()) for _ in range(min(width, self.plan.size))]
         try:
@@ -356,6 +363,10 @@ class _Execution:
             for task in working:
                 task.cancel()
             await asyncio.gather(*working, return_exceptions=True)
+
+    def _note_stop(self, stop: RunStopped) -> None:
+        self.stop_reason = self.stop_reason or str(stop)
+        self.is_unpaid = isinstance(stop, BudgetSpent)
 
     async def _generate_and_score(self, job: GenerationJob) -> None:
         episode = await self._run_episode(job)

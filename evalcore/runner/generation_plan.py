@@ -42,13 +42,14 @@ class Marks:
 @dataclass(frozen=True)
 class GenerationJob:
     """One generation to be had, and the samples that are scored on it, with their positions in the
-    run."""
+    run; `number` is that of its unit in the plan."""
 
     benchmark: Benchmark
     key: str
     epoch: int
     samples: tuple[Sample, ...]
     positions: tuple[int, ...]
+    number: int = -1
 
 
 class PlannedUnit(NamedTuple):
@@ -121,7 +122,10 @@ class GenerationPlan:
         if not inside:
             return None
         key = benchmark.generation_key(inside[0][0])
-        return GenerationJob(benchmark, key, unit.epoch, *zip(*inside, strict=True))
+        samples_inside, positions = zip(*inside, strict=True)
+        return GenerationJob(
+            benchmark, key, unit.epoch, samples_inside, positions, number=unit.number
+        )
 
     def build_jobs(self, chosen: Marks) -> Iterator[GenerationJob]:
         """The jobs of the chosen units."""

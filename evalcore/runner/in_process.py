@@ -48,10 +48,13 @@ def work_on_run_here(
     secrets: Secrets,
     *,
     generate: bool = True,
+    executor: str = "",
     on_tick: Callable[[Tracker], None] | None = None,
 ) -> RunSummary:
     """Begin or continue a run until it is done or cannot go on; raises as `work_on_run`."""
     folder = find_run(run_id, [settings.runs_dir])
     if not folder.has_live_worker():  # a cancel left by a worker that was killed before it saw it
         folder.cancel_path.unlink(missing_ok=True)
-    return work_on_run(folder, settings, secrets, generate=generate, on_tick=on_tick)
+    return work_on_run(
+        folder, settings, secrets, generate=generate, executor=executor, on_tick=on_tick
+    )

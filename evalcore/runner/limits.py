@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -36,6 +36,44 @@ _SETTLE = 0.1  # seconds after a cut in which a refusal says nothing new
 _LONG_WAIT = 5.0  # a Retry-After from here on stops the whole flow, not one request
 _SLOWEST = 1.0  # requests a second that are tried at least
 _FAILURES_TO_SHRINK = 3  # server errors in a row that halve the window
+
+
+class Share(Record, frozen=True):
+    """What one of the `workers` of a run may use of the limits that they have together.
+
+    `width` is the most that it may have in flight, `requests_per_minute` the most that it may
+    start, 0 for no limit of its own.
+    """
+
+    position: int = 0
+    workers: int = 1
+    width: int = 0
+    requests_per_minute: float = 0.0
+
+    def split_width(self, total: int) -> int:
+        """The share of `total` requests in flight, at least 1; those of all workers add up to it
+        unless there are more workers than requests."""
+        part = total // self.workers + (self.position < total % self.workers)
+        return max(1, min(part, self.width or part))
+
+    def split_rate(self, total: float | None) -> float | None:
+        """The share of a rate a minute, None for no limit."""
+        part = total / self.workers if total else None
+        return min(filter(None, (part, self.requests_per_minute)), default=None)
+
+
+WHOLE = Share()
+
+
+class FlowCounts(Protocol):
+    """What progress shows of the requests that are under way."""
+
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def limit(self) -> int: ...
+    @property
+    def refused(self) -> int: ...
 
 
 class WaitTooLong(Exception):
@@ -95,6 +133,25 @@ class Flow:
         self._last_cut = -1.0
         self._last_creep = 0.0
         self._first_start = -1.0
+
+    def set_limits(
+        self,
+        maximum: int,
+        requests_per_minute: float | None,
+        tokens_per_minute: float | None,
+    ) -> None:
+        """Take a smaller or a larger share of what several workers may use together. A window or a
+        rate that is too large shrinks at once, others grow as they always do."""
+        self.maximum = maximum
+        self.window = max(1.0, min(self.window, float(maximum)))
+        was_at_ceiling = self._pacer.rate == self._ceiling
+        self._ceiling = requests_per_minute / 60 if requests_per_minute else None
+        if was_at_ceiling:
+            self._pacer.rate = self._ceiling
+        elif self._ceiling is not None and self._pacer.rate is not None:
+            self._pacer.rate = min(self._pacer.rate, self._ceiling)
+        self._tokens.rate = tokens_per_minute / 60 if tokens_per_minute else None
+        self._wake_waiters()
 
     @property
     def counts_tokens(self) -> bool:

@@ -139,6 +139,7 @@ def plan_run(request: RunRequest, settings: Settings) -> Plan:
         budget=request.budget,
         scope=_find_scope(request.target, settings),
         started_by=request.started_by,
+        executor=request.executor,
     )
     return Plan(spec=run, samples=chosen, gold=gold)
 
@@ -234,6 +235,7 @@ def build_command(request: RunRequest) -> str:
     words += ["--seed", str(request.seed)] if request.seed else []
     words += ["--epochs", str(request.epochs)] if request.epochs != 1 else []
     words += ["--budget", f"{request.budget:g}"] if request.budget else []
+    words += ["--executor", request.executor] if request.executor else []
     for judge in request.judges:
         words += ["--judge", judge]
     for key, options in request.options.items():

@@ -25,7 +25,7 @@ class RunRequest(Record, frozen=True):
 
     `dataset` is a name under `datasets/`, a folder or a jsonl file; empty means the bundled set.
     `concurrency` 0 leaves the width to the target; None for `max_samples` means all. `access`,
-    `started_by` and `budget` are those of `RunSpec`.
+    `started_by`, `budget` and `executor` are those of `RunSpec`.
     """
 
     target: str
@@ -44,6 +44,7 @@ class RunRequest(Record, frozen=True):
     access: str = ""
     started_by: str = ""
     budget: float = 0.0
+    executor: Literal["", "ray"] = ""
 
 
 def check_budget(amount: float) -> None:

@@ -33,7 +33,7 @@ from evalcore.records import (
     utc_now,
 )
 from evalcore.results import BenchmarkScore, Progress, RunState, RunSummary, Totals, add_usage
-from evalcore.runner.limits import Flow
+from evalcore.runner.limits import FlowCounts
 from evalcore.runner.plan import create_benchmark, panel_parts, with_column_key
 from evalcore.runner.preflight import CARD_FIELD
 from evalcore.runner.run_request import list_judge_specs
@@ -79,7 +79,7 @@ class Tracker:
         self.started = time.monotonic()
         self.phase = "loading"
         self.message = ""
-        self.flow: Flow | None = None
+        self.flow: FlowCounts | None = None
         self.card: Callable[[], Mapping[str, Any]] = dict  # of the target, once it is open
         self._written_card: Mapping[str, Any] = {}
         self._preflight = _read_preflight(folder)

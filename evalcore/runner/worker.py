@@ -33,6 +33,7 @@ from evalcore.i18n import Note
 from evalcore.records import utc_now
 from evalcore.results import Progress, RunSummary
 from evalcore.runner import jobs
+from evalcore.runner.cluster import execute_on_cluster
 from evalcore.runner.execute import execute_run
 from evalcore.runner.frozen_cases import require_same_cases
 from evalcore.runner.summary import Event, Tracker
@@ -50,9 +51,11 @@ def work_on_run(
     secrets: Secrets,
     *,
     generate: bool = True,
+    executor: str = "",
     on_tick: Callable[[Tracker], None] | None = None,
 ) -> RunSummary:
-    """Execute under the lock and enter the result into the index; raises RunBusy.
+    """Execute under the lock and enter the result into the index; raises RunBusy. `executor` is
+    "ray" or "process", and "" for that of the run.
 
     A run that cannot start or go on says why where the pages look. Raises UsageError for an
     imported run, which was asked and judged elsewhere, and where the dataset of a run that goes on
@@ -73,7 +76,9 @@ def work_on_run(
         _write_started(folder)
         if generate:
             require_same_cases(folder, run_settings)
-        summary = execute_run(folder, run_settings, secrets, generate=generate, on_tick=on_tick)
+        chosen = executor or folder.read_spec().executor
+        execute = execute_on_cluster if chosen == "ray" else execute_run
+        summary = execute(folder, run_settings, secrets, generate=generate, on_tick=on_tick)
     except RunRemoved:  # what has its name now is another folder
         raise
     except OSError as error:  # of a write that no journal made: the summary, a data root that went

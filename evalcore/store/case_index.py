@@ -79,6 +79,8 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
         self._base = 0
         self._same_keys: frozenset[int] = frozenset()
         self._samples: JournalSource | None = None
+        #: The journal of the worker that sets what it has added.
+        self.own_journal = OWN_JOURNAL
         #: Of the result that was made of exactly these lines, if one was.
         self.mark = ""
         self._sources: dict[str, list[JournalSource]] = {"generations": [], "verdicts": []}
@@ -367,11 +369,11 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
     def _own_file(self, part: str) -> int:
         """The number of the worker's own journal."""
         names = [source.name for source in self._sources[part]]
-        if OWN_JOURNAL not in names:
-            path = self._part_folder(part) / OWN_JOURNAL
+        if self.own_journal not in names:
+            path = self._part_folder(part) / self.own_journal
             self._sources[part].append(describe_source(path, 0))
             return len(names)
-        return names.index(OWN_JOURNAL)
+        return names.index(self.own_journal)
 
     def _describe(self) -> IndexHeader:
         assert self._samples is not None  # noqa: S101 - set by whatever made the rows
@@ -491,7 +493,7 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
             return
         for part, sources in self._sources.items():
             for file, source in enumerate(sources):
-                if source.name == OWN_JOURNAL:
+                if source.name == self.own_journal:
                     path = self._part_folder(part) / source.name
                     sources[file] = describe_source(path, measure_journal(path))
         self._rows.seek(0)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -32,6 +33,7 @@ SAMPLES = "samples.jsonl"
 LONGEST = 256 << 20  # bytes of a line
 _USUAL = 4096  # bytes of a line that are read at first
 PACKED = ".gz"
+_NUMBERED = re.compile(r"w(\d{4,})-\d{4,}\.jsonl")
 
 
 class Journal(AbstractContextManager["Journal"]):
@@ -227,6 +229,29 @@ def list_journals(folder: Path) -> list[Path]:
         if name.removesuffix(PACKED).endswith(".jsonl")
         and not (name.endswith(PACKED) and name.removesuffix(PACKED) in names)
     ]
+
+
+def name_next_journal(run: Path, *, numbered: bool = False) -> str:
+    """The name under which the next attempt at a run writes its journals.
+
+    Readers take journals by name, and the last line about a sample counts: what is written later
+    has a name that sorts later. `main.jsonl` is written by attempts on one machine, until one on
+    several has written `w0001-0002.jsonl` (attempt 1, worker 2); 0 is the worker that leads.
+    """
+    attempts = [
+        int(match[1])
+        for pattern in ("calls/w*", "generations/w*", "verdicts/*/w*")
+        for path in run.glob(pattern)
+        if (match := _NUMBERED.match(path.name))
+    ]
+    if not attempts and not numbered:
+        return "main.jsonl"
+    return f"w{max(attempts, default=0) + 1:04d}-0000.jsonl"
+
+
+def name_worker_journal(leading: str, worker: int) -> str:
+    """The name for a worker of the attempt whose leader writes the journal `leading`."""
+    return f"{leading.partition('-')[0]}-{worker:04d}.jsonl"
 
 
 def locate_journal(path: Path) -> Path:
