@@ -18,6 +18,7 @@ import pytest
 
 from evalcore import catalog
 from evalcore.cli import main
+from evalcore.cli.exchange import insert_import_origin
 from tests.support.documents import (
     FOREIGN,
     ROOT,
@@ -60,7 +61,7 @@ def check_evalcore(words: tuple[str, ...]) -> str:
         return ""
     parser: argparse.ArgumentParser = main._build_parser()
     try:
-        args = parser.parse_args(words)
+        args = parser.parse_args(insert_import_origin(words))
     except SystemExit as end:
         return "" if end.code == 0 else "the parser refuses it"
     flags = {word.partition("=")[0] for word in words if word.startswith("--")}
