@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import streamlit as st
 
@@ -72,12 +72,14 @@ def main() -> None:
     except UsageError as error:  # a setting that cannot be understood opens nothing
         st.error(escape_markdown(error, 400), icon=":material/settings_alert:")
         return
-    chosen = build_navigation()
+    strange_path = unknown_path(st.context.url)
+    chosen = build_navigation(strange_path)
+    page_path = "" if strange_path else chosen.url_path
     st.set_page_config(page_title=f"{chosen.title} · Evalboard", page_icon=ICON)
-    visitor.enter_upload_page(chosen.url_path)
-    page_parameter = None if chosen.url_path else st.query_params.get(PAGE_PARAMETER) or None
+    visitor.enter_upload_page(page_path)
+    page_parameter = None if page_path else st.query_params.get(PAGE_PARAMETER) or None
     follow_page_parameter(page_parameter)
-    path = unknown_path(st.context.url) or unknown_page(page_parameter)
+    path = strange_path or unknown_page(page_parameter)
     if path is not None:
         st.warning(
             tr("common.unknown_path", path=escape_markdown(path)), icon=":material/explore_off:"
@@ -85,8 +87,8 @@ def main() -> None:
     page_links.mask_target_link()
     chosen.run()
     wording.write_language_to_url()
-    if chosen.url_path not in _PAGES_NOT_SHARED:
-        exports.draw_share_menu(chosen.url_path)
+    if page_path not in _PAGES_NOT_SHARED:
+        exports.draw_share_menu(page_path)
 
 
 def draw_style_sheets() -> None:
@@ -96,10 +98,12 @@ def draw_style_sheets() -> None:
     st.html(f"<style>{''.join(sheets)}</style>")
 
 
-def build_navigation() -> st.Page:
+def build_navigation(strange_path: str | None = None) -> st.Page:
     """Declare the pages with their titles in one language; returns the one to be shown.
 
-    A board that nobody can write to does not offer the launcher; its address says why.
+    A board that nobody can write to does not offer the launcher; its address says why. A path that
+    names no page is one more address of the ranking, since Streamlit would open its own dialog
+    over our message.
     """
     from pages.shared import visitor
     from pages.shared.wording import tr
@@ -117,6 +121,10 @@ def build_navigation() -> st.Page:
             else "hidden",
         )
         pages.append(page)
+    if strange_path:
+        ranking = HERE / "pages" / "ranking.py"
+        look = {"icon": PAGES[0].icon, "url_path": strange_path, "visibility": "hidden"}
+        pages.append(st.Page(ranking, title=tr("common.nav.ranking"), **look))
     return st.navigation(pages)
 
 
@@ -146,7 +154,7 @@ def unknown_path(url: str | None) -> str | None:
 
     Streamlit serves the default page for any path, so a mistyped link would look like the board.
     """
-    name = urlsplit(url or "").path.rstrip("/").rpartition("/")[2]
+    name = unquote(urlsplit(url or "").path.rstrip("/").rpartition("/")[2]).replace("/", " ")
     base = (st.get_option("server.baseUrlPath") or "").strip("/").rpartition("/")[2]
     page_paths = {card.path for card in PAGES} | {base}
     return None if name in page_paths else name

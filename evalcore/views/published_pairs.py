@@ -1,4 +1,5 @@
-"""Two rows of a publisher against each other, on the cases that both were given."""
+"""The cases of a row of a publisher, and two rows against each other on the cases that both were
+given."""
 
 from __future__ import annotations
 
@@ -49,6 +50,41 @@ class DifferingCase(Record, frozen=True):
     weight: float
     first: bool
     second: bool
+
+
+class PublishedCase(Record, frozen=True):
+    """A case of a row: its verdict as an outcome ("missing": the row lacks the case), its points
+    times the weight of the metric, and how many of the `asked` rows of the board passed it."""
+
+    metric: str
+    id: str
+    outcome: str
+    weight: float
+    passed: int
+    asked: int
+
+
+def list_published_cases(
+    board: PublishedBoard, identity: str, benchmark: str
+) -> list[PublishedCase]:
+    """The cases of a benchmark that count this month, in the order of the rule; none where no
+    verdict is published."""
+    rule = board.rules.get(benchmark)
+    if rule is None:
+        return []
+    verdicts = {
+        name: list_verdicts(board.publication, entry, benchmark)
+        for name, entry in board.entries.items()
+    }
+    outcomes = {1.0: "passed", 0.0: "failed", None: "missing"}
+    cases = []
+    for metric, weight in rule.weights.items():
+        for case, points in rule.points[metric].items():
+            decided = [own[metric, case] for own in verdicts.values() if (metric, case) in own]
+            own = outcomes[verdicts[identity].get((metric, case))]
+            passed = sum(value == 1.0 for value in decided)
+            cases.append(PublishedCase(metric, case, own, points * weight, passed, len(decided)))
+    return cases
 
 
 class PairComparison(Record, frozen=True):

@@ -270,4 +270,21 @@ def list_month_leaders(ranking: PublishedRanking) -> list[Data]:
     return leaders
 
 
+def list_month_ranks(ranking: PublishedRanking, identity: str) -> list[Data]:
+    """Where a target stood in each month by this order, up to the month of the ranking and the
+    newest first: month, rank, rank_low, rank_high, score, low, high (None where there is none) and
+    total, how many were ranked."""
+    months = []
+    for board in reversed(_list_earlier_boards(ranking)):
+        if ranking.order not in list_board_orders(board.board) or identity not in board.entries:
+            continue
+        then = PublishedRanking(ranking.settings, board.headers, board.board, ranking.order, board)
+        row = then.find_row(identity) or {}
+        months.append(
+            {"month": board.month, "total": len(then.ranked)}
+            | {name: row.get(name) for name in ("rank", "rank_low", "rank_high", *_SCORES)}
+        )
+    return months
+
+
 _SCORES = ("score", "low", "high")

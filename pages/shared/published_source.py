@@ -26,7 +26,7 @@ from evalcore.views.published_metrics import find_board_source
 from evalcore.views.published_payloads import describe_finding
 from evalcore.views.published_ranking import PublishedRanking, load_published_ranking
 from evalcore.views.stored_boards import Headers
-from pages.shared import board_view, tables, url_state
+from pages.shared import board_view, drawn_html, page_links, tables, url_state
 from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.tables import text_column
 from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
@@ -111,14 +111,14 @@ def select_published_board(settings: Settings, page: str) -> PublishedBoard:
             f"{page}.month",
             str,
             drawn_alone=False,
-            widget=_draw_month_slider,
+            widget=draw_month_slider,
             width=_WIDTH,
             help=tr("published.month_help"),
         )
     return load_published_board(settings, publisher, month, setup)
 
 
-def _draw_month_slider(label: str, options: list[str], **look: Any) -> None:
+def draw_month_slider(label: str, options: list[str], **look: Any) -> None:
     """From the oldest to the newest, whichever is the default."""
     st.select_slider(label, list(reversed(options)), **look)
 
@@ -176,6 +176,13 @@ def build_row_query(board: Board, identity: str) -> dict[str, str]:
     source = find_board_source(settings.load_settings(), board)
     query = build_board_query(source) if source else {"source": PUBLISHED}
     return {**query, "key": identity}
+
+
+def build_row_address(source: PublishedBoard, identity: str) -> str:
+    """The relative address of the Target page of a published model."""
+    return drawn_html.build_address(
+        page_links.TARGET, {**build_board_query(source), "key": identity}
+    )
 
 
 def draw_findings(findings: Sequence[ClaimFinding], *, with_names: bool) -> None:

@@ -92,6 +92,29 @@ def test_a_target_of_any_name_shows_claims_and_findings(filled):
     assert any("published verdicts give" in line for line in table(app, "finding")["finding"])
 
 
+def test_a_target_has_its_neighbors_ranks_by_month_and_cases_by_verdict(filled):
+    app = open_page("target", key="acme:z", source="published")
+    text = words(app)
+    assert "Neighbors in the ranking" in text
+    assert "late" in text
+    months = table(app, "models")
+    assert list(months["month"]) == ["2026-05", "2026-04"]
+    assert list(months["rank"]) == [2, 2]  # the last in the suite, where "late" has no rank
+    cases = table(app, "passed")
+    assert len(cases) == 11
+    first = cases.iloc[0]
+    assert (first["outcome"], first["case"], first["passed"]) == ("✓ Passed", "1", "3/3")
+    failed = open_page("target", key="acme:z", source="published", outcome="failed", metric="a")
+    assert set(table(failed, "passed")["outcome"]) == {"✕ Failed"}
+    assert len(table(failed, "passed")) == 8
+
+
+def test_a_target_without_verdicts_has_no_list_of_cases(shipped):
+    app = open_page("target", suite="agentic", source="published")
+    assert "Cases by verdict" not in words(app)
+    assert not app.error
+
+
 def test_a_target_that_a_month_lacks_is_shown_in_another(filled):
     app = open_page("target", key="acme:late", source="published", month="2026-04")
     assert "is not on the board of 2026-04; the board of 2026-05 is shown" in words(app)

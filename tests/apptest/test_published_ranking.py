@@ -44,7 +44,7 @@ def test_figures_without_verdicts_have_no_interval_and_say_that_no_lead_can_be_t
 def test_a_month_and_a_row_of_it_open_by_a_link(published):
     newest = open_page(suite="sql")
     name = table(newest, "rank")["target"][0]
-    month = newest.selectbox(key="ranking.month").options[-1]
+    month = newest.select_slider(key="ranking.month").options[0]
     app = open_page(suite="sql", source="published", month=month)
     assert app.query_params["month"] == month
     assert list(table(app, "rank")["target"]) != list(table(newest, "rank")["target"])
@@ -53,6 +53,7 @@ def test_a_month_and_a_row_of_it_open_by_a_link(published):
         body for body in drawn_html(marked) if body.startswith("<section") or "Calculated" in body
     ]
     assert any(name in body and "Published figure" in body for body in details)
+    assert any("Open the page of this model" in body for body in details)
 
 
 def test_measured_models_come_first_and_share_no_rank_with_published_ones(published):
@@ -86,5 +87,7 @@ def _identity_of(app, name):
         r'<a href="([^"]+)" data-page data-field="target">([^<]+)</a>', body
     ):
         if text == name:
-            return parse_qs(urlsplit(href.replace("&amp;", "&")).query)["row"][0]
+            address = urlsplit(href.replace("&amp;", "&"))
+            assert address.path == "target"
+            return parse_qs(address.query)["key"][0]
     raise AssertionError(name)

@@ -143,6 +143,7 @@ def test_the_language_is_kept_from_page_to_page_and_in_the_link(served, page):
 def test_an_unknown_path_is_said_to_be_unknown(served, page):
     page.goto(f"{served.url}/nosuch")
     expect(page.get_by_text("There is no page “nosuch”")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)  # Streamlit's own message
 
 
 def test_a_row_chooses_a_run_and_a_deletion_can_be_taken_back(served, page):

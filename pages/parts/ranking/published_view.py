@@ -38,11 +38,13 @@ from pages.shared import (
     ranking_rows,
     tables,
     url_state,
+    widgets,
 )
 from pages.shared.drawn_columns import build_score_axis
 from pages.shared.wording import current_language, to_plain_line, tr
 
 _ROW = "row"
+_SLIDER = 230  # pixels
 
 
 def draw_published_ranking(settings: Settings, suite: str, place: Any, controls: Any) -> None:
@@ -78,6 +80,7 @@ def draw_published_ranking(settings: Settings, suite: str, place: Any, controls:
         look = {"vertical_alignment": "center", "gap": "medium"}
         with st.container(horizontal=True, key="ranking-next", **look):
             answer.draw_decide_step(published_source.build_board_query(ranking.source))
+            _draw_compare_link(ranking)
             answer.draw_launch_step()
             exports.draw_share_menu("")
         if chosen in ranking.targets:
@@ -87,7 +90,7 @@ def draw_published_ranking(settings: Settings, suite: str, place: Any, controls:
     if not ranking.source.has_verdicts:
         omitted |= {"interval", "range", "group"}
     columns = [name for name in shown.columns if name not in omitted]
-    address = partial(_build_row_address, ranking)
+    address = partial(published_source.build_row_address, ranking.source)
     ranking_table.draw_ranked_table(rows.ranked, columns, axis, chosen, address)
     st.caption(tr("ranking.matches", shown=len(rows.ranked), total=len(rows.everyone)))
     st.caption(ranking.describe_source(current_language()))
@@ -112,7 +115,13 @@ def _choose_ranking(settings: Settings, suite: str) -> PublishedRanking:
     publication = require_publication(settings, publisher)
     months = list(publication.months)
     month = url_state.draw_select(
-        tr("published.month"), months, "ranking.month", str, width=120, **look
+        tr("published.month"),
+        months,
+        "ranking.month",
+        str,
+        widget=published_source.draw_month_slider,
+        width=_SLIDER,
+        **look,
     )
     setups = list_setups(publication, month)
     names = {setup: _format_setup(describe_setup(publication, setup)) for setup in setups}
@@ -136,17 +145,18 @@ def _format_setup(setup: Mapping[str, str]) -> str:
     return to_plain_line(" · ".join(str(value) for value in setup.values() if value), 80)
 
 
-def _build_row_address(ranking: PublishedRanking, identity: str) -> str:
-    """The board with the details of one row."""
-    source = ranking.source
-    query = {"suite": ranking.board.suite, "source": PUBLISHED, "publisher": source.publisher.key}
-    query |= {"month": source.month, "setup": source.setup, "by": ranking.order, _ROW: identity}
-    return drawn_html.build_address(page_links.RANKING, query)
-
-
 def _link_row(ranking: PublishedRanking, name: str, identity: str) -> Markup:
-    address = _build_row_address(ranking, identity)
+    address = published_source.build_row_address(ranking.source, identity)
     return Markup('<a href="{}" data-page>{}</a>').format(address, to_plain_line(name, 60))
+
+
+def _draw_compare_link(ranking: PublishedRanking) -> None:
+    """To the comparison of the first two of the board, where others can be chosen."""
+    runs = [row["run_id"] for row in ranking.ranked[:2]]
+    if len(runs) == 2:
+        query = published_source.build_board_query(ranking.source) | {"runs": ",".join(runs)}
+        label = tr("published.compare_rows")
+        widgets.draw_link(page_links.COMPARE, label, "compare_arrows", **query)
 
 
 def _draw_row_details(ranking: PublishedRanking, identity: str) -> None:
@@ -179,6 +189,7 @@ def _draw_row_details(ranking: PublishedRanking, identity: str) -> None:
         ),
         lines=lines,
         verdicts=ranking.source.has_verdicts,
+        open=published_source.build_row_address(ranking.source, identity),
         close=drawn_html.build_address(
             page_links.RANKING, {"suite": ranking.board.suite, "source": PUBLISHED}
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import pandas as pd
@@ -14,7 +15,12 @@ from evalcore.views import targets
 from evalcore.views.board_titles import order_title
 from evalcore.views.published_boards import PublishedBoard, load_published_board
 from evalcore.views.published_claims import list_claim_findings
-from evalcore.views.published_ranking import PublishedRanking, build_published_trend
+from evalcore.views.published_pairs import list_published_cases
+from evalcore.views.published_ranking import (
+    PublishedRanking,
+    build_published_trend,
+    list_month_ranks,
+)
 from evalcore.views.ranking import list_board_orders
 from pages.parts.target import profile
 from pages.shared import exports, page_links, published_source, tables, url_state, widgets, wording
@@ -24,6 +30,10 @@ from pages.shared.tables import format_number_range, number_column, text_column
 from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
 
 _CARD = 140  # pixels, at least
+_NEAR = 3  # ranked models on either side
+_TALLEST = 14  # rows of cases before the table scrolls
+_OUTCOMES = ("passed", "failed", "missing")
+_SIGNS = {"passed": "✓", "failed": "✕", "missing": "–"}
 
 
 def draw_published_target(settings: Settings) -> None:
@@ -48,7 +58,10 @@ def draw_published_target(settings: Settings) -> None:
     _draw_links(ranking, identity)
     _draw_profile(ranking, identity)
     _draw_score_table(ranking, identity)
+    _draw_neighbors(ranking, identity)
+    _draw_rank_history(ranking, identity)
     _draw_months(ranking, identity)
+    _draw_cases(ranking, identity)
     if source.has_verdicts:
         findings = list_claim_findings(settings, source.publisher.key, source.month, identity)
         published_source.draw_findings(findings, with_names=False)
@@ -94,11 +107,7 @@ def _draw_head(ranking: PublishedRanking, identity: str) -> None:
 def _draw_figures(ranking: PublishedRanking, identity: str) -> None:
     """Rank and score by the first order that ranks the model, the publisher's figure, passed
     cases."""
-    own = ranking
-    for order in list_board_orders(ranking.board):
-        own = published_source.load_source_ranking(ranking.source, order)
-        if any(row["identity"] == identity for row in own.ranked):
-            break
+    own = _find_own_ranking(ranking, identity)
     row = own.table.frame.set_index("identity").loc[identity]
     rank = between = DASH
     if row["status"] == "ranked":
@@ -121,6 +130,16 @@ def _draw_figures(ranking: PublishedRanking, identity: str) -> None:
             look = {"delta_color": "off", "delta_arrow": "off", "border": True}
             st.metric(label, value, delta=note or None, **look)
     st.caption(tr("published.figures_by", order=order_title(own.order, current_language())))
+
+
+def _find_own_ranking(ranking: PublishedRanking, identity: str) -> PublishedRanking:
+    """The board by the first order that ranks the model, else by the last."""
+    own = ranking
+    for order in list_board_orders(ranking.board):
+        own = published_source.load_source_ranking(ranking.source, order)
+        if any(row["identity"] == identity for row in own.ranked):
+            break
+    return own
 
 
 def _format_score(value: float | None) -> str:
@@ -226,3 +245,116 @@ def _draw_months(ranking: PublishedRanking, identity: str) -> None:
         data=lambda: frame,
     )
     st.caption(tr("published.months_about"))
+
+
+def _draw_neighbors(ranking: PublishedRanking, identity: str) -> None:
+    """The models just above and below, each a link to its page."""
+    own = _find_own_ranking(ranking, identity)
+    position = next((n for n, row in enumerate(own.ranked) if row["identity"] == identity), None)
+    if position is None or len(own.ranked) < 2:
+        return
+    st.subheader(tr("published.neighbors"), anchor=False)
+    query = published_source.build_board_query(ranking.source)
+    for row in own.ranked[max(0, position - _NEAR) : position + _NEAR + 1]:
+        name = escape_markdown(own.names[row["identity"]], 60)
+        between = _format_range(row["low"], row["high"])
+        text = f"{row['rank']}\\. {name} · {row['score']:.1f} ({escape_markdown(between)})"
+        if row["identity"] == identity:
+            st.markdown(f"**{text}**")
+        else:
+            link = {**query, "key": row["identity"]}
+            widgets.draw_link(page_links.TARGET, text, "person_search", **link)
+
+
+def _draw_rank_history(ranking: PublishedRanking, identity: str) -> None:
+    """Rank, range and score month by month, the newest first."""
+    months = list_month_ranks(_find_own_ranking(ranking, identity), identity)
+    if len(months) < 2:
+        return
+    st.subheader(tr("published.rank_history"), anchor=False)
+
+    def list_ranges(low: str, high: str, template: str) -> list[str | None]:
+        return [
+            None
+            if month[low] is None or month[high] is None
+            else format_number_range(month[low], month[high], template)
+            for month in months
+        ]
+
+    columns = {
+        "month": [month["month"] for month in months],
+        "rank": [month["rank"] for month in months],
+        "range": list_ranges("rank_low", "rank_high", "{:.0f}"),
+        "score": [month["score"] for month in months],
+        "interval": list_ranges("low", "high", "{:.1f}"),
+        "models": [month["total"] for month in months],
+    }
+    config = {
+        "month": text_column("published.month"),
+        "rank": number_column("ranking.rank"),
+        "range": text_column("ranking.rank_range"),
+        "score": number_column("common.score", "%.1f"),
+        "interval": text_column("ranking.interval"),
+        "models": number_column("published.ranked_models"),
+    }
+    shown = {name: values for name, values in columns.items() if _holds_any(values)}
+    tables.draw_grid(shown, config, tr("published.rank_history"), tables.EVERY_ROW)
+
+
+def _draw_cases(ranking: PublishedRanking, identity: str) -> None:
+    """The cases of a benchmark by verdict, and how many models passed each."""
+    row = ranking.targets[identity]
+    benchmarks = [key for key in row.runs if key in ranking.source.rules]
+    if not benchmarks:
+        return
+    st.subheader(tr("published.cases"), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        look = {"drawn_alone": False, "width": 240}
+        benchmark = url_state.draw_select(
+            tr("common.benchmark"), benchmarks, "target.benchmark", benchmark_title, **look
+        )
+        cases = list_published_cases(ranking.source, identity, benchmark)
+        metrics = list(dict.fromkeys(case.metric for case in cases))
+        metric = url_state.draw_select(
+            tr("common.metric"),
+            ["", *metrics],
+            "target.metric",
+            lambda key: metric_title(benchmark, key) if key else tr("common.all"),
+            width=240,
+        )
+        of_metric = [case for case in cases if metric in ("", case.metric)]
+        counts = Counter(case.outcome for case in of_metric)
+        outcome = url_state.draw_segments(
+            tr("common.outcome"),
+            ["", *sorted(counts, key=_OUTCOMES.index)],
+            "target.outcome",
+            lambda code: _format_outcome_count(code, counts),
+        )
+    shown = [case for case in of_metric if outcome in ("", case.outcome)]
+    columns = {
+        "outcome": [_format_outcome(case.outcome) for case in shown],
+        "metric": [metric_title(benchmark, case.metric) for case in shown],
+        "case": [to_plain_line(case.id, 40) for case in shown],
+        "weight": [case.weight for case in shown],
+        "passed": [f"{case.passed}/{case.asked}" for case in shown],
+    }
+    config = {
+        "outcome": text_column("common.outcome"),
+        "metric": text_column("common.metric"),
+        "case": text_column("common.case"),
+        "weight": number_column("compare.weight"),
+        "passed": text_column("published.passed_by"),
+    }
+    tables.draw_grid(columns, config, tr("published.case_list_alt"), _TALLEST)
+    st.caption(tr("published.cases_about"))
+
+
+def _format_outcome(code: str) -> str:
+    name = tr("published.no_verdict" if code == "missing" else f"common.outcome.{code}")
+    return f"{_SIGNS[code]} {name}"
+
+
+def _format_outcome_count(code: str, counts: Counter[str]) -> str:
+    if not code:
+        return f"{tr('common.all')} ({counts.total()})"
+    return f"{_format_outcome(code)} ({counts[code]})"
