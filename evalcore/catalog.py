@@ -359,7 +359,7 @@ def _check_target_kind(card: TargetKindCard) -> str:
     for option in card.secrets:
         if not _VARIABLE.fullmatch(option.name):
             raise UnusablePlugin(
-                f"its secret option {option.name!r} is no name of an environment variable",
+                f"its secret option {option.name!r} is not a valid environment variable name",
                 "name it like MY_API_KEY",
             )
     return card.prefix

@@ -102,7 +102,7 @@ def _read_file(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise UsageError(f"{path} is no UTF-8 text") from None
+        raise UsageError(f"{path} is not UTF-8 text") from None
 
 
 def _read_pairs(path: Path) -> list[Pair]:

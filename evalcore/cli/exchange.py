@@ -78,7 +78,7 @@ def add_exchange_verbs(
         type=int,
         metavar="N",
         help="worker processes (default: one per core); what is decided is journaled in the data "
-        "folder, so repeating the command goes on where it stopped",
+        "folder, so repeating the command continues where it stopped",
     )
     sub.add_argument(
         "--report",

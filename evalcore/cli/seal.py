@@ -98,7 +98,7 @@ def _verify_seal(args: argparse.Namespace, subject: str) -> int:
         report = verify_run_folder(_find_folder(args, subject)[1], expected)
     hint = ""
     if report.state == "valid" and expected is None:
-        hint = "\nwhoever holds that key signed it; --public-key FILE checks whose key it is"
+        hint = "\nthe holder of that key signed it; --public-key FILE checks whose key it is"
     _print_result(args, report, _format_report(report) + hint)
     return DONE if report.state == "valid" else FAILED
 

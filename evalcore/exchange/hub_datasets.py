@@ -90,7 +90,9 @@ def _list_selected_files(
             continue
         path = PurePosixPath(file.path)
         if path.is_absolute() or ".." in path.parts or "\\" in file.path or "\0" in file.path:
-            raise UsageError(f"{dataset}: {file.path!r} is no name of a file; nothing was fetched")
+            raise UsageError(
+                f"{dataset}: {file.path!r} is not a valid file name; nothing was fetched"
+            )
         selected.append(file)
         if len(selected) > _MOST_FILES or sum(file.size for file in selected) > _MOST_BYTES:
             limit = f"{_MOST_FILES} files or {_MOST_BYTES >> 20} MB"
@@ -229,7 +231,7 @@ def read_fetch_note(folder: Path, kind: type[R]) -> R | None:
     """The note of a folder, None for one that is not there or empty. Raises UsageError for a folder
     that holds something else."""
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is no folder; give another one")
+        raise UsageError(f"{folder} is not a folder; choose another")
     if not folder.is_dir() or not any(folder.iterdir()):
         return None
     try:

@@ -126,7 +126,7 @@ def open_source_tree(path: Path) -> Iterator[SourceTree]:
         try:
             tree = _Archive(path, archive)
         except _BROKEN as error:
-            raise UsageError(f"{path} is no readable archive: {error}") from None
+            raise UsageError(f"{path} is not a readable archive: {error}") from None
         yield tree
 
 
@@ -139,7 +139,7 @@ def read_source_text(tree: SourceTree, name: str, origin: str) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{origin}: {name} is no UTF-8 text: {error.reason}") from None
+        raise UsageError(f"{origin}: {name} is not UTF-8 text: {error.reason}") from None
 
 
 def download_commit(repository: str, commit: str, folder: Path, progress: ProgressCallback) -> Path:

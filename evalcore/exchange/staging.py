@@ -119,7 +119,7 @@ class ImportStage:
         folder = RunFolder(self._settings.runs_dir / run_id)
         exists = folder.path.exists()
         if exists and folder.read_spec().origin != "imported":
-            raise UsageError(f"run {run_id} is no import; delete or rename it first")
+            raise UsageError(f"run {run_id} is not an import; delete or rename it first")
         if exists and to_json(published_file.read_published(folder)) == to_json(published):
             self._outcomes[run_id] = "unchanged"
             return "unchanged"

@@ -108,7 +108,7 @@ def _count_samples(
     except DatasetError as error:
         names = f"; not there: {', '.join(missing)}" if missing else ""
         problem = str(error).replace(str(ready), source)
-        raise UsageError(f"{source} is no usable checkout: {problem}{names}"[:2000]) from None
+        raise UsageError(f"{source} is not a usable checkout: {problem}{names}"[:2000]) from None
     counts: dict[str, int] = {}
     for sample in samples:
         counts[sample.metric] = counts.get(sample.metric, 0) + 1

@@ -102,7 +102,7 @@ def _iter_data_files(
         whole += 1
         yield from ((name, content) for name, content in contents.items() if content is not None)
     if not whole:
-        raise UsageError(f"{origin} is no checkout of {REPOSITORY}: no domain of it is whole")
+        raise UsageError(f"{origin} is not a checkout of {REPOSITORY}: no domain of it is whole")
 
 
 def read_tau_texts(tree: SourceTree, origin: str) -> TauTexts:
@@ -162,7 +162,7 @@ def _read_tool_schemas(tree: SourceTree, origin: str, domain: str) -> list[Any]:
 def _list_tool_classes(package: SourceModule) -> list[str]:
     node = package.find_assignment("ALL_TOOLS")
     if not isinstance(node, ast.List) or not all(isinstance(each, ast.Name) for each in node.elts):
-        raise IntakeError(f"{package.path}: ALL_TOOLS is no list of names")
+        raise IntakeError(f"{package.path}: ALL_TOOLS is not a list of names")
     return [each.id for each in node.elts if isinstance(each, ast.Name)]
 
 

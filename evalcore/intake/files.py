@@ -171,7 +171,7 @@ def read_document(path: Path, suffix: str = "") -> dict[str, Any]:
         values = parse(content.decode("utf-8"))
         _check_document_values(values)
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: is no UTF-8 text: {error}") from None
+        raise UsageError(f"{path}: is not UTF-8 text: {error}") from None
     except IntakeError as error:
         raise UsageError(f"{path}: is no {kind} that can be read: {error}") from None
     except (ValueError, RecursionError) as error:
@@ -190,7 +190,7 @@ def _check_document_values(values: Any) -> None:
     while level:
         for value in level:
             if isinstance(value, float) and not math.isfinite(value):
-                raise IntakeError(f"{value} is no number that is finite")
+                raise IntakeError(f"{value} is not a finite number")
             if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
                 raise IntakeError("it contains a number of more than 64 bits")
             if not isinstance(value, dict | list | str | int | float | None):

@@ -29,7 +29,7 @@ class SourceModule:
                 raise ValueError(f"it has more than {_MAX_SOURCE_BYTES >> 20} MB")
             self._tree = ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise IntakeError(f"{path} is no Python source: {error}") from None
+            raise IntakeError(f"{path} is not Python source: {error}") from None
         self.constants: dict[str, Any] = dict(names or {})
         for name, value in _iter_assignments(self._tree.body):
             try:

@@ -110,7 +110,7 @@ def _build_gold_error(location: DatasetLocation, problems: Sequence[GoldProblem]
     rule = (
         f"; fix it, or keep the published rule with --option {location.benchmark}.mode=scale"
         if "mode" in location.options
-        else "; mend it"
+        else "; fix it"
     )
     return DatasetError(
         path / file if path.is_dir() else path,

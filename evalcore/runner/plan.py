@@ -407,7 +407,7 @@ def _parse_weight(name: str, value: Any) -> float:
     except (TypeError, ValueError):
         weight = -1.0
     if not 0 <= weight < float("inf"):
-        raise UsageError(f"option {name}={value!r} is no weight (0 or more)")
+        raise UsageError(f"option {name}={value!r} is not a valid weight (0 or more)")
     return weight
 
 

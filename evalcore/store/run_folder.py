@@ -401,7 +401,7 @@ def _build_run_entry(entry: os.DirEntry[str]) -> RunEntry | None:
         return RunEntry(entry.name, status.st_mtime_ns)
     if not os.path.lexists(Path(entry.path, "spec.json")):
         return None
-    problem = "its name is no run id (a to z, 0 to 9, '_', '.', '-'; at most 80)"
+    problem = "its name is not a valid run id (a to z, 0 to 9, '_', '.', '-'; at most 80)"
     return RunEntry(entry.name, status.st_mtime_ns, problem)
 
 

@@ -38,7 +38,7 @@ class LazyDocument(MutableMapping[str, Any]):
             except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
                 raise IndexFileError(
                     f"a document of the index is broken ({error}); `evalcore index rebuild` "
-                    "makes it anew from the run folders"
+                    "rebuilds it from the run folders"
                 ) from None
         return self._fields
 

@@ -85,7 +85,7 @@ def register_function(
     target = TargetFunction(function, own_name, concurrency)
     if not is_key(own_name):
         raise UsageError(
-            f"{own_name[:80]!r} is no name of a target (letters, digits, '_' and '-'); "
+            f"{own_name[:80]!r} is not a valid target name (letters, digits, '_' and '-'); "
             "give one: @evalcore.target(name='my_model')"
         )
     if concurrency < 1:

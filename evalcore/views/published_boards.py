@@ -92,7 +92,7 @@ def require_publication(settings: Settings, key: str) -> Publication:
     publications = store.load_publications(settings)
     if key not in publications:
         names = ", ".join(sorted(publications)) or "none"
-        raise UsageError(f"{key!r} is no publisher of results; known: {names}")
+        raise UsageError(f"{key!r} is not a publisher of results; known: {names}")
     return publications[key]
 
 

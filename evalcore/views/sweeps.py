@@ -309,7 +309,7 @@ def format_sweep_report(report: SweepReport) -> str:
         lines += [benchmark, align_columns([head, *map(_format_row, rows)])]
         lines += _format_calls_read(rows)
         for best in (each for each in report.best if each.benchmark == benchmark):
-            ties = f"; not told from it: {', '.join(best.ties)}" if best.ties else ""
+            ties = f"; statistically tied with it: {', '.join(best.ties)}" if best.ties else ""
             lines.append(f"best: {best.label}{ties}")
         for cost in (each for each in report.precision if each.benchmark == benchmark):
             lines.append(_format_precision_cost(cost))

@@ -284,7 +284,7 @@ def test_what_cannot_be_imported_leaves_nothing(official, tmp_path, settings):
     for folder, problem in places.items():
         with pytest.raises(UsageError, match=problem):
             taken(folder, tmp_path, settings)
-    with pytest.raises(UsageError, match="is no date"):
+    with pytest.raises(UsageError, match="is not a date"):
         taken(official, tmp_path, settings, date="May")
     result_file(official / "result" / "zz", "live_simple", RIGHT)
     with pytest.raises(UsageError, match="zz answer no entry"):

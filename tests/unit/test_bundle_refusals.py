@@ -252,7 +252,7 @@ FORGED: dict[str, tuple[Change, str]] = {
         "scores other benchmarks",
     ),
     "a file too few": (no_source, "generations.jsonl is missing"),
-    "a file too many": (a_program, "run.sh is no file of a bundle"),
+    "a file too many": (a_program, "run.sh is not part of a bundle"),
     "a torn journal": (torn, "verdicts.jsonl ends within a line"),
     "deep nesting": (not_json, "spec.json: "),
     "another format": (setting("manifest.json", "version", value=2), "reads 'evalboard-bundle'"),
@@ -292,7 +292,7 @@ def test_no_archive_and_no_bundle(store: Settings, tmp_path: Path) -> None:
     text.write_bytes(b"PK or not")
     assert "cannot be unpacked" in refused(text, store)
     assert "is no bundle" in refused(pack(tmp_path / "y.zip", {"a.txt": b""}), store)
-    assert "is no file" in refused(tmp_path / "none.zip", store)
+    assert "is not a file" in refused(tmp_path / "none.zip", store)
 
 
 @pytest.mark.parametrize("name", ["../spec.json", "/etc/spec.json", "a/../../b", "c:\\x"])

@@ -196,7 +196,7 @@ def test_options_fill_parameters_with_a_default_and_set_rows_apart(words, data):
     [
         (lambda prompt, pitch: "", "'pitch' of a target has no default"),
         (lambda *prompts: "", "named parameters"),
-        (lambda prompt: "", "is no name of a target"),
+        (lambda prompt: "", "is not a valid target name"),
     ],
 )
 def test_a_function_that_cannot_be_a_target_says_why(function, problem):

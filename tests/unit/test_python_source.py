@@ -65,5 +65,5 @@ def test_texts_of_a_function_keep_their_order():
 
 @pytest.mark.parametrize("source", ["def f(:", "x = 1" + "+1" * 100_000, "\x00", "(" * 5_000])
 def test_what_is_no_python_is_refused(source):
-    with pytest.raises(IntakeError, match="is no Python source"):
+    with pytest.raises(IntakeError, match="is not Python source"):
         SourceModule(source, "b.py")

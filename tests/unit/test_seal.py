@@ -337,7 +337,7 @@ def test_the_verbs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["verify", "run-1", "--key-file", "k"], "--key-file is for signing"),
         (["verify", "none"], "no run 'none'"),
         (["none", "--key-file", "missing.pem"], "missing.pem"),
-        (["verify", "no.zip"], "is no file"),
+        (["verify", "no.zip"], "is not a file"),
     ],
 )
 def test_bad_arguments_say_what_to_do(tmp_path: Path, capsys, words, message) -> None:

@@ -187,7 +187,7 @@ def _find_repository(line: CaseLine, identity: str, repo: str, folder: str) -> s
             problem = f"{bundle_name!r} is outside the folder of the dataset"
             line.raise_field_error("bundle", problem)
         if not bundle_path.is_file():
-            problem = f"{bundle_name!r} is missing; it should lie beside {line.path.name}"
+            problem = f"{bundle_name!r} is missing; it should be next to {line.path.name}"
             line.raise_field_error("bundle", problem)
         return relative_to_root(bundle_path)
     if not folder:

@@ -242,7 +242,7 @@ def _read_wheel_members(
     except KeyError as error:
         raise UsageError(f"{path} lacks a file: {error.args[0]}") from None
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
-        raise UsageError(f"{path} is no readable wheel: {error}") from None
+        raise UsageError(f"{path} is not a readable wheel: {error}") from None
 
 
 # What upstream asks with, parsed out of the wheel's modules; see `BfclTexts`.

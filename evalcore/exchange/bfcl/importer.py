@@ -338,7 +338,7 @@ def _resolve_results_date(folder: Path, files: Sequence[Path], requested_date: s
             date_text if len(date_text) > 7 else f"{date_text}-01"
         ).isoformat()
     except ValueError:
-        raise UsageError(f"{date_text!r} is no date; give YYYY-MM or YYYY-MM-DD") from None
+        raise UsageError(f"{date_text!r} is not a date; use YYYY-MM or YYYY-MM-DD") from None
 
 
 def run_bfcl_import(

@@ -50,7 +50,7 @@ def _check_spec(contents: BundleContents) -> None:
     keys = [benchmark_spec.key for benchmark_spec in spec.benchmarks]
     problems = {
         "the run was an import itself": spec.origin != "executed",
-        "the id of the run is no id": not _RUN_ID.fullmatch(spec.run_id),
+        "the run id is not valid": not _RUN_ID.fullmatch(spec.run_id),
         "manifest and spec name different runs": contents.manifest.run_id != spec.run_id,
         "its target is none": not _is_text(spec.target.key, _TARGET),
         "the run has no benchmark, or one of them twice": not keys or len(set(keys)) < len(keys),
@@ -63,7 +63,7 @@ def _check_spec(contents: BundleContents) -> None:
     try:
         created = datetime.fromisoformat(spec.created_at)
     except ValueError:
-        raise UsageError("created_at of spec.json is no time in ISO 8601") from None
+        raise UsageError("created_at of spec.json is not an ISO 8601 time") from None
     if created.tzinfo is None or created > datetime.now(UTC) + timedelta(days=1):
         raise UsageError("created_at in spec.json is in the future or has no time zone")
 

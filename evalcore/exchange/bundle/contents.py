@@ -115,7 +115,7 @@ def read_bundle_files(
 ) -> tuple[BundleManifest, dict[str, bytes]]:
     """The manifest and all files as they are; `checked` against each other. Raises UsageError."""
     if not bundle.is_file():
-        raise UsageError(f"{bundle} is no file; give a bundle that `evalcore export` wrote")
+        raise UsageError(f"{bundle} is not a file; choose a bundle that `evalcore export` wrote")
     members = unpack_zip(bundle, scratch, _LIMITS)
     files = {str(path): (scratch / path).read_bytes() for path in members}
     manifest = _read_manifest(bundle, files)
@@ -142,7 +142,7 @@ def _check_files(bundle: Path, manifest: BundleManifest, files: Mapping[str, byt
     listed, present = set(manifest.files), set(files) - {MANIFEST, SEAL}
     problems = {
         "is missing": set(NEEDED) - present,
-        "is no file of a bundle": present - expected_names,
+        "is not part of a bundle": present - expected_names,
         "is not in the manifest": present - listed,
         "is in the manifest and not in the bundle": listed - present,
     }

@@ -179,7 +179,7 @@ class HubRepository:
                     break
             except (ValueError, LookupError, TypeError, AttributeError) as error:
                 raise UsageError(
-                    f"{self.name}: what came from {self._endpoint} is no answer of the Hub "
+                    f"{self.name}: {self._endpoint} sent what is not a valid answer from the Hub "
                     f"({type(error).__name__}); check the address in HF_ENDPOINT"
                 ) from None
         raise self._translate_error(last)

@@ -110,7 +110,7 @@ def _read_entry(path: Path) -> PublishedEntry:
     submission = _decode_submission(path)
     day, method = parse_day(submission.submission_date), submission.methodology or _Methodology()
     if not day:
-        raise DatasetError(path, None, "submission_date", "is no day, as 2026-11-28")
+        raise DatasetError(path, None, "submission_date", "is not a date such as 2026-11-28")
     return PublishedEntry(
         month=day[:7],
         id=to_single_line(path.parent.name, 120),

@@ -80,7 +80,7 @@ def read_process_log(path: Path) -> ProcessLog:
         raise DatasetError(path, None, "", str(error.strerror)) from None
     header, entries = _split_process_log(text)
     if "Run ID" not in header:
-        raise DatasetError(path, None, "Run ID", "is missing: the file is no process log")
+        raise DatasetError(path, None, "Run ID", "is missing: the file is not a process log")
     votes, finals, answers = _parse_log_entries(entries)
     judges = [name.strip() for name in header.get("Judge LLMs", "").split(",")]
     return ProcessLog(

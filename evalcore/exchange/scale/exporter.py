@@ -381,7 +381,7 @@ def _read_board_rows(path: Path) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = msgspec.json.decode(path.read_bytes())["models"]
         msgspec.convert(rows, tuple[ScaleModel, ...], strict=False)
     except (msgspec.MsgspecError, UnicodeDecodeError, LookupError, TypeError) as error:
-        problem = f"{path} is no monthly board, so nothing was written"
+        problem = f"{path} is not a monthly board, so nothing was written"
         raise UsageError(f"{problem}: {error}") from None
     return rows
 

@@ -171,7 +171,7 @@ def write_judge_errors(folder: Path, errors: Sequence[JudgeErrors]) -> list[Path
     """Write judge_errors.json, .csv and .md into a folder; raises UsageError where it cannot."""
     note = (
         "Of the verdicts that SCALE published, those that could be decided again here, and how "
-        "many of them were wrong. The interval is Wilson's, 95 %."
+        "many of them were wrong. The interval is Wilson's, 95%."
     )
     return _write_records(folder, "judge_errors", "Errors of SCALE's verdicts", note, errors)
 
@@ -180,7 +180,7 @@ def write_corrected_boards(folder: Path, scores: Sequence[CorrectedScore]) -> li
     """Write corrected_board.json, .csv and .md into a folder; raises UsageError where it cannot."""
     note = (
         "published is SCALE's score. corrected is computed by Evalboard from SCALE's verdicts "
-        "with the decided ones replaced, and is no statement of SCALE; decided is the share of "
+        "with the decided ones replaced, and is not a statement by SCALE; decided is the share of "
         "the points, in percent, that rests on a decision made here."
     )
     return _write_records(folder, "corrected_board", "SCALE's boards, corrected", note, scores)

@@ -183,7 +183,7 @@ def export_run_file(run: str, form: str, visitor: Visitor, settings: Settings) -
     """A file of a run under one of FORMS. Texts of gated data sets are in it only where the visitor
     may see them. Raises UsageError with the reason where there is none to give."""
     if form not in EXPORT_FORMS:
-        raise UsageError(f"{form[:40]!r} is no form of a file; known: {', '.join(EXPORT_FORMS)}")
+        raise UsageError(f"{form[:40]!r} is not a file format; known: {', '.join(EXPORT_FORMS)}")
     if not _EXPORT_SLOTS.acquire(timeout=_EXPORT_QUEUE_TIMEOUT):
         raise UsageError(Note("export_busy"))
     try:

@@ -326,7 +326,7 @@ def open_simulators(folders: Sequence[Path], seconds: float = _SECONDS) -> Simul
 
 
 def list_involved_classes(entry: BfclEntry) -> list[str]:
-    """The names of an entry's classes; raises DatasetError if there is no list of names."""
+    """The names of an entry's classes; raises DatasetError if there is not a list of names."""
     names = entry.extra.get("involved_classes")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise DatasetError(entry.id, None, "involved_classes", "must be a list of names")
