@@ -196,7 +196,7 @@ def _to_plugin_record(loaded: Any, kind: type[R]) -> R:
         return msgspec.convert(msgspec.to_builtins(loaded), kind)
     except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
         raise UnusablePlugin(
-            f"a field of its {kind.__name__} is wrong: {_format_error_line(error)}", "mend it"
+            f"a field of its {kind.__name__} is wrong: {_format_error_line(error)}", "fix it"
         ) from (error)
     except AttributeError as error:
         raise UnusablePlugin(

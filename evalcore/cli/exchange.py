@@ -271,8 +271,8 @@ def _export_bundle(args: argparse.Namespace, folder: RunFolder) -> int:
         )
     if done.redacted:
         print_stderr(
-            f"the texts of {format_count(done.redacted, 'gated case')} were left out, so nobody "
-            "can rescore them: their benchmarks will be imported at level 0, as a claim"
+            f"the texts of {format_count(done.redacted, 'gated case')} were left out, so they "
+            "cannot be rescored: their benchmarks will be imported at level 0, as a claim"
         )
     if done.gated:
         print_stderr(f"{format_count(done.gated, 'case')} gated: do not share {out} publicly")

@@ -56,17 +56,79 @@ def test_every_key_that_the_pages_name_exists():
     assert missing == []
 
 
+#: Areas in which the last part of a key is data, such as a field of a form or the title of a
+#: section of evidence; a word for it stands anywhere in the code.
+DATA_AREAS = frozenset(
+    {
+        *(
+            "badge",
+            "common",
+            "datasets",
+            "decide",
+            "equivalent",
+            "launch",
+            "methodology",
+            "section",
+        ),
+        *("submit", "target.view_name", "case.flag"),
+    }
+)
+#: Areas of benchmarks, whose texts go by the benchmark's own name.
+BENCHMARK_AREAS = frozenset({"bfcl", "gaia", "swe_bench", "tau_bench", "tau2_bench"})
+CODE = [
+    *SOURCES,
+    *(ROOT / "evalcore").rglob("*.py"),
+    *(ROOT / "pages" / "static").glob("*.html"),
+    *(ROOT / "evalcore" / "exchange" / "site").rglob("*.html"),
+    *(ROOT / "evalcore" / "exchange" / "site").rglob("*.js"),
+]
+WORD = re.compile(r"[\"'`]([A-Za-z_0-9.:/ -]+)[\"'`]")
+MADE = re.compile(
+    r"f\"([a-z_0-9]+\.[^\"\s]*\{[^\"]*)\"|f'([a-z_0-9]+\.[^'\s]*\{[^']*)'"
+    r"|`([a-z_0-9]+\.[^`\s]*\$\{[^`]*)`"
+)
+JOINED = re.compile(r"\"([a-z_0-9]+\.[A-Za-z_0-9.]*)\" ~ [a-z._]+(?: ~ \"([^\"]*)\")?")
+VALUE = re.compile(r"\$?\{[^{}]*(?:\{[^{}]*\})*[^{}]*\}")
+
+
+def list_made_keys(text: str) -> set[str]:
+    """The keys that a file makes of values, with {} for each."""
+    made = {VALUE.sub("{}", "".join(groups)) for groups in MADE.findall(text)}
+    made |= {f"{start}{{}}{end}" for start, end in JOINED.findall(text)}
+    return {pattern for pattern in made if " " not in pattern}
+
+
+def match_made_key(pattern: str, key: str, own: set[str], everywhere: set[str]) -> bool:
+    """Whether a made key can be this one: where nothing but the area is fixed, the rest has to be a
+    word of the same file, or in an area of data of any."""
+    match = re.fullmatch("(.+)".join(map(re.escape, pattern.split("{}"))), key)
+    if match is None:
+        return False
+    area, _, rest = pattern.partition(".")
+    if "." in rest or not rest.startswith("{}"):
+        return True
+    words = everywhere if area in DATA_AREAS else own
+    return all(value in words or value.split(".")[0] in words for value in match.groups())
+
+
 def test_every_text_is_used():
-    """A text is used where its key stands, or where its beginning stands before a `{`."""
-    code = "\n".join(source(path) for path in SOURCES)
-    starts = set(re.findall(r'f"([a-z_]+\.[^"{]*)\{', code))
-    areas = {"launch", "runs", "case"}
+    """A text is used where its key stands, or where it can be made of a value."""
+    texts = [path.read_text("utf-8") for path in CODE]
+    words = [set(WORD.findall(text)) for text in texts]
+    everywhere = set().union(*words)
+    made = [
+        (pattern, own)
+        for text, own in zip(texts, words, strict=True)
+        for pattern in list_made_keys(text)
+    ]
     unused = [
         key
         for key in load_catalogue(DEFAULT)
-        if key.split(".")[0] in areas
-        and f'"{key}"' not in code
-        and not any(key.startswith(start) for start in starts)
+        if key.split(".")[0] not in BENCHMARK_AREAS | {"note"}
+        and key not in everywhere
+        and key.removesuffix("_title") not in everywhere
+        and key.rpartition(".")[0] not in everywhere | DATA_AREAS
+        and not any(match_made_key(pattern, key, own, everywhere) for pattern, own in made)
     ]
     assert unused == []
 

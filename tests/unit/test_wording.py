@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 from collections import Counter
 from types import SimpleNamespace
@@ -24,6 +25,17 @@ from tests.support.documents import ROOT
 CLUMSY = {
     "en": [
         "beyond chance where",
+        "larger than chance",
+        "Order of rows",
+        "Why no rank",
+        "Listed without a rank",
+        "within reach",
+        "Latency, median",
+        "Name for its key",
+        "Amount and speed",
+        "Trust in the files",
+        "returned as it was",
+        "made in China",
         "ahead, beyond chance",
         "chance explains",
         "told apart",
@@ -71,7 +83,10 @@ CLUMSY = {
         "could make nothing of",
         "ranks nothing",
     ],
-    "zh": ["得点", "满点", "等另外", "行的顺序，", "比较基准", "超出偶然", "95 %"],
+    "zh": [
+        *("得点", "满点", "等另外", "行的顺序", "比较基准", "超出偶然", "95 %"),
+        *("下列目标", "个目标", "目标均", "还没有目标"),
+    ],
 }
 
 
@@ -80,6 +95,41 @@ def test_no_catalogue_holds_a_clumsy_phrase(language):
     texts = {k: text for k, text in load_catalogue(language).items() if not k.startswith("note.")}
     held = {(k, words) for k, text in texts.items() for words in CLUMSY[language] if words in text}
     assert held == set()
+
+
+#: In errors and in what commands print; catalogues and help texts have the longer list above.
+CLUMSY_IN_CODE = re.compile(
+    "larger than chance|beyond chance|told apart|yardstick|within reach|[Hh]and(ed)? in |taken in |"
+    "[Mm]end it|is no name|are no name|held against|refused for their rate|returned as it was|"
+    "lies beside|lie beside|95 %|[Dd]ata set|told of|[Ww]hoever|nobody can rescore|made in China"
+)
+#: Files whose strings are prompts, policies and replies of simulated users and tools: part of what
+#: is asked, so that scores depend on them.
+PROMPTS = re.compile(
+    "environment/|simulated/|prompts?[.]py|policies|tasks/|multi_turn/|gaia/benchmark"
+)
+
+
+def list_code_strings(path):
+    """The strings of a module with their lines, but for docstrings."""
+    tree = ast.parse(path.read_text("utf-8"))
+    documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if is_text and id(node) not in documents:
+            yield node.lineno, node.value
+
+
+def test_no_string_in_code_holds_a_clumsy_phrase():
+    files = [*(ROOT / "evalcore").rglob("*.py"), *(ROOT / "pages").rglob("*.py"), ROOT / "app.py"]
+    clumsy = [
+        f"{path.relative_to(ROOT)}:{line}: {match[0]}"
+        for path in files
+        if not PROMPTS.search(path.as_posix())
+        for line, text in list_code_strings(path)
+        if (match := CLUMSY_IN_CODE.search(text))
+    ]
+    assert clumsy == []
 
 
 def test_a_chinese_list_uses_the_chinese_comma():
