@@ -75,7 +75,7 @@ CEILINGS: dict[str, float] = {
     "crowded names": 0,
     "long modules": 0,
     "modules": 620,
-    "lines": 142_200,
+    "lines": 142_700,
     "function length, p95": 27,
 }
 
