@@ -127,11 +127,11 @@ def test_the_data_belongs_to_what_a_sample_is(folder):
 
 
 def test_data_that_was_changed_or_is_gone_is_our_failure(folder, monkeypatch):
-    monkeypatch.setattr(dataset, "_domains", {})
+    monkeypatch.setattr(dataset._domains, "_domains", {})
     sample = tau_data.samples(folder)["retail/test/0"]
-    dataset._domains.clear()
+    dataset._domains._domains.clear()
     assert dataset.load_sample_domain(sample).name == "retail"
-    dataset._domains.clear()
+    dataset._domains._domains.clear()
     (folder / "retail" / "policy.md").write_text("Be rude.")
     with pytest.raises(EnvironmentFailure, match="is not what this run was planned on"):
         dataset.load_sample_domain(sample)

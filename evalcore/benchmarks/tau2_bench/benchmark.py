@@ -9,13 +9,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from evalcore.benchmarks import agents
 from evalcore.benchmarks.agents import Style
 from evalcore.benchmarks.base import (
     NO_FIELDS,
-    Benchmark,
     Context,
     DatasetSource,
     ValidationResult,
@@ -35,12 +32,15 @@ from evalcore.benchmarks.tau_bench.benchmark import CALL_MODES, generate_with_pr
 from evalcore.benchmarks.tau_bench.conversation import (
     USER_STOP,
     Conversation,
-    ConversationResult,
     parse_budgets,
 )
-from evalcore.benchmarks.tau_bench.score import compute_pass_groups
+from evalcore.benchmarks.tau_bench.task_data import list_task_flags
+from evalcore.benchmarks.tau_bench.user_benchmark import (
+    UserBenchmark,
+    build_conversation_episode,
+)
 from evalcore.benchmarks.tau_bench.user_simulators import GREETING, UserSimulator
-from evalcore.errors import EnvironmentFailure, UsageError
+from evalcore.errors import EnvironmentFailure
 from evalcore.records import (
     Completion,
     Episode,
@@ -50,7 +50,6 @@ from evalcore.records import (
     ToolCall,
     Verdict,
 )
-from evalcore.results import BenchmarkScore
 
 _WAITS = "Is there anything else?"
 _ASKS = "Please do this on your side, then tell me what you see:"
@@ -71,11 +70,10 @@ def reference_step(task: Task, transcript: Sequence[Message]) -> Completion:
     return Completion(text="\n".join(outputs) if step == len(task.actions) and outputs else _WAITS)
 
 
-class Tau2Bench(Benchmark):
+class Tau2Bench(UserBenchmark):
     """Options: see the card. The rule user plays what has slots, a model any task."""
 
     card = CARD
-    confirms_gold = True
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         """Raises UsageError for a limit that is none."""
@@ -85,33 +83,16 @@ class Tau2Bench(Benchmark):
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
         return dataset.load_tau2_samples(source, self.options["domain"], self.options["split"])
 
-    def simulated_users(self) -> tuple[str, ...]:
-        if not self.options["use_llm_user"]:
-            return ()
-        model = self.options["user_model"]
-        if not model:
-            raise UsageError(
-                f"option {self.key}.use_llm_user needs {self.key}.user_model, for example "
-                "openai:MODEL"
-            )
-        return (model,)
-
     def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
         """Without a model as user only the tasks whose wishes the rule user can know, and never one
         whose world cannot be set up; a split that was named has to be of such tasks altogether."""
         playable = [
             sample
             for sample in samples
-            if BROKEN_START not in dataset.list_task_flags(sample)
+            if BROKEN_START not in list_task_flags(sample)
             and (self.simulated_users() or dataset.to_task(sample).slots is not None)
         ]
-        unplayable = len(samples) - len(playable)
-        if unplayable and (self.options["split"] or not playable):
-            raise UsageError(
-                f"{unplayable} of {len(samples)} tasks are free prose, which the rule user "
-                f"cannot play; set {self.key}.use_llm_user=true and {self.key}.user_model, or "
-                "another split"
-            )
+        self.check_playable(samples, playable)
         return playable
 
     def build_prompt(self, sample: Sample, style: Style = "json") -> list[Message]:
@@ -132,8 +113,13 @@ class Tau2Bench(Benchmark):
         opening = self.apply_prompt_template([*self.build_prompt(sample, style), *spoken])
         ask = partial(self._ask_target, sample, context, world, style)
         result = await Conversation(environment, user, ask, style, self._budgets).play(opening)
-        return _build_episode(
-            self.generation_key(sample), context.epoch, style, result, environment
+        return build_conversation_episode(
+            self.generation_key(sample),
+            context.epoch,
+            CALL_MODES[style],
+            result,
+            score.list_environment_actions(environment),
+            (USER_STOP,),
         )
 
     async def _ask_target(
@@ -161,18 +147,6 @@ class Tau2Bench(Benchmark):
     ) -> Verdict:
         substring = self.options["outputs"] == "substring"
         return score.build_verdict(sample, episode, substring=substring)
-
-    def aggregate(
-        self,
-        samples: Sequence[Sample],
-        verdicts: Sequence[Verdict],
-        weights: Mapping[str, float],
-        **score_fields: Any,
-    ) -> BenchmarkScore:
-        """The score, with pass^k and the score of doing nothing as its groups."""
-        benchmark_score = super().aggregate(samples, verdicts, weights, **score_fields)
-        groups = compute_pass_groups(samples, verdicts, score_fields.get("epochs", 1))
-        return msgspec.structs.replace(benchmark_score, groups=groups)
 
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
         """`reference` makes the true calls, asks for the user's and says what is asked, `null` says
@@ -207,25 +181,3 @@ class Tau2Bench(Benchmark):
 
     def gold_field(self, sample: Sample) -> str:
         return "evaluation_criteria"
-
-
-def _build_episode(
-    key: str, epoch: int, style: Style, result: ConversationResult, environment: Environment
-) -> Episode:
-    return Episode(
-        key=key,
-        epoch=epoch,
-        answer=result.says[-1] if result.says else "",
-        messages=result.messages,
-        finish_reason=result.finish_reason,
-        termination="" if result.ended == USER_STOP else result.ended,
-        state={
-            "mode": CALL_MODES[style],
-            "actions": score.list_environment_actions(environment),
-            "says": list(result.says),
-            "ended": result.ended,
-            "parse_errors": result.spent.max_parse_errors,
-            "call_readings": result.call_readings,
-            "user": result.user,
-        },
-    )

@@ -6,13 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalcore.benchmarks.agents import summarize_call_readings
-from evalcore.benchmarks.tau2_bench.dataset import (
-    list_task_flags,
-    load_sample_world,
-    noop_passes,
-    to_task,
-)
+from evalcore.benchmarks.tau2_bench.dataset import load_sample_world, to_task
 from evalcore.benchmarks.tau2_bench.environment.reward import (
     Check,
     Reward,
@@ -21,15 +15,10 @@ from evalcore.benchmarks.tau2_bench.environment.reward import (
 )
 from evalcore.benchmarks.tau2_bench.environment.tasks import Task
 from evalcore.benchmarks.tau2_bench.environment.world import Environment
-from evalcore.benchmarks.tau_bench.conversation import (
-    FILTERED,
-    OVERFLOW,
-    USER_STOP,
-    is_tool_error,
-)
+from evalcore.benchmarks.tau_bench import score as tau_score
+from evalcore.benchmarks.tau_bench.conversation import USER_STOP
 from evalcore.benchmarks.tau_bench.score import (
     IMPORTED_ENDING,
-    MAX_ACTIONS,
     build_difference_section,
     build_table_section,
     describe_end,
@@ -44,25 +33,7 @@ _FORM = 'a prediction is {"actions": [{"name", "arguments", "requestor"}], "says
 
 def to_episode_state(prediction: Any) -> dict[str, Any]:
     """What an episode's state holds of a prediction. Raises UsageError for another form."""
-    if isinstance(prediction, str):
-        try:
-            prediction = json.loads(prediction)
-        except (ValueError, RecursionError):
-            prediction = {"says": [prediction] if prediction else []}
-    if not isinstance(prediction, dict):
-        raise UsageError(f"{_FORM}, not a {type(prediction).__name__}")
-    actions, says = prediction.get("actions") or [], prediction.get("says") or []
-    if not isinstance(actions, list) or not all(isinstance(action, dict) for action in actions):
-        raise UsageError(f"{_FORM}; actions must be objects")
-    if not isinstance(says, list) or not all(isinstance(text, str) for text in says):
-        raise UsageError(f"{_FORM}; says must be texts")
-    if len(actions) > MAX_ACTIONS:
-        raise UsageError(f"a prediction has at most {MAX_ACTIONS} actions, not {len(actions)}")
-    return {
-        "actions": [_convert_action(action) for action in actions],
-        "says": says,
-        "ended": IMPORTED_ENDING,
-    }
+    return tau_score.to_episode_state(prediction, _FORM, _convert_action)
 
 
 def _convert_action(action: Mapping[str, Any]) -> dict[str, str]:
@@ -127,9 +98,7 @@ def _select_reason(outcome: Outcome, ended: str) -> str:
         return ""
     if outcome == "not_executed":
         return "undecided"
-    if ended in _REWARDED:
-        return "wrong_answer"
-    return ended if ended in (OVERFLOW, FILTERED) else "budget"
+    return tau_score.select_failure_reason(ended, _REWARDED)
 
 
 def format_note(reward: Reward, ended: str) -> str:
@@ -157,26 +126,14 @@ def _name_failed(checks: Sequence[Check]) -> str:
 def _build_details(
     sample: Sample, state: Mapping[str, Any], reward: Reward, observations: Sequence[str]
 ) -> dict[str, Any]:
-    user = state.get("user", {})
     facts = {
         "db_hash": reward.db_hash,
         "gt_hash": reward.gt_hash,
         "reward_parts": ", ".join(
             f"{name}={'?' if value is None else int(value)}" for name, value in reward.parts.items()
         ),
-        "tool_errors": sum(map(is_tool_error, observations)),
-        "idle_passes": noop_passes(sample),
     }
-    facts |= {
-        name: user[name] for name in ("user_turns", "unrecognised", "user_cost") if name in user
-    }
-    facts |= {name: state[name] for name in ("mode", "parse_errors") if name in state}
-    facts |= summarize_call_readings(state)
-    if state.get("ended"):
-        facts["termination"] = state["ended"]
-    if list_task_flags(sample):
-        facts["flagged"] = ", ".join(list_task_flags(sample))
-    return facts
+    return facts | tau_score.describe_conversation(sample, state, observations)
 
 
 def build_sections(
@@ -192,16 +149,12 @@ def build_sections(
         if results:
             rows = [[check.subject, check.holds] for check in results]
             sections.append(build_table_section(title, ["check", "holds"], rows))
-    if reward.missing_outputs:
-        rows = [[text] for text in reward.missing_outputs]
-        sections.append(build_table_section("missing_outputs", ["output"], rows))
+    sections += tau_score.build_missing_section(reward.missing_outputs)
     own = [call for call in environment.calls if call.requestor == "user"]
     if own:
         rows = [[call.name, json.dumps(call.kwargs, ensure_ascii=False)] for call in own]
         sections.append(build_table_section("user_calls", ["tool", "arguments"], rows))
-    if user.get("goals"):
-        rows = [[goal["kind"], goal["order"], goal["progress"]] for goal in user["goals"]]
-        sections.append(build_table_section("goals", ["goal", "subject", "progress"], rows))
+    sections += tau_score.build_goals_section(user)
     if task.actions:
         calls = [
             {"name": action.name, "arguments": action.arguments, "requestor": action.requestor}

@@ -10,13 +10,10 @@ from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
-import msgspec
-
 from evalcore.benchmarks import agents
 from evalcore.benchmarks.agents import Style
 from evalcore.benchmarks.base import (
     NO_FIELDS,
-    Benchmark,
     Context,
     DatasetSource,
     ValidationResult,
@@ -29,7 +26,6 @@ from evalcore.benchmarks.tau_bench.conversation import (
     USER_STOP,
     Budgets,
     Conversation,
-    ConversationResult,
     parse_budgets,
 )
 from evalcore.benchmarks.tau_bench.dataset import confirm_actions
@@ -40,6 +36,10 @@ from evalcore.benchmarks.tau_bench.official import (
     build_agent_prompt,
 )
 from evalcore.benchmarks.tau_bench.state_rows import DONE_TEXT, STATE, StateUserSimulator
+from evalcore.benchmarks.tau_bench.user_benchmark import (
+    UserBenchmark,
+    build_conversation_episode,
+)
 from evalcore.benchmarks.tau_bench.user_simulators import (
     LLMUserSimulator,
     RuleUserSimulator,
@@ -56,7 +56,6 @@ from evalcore.records import (
     ToolCall,
     Verdict,
 )
-from evalcore.results import BenchmarkScore
 
 _WAITS = "Is there anything else?"
 
@@ -96,11 +95,10 @@ CALL_MODES: Mapping[Style, str] = MappingProxyType(
 )
 
 
-class TauBench(Benchmark):
+class TauBench(UserBenchmark):
     """Options: see the card. The rule user plays what has slots, a model any task."""
 
     card = CARD
-    confirms_gold = True
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         """Raises UsageError for a limit that is none."""
@@ -127,16 +125,6 @@ class TauBench(Benchmark):
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
         return dataset.load_tau_samples(source, self.options["domain"], self.options["split"])
 
-    def simulated_users(self) -> tuple[str, ...]:
-        if not self.options["use_llm_user"]:
-            return ()
-        model = self.options["user_model"]
-        if not model:
-            raise UsageError(
-                "option tau_bench.use_llm_user needs tau_bench.user_model, for example openai:MODEL"
-            )
-        return (model,)
-
     def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
         """With the rule user only the tasks whose wishes it can know; a split that was named has
         to be of such tasks altogether."""
@@ -148,13 +136,7 @@ class TauBench(Benchmark):
         playable = [
             sample for sample in samples if self.simulated_users() or _is_rule_playable(sample)
         ]
-        unplayable = len(samples) - len(playable)
-        if unplayable and (self.options["split"] or not playable):
-            raise UsageError(
-                f"{unplayable} of {len(samples)} tasks are free prose, which the rule user "
-                "cannot play; "
-                "set tau_bench.use_llm_user=true and tau_bench.user_model, or another split"
-            )
+        self.check_playable(samples, playable)
         return playable
 
     def build_prompt(self, sample: Sample, style: Style = "json") -> list[Message]:
@@ -179,7 +161,14 @@ class TauBench(Benchmark):
             else Conversation(Environment(domain), user, ask, style, self._budgets)
         )
         result = await conversation.play(opening)
-        return _build_tau_episode(self.generation_key(sample), context.epoch, style, result)
+        return build_conversation_episode(
+            self.generation_key(sample),
+            context.epoch,
+            CALL_MODES[style],
+            result,
+            result.actions,
+            (USER_STOP, TRANSFER),
+        )
 
     async def _ask_target(
         self,
@@ -223,18 +212,6 @@ class TauBench(Benchmark):
         return score.build_tau_verdict(
             sample, episode, substring=substring, checks_types=not self.is_official
         )
-
-    def aggregate(
-        self,
-        samples: Sequence[Sample],
-        verdicts: Sequence[Verdict],
-        weights: Mapping[str, float],
-        **score_fields: Any,
-    ) -> BenchmarkScore:
-        """The score, with pass^k and the score of doing nothing as its groups."""
-        benchmark_score = super().aggregate(samples, verdicts, weights, **score_fields)
-        groups = score.compute_pass_groups(samples, verdicts, score_fields.get("epochs", 1))
-        return msgspec.structs.replace(benchmark_score, groups=groups)
 
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:
         """`reference` makes the true calls and says what is asked, `null` says nothing, `noop`
@@ -288,24 +265,3 @@ def _is_rule_playable(sample: Sample) -> bool:
     except UsageError:
         return False
     return True
-
-
-def _build_tau_episode(key: str, epoch: int, style: Style, result: ConversationResult) -> Episode:
-    ended = result.ended
-    return Episode(
-        key=key,
-        epoch=epoch,
-        answer=result.says[-1] if result.says else "",
-        messages=result.messages,
-        finish_reason=result.finish_reason,
-        termination="" if ended in (USER_STOP, TRANSFER) else ended,
-        state={
-            "mode": CALL_MODES[style],
-            "actions": list(result.actions),
-            "says": list(result.says),
-            "ended": ended,
-            "parse_errors": result.spent.max_parse_errors,
-            "call_readings": result.call_readings,
-            "user": result.user,
-        },
-    )

@@ -8,7 +8,8 @@ stays in its files and in the memory of the process.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,6 @@ from evalcore.benchmarks.tau_bench.environment.loaders import (
     iter_jsonl_rows,
 )
 from evalcore.benchmarks.tau_bench.environment.reward import (
-    NOTHING_TO_DO,
     TAU2_OFFLINE,
     faults,
     flag_task,
@@ -41,10 +41,15 @@ from evalcore.benchmarks.tau_bench.state_rows import (
     build_state_sample,
     is_state_row,
 )
+from evalcore.benchmarks.tau_bench.task_data import (
+    DomainCache,
+    list_present_domains,
+    list_task_flags,
+)
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.i18n import Note
 from evalcore.records import Sample, content_hash
-from evalcore.settings import ROOT, relative_to_root
+from evalcore.settings import relative_to_root
 
 BOTH = "both"
 DOMAIN_NAMES = tuple(DOMAINS)
@@ -52,8 +57,6 @@ DOMAIN_NAMES = tuple(DOMAINS)
 _ALL_TASKS_SPLIT = "base"
 #: Where the data of a task lies that does not say where.
 _BUNDLED = "datasets/tau_bench"
-_MAX_CACHED_DOMAINS = 8
-_domains: dict[str, Domain] = {}
 
 
 def load_tau_samples(source: DatasetSource, domain: str, split: str) -> list[Sample]:
@@ -65,7 +68,8 @@ def load_tau_samples(source: DatasetSource, domain: str, split: str) -> list[Sam
     if not source.folder.is_dir():
         raise DatasetError(source.folder, None, "", "is not a folder with retail or airline in it")
     samples = []
-    for name in _list_present_domains(source.folder, [d for d in DOMAINS if domain in (d, BOTH)]):
+    chosen = [name for name in DOMAINS if domain in (name, BOTH)]
+    for name in list_present_domains(chosen, partial(list_splits, source.folder)):
         if not source.metrics or name in source.metrics:
             samples += _load_domain_samples(source.folder, name, split, others=domain == BOTH)
     if split and not samples:
@@ -90,7 +94,7 @@ def _load_file_samples(source: DatasetSource, domain: str) -> list[Sample]:
         else:
             if name not in domains:
                 loaded = load_domain(path.parent, name)
-                domains[name] = (loaded, _cache_domain(loaded))
+                domains[name] = (loaded, _domains.add_domain(loaded))
             task_id = str(row.get("id") or f"{name}/{path.stem}/{number}")
             task = convert_task(path, number, {**row, "id": task_id, "source": line.source}, name)
             own, domain_hash = domains[name]
@@ -119,46 +123,11 @@ def to_task(sample: Sample) -> Task:
     )
 
 
-def list_task_flags(sample: Sample) -> tuple[str, ...]:
-    """What a replay of the ground truth found to be odd about a task."""
-    return tuple(sample.meta.get("flags", ()))
-
-
-def noop_passes(sample: Sample) -> bool:
-    """Whether doing nothing and saying nothing is rewarded, found by replay when it was loaded."""
-    return NOTHING_TO_DO in list_task_flags(sample)
-
-
 def load_sample_domain(sample: Sample) -> Domain:
     """The domain of a sample. Raises EnvironmentFailure where its data is gone or was changed."""
     if STATE in sample.reference:
         return build_state_domain(sample)
-    domain_hash = str(sample.reference["domain"])
-    if domain_hash not in _domains:
-        folder = ROOT / str(sample.meta.get("folder") or _BUNDLED)
-        try:
-            domain = load_domain(folder, sample.metric)
-        except DatasetError as error:
-            raise EnvironmentFailure(
-                Note("tau_data_gone", name=sample.metric, message=error)
-            ) from None
-        if _cache_domain(domain) != domain_hash:
-            raise EnvironmentFailure(Note("tau_data_changed", name=sample.metric, folder=folder))
-    return _domains[domain_hash]
-
-
-def _list_present_domains(folder: Path, names: Sequence[str]) -> list[str]:
-    """Those of the domains that the folder holds. Raises DatasetError where it has none."""
-    present, problem = [], None
-    for name in names:
-        try:
-            list_splits(folder, name)
-            present.append(name)
-        except DatasetError as error:
-            problem = error
-    if not present and problem is not None:
-        raise problem
-    return present
+    return _domains.load_domain(sample, str(sample.reference["domain"]))
 
 
 def _load_domain_samples(folder: Path, name: str, split: str, *, others: bool) -> list[Sample]:
@@ -170,7 +139,7 @@ def _load_domain_samples(folder: Path, name: str, split: str, *, others: bool) -
         chosen = (_ALL_TASKS_SPLIT,)
     if split:
         chosen = (split,) if split in available_splits or not others else ()
-    domain_hash = _cache_domain(domain)
+    domain_hash = _domains.add_domain(domain)
     inside = relative_to_root(folder)
     return [
         _build_tau_sample(task, domain_hash, inside)
@@ -206,13 +175,11 @@ def _build_tau_sample(task: Task, domain_hash: str, folder: str) -> Sample:
     )
 
 
-def _cache_domain(domain: Domain) -> str:
-    """The hash of a domain's data, by which it is kept in memory."""
-    name = content_hash([domain.name, domain.database.hash(), domain.policy, domain.label])
-    while len(_domains) >= _MAX_CACHED_DOMAINS and name not in _domains:
-        _domains.pop(next(iter(_domains)))
-    _domains.setdefault(name, domain)
-    return name
+def _hash_domain(domain: Domain) -> str:
+    return content_hash([domain.name, domain.database.hash(), domain.policy, domain.label])
+
+
+_domains = DomainCache(_BUNDLED, load_domain, _hash_domain)
 
 
 #: Tasks of tau-bench's retail that upstream published with a refused write, by

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import comb, fsum
 from typing import Any
 
@@ -22,12 +22,7 @@ from evalcore.benchmarks.tau_bench.conversation import (
     Budgets,
     is_tool_error,
 )
-from evalcore.benchmarks.tau_bench.dataset import (
-    list_task_flags,
-    load_sample_domain,
-    noop_passes,
-    to_task,
-)
+from evalcore.benchmarks.tau_bench.dataset import load_sample_domain, to_task
 from evalcore.benchmarks.tau_bench.environment import (
     DatabaseDifference,
     Environment,
@@ -35,6 +30,7 @@ from evalcore.benchmarks.tau_bench.environment import (
     Task,
     compute_reward,
 )
+from evalcore.benchmarks.tau_bench.task_data import list_task_flags, noop_passes
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.records import MEASURED, Episode, Record, Sample, Section, Verdict
@@ -47,16 +43,25 @@ def build_tau_sections(task: Task, reward: Reward, user: Mapping[str, Any]) -> t
     sections = []
     if reward.difference is not None:
         sections.append(build_difference_section(reward.difference))
-    if reward.missing_outputs:
-        rows = [[text] for text in reward.missing_outputs]
-        sections.append(build_table_section("missing_outputs", ["output"], rows))
-    if user.get("goals"):
-        rows = [[goal["kind"], goal["order"], goal["progress"]] for goal in user["goals"]]
-        sections.append(build_table_section("goals", ["goal", "subject", "progress"], rows))
+    sections += build_missing_section(reward.missing_outputs)
+    sections += build_goals_section(user)
     if task.actions:
         calls = [{"name": action.name, "arguments": action.kwargs} for action in task.actions]
         sections.append(Section(kind="json", title="true_actions", body=calls))
     return tuple(sections)
+
+
+def build_missing_section(outputs: Sequence[str]) -> list[Section]:
+    """What was never said; nothing where nothing is missing."""
+    rows = [[text] for text in outputs]
+    return [build_table_section("missing_outputs", ["output"], rows)] if rows else []
+
+
+def build_goals_section(user: Mapping[str, Any]) -> list[Section]:
+    """The wishes of a user by rules; nothing for a user that is a model."""
+    rows = [[goal["kind"], goal["order"], goal["progress"]] for goal in user.get("goals") or ()]
+    columns = ["goal", "subject", "progress"]
+    return [build_table_section("goals", columns, rows)] if rows else []
 
 
 def build_difference_section(difference: DatabaseDifference) -> Section:
@@ -80,24 +85,29 @@ _HASH_DIGITS = 16  # hex digits of an observation's hash
 _FORM = 'a prediction is {"actions": [{"name", "kwargs"}], "says": [texts]}'
 
 
-def to_episode_state(prediction: Any) -> dict[str, Any]:
-    """What an episode's state holds of a prediction. Raises UsageError for another form."""
+def to_episode_state(
+    prediction: Any,
+    form: str = _FORM,
+    convert: Callable[[Mapping[str, Any]], dict[str, str]] | None = None,
+) -> dict[str, Any]:
+    """What an episode's state holds of a prediction, its actions by `convert`. Raises UsageError,
+    naming the `form`, for another one."""
     if isinstance(prediction, str):
         try:
             prediction = json.loads(prediction)
         except (ValueError, RecursionError):
             prediction = {"says": [prediction] if prediction else []}
     if not isinstance(prediction, dict):
-        raise UsageError(f"{_FORM}, not a {type(prediction).__name__}")
+        raise UsageError(f"{form}, not a {type(prediction).__name__}")
     actions, says = prediction.get("actions") or [], prediction.get("says") or []
     if not isinstance(actions, list) or not all(isinstance(action, dict) for action in actions):
-        raise UsageError(f"{_FORM}; actions must be objects")
+        raise UsageError(f"{form}; actions must be objects")
     if not isinstance(says, list) or not all(isinstance(text, str) for text in says):
-        raise UsageError(f"{_FORM}; says must be texts")
+        raise UsageError(f"{form}; says must be texts")
     if len(actions) > MAX_ACTIONS:
         raise UsageError(f"a prediction has at most {MAX_ACTIONS} actions, not {len(actions)}")
     return {
-        "actions": [_convert_action(action) for action in actions],
+        "actions": list(map(convert or _convert_action, actions)),
         "says": says,
         "ended": IMPORTED_ENDING,
     }
@@ -131,7 +141,7 @@ def build_tau_verdict(
         outcome="passed" if passed else "failed",
         score=float(passed),
         evidence_kind="executed",
-        reason="" if passed else _select_failure_reason(ended),
+        reason="" if passed else select_failure_reason(ended),
         note="" if passed else _format_failure_note(reward, ended),
         details=details | {"writes": len(environment.writes)},
         evidence=build_tau_sections(task, reward, state.get("user", {})),
@@ -141,13 +151,22 @@ def build_tau_verdict(
 def _build_verdict_details(
     sample: Sample, state: Mapping[str, Any], reward: Reward, observations: Sequence[str]
 ) -> dict[str, Any]:
-    user = state.get("user", {})
     facts = {
         "db_hash": reward.db_hash,
         "gt_hash": reward.gt_hash,
         "obs_sha": [_hash_observation(text) for text in observations],
         "actions_ok": reward.actions_ok,
         "outputs_ok": reward.outputs_ok,
+    }
+    return facts | describe_conversation(sample, state, observations)
+
+
+def describe_conversation(
+    sample: Sample, state: Mapping[str, Any], observations: Sequence[str]
+) -> dict[str, Any]:
+    """What the details of a verdict hold of the conversation, whatever its reward."""
+    user = state.get("user", {})
+    facts = {
         "tool_errors": sum(map(is_tool_error, observations)),
         "idle_passes": noop_passes(sample),
     }
@@ -167,8 +186,9 @@ def _hash_observation(text: str) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:_HASH_DIGITS]
 
 
-def _select_failure_reason(ended: str) -> str:
-    if ended in _REWARDED:
+def select_failure_reason(ended: str, rewarded: Sequence[str] = _REWARDED) -> str:
+    """The reason of a verdict without a reward: a wrong answer, or the limit that ended it."""
+    if ended in rewarded:
         return "wrong_answer"
     return ended if ended in (OVERFLOW, FILTERED) else "budget"
 

@@ -6,7 +6,7 @@ a cancellation gives none back, and neither does a change of flights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalcore.benchmarks.agents import Schema
@@ -22,7 +22,7 @@ from evalcore.benchmarks.tau2_bench.environment.shapes import (
     to_text,
     to_whole,
 )
-from evalcore.benchmarks.tau2_bench.environment.world import State, Tool, build_tool
+from evalcore.benchmarks.tau2_bench.environment.world import State, bind_tool_makers
 from evalcore.benchmarks.tau_bench.environment.database import Entity, clone_json
 from evalcore.benchmarks.tau_bench.environment.tools import object_list_schema, text_schema
 
@@ -460,16 +460,7 @@ _SCHEMAS: dict[str, Schema] = {
     "expression": text_schema("Numbers, + - * /, brackets and spaces."),
     "summary": text_schema("What the user wants and what was done so far."),
 }
-_AFTER_YES = " Say what will be done and have the user's yes before."
-
-
-def _build_write(function: Callable[..., Any], description: str) -> Tool:
-    return build_tool(function, description + _AFTER_YES, _SCHEMAS, mutates=True)
-
-
-def _build_read(function: Callable[..., Any], description: str) -> Tool:
-    return build_tool(function, description, _SCHEMAS)
-
+_build_read, _build_write = bind_tool_makers(_SCHEMAS)
 
 TOOLS = (
     _build_write(book_reservation, "Book a trip."),

@@ -7,7 +7,7 @@ whose items were changed still counts as pending for its address and payment.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from evalcore.benchmarks.agents import Schema
@@ -22,7 +22,7 @@ from evalcore.benchmarks.tau2_bench.environment.shapes import (
     to_number,
     to_text,
 )
-from evalcore.benchmarks.tau2_bench.environment.world import State, Tool, build_tool
+from evalcore.benchmarks.tau2_bench.environment.world import State, bind_tool_makers
 from evalcore.benchmarks.tau_bench.environment.database import Entity, clone_json
 from evalcore.benchmarks.tau_bench.environment.tools import calculate as calculate_result
 from evalcore.benchmarks.tau_bench.environment.tools import text_list_schema, text_schema
@@ -436,16 +436,7 @@ _SCHEMAS: dict[str, Schema] = {
     "expression": text_schema("Numbers, + - * /, brackets and spaces."),
     "summary": text_schema("What the user wants and what was done so far."),
 }
-_AFTER_YES = " Say what will be done and have the user's yes before."
-
-
-def _build_write(function: Callable[..., Any], description: str) -> Tool:
-    return build_tool(function, description + _AFTER_YES, _SCHEMAS, mutates=True)
-
-
-def _build_read(function: Callable[..., Any], description: str) -> Tool:
-    return build_tool(function, description, _SCHEMAS)
-
+_build_read, _build_write = bind_tool_makers(_SCHEMAS)
 
 TOOLS = (
     _build_read(calculate, "Work out an expression of numbers, such as a total."),

@@ -76,6 +76,22 @@ def build_tool(
     return Tool(function.__name__, description, parameters, function, mutates, hidden)
 
 
+_AFTER_YES = " Say what will be done and have the user's yes before."
+ToolMaker = Callable[[Callable[..., Any], str], Tool]
+
+
+def bind_tool_makers(schemas: Mapping[str, Schema]) -> tuple[ToolMaker, ToolMaker]:
+    """What makes the tools of a desk that only read, and those that write after a yes."""
+
+    def build_read(function: Callable[..., Any], description: str) -> Tool:
+        return build_tool(function, description, schemas)
+
+    def build_write(function: Callable[..., Any], description: str) -> Tool:
+        return build_tool(function, description + _AFTER_YES, schemas, mutates=True)
+
+    return build_read, build_write
+
+
 class World(Record, frozen=True):
     """A domain: `functions` are by side what a task may call before an episode (to set it up) and
     after it (to check it) beside the tools; `synchronize` carries over to the user's side what the

@@ -1,0 +1,83 @@
+"""The benchmark around an agent that serves a simulated user, for tau-bench and tau2-bench."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from evalcore.benchmarks.base import Benchmark
+from evalcore.benchmarks.tau_bench.conversation import ConversationResult
+from evalcore.benchmarks.tau_bench.score import compute_pass_groups
+from evalcore.errors import UsageError
+from evalcore.records import Episode, Sample, Verdict
+from evalcore.results import BenchmarkScore
+
+
+class UserBenchmark(Benchmark):
+    """Options `use_llm_user`, `user_model` and `split`; the rule user plays what has slots, a model
+    any task."""
+
+    confirms_gold = True
+
+    def simulated_users(self) -> tuple[str, ...]:
+        if not self.options["use_llm_user"]:
+            return ()
+        model = self.options["user_model"]
+        if not model:
+            raise UsageError(
+                f"option {self.key}.use_llm_user needs {self.key}.user_model, for example "
+                "openai:MODEL"
+            )
+        return (model,)
+
+    def check_playable(self, samples: Sequence[Sample], playable: Sequence[Sample]) -> None:
+        """Raises UsageError where a split that was named, or all there is, cannot be played."""
+        unplayable = len(samples) - len(playable)
+        if unplayable and (self.options["split"] or not playable):
+            raise UsageError(
+                f"{unplayable} of {len(samples)} tasks are free prose, which the rule user "
+                f"cannot play; set {self.key}.use_llm_user=true and {self.key}.user_model, or "
+                "another split"
+            )
+
+    def aggregate(
+        self,
+        samples: Sequence[Sample],
+        verdicts: Sequence[Verdict],
+        weights: Mapping[str, float],
+        **score_fields: Any,
+    ) -> BenchmarkScore:
+        """The score, with pass^k and the score of doing nothing as its groups."""
+        benchmark_score = super().aggregate(samples, verdicts, weights, **score_fields)
+        groups = compute_pass_groups(samples, verdicts, score_fields.get("epochs", 1))
+        return msgspec.structs.replace(benchmark_score, groups=groups)
+
+
+def build_conversation_episode(
+    key: str,
+    epoch: int,
+    mode: str,
+    result: ConversationResult,
+    actions: Sequence[Mapping[str, str]],
+    own_ends: Sequence[str],
+) -> Episode:
+    """The episode of a conversation; `own_ends` are those that are no limit."""
+    return Episode(
+        key=key,
+        epoch=epoch,
+        answer=result.says[-1] if result.says else "",
+        messages=result.messages,
+        finish_reason=result.finish_reason,
+        termination="" if result.ended in own_ends else result.ended,
+        state={
+            "mode": mode,
+            "actions": list(actions),
+            "says": list(result.says),
+            "ended": result.ended,
+            "parse_errors": result.spent.max_parse_errors,
+            "call_readings": result.call_readings,
+            "user": result.user,
+        },
+    )
