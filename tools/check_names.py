@@ -74,7 +74,7 @@ CEILINGS: dict[str, float] = {
     "one-word functions, %": 8,
     "crowded names": 0,
     "long modules": 0,
-    "modules": 620,
+    "modules": 626,
     "lines": 142_700,
     "function length, p95": 27,
 }
