@@ -143,13 +143,12 @@ class ChosenCases(NamedTuple):
 
     @property
     def metric_subset(self) -> tuple[str, ...]:
-        """The metrics to ask for; empty where all of them are chosen."""
+        """The metrics to ask for; empty where all of them are chosen. Those of a benchmark whose
+        options choose them are no part of it."""
         cards = catalog.benchmark_cards()
-        whole = all(
-            cards[key].open_metrics or len(cards[key].metrics) == len(chosen)
-            for key, chosen in self.metrics.items()
-        )
-        return () if whole else tuple(chain.from_iterable(self.metrics.values()))
+        listed = {key: names for key, names in self.metrics.items() if not cards[key].open_metrics}
+        whole = all(len(cards[key].metrics) == len(names) for key, names in listed.items())
+        return () if whole else tuple(chain.from_iterable(listed.values()))
 
 
 class RunAmount(NamedTuple):
@@ -238,9 +237,9 @@ def _choose_benchmarks(keys: list[str]) -> None:
 
 
 def _select_benchmark_metrics(card: BenchmarkCard) -> tuple[str, ...]:
-    """The metrics of one benchmark, all chosen at first; none where its options choose them."""
+    """The metrics of one benchmark, all chosen at first; all where its options choose them."""
     if card.open_metrics:
-        return ()
+        return tuple(metric.key for metric in card.metrics)
     labels = {metric.key: _format_metric_label(metric) for metric in card.metrics}
     shared: dict[str, Any] = {
         "label": tr("launch.metrics", benchmark=localize(card.title)),
