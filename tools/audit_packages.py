@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
 CLEAN, VULNERABLE, NOT_COMPARED = 0, 1, 3
 _SECONDS = 600
+_SHOWN = 5  # packages of which nothing is known
 
 
 def run_audit() -> tuple[str, str]:
@@ -48,8 +49,10 @@ def main() -> int:
         print("audit: it needs pip-audit (`make audit` installs it) and the network")
         return NOT_COMPARED
     skipped = [package for package in packages if "skip_reason" in package]
-    for package in skipped:
+    for package in skipped[:_SHOWN]:
         print(f"{package['name']}: not compared: {package['skip_reason']}")
+    if len(skipped) > _SHOWN:
+        print(f"... and {len(skipped) - _SHOWN} more were not compared")
     for package in packages:
         for problem in package.get("vulns", []):
             fixed = ", ".join(problem.get("fix_versions", [])) or "no fixed version"
@@ -58,6 +61,7 @@ def main() -> int:
     compared = len(packages) - len(skipped)
     print(f"audit: {compared} of {len(packages)} packages compared, {vulnerable} vulnerable")
     if not compared:
+        print("audit: the index of this machine has no data on vulnerabilities; run it elsewhere")
         return NOT_COMPARED
     return VULNERABLE if vulnerable else CLEAN
 
