@@ -30,7 +30,10 @@ def add_seal_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ver
     sub = verbs.add_parser(
         "seal",
         help=about,
-        description=f"{about.capitalize()}. Exit status of verify: 0 valid, 1 not sealed or "
+        usage="%(prog)s RUN --key-file FILE\n"
+        "       %(prog)s verify RUN [--public-key FILE]\n"
+        "       %(prog)s keygen --key-file FILE",
+        description=f"{about.capitalize()}.\nExit status of verify: 0 valid, 1 not sealed or "
         "changed, 2 cannot be read.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -111,7 +111,7 @@ def seal_run_folder(
         bundle={name: digest_bytes(data) for name, data in (bundle or {}).items()},
     )
     write_atomic(folder.path / SEAL, sign_statement(statement, key), make_folder=False)
-    return _describe_seal(statement, key.public, ())
+    return _describe_seal(statement, files, key.public, ())
 
 
 def sign_statement(statement: SealStatement, key: SigningKey) -> bytes:
@@ -218,7 +218,7 @@ def verify_run_folder(folder: RunFolder, expected: PublicKey | None = None) -> S
     for name, sealed in statement.files.items():
         if name in present:
             differences += _compare_file(name, sealed, present[name])
-    return _describe_seal(statement, signer, tuple(differences))
+    return _describe_seal(statement, statement.files, signer, tuple(differences))
 
 
 def read_seal(folder: Path) -> bytes | None:
@@ -246,7 +246,7 @@ def verify_bundle_files(
     for name, sealed in statement.bundle.items():
         if name in files:
             problems += compare_digests(name, sealed, partial(_split_bytes, files[name]))
-    return _describe_seal(statement, signer, tuple(problems))
+    return _describe_seal(statement, statement.bundle, signer, tuple(problems))
 
 
 def open_seal(
@@ -304,16 +304,18 @@ def _list_file_seals(statement: SealStatement) -> list[FileSeal]:
 
 
 def _describe_seal(
-    statement: SealStatement, signer: PublicKey, problems: tuple[str, ...]
+    statement: SealStatement,
+    sealed: Mapping[str, FileSeal],
+    signer: PublicKey,
+    problems: tuple[str, ...],
 ) -> SealReport:
-    sealed = list((statement.files or statement.bundle).values())
     return SealReport(
         state="broken" if problems else "valid",
         run_id=statement.run_id,
         signer=signer.fingerprint,
         sealed_at=statement.sealed_at,
         files=len(sealed),
-        lines=sum(file.lines for file in sealed),
+        lines=sum(file.lines for file in sealed.values()),
         problems=problems,
     )
 

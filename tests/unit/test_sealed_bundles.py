@@ -54,7 +54,8 @@ def test_the_seal_of_a_run_goes_with_its_bundle_and_is_checked(
     assert why == ""
     assert verify_run_folder(run, key.public).state == "valid"
     bundle = bundled(run, settings, tmp_path / "run.zip")
-    assert sealing.verify_bundle_seal(bundle, key.public).state == "valid"
+    report = sealing.verify_bundle_seal(bundle, key.public)
+    assert (report.state, report.files) == ("valid", len(files_of(bundle)) - 1)
     done = import_quietly(bundle, elsewhere)
     assert done.signer == key.public.fingerprint
     published = read_published(RunFolder(elsewhere.runs_dir / done.run))
