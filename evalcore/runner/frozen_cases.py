@@ -90,7 +90,7 @@ def _load_hashes(spec: BenchmarkSpec, path: Path) -> Hashes:
     try:
         with registry.plugin_faults(spec.key):
             source = DatasetSource(path=str(path), metrics=spec.metrics)
-            samples = benchmark.select_runnable(benchmark.load_dataset(source))
+            samples = benchmark.select_runnable(list(benchmark.load_dataset(source)))
         return {sample.key: sample.case_hash for sample in samples}
     finally:
         benchmark.close()

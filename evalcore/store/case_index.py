@@ -46,6 +46,7 @@ from evalcore.store.journal import (
     list_journals,
     locate_journal,
     scan_journal,
+    write_whole,
 )
 from evalcore.store.run_folder import RunFolder, StoredSample
 
@@ -222,9 +223,8 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
 
     def _add_samples(self) -> None:
         """A row per line of samples.jsonl."""
-        path, empty = self.folder.path / SAMPLES, [NOWHERE] * (2 * self.epochs)
-        tail = b"".join(number.to_bytes(8, "little", signed=True) for number in empty)
-        rows, end = bytearray(), 0
+        path, rows, end = self.folder.path / SAMPLES, bytearray(), 0
+        tail = NOWHERE.to_bytes(8, "little", signed=True) * (2 * self.epochs)
         for start, line_end, line in scan_journal(path, SampleLine):
             end = line_end
             key = hash_case_key(line.benchmark, f"{line.sample.metric}/{line.sample.id}")
@@ -234,9 +234,9 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
             self.cases += 1
             self.ranges[-1] = (line.benchmark, self.ranges[-1][1], self.cases)
             if len(rows) > 1 << 20:
-                self._rows.write(rows)
+                write_whole(self._rows, bytes(rows))
                 rows.clear()
-        self._rows.write(rows)
+        write_whole(self._rows, rows)
         self._samples = describe_source(path, end)
         self._same_keys = self._find_same_keys()
 
@@ -497,4 +497,4 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
                     path = self._part_folder(part) / source.name
                     sources[file] = describe_source(path, measure_journal(path))
         self._rows.seek(0)
-        self._rows.write(to_json(self._describe()).ljust(_HEADER, b"\0"))
+        write_whole(self._rows, to_json(self._describe()).ljust(_HEADER, b"\0"))

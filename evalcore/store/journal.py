@@ -51,10 +51,8 @@ class Journal(AbstractContextManager["Journal"]):
         nothing of it left behind."""
         start = self._file.seek(0, os.SEEK_END)
         line, link = link_line(to_json(record), self._link)
-        rest = memoryview(line)
         try:
-            while rest:  # an unbuffered write may take only a part
-                rest = rest[self._file.write(rest) :]
+            write_whole(self._file, line)
         except OSError:
             self._file.truncate(start)
             raise
@@ -66,6 +64,14 @@ class Journal(AbstractContextManager["Journal"]):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def write_whole(file: IO[bytes], content: bytes | bytearray) -> None:
+    """Write all of it into an unbuffered file, which may take only a part at once. Raises OSError
+    on a full disk, where a part of it may have been written."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[file.write(rest) :]
 
 
 def repair_journal(path: Path) -> int:

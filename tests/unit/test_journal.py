@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from evalcore.store.journal import (
     read_journal,
     read_journals,
     repair_journal,
+    write_whole,
 )
 
 
@@ -186,3 +188,18 @@ def test_a_damaged_packed_journal_is_named(tmp_path, damage):
         return
     with pytest.raises(RunFolderError, match=r"w\.jsonl\.gz"):
         list(read_journal(path, Line))
+
+
+def test_what_is_written_in_parts_is_written_whole():
+    class Reluctant(io.RawIOBase):
+        """A file of a nearly full disk: a few bytes at a time."""
+
+        taken = b""
+
+        def write(self, content):
+            self.taken += bytes(content[:3])
+            return min(3, len(content))
+
+    file = Reluctant()
+    write_whole(file, bytearray(b"0123456789"))
+    assert file.taken == b"0123456789"
