@@ -16,6 +16,7 @@ from evalcore.runner.jobs import data_client
 from evalcore.settings import Settings
 from evalcore.store.index import load_headers
 from tests.support.bundles import bundled, changed, edit, edit_lines, finished, pack
+from tests.support.log_fixtures import FIXTURES
 
 pytestmark = pytest.mark.slow
 
@@ -175,3 +176,33 @@ def test_visitors_see_and_end_their_own_and_have_a_share_a_day(
     with pytest.raises(AccessDenied, match="1 bundles a day"):
         data_client.submit_bundle("more.zip", bundle, ada, store)
     assert ended(data_client.submit_bundle("bob.zip", bundle, bob, store), store).state == "done"
+
+
+def test_logs_of_other_frameworks_are_taken_in(store: Settings, tmp_path: Path) -> None:
+    """A file as it is, and a folder as a zip."""
+    log = (FIXTURES / "inspect" / "large.eval").read_bytes()
+    job = ended(data_client.submit_bundle("large.eval", log, OPERATOR, store), store)
+    assert job.state == "done", job.error
+    assert job.result["target"] == "inspect:openai-api/board/large"
+    assert (job.result["suite"], job.result["board"]) == ("imported", "inspect")
+    assert job.result["scores"] == [{"benchmark": "inspect-counting", "level": 1}]
+    content = (FIXTURES / "inspect" / "small.json").read_bytes()
+    assert ended(data_client.submit_bundle("a.JSON", content, OPERATOR, store), store).error == ""
+    files = {
+        f"{file.parent.name}/{file.name}": file.read_bytes()
+        for file in (FIXTURES / "lm_eval").rglob("*.json*")
+    }
+    folder = pack(tmp_path / "logs.zip", files)
+    name = data_client.submit_bundle("logs.zip", folder.read_bytes(), OPERATOR, store)
+    result = ended(name, store).result
+    assert (result["runs"], result["became"]) == (2, "created")
+
+
+def test_a_damaged_log_is_refused_without_its_place(store: Settings) -> None:
+    log = (FIXTURES / "inspect" / "large.eval").read_bytes()[:3000]
+    job = ended(data_client.submit_bundle("cut.eval", log, OPERATOR, store), store)
+    assert job.state == "failed"
+    assert str(store.data) not in job.error
+    job = ended(data_client.submit_bundle("x.json", b'{"eval": 1}', OPERATOR, store), store)
+    assert job.state == "failed"
+    assert "contains no log" in job.error

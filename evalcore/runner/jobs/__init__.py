@@ -108,7 +108,7 @@ TASKS: Mapping[str, Task] = MappingProxyType(
             right="launch",
         ),
         "import": Task(
-            "evalcore.exchange.import_job:import_uploaded_bundle",
+            "evalcore.exchange.import_job:import_uploaded_file",
             seconds=3600.0,
             timeout=Note("bundle_slow"),
             right="upload",

@@ -199,16 +199,18 @@ def export_run_file(run: str, form: str, visitor: Visitor, settings: Settings) -
 
 #: Bytes of a zip; its files may have four times as many together.
 MAX_BUNDLE_BYTES = 64 << 20
-_UPLOAD_FILE = "upload.zip"
+_UPLOAD_FILE = "upload"  # with the ending of what was handed in
 _ZIP_MAGIC = b"PK\x03\x04"
+#: Endings of what can be handed in: bundles and zipped folders of logs, and logs of one file.
+SUBMISSION_ENDINGS = ("zip", "eval", "json")
 _MAX_ENDED_JOBS = 20  # ended jobs that are kept, beside those of the last day
 _DAY = timedelta(days=1)
 _MAX_TITLE_LENGTH = 100
 
 
 def submit_bundle(file: str, content: bytes, visitor: Visitor, settings: Settings) -> str:
-    """Start to check a bundle and to take it in; returns the name of the job. `file` is what people
-    call it.
+    """Start to check a bundle, or a log of another framework, and to take it in; returns the name
+    of the job. `file` is what people call it.
 
     Raises AccessDenied, also for a visitor who has had their share of the day, and UsageError for
     what cannot be a bundle and while another one is being taken in.
@@ -216,7 +218,9 @@ def submit_bundle(file: str, content: bytes, visitor: Visitor, settings: Setting
     policy.require_access(settings, visitor, "upload")
     if len(content) > MAX_BUNDLE_BYTES:
         raise UsageError(Note("bundle_large", size=MAX_BUNDLE_BYTES >> 20))
-    if not content.startswith(_ZIP_MAGIC):
+    ending = file.rpartition(".")[2].lower()
+    is_json = ending == "json" and content.lstrip()[:1] == b"{"
+    if not (is_json or content.startswith(_ZIP_MAGIC)):
         raise UsageError(Note("bundle_zip"))
     submissions = _sweep_submissions(settings)
     if any(job.state == "running" for job in submissions):
@@ -226,8 +230,9 @@ def submit_bundle(file: str, content: bytes, visitor: Visitor, settings: Setting
     folder = jobs.resolve_job_folder(settings, "import", name)
     folder.mkdir(parents=True)
     try:
-        (folder / _UPLOAD_FILE).write_bytes(content)
-        arguments, title = {"file": str(folder / _UPLOAD_FILE)}, file[:_MAX_TITLE_LENGTH]
+        upload = folder / f"{_UPLOAD_FILE}.{ending if ending in SUBMISSION_ENDINGS else 'zip'}"
+        upload.write_bytes(content)
+        arguments, title = {"file": str(upload)}, file[:_MAX_TITLE_LENGTH]
         restricted = policy.restrict_settings(settings, visitor)
         jobs.start_job(restricted, "import", name, arguments, visitor, title=title)
     except BaseException:
@@ -274,7 +279,8 @@ def _sweep_submissions(settings: Settings) -> list[Job]:
         folder = jobs.resolve_job_folder(settings, "import", job.name)
         if job.state == "running":
             continue
-        (folder / _UPLOAD_FILE).unlink(missing_ok=True)  # of a process that was killed
+        for upload in folder.glob(f"{_UPLOAD_FILE}.*"):  # of a process that was killed
+            upload.unlink(missing_ok=True)
         if number >= _MAX_ENDED_JOBS and job.age > _DAY:
             shutil.rmtree(folder, ignore_errors=True)
     return submissions

@@ -9,7 +9,12 @@ import streamlit as st
 
 from evalcore.access import policy
 from evalcore.runner.jobs import Job, data_client
-from evalcore.runner.jobs.data_client import BUNDLE_FORM, EXPORT_FORMS, MAX_BUNDLE_BYTES
+from evalcore.runner.jobs.data_client import (
+    BUNDLE_FORM,
+    EXPORT_FORMS,
+    MAX_BUNDLE_BYTES,
+    SUBMISSION_ENDINGS,
+)
 from evalcore.settings import Settings
 from evalcore.views import runs
 from evalcore.views.runs import HubSyncStatus, RunRow
@@ -76,9 +81,10 @@ def _draw_live_submission(initial_job: Job, settings: Settings) -> None:
 
 def _draw_submit_form(number: int, settings: Settings) -> None:
     st.markdown(tr("submit.about"))
+    st.markdown(tr("submit.about_logs"))
     uploaded = visitor.draw_uploader(
         tr("submit.file"),
-        types=["zip"],
+        types=list(SUBMISSION_ENDINGS),
         megabytes=MAX_BUNDLE_BYTES >> 20,
         key=f"submit.file.{number}",
         explanation=tr("submit.file_help"),
@@ -130,16 +136,20 @@ def _draw_import_result(job: Job) -> None:
     result = job.result
     new = "known" if result["became"] == "unchanged" else "taken_in"
     text = tr(f"submit.{new}", target=escape_markdown(result["target"]))
+    if (count := result.get("runs", 1)) > 1:
+        text = tr(f"submit.{new}_runs", count=count)
     st.success(text, icon=":material/verified:")
+    for line in result.get("skipped", ()):
+        st.caption(escape_markdown(line, 300))
     for score in result["scores"]:
         if score.get("unconfirmed"):  # absent from what was taken in before it was counted
             widgets.draw_unconfirmed(score["unconfirmed"], score["reason"])
     with st.container(horizontal=True, vertical_alignment="center"):
         overview.draw_level_badges(score["level"] for score in result["scores"])
-        query = {"key": result["identity"], "board": result["board"]}
+        board = {name: result[name] for name in ("suite", "board") if name in result}
+        query = {"key": result["identity"], **board}
         widgets.draw_link(page_links.TARGET, tr("submit.see"), "arrow_forward", **query)
-        label, board = tr("submit.see_board"), result["board"]
-        widgets.draw_link(page_links.RANKING, label, "leaderboard", board=board)
+        widgets.draw_link(page_links.RANKING, tr("submit.see_board"), "leaderboard", **board)
 
 
 # What of a finished run can be taken away: reports and the bundle, made when asked for.
