@@ -3,18 +3,23 @@ who sees the board: it holds no key and no place of this machine."""
 
 from __future__ import annotations
 
+import io
 import tempfile
+import zipfile
 from pathlib import Path
 
 from evalcore.access import redaction
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.exchange import reports
 from evalcore.exchange.bundle import exporter
+from evalcore.exchange.trackers.cases import read_shared_run
+from evalcore.exchange.trackers.every_eval_ever import RecordSource, write_records
 from evalcore.i18n import Note
 from evalcore.runner.jobs import TASKS, TaskContext
-from evalcore.runner.jobs.data_client import BUNDLE_FORM
+from evalcore.runner.jobs.data_client import BUNDLE_FORM, RECORDS_FORM
 from evalcore.settings import Settings
 from evalcore.store import run_folder
+from evalcore.store.run_folder import RunFolder
 from evalcore.views.runs import redact_paths
 
 
@@ -36,6 +41,19 @@ def _build_file(run: str, form: str, settings: Settings) -> bytes:
             bundle_path = Path(scratch) / "bundle.zip"
             exporter.export_bundle(folder, bundle_path, settings)
             return bundle_path.read_bytes()
+    if form == RECORDS_FORM:
+        return _zip_records(folder, settings)
     censored = redaction.build_redactor(settings)
     text = reports.render_report(folder, form, show_gated=settings.show_gated, censored=censored)
     return text.encode()
+
+
+def _zip_records(folder: RunFolder, settings: Settings) -> bytes:
+    """The records of Every Eval Ever, under their paths."""
+    packed = io.BytesIO()
+    with tempfile.TemporaryDirectory(prefix="evalcore-export-") as scratch:
+        files = write_records(read_shared_run(folder, settings), Path(scratch), RecordSource())
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for file in files:
+                archive.write(file, file.relative_to(scratch).as_posix())
+    return packed.getvalue()

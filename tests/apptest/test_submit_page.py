@@ -52,7 +52,7 @@ def test_a_bundle_is_handed_in_and_shown_with_its_level(store, tmp_path, languag
     folder = finished(store, "baseline:sqlglot", SQL, max_samples=2)
     content = bundled(folder, store, tmp_path / "run.zip").read_bytes()
     app = open_page("runs", language)
-    assert len(files(app)) == 4
+    assert len(files(app)) == 5
     hand_in(app, CANARY, content)
     ended(store)
     app = open_page("runs", language)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from pathlib import Path
 
 import msgspec
@@ -32,7 +34,14 @@ def store(tmp_path: Path) -> Settings:
     return configuration.load_settings(tmp_path / "store")
 
 
+#: Records are of no control.
+TARGETS = {data_client.RECORDS_FORM: "baseline:sqlglot"}
+
+
 def readable(data: bytes, form: str, folder: Path) -> str:
+    if form == data_client.RECORDS_FORM:
+        with zipfile.ZipFile(io.BytesIO(data)) as records:
+            return b"\n".join(records.read(name) for name in records.namelist()).decode()
     if form != data_client.BUNDLE_FORM:
         return data.decode()
     folder.write_bytes(data)
@@ -47,7 +56,7 @@ def test_no_place_and_no_key_is_in_a_file(
     monkeypatch.setenv("SOME_API_KEY", KEY)
     cases = syntax_cases(tmp_path / "private" / "cases", 3)
     note = f"see /home/somebody/notes.txt and {KEY}"
-    folder = finished(store, "control:null", SQL, dataset=str(cases), note=note)
+    folder = finished(store, TARGETS.get(form, "control:null"), SQL, dataset=str(cases), note=note)
     spec = msgspec.structs.replace(folder.read_spec(), access="oidc", started_by="feedfacefeedface")
     write_atomic(folder.path / "spec.json", to_json(spec))
     first = next(folder.read_episodes())
@@ -101,8 +110,8 @@ def gated(folder: RunFolder) -> str:
     return "SECRETWORD"
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("form", ["json", "bundle"])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("form", ["json", "bundle", data_client.RECORDS_FORM])
 @pytest.mark.parametrize(
     ("mode", "shown", "there"),
     [("open", False, False), ("open", True, True), ("read-only", True, False)],
@@ -110,7 +119,7 @@ def gated(folder: RunFolder) -> str:
 def test_gated_texts_go_out_only_where_they_are_shown(
     store: Settings, tmp_path: Path, form: str, mode: str, shown: bool, there: bool
 ) -> None:
-    folder = finished(store, "control:null", SQL, max_samples=2)
+    folder = finished(store, TARGETS.get(form, "control:null"), SQL, max_samples=2)
     word = gated(folder)
     seen = msgspec.structs.replace(store, access=mode, show_gated=shown)
     data = data_client.export_run_file(folder.run_id, form, ANYBODY, seen)

@@ -160,6 +160,7 @@ def _upload_folder(settings: Settings) -> Iterator[str]:
 # as it is readers without any rights who ask.
 
 BUNDLE_FORM = "bundle"
+RECORDS_FORM = "every_eval_ever"
 
 
 class ExportForm(Record, frozen=True):
@@ -174,6 +175,7 @@ EXPORT_FORMS: Mapping[str, ExportForm] = {
     "json": ExportForm("json", "application/json"),
     "csv": ExportForm("csv", "text/csv"),
     BUNDLE_FORM: ExportForm("bundle.zip", "application/zip"),
+    RECORDS_FORM: ExportForm("records.zip", "application/zip"),
 }
 _EXPORT_QUEUE_TIMEOUT = 30.0  # seconds that one waits for the files of others
 _EXPORT_SLOTS = BoundedSemaphore(2)

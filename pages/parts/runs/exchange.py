@@ -13,10 +13,12 @@ from evalcore.runner.jobs.data_client import (
     BUNDLE_FORM,
     EXPORT_FORMS,
     MAX_BUNDLE_BYTES,
+    RECORDS_FORM,
     SUBMISSION_ENDINGS,
 )
 from evalcore.settings import Settings
 from evalcore.views import runs
+from evalcore.views.boards import is_control
 from evalcore.views.runs import HubSyncStatus, RunRow
 from pages.parts.runs import overview
 from pages.shared import page_links, visitor, widgets, wording
@@ -159,15 +161,18 @@ _ICONS = {
     "json": ":material/data_object:",
     "csv": ":material/csv:",
     BUNDLE_FORM: ":material/folder_zip:",
+    RECORDS_FORM: ":material/dataset:",
 }
 
 
 def list_export_formats(row: RunRow) -> tuple[str, ...]:
-    """Reports of whatever has scores; the bundle of what was run here to its end."""
+    """Reports of whatever has scores; the bundle of what was run here to its end, and records for
+    others where that is no control."""
     if row.is_active or not row.scores:
         return ()
     whole = row.origin == "executed" and row.state == "done"
-    return tuple(form for form in EXPORT_FORMS if form != BUNDLE_FORM or whole)
+    allowed = {BUNDLE_FORM: whole, RECORDS_FORM: whole and not is_control(row.target.key)}
+    return tuple(form for form in EXPORT_FORMS if allowed.get(form, True))
 
 
 def draw_export_menu(row: RunRow, settings: Settings) -> None:
