@@ -106,7 +106,7 @@ def test_what_was_manipulated_is_refused_with_the_reason(
 def test_what_can_be_no_bundle_starts_nothing(
     store: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(UsageError, match="no zip archive"):
+    with pytest.raises(UsageError, match="not a zip archive"):
         data_client.submit_bundle("x.zip", b"hello", OPERATOR, store)
     monkeypatch.setattr(data_client, "MAX_BUNDLE_BYTES", 1 << 20)
     with pytest.raises(UsageError, match="more than 1 MB"):
