@@ -116,6 +116,7 @@ class Settings(Record, frozen=True):
     run_budget: float = 1.0
     day_budget: float = 5.0
     hub_repo: str = ""
+    index: str = ""
     ray_address: str = ""
     ray_workers: int = 0
     ray_node_concurrency: int = 0

@@ -23,7 +23,8 @@ from tinydb import TinyDB, where
 from evalcore.records import BenchmarkSpec, RunSpec, TargetSpec, to_json
 from evalcore.results import BenchmarkScore, Interval, MetricScore, RunSummary
 from evalcore.store.headers import RunHeader, build_run_header, scan_run_folders
-from evalcore.store.index import RUNS, Index
+from evalcore.store.index import Index
+from evalcore.store.index_stores import RUNS
 
 METRICS = {
     "execution_accuracy": 4.0,

@@ -266,7 +266,7 @@ class Redactor(Record, frozen=True):
 def build_redactor(settings: Settings) -> Redactor:
     """What is known of this machine: keys in the environment, database addresses, folders."""
     keys = [value for name, value in os.environ.items() if _NAMES_A_KEY.search(name.upper())]
-    keys += [settings.postgres_dsn, settings.mysql_dsn]
+    keys += [settings.postgres_dsn, settings.mysql_dsn, settings.index]
     return Redactor(
         keys=tuple(key for key in keys if len(key.strip()) >= _SHORTEST_KEY),
         folders=tuple(sorted(_list_private_folders(settings), key=lambda pair: -len(pair[0]))),

@@ -93,7 +93,7 @@ class RayPool:
                 ) from None
         nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
         gpus = int(ray.cluster_resources().get("GPU", 0))
-        self._resources = {"num_gpus": 1} if is_local and gpus else {"num_cpus": 1}
+        self._resources = {"num_cpus": 1} | ({"num_gpus": 1} if is_local and gpus else {})
         fitting = gpus if is_local and gpus else len(nodes)
         self.worker_count = settings.ray_workers or fitting
         if not fitting:

@@ -1,4 +1,4 @@
-"""The index of all runs: a TinyDB file of run headers, disposable by design.
+"""The index of all runs: run headers in a TinyDB file or a database, disposable by design.
 
 The run folders are the truth, and whoever reads the index compares it with them: what a worker that
 was killed did not enter is entered, what was deleted leaves. A missing index is made from them, an
@@ -14,8 +14,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
@@ -24,9 +23,9 @@ from types import MappingProxyType
 from typing import Any
 
 import msgspec
-from filelock import FileLock, Timeout
 
-from evalcore.errors import IndexFileError, RunFolderError
+from evalcore.errors import IndexFileError, RunFolderError, UsageError
+from evalcore.i18n import Note
 from evalcore.records import from_json
 from evalcore.settings import Settings
 from evalcore.store.headers import (
@@ -42,10 +41,9 @@ from evalcore.store.headers import (
     scan_run_folders,
     sort_newest_first,
 )
+from evalcore.store.index_stores import FileStore, IndexStore, PostgresStore, is_database_url
 from evalcore.store.run_folder import RunFolder, is_file
-from evalcore.store.tinydb_storage import AtomicStorage, KeyedDatabase, LazyDocument, file_signature
 
-RUNS = "runs"
 _LOCK_SECONDS = 60.0
 _MENDING_LOCK_SECONDS = 1.0  # whoever only reads does not wait long: memory serves as well
 _LOOK_SECONDS = 2.0  # between two comparisons with the run folders
@@ -68,14 +66,18 @@ _EMPTY = _IndexSnapshot("", {}, {})
 
 
 class Index:
-    """The index file at `path` over the run folders in `roots`.
+    """The index over the run folders in `roots`: the file at `path`, or another `store`.
 
     `report` takes a line for people when the index repairs itself or skips a broken run folder.
     Every method raises IndexFileError when the file can be neither used nor rebuilt.
     """
 
     def __init__(
-        self, path: Path, roots: Sequence[Path] = (), report: Callable[[str], None] = _log.warning
+        self,
+        path: Path,
+        roots: Sequence[Path] = (),
+        report: Callable[[str], None] = _log.warning,
+        store: IndexStore | None = None,
     ) -> None:
         reported: dict[str, None] = {}
 
@@ -85,9 +87,7 @@ class Index:
                 report(line)
 
         self.path, self.roots, self._report = path, tuple(roots), report_once
-        self._storage = AtomicStorage(path)
-        self._database = KeyedDatabase(storage=lambda: self._storage)
-        self._lock = FileLock(f"{path}.lock", timeout=_LOCK_SECONDS, poll_interval=0.005)
+        self._store = store or FileStore(path)
         self._snapshot = _EMPTY  # as it is in the file
         self._shown = _EMPTY  # as it is in the run folders
         self._comparisons = tuple(FolderComparison(root, report_once) for root in self.roots)
@@ -120,13 +120,11 @@ class Index:
         """Insert the header, or replace the one of its run."""
         check_size(header)
         document = msgspec.to_builtins(header)
-        self._apply_change(
-            lambda: self._database.get_keyed_table(RUNS).put(header.run_id, document)
-        )
+        self._apply_change({header.run_id: document}, ())
 
     def remove(self, run_id: str) -> None:
         """Forget a run; an unknown id is no error."""
-        self._apply_change(lambda: self._database.get_keyed_table(RUNS).drop(run_id))
+        self._apply_change({}, (run_id,))
 
     def rebuild(self, roots: Iterable[Path] | None = None) -> int:
         """Make the headers anew from the run folders (default: `self.roots`); returns their number.
@@ -134,30 +132,30 @@ class Index:
         A broken folder is reported and skipped, a run without a summary is not finished and has no
         header yet.
         """
-        with self._lock_index():
+        with self._store.lock_rows(_LOCK_SECONDS):
             return self._write_all_headers(self.roots if roots is None else roots)
 
     def _write_all_headers(self, roots: Iterable[Path]) -> int:
         headers = scan_run_folders(roots, self._report)
         rows = {run_id: msgspec.to_builtins(header) for run_id, header in headers.items()}
-        self._storage.write({RUNS: rows})
+        self._store.replace_rows(rows)
         return len(rows)
 
-    def _apply_change(self, change: Callable[[], None]) -> None:
-        with self._lock_index():
-            if not file_signature(self.path):
+    def _apply_change(self, rows: Mapping[str, Any], removed: Sequence[str]) -> None:
+        with self._store.lock_rows(_LOCK_SECONDS):
+            if not self._store.signature():
                 self.rebuild()
             try:
-                change()
+                self._store.change_rows(rows, removed)
             except IndexFileError as error:
                 self._rebuild_damaged_file(error)
-                change()
+                self._store.change_rows(rows, removed)
 
     def _refresh_snapshot(self) -> _IndexSnapshot:
         """The headers as the run folders have them, which the file is made to follow. Costs a look
         at the file and the roots; every two seconds one at each folder too."""
         with self._looking:
-            seen = (file_signature(self.path), *map(_read_root_mtime, self.roots))
+            seen = (self._read_signature(), *map(_read_root_mtime, self.roots))
             began = time.monotonic()
             if seen != self._seen or began >= self._next_look:
                 self._shown = self._compare_with_folders()
@@ -165,6 +163,13 @@ class Index:
                 ended = time.monotonic()
                 self._next_look = ended + max(_LOOK_SECONDS, (ended - began) / _LOOK_SHARE)
             return self._shown
+
+    def _read_signature(self) -> str:
+        """The signature of the rows; a database that cannot be reached has its own."""
+        try:
+            return self._store.signature()
+        except IndexFileError:
+            return "unreadable"
 
     def _compare_with_folders(self) -> _IndexSnapshot:
         problem: IndexFileError | None = None
@@ -187,7 +192,7 @@ class Index:
     def _repair_file(self, loaded_headers: Mapping[str, RunHeader]) -> _IndexSnapshot:
         """Under the lock: another process may have mended the file while this one waited.
         `loaded_headers` are headers that need not be read again."""
-        with self._lock_index(_MENDING_LOCK_SECONDS):
+        with self._store.lock_rows(_MENDING_LOCK_SECONDS):
             try:
                 self._snapshot = self._load_snapshot()
             except IndexFileError as error:
@@ -195,14 +200,11 @@ class Index:
                 return self._load_snapshot()
             changes = self._collect_changes(loaded_headers)
             if changes.newer or changes.gone:
-                tables = self._storage.read() or {}
-                rows = tables.setdefault(RUNS, {})
-                for run_id in changes.gone:
-                    rows.pop(run_id, None)
-                rows.update({name: msgspec.to_builtins(h) for name, h in changes.newer.items()})
-                self._storage.write(tables)
+                rows = {name: msgspec.to_builtins(h) for name, h in changes.newer.items()}
+                self._store.change_rows(rows, changes.gone)
                 if self._snapshot is _EMPTY:
-                    self._report(f"{self.path} was missing; rebuilt with {len(rows)} finished runs")
+                    title = self._store.title
+                    self._report(f"{title} was missing; rebuilt with {len(rows)} finished runs")
             return self._load_snapshot()
 
     def _collect_changes(
@@ -231,15 +233,12 @@ class Index:
 
     def _load_snapshot(self) -> _IndexSnapshot:
         # before the read: at worst the next call reads once more
-        current_signature = file_signature(self.path)
+        current_signature = self._store.signature()
         if current_signature == self._snapshot.signature:
             return self._snapshot
-        tables = self._storage.read()
-        if tables is None:
+        rows = self._store.read_rows()
+        if rows is None:
             return _EMPTY
-        documents: Mapping[str, LazyDocument] = tables.get(RUNS, {})
-        rows = {key: document.raw for key, document in documents.items()}
-        self._storage.clear_cache()  # what is needed of the file is in the snapshot
         hashes = {key: blake2b(row, digest_size=16).digest() for key, row in rows.items()}
         return _IndexSnapshot(current_signature, hashes, self._decode_headers(rows, hashes))
 
@@ -254,47 +253,13 @@ class Index:
                 for key, row in rows.items()
             }
         except msgspec.MsgspecError as error:
-            raise IndexFileError(f"{self.path}: a run header is broken ({error})") from None
+            raise IndexFileError(f"{self._store.title}: a run header is broken ({error})") from None
 
     def _rebuild_damaged_file(self, error: IndexFileError) -> None:
-        aside = self._set_aside()
+        aside = self._store.set_aside()
         count = self._write_all_headers(self.roots)
-        moved = f"; the old file is {aside.name}" if aside else ""
+        moved = f"; the old file is {aside}" if aside else ""
         self._report(f"{error}; the index was rebuilt with {count} finished runs{moved}")
-
-    def _set_aside(self) -> Path | None:
-        """Move the file to the first free `.corrupt-<n>`, so that nothing is lost unseen."""
-        if not file_signature(self.path):
-            return None
-        number = 1
-        while (aside := self.path.with_name(f"{self.path.name}.corrupt-{number}")).exists():
-            number += 1
-        self.path.replace(aside)
-        return aside
-
-    @contextmanager
-    def _lock_index(self, seconds: float = _LOCK_SECONDS) -> Iterator[None]:
-        """The lock beside the file; taken again by the same thread it nests."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire(timeout=seconds)
-        except Timeout:
-            raise IndexFileError(
-                f"{self.path}: another process has held its lock for {seconds:.0f} s; "
-                "end that process and try again"
-            ) from None
-        except OSError as error:
-            raise IndexFileError(
-                f"{self.path}: {error.strerror}; EVALBOARD_DATA names a folder that can be written"
-            ) from None
-        try:
-            if self._lock.lock_counter == 1:
-                self._storage.remove_temporary_files()
-            yield
-        except OSError as error:
-            raise IndexFileError(f"{self.path}: {error.strerror}; nothing was changed") from error
-        finally:
-            self._lock.release()
 
 
 def _read_root_mtime(root: Path) -> int:
@@ -311,7 +276,7 @@ def _decode_header(row: bytes) -> RunHeader:
 
 def open_index(settings: Settings) -> Index:
     """The index of the writable run folders, one per process and place."""
-    return _open_cached_index(settings.index_path, settings.runs_dir)
+    return _open_cached_index(settings.index_path, settings.runs_dir, settings.index)
 
 
 def load_headers(settings: Settings) -> HeaderSnapshot:
@@ -360,8 +325,10 @@ _snapshots: dict[tuple[Path, Path, Path], tuple[tuple[str, tuple[str, ...]], Hea
 
 
 @cache
-def _open_cached_index(path: Path, runs: Path) -> Index:
-    return Index(path, (runs,))
+def _open_cached_index(path: Path, runs: Path, url: str) -> Index:
+    if url and not is_database_url(url):
+        raise UsageError(Note("index_url"))
+    return Index(path, (runs,), store=PostgresStore(url, runs) if url else None)
 
 
 @cache

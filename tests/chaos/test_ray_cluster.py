@@ -156,7 +156,7 @@ def test_the_command_line_and_the_worker_process_take_a_cluster(
 
 def test_a_local_model_gets_a_worker_per_gpu(tmp_path: Path, cluster: Any) -> None:
     """Ray hides all GPUs from a worker but its own; these are declared, and none is used."""
-    node = cluster.add_node(num_cpus=1, num_gpus=2)
+    node = cluster.add_node(num_cpus=2, num_gpus=2)
     settings = Settings(data=str(tmp_path), ray_address=cluster.address)
 
     async def introduce() -> list[str]:

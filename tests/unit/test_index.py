@@ -27,7 +27,9 @@ from evalcore.store.index import (
     open_index,
     record_run,
 )
+from evalcore.store.index_stores import PostgresStore
 from tests.support import stored_runs
+from tests.support.databases import database_server, database_url  # noqa: F401
 
 replace = msgspec.structs.replace
 
@@ -47,6 +49,24 @@ def index(tmp_path, reports):
     return Index(tmp_path / "evalboard.json", [tmp_path / "runs"], reports.append)
 
 
+@pytest.fixture(params=["file", "postgres"])
+def any_index(request, tmp_path, reports):
+    """The index in a file, and in a database."""
+    path, roots = tmp_path / "evalboard.json", [tmp_path / "runs"]
+    if request.param == "file":
+        return Index(path, roots, reports.append)
+    url = request.getfixturevalue("database_url")
+    return Index(path, roots, reports.append, PostgresStore(url, roots[0]))
+
+
+def reopen(index, *, with_roots=False, report=print):
+    """The same rows as another process has them."""
+    roots = index.roots if with_roots else ()
+    store = index._store
+    other = PostgresStore(store._url, store._runs) if isinstance(store, PostgresStore) else None
+    return Index(index.path, roots, report, other)
+
+
 @pytest.fixture
 def settings(tmp_path):
     return Settings(data=str(tmp_path / "data"), shipped=str(tmp_path / "shipped"))
@@ -59,38 +79,43 @@ def test_looking_at_an_empty_store_writes_nothing(index, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_put_is_found_again_newest_first(index):
+def test_what_is_put_is_found_again_newest_first(any_index):
+    index = any_index
     for run_id, day in (("b", "02"), ("c", "03"), ("a", "01")):
         index.put(header(run_id, f"2026-11-{day}T00:00:00+00:00"))
     assert [row.run_id for row in index.headers()] == ["c", "b", "a"]
     assert index.get("b") == header("b", "2026-11-02T00:00:00+00:00")
 
 
-def test_putting_a_run_again_replaces_all_of_its_header(index):
+def test_putting_a_run_again_replaces_all_of_its_header(any_index):
+    index = any_index
     index.put(header("a", note="first"))
     index.put(header("a"))
     assert index.get("a").note == ""
     assert len(index.headers()) == 1
 
 
-def test_a_removed_run_is_gone_and_an_unknown_one_is_no_error(index):
+def test_a_removed_run_is_gone_and_an_unknown_one_is_no_error(any_index):
+    index = any_index
     index.put(header("a"))
     index.remove("a")
     index.remove("a")
     assert index.headers() == []
 
 
-def test_a_change_keeps_what_is_known_of_the_other_runs(index):
+def test_a_change_keeps_what_is_known_of_the_other_runs(any_index):
+    index = any_index
     for run_id in ("a", "b"):
         index.put(header(run_id))
     expected = index.get("a")
-    Index(index.path).put(header("b", note="changed"))
+    reopen(index).put(header("b", note="changed"))
     assert index.get("b").note == "changed"
     assert index.get("a") is expected, "only the changed header is decoded"
 
 
-def test_two_readers_of_one_file_see_each_other(index, tmp_path):
-    other = Index(index.path)
+def test_two_readers_of_one_file_see_each_other(any_index, tmp_path):
+    index = any_index
+    other = reopen(index)
     index.put(header("a"))
     assert other.headers() == index.headers()
     other.put(header("b"))
@@ -99,7 +124,9 @@ def test_two_readers_of_one_file_see_each_other(index, tmp_path):
     assert index.headers() == other.headers()
 
 
-def test_threads_lose_nothing(index):
+def test_threads_lose_nothing(any_index):
+    index = any_index
+
     def put(name: str) -> None:
         for number in range(20):
             index.put(header(f"{name}-{number}"))
@@ -109,16 +136,17 @@ def test_threads_lose_nothing(index):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(Index(index.path).headers()) == 80
+    assert len(reopen(index).headers()) == 80
 
 
-def test_the_signature_changes_with_every_write(index):
+def test_the_signature_changes_with_every_write(any_index):
+    index = any_index
     seen = {index.signature()}
     for note in ("one", "two"):
         index.put(header("a", note=note))
         seen.add(index.signature())
     assert len(seen) == 3
-    assert index.signature() == Index(index.path).signature()
+    assert index.signature() == reopen(index).signature()
 
 
 def test_a_table_that_an_older_version_wrote_is_no_obstacle(index):
@@ -130,7 +158,8 @@ def test_a_table_that_an_older_version_wrote_is_no_obstacle(index):
     assert {row.run_id for row in index.headers()} == {"a", "b"}
 
 
-def test_a_header_above_the_limit_is_refused_and_the_index_unharmed(index):
+def test_a_header_above_the_limit_is_refused_and_the_index_unharmed(any_index):
+    index = any_index
     index.put(header("a"))
     with pytest.raises(IndexFileError, match="limit is 4096"):
         index.put(replace(header("b"), errors={f"kind-{n}": n for n in range(500)}))
@@ -189,14 +218,16 @@ def test_a_write_into_a_corrupt_index_rebuilds_it_first(index, tmp_path, reports
     assert len(reports) == 1
 
 
-def test_a_rebuild_forgets_what_has_no_folder(index, tmp_path):
+def test_a_rebuild_forgets_what_has_no_folder(any_index, tmp_path):
+    index = any_index
     index.put(header("gone"))
     stored_runs.finish(tmp_path / "runs", "run-1")
     assert index.rebuild() == 1
     assert [row.run_id for row in index.headers()] == ["run-1"]
 
 
-def test_broken_folders_are_reported_and_never_fatal(index, tmp_path, reports):
+def test_broken_folders_are_reported_and_never_fatal(any_index, tmp_path, reports):
+    index = any_index
     runs = tmp_path / "runs"
     stored_runs.finish(runs, "good")
     stored_runs.plan(runs, "planned")
@@ -243,11 +274,12 @@ def test_a_run_that_ends_while_the_index_is_open_enters_it_within_seconds(index,
         time.sleep(0.1)
 
 
-def test_a_summary_that_was_written_anew_replaces_the_header(index, tmp_path):
+def test_a_summary_that_was_written_anew_replaces_the_header(any_index, tmp_path):
+    index = any_index
     folder = stored_runs.finish(tmp_path / "runs", "run-1")
     assert ids(index) == ["run-1"]
     folder.write_summary(replace(folder.read_summary(), state="cancelled"))
-    assert Index(index.path, index.roots).get("run-1").state == "cancelled"
+    assert reopen(index, with_roots=True).get("run-1").state == "cancelled"
 
 
 def test_a_deleted_folder_leaves_the_index_and_a_folder_of_runs_that_is_away_does_not(
@@ -262,16 +294,19 @@ def test_a_deleted_folder_leaves_the_index_and_a_folder_of_runs_that_is_away_doe
     assert ids(index) == ["run-2"], "a volume that is not mounted has lost no run"
 
 
-def test_a_damaged_run_leaves_the_index_and_comes_back_when_it_is_mended(index, tmp_path, reports):
+def test_a_damaged_run_leaves_the_index_and_comes_back_when_it_is_mended(
+    any_index, tmp_path, reports
+):
+    index = any_index
     folder = stored_runs.finish(tmp_path / "runs", "run-1")
     whole = folder.summary_path.read_bytes()
     assert ids(index) == ["run-1"]
     for content in (b"{", b"\xff\xfe", whole.replace(b'"requests":3', b'"requests":"many"')):
         folder.summary_path.write_bytes(content)
-        assert ids(Index(index.path, index.roots, reports.append)) == []
+        assert ids(reopen(index, with_roots=True, report=reports.append)) == []
         assert "run-1" in reports[-1]
     folder.summary_path.write_bytes(whole)
-    assert ids(Index(index.path, index.roots)) == ["run-1"]
+    assert ids(reopen(index, with_roots=True)) == ["run-1"]
 
 
 def test_nothing_is_read_or_written_while_nothing_changes(index, tmp_path, monkeypatch):
