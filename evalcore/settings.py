@@ -122,6 +122,7 @@ class Settings(Record, frozen=True):
     ray_node_concurrency: int = 0
     ray_node_requests_per_minute: float = 0.0
     frame_ancestors: tuple[str, ...] = ()
+    site_url: str = ""
     endpoints: dict[str, Endpoint] = {}
     prices: dict[str, Price] = {}
     suites: dict[str, tuple[str, ...]] = {}

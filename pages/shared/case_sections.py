@@ -190,6 +190,16 @@ def draw_case_verdict(view: CaseView) -> None:
         st.text(localize_note(judged.localizable_note))
     evidence.draw_shield_details(judged)
     evidence.draw_task_flag(judged.details)
+    if judged.outcome not in MEASURED:
+        _draw_remedy(judged.reason, judged.outcome)
+
+
+def _draw_remedy(*codes: str) -> None:
+    """What a reader does about a case without a measurement, by the first code that has a text."""
+    text = next(filter(None, (look_up(f"case.remedy.{code}") for code in codes if code)), "")
+    if text:
+        names = {page: tr(f"common.nav.{page}") for page in ("runs", "launch")}
+        st.caption(f":material/build: {escape_markdown(text.format(**names), 400)}")
 
 
 def draw_case_measures(view: CaseView) -> None:

@@ -12,6 +12,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from evalcore import settings
 from evalcore.charts import pictures
 from evalcore.charts.pictures import Theme
 from evalcore.plain_text import safe_cell
@@ -111,6 +112,8 @@ def _build_csv_bytes(data: pd.DataFrame) -> bytes:
 
 #: The query parameter that names a page where no path can.
 _PAGE = "page"
+#: Page of the app -> the page of a static site that shows the same.
+_ON_THE_SITE = {"": "open", "target": "target", "case": "case", "compare": "compare"}
 #: The pages that have a picture for those who only see the link.
 _PICTURED = ("", "target")
 
@@ -131,12 +134,16 @@ def build_page_address(page: str) -> str:
 
 def _build_addresses(page: str) -> dict[str, str]:
     pairs = [(name, value) for name in st.query_params for value in st.query_params.get_all(name)]
-    return build_share_addresses(st.context.url or "", page, pairs)
+    site = settings.load_settings().site_url
+    return build_share_addresses(st.context.url or "", page, pairs, site)
 
 
-def build_share_addresses(url: str, page: str, query: list[tuple[str, str]]) -> dict[str, str]:
-    """direct, preview where there is one, and bare for a page with a path: the addresses of a page
-    of the app that is open at `url`, with its query."""
+def build_share_addresses(
+    url: str, page: str, query: list[tuple[str, str]], site: str = ""
+) -> dict[str, str]:
+    """direct, preview where there is one, bare for a page with a path, and static where there is a
+    site that has the page: the addresses of a page of the app that is open at `url`, with its
+    query."""
     parts = urlsplit(url)
     path = parts.path.rstrip("/").removesuffix(f"/{page}" if page else "")
     base = f"{parts.scheme}://{parts.netloc}{path}" if parts.netloc else ""
@@ -145,4 +152,16 @@ def build_share_addresses(url: str, page: str, query: list[tuple[str, str]]) -> 
     if page in _PICTURED:
         addresses["preview"] = f"{base}/share" + (f"/{page}" if page else "") + text
     bare = urlencode([(_PAGE, page), *query])
-    return addresses | ({"bare": f"{base}/?{bare}"} if page else {})
+    addresses |= {"bare": f"{base}/?{bare}"} if page else {}
+    return addresses | _build_site_address(site, page, query)
+
+
+def _build_site_address(site: str, page: str, query: list[tuple[str, str]]) -> dict[str, str]:
+    """The page of the static site that shows the same; its pages take the app's parameters."""
+    name = _ON_THE_SITE.get(page, "")
+    if not name or not site.startswith(("https://", "http://")):
+        return {}
+    own = [(key, value) for key, value in query if key != "lang"]
+    folder = "zh/" if ("lang", "zh") in query else ""
+    text = f"?{urlencode(own)}" if own else ""
+    return {"static": f"{site.rstrip('/')}/{folder}{name}.html{text}"}

@@ -84,6 +84,23 @@ def test_a_failure_of_the_target_is_told(open_page, runs_root):
     assert "no such model" in words(app)
 
 
+@pytest.mark.parametrize(
+    ("language", "remedy"),
+    [("en", "continue the run on the page Runs"), ("zh", "页继续运行")],
+)
+def test_a_failure_names_what_to_do_by_the_pages_and_not_by_commands(
+    open_page, runs_root, language, remedy
+):
+    settings = Settings(data=str(runs_root.parent))
+    folder = make_run(settings, Plan(target="openai:a", cases=2, failing=1))
+    first = next(folder.read_samples()).sample
+    app = open_page("case", language, run=folder.run_id, metric=first.metric, id=first.id)
+    text = words(app).replace("\\", "")
+    assert remedy in text
+    assert "evalcore resume" not in text
+    assert "{runs}" not in text
+
+
 def test_next_and_previous_keep_to_the_filter(open_page, runs_root):
     evidence_run(runs_root)
     app = open_page("case", run=RUN, metric=METRIC, id="table_diff", outcome="failed")

@@ -166,4 +166,4 @@ def test_a_key_that_no_variable_can_be_named_by_leaves_the_kind_out(plugin_path)
     catalog.clear_plugin_cache()
     assert "fields" not in catalog.target_kinds()
     [skipped] = catalog.list_skipped_plugins()
-    assert "no name of an environment variable" in skipped.why
+    assert "not a valid environment variable name" in skipped.why

@@ -106,7 +106,7 @@ def test_a_folder_with_something_else_is_never_touched(tmp_path):
     mine.write_text("mine")
     with pytest.raises(UsageError, match="something else"):
         fetch_bfcl(mine.parent, tmp_path / NAME, silent, release)
-    with pytest.raises(UsageError, match="no folder"):
+    with pytest.raises(UsageError, match="not a folder"):
         fetch_bfcl(mine, tmp_path / NAME, silent, release)
     assert everything(mine.parent) == {"mine.txt"}
 
@@ -143,7 +143,7 @@ def test_another_hash_is_refused(tmp_path):
         fetch_bfcl(tmp_path / "data", tmp_path / NAME, silent)
     (tmp_path / "no.whl").write_bytes(b"no zip")
     release = BfclRelease(OFFICIAL_RELEASE.version, hashlib.sha256(b"no zip").hexdigest())
-    with pytest.raises(UsageError, match="no readable wheel"):
+    with pytest.raises(UsageError, match="not a readable wheel"):
         fetch_bfcl(tmp_path / "data", tmp_path / "no.whl", silent, release)
     with pytest.raises(UsageError, match="No such file"):
         fetch_bfcl(tmp_path / "data", tmp_path / "absent.whl", silent)

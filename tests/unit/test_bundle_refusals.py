@@ -217,7 +217,7 @@ FORGED: dict[str, tuple[Change, str]] = {
     "endless epochs": (setting("spec.json", "epochs", value=10**12), "epochs is not 1 to"),
     "an import": (setting("spec.json", "origin", value="imported"), "an import itself"),
     "another run": (setting("spec.json", "run_id", value="other"), "different runs"),
-    "a path as id": (setting("spec.json", "run_id", value="../../x"), "no id"),
+    "a path as id": (setting("spec.json", "run_id", value="../../x"), "run id is not valid"),
     "a path as data set": (
         setting("spec.json", *B0, "dataset", value="../../../etc"),
         "a dataset name is invalid",
@@ -238,7 +238,7 @@ FORGED: dict[str, tuple[Change, str]] = {
         setting("spec.json", *B0, "weights", value={"explain_detection": -1}),
         "weight of metric",
     ),
-    "a time that is none": (setting("spec.json", "created_at", value="soon"), "no time"),
+    "a time that is none": (setting("spec.json", "created_at", value="soon"), "not an ISO 8601 time"),
     "a time to come": (
         setting("spec.json", "created_at", value="2999-01-01T00:00:00.000+00:00"),
         "in the future",

@@ -95,7 +95,7 @@ def test_a_process_that_died_without_a_word_is_told(settings):
 
 
 def test_a_job_has_a_name_that_is_a_file(settings):
-    with pytest.raises(UsageError, match="no name of a job"):
+    with pytest.raises(UsageError, match="not a valid job name"):
         jobs.resolve_job_folder(settings, "fetch", "../x")
     with pytest.raises(UsageError, match="not an official dataset"):
         data_client.start_fetch("../x", {}, OPERATOR, settings)

@@ -168,7 +168,7 @@ def test_json_holds_all_of_it_with_null_for_what_is_unknown(store, capsys):
         (["--level", "people"], "must be one of benchmarks, metrics, dialects"),
         (["--suite", "nope"], "there are: sql"),
         (["--board", "nope"], "no such board"),
-        (["--published", "nope"], "no publisher"),
+        (["--published", "nope"], "not a publisher"),
         (["--published", "scale", "--suite", "sql"], "drop --suite and --board"),
         (["--month", "2026-01"], "belong to --published"),
         (["--max-cost-per-case", "inf"], "give a number from 0"),

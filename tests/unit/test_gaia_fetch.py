@@ -115,7 +115,7 @@ def test_a_folder_with_something_else_is_never_touched(tmp_path, hub):
     mine = tmp_path / "data" / "mine.txt"
     mine.parent.mkdir()
     mine.write_text("mine")
-    for folder, problem in ((mine.parent, "something else"), (mine, "no folder")):
+    for folder, problem in ((mine.parent, "something else"), (mine, "not a folder")):
         with pytest.raises(UsageError, match=problem):
             fetch_gaia(folder, silent)
     assert everything(tmp_path) == {"data/mine.txt"}
@@ -192,7 +192,7 @@ def test_what_is_no_list_of_files_is_told(tmp_path, hub, listing):
 )
 def test_names_that_are_no_paths_are_refused(tmp_path, hub, name):
     hub.listing = [listed(name, b"x")]
-    with pytest.raises(UsageError, match="no name of a file"):
+    with pytest.raises(UsageError, match="not a valid file name"):
         fetch_gaia(tmp_path / "data", silent)
     assert everything(tmp_path) == set()
 

@@ -129,7 +129,7 @@ def test_gated_texts_go_out_only_where_they_are_shown(
 def test_what_cannot_be_given_says_why(store: Settings) -> None:
     with pytest.raises(UsageError, match="no run"):
         data_client.export_run_file("../x", "md", OPERATOR, store)
-    with pytest.raises(UsageError, match="no form of a file"):
+    with pytest.raises(UsageError, match="not a file format"):
         data_client.export_run_file("x", "exe", OPERATOR, store)
     folder = finished(store, "control:null", SQL, max_samples=1)
     (folder.path / "summary.json").unlink()

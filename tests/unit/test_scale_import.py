@@ -247,7 +247,7 @@ def test_weights_and_scores_out_of_range_are_refused(tree, settings, weight):
 def test_a_run_of_ours_is_never_overwritten(tree, settings):
     import_single_model(tree, report())
     make_run(settings, Plan(target="openai:a"), f"scale-{MONTH}-a")
-    with pytest.raises(UsageError, match="no import"):
+    with pytest.raises(UsageError, match="not an import"):
         taken(tree, settings)
 
 

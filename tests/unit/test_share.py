@@ -134,6 +134,12 @@ def test_the_addresses_of_a_page():
         "direct": f"https://h/app/target?{asked}",
         "bare": f"https://h/app/?page=target&{asked}",
     }
+    site = build_share_addresses("https://h/app/target", "target", query, "https://s/board/")
+    assert site["static"].startswith("https://s/board/target.html?")
+    zh = build_share_addresses("https://h/", "", [("suite", "sql"), ("lang", "zh")], "https://s/b")
+    assert zh["static"] == "https://s/b/zh/open.html?suite=sql"
+    assert "static" not in build_share_addresses("https://h/runs", "runs", [], "https://s/b")
+    assert "static" not in build_share_addresses("https://h/", "", [], "javascript:alert(1)")
     assert build_share_addresses("http://localhost:8501/", "", []) == {
         "preview": "http://localhost:8501/share",
         "direct": "http://localhost:8501/",

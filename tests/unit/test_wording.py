@@ -97,6 +97,17 @@ def test_no_catalogue_holds_a_clumsy_phrase(language):
     assert held == set()
 
 
+def test_no_text_of_a_page_is_a_command():
+    """Commands to copy stand in blocks of their own; the static site is made by a command."""
+    for language in CLUMSY:
+        texts = {
+            key: text
+            for key, text in load_catalogue(language).items()
+            if not key.startswith(("note.", "common.remedy.", "site."))
+        }
+        assert [key for key, text in texts.items() if re.search(r"\bevalcore [a-z]", text)] == []
+
+
 #: In errors and in what commands print; catalogues and help texts have the longer list above.
 CLUMSY_IN_CODE = re.compile(
     "larger than chance|beyond chance|told apart|yardstick|within reach|[Hh]and(ed)? in |taken in |"
