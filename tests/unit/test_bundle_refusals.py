@@ -238,7 +238,10 @@ FORGED: dict[str, tuple[Change, str]] = {
         setting("spec.json", *B0, "weights", value={"explain_detection": -1}),
         "weight of metric",
     ),
-    "a time that is none": (setting("spec.json", "created_at", value="soon"), "not an ISO 8601 time"),
+    "a time that is none": (
+        setting("spec.json", "created_at", value="soon"),
+        "not an ISO 8601 time",
+    ),
     "a time to come": (
         setting("spec.json", "created_at", value="2999-01-01T00:00:00.000+00:00"),
         "in the future",
