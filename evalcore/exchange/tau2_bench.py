@@ -10,6 +10,7 @@ from evalcore.benchmarks.tau2_bench.dataset import ALL, load_tau2_samples
 from evalcore.benchmarks.tau2_bench.environment.loaders import CHECKOUT_FOLDER
 from evalcore.catalog import CommandResult
 from evalcore.exchange.tau2_bench_files import OfficialFiles, fetch_checkout
+from evalcore.exchange.tau2_bench_texts import TEXT_FILES, write_tau2_texts
 from evalcore.records import ProgressCallback
 from evalcore.settings import Settings
 
@@ -39,6 +40,7 @@ _KEPT = (
     f"{CHECKOUT_FOLDER}/telecom/tasks_small.json",
     f"{CHECKOUT_FOLDER}/telecom/*db.json",
     "data/tau2/user_simulator/*.md",
+    *TEXT_FILES,
 )
 
 
@@ -55,5 +57,6 @@ def run_tau2_fetch(
         _EXPECTED,
         _KEPT,
         lambda copy: load_tau2_samples(DatasetSource(str(copy)), ALL, ""),
+        write_tau2_texts,
     )
     return fetch_checkout(official, settings, folder, flags["from"], progress)

@@ -38,13 +38,14 @@ class FetchedCheckout(Record, frozen=True):
 
 
 class OfficialFiles(Record, frozen=True):
-    """What is taken of a checkout: files that should be there, patterns of all that is kept, and
-    what loads the copy."""
+    """What is taken of a checkout: files that should be there, patterns of all that is kept, what
+    loads the copy, and what leaves upstream's texts beside it, False where it has none."""
 
     benchmark: str
     expected: tuple[str, ...]
     kept: tuple[str, ...]
     load: Callable[[Path], list[Sample]]
+    write_texts: Callable[[Path, str], bool]
 
 
 def fetch_checkout(
@@ -73,6 +74,11 @@ def fetch_checkout(
         files = _copy_files(Path(source), ready, official.kept, progress)
         missing = tuple(name for name in official.expected if not _is_present(name, files))
         samples = _count_samples(official, ready, source, missing)
+        if not official.write_texts(ready, source):
+            missing = (
+                *missing,
+                "the sources of prompts and tools (src/tau2), for protocol=official",
+            )
         note = FetchedCheckout(official.benchmark, source, files, missing, samples)
         fetched = install_folder(ready, folder, note)
     return CommandResult(fetched, format_fetch(fetched), tuple(map(_format_missing, missing)))

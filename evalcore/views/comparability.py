@@ -43,6 +43,7 @@ def assess_column(column: Column, score: HeaderScore | None = None) -> Comparabi
     if card.official_board:
         reasons |= _find_option_reasons(column, card)
         official_folders = {official.folder for official in card.official_datasets}
+        official_folders.add(f"{card.key}-official")  # what a fetch from a checkout is named
         reasons |= set() if column.dataset in official_folders else {"data"}
         reasons |= set() if column.full else {"subset"}
     reasons |= {"incomplete"} if score is not None and not score.complete else set()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from evalcore.benchmarks import agents
@@ -23,7 +23,9 @@ from evalcore.benchmarks.tau2_bench.card import CARD
 from evalcore.benchmarks.tau2_bench.environment.reward import start_environment
 from evalcore.benchmarks.tau2_bench.environment.tasks import BROKEN_START, Task
 from evalcore.benchmarks.tau2_bench.environment.world import Environment, World
+from evalcore.benchmarks.tau2_bench.official import Tau2Texts
 from evalcore.benchmarks.tau2_bench.user_simulators import (
+    STOPS,
     ModelUser,
     build_rule_user,
     format_call,
@@ -31,15 +33,22 @@ from evalcore.benchmarks.tau2_bench.user_simulators import (
 from evalcore.benchmarks.tau_bench.benchmark import CALL_MODES, generate_with_price
 from evalcore.benchmarks.tau_bench.conversation import (
     USER_STOP,
+    Budgets,
     Conversation,
     parse_budgets,
 )
+from evalcore.benchmarks.tau_bench.environment import Task as BaseTask
 from evalcore.benchmarks.tau_bench.task_data import list_task_flags
 from evalcore.benchmarks.tau_bench.user_benchmark import (
     UserBenchmark,
     build_conversation_episode,
+    check_official_limits,
 )
-from evalcore.benchmarks.tau_bench.user_simulators import GREETING, UserSimulator
+from evalcore.benchmarks.tau_bench.user_simulators import (
+    GREETING,
+    LLMUserSimulator,
+    UserSimulator,
+)
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import (
     Completion,
@@ -47,6 +56,7 @@ from evalcore.records import (
     GenerationRequest,
     Message,
     Sample,
+    Sampling,
     ToolCall,
     Verdict,
 )
@@ -79,6 +89,15 @@ class Tau2Bench(UserBenchmark):
         """Raises UsageError for a limit that is none."""
         super().__init__(options)
         self._budgets = parse_budgets(options, self.key)
+        check_official_limits(self, Budgets.__struct_fields__)
+
+    @cached_property
+    def _texts(self) -> Tau2Texts:
+        return self.official_texts.read_as(Tau2Texts)
+
+    @property
+    def sampling(self) -> Sampling:
+        return Sampling(temperature=self._texts.temperature) if self.is_official else Sampling()
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
         return dataset.load_tau2_samples(source, self.options["domain"], self.options["split"])
@@ -86,6 +105,9 @@ class Tau2Bench(UserBenchmark):
     def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
         """Without a model as user only the tasks whose wishes the rule user can know, and never one
         whose world cannot be set up; a split that was named has to be of such tasks altogether."""
+        if self.is_official:
+            for domain in dict.fromkeys(sample.metric for sample in samples):
+                self._texts.list_tool_schemas(domain)
         playable = [
             sample
             for sample in samples
@@ -98,21 +120,25 @@ class Tau2Bench(UserBenchmark):
     def build_prompt(self, sample: Sample, style: Style = "json") -> list[Message]:
         """The system message; a greeting and the user's first line follow."""
         world = dataset.load_sample_world(sample)
+        if self.is_official:
+            return [Message("system", self._texts.build_agent_prompt(world.policy))]
         text = world.policy + agents.describe_tools(world.offered_tools(), style)
         return [Message("system", text)]
 
     async def run_sample(self, sample: Sample, context: Context) -> Episode:
-        style = agents.choose_style(await context.resolve_tool_call_mode(), self.options["style"])
+        style = await self._choose_style(context)
         world, task = dataset.load_sample_world(sample), dataset.to_task(sample)
         try:
             environment = start_environment(world, task)
         except ValueError as error:
             raise EnvironmentFailure(str(error)) from None
         user = self._build_user(task, environment, context)
-        spoken = [Message("assistant", GREETING), Message("user", await user.open())]
+        greeting = self._texts.greeting if self.is_official else GREETING
+        budgets = self._texts.build_budgets() if self.is_official else self._budgets
+        spoken = [Message("assistant", greeting), Message("user", await user.open())]
         opening = self.apply_prompt_template([*self.build_prompt(sample, style), *spoken])
         ask = partial(self._ask_target, sample, context, world, style)
-        result = await Conversation(environment, user, ask, style, self._budgets).play(opening)
+        result = await Conversation(environment, user, ask, style, budgets).play(opening)
         return build_conversation_episode(
             self.generation_key(sample),
             context.epoch,
@@ -121,6 +147,12 @@ class Tau2Bench(UserBenchmark):
             score.list_environment_actions(environment),
             (USER_STOP,),
         )
+
+    async def _choose_style(self, context: Context) -> Style:
+        """How tools are offered; upstream knows one way."""
+        if self.is_official:
+            return "native"
+        return agents.choose_style(await context.resolve_tool_call_mode(), self.options["style"])
 
     async def _ask_target(
         self,
@@ -131,21 +163,32 @@ class Tau2Bench(UserBenchmark):
         messages: Sequence[Message],
     ) -> tuple[Completion, float | None]:
         tools = agents.build_tool_schemas(world.offered_tools()) if style == "native" else ()
+        if self.is_official:
+            tools = self._texts.list_tool_schemas(sample.metric)
         request = GenerationRequest(
-            messages=tuple(messages), tools=tools, input=self.request_input(sample)
+            messages=tuple(messages),
+            tools=tools,
+            sampling=self.sampling,
+            input=self.request_input(sample),
         )
         return await generate_with_price(context, "target", request)
 
     def _build_user(self, task: Task, environment: Environment, context: Context) -> UserSimulator:
         for model in self.simulated_users():
             ask = partial(generate_with_price, context, user_role(model))
-            return ModelUser(task, environment, ask)
+            if not self.is_official:
+                return ModelUser(task, environment, ask)
+            prompt = self._texts.build_user_prompt(task.user_scenario)
+            base = BaseTask(task.id, environment.domain.name, "", "")
+            sampling = Sampling(temperature=self._texts.user_temperature)
+            greeting = self._texts.greeting
+            return LLMUserSimulator(base, ask, prompt, greeting, STOPS, sampling)
         return build_rule_user(task, environment, context.seed + context.epoch)
 
     async def evaluate_sample(
         self, sample: Sample, episode: Episode, context: Context | None = None
     ) -> Verdict:
-        substring = self.options["outputs"] == "substring"
+        substring = self.is_official or self.options["outputs"] == "substring"
         return score.build_verdict(sample, episode, substring=substring)
 
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:

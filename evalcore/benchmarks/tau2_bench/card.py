@@ -10,6 +10,7 @@ from evalcore.catalog import (
     MetricCard,
     UploadForm,
     build_option,
+    build_protocol_options,
 )
 
 DOMAINS = ("retail", "airline", "telecom", "banking_knowledge")
@@ -81,7 +82,18 @@ CARD = BenchmarkCard(
         )
         for domain in DOMAINS
     ),
+    official_board="tau2-bench",
+    official_options={
+        "protocol": "official",
+        "use_llm_user": "True",
+        "user_model": "gpt-4.1-2025-04-14",
+        "split": "base",
+        "domain": "",
+        "style": "",
+        "outputs": "",
+    },
     options=(
+        *build_protocol_options(),
         build_option(
             "domain",
             "which domain; all: every one that the data has",

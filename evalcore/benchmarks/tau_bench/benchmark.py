@@ -39,6 +39,7 @@ from evalcore.benchmarks.tau_bench.state_rows import DONE_TEXT, STATE, StateUser
 from evalcore.benchmarks.tau_bench.user_benchmark import (
     UserBenchmark,
     build_conversation_episode,
+    check_official_limits,
 )
 from evalcore.benchmarks.tau_bench.user_simulators import (
     LLMUserSimulator,
@@ -104,13 +105,7 @@ class TauBench(UserBenchmark):
         """Raises UsageError for a limit that is none."""
         super().__init__(options)
         self._budgets = parse_budgets(options, self.key)
-        defaults = {option.name: option.default for option in CARD.options}
-        changed = [name for name in Budgets.__struct_fields__ if options[name] != defaults[name]]
-        if self.is_official and changed:
-            raise UsageError(
-                f"option tau_bench.{changed[0]}: protocol=official has upstream's limits and no "
-                "others; leave it out"
-            )
+        check_official_limits(self, Budgets.__struct_fields__)
 
     @cached_property
     def _texts(self) -> TauTexts:

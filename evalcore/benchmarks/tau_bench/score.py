@@ -166,7 +166,7 @@ def describe_conversation(
 ) -> dict[str, Any]:
     """What the details of a verdict hold of the conversation, whatever its reward."""
     user = state.get("user", {})
-    facts = {
+    facts: dict[str, Any] = {
         "tool_errors": sum(map(is_tool_error, observations)),
         "idle_passes": noop_passes(sample),
     }

@@ -55,6 +55,17 @@ class UserBenchmark(Benchmark):
         return msgspec.structs.replace(benchmark_score, groups=groups)
 
 
+def check_official_limits(benchmark: Benchmark, limits: Sequence[str]) -> None:
+    """Raises UsageError for a limit of our own under protocol=official."""
+    defaults = {option.name: option.default for option in benchmark.card.options}
+    changed = [name for name in limits if benchmark.options[name] != defaults[name]]
+    if benchmark.is_official and changed:
+        raise UsageError(
+            f"option {benchmark.key}.{changed[0]}: protocol=official has upstream's limits and no "
+            "others; leave it out"
+        )
+
+
 def build_conversation_episode(
     key: str,
     epoch: int,

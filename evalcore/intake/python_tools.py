@@ -1,0 +1,192 @@
+"""Schemas of tools from the source of their Python functions, which is parsed and never run.
+
+A class of tools marks its methods with a decorator; annotations, docstrings in Google's style and
+the models of pydantic that annotations name become the JSON schema that pydantic would make.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from evalcore.errors import IntakeError
+
+Schema = dict[str, Any]
+_SCALARS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+_LISTS = ("list", "List")
+_SECTION = re.compile(r"^(Args|Arguments|Parameters|Params|Returns|Raises|Examples?|Yields):\s*$")
+_ARGUMENT = re.compile(r"^(\w+)\s*(?:\(([^)]*)\))?:\s?(.*)$", re.S)
+
+
+class _Types:
+    """The aliases and models of a module, and the models that schemas refer to."""
+
+    def __init__(self, tree: ast.Module, path: str) -> None:
+        self.path = path
+        self._aliases: dict[str, ast.expr] = {}
+        self._models: dict[str, ast.ClassDef] = {}
+        self.definitions: dict[str, Schema] = {}
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                self._models[node.name] = node
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                self._aliases[node.targets[0].id] = node.value
+
+    def describe(self, node: ast.expr) -> Schema:
+        """The schema of an annotation. Raises IntakeError for one that is not known."""
+        match node:
+            case ast.Name(name) if name in _SCALARS:
+                return {"type": _SCALARS[name]}
+            case ast.Name("dict" | "Dict"):
+                return {"additionalProperties": True, "type": "object"}
+            case ast.Name(name) if name in self._aliases:
+                return self.describe(self._aliases[name])
+            case ast.Name(name) if name in self._models:
+                self._define(name)
+                return {"$ref": f"#/$defs/{name}"}
+            case ast.Subscript(ast.Name("Literal"), chosen):
+                return _describe_choices(chosen, self.path)
+            case ast.Subscript(ast.Name(name), item) if name in _LISTS:
+                return {"items": self.describe(item), "type": "array"}
+            case ast.BinOp(left, ast.BitOr(), right):
+                return {"anyOf": [self.describe(left), self.describe(right)]}
+        raise IntakeError(f"{self.path}: line {node.lineno}: no known type: {ast.unparse(node)}")
+
+    def _define(self, name: str) -> None:
+        if name in self.definitions:
+            return
+        self.definitions[name] = {}
+        properties: Schema = {}
+        required = []
+        for field in self._models[name].body:
+            if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name):
+                continue
+            key, (description, default) = field.target.id, _read_field(field.value)
+            if default:
+                raise IntakeError(f"{self.path}: {name}.{key} has a default, which is not read")
+            properties[key] = _title(key, self.describe(field.annotation), description)
+            required.append(key)
+        self.definitions[name] = {
+            "properties": properties,
+            "required": required,
+            "title": name,
+            "type": "object",
+        }
+        if text := ast.get_docstring(self._models[name]):
+            self.definitions[name] = {"description": text} | self.definitions[name]
+
+
+def _describe_choices(chosen: ast.expr, path: str) -> Schema:
+    items = chosen.elts if isinstance(chosen, ast.Tuple) else [chosen]
+    values = [item.value for item in items if isinstance(item, ast.Constant)]
+    if len(values) != len(items) or not all(isinstance(value, str) for value in values):
+        raise IntakeError(f"{path}: line {chosen.lineno}: a Literal of other than texts")
+    single = len(values) == 1
+    return {"const" if single else "enum": values[0] if single else values, "type": "string"}
+
+
+def _read_field(value: ast.expr | None) -> tuple[str, bool]:
+    """The description of a field, and whether it has a default."""
+    if value is None:
+        return "", False
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
+        return "", True
+    words = {word.arg: word.value for word in value.keywords}
+    text = words.get("description")
+    has_default = bool(value.args) or bool({"default", "default_factory"} & words.keys())
+    return (str(text.value) if isinstance(text, ast.Constant) else ""), has_default
+
+
+def _title(name: str, schema: Schema, description: str) -> Schema:
+    """The schema as a property has it, keys in pydantic's order."""
+    titled = schema if "$ref" in schema else schema | {"title": name.title().replace("_", " ")}
+    titled = titled | ({"description": description} if description else {})
+    return {key: titled[key] for key in sorted(titled)}
+
+
+def read_tool_schemas(
+    source: str, models: str, path: str, decorator: str = "is_tool"
+) -> list[Schema]:
+    """The tools of the one class of a module, as OpenAI's API takes them; annotations may name what
+    the source `models` defines. Raises IntakeError for source of another form."""
+    try:
+        tree, types = ast.parse(source), ast.parse(models)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise IntakeError(f"{path} is no Python that can be read: {error}") from None
+    schemas = [
+        _build_tool(method, _Types(types, path))
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        for method in node.body
+        if isinstance(method, ast.FunctionDef) and _is_decorated(method, decorator)
+    ]
+    if not schemas:
+        raise IntakeError(f"{path} defines no tool")
+    return schemas
+
+
+def _is_decorated(method: ast.FunctionDef, name: str) -> bool:
+    calls = (mark.func if isinstance(mark, ast.Call) else mark for mark in method.decorator_list)
+    return any(isinstance(call, ast.Name) and call.id == name for call in calls)
+
+
+def _build_tool(method: ast.FunctionDef, types: _Types) -> Schema:
+    short, long, descriptions = _read_docstring(ast.get_docstring(method, clean=True) or "")
+    arguments = method.args.args[1:]
+    defaults = method.args.defaults
+    if defaults or method.args.kwonlyargs or method.args.vararg or method.args.kwarg:
+        raise IntakeError(f"{types.path}: {method.name} has optional arguments, which are not read")
+    properties = {}
+    for argument in arguments:
+        if argument.annotation is None:
+            raise IntakeError(f"{types.path}: {method.name}.{argument.arg} has no type")
+        schema = types.describe(argument.annotation)
+        properties[argument.arg] = _title(argument.arg, schema, descriptions.get(argument.arg, ""))
+    parameters: Schema = {"properties": properties}
+    if types.definitions:
+        ordered = sorted(types.definitions)
+        parameters = {"$defs": {name: types.definitions[name] for name in ordered}} | parameters
+    if properties:
+        parameters["required"] = list(properties)
+    parameters |= {"title": "parameters", "type": "object"}
+    text = f"{short}\n\n{long}" if long else short or method.name
+    function = {"name": method.name, "description": text, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+def _read_docstring(text: str) -> tuple[str, str, Mapping[str, str]]:
+    """The first line, what follows it before the sections, and the descriptions of arguments."""
+    lines = text.splitlines()
+    starts = [number for number, line in enumerate(lines) if _SECTION.match(line)]
+    head = "\n".join(lines[: starts[0]] if starts else lines)
+    short, _, rest = head.partition("\n")
+    descriptions: dict[str, str] = {}
+    for start, end in pairwise([*starts, len(lines)]):
+        if lines[start].startswith(("Args", "Arguments", "Param")):
+            descriptions |= _read_arguments(lines[start + 1 : end])
+    return short.strip(), rest.strip(), descriptions
+
+
+def _read_arguments(lines: Sequence[str]) -> dict[str, str]:
+    """The descriptions of a section of arguments; a line that is indented further goes on."""
+    filled = [line for line in lines if line.strip()]
+    if not filled:
+        return {}
+    depth = len(filled[0]) - len(filled[0].lstrip())
+    entries: list[list[str]] = []
+    for line in lines:
+        if line.strip() and len(line) - len(line.lstrip()) == depth:
+            entries.append([line.strip()])
+        elif entries:
+            entries[-1].append(line)
+    descriptions = {}
+    for first, *more in entries:
+        match = _ARGUMENT.match(first)
+        if match:
+            rest = inspect.cleandoc("\n".join(more)).strip()
+            descriptions[match[1]] = f"{match[3]}\n{rest}" if rest else match[3]
+    return descriptions

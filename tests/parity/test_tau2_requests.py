@@ -1,0 +1,72 @@
+"""Under protocol=official what tau2-bench's agent and user are asked is upstream's, word by word.
+
+`EVALBOARD_TAU2_CHECKOUT` names a checkout of tau2-bench and `EVALBOARD_TAU2_PYTHON` an interpreter
+with its requirements but for those that ask models.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from evalcore.benchmarks.tau2_bench.environment.tasks import read_task
+from evalcore.benchmarks.tau2_bench.official import OFFICIAL_DOMAINS
+from evalcore.exchange.tau2_bench_texts import read_tau2_texts
+
+DRIVER = Path(__file__).parents[1] / "support" / "tau2_upstream_requests.py"
+LINE = "Hello there."
+
+
+@pytest.fixture(scope="module")
+def checkout() -> Path:
+    folder = os.environ.get("EVALBOARD_TAU2_CHECKOUT")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("shared data absent: EVALBOARD_TAU2_CHECKOUT names no checkout of tau2-bench")
+    return Path(folder)
+
+
+@pytest.fixture(scope="module")
+def asked(checkout):
+    """What upstream's own code asks, by domain."""
+    python = os.environ.get("EVALBOARD_TAU2_PYTHON", "")
+    if not Path(python).is_file():
+        pytest.skip("shared data absent: EVALBOARD_TAU2_PYTHON names no interpreter for tau2-bench")
+    policies = {domain: f"The policy of {domain}." for domain in OFFICIAL_DOMAINS}
+    done = subprocess.run(
+        [python, str(DRIVER), str(checkout)],
+        input=json.dumps(policies),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def plain(messages):
+    return [(message["role"], message["content"]) for message in messages]
+
+
+@pytest.mark.parametrize("domain", OFFICIAL_DOMAINS)
+def test_requests_are_upstreams(checkout, asked, domain):
+    texts, theirs = read_tau2_texts(checkout), asked[domain]
+    assert json.loads(texts.tools[domain]) == theirs["tools"]
+    assert json.dumps(json.loads(texts.tools[domain])) == json.dumps(theirs["tools"])
+    assert plain(theirs["agent"]) == [
+        ("system", texts.build_agent_prompt(f"The policy of {domain}.")),
+        ("assistant", texts.greeting),
+        ("user", LINE),
+    ]
+    assert theirs["temperatures"] == [texts.temperature, texts.user_temperature]
+    path = checkout / "data" / "tau2" / "domains" / domain / "tasks.json"
+    tasks = [read_task(row) for row in json.loads(path.read_text("utf-8"))]
+    assert {task.id for task in tasks} == theirs["users"].keys()
+    for task in tasks:
+        assert plain(theirs["users"][task.id]) == [
+            ("system", texts.build_user_prompt(task.user_scenario)),
+            ("user", texts.greeting),
+        ]

@@ -1,0 +1,56 @@
+"""Run in an environment with tau2-bench: print what its agent and its user are asked first.
+
+`python tau2_upstream_requests.py CHECKOUT` reads {domain: policy} as JSON and answers by domain
+with `tools` and, by task, the messages that agent and user get first. Models are never asked.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from tau2_upstream import stub_modules
+
+LINE = "Hello there."
+
+
+def main():
+    checkout = Path(sys.argv[1])
+    stub_modules()
+    sys.path.insert(0, str(checkout / "src"))
+    from importlib import import_module
+
+    from tau2.agent.llm_agent import LLMAgent
+    from tau2.config import DEFAULT_LLM_ARGS_AGENT, DEFAULT_LLM_ARGS_USER
+    from tau2.data_model.message import UserMessage
+    from tau2.data_model.tasks import Task
+    from tau2.orchestrator.orchestrator import DEFAULT_FIRST_AGENT_MESSAGE
+    from tau2.user.user_simulator import UserSimulator
+    from tau2.utils.llm_utils import to_litellm_messages
+
+    answer = {}
+    for domain, policy in json.load(sys.stdin).items():
+        module = import_module(f"tau2.domains.{domain}.tools")
+        kit = getattr(module, f"{domain.capitalize()}Tools")(None)
+        tools = list(kit.get_tools().values())
+        agent = LLMAgent(tools, policy, "m", DEFAULT_LLM_ARGS_AGENT)
+        state = agent.get_init_state([DEFAULT_FIRST_AGENT_MESSAGE])
+        opening = [*state.system_messages, *state.messages, UserMessage(role="user", content=LINE)]
+        path = checkout / "data" / "tau2" / "domains" / domain / "tasks.json"
+        users = {}
+        for row in json.loads(path.read_text("utf-8")):
+            task = Task.model_validate(row)
+            user = UserSimulator("m", str(task.user_scenario), None, DEFAULT_LLM_ARGS_USER)
+            begun = user.get_init_state([DEFAULT_FIRST_AGENT_MESSAGE])
+            messages = begun.system_messages + begun.flip_roles()
+            users[task.id] = to_litellm_messages(messages)
+        answer[domain] = {
+            "tools": [tool.openai_schema for tool in tools],
+            "agent": to_litellm_messages(opening),
+            "users": users,
+            "temperatures": [agent.llm_args["temperature"], user.llm_args["temperature"]],
+        }
+    print(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()
