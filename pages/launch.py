@@ -46,7 +46,7 @@ def draw_launch_page() -> None:
             asked += cases_form.ask_for_judge_keys(judges, asked, current)
         with st.container(border=True):
             st.subheader(tr("launch.step.amount"), anchor=False)
-            amount = cases_form.draw_amount_fields()
+            amount = cases_form.draw_amount_fields(current)
     request = RunRequest(
         target=target.key,
         benchmarks=cases.benchmarks,

@@ -254,3 +254,16 @@ def test_a_connection_that_failed_is_not_ready_to_run(open_page, monkeypatch):
     assert "Ready to run" not in words(app)
     app.number_input(key="launch.seed").set_value(1).run()
     assert "Ready to run" not in words(app), "the target is the same"
+
+
+def test_a_cluster_is_offered_where_the_settings_name_one(open_page, asked, monkeypatch):
+    app = open_page("launch")
+    assert "launch.on_cluster" not in [toggle.key for toggle in app.toggle]
+    monkeypatch.setenv("EVALBOARD_RAY_ADDRESS", "127.0.0.1:6379")
+    app = open_page("launch")
+    button(app, "start").click().run()
+    assert asked[-1][1].executor == ""
+    app = open_page("launch")
+    app.toggle(key="launch.on_cluster").set_value(True).run()
+    button(app, "start").click().run()
+    assert asked[-1][1].executor == "ray"

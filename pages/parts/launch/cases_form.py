@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
@@ -161,6 +161,7 @@ class RunAmount(NamedTuple):
     concurrency: int
     use_cache: bool
     budget: float
+    executor: Literal["", "ray"] = ""
 
 
 def draw_case_choice() -> ChosenCases:
@@ -264,8 +265,9 @@ def _format_metric_label(metric: MetricCard) -> str:
     return title if metric.weight is None else f"{title} ×{metric.weight:.2g}"
 
 
-def draw_amount_fields() -> RunAmount:
-    """Draw how many cases are asked how often, and how many requests may be open at once."""
+def draw_amount_fields(settings: Settings) -> RunAmount:
+    """Draw how many cases are asked how often, how many requests may be open at once, and where the
+    run is worked on, if the settings name a cluster."""
     first, second = st.columns(2)
     with first:
         look = {"min_value": 1, "value": None, "placeholder": tr("launch.all_cases")}
@@ -277,7 +279,9 @@ def draw_amount_fields() -> RunAmount:
     look = {"min_value": 0.0, "value": None, "step": 0.5, "placeholder": tr("launch.no_budget")}
     budget = draw_field(st.number_input, "budget", **look)
     use_cache = draw_field(st.toggle, "use_cache", value=True)
-    return RunAmount(max_samples, epochs, seed, concurrency, use_cache, budget or 0.0)
+    spreads = bool(settings.ray_address) and draw_field(st.toggle, "on_cluster", value=False)
+    executor: Literal["", "ray"] = "ray" if spreads else ""
+    return RunAmount(max_samples, epochs, seed, concurrency, use_cache, budget or 0.0, executor)
 
 
 # The part of the launch form that seats a panel: judges, asked only where nothing executes.
