@@ -9,6 +9,7 @@ Times are ISO 8601 in UTC, durations are seconds, scores are 0 to 1 (`results` h
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -141,7 +142,9 @@ def from_json(kind: type[R], line: bytes | str) -> R:
     """Decode one record; raises msgspec.DecodeError, naming the JSON path of a wrong field. A
     number that is not finite (NaN, 1e400) or too long leaves its field at the default, and half of
     a surrogate pair becomes the replacement character."""
-    decoder = _decoders.get(kind) or _decoders.setdefault(kind, msgspec.json.Decoder(kind))
+    if (decoder := _decoders.get(kind)) is None:
+        with _making_decoder:  # two threads that make one of a type at once crash the process
+            decoder = _decoders.setdefault(kind, msgspec.json.Decoder(kind))
     try:
         return decoder.decode(line)  # type: ignore[no-any-return]
     except (UnicodeError, RecursionError) as error:  # what a decoder raises of other kinds
@@ -498,3 +501,4 @@ class RunSpec(Record, frozen=True):
 _encoder = msgspec.json.Encoder(enc_hook=_strip_note)
 _ordered_encoder = msgspec.json.Encoder(enc_hook=_strip_note, order="deterministic")
 _decoders: dict[type[Record], msgspec.json.Decoder[Any]] = {}
+_making_decoder = threading.Lock()

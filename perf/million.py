@@ -86,6 +86,7 @@ def plan(data: Path, size: int, options: dict[str, str]) -> dict[str, Any]:
     from evalcore.runner.run_request import RunRequest
     from evalcore.settings import load_settings
 
+    data.mkdir(parents=True, exist_ok=True)
     count = data / "count.txt"
     count.write_text(str(size), encoding="utf-8")
     settings = load_settings(data)

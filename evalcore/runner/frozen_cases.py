@@ -7,22 +7,21 @@ answers to different questions, and the score of neither.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from evalcore import catalog
 from evalcore.benchmarks import registry
 from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.spool import to_sequence
 from evalcore.errors import DatasetError, RunFolderError, UsageError
 from evalcore.i18n import Note
-from evalcore.records import BenchmarkSpec
-from evalcore.runner.plan import create_benchmark, find_dataset, hash_cases
+from evalcore.records import BenchmarkSpec, Sample
+from evalcore.runner.plan import create_benchmark, dataset_hash, find_dataset
+from evalcore.runner.run_index import has_result
 from evalcore.settings import Settings
 from evalcore.store import journal
 from evalcore.store.run_folder import RunFolder
-
-Hashes = Mapping[str, str]  # of cases, by their keys
 
 
 def require_same_cases(folder: RunFolder, settings: Settings) -> None:
@@ -35,17 +34,16 @@ def require_same_cases(folder: RunFolder, settings: Settings) -> None:
     if next(iter(folder.read_episodes()), None) is None:
         return
     spec = folder.read_spec()
-    frozen: dict[str, dict[str, str]] = defaultdict(dict)
-    for line in folder.read_samples():
-        frozen[line.benchmark][line.sample.key] = line.sample.case_hash
+    if has_result(folder, spec):  # nothing goes on
+        return
     for declared in spec.benchmarks:
-        cases = frozen[declared.key]
-        if len(cases) != declared.samples:
+        count = sum(1 for _ in _read_frozen(folder, declared))
+        if count != declared.samples:
             continue  # lines are missing: whoever reads them for work names how many
-        if hash_cases(cases) != declared.dataset_hash:
+        if dataset_hash(_read_frozen(folder, declared)) != declared.dataset_hash:
             file = folder.path / journal.SAMPLES
             raise RunFolderError(Note("cases_frozen", file=file, benchmark=declared.key))
-        problem = find_dataset_change(declared, cases, settings)
+        problem = find_dataset_change(declared, folder, settings)
         if problem:
             raise UsageError(
                 Note(
@@ -58,7 +56,12 @@ def require_same_cases(folder: RunFolder, settings: Settings) -> None:
             )
 
 
-def find_dataset_change(spec: BenchmarkSpec, frozen: Hashes, settings: Settings) -> str:
+def _read_frozen(folder: RunFolder, spec: BenchmarkSpec) -> Iterator[Sample]:
+    """The cases of one benchmark that lie in the folder."""
+    return (line.sample for line in folder.read_samples() if line.benchmark == spec.key)
+
+
+def find_dataset_change(spec: BenchmarkSpec, folder: RunFolder, settings: Settings) -> str:
     """How the dataset of a benchmark differs from the cases of a run, "" where it does not or is
     not on this machine. Cases that were added count only if the run had all of them."""
     try:
@@ -66,11 +69,15 @@ def find_dataset_change(spec: BenchmarkSpec, frozen: Hashes, settings: Settings)
     except UsageError:  # it was removed, or the run came from elsewhere
         return ""
     try:
-        current = _load_hashes(spec, path)
+        samples = _load_samples(spec, path)
     except DatasetError as error:
         return str(error)
     except UsageError:  # it cannot be loaded here, which says nothing about its cases
         return ""
+    if spec.full and dataset_hash(samples) == spec.dataset_hash:  # a million take no memory
+        return ""
+    current = {sample.key: sample.case_hash for sample in samples}
+    frozen = {sample.key: sample.case_hash for sample in _read_frozen(folder, spec)}
     changed = sorted(key for key in frozen if current.get(key, frozen[key]) != frozen[key])
     removed = sorted(frozen.keys() - current.keys())
     added = sorted(current.keys() - frozen.keys()) if spec.full else []
@@ -85,12 +92,11 @@ def find_dataset_change(spec: BenchmarkSpec, frozen: Hashes, settings: Settings)
     )
 
 
-def _load_hashes(spec: BenchmarkSpec, path: Path) -> Hashes:
+def _load_samples(spec: BenchmarkSpec, path: Path) -> Sequence[Sample]:
     benchmark = create_benchmark(spec.key, spec.options)
     try:
         with registry.plugin_faults(spec.key):
             source = DatasetSource(path=str(path), metrics=spec.metrics)
-            samples = benchmark.select_runnable(list(benchmark.load_dataset(source)))
-        return {sample.key: sample.case_hash for sample in samples}
+            return benchmark.select_runnable(to_sequence(benchmark.load_dataset(source)))
     finally:
         benchmark.close()

@@ -57,11 +57,6 @@ def dataset_hash(samples: Iterable[Sample]) -> str:
     return hash_sorted(f"{sample.key}:{sample.case_hash}" for sample in samples)
 
 
-def hash_cases(hashes: Mapping[str, str]) -> str:
-    """`dataset_hash` of samples of which only the hashes are at hand, by key."""
-    return content_hash(sorted(f"{key}:{case_hash}" for key, case_hash in hashes.items()))
-
-
 def column_key(
     benchmark: str,
     data: str,

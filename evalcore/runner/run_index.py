@@ -11,8 +11,10 @@ from evalcore.errors import RunFolderError
 from evalcore.records import RunSpec
 from evalcore.results import RunSummary
 from evalcore.runner.plan import find_installed_version
-from evalcore.store.case_index import CaseIndex
+from evalcore.runner.summary import scoring_id
+from evalcore.store.case_index import CaseIndex, locate_index
 from evalcore.store.case_tables import finish_table, refresh_parts
+from evalcore.store.run_folder import RunFolder
 
 _FLUSH = 5.0  # seconds between two writes of what readers go by
 
@@ -41,6 +43,15 @@ def read_result(index: CaseIndex) -> RunSummary | None:
     """The summary of a large run that was made of exactly what is journaled, if there is one."""
     summary = index.folder.read_summary() if index.mark else None
     return summary if summary and _mark_result(summary) == index.mark else None
+
+
+def has_result(folder: RunFolder, spec: RunSpec) -> bool:
+    """Whether a large run has nothing left to do."""
+    with suppress(OSError):
+        if locate_index(folder, scoring_id(spec)).stat().st_size:
+            with CaseIndex.load(folder, scoring_id(spec), spec.epochs) as index:
+                return read_result(index) is not None
+    return False
 
 
 def repeat_result(index: CaseIndex, result: RunSummary) -> None:

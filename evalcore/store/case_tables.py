@@ -6,10 +6,10 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -88,6 +88,8 @@ Case = tuple[str, str, str]  # benchmark, metric, id
 _pages: SingleFlightCache[tuple[pd.DataFrame, int]] = SingleFlightCache(32)
 _tallies: SingleFlightCache[pd.DataFrame] = SingleFlightCache(128)
 _CACHED_ROWS = 50  # of a page
+_TRIES = 3  # to read tables that a worker replaces
+T = TypeVar("T")
 _parts: SingleFlightCache[list[Path]] = SingleFlightCache(32)
 
 
@@ -131,6 +133,10 @@ def list_samples_tables(folder: RunFolder) -> list[Path]:
         return [ensure_samples_table(folder)]
     signature = _hash_source_files(folder, scoring)
     if _is_current(path, signature):
+        if case_parts.locate_parts(folder, scoring).exists():  # of a reader that came last
+            summary = folder.read_summary()
+            if summary is not None and summary.state == "done":
+                case_parts.remove_parts(folder, scoring)
         return [path]
     spec = folder.read_spec()
 
@@ -200,12 +206,9 @@ def query_case_page(
         raise UsageError(f"offset {offset} and limit {limit} of a page of cases cannot be negative")
     terms, params = _build_where_clause(where, hidden_cases)
     condition = f" WHERE {terms}"
-    paths = (
-        list_samples_tables(folder) if scoring is None else [ensure_samples_table(folder, scoring)]
-    )
     more = [after[0], *after, limit, offset]
 
-    def run_query() -> tuple[pd.DataFrame, int]:
+    def run_query(paths: list[Path]) -> tuple[pd.DataFrame, int]:
         with _open_samples_view(paths) as connection:
             connection.execute(_SELECT_COUNT + condition, params)
             total = connection.fetchall()[0][0]
@@ -214,17 +217,39 @@ def query_case_page(
             )
             return result.df(), total
 
-    key = (*map(_read_file_state, paths), condition, repr(params), *more)
-    frame, total = _pages.get(key, run_query) if limit <= _CACHED_ROWS else run_query()
+    def find_page(paths: list[Path]) -> tuple[pd.DataFrame, int]:
+        if limit > _CACHED_ROWS:
+            return run_query(paths)
+        key = (*map(_read_file_state, paths), condition, repr(params), *more)
+        return _pages.get(key, lambda: run_query(paths))
+
+    if scoring is not None:
+        return find_page([ensure_samples_table(folder, scoring)])
+    frame, total = _query_tables(folder, find_page)
     return frame.copy(deep=False), total
+
+
+def _query_tables(folder: RunFolder, query: Callable[[list[Path]], T]) -> T:
+    """The answer of a run's tables; asked again where its worker has replaced them meanwhile."""
+    for _ in range(_TRIES):
+        paths = list_samples_tables(folder)
+        try:
+            return query(paths)
+        except (FileNotFoundError, RunFolderError):
+            if all(map(os.path.exists, paths)):
+                raise
+    return query([ensure_samples_table(folder)])
 
 
 def query_run_cached(folder: RunFolder, sql: str, params: Sequence[Any]) -> pd.DataFrame:
     """`query_samples` of one run for a statement whose answer is small: kept while its file is
     the same."""
-    paths = list_samples_tables(folder)
-    key = (*map(_read_file_state, paths), sql, repr(params))
-    return _tallies.get(key, lambda: query_samples(paths, sql, params)).copy(deep=False)
+
+    def find_answer(paths: list[Path]) -> pd.DataFrame:
+        key = (*map(_read_file_state, paths), sql, repr(params))
+        return _tallies.get(key, lambda: query_samples(paths, sql, params))
+
+    return _query_tables(folder, find_answer).copy(deep=False)
 
 
 def _read_file_state(path: Path) -> tuple[str, int, int, int]:
@@ -233,7 +258,7 @@ def _read_file_state(path: Path) -> tuple[str, int, int, int]:
     return str(path), status.st_ino, status.st_mtime_ns, status.st_size
 
 
-class CasePlace(NamedTuple):
+class CaseRank(NamedTuple):
     """Where a case stands among those of its benchmark that match: how many do, how many of them
     come before it, whether it does itself, and (metric, id, epoch) of those next to it. `outcomes`
     counts what matches whatever its outcome."""
@@ -253,7 +278,7 @@ def locate_case(
     where: CaseFilter,
     *,
     hidden_cases: Collection[Case] = (),
-) -> CasePlace | None:
+) -> CaseRank | None:
     """Locate a case among those of its benchmark that match `where`, in the declared order; None
     where the table has no such case. `hidden_cases` as in `query_case_page`."""
     fits, params = _build_where_clause(
@@ -262,36 +287,40 @@ def locate_case(
     rest, rest_params = _build_where_clause(
         msgspec.structs.replace(where, benchmark=(case[0],), outcome=()), hidden_cases
     )
-    with _open_samples_view(list_samples_tables(folder)) as view:
-        named = "benchmark = ? AND metric = ? AND id = ? AND epoch = ?"
-        own = view.execute(
-            f"SELECT position, {fits} FROM samples WHERE {named} LIMIT 1",  # noqa: S608 - our names
-            [*params, *case, epoch],
-        ).fetchone()
-        if own is None:
-            return None
-        position, is_fitting = own
-        here = [position, position, epoch]
-        counts = view.execute(
-            f"SELECT count(*) FILTER (WHERE {_BEFORE}), count(*) FROM samples "  # noqa: S608
-            f"WHERE {fits}",
-            [*here, *params],
-        ).fetchone()
-        near = [
-            view.execute(
-                f"SELECT metric, id, epoch FROM samples WHERE {fits} AND {side} "  # noqa: S608
-                f"ORDER BY position {order}, epoch {order} LIMIT 1",
-                [*params, *here],
+
+    def run_query(paths: list[Path]) -> CaseRank | None:
+        with _open_samples_view(paths) as view:
+            named = "benchmark = ? AND metric = ? AND id = ? AND epoch = ?"
+            own = view.execute(
+                f"SELECT position, {fits} FROM samples WHERE {named} LIMIT 1",  # noqa: S608 - our names
+                [*params, *case, epoch],
             ).fetchone()
-            for side, order in ((_BEFORE, "DESC"), (_BEHIND, "ASC"))
-        ]
-        outcomes = view.execute(
-            f"SELECT outcome, count(*) FROM samples WHERE {rest} GROUP BY outcome "  # noqa: S608
-            "ORDER BY count(*) DESC, outcome",
-            rest_params,
-        ).fetchall()
-    before, total = counts or (0, 0)
-    return CasePlace(total, before, bool(is_fitting), near[0], near[1], dict(outcomes))
+            if own is None:
+                return None
+            position, is_fitting = own
+            here = [position, position, epoch]
+            counts = view.execute(
+                f"SELECT count(*) FILTER (WHERE {_BEFORE}), count(*) FROM samples "  # noqa: S608
+                f"WHERE {fits}",
+                [*here, *params],
+            ).fetchone()
+            near = [
+                view.execute(
+                    f"SELECT metric, id, epoch FROM samples WHERE {fits} AND {side} "  # noqa: S608
+                    f"ORDER BY position {order}, epoch {order} LIMIT 1",
+                    [*params, *here],
+                ).fetchone()
+                for side, order in ((_BEFORE, "DESC"), (_BEHIND, "ASC"))
+            ]
+            outcomes = view.execute(
+                f"SELECT outcome, count(*) FROM samples WHERE {rest} GROUP BY outcome "  # noqa: S608
+                "ORDER BY count(*) DESC, outcome",
+                rest_params,
+            ).fetchall()
+        before, total = counts or (0, 0)
+        return CaseRank(total, before, bool(is_fitting), near[0], near[1], dict(outcomes))
+
+    return _query_tables(folder, run_query)
 
 
 def _build_where_clause(where: CaseFilter, hidden_cases: Collection[Case]) -> tuple[str, list[Any]]:

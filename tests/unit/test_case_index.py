@@ -298,8 +298,6 @@ def test_a_damaged_part_is_made_anew(folder: RunFolder, damage: bytes) -> None:
     keep_index(folder)
     part = case_tables.list_samples_tables(folder)[1]
     part.write_bytes(damage)
-    with pytest.raises(RunFolderError, match="try again"):
-        case_tables.query_case_page(folder)
     assert case_tables.query_case_page(folder)[1] == 3
     case_tables.list_samples_tables(folder)[0].write_bytes(damage)
     assert [row["outcome"] for row in read_table(folder)] == ["passed", "failed", "passed"]
