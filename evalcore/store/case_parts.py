@@ -149,6 +149,7 @@ def write_table(
         yield sink.take()
 
     write_atomic(path, encode(), make_folder=make_folder)
+    pa.default_memory_pool().release_unused()
 
 
 class Pieces:
