@@ -84,8 +84,7 @@ ProgressCallback = Callable[[str], None]
 def to_json(value: Any, *, ordered: bool = True) -> bytes:
     """One line of UTF-8 JSON for a record or plain data; mappings by their names if `ordered`.
     Nothing that came through the gate fails here: an integer may have any length, and half of a
-    surrogate pair, which a model may write into JSON of its own, becomes the replacement
-    character."""
+    surrogate pair, which a model may write into its JSON, becomes the replacement character."""
     try:
         return (_ordered_encoder if ordered else _encoder).encode(value)
     except UnicodeEncodeError:
@@ -454,8 +453,7 @@ class BenchmarkSpec(Record, frozen=True):
     difficulty_weights: dict[str, float] = {}
 
     def case_weight(self, sample: Any) -> float:
-        """What a case weighs within its metric: its own weight, else that of its difficulty.
-        `sample` is one, or what is known of one without its texts."""
+        """What a case weighs within its metric: its own weight, else that of its difficulty."""
         if sample.weight is not None:
             return float(sample.weight)
         return self.difficulty_weights.get(str(sample.difficulty), float(sample.difficulty))
@@ -464,9 +462,7 @@ class BenchmarkSpec(Record, frozen=True):
         """The samples with the weights that their difficulty has in this run."""
         if not self.difficulty_weights:
             return list(samples)
-        return [
-            msgspec.structs.replace(sample, weight=self.case_weight(sample)) for sample in samples
-        ]
+        return [msgspec.structs.replace(each, weight=self.case_weight(each)) for each in samples]
 
 
 class RunSpec(Record, frozen=True):
