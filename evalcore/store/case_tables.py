@@ -48,7 +48,8 @@ _PAGE = " ORDER BY position, epoch LIMIT ? OFFSET ?"
 START = (-1, -1)
 #: Fields of a filter that are no column.
 _DERIVED_FIELDS = {
-    "why": "CASE WHEN outcome <> 'passed' THEN coalesce(cause, nullif(reason, ''), error_type) END"
+    "why": "CASE WHEN outcome <> 'passed' THEN "
+    "coalesce(nullif(cause, ''), nullif(reason, ''), nullif(error_type, '')) END"
 }
 #: A case as `hidden_cases` names it.
 _NAME = "concat_ws(chr(31), benchmark, metric, id)"

@@ -169,16 +169,17 @@ def build_published_flags(publication: Published) -> pd.DataFrame:
 ANSWER_KINDS = ("abstained", "empty", "malformed", "call")
 _CAUSES = """
 SELECT cause, count(*) AS count FROM samples
-WHERE benchmark = ? AND cause IS NOT NULL GROUP BY cause ORDER BY count DESC, cause
+WHERE benchmark = ? AND nullif(cause, '') IS NOT NULL GROUP BY cause ORDER BY count DESC, cause
 """
 _WHYS = """
-SELECT coalesce(cause, nullif(reason, ''), error_type) AS why, count(*) AS count FROM samples
+SELECT coalesce(nullif(cause, ''), nullif(reason, ''), nullif(error_type, '')) AS why,
+count(*) AS count FROM samples
 WHERE benchmark = ? AND outcome <> 'passed' GROUP BY why HAVING why IS NOT NULL
 ORDER BY count DESC, why
 """
 _LEVELS = """
 SELECT level, count(*) AS count FROM samples
-WHERE benchmark = ? AND level IS NOT NULL GROUP BY level ORDER BY level
+WHERE benchmark = ? AND nullif(level, '') IS NOT NULL GROUP BY level ORDER BY level
 """
 _KINDS = """
 SELECT answer_kind AS kind, count(*) AS count FROM samples

@@ -22,6 +22,7 @@ from evalcore.store.index import open_index
 from evalcore.store.run_folder import RunFolder, find_run, read_published
 from evalcore.views.boards import list_board_rows, list_boards, list_suites
 from evalcore.views.comparison import compare_benchmarks, load_common_cases
+from evalcore.views.target_scores import count_failure_causes, count_failure_reasons
 from tests.support.boards import settings_in
 from tests.support.log_fixtures import FIXTURES, QUESTIONS
 
@@ -109,6 +110,15 @@ def test_rows_share_a_board_of_their_own_and_are_compared_in_pairs(store):
     (paired,) = compare_benchmarks(load_common_cases(store.run_roots, *runs))
     assert (paired.first, paired.second) == (100.0, 50.0)
     assert 0 < paired.result.p <= 0.15
+
+
+def test_failures_without_a_reason_make_no_empty_one(store):
+    import_all(FIXTURES / "lm_eval" / "small", store)
+    run = find_folder(store, "lm_eval:small").run_id
+    reasons = count_failure_reasons(store.run_roots, run, "lm-eval-counting")
+    assert list(reasons["why"]) == []
+    causes = count_failure_causes(store.run_roots, run, "lm-eval-counting")
+    assert list(causes["cause"]) == []
 
 
 def test_the_same_task_with_other_samples_is_another_board(store, tmp_path):
