@@ -51,7 +51,7 @@ def test_fetching_says_what_to_do_next(capsys, tmp_path, data, monkeypatch) -> N
     [
         (("--from", "absent.whl"), "absent.whl: No such file"),
         (("--from", "x.whl", "--source", "hub"), "--source hub exclude"),
-        (("--out", __file__), f"{__file__} is no folder"),
+        (("--out", __file__), f"{__file__} is not a folder"),
     ],
 )
 def test_what_cannot_be_fetched_is_one_clear_line(capsys, data, words, problem) -> None:
