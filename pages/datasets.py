@@ -7,13 +7,14 @@ from collections.abc import Callable
 import streamlit as st
 
 from evalcore.settings import Settings
-from pages.parts.datasets import dataset_jobs, dataset_list, upload
+from pages.parts.datasets import dataset_jobs, dataset_list, paste, upload
 from pages.shared import url_state, visitor
 from pages.shared.wording import tr
 
 _VIEWS: dict[str, Callable[[Settings], None]] = {
     "browse": dataset_list.draw_dataset_browser,
     "add": upload.draw_add_dataset,
+    "paste": paste.draw_paste,
     "fetch": dataset_jobs.draw_official_sets,
 }
 

@@ -63,6 +63,19 @@ def _add_own(actions: Any, add_common: Callable[[argparse.ArgumentParser, Verb],
         _add_file_arguments(actions.add_parser("validate", help=about, description=about)),
         _validate_case_file,
     )
+    about = "write a commented starter file of your own cases, valid as it stands"
+    sub = actions.add_parser(
+        "template",
+        help=about,
+        description=f"{about.capitalize()}.",
+        epilog="example: evalcore datasets template sql_understanding --out cases.jsonl",
+    )
+    sub.add_argument("benchmark", metavar="BENCHMARK", help="benchmark that the cases belong to")
+    about = "kind of the cases (default: one case of each kind)"
+    sub.add_argument("--part", default="", metavar="NAME", help=about)
+    about = "file to write (default: standard output)"
+    sub.add_argument("--out", type=Path, metavar="FILE", help=about)
+    add_common(sub, _write_template)
     about = "save a valid file of your own cases under a name for --dataset"
     sub = _add_file_arguments(actions.add_parser("add", help=about, description=about))
     sub.add_argument("--name", required=True, metavar="NAME", help="name for --dataset")
@@ -151,6 +164,35 @@ def _validate_case_file(args: argparse.Namespace) -> int:
 
     validation = data_client.validate_upload(_read_upload(args), OPERATOR, _load_cli_settings(args))
     return _print_validation(args, validation, None)
+
+
+def _write_template(args: argparse.Namespace) -> int:
+    from evalcore.runner.jobs import data_client
+    from evalcore.runner.uploads import build_starter, find_upload_form
+
+    parts = find_upload_form(args.benchmark).parts
+    if args.part not in ("", *parts):
+        raise UsageError(f"--part {args.part!r}: must be one of {', '.join(parts)}")
+    settings = _load_cli_settings(args)
+    described = [
+        form
+        for part in ([args.part] if args.part else parts)
+        if (form := data_client.load_upload_template(args.benchmark, part, settings)) is not None
+    ]
+    if not described:
+        raise UsageError(f"{args.benchmark} has no bundled case that shows what one looks like")
+    text = build_starter(args.benchmark, described)
+    if args.out is None:
+        sys.stdout.write(text)
+        return _DONE
+    if args.out.exists():
+        raise UsageError(f"--out {args.out}: is there already; choose another name")
+    try:
+        args.out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--out {args.out}: {error.strerror or error}") from None
+    print(json.dumps({"path": str(args.out)}) if args.json else f"wrote {args.out}")
+    return _DONE
 
 
 def _save_case_file(args: argparse.Namespace) -> int:

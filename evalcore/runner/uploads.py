@@ -15,6 +15,7 @@ from evalcore.catalog import benchmark_card
 from evalcore.errors import IntakeError
 from evalcore.i18n import Note
 from evalcore.intake.json_text import parse_json, read_rows
+from evalcore.plain_text import to_single_line
 from evalcore.records import Record
 from evalcore.settings import Settings
 from evalcore.store.datasets import DatasetSummary
@@ -105,6 +106,8 @@ UploadColumns = Mapping[str, bool]
 UploadRow = tuple[int, dict[str, Any]]
 
 _DELIMITERS = ",;\t"
+#: What a line of JSON lines begins with that holds no case; no JSON text does.
+COMMENT = "#"
 
 
 class _UnreadableFile(Exception):
@@ -156,7 +159,7 @@ def _iterate_jsonl(text: str, columns: UploadColumns) -> Iterator[UploadRow | Li
     if text.lstrip()[:1] == "[":
         raise _UnreadableFile(1, Note("upload_json_list"))
     for number, line in enumerate(text.split("\n"), 1):  # JSON may hold the other line ends
-        if line.strip():
+        if line.strip() and not line.lstrip().startswith(COMMENT):
             yield _parse_json_row(number, line.strip())
 
 
@@ -307,6 +310,28 @@ def describe_part(
         jsonl="".join(json.dumps(row, ensure_ascii=False) + "\n" for row in examples),
         csv=_format_csv(names, examples, json_columns),
     )
+
+
+def build_starter(benchmark: str, parts: Sequence[UploadPart]) -> str:
+    """A file to start from: in comments what a case of each part holds, then a case that is valid.
+    It is taken as it stands."""
+    lines = [
+        f"Cases for {benchmark}, one JSON object a line; lines with {COMMENT} first are ignored.",
+        f"Check it:  evalcore datasets validate FILE --benchmark {benchmark}",
+        f"Save it:   evalcore datasets add FILE --benchmark {benchmark} --name NAME",
+    ]
+    text = "".join(f"{COMMENT} {line}\n" for line in lines)
+    for part in parts:
+        text += f"{COMMENT}\n{COMMENT} {part.name}\n"
+        for field in part.fields:
+            need = "required" if field.required else "optional"
+            example = to_single_line(field.example, 80)
+            kinds = " or ".join(field.kinds)
+            text += f"{COMMENT}   {field.name} ({need}, {kinds}): {example}\n"
+        row = {"metric": part.name} if len(parts) > 1 else {}
+        row |= json.loads(part.jsonl.partition("\n")[0])
+        text += json.dumps(row, ensure_ascii=False) + "\n"
+    return text
 
 
 def _describe_field(

@@ -99,6 +99,12 @@ TASKS: Mapping[str, Task] = MappingProxyType(
             "evalcore.runner.dataset_check:confirm_samples",
             timeout=Note("gold_slow"),
         ),
+        "draft_cases": Task(
+            "evalcore.runner.jobs.draft_service:draft_cases",
+            seconds=150.0,
+            timeout=Note("draft_slow"),
+            death=Note("upload_killed"),
+        ),
         "fetch": Task("evalcore.exchange.fetch_job:fetch_official_dataset", right="fetch"),
         "confirm": Task("evalcore.runner.dataset_check:confirm_dataset", right="upload"),
         "equivalent": Task(

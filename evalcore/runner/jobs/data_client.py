@@ -20,6 +20,7 @@ from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.records import Record
 from evalcore.runner import jobs
+from evalcore.runner.drafts import Draft, DraftInput
 from evalcore.runner.gold import MAX_PROBLEMS, GoldProblem, confirm_gold
 from evalcore.runner.jobs import Job
 from evalcore.runner.uploads import MAX_FILE_BYTES, LineError
@@ -73,6 +74,13 @@ def validate_upload(upload: Upload, visitor: Visitor, settings: Settings) -> Val
         more = len(errors) == MAX_PROBLEMS or not report.complete
         return Validation(summary=DatasetSummary(), errors=tuple(errors), more=more)
     return msgspec.structs.replace(validation, unconfirmed=report.unconfirmed, reason=report.reason)
+
+
+def draft_cases(asked: DraftInput, visitor: Visitor, settings: Settings) -> Draft:
+    """What is made of pasted SQL, by the engines that are here; nothing is kept. Raises
+    AccessDenied too: executing costs our time."""
+    policy.require_access(settings, visitor, "upload")
+    return jobs.call_task("draft_cases", {"asked": asked}, settings, Draft)
 
 
 def _line_error(problem: GoldProblem, lines: Mapping[str, Sequence[int]]) -> LineError:

@@ -324,7 +324,7 @@ def _draw_save_step(upload: Upload, settings: Settings) -> None:
         ):
             return
     card = OwnCard(upload.benchmark, name, author.strip(), licence.strip(), text.strip())
-    _save_dataset(upload, card, settings, replace=replace)
+    save_dataset(upload, card, settings, replace=replace)
 
 
 def _check_name_taken(benchmark: str, name: str, settings: Settings) -> bool | None:
@@ -334,7 +334,7 @@ def _check_name_taken(benchmark: str, name: str, settings: Settings) -> bool | N
     return None
 
 
-def _save_dataset(upload: Upload, card: OwnCard, settings: Settings, *, replace: bool) -> None:
+def save_dataset(upload: Upload, card: OwnCard, settings: Settings, *, replace: bool) -> None:
     with widgets.show_errors(limit=600):
         with st.spinner(tr("datasets.keeping")):
             validation, saved = data_client.save_upload(
