@@ -75,7 +75,7 @@ CEILINGS: dict[str, float] = {
     "crowded names": 0,
     "long modules": 0,
     "modules": 626,
-    "lines": 143_600,
+    "lines": 144_900,
     "function length, p95": 27,
 }
 
