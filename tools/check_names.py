@@ -74,8 +74,8 @@ CEILINGS: dict[str, float] = {
     "one-word functions, %": 8,
     "crowded names": 0,
     "long modules": 0,
-    "modules": 626,
-    "lines": 144_900,
+    "modules": 634,
+    "lines": 145_500,
     "function length, p95": 27,
 }
 
