@@ -238,25 +238,11 @@ def draw_comparability(board: Board, row: Row) -> None:
     st.caption(comparability.describe_assessments(list(assessed.values()), language))
     if len(assessed) < 2:
         return
-    columns = {
-        "benchmark": [benchmark_title(key) for key in assessed],
-        "official": [each.official_board or None for each in assessed.values()],
-        "comparable": [
-            tr("target.comparable.yes" if each.comparable else "target.comparable.no")
-            for each in assessed.values()
-        ],
-        "because": [
-            comparability.describe_reasons(each, language) or None for each in assessed.values()
-        ],
-    }
-    config = {
-        "benchmark": tables.text_column("common.benchmark"),
-        "official": tables.text_column("target.official_board"),
-        "comparable": tables.text_column("target.comparable"),
-        "because": tables.text_column("target.comparable.because", "large"),
-    }
-    with st.expander(tr("target.comparable.by_benchmark"), icon=":material/balance:"):
-        tables.draw_grid(columns, config, tr("target.comparable.by_benchmark"))
+    with st.expander(tr("target.comparable_by_benchmark"), icon=":material/balance:"):
+        for key, each in assessed.items():
+            sentence = comparability.describe_assessments([each], language)
+            st.markdown(f"**{escape_markdown(benchmark_title(key))}**")
+            st.caption(escape_markdown(sentence, 600))
 
 
 def _format_certainty(own: pd.Series, row: Row) -> str:
