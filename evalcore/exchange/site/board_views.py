@@ -154,7 +154,8 @@ def _build_period_links(
     if not isinstance(ranking, PublishedRanking):
         return []
     boards = list_publisher_boards(facts, ranking)
-    own, newest = ranking.source, {}
+    own = ranking.source
+    newest: dict[str, PublishedRanking] = {}
     for other in boards:
         newest.setdefault(other.source.setup, other)
     setups = [

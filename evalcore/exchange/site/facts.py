@@ -118,9 +118,9 @@ def collect_site_facts(settings: Settings) -> SiteFacts:
     for ranking in [*default_rankings, *months]:
         if isinstance(ranking, PublishedRanking):
             for header in ranking.headers:
-                own = runs.setdefault(header.identity, [])
-                if all(header.run_id != other.run_id for other in own):
-                    own.append(header)
+                claims = runs.setdefault(header.identity, [])
+                if all(header.run_id != other.run_id for other in claims):
+                    claims.append(header)
             names = {**ranking.names, **names}
     return SiteFacts(
         rankings=rankings,

@@ -44,7 +44,8 @@ def build_target_view(
     key = runs[0].target_key
     card = facts.cards.get(runs[0].target_key, NO_CARD)
     rankings = [ranking for ranking in facts.default_rankings if identity in ranking.targets]
-    rankings = rankings or [each for each in facts.months if identity in each.targets][:1]
+    if not rankings:
+        rankings += [ranking for ranking in facts.months if identity in ranking.targets][:1]
     published = next((each for each in rankings if isinstance(each, PublishedRanking)), None)
     query = {"key": identity} | ({"source": PUBLISHED} if published else {})
     return {
