@@ -187,6 +187,7 @@ def measure_all(count: int, environments: Path, names: Sequence[str]) -> dict[st
                         continue
                     throughput.bare(server.base_url, 64)
                     figures[name] = throughput.bare(server.base_url, count)
+                    print(title, name, json.dumps(figures[name]), file=sys.stderr, flush=True)
                     continue
                 if name == "evalboard":
                     taken = measure_evalboard(folder, server, count)

@@ -17,6 +17,7 @@ from typing import Any
 from evalcore import __version__
 from evalcore.cli import (
     boards,
+    bucket,
     datasets,
     decide,
     doctor,
@@ -104,6 +105,7 @@ def _build_parser() -> argparse.ArgumentParser:
     prepare.add_list_verbs(verbs, _add_common_flags)
     equivalent.add_equivalent_verb(verbs, _add_common_flags)
     exchange.add_hub_verb(verbs, _add_common_flags)
+    bucket.add_bucket_verb(verbs, _add_common_flags)
     boards.add_site_verb(verbs, _add_common_flags)
     published.add_published_verb(verbs, _add_common_flags)
     preflight.add_preflight_verb(verbs, _add_common_flags)

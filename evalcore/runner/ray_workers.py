@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Awaitable
 from typing import Any
 
@@ -24,6 +25,7 @@ from evalcore.runner.node import (
 )
 from evalcore.settings import Settings
 
+_CONNECT_SECONDS = 10.0
 _IN_FLIGHT = 4  # calls of an actor at once: an exchange, and the one that ends it
 
 
@@ -61,6 +63,17 @@ async def _get_result(reference: Awaitable[bytes]) -> bytes:
         raise WorkerLost(scrub_secrets(last.strip()[:300])) from None
 
 
+def _check_reachable(address: str) -> None:
+    """Raises UsageError where nothing listens at HOST:PORT: Ray would try for minutes."""
+    host, colon, port = address.rpartition(":")
+    if not (colon and port.isdecimal()):
+        return  # auto, local
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise UsageError(Note("cluster_unreachable", address=address, message=error)) from None
+
+
 class RayPool:
     """A connection to the cluster that `ray_address` names; `worker_count` is how many workers it
     has room for: a GPU each for a local model, where there are any, else a node each."""
@@ -75,6 +88,7 @@ class RayPool:
             raise UsageError(Note("cluster_address"))
         if address.startswith("ray://"):
             raise UsageError(Note("cluster_client"))
+        _check_reachable(address)
         self._ray = ray
         self._is_ours = not ray.is_initialized()
         if self._is_ours:

@@ -183,9 +183,6 @@ def test_a_local_model_gets_a_worker_per_gpu(tmp_path: Path, cluster: Any) -> No
         ("127.0.0.1:1", "no Ray cluster at 127.0.0.1:1"),
     ],
 )
-def test_an_address_without_a_cluster_says_so(
-    tmp_path: Path, address: str, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RAY_gcs_rpc_server_connect_timeout_s", "1")
+def test_an_address_without_a_cluster_says_so(tmp_path: Path, address: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         RayPool(Settings(data=str(tmp_path), ray_address=address), is_local=False)

@@ -1,0 +1,71 @@
+"""`evalcore bucket`: finished runs to and from an object store."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evalcore.exchange.bucket import BucketSync
+
+Verb = Callable[[argparse.Namespace], int]
+_ADDRESS = "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, a folder, or another address of fsspec"
+
+
+def add_bucket_verb(
+    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
+) -> None:
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "store finished runs in an object store, and import them from there"
+    example = (
+        "example: evalcore bucket push s3://boards/team && evalcore bucket pull s3://boards/team"
+    )
+    actions = verbs.add_parser(
+        "bucket", help=about, description=about, epilog=example
+    ).add_subparsers(required=True, metavar="ACTION")
+    about = "upload bundles of finished runs that are not there yet"
+    sub = actions.add_parser("push", help=about, description=about)
+    sub.add_argument("address", metavar="URL", help=_ADDRESS)
+    sub.add_argument("runs", nargs="*", metavar="RUN", help="runs to upload (default: all of here)")
+    add_common(sub, _push_runs)
+    about = "import the bundles that are not here yet, and rescore their answers"
+    sub = actions.add_parser("pull", help=about, description=about)
+    sub.add_argument("address", metavar="URL", help=_ADDRESS)
+    add_common(sub, _pull_runs)
+
+
+def _push_runs(args: argparse.Namespace) -> int:
+    from evalcore.cli.run import load_operator_settings
+    from evalcore.exchange import bucket
+
+    settings = load_operator_settings(args)
+    return _print_sync(args, bucket.push_runs(args.address, args.runs, settings, _say))
+
+
+def _pull_runs(args: argparse.Namespace) -> int:
+    from evalcore.cli.run import load_operator_settings
+    from evalcore.exchange import bucket
+
+    return _print_sync(args, bucket.pull_runs(args.address, load_operator_settings(args), _say))
+
+
+def _say(line: str) -> None:
+    print(f"evalcore: {line}", file=sys.stderr)
+
+
+def _print_sync(args: argparse.Namespace, done: BucketSync) -> int:
+    """Print what was transferred; the status is 3 where a run was left out."""
+    from evalcore.plain_text import format_count
+    from evalcore.records import to_plain
+
+    if args.json:
+        print(json.dumps(to_plain(done), ensure_ascii=False))
+    else:
+        for run, problem in done.problems.items():
+            print(f"{run}: {problem}", file=sys.stderr)
+        moved, present = len(done.moved), len(done.present)
+        print(f"{format_count(moved, 'run')} transferred, {present} present before")
+    return 3 if done.problems else 0
