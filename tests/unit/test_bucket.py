@@ -19,6 +19,7 @@ def settings_at(path: Path) -> Settings:
     return Settings(data=str(path), shipped=str(path / "none"))
 
 
+@pytest.mark.slow
 def test_runs_reach_another_store_by_a_bucket(tmp_path: Path) -> None:
     url = f"memory://{uuid4().hex}/team"
     first, second = settings_at(tmp_path / "a"), settings_at(tmp_path / "b")
@@ -31,6 +32,7 @@ def test_runs_reach_another_store_by_a_bucket(tmp_path: Path) -> None:
     assert len(load_headers(second)) == 1
 
 
+@pytest.mark.slow
 def test_what_is_no_bundle_is_named_and_ends_nothing(tmp_path: Path) -> None:
     first, second = settings_at(tmp_path / "a"), settings_at(tmp_path / "b")
     folder = finished(first, "baseline:sqlglot", "dialect_conversion", max_samples=4)
