@@ -50,7 +50,7 @@ def draw_weights(board: str, table: DecisionTable) -> dict[str, float]:
         }
     text = format_weights(weights, table.criteria)
     # first what was seen: a run that is interrupted by the next one ends as it writes the URL
-    st.session_state[_SEEN] = (board, text)
+    st.session_state[_SEEN] = (board, text, weights)
     page_links.set_query_param(_PARAMETER, text)
     return weights
 
@@ -72,10 +72,16 @@ def _sync_sliders(board: str, table: DecisionTable) -> None:
     """Set the sliders anew where the URL or the board was changed by anything else; a link that
     asks for what cannot be is told so."""
     text = st.query_params.get(_PARAMETER, "")
-    seen_board, seen_text = st.session_state.get(_SEEN, ("", ""))
+    seen_board, seen_text, seen_weights = st.session_state.get(_SEEN, ("", "", {}))
     present = all(_slider_key(criterion) in st.session_state for criterion in table.criteria)
-    if present and (seen_board, seen_text) == (board, text):
-        return
+    if present and seen_board == board:
+        moved = any(
+            st.session_state[_slider_key(criterion)] != seen_weights.get(criterion.key)
+            for criterion in table.criteria
+        )
+        # who moves a slider quickly sends a URL that is older than what was written last
+        if moved or seen_text == text:
+            return
     weights: dict[str, float] = dict(table.default_weights)
     ignored = []
     for part in page_links.split_url_values(text):
