@@ -16,8 +16,9 @@ import pytest
 from evalcore.benchmarks.tau2_bench.environment.tasks import read_task
 from evalcore.benchmarks.tau2_bench.official import OFFICIAL_DOMAINS
 from evalcore.exchange.tau2_bench_texts import read_tau2_texts
+from evalcore.settings import ROOT
 
-DRIVER = Path(__file__).parents[1] / "support" / "tau2_upstream_requests.py"
+DRIVER = "tests.support.tau2_upstream_requests"
 LINE = "Hello there."
 
 
@@ -37,10 +38,11 @@ def asked(checkout):
         pytest.skip("shared data absent: EVALBOARD_TAU2_PYTHON names no interpreter for tau2-bench")
     policies = {domain: f"The policy of {domain}." for domain in OFFICIAL_DOMAINS}
     done = subprocess.run(
-        [python, str(DRIVER), str(checkout)],
+        [python, "-m", DRIVER, str(checkout)],
         input=json.dumps(policies),
         capture_output=True,
         text=True,
+        cwd=ROOT,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

@@ -1,14 +1,14 @@
 """Run in an environment with tau2-bench: print what its agent and its user are asked first.
 
-`python tau2_upstream_requests.py CHECKOUT` reads {domain: policy} as JSON and answers by domain
-with `tools` and, by task, the messages that agent and user get first. Models are never asked.
+`python -m tests.support.tau2_upstream_requests CHECKOUT` reads {domain: policy} as JSON and answers
+by domain with `tools` and, by task, the messages that agent and user get first. No model is asked.
 """
 
 import json
 import sys
 from pathlib import Path
 
-from tau2_upstream import stub_modules
+from tests.support.tau2_upstream import stub_modules
 
 LINE = "Hello there."
 
