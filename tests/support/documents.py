@@ -13,7 +13,21 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "hosting/*/README.md")
 SHELLS = {"sh", "bash", "console"}
 #: Programs of others that a document may call; whatever else is called has to be ours.
-FOREIGN = {"apt-get", "chown", "docker", "export", "git", "hf", "pip", "rsync"}
+FOREIGN = {
+    *(
+        "apt-get",
+        "chown",
+        "docker",
+        "export",
+        "git",
+        "hf",
+        "kubectl",
+        "pip",
+        "printf",
+        "ray",
+        "rsync",
+    ),
+}
 OURS = ("evalcore ", "make ", "python ", "streamlit ", ".venv/bin/")
 _ASSIGNMENT = re.compile(r"[A-Z_]+=.*")
 
