@@ -10,7 +10,7 @@ import secrets
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -252,12 +252,13 @@ class PostgresStore:
         """What tells the folder of runs from others; made by the first who writes."""
         path = self._runs.parent / _STORE_ID
         if not self._name and create:
+            fresh = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("x", encoding="ascii") as file:
-                    file.write(secrets.token_hex(8))
-            except FileExistsError:
-                pass
+                fresh.write_text(secrets.token_hex(8), encoding="ascii")
+                with suppress(FileExistsError):  # another was first: its name counts, whole
+                    path.hardlink_to(fresh)
+                fresh.unlink()
             except OSError as error:
                 raise IndexFileError(
                     f"{path}: {error.strerror}; EVALBOARD_DATA names a folder that can be written"
