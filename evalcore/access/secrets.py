@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from html.entities import html5
 from typing import Any
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
 import msgspec
 
@@ -72,6 +72,23 @@ def scrub_secrets(text: str, keys: Iterable[str | None] = ()) -> str:
         if value and len(value.strip()) >= 4:
             text = _remove_key(text, value.strip())
     return _LIKELY.sub(lambda match: match.group(1) + _MARK, text)
+
+
+_ADDRESS = re.compile(r"([^/?#]*://)(?:([^/?#]*)@)?([^?#]*)")
+
+
+def describe_address(url: str) -> str:
+    """An address without user, password and options; what is none as it is."""
+    parts = _ADDRESS.match(url)
+    return f"{parts[1]}{parts[3]}" if parts else url
+
+
+def scrub_address(text: str, url: str) -> str:
+    """A message in one line, without what the address in it may hold of keys."""
+    parts = _ADDRESS.match(url)
+    password = (parts[2] or "").partition(":")[2] if parts else ""
+    line = " ".join(text.split()).replace(url, describe_address(url))
+    return scrub_secrets(line, [password, unquote(password)])
 
 
 def redact_keys(text: str, keys: Iterable[str | None]) -> str:

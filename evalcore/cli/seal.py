@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.errors import UsageError
-from evalcore.plain_text import format_count
+from evalcore.plain_text import format_count, to_terminal_text
 
 if TYPE_CHECKING:
     from evalcore.store.seal import SealReport
@@ -146,4 +146,4 @@ def _find_folder(args: argparse.Namespace, subject: str) -> tuple[Any, Any]:
 def _print_result(args: argparse.Namespace, result: Any, text: str) -> None:
     from evalcore.records import to_json
 
-    print(to_json(result, ordered=False).decode() if args.json else text)
+    print(to_json(result, ordered=False).decode() if args.json else to_terminal_text(text))

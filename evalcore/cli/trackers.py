@@ -106,13 +106,15 @@ def _export_records(args: argparse.Namespace, run: SharedRun) -> Export:
 
 
 def _export_spans(args: argparse.Namespace, run: SharedRun) -> Export:
+    from evalcore.access.secrets import describe_address
     from evalcore.exchange.trackers import otel
 
     if args.endpoint:
-        exporter, where = otel.open_endpoint_exporter(args.endpoint), args.endpoint
+        exporter = otel.open_endpoint_exporter(args.endpoint)
+        where = describe_address(args.endpoint)
     else:
-        where = _require_path(args, "file")
-        exporter = otel.open_file_exporter(where)
+        out = _require_path(args, "file")
+        exporter, where = otel.open_file_exporter(out), str(out)
     count = otel.export_spans(run, exporter, texts=bool(args.texts))
     return {"spans": count}, f"{where}: {format_count(count, 'span')}"
 
@@ -127,12 +129,14 @@ def _export_wandb(args: argparse.Namespace, run: SharedRun) -> Export:
 
 
 def _export_mlflow(args: argparse.Namespace, run: SharedRun) -> Export:
+    from evalcore.access.secrets import describe_address
     from evalcore.exchange.trackers.mlflow_run import log_mlflow_run
 
     address = args.endpoint or (os.environ.get("MLFLOW_TRACKING_URI") if not args.out else "")
     store = address or _require_path(args, "folder")
     identity = log_mlflow_run(run, store, args.project or _PROJECT)
-    return {"mlflow_run": identity}, f"{store}: MLflow run {identity}"
+    where = describe_address(address) if address else store
+    return {"mlflow_run": identity}, f"{where}: MLflow run {identity}"
 
 
 _EXPORTERS: dict[str, Callable[[argparse.Namespace, SharedRun], Export]] = {

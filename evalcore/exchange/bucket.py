@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import urlsplit
 
-from evalcore.access.secrets import scrub_secrets
+from evalcore.access.secrets import describe_address, scrub_address
 from evalcore.errors import EvalboardError, MissingDependency, UsageError
 from evalcore.exchange.bundle.contents import LARGEST
 from evalcore.exchange.bundle.exporter import export_bundle
@@ -41,7 +40,8 @@ def push_runs(
 ) -> BucketSync:
     """Upload bundles of finished runs, by default of all that were run here and are not there yet;
     nothing there is overwritten. Raises UsageError for a bucket that cannot be used."""
-    chosen = runs or [h.run_id for h in load_headers(settings) if not h.shipped]
+    own = (h for h in load_headers(settings) if not h.shipped and h.origin != "imported")
+    chosen = runs or [h.run_id for h in own]
     moved: list[str] = []
     present: list[str] = []
     problems: dict[str, str] = {}
@@ -58,7 +58,7 @@ def push_runs(
             except EvalboardError as error:
                 problems[run] = str(error)
                 continue
-            files.put_file(str(bundle), f"{root}/{run}{_SUFFIX}")
+            _upload(files, bundle, f"{root}/{run}{_SUFFIX}")
             bundle.unlink()
             moved.append(run)
             progress(f"{run}: uploaded")
@@ -88,6 +88,17 @@ def pull_runs(url: str, settings: Settings, progress: ProgressCallback) -> Bucke
                 bundle.unlink(missing_ok=True)
             (present if done.became == "unchanged" else moved).append(run)
     return BucketSync(tuple(moved), tuple(present), problems)
+
+
+def _upload(files: Any, bundle: Path, name: str) -> None:
+    """Put a bundle where others see it whole or not at all; an object store does so by itself."""
+    from fsspec.implementations.local import LocalFileSystem
+
+    if not isinstance(files, LocalFileSystem):
+        files.put_file(str(bundle), name)
+        return
+    files.put_file(str(bundle), f"{name}.part")
+    Path(f"{name}.part").replace(name)
 
 
 def _list_bundles(files: Any, root: str) -> list[str]:
@@ -120,7 +131,7 @@ def _open_bucket(url: str) -> Iterator[tuple[Any, str]]:
         import fsspec
     except ImportError:
         raise MissingDependency(Note("bucket_missing")) from None
-    shown = _describe_address(url)
+    shown = describe_address(url)
     try:
         files, root = fsspec.core.url_to_fs(url)
         yield files, str(root).rstrip("/")
@@ -129,12 +140,5 @@ def _open_bucket(url: str) -> Iterator[tuple[Any, str]]:
     except ImportError as error:  # the file system of the address is another package
         raise UsageError(Note("bucket_failed", address=shown, message=error)) from None
     except Exception as error:  # each file system has errors of its own
-        line = " ".join(str(error).split()).replace(url, shown)[:300] or type(error).__name__
-        message = scrub_secrets(line, [urlsplit(url).password])
+        message = scrub_address(str(error), url)[:300] or type(error).__name__
         raise UsageError(Note("bucket_failed", address=shown, message=message)) from None
-
-
-def _describe_address(url: str) -> str:
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}" if parts.scheme else url

@@ -53,6 +53,7 @@ from evalcore.runner.node import (
     Report,
     WorkerLost,
     hash_code,
+    select_node_settings,
 )
 from evalcore.runner.summary import EpisodeKey, Tracker
 from evalcore.settings import Settings, override_data_folder
@@ -313,7 +314,7 @@ class _ClusterExecution(RunExecution):
         mode, refusal = self.folder.read_tool_calls()
         task = NodeTask(
             spec=self.spec,
-            settings=msgspec.to_builtins(self.settings),
+            settings=select_node_settings(self.settings),
             journal_name=worker.journal_name,
             share=self._compute_share(worker),
             tool_calls=f"{mode}: {refusal}" if refusal else mode,

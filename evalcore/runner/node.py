@@ -170,6 +170,13 @@ def introduce_node() -> Introduction:
     )
 
 
+def select_node_settings(settings: Settings) -> dict[str, Any]:
+    """What a node is told of the settings of the coordinator: not the address of its index, which
+    holds a password."""
+    values = msgspec.to_builtins(settings)
+    return {name: value for name, value in values.items() if name not in _OWN_SETTINGS}
+
+
 def build_node_settings(values: Mapping[str, Any]) -> Settings:
     """The settings of the coordinator with the folders of this node. `EVALBOARD_NODE_DATA` names
     where a node keeps engines and its cache; by default that is a temporary folder."""
@@ -177,8 +184,7 @@ def build_node_settings(values: Mapping[str, Any]) -> Settings:
     data = os.environ.get(_NODE_DATA) or str(Path(tempfile.gettempdir()) / "evalboard-node")
     Path(data).mkdir(parents=True, exist_ok=True)
     folders = {"data": data, "shipped": own.shipped, "datasets": own.datasets}
-    shared = {name: value for name, value in values.items() if name not in _OWN_SETTINGS}
-    return msgspec.convert({**shared, **folders}, Settings)
+    return msgspec.convert({**values, **folders}, Settings)
 
 
 def list_missing_keys(task: NodeTask, settings: Settings) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ async def _get_result(reference: Awaitable[bytes]) -> bytes:
     except ray.exceptions.RayError as error:
         lines = [line for line in str(error).strip().splitlines() if line.strip()]
         last = lines[-1] if isinstance(error, ray.exceptions.RayTaskError) else lines[0]
-        raise WorkerLost(scrub_secrets(last.strip()[:300])) from None
+        raise WorkerLost(scrub_secrets(last.strip())[:300]) from None
 
 
 def _check_reachable(address: str) -> None:
@@ -101,7 +101,7 @@ class RayPool:
                     configure_logging=False,
                 )
             except Exception as error:  # ray raises many kinds, some of them plain
-                message = scrub_secrets(str(error).strip().splitlines()[0][:300])
+                message = scrub_secrets(str(error).strip().splitlines()[0])[:300]
                 raise UsageError(
                     Note("cluster_unreachable", address=address, message=message)
                 ) from None

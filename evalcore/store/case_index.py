@@ -13,7 +13,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
@@ -78,7 +78,7 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
         self.width = 2 + 2 * epochs
         self._rows: IO[bytes] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - see `close`
         self._base = 0
-        self._same_keys: frozenset[int] = frozenset()
+        self.same_keys: frozenset[int] = frozenset()  # hashes of keys that several cases have
         self._samples: JournalSource | None = None
         #: The journal of the worker that sets what it has added.
         self.own_journal = OWN_JOURNAL
@@ -162,6 +162,8 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
 
     def _write(self, cell: int, content: bytes) -> None:
         """Replace the cells from one on; raises OSError."""
+        if not self._rows.writable():  # the file of the folder, which others read
+            self._copy_rows()
         os.pwrite(self._rows.fileno(), content, self._base + cell * 8)
 
     # Lines
@@ -238,7 +240,7 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
                 rows.clear()
         write_whole(self._rows, rows)
         self._samples = describe_source(path, end)
-        self._same_keys = self._find_same_keys()
+        self.same_keys = self._find_same_keys()
 
     def _find_same_keys(self) -> frozenset[int]:
         import numpy as np
@@ -252,7 +254,7 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
     @property
     def may_share(self) -> bool:
         """Whether several cases may rest on one episode."""
-        return bool(self._shared or self._named or self._same_keys or self._shared_groups)
+        return bool(self._shared or self._named or self.same_keys or self._shared_groups)
 
     @property
     def has_episodes(self) -> bool:
@@ -262,22 +264,12 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
     def share_episodes(self, groups: Mapping[int, Sequence[int]]) -> None:
         """Give the cases of each group, by the hash of the key of their generation, its episodes:
         the benchmark alone knows which cases share one."""
-        own: dict[int, tuple[int, ...]] = {}
-        for _, rows in self.read_rows():
-            own |= {row[1]: tuple(row) for row in rows.tolist() if row[1] in groups}
+        locations = self._locate_episodes(groups)
         for key, positions in groups.items():
             self._shared_groups = True
             for epoch in range(self.epochs):
-                location = self._shared.get((key, epoch), NOWHERE)
-                if location == NOWHERE and key in own:
-                    location = own[key][2 + 2 * epoch]
                 for position in positions:
-                    self._write_cell(position, 2 + 2 * epoch, location)
-
-    @property
-    def same_keys(self) -> frozenset[int]:
-        """The hashes of keys that several cases have."""
-        return self._same_keys
+                    self._write_cell(position, 2 + 2 * epoch, locations[key, epoch])
 
     def _add_journals(self) -> None:
         """What the journals gained since they were last read."""
@@ -301,24 +293,28 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
 
     def _resolve_named(self) -> None:
         """Give the cases whose verdict names an episode that of this name."""
-        wanted = {key for key in self._named.values() if key}
-        own: dict[int, tuple[int, ...]] = {}
-        for _, rows in self.read_rows() if wanted else ():
-            own |= {row[1]: tuple(row) for row in rows.tolist() if row[1] in wanted}
+        locations = self._locate_episodes({*self._named.values()})
         for (position, epoch), key in self._named.items():
-            location = self._shared.get((key, epoch), NOWHERE)
-            if location == NOWHERE and key in own:
-                location = own[key][2 + 2 * epoch]
-            self._write_cell(position, 2 + 2 * epoch, location)
+            self._write_cell(position, 2 + 2 * epoch, locations[key, epoch])
+
+    def _locate_episodes(self, keys: Collection[int]) -> dict[tuple[int, int], int]:
+        """The packed locations of the last episodes of these keys in all epochs."""
+        own: dict[int, Sequence[int]] = {}
+        for _, rows in self.read_rows() if keys else ():
+            own |= {row[1]: row for row in rows.tolist() if row[1] in keys}
+        nowhere = [NOWHERE] * self.width
+        return {
+            (key, epoch): self._shared.get((key, epoch), own.get(key, nowhere)[2 + 2 * epoch])
+            for key in keys
+            for epoch in range(self.epochs)
+        }
 
     def _scan_episodes(self, path: Path, file: int, start: int) -> Iterator[tuple[int, LineEntry]]:
         for offset, end, line in scan_journal(path, EpisodeLine, start):
             episode = line.episode
             location = Location(file, offset, episode.failure is not None).pack()
-            yield (
-                end,
-                LineEntry(hash_case_key(line.benchmark, episode.key), episode.epoch, location),
-            )
+            key = hash_case_key(line.benchmark, episode.key)
+            yield end, LineEntry(key, episode.epoch, location)
 
     def _scan_verdicts(self, path: Path, file: int, start: int) -> Iterator[tuple[int, LineEntry]]:
         for offset, end, line in scan_journal(path, VerdictLine, start):
@@ -351,7 +347,7 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
                 for number in range(low[row], high[row]):
                     entry = entries[order[number]]
                     seen[number] = True
-                    if entry.metric and entry.key in self._same_keys:
+                    if entry.metric and entry.key in self.same_keys:
                         sample = self.read_sample_at(int(rows[row, 0]), SampleLine).sample
                         if sample.metric != entry.metric:
                             continue
@@ -386,7 +382,7 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
             samples=self._samples,
             episodes=tuple(self._sources["generations"]),
             verdicts=tuple(self._sources["verdicts"]),
-            same_keys=tuple(sorted(self._same_keys)),
+            same_keys=tuple(sorted(self.same_keys)),
             mark=self.mark,
         )
 
@@ -419,7 +415,7 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
         if not (whole and same and header.scoring == self.scoring):
             return False
         self.cases, self.ranges = header.cases, list(header.ranges)
-        self._base, self._same_keys = _HEADER, frozenset(header.same_keys)
+        self._base, self.same_keys = _HEADER, frozenset(header.same_keys)
         self._samples = header.samples
         self._sources = {"generations": [*header.episodes], "verdicts": [*header.verdicts]}
         samples = self.folder.path / SAMPLES
@@ -438,13 +434,17 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
             ends = [source.end for source in sources]
             has_grown = has_grown or ends != [measure_journal(path) for path in paths]
         self.mark = "" if has_grown else header.mark
-        if has_grown:  # what is entered now is nobody else's
-            self._rows = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the index
-            with file:
-                file.seek(0)
-                shutil.copyfileobj(file, self._rows, 1 << 20)
+        if has_grown:
+            self._copy_rows()
             self._forget_lost_lines()
         return True
+
+    def _copy_rows(self) -> None:
+        """Go on with rows that nobody else sees; raises OSError."""
+        file, self._rows = self._rows, tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+        with file:
+            file.seek(0)
+            shutil.copyfileobj(file, self._rows, 1 << 20)
 
     def _forget_lost_lines(self) -> None:
         """Forget what lay behind the present end of a journal: a machine that lost its power may

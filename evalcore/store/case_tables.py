@@ -114,7 +114,7 @@ def ensure_samples_table(folder: RunFolder, scoring: str | None = None) -> Path:
         def iterate_tables() -> Iterator[pa.Table]:
             if case_parts.is_large(index):
                 return case_parts.iterate_tables(index, spec)
-            return iter([case_parts.encode_rows(build_sample_rows(folder, scoring_name))])
+            return iter([case_parts.encode_rows(build_sample_rows(index, spec))])
 
         if os.access(folder.path, os.W_OK):
             try:

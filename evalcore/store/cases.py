@@ -178,16 +178,14 @@ class _EpisodeLine(Record, frozen=True):
     episode: _RowEpisode
 
 
-def build_sample_rows(folder: RunFolder, scoring: str) -> Iterator[Row]:
+def build_sample_rows(index: CaseIndex, spec: RunSpec) -> Iterator[Row]:
     """The rows of a run in the order of its declared cases, one per epoch.
 
     A case without a verdict has the outcome `missing`; of several verdicts or episodes of one case
     the last journaled counts. Those of undeclared cases are left out.
     """
-    spec = folder.read_spec()
-    with CaseIndex.load(folder, scoring, spec.epochs) as index:
-        for start, rows in index.read_rows():
-            yield from build_indexed_rows(index, spec, start, rows.tolist())
+    for start, rows in index.read_rows():
+        yield from build_indexed_rows(index, spec, start, rows.tolist())
 
 
 def build_indexed_rows(

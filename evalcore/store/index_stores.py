@@ -6,6 +6,7 @@ give one writer at a time the lock between its read and its write.
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 import time
@@ -14,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 import msgspec
 from filelock import FileLock, Timeout
@@ -31,6 +32,10 @@ RUNS = "runs"
 _STORE_ID = ".index-id"
 _CONNECT = {"connect_timeout": 5}
 _SCHEMES = ("postgresql", "postgres")
+#: As SQLAlchemy reads an address: a password may hold anything but @.
+_ADDRESS = re.compile(
+    r"[\w+]+://(?:[^:/]*(?::(?P<password>[^@]*))?@)?(?P<place>[^?]*)(?:\?(?P<options>.*))?", re.S
+)
 
 
 class IndexStore(Protocol):
@@ -340,18 +345,21 @@ def is_database_url(text: str) -> bool:
 
 def describe_url(url: str) -> str:
     """Host and database of an address, without user, password and options."""
-    parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
-    port = f":{parts.port}" if parts.port else ""
-    return f"postgresql://{host}{port}{parts.path}"
+    parts = _ADDRESS.match(url)
+    return f"postgresql://{parts['place']}" if parts else "postgresql"
 
 
 def scrub_url(text: str, url: str) -> str:
     """A message of a driver in one line, without the address and the secrets in it."""
-    parts = urlsplit(url)
-    secret = [
-        unquote(parts.password or ""),
-        *(value for name, value in parse_qsl(parts.query) if "pass" in name),
-    ]
     line = " ".join(text.split()).replace(url, describe_url(url))
-    return scrub_secrets(line, secret)[:400]
+    return scrub_secrets(line, _list_secrets(url))[:400]
+
+
+def _list_secrets(url: str) -> list[str]:
+    """The passwords in an address, as they are written there and as they are."""
+    parts = _ADDRESS.match(url)
+    if parts is None:
+        return []
+    options = parse_qsl(parts["options"] or "")
+    written = parts["password"] or ""
+    return [written, unquote(written), *(value for name, value in options if "pass" in name)]

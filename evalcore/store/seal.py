@@ -16,6 +16,7 @@ import base64
 import gzip
 import hashlib
 import io
+import os
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +32,7 @@ from evalcore.i18n import Note
 from evalcore.records import Record, from_json, to_json, utc_now
 from evalcore.store.chain import find_chain_break
 from evalcore.store.journal import LONGEST, PACKED, read_journal_lines
-from evalcore.store.run_folder import RunFolder, describe_os_error, write_atomic
+from evalcore.store.run_folder import RunFolder, describe_os_error, is_file, write_atomic
 
 SEAL = "seal.json"
 FORMAT, VERSION = "evalboard-seal", 1
@@ -127,8 +128,10 @@ def list_sealed_files(folder: Path) -> dict[str, Path]:
     try:
         for path in sorted(folder.rglob("*")):
             name = path.relative_to(folder).as_posix().removesuffix(PACKED)
-            hidden = any(part.startswith(".") for part in name.split("/"))
-            if name in _NOT_SEALED or hidden or not name.endswith(_SUFFIXES) or path.is_dir():
+            is_folder = path.is_dir()
+            if path.is_symlink() and is_folder:  # readers follow it, and nothing here does
+                raise RunFolderError(f"{path}: is a link to a folder")
+            if name in _NOT_SEALED or not name.endswith(_SUFFIXES) or is_folder:
                 continue
             if not path.is_file() or path.is_symlink():
                 raise RunFolderError(f"{path}: is not a plain file")
@@ -224,6 +227,8 @@ def verify_run_folder(folder: RunFolder, expected: PublicKey | None = None) -> S
 def read_seal(folder: Path) -> bytes | None:
     """The content of the seal of a run folder, None without one. Raises RunFolderError."""
     path = folder / SEAL
+    if os.path.lexists(path) and not is_file(path):  # a pipe would be waited for
+        raise RunFolderError(f"{path}: is not a plain file")
     try:
         with path.open("rb") as file:
             return file.read(_LARGEST + 1)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import unquote
 from uuid import uuid4
 
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 
 from evalcore.cli.main import main
 from evalcore.errors import UsageError
@@ -62,6 +64,54 @@ def test_an_address_that_cannot_be_used_shows_no_key(tmp_path: Path) -> None:
         bucket.pull_runs(url, settings_at(tmp_path), print)
     assert "hunter22222" not in str(caught.value)
     assert "nowhere://host/path" in str(caught.value)
+
+
+@pytest.mark.parametrize("written", ["pass%2Fword%21", "hunter22222"])
+def test_a_message_shows_no_password_of_its_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    def refuse(url: str) -> None:
+        raise OSError(f"{url}: login with {unquote(written)} or {written} failed")
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", refuse)
+    with pytest.raises(UsageError) as caught:
+        bucket.pull_runs(f"s3://user:{written}@host/path?key=1", settings_at(tmp_path), print)
+    assert "s3://host/path" in str(caught.value)
+    assert written not in str(caught.value)
+    assert unquote(written) not in str(caught.value)
+
+
+@pytest.mark.slow
+def test_imported_runs_are_not_offered_again(tmp_path: Path) -> None:
+    url = f"memory://{uuid4().hex}/team"
+    first, second = settings_at(tmp_path / "a"), settings_at(tmp_path / "b")
+    finished(first, "baseline:sqlglot", "dialect_conversion", max_samples=4)
+    bucket.push_runs(url, (), first, print)
+    bucket.pull_runs(url, second, print)
+    again = bucket.push_runs(f"{url}2", (), second, print)
+    assert (again.moved, again.problems) == ((), {})
+
+
+def test_a_transfer_that_breaks_off_leaves_no_bundle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle, shelf = tmp_path / "run-1.zip", tmp_path / "shelf"
+    bundle.write_bytes(b"whole")
+    shelf.mkdir()
+    files = LocalFileSystem()
+
+    def break_off(_: str, name: str) -> None:
+        Path(name).write_bytes(b"wh")
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "put_file", break_off)
+        with pytest.raises(OSError, match="full"):
+            bucket._upload(files, bundle, f"{shelf}/run-1.zip")
+    assert bucket._list_bundles(files, str(shelf)) == []
+    bucket._upload(files, bundle, f"{shelf}/run-1.zip")
+    assert bucket._list_bundles(files, str(shelf)) == ["run-1"]
+    assert (shelf / "run-1.zip").read_bytes() == b"whole"
 
 
 def test_an_unfinished_run_is_left_out_with_its_reason(

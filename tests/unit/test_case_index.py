@@ -100,6 +100,18 @@ def test_readers_see_what_a_worker_sets(folder: RunFolder) -> None:
         assert not Location.unpack(worker.read_row(1)[3]).flag
 
 
+def test_what_a_reader_sets_is_seen_by_nobody_else(folder: RunFolder) -> None:
+    """The file that it took over may only be read."""
+    with load(folder) as index:
+        index.keep()
+    content = locate_index(folder, SCORING).read_bytes()
+    with load(folder) as reader:
+        own = reader.read_row(0)
+        reader.share_episodes({own[1]: [0, 1]})
+        assert reader.read_row(1)[2] == own[2]
+    assert locate_index(folder, SCORING).read_bytes() == content
+
+
 def rewrite(path: Path, change: Callable[[list[bytes]], list[bytes]]) -> None:
     """Change a journal in location, as an editor may."""
     lines = path.read_bytes().splitlines(keepends=True)

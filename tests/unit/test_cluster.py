@@ -17,7 +17,7 @@ from evalcore.records import content_hash
 from evalcore.results import RunSummary
 from evalcore.runner import cluster, ray_workers
 from evalcore.runner.limits import Share
-from evalcore.runner.node import Report
+from evalcore.runner.node import Report, build_node_settings, select_node_settings
 from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.run_request import RunRequest
 from evalcore.runner.worker import work_on_run
@@ -209,6 +209,14 @@ def test_keys_come_from_either_side_and_stay_out_of_the_run(
         assert work_on_run(folder, settings, typed).state == "done"
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or key.encode() not in path.read_bytes(), path
+
+
+def test_a_node_gets_no_address_of_the_index(tmp_path: Path) -> None:
+    settings = Settings(index="postgresql://u:secret@host/boards", sample_timeout=7.0)
+    sent = select_node_settings(settings)
+    assert "secret" not in str(sent)
+    assert build_node_settings(sent).sample_timeout == 7.0
+    assert build_node_settings(sent).index == ""
 
 
 def test_cancel_keeps_what_was_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

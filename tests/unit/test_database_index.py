@@ -83,6 +83,20 @@ def test_messages_of_a_driver_lose_the_address_and_its_secrets():
     assert describe_url("postgresql://u:p@[::1]:5432/b") == "postgresql://[::1]:5432/b"
 
 
+@pytest.mark.parametrize("password", ["pa/ss12", "12/ss12", "se#cret", "se?cret"])
+def test_a_password_with_unquoted_signs_is_hidden(tmp_path, password):
+    """SQLAlchemy takes it, so it must not be taken for a host, a port or a path."""
+    url = f"postgresql://board:{password}@127.0.0.1:1/boards"
+    assert describe_url(url) == "postgresql://127.0.0.1:1/boards"
+    assert PostgresStore(url, tmp_path).title == describe_url(url)
+    assert password not in scrub_url(f"wrong: {password}", url)
+
+
+def test_several_hosts_are_named():
+    url = "postgresql://board:secret@first:5432,second:5433/boards"
+    assert describe_url(url) == "postgresql://first:5432,second:5433/boards"
+
+
 def test_exports_and_logs_hide_the_address(tmp_path):
     redactor = build_redactor(settings_at(tmp_path, AWAY))
     assert PASSWORD not in redactor.redact_text(f"index at {AWAY}")

@@ -251,6 +251,35 @@ def test_links_and_what_is_no_file_are_refused(run: RunFolder, tmp_path: Path) -
         verify_run_folder(run)
 
 
+def test_a_hidden_journal_counts_as_added(run: RunFolder) -> None:
+    """Readers take every journal of a folder, those whose name begins with a dot too."""
+    forged = (run.path / VERDICTS).with_name(".w0.jsonl")
+    forged.write_bytes((run.path / VERDICTS).read_bytes())
+    name = forged.relative_to(run.path).as_posix()
+    assert verify_run_folder(run).problems == (f"{name}: added after signing",)
+
+
+def test_a_linked_folder_is_refused(run: RunFolder, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (run.path / "calls").symlink_to(elsewhere, target_is_directory=True)
+    with pytest.raises(RunFolderError, match="calls: is a link to a folder"):
+        verify_run_folder(run)
+
+
+def test_a_pipe_in_place_of_a_seal_is_refused(run: RunFolder) -> None:
+    (run.path / SEAL).unlink()
+    os.mkfifo(run.path / SEAL)
+    with pytest.raises(RunFolderError, match="is not a plain file"):
+        verify_run_folder(run)
+
+
+def test_names_in_a_seal_move_no_cursor(run: RunFolder, capsys) -> None:
+    (run.path / "\x1b[2J.json").write_text("{}")
+    assert main(["seal", "verify", str(run.path)]) == 1
+    assert "\x1b" not in capsys.readouterr().out
+
+
 def test_a_file_of_many_lines_has_few_digests_and_names_a_range(monkeypatch) -> None:
     monkeypatch.setattr(seal, "_MOST_DIGESTS", 10)
     lines = [b"%d\n" % number for number in range(95)]

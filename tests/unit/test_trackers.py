@@ -197,6 +197,14 @@ def test_mlflow_writes_a_run_once(store, run, tmp_path):
     assert len(lines) == score.samples
 
 
+def test_the_password_of_a_tracking_server_is_not_printed(store, run, capsys, monkeypatch):
+    monkeypatch.setattr(mlflow_run, "log_mlflow_run", lambda run, store, experiment: "id-1")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://me:hunter22222@tracking.example/base")
+    words = ["export", run.run_id, "--format", "mlflow", "--data", store.data]
+    assert main(words) == 0
+    assert capsys.readouterr().out == "https://tracking.example/base: MLflow run id-1\n"
+
+
 @pytest.mark.parametrize(
     ("form", "module"),
     [("otel", "opentelemetry.sdk"), ("wandb", "wandb"), ("mlflow", "mlflow")],

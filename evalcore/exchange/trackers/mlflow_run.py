@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from evalcore.access.secrets import scrub_address
 from evalcore.errors import UsageError
 from evalcore.exchange.trackers.cases import (
     CASE_COLUMNS,
@@ -49,7 +50,8 @@ def log_mlflow_run(run: SharedRun, store: str | Path, experiment: str) -> str:
         client.log_text(logged, lines, "cases.jsonl")
         client.set_terminated(logged)
     except (OSError, exceptions.MlflowException) as error:
-        raise UsageError(Note("export_tracker", tracker="MLflow", problem=error)) from None
+        problem = scrub_address(str(error), uri)
+        raise UsageError(Note("export_tracker", tracker="MLflow", problem=problem)) from None
     return logged
 
 
