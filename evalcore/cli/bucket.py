@@ -29,7 +29,9 @@ def add_bucket_verb(
     about = "upload bundles of finished runs that are not there yet"
     sub = actions.add_parser("push", help=about, description=about)
     sub.add_argument("address", metavar="URL", help=_ADDRESS)
-    sub.add_argument("runs", nargs="*", metavar="RUN", help="runs to upload (default: all of here)")
+    sub.add_argument(
+        "runs", nargs="*", metavar="RUN", help="runs to upload (default: all run here)"
+    )
     add_common(sub, _push_runs)
     about = "import the bundles that are not here yet, and rescore their answers"
     sub = actions.add_parser("pull", help=about, description=about)
@@ -67,5 +69,5 @@ def _print_sync(args: argparse.Namespace, done: BucketSync) -> int:
         for run, problem in done.problems.items():
             print(f"{run}: {problem}", file=sys.stderr)
         moved, present = len(done.moved), len(done.present)
-        print(f"{format_count(moved, 'run')} transferred, {present} present before")
+        print(f"{format_count(moved, 'run')} transferred, {present} already there")
     return 3 if done.problems else 0

@@ -53,7 +53,7 @@ def add_sweep_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ve
         nargs="+",
         default=[],
         metavar="A",
-        help="LoRA adapters to run each target with, besides without; patterns name folders",
+        help="LoRA adapters to add to each target, which also runs without; patterns name folders",
     )
     sub.add_argument(
         "--dtypes",

@@ -42,6 +42,7 @@ from evalcore.store.run_folder import TOOL_CALLS, RunFolder
 R = TypeVar("R", bound=Record)
 _NODE_DATA = "EVALBOARD_NODE_DATA"
 _SCORED_AT_ONCE = 16
+_CODE = (".py", ".json", ".toml", ".yaml")
 #: What the log of the run takes over from that of a worker.
 _EVENTS = frozenset({"fault", REQUEST_FAILED, REQUEST_RESENT})
 _WAIT = 0.5  # seconds after which an exchange ends with nothing new
@@ -152,10 +153,11 @@ class WorkerLost(Exception):
 
 @cache
 def hash_code() -> str:
-    """The hash of the package: two machines with equal ones score alike."""
+    """The hash of the package, its code and its tables: two machines with equal ones score alike,
+    plugins and libraries aside."""
     digest = blake2b(digest_size=10)
     root = Path(evalcore.__file__).parent
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted(path for path in root.rglob("*") if path.suffix in _CODE):
         digest.update(str(path.relative_to(root)).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -148,7 +148,7 @@ def _ask_to_stop(folder: RunFolder) -> None:
 def _log_recovery(folder: RunFolder) -> None:
     """Log what the worker before this one left behind where it did not come to its end."""
     before = folder.readable_progress()
-    events = [("interrupted", "a worker ended without a word: it was killed, or its machine was")]
+    events = [("interrupted", "the last worker was killed, or its machine went down")]
     events = events if before is not None and before.state == "running" else []
     for name, size in cut_torn_lines(folder):
         events.append(("repaired", f"{name}: a torn last line of {size} bytes was cut off"))

@@ -188,14 +188,14 @@ class JournalReader(AbstractContextManager["JournalReader"]):
 
     def read_line(self, start: int) -> bytes:
         """The line that begins at byte `start`; raises RunFolderError where none ends."""
-        size, line = _USUAL, b""
-        while size <= 2 * LONGEST:
+        size = _USUAL
+        while True:
             line = os.pread(self._file.fileno(), size, start)
             if end := line.find(b"\n") + 1:
                 return line[:end]
-            if len(line) < size:
+            if len(line) < size or size >= LONGEST:
                 break
-            size *= 8
+            size = min(8 * size, LONGEST)
         raise RunFolderError(f"{self.path}: no line begins at byte {start}")
 
     def close(self) -> None:

@@ -112,6 +112,19 @@ def test_what_a_reader_sets_is_seen_by_nobody_else(folder: RunFolder) -> None:
     assert locate_index(folder, SCORING).read_bytes() == content
 
 
+def test_the_longest_line_of_a_journal_is_read_by_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evalcore.store.journal._USUAL", 1 << 10)
+    monkeypatch.setattr("evalcore.store.journal.LONGEST", 1 << 14)
+    line = b"x" * ((1 << 14) - 1) + b"\n"
+    (tmp_path / "a.jsonl").write_bytes(b"{}\n" + line)
+    with JournalReader(tmp_path / "a.jsonl") as reader:
+        assert reader.read_line(3) == line
+        with pytest.raises(RunFolderError, match="no line begins at byte"):
+            reader.read_line(3 + len(line))
+
+
 def rewrite(path: Path, change: Callable[[list[bytes]], list[bytes]]) -> None:
     """Change a journal in location, as an editor may."""
     lines = path.read_bytes().splitlines(keepends=True)

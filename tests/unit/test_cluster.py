@@ -15,7 +15,7 @@ from evalcore.access.secrets import Secrets
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.records import content_hash
 from evalcore.results import RunSummary
-from evalcore.runner import cluster, ray_workers
+from evalcore.runner import cluster, node, ray_workers
 from evalcore.runner.limits import Share
 from evalcore.runner.node import Report, build_node_settings, select_node_settings
 from evalcore.runner.plan import create_folder, plan_run
@@ -209,6 +209,17 @@ def test_keys_come_from_either_side_and_stay_out_of_the_run(
         assert work_on_run(folder, settings, typed).state == "done"
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or key.encode() not in path.read_bytes(), path
+
+
+def test_the_hash_of_the_code_covers_its_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "formats.toml").write_text("a = 1")
+    monkeypatch.setattr(node.evalcore, "__file__", str(tmp_path / "__init__.py"))
+    before = node.hash_code.__wrapped__()
+    assert node.hash_code.__wrapped__() == before
+    (tmp_path / "formats.toml").write_text("a = 2")
+    assert node.hash_code.__wrapped__() != before
 
 
 def test_a_node_gets_no_address_of_the_index(tmp_path: Path) -> None:
