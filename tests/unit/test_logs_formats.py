@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from evalcore.errors import DatasetError
+from evalcore.errors import DatasetError, UsageError
+from evalcore.exchange.logs import lighteval
 from evalcore.exchange.logs.importer import import_logs
 from evalcore.store.index import open_index
 from evalcore.store.run_folder import find_run, read_published
@@ -77,7 +78,7 @@ def test_damaged_details_are_named(store, tmp_path):
     make_lighteval(tmp_path / "out", [1.0])
     (file,) = (tmp_path / "out").rglob("*.parquet")
     file.write_bytes(file.read_bytes()[:-20])
-    with pytest.raises(DatasetError, match="no Parquet file"):
+    with pytest.raises(DatasetError, match="not a readable Parquet file"):
         import_logs(tmp_path / "out", store, "", str)
 
 
@@ -210,10 +211,140 @@ def test_rows_of_a_record_are_named_where_they_are_wrong(store, tmp_path):
         import_logs(path, store, "", str)
     assert (caught.value.line, caught.value.field) == (2, "input")
     samples.write_text(json.dumps(row | {"evaluation_name": "others"}) + "\n")
-    with pytest.raises(DatasetError, match="is no result of the record"):
+    with pytest.raises(DatasetError, match="is not a result of this record"):
         import_logs(path, store, "", str)
     assert open_index(store).headers() == []
     right = row | {"sample_id": "2", "evaluation": {"score": 0.0, "is_correct": False}}
     samples.write_text(json.dumps(row) + "\n" + json.dumps(right) + "\n")
     score, published, scores, _ = import_one(path, store)
     assert (score.score, published.reading, scores) == (50.0, "exact", {"1": 1.0, "2": 0.0})
+
+
+def import_quietly(path: Path, store) -> str:
+    """What an import says against a log, "" where it is taken in; nothing else may be raised."""
+    try:
+        import_logs(path, store, "", str)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+def edit(path: Path, *keys, value) -> None:
+    content = json.loads(path.read_text())
+    holder = content
+    for key in keys[:-1]:
+        holder = holder[key]
+    holder[keys[-1]] = value
+    write(path, content)
+
+
+STATS = "per_instance_stats.json"
+
+
+@pytest.mark.parametrize(
+    ("file", "keys", "value", "problem"),
+    [
+        ("run_spec.json", ["name"], "model=", ""),
+        (STATS, [0, "train_trial_index"], 10**12, "an epoch that is not 0 to 1000"),
+        (STATS, [0, "stats", 0, "name", "name"], ["exact_match"], ""),
+        (STATS, [0, "stats", 1, "mean"], 1e300, ""),
+        ("stats.json", [0, "mean"], 10**400, "has no score from 0 to 1"),
+        ("scenario_state.json", ["request_states", 0, "instance", "references", 0, "tags"], 5, ""),
+        ("scenario_state.json", ["request_states", 0, "result", "request_time"], -5.0, ""),
+    ],
+    ids=["name", "trial", "list", "view", "total", "tags", "time"],
+)
+def test_odd_values_of_helm_break_nothing(store, tmp_path, file, keys, value, problem):
+    make_helm(tmp_path / "run", [1.0, 0.0])
+    edit(tmp_path / "run" / file, *keys, value=value)
+    said = import_quietly(tmp_path / "run", store)
+    assert problem in said
+    assert bool(said) == bool(problem)
+
+
+def test_a_list_that_is_none_is_named(store, tmp_path):
+    make_helm(tmp_path / "run", [1.0, 0.0])
+    write(tmp_path / "run" / STATS, 5)
+    assert "must be a field of the kind list" in import_quietly(tmp_path / "run", store)
+
+
+def test_the_score_of_helm_is_the_first_that_is_a_share(store, tmp_path):
+    make_helm(tmp_path / "run", [1.0, 0.0])
+    names = ["bleu_4", "exact_match"]
+    edit(tmp_path / "run" / "run_spec.json", "metric_specs", 0, "args", "names", value=names)
+    for file, holders in (("stats.json", [[]]), (STATS, [[0, "stats"], [1, "stats"]])):
+        content = json.loads((tmp_path / "run" / file).read_text())
+        for keys in holders:
+            stats = content
+            for key in keys:
+                stats = stats[key]
+            stats.append(name_stat("bleu_4", 31.5))
+        write(tmp_path / "run" / file, content)
+    score, published, _, _ = import_one(tmp_path / "run", store)
+    assert (score.score, published.claimed) == (50.0, 50.0)
+    assert [flag.metric for flag in published.flags if flag.kind == "log_left_out"] == ["bleu_4"]
+
+
+@pytest.mark.parametrize("name", ["/", ".", "..", "a" * 300, "x/\0"])
+def test_a_record_names_no_file_elsewhere(store, tmp_path, name):
+    record = build_record({"sums": 0.5}) | {"detailed_evaluation_results": {"file_path": name}}
+    score, _, _, _ = import_one(write(tmp_path / "record.json", record), store)
+    assert score.level == 0
+
+
+def test_a_task_of_lighteval_leads_nowhere(store, tmp_path):
+    path = make_lighteval(tmp_path / "out", [1.0])
+    (details,) = (tmp_path / "out").rglob("*.parquet")
+    outside = tmp_path / f"secret_{DATE}.parquet"
+    outside.write_bytes(details.read_bytes())
+    folder = details.parent / "details_x"
+    folder.mkdir()
+    task = f"x/{'../' * 6}secret"
+    assert (details.parent / f"details_{task}_{DATE}.parquet").is_file()
+    content = json.loads(path.read_text())
+    write(path, content | {"results": {task: {"em": 1.0}}})
+    score, _, _, _ = import_one(tmp_path / "out", store)
+    assert score.level == 0
+
+
+def make_evalscope(root: Path, dataset: str, subset: str, values: list[float]) -> None:
+    report = {
+        "dataset_name": dataset,
+        "model_name": "model",
+        "metrics": [{"name": "acc", "score": sum(values) / len(values)}],
+    }
+    write(root / "reports" / "model" / f"{dataset}.json", report)
+    rows = [
+        {
+            "index": n,
+            "input": "?",
+            "target": "a",
+            "sample_score": {"score": {"value": {"acc": value}, "prediction": "a"}},
+        }
+        for n, value in enumerate(values)
+    ]
+    file = root / "reviews" / "model" / f"{dataset}_{subset}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("\n".join(map(json.dumps, rows)))
+
+
+def test_reviews_of_evalscope_are_those_of_their_own_dataset(store, tmp_path):
+    make_evalscope(tmp_path / "out", "mmlu", "law", [1.0, 1.0])
+    make_evalscope(tmp_path / "out", "mmlu_pro", "law", [0.0, 1.0])
+    done = import_logs(tmp_path / "out", store, "", str)
+    scores = {score.capability: (score.claimed, score.recomputed) for score in done.scores}
+    assert scores == {"evalscope-mmlu": (100.0, 100.0), "evalscope-mmlu_pro": (50.0, 50.0)}
+
+
+def test_details_that_unpack_without_end_are_refused(store, tmp_path, monkeypatch):
+    path = make_lighteval(tmp_path / "out", [1.0])
+    (details,) = (tmp_path / "out").rglob("*.parquet")
+    row = {
+        "doc": {"id": "", "query": "x" * 10_000, "choices": ["a"], "gold_index": 0},
+        "model_response": {"text": ["a"]},
+        "metric": {"em": 1.0},
+    }
+    parquet.write_table(pa.Table.from_pylist([row] * 1000), details)
+    assert details.stat().st_size < 200_000
+    monkeypatch.setattr(lighteval, "_BYTES_LIMIT", 1 << 20)
+    assert "is larger than 1 MB" in import_quietly(path, store)

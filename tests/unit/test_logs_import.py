@@ -263,6 +263,15 @@ def test_an_archive_with_zstandard_is_read_within_bounds(store, monkeypatch):
         import_all(FIXTURES / "inspect" / "large.eval", store)
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_compression_without_bounds_is_refused(store, tmp_path, method):
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w", method) as out:
+        out.writestr("header.json", b"{}")
+    with pytest.raises(DatasetError, match="compression is not supported"):
+        import_all(path, store)
+
+
 def test_damage_in_an_archive_is_named(store, tmp_path):
     content = bytearray((FIXTURES / "inspect" / "large.eval").read_bytes())
     at = content.index(b"samples/q3_epoch_1.json")

@@ -3,6 +3,7 @@ reads what is compressed by Zstandard too, as newer logs of Inspect are."""
 
 from __future__ import annotations
 
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -21,9 +22,13 @@ MEMBER_LIMIT = 64 << 20  # bytes of a member, unpacked
 TOTAL_LIMIT = 4 << 30  # bytes of all members that are read, unpacked
 MEMBERS_LIMIT = 200_000
 _ZSTD = (93, 20)  # methods: today's number, and the one before it
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, *_ZSTD)
 _ENCRYPTED = 0x1
 _LOCAL_HEADER = 30
-_DAMAGE = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, ValueError)
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, struct.error),
+    *(NotImplementedError, EOFError, OSError, ValueError),
+)
 
 
 class LogArchive:
@@ -57,6 +62,8 @@ class LogArchive:
         try:
             if member.flag_bits & _ENCRYPTED:
                 raise ValueError("it is encrypted")
+            if member.compress_type not in _METHODS:  # LZMA takes as much memory as it says
+                raise ValueError("its compression is not supported")
             if member.compress_type in _ZSTD:
                 content = self._read_zstd(member, limit)
             else:
@@ -96,9 +103,14 @@ def open_archive(path: Path) -> Iterator[LogArchive]:
         with path.open("rb") as file:
             if file.seek(0, 2) > FILE_LIMIT:
                 raise FileError(path, Note("log_large", limit=FILE_LIMIT >> 20))
-            with zipfile.ZipFile(file) as opened:
+            with _read_directory(path, file) as opened:
                 yield LogArchive(path, opened, file)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
-        raise FileError(path, Note("bundle_no_zip", detail=error)) from None
     except OSError as error:
         raise FileError(path, error.strerror or str(error)) from None
+
+
+def _read_directory(path: Path, file: IO[bytes]) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(file)
+    except _DAMAGE as error:
+        raise FileError(path, Note("bundle_no_zip", detail=error)) from None

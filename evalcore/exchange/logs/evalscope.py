@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +121,8 @@ def _read_reviews(path: Path, task: str) -> list[LoggedSample]:
         path.parents[2] / "reviews" / path.parent.name if len(path.parents) > 2 else path.parent
     )
     files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
-    own = [file for file in files if file.stem == task or file.stem.startswith(f"{task}_")]
+    reports = {file.stem for file in path.parent.glob("*.json")} - {path.stem} | {task}
+    own = [file for file in files if _find_report(file.stem, reports) == task]
     samples: list[LoggedSample] = []
     for file in own:
         subset = file.stem.removeprefix(task).lstrip("_")
@@ -134,6 +135,12 @@ def _read_reviews(path: Path, task: str) -> list[LoggedSample]:
                 raise FieldReader(file, values, number).fail("index", problem)
             samples.append(sample)
     return sorted(samples, key=lambda sample: (len(sample.id), sample.id, sample.epoch))
+
+
+def _find_report(name: str, reports: Iterable[str]) -> str:
+    """The report that reviews are of: "mmlu_pro_law" is of "mmlu_pro" and not of "mmlu"."""
+    owners = (each for each in reports if name == each or name.startswith(f"{each}_"))
+    return max(owners, key=len, default="")
 
 
 def _read_review(row: FieldReader, subset: str) -> LoggedSample:

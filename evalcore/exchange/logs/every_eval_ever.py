@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from evalcore.exchange.logs.files import read_json_file
+from evalcore.exchange.logs.files import find_file, read_json_file
 from evalcore.exchange.logs.records import (
     FieldReader,
     FrameworkLog,
@@ -162,10 +162,8 @@ def _read_samples(
 ) -> dict[str, list[LoggedSample]]:
     """Samples by task. One that has results under several metrics counts once."""
     named = convert_text(record.find_object("detailed_evaluation_results").get("file_path"))
-    file = (
-        path.with_name(Path(named).name) if named else path.with_name(f"{path.stem}_samples.jsonl")
-    )
-    if not file.is_file():
+    file = find_file(path.parent, Path(named).name if named else f"{path.stem}_samples.jsonl")
+    if file is None:
         return {}
     by_id = {claim.id: claim for claim in claims if claim.id}
     by_task = {claim.task: claim for claim in reversed(claims)}

@@ -33,6 +33,18 @@ def read_head(path: Path) -> bytes:
         raise FileError(path, error.strerror or str(error)) from None
 
 
+def find_file(folder: Path, name: str) -> Path | None:
+    """The file of a name that a log gives, in a folder; None where there is none, and for a name
+    that is a path or too long."""
+    if name in ("", ".", "..") or {"/", "\\", "\0"} & set(name):
+        return None
+    file = folder / name
+    try:
+        return file if file.is_file() else None
+    except OSError:  # no file can have such a name
+        return None
+
+
 def iter_files(path: Path) -> Iterator[Path]:
     """The file itself, or the files below a folder, sorted; links are not followed. Raises
     UsageError where there is nothing, or too much."""

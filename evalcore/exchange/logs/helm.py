@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from evalcore.errors import DatasetError
 from evalcore.exchange.logs.files import read_json_file
 from evalcore.exchange.logs.records import (
     FieldReader,
@@ -21,6 +22,7 @@ from evalcore.exchange.logs.records import (
     select_sampling,
 )
 from evalcore.i18n import Note
+from evalcore.intake import read_count, read_seconds
 from evalcore.records import Message, Usage
 from evalcore.store.run_folder import Flag
 
@@ -45,11 +47,9 @@ def read_helm_run(path: Path) -> FrameworkLog:
     spec = FieldReader(path, read_json_file(path))
     adapter = spec.read_object("adapter_spec")
     model = adapter.read_text("model")
-    named = [part for part in spec.read_text("name").split(",") if not part.startswith("model=")]
-    head, colon, option = named[0].partition(":")
-    named[0] = head if option.startswith("model=") else f"{head}{colon}{option}"
     stats, samples, split = _read_samples(path, _list_metrics(spec))
-    metric = next((name for name in _list_metrics(spec) if name in stats), "")
+    shares = {name: value for name, value in stats.items() if _is_all_shares(name, value, samples)}
+    metric = next((name for name in _list_metrics(spec) if name in shares), "")
     limit = adapter.find_count("max_eval_instances")
     return FrameworkLog(
         framework=FRAMEWORK,
@@ -58,18 +58,30 @@ def read_helm_run(path: Path) -> FrameworkLog:
         created_at="",
         tasks=(
             LoggedTask(
-                name=",".join(named),
+                name=_name_task(spec.read_text("name")),
                 metric=metric,
-                claimed={name: value for name, value in stats.items() if is_share(value)},
+                claimed=shares,
                 samples=tuple(samples),
                 options={"split": split, "shots": adapter.find_count("max_train_instances") or 0},
                 epochs=max((sample.epoch + 1 for sample in samples), default=1),
                 full=limit is None or len(samples) < limit,
+                left_out=tuple(name for name in stats if name not in shares),
                 flags=(Flag("log_no_version"),),
             ),
         ),
         sampling=select_sampling(adapter.values),
     )
+
+
+def _name_task(name: str) -> str:
+    """What HELM calls a run, without its model."""
+    head, colon, options = name.partition(":")
+    kept = [option for option in options.split(",") if not option.startswith("model=")]
+    return f"{head}{colon}{','.join(kept)}".rstrip(":")
+
+
+def _is_all_shares(name: str, total: float, samples: Iterable[LoggedSample]) -> bool:
+    return all(map(is_share, [total, *(s.scores[name] for s in samples if name in s.scores)]))
 
 
 def _list_metrics(spec: FieldReader) -> list[str]:
@@ -98,7 +110,10 @@ def _read_samples(
     states = _read_states(path.with_name("scenario_state.json"))
     samples: list[LoggedSample] = []
     seen: dict[tuple[str, int], int] = {}
-    for number, values in enumerate(read_json_file(file) if file.is_file() else ()):
+    rows = read_json_file(file) if file.is_file() else []
+    if not isinstance(rows, list):
+        raise DatasetError(file, None, "", Note("log_field_kind", kind="list"))
+    for number, values in enumerate(rows):
         row = FieldReader(file, values, None, f"[{number}]")
         name, trial = row.read_text("instance_id"), row.find_count("train_trial_index") or 0
         if row.values.get("perturbation"):
@@ -122,7 +137,7 @@ def _iter_stats(stats: Any, names: Iterable[str]) -> Iterator[tuple[str, str, fl
         if not isinstance(name, Mapping) or name.get("perturbation"):
             continue
         mean = convert_score(entry.get("mean"))
-        if name.get("name") in selected and mean is not None and "sub_split" not in name:
+        if str(name.get("name")) in selected and mean is not None and "sub_split" not in name:
             metric = str(name["name"])
             plain = metric if metric in _TOKENS else clean_metric_name(metric)
             yield str(name.get("split", "")), plain, mean
@@ -161,11 +176,11 @@ def _build_sample(
     right = [
         text
         for text, each in zip(references, instance.find_list("references"), strict=False)
-        if isinstance(each, Mapping) and "correct" in (each.get("tags") or ())
+        if isinstance(each, Mapping) and "correct" in FieldReader("", each).find_list("tags")
     ]
     prompt = convert_text(request.get("prompt"))
     error = convert_text(result.get("error")) if result.get("success") is False else ""
-    tokens = {field: int(measured[key]) for key, field in _TOKENS.items() if key in measured}
+    tokens = {field: read_count(measured.get(key)) for key, field in _TOKENS.items()}
     return LoggedSample(
         id=name,
         epoch=trial,
@@ -177,5 +192,5 @@ def _build_sample(
         scores={key: value for key, value in measured.items() if key not in _TOKENS},
         error=error,
         usage=Usage(**tokens),
-        latency=convert_score(result.get("request_time")) or 0.0,
+        latency=read_seconds(result.get("request_time")) or 0.0,
     )

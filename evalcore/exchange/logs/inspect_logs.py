@@ -154,7 +154,7 @@ def _build_options(log: FieldReader, evaluation: FieldReader) -> dict[str, Any]:
     arguments = evaluation.find_object("task_args")
     plan = [
         {name: step.get(name) for name in ("solver", "params")}
-        for step in log.find_object("plan").get("steps") or ()
+        for step in FieldReader("", log.find_object("plan")).find_list("steps")
         if isinstance(step, Mapping)
     ]
     scorers = evaluation.find_list("scorers")

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from evalcore.errors import DatasetError
-from evalcore.exchange.logs.files import read_json_file
+from evalcore.exchange.logs.files import find_file, read_json_file
 from evalcore.exchange.logs.records import (
     FieldReader,
     FrameworkLog,
@@ -102,8 +102,8 @@ def _find_details(path: Path, date: str, task: str) -> Path | None:
     if "results" in parts:
         at = len(parts) - 1 - parts[::-1].index("results")
         folders.insert(0, Path(*parts[:at], "details", *parts[at + 1 :], date))
-    files = (folder / f"details_{task}_{date}.parquet" for folder in folders)
-    return next((file for file in files if file.is_file()), None)
+    files = (find_file(folder, f"details_{task}_{date}.parquet") for folder in folders)
+    return next(filter(None, files), None)
 
 
 def _iter_samples(file: Path) -> Iterator[LoggedSample]:
@@ -142,7 +142,11 @@ def _iter_rows(file: Path) -> Iterator[Any]:
             if too_long or sum(group.total_byte_size for group in groups) > _BYTES_LIMIT:
                 raise DatasetError(file, None, "", Note("log_large", limit=_BYTES_LIMIT >> 20))
             columns = [name for name in _COLUMNS if name in opened.schema_arrow.names]
+            size = 0
             for batch in opened.iter_batches(_BATCH, columns=columns):
+                size += batch.nbytes  # a text that repeats takes almost no room in the file
+                if size > _BYTES_LIMIT:
+                    raise DatasetError(file, None, "", Note("log_large", limit=_BYTES_LIMIT >> 20))
                 yield from batch.to_pylist()
     except (pa.ArrowException, OSError, ValueError) as error:
         problem = Note("log_parquet", detail=" ".join(str(error).split())[:200])

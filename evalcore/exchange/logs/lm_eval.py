@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from evalcore.exchange.logs.files import read_json_file
+from evalcore.exchange.logs.files import find_file, read_json_file
 from evalcore.exchange.logs.records import (
     FieldReader,
     FrameworkLog,
@@ -147,7 +147,7 @@ def _order_metrics(config: Mapping[str, Any], names: list[str]) -> list[str]:
     """The metrics in the order in which the task declares them."""
     declared = [
         clean_metric_name(convert_text(entry.get("metric")))
-        for entry in config.get("metric_list") or ()
+        for entry in FieldReader("", config).find_list("metric_list")
         if isinstance(entry, Mapping) and entry.get("metric")
     ]
 
@@ -191,8 +191,7 @@ def _find_samples_file(path: Path, task: str) -> Path | None:
     match = _RESULTS.fullmatch(path.name)
     date = match["date"] if match else None
     name = f"samples_{task.replace('/', '__')}" + (f"_{date}.jsonl" if date else ".jsonl")
-    file = path.with_name(name)
-    return file if file.is_file() else None
+    return find_file(path.parent, name)
 
 
 def _read_samples(path: Path) -> tuple[list[LoggedSample], list[int]]:

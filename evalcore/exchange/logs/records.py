@@ -114,9 +114,13 @@ def convert_time(value: Any) -> str:
 
 def convert_score(value: Any) -> float | None:
     """A number as it is, True as 1; None for anything else and for what is not finite."""
-    if isinstance(value, bool | int | float) and math.isfinite(value):
-        return float(value)
-    return None
+    if not isinstance(value, bool | int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def is_share(value: float) -> bool:

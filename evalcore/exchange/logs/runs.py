@@ -22,7 +22,13 @@ from evalcore.exchange.imported_run import (
     make_run_id,
     put_journals,
 )
-from evalcore.exchange.logs.records import NAME_LIMIT, FrameworkLog, LoggedSample, LoggedTask
+from evalcore.exchange.logs.records import (
+    NAME_LIMIT,
+    FrameworkLog,
+    LoggedSample,
+    LoggedTask,
+    is_share,
+)
 from evalcore.exchange.staging import BlobStore
 from evalcore.i18n import Note
 from evalcore.intake import add_counts
@@ -45,6 +51,7 @@ from evalcore.store.run_folder import Flag, Published, PublishedScore
 
 TASKS_PER_RUN = 4  # of a header, which has to stay small
 VIEWS_LIMIT = 4
+EPOCHS_LIMIT = 1000
 _TEXT_LIMIT = 1 << 16  # characters of a text that is shown of a case
 _NAME_LENGTH = 40
 _EXACT = 5e-4  # of 100: frameworks round to four decimals
@@ -244,12 +251,14 @@ def _build_bare_claim(
 
 def _list_samples(task: LoggedTask) -> list[Sample]:
     """Every sample once, whatever its epochs. Raises UsageError for two that have one name and
-    differ, or stand for the same epoch twice."""
+    differ, or stand for the same epoch twice, and for an epoch out of bounds."""
     samples: dict[str, Sample] = {}
     seen: set[tuple[str, int]] = set()
     for each in task.samples:
         if (each.id, each.epoch) in seen:
             raise UsageError(Note("log_sample_twice", task=task.name[:80], name=each.id[:80]))
+        if not 0 <= each.epoch < EPOCHS_LIMIT:
+            raise UsageError(Note("log_epoch", name=each.id[:80], limit=EPOCHS_LIMIT))
         seen.add((each.id, each.epoch))
         if each.id not in samples or not samples[each.id].input:
             samples[each.id] = Sample(
@@ -299,7 +308,7 @@ def _build_verdict(task: LoggedTask, sample: LoggedSample) -> Verdict:
         views={
             metric: sample.scores[metric]
             for metric in others[:VIEWS_LIMIT]
-            if metric not in task.left_out
+            if metric not in task.left_out and is_share(sample.scores[metric])
         },
         evidence=evidence if sample.explanation else (),
     )
