@@ -10,12 +10,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from evalcore.access.redaction import Redactor
 from evalcore.cli.main import main
 from evalcore.errors import MissingDependency, UsageError
 from evalcore.exchange.logs.importer import import_logs
 from evalcore.exchange.trackers import cases, mlflow_run, otel, wandb_run
 from evalcore.exchange.trackers.cases import read_shared_run
 from evalcore.exchange.trackers.every_eval_ever import RecordSource, write_records
+from evalcore.records import Episode, Message, ToolCall
 from evalcore.store.run_folder import StoredSample, find_run
 from tests.support.boards import Plan, make_run, settings_in
 from tests.support.eee_schema import check_aggregate, check_row
@@ -122,6 +124,15 @@ def test_gated_texts_stay_here(store, run, tmp_path):
     assert hidden[0].episode.answer == ""
     write_records(shared, tmp_path / "out", RecordSource())
     assert list((tmp_path / "out").rglob("*.jsonl")) == []
+
+
+def test_keys_in_arguments_of_tools_stay_here():
+    key = "secret-of-a-server"
+    call = ToolCall("1", "login", json.dumps({"key": key, "user": "me"}))
+    episode = Episode("a/1", 0, "", messages=(Message("assistant", key, tool_calls=(call,)),))
+    shared = cases._redact_episode(episode, Redactor((key,), ()))
+    assert key not in msgspec.json.encode(shared).decode()
+    assert json.loads(shared.messages[0].tool_calls[0].arguments)["user"] == "me"
 
 
 def test_spans_follow_the_conventions(store, run):

@@ -99,6 +99,10 @@ def _redact_message(message: Message, redactor: Redactor) -> Message:
         message,
         content=redactor.redact_line(message.content),
         reasoning=redactor.redact_line(message.reasoning),
+        tool_calls=tuple(
+            msgspec.structs.replace(call, arguments=redactor.redact_line(call.arguments))
+            for call in message.tool_calls
+        ),
     )
 
 
