@@ -29,7 +29,8 @@ class OptionCard(Record, frozen=True):
     is the environment variable that holds it, Launch hides what is typed, and it is no option of
     a run. Without a `default` a run needs it. A `derived` option is set by the plan of a run: no
     form asks for it. `former_choices` are values of earlier runs, which are read and not offered.
-    An option that is `operator_only` is not a visitor's to set on a restricted board.
+    An option that is `operator_only` is not a visitor's to set on a restricted board; one that
+    `names_code` is not followed where a run comes from elsewhere.
     """
 
     name: str
@@ -43,6 +44,7 @@ class OptionCard(Record, frozen=True):
     derived: bool = False
     former_choices: tuple[str, ...] = ()
     operator_only: bool = False
+    names_code: bool = False
 
 
 def build_option(

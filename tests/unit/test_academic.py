@@ -3,6 +3,7 @@ completions and likelihoods are read, and how programs are run."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,13 @@ from evalcore import catalog
 from evalcore.access.secrets import Secrets
 from evalcore.benchmarks import registry
 from evalcore.benchmarks.academic import harness_samples, profiles
+from evalcore.benchmarks.academic.benchmark import _to_sample
 from evalcore.benchmarks.academic.code_results import CodeResults, ProgramsNeeded
-from evalcore.benchmarks.academic.harness_records import hash_program
+from evalcore.benchmarks.academic.harness_records import BuiltSample, BuiltTask, hash_program
 from evalcore.benchmarks.academic.task_metrics import extract_program, instructions_followed
 from evalcore.cli.main import main
-from evalcore.errors import MissingDependency, UsageError
+from evalcore.errors import MissingDependency, TargetFailure, UsageError
+from evalcore.exchange.bundle.checks import check_code_options
 from evalcore.records import Completion, Failure, GenerationRequest, Message, Sample, Sampling
 from evalcore.runner import run_request
 from evalcore.runner.plan import plan_run
@@ -28,6 +31,7 @@ from evalcore.settings import load_settings
 from evalcore.targets.base import LEAST_LOGPROB, TargetInfo, bound_logprob
 from evalcore.targets.endpoint.completions import CompletionsDialect, fit_to_request
 from evalcore.targets.endpoint.dialect import Capabilities
+from evalcore.views.cases import is_gated
 
 ROOT = Path(__file__).parents[2]
 TASKS = ROOT / "datasets" / "academic"
@@ -305,3 +309,58 @@ def test_documents_are_kept_as_json_and_pictures_are_refused() -> None:
     }
     with pytest.raises(harness_samples.HarnessError, match="holds a bytes"):
         harness_samples.to_plain({"image": b"\x89PNG"})
+
+
+class Answering:
+    """A context whose target answers every request alike."""
+
+    epoch = 0
+
+    def __init__(self, completion: Completion) -> None:
+        self._completion = completion
+
+    async def generate(self, request: GenerationRequest, role: str = "target") -> Completion:
+        return self._completion
+
+
+@pytest.mark.parametrize(
+    ("completion", "failed"),
+    [
+        (Completion(text="B"), True),
+        (Completion(likelihoods=((-1.0, False),)), True),
+        (Completion(likelihoods=((-1.0, False), (-2.0, False))), False),
+        (Completion(), False),  # a control that says nothing
+    ],
+)
+def test_likelihoods_that_are_missing_are_a_failure(completion: Completion, failed: bool) -> None:
+    benchmark = registry.instantiate_benchmark(KEY, {})
+    question = {"kind": "choice", "prompt": "?", "texts": [" a", " b"], "choices": ["a", "b"]}
+    sample = Sample("evalboard_choices", "1", question, {"gold": [0]})
+    context: Any = Answering(completion)
+    if failed:
+        with pytest.raises(TargetFailure, match="likelihoods for 2 texts"):
+            asyncio.run(benchmark.run_sample(sample, context))
+    else:
+        asyncio.run(benchmark.run_sample(sample, context))
+
+
+@pytest.mark.parametrize("name", ["cruxeval_input", "longproc_countdown_2k", "ask_gec_p0"])
+def test_tasks_that_run_answers_by_themselves_are_refused(name: str) -> None:
+    with pytest.raises(harness_samples.HarnessError, match=f"task {name} is not available"):
+        harness_samples.refuse_running_task(name)
+    harness_samples.refuse_running_task("humaneval")
+
+
+def test_questions_of_gated_datasets_are_marked() -> None:
+    assert harness_samples.is_gated_dataset("Idavidrein/gpqa")
+    assert not harness_samples.is_gated_dataset("openai/gsm8k")
+    assert not harness_samples.is_gated_dataset(None)
+    built = BuiltTask("gpqa", "1", 0, "text", "exact_match", (BuiltSample(0, {}),), gated=True)
+    assert is_gated(_to_sample(built, built.samples[0]))
+
+
+def test_a_bundle_never_names_a_folder_of_tasks() -> None:
+    benchmark = registry.instantiate_benchmark(KEY, {"folder": "tasks"})
+    with pytest.raises(UsageError, match=r"academic\.folder names code"):
+        check_code_options(benchmark)
+    check_code_options(registry.instantiate_benchmark(KEY, {}))

@@ -39,11 +39,12 @@ from evalcore.benchmarks.academic.verdicts import build_verdict
 from evalcore.benchmarks.answer_scoring import build_no_answer_verdict, strip_reasoning
 from evalcore.benchmarks.base import Benchmark, Context, DatasetSource
 from evalcore.catalog import CONTROL_KIND
-from evalcore.errors import EnvironmentFailure, UsageError
+from evalcore.errors import EnvironmentFailure, TargetFailure, UsageError
 from evalcore.i18n import Note
 from evalcore.records import (
     Completion,
     Episode,
+    Failure,
     GenerationRequest,
     Message,
     Sample,
@@ -166,6 +167,9 @@ class Academic(Benchmark):
             GenerationRequest(messages=(), continuations=pairs, input=self.request_input(sample))
         )
         measured = [list(each) for each in completion.likelihoods]
+        if len(measured) != len(pairs) and (measured or completion.text):
+            problem = f"{len(measured)} likelihoods for {len(pairs)} texts"
+            raise TargetFailure(Failure("malformed", problem))
         best = max(range(len(measured)), key=lambda n: measured[n][0], default=None)
         answer = "" if best is None else _list_choices(sample)[best]
         return Episode(
@@ -343,6 +347,7 @@ def _to_sample(task: BuiltTask, built: BuiltSample) -> Sample:
         id=str(built.number),
         input=question,
         reference=reference,
+        meta={"gated": True} if task.gated else {},
     )
 
 

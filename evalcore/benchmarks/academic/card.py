@@ -137,6 +137,7 @@ CARD = BenchmarkCard(
                 "zh": "自备任务的目录（lm-eval 格式）；其中 `!function` 指定的代码会被执行",
             },
             operator_only=True,
+            names_code=True,
         ),
         OptionCard(
             "harness",

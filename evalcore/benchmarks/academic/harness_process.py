@@ -40,8 +40,10 @@ from evalcore.benchmarks.academic.harness_records import (
 from evalcore.benchmarks.academic.harness_samples import (
     HarnessError,
     build_sample,
+    is_gated_dataset,
     is_number,
     list_mean_metrics,
+    refuse_running_task,
     to_plain,
     write_messages,
 )
@@ -91,7 +93,7 @@ class Harness:
         if isinstance(request, ListRequest):
             return HarnessReply(tasks=tuple(self._list_names(request.words)))
         if isinstance(request, BuildRequest):
-            return HarnessReply(built=self._build_tasks(request))
+            return HarnessReply(built=self._build_samples(request))
         return HarnessReply(scored=self._score_answer(request))
 
     def _harden_templates(self) -> None:
@@ -113,8 +115,8 @@ class Harness:
             if all(word.lower() in name.lower() for word in words)
         ]
 
-    def _build_tasks(self, request: BuildRequest) -> BuiltTask | None:
-        """The samples of the tasks that a name stands for: itself, or the members of a group."""
+    def _build_samples(self, request: BuildRequest) -> BuiltTask:
+        """A task with its samples, seeded as `simple_evaluate` does."""
         random.seed(_SEEDS["python"])
         _seed_numpy(_SEEDS["numpy"])
         self._restore_download()
@@ -150,10 +152,9 @@ class Harness:
     def _load_task(self, name: str) -> Any:
         if name not in self._manager.task_index:
             raise HarnessError(self._describe_unknown(name))
+        refuse_running_task(name)
         try:
             return self._manager.load([name])["tasks"][name]
-        except HarnessError:
-            raise
         except Exception as error:
             words = f"{type(error).__name__}: {error}"[:600]
             raise HarnessError(
@@ -201,6 +202,7 @@ class Harness:
             kind=TEXT if task.OUTPUT_TYPE == "generate_until" else CHOICE,
             metric=request.metric or metrics[0],
             runs_code=bool(getattr(task, "UNSAFE_CODE", False)),
+            gated=is_gated_dataset(task.config.dataset_path),
             multiple_input=task.multiple_input,
             multiple_target=task.multiple_target,
             samples=tuple(

@@ -82,7 +82,8 @@ class BuiltSample(Record, frozen=True):
 
 
 class BuiltTask(Record, frozen=True):
-    """A task with its samples. `runs_code`: a verdict needs programs to be run."""
+    """A task with its samples. `runs_code`: a verdict needs programs to be run; `gated`: its
+    questions may not be shared."""
 
     name: str
     version: str
@@ -91,6 +92,7 @@ class BuiltTask(Record, frozen=True):
     metric: str
     samples: tuple[BuiltSample, ...]
     runs_code: bool = False
+    gated: bool = False
     multiple_input: int = 0
     multiple_target: int = 0
 

@@ -12,11 +12,32 @@ from evalcore.benchmarks.academic.harness_records import BuiltSample
 
 _TOKEN_LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 _DEFAULT_TOKENS = 256  # what lm-eval's models generate at most where a task does not say
+#: Tasks of lm-eval whose own scoring runs parts of an answer as Python, C++ or shell commands, and
+#: not by the metric for which there is a stand-in.
+_RUNS_ANSWERS = (
+    *("cruxeval", "longproc_countdown", "longproc_pseudo_to_code", "ask_gec"),
+    *("prompt_robustness_math", "non_greedy_robustness_math"),
+)
+#: Data sets whose terms forbid to share their questions.
+_GATED = ("Idavidrein/gpqa", "meta-llama/")
 _CODE_REFERENCE = "canonical_solution"  # the field with a right program, in HumanEval's form
 
 
 class HarnessError(Exception):
     """What is wrong with a task, for people."""
+
+
+def refuse_running_task(name: str) -> None:
+    """Raises HarnessError for a task that would run answers outside of the sandbox."""
+    if name.startswith(_RUNS_ANSWERS):
+        raise HarnessError(
+            f"task {name} is not available: its scoring runs parts of an answer as code, outside "
+            "of a sandbox"
+        )
+
+
+def is_gated_dataset(path: str | None) -> bool:
+    return (path or "").startswith(_GATED)
 
 
 def list_mean_metrics(task: Any) -> list[str]:

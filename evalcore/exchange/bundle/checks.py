@@ -34,10 +34,22 @@ EpochKey = tuple[str, str, int]  # benchmark, key, epoch
 def check_bundle(contents: BundleContents, benchmarks: Mapping[str, Benchmark]) -> None:
     """Raises UsageError with the first reason why this cannot be the whole of one run."""
     with refuse_errors(contents.source):
+        for benchmark in benchmarks.values():
+            check_code_options(benchmark)
         for step in (_check_spec, _check_claim, _check_samples, _check_hashes):
             step(contents)
         _check_episodes(contents, benchmarks)
         _check_verdicts(contents)
+
+
+def check_code_options(benchmark: Benchmark) -> None:
+    """Raises UsageError for a run from elsewhere that names code to be run."""
+    for option in benchmark.card.options:
+        if option.names_code and benchmark.options[option.name]:
+            raise UsageError(
+                f"option {benchmark.key}.{option.name} names code, which is not run for a run from "
+                "elsewhere"
+            )
 
 
 def is_bare(sample: Sample) -> bool:

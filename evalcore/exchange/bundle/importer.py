@@ -91,6 +91,7 @@ class GoldCheck:
                 notes.append(f"{spec.key}: no expected answer is confirmed: {error}")
                 continue
             try:
+                checks.check_code_options(benchmark)
                 samples = [line.sample for line in lines if line.benchmark == spec.key]
                 cases = checks.match_local_cases(benchmark, spec, samples, self._settings)
                 report = self.require_cases(benchmark, cases, lines)
