@@ -17,7 +17,7 @@ import numpy as np
 from evalcore.errors import UsageError
 from evalcore.records import Record
 from evalcore.results import Interval
-from evalcore.scoring.intervals import Stratum, score_interval
+from evalcore.scoring.intervals import Stratum, compute_weighted_score, score_interval
 from evalcore.scoring.ranks import RESAMPLES, RankRow, rank_board, resample_leads
 
 # What can be weighed, and who can be chosen.
@@ -351,20 +351,33 @@ def _rank_candidates(
 def _compute_interval(
     added: np.ndarray, contributions: _Contributions, fixed: float, standing: RankRow
 ) -> Interval | None:
-    """The interval of the part that cases decide, moved by the part that they do not."""
+    """The interval of the part that cases decide, moved by the part that they do not. As on a board
+    benchmarks share no case, so the root of the sum of their squared half-widths is that of all."""
     maxima = contributions.maxima
-    whole = float(maxima.sum())
-    strata = []
-    for name in dict.fromkeys(contributions.strata):
-        own = np.array([stratum == name for stratum in contributions.strata]) & (maxima > 0)
-        scores = np.clip(added[own] / maxima[own], 0.0, 1.0)
-        pairs = zip(maxima[own].tolist(), scores.tolist(), strict=True)
-        strata.append((Stratum.from_pairs(name, pairs), 1.0))
-    interval = score_interval(strata) if whole else None
-    if interval is None:
+    columns = np.array([name.partition("/")[0] for name in contributions.strata])
+    names = np.array(contributions.strata)
+    below, above = [], []
+    for column in dict.fromkeys(columns[maxima > 0].tolist()):
+        strata = []
+        for name in dict.fromkeys(names[columns == column].tolist()):
+            own = (names == name) & (maxima > 0)
+            pairs = zip(
+                maxima[own].tolist(),
+                np.clip(added[own] / maxima[own], 0.0, 1.0).tolist(),
+                strict=True,
+            )
+            strata.append((Stratum.from_pairs(name, pairs), 1.0))
+        interval = score_interval(strata)
+        if interval is None:
+            return None
+        score, share = compute_weighted_score(strata), float(maxima[columns == column].sum()) / 100
+        below.append(share * (score - interval.low))
+        above.append(share * (interval.high - score))
+    if not below:
         return None
-    low, high = (fixed + end / 100 * whole for end in (interval.low, interval.high))
-    return Interval(min(low, standing.score), max(high, standing.score))
+    score, most = standing.score, fixed + float(maxima.sum())
+    low, high = max(fixed, score - math.hypot(*below)), min(most, score + math.hypot(*above))
+    return Interval(min(low, score), max(high, score))
 
 
 # How sensitive the leader is: a score is linear in each weight but for a common divisor, so that a
@@ -394,7 +407,7 @@ def _find_weight_change(
     leader, *rivals = ranked
     if not others or leader.identity not in values:
         return None
-    nearest: WeightChange | None = None
+    crossings: list[tuple[float, float, WeightChange]] = []
     for rival in rivals:
         if rival.identity not in values:
             continue
@@ -406,15 +419,13 @@ def _find_weight_change(
             )
             for name, weight in others.items()
         )
-        changed = find_crossing(
-            ahead, values[rival.identity] - values[leader.identity], weights[key]
-        )
-        if changed is None:
-            continue
-        distance = abs(changed - weights[key])
-        if nearest is None or distance < abs(nearest.changed - weights[key]):
-            nearest = WeightChange(key, weights[key], changed, rival.identity, rival.name)
-    return nearest
+        gain = values[rival.identity] - values[leader.identity]
+        changed = find_crossing(ahead, gain, weights[key])
+        if changed is not None:
+            # of several that overtake at one weight the one with the most points leads
+            change = WeightChange(key, weights[key], changed, rival.identity, rival.name)
+            crossings.append((abs(changed - weights[key]), ahead - gain * changed, change))
+    return min(crossings, key=lambda each: each[:2])[2] if crossings else None
 
 
 def find_crossing(ahead: float, gain: float, weight: float) -> int | None:

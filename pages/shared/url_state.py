@@ -175,7 +175,7 @@ def draw_number(label: str, key: str, *, drawn: bool = True, **widget_options: A
     number = read_number(key, label)
     if drawn:
         number = st.number_input(label, min_value=0.0, step=None, key=key, **widget_options)
-    _write_widget_value(key, "" if number is None else f"{number:g}", drawn)
+    _write_widget_value(key, "" if number is None else f"{number:.12g}", drawn)
     return number
 
 
@@ -190,7 +190,11 @@ def read_number(key: str, label: str = "") -> float | None:
 
 
 def _parse_number(text: str) -> float | None:
-    return float(text) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?(e-?[0-9])?", text) else None
+    return (
+        float(text)
+        if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,12})?(e[+-]?[0-9]{1,2})?", text)
+        else None
+    )
 
 
 def hold_titles(options: Sequence[str], title: Title) -> Title:

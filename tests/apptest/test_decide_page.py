@@ -71,7 +71,7 @@ def test_all_weights_zero_says_what_to_do(measured):
 
 def test_a_single_target_is_said_to_be_the_only_one(store):
     make_run(store, Plan("openai:alone", 0.5))
-    assert "the only target that meets your requirements" in words(open_page("decide"))
+    assert "the only target that can be ranked" in words(open_page("decide"))
 
 
 def test_ties_are_said_to_be_ties(store):
@@ -107,9 +107,18 @@ def test_requirements_are_set_in_their_menu(measured):
     assert list(table(app, "leads")["target"]) == [HOSTILE]
 
 
+@pytest.mark.parametrize("limit", [0.00001, 1234567.5, 2e7])
+def test_a_limit_of_any_size_comes_back_from_its_own_link(measured, limit):
+    app = unfolded(open_page("decide"), "decide.limits")
+    app.number_input(key="decide.maxrun").set_value(limit).run()
+    again = unfolded(open_page("decide", maxrun=app.query_params["maxrun"]), "decide.limits")
+    assert again.number_input(key="decide.maxrun").value == limit
+    assert not again.toast
+
+
 def test_nobody_left_says_so(measured):
     text = words(open_page("decide", maxcase="0"))
-    assert "No target meets your requirements" in text
+    assert "No target can be ranked" in text
 
 
 def test_another_level_forgets_weights_that_it_does_not_have_without_a_word(measured):

@@ -226,7 +226,7 @@ def test_a_comparison_is_calculated_as_in_the_app(offline, site):
 def test_two_rows_of_a_board_are_compared_down_to_their_cases(offline, site):
     text = ready(offline, f"{site}/compare.html?runs=20261101-100000-aaaaaa,20261101-100100-aaaaaa")
     assert "openai:strong is" in text or "both score the same" in text
-    offline.get_by_label("Right by").select_option("first")
+    offline.get_by_label("Which cases").select_option("first")
     links = offline.locator("#view table").last.locator("tbody a")
     assert links.count() >= 2
     links.first.click()

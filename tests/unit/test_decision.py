@@ -174,6 +174,16 @@ def test_the_weight_at_which_two_change_places(ahead, gain, weight, expected):
     assert find_crossing(ahead, gain, weight) == expected
 
 
+def test_of_several_that_overtake_at_one_weight_the_one_with_the_most_points_is_named():
+    marks = {"a": "1" * 50 + "0" * 50, "b": "1" * 49 + "0" * 51, "c": "1" * 48 + "0" * 52}
+    table = build_table(marks, marks, {"a": 0.0, "b": 30.0, "c": 60.0})
+    weights = {"reading": 20.0, "writing": 20.0, "cost": 0.0}
+    change = decide(table, weights, EVERYONE).changes[0]
+    changed = decide(table, weights | {change.criterion: change.changed}, EVERYONE)
+    assert (change.criterion, change.leader, change.changed) == ("cost", "c", 2)
+    assert changed.leader.candidate.identity == change.leader
+
+
 def test_each_stated_change_changes_the_leader_and_the_weight_before_it_does_not():
     rng = np.random.default_rng(7)
 
@@ -188,7 +198,7 @@ def test_each_stated_change_changes_the_leader_and_the_weight_before_it_does_not
         leader = decision.leader.candidate.identity
         for change in decision.changes:
             changed = decide(table, weights | {change.criterion: change.changed}, EVERYONE)
-            assert changed.leader.candidate.identity != leader
+            assert changed.leader.candidate.identity == change.leader != leader
             step = 1 if change.changed < change.weight else -1
             before = decide(table, weights | {change.criterion: change.changed + step}, EVERYONE)
             top = [row.candidate.identity for row in before.ranked if row.rank == 1]

@@ -71,6 +71,14 @@ def test_the_preset_ranks_as_the_board_does(store, level):
     if level == "benchmarks":
         assert [row.group for row in decision.ranked] == list(ranked["group"])
         assert [row.rank_high for row in decision.ranked] == list(ranked["rank_high"])
+        assert_same_intervals(decision, ranked)
+
+
+def assert_same_intervals(decision, ranked):
+    """The preset is as uncertain as the board says."""
+    for name in ("low", "high"):
+        own = [getattr(row, name) for row in decision.ranked]
+        assert own == pytest.approx(list(ranked[name]), abs=0.01)
 
 
 def test_an_incomplete_run_and_a_control_are_never_ranked(store):
@@ -229,6 +237,7 @@ def test_a_publisher_with_verdicts_ranks_as_its_board(shipped):
     ranked = frame[frame["status"] == "ranked"]
     assert [row.candidate.identity for row in decision.ranked] == list(ranked["identity"])
     assert [row.rank_high for row in decision.ranked] == list(ranked["rank_high"])
+    assert_same_intervals(decision, ranked)
     assert decision.tested
     assert {r.reason for e in decision.excluded for r in e.reasons} == {"not_run", "incomplete"}
     assert len(decision.ranked) + len(decision.excluded) == len(frame)

@@ -47,6 +47,7 @@ def build_target_view(
     if not rankings:
         rankings += [ranking for ranking in facts.months if identity in ranking.targets][:1]
     published = next((each for each in rankings if isinstance(each, PublishedRanking)), None)
+    kind = "" if published else key.partition(":")[0]  # who publishes is no kind of target
     query = {"key": identity} | ({"source": PUBLISHED} if published else {})
     return {
         "live": build_live_address("target", query),
@@ -54,7 +55,7 @@ def build_target_view(
         "months": _list_month_ranks(facts, published, identity, home) if published else [],
         "name": to_single_line(facts.names[identity]),
         "logo": card.logo if card.logo.startswith(_LOGO) else "",
-        "card": list(_build_card_lines(card, identity, key.partition(":")[0], w)),
+        "card": _build_card_lines(card, identity, kind, w),
         "standings": [_build_standing(ranking, identity, w, home) for ranking in rankings],
         "tables": _build_all_tables(rankings, identity, w, home, columns),
         "parts": [w.part_title(key) for key in published.board.columns] if published else [],

@@ -87,7 +87,7 @@ def _draw_tags(limits: DecisionLimits) -> None:
         for field in limits.active_fields:
             value = getattr(limits, field)
             text = (
-                f"{value:g}"
+                f"{value:.12g}"
                 if field in _NUMBERS
                 else ", ".join(title_filter_value(field, each, language) for each in value)
             )

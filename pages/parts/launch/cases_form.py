@@ -219,7 +219,7 @@ def _draw_left_out(chosen: Sequence[str]) -> None:
         missing = [key for key in members if key not in chosen]
         if not missing or not set(chosen) & set(members):
             continue
-        names = ", ".join(map(benchmark_title, missing))
+        names = tr("ranking.words.separator").join(map(benchmark_title, missing))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(
                 tr("launch.left_out", suite=suite_title(suite), names=names), width="stretch"

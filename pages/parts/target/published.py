@@ -119,8 +119,9 @@ def _draw_figures(ranking: PublishedRanking, identity: str) -> None:
     cards = [
         (tr("target.rank"), rank, between),
         (tr("target.score"), _format_score(row["score"]), _format_range(row["low"], row["high"])),
-        (tr("published.claimed"), _format_score(row["claimed"]), ""),
     ]
+    if pd.notna(row["claimed"]):
+        cards.append((tr("published.claimed"), _format_score(row["claimed"]), ""))
     cases = int(row["measured"] + row["errors"])
     if cases:
         share = tr("target.passed_share", share=f"{100 * row['passed'] / cases:.0f}")
