@@ -42,6 +42,7 @@ _MOST_DIGESTS = 1 << 16  # of a file; of one with more lines each digest covers 
 _DIGEST = 4  # bytes: they say where a file differs, its sha256 that it does
 _NOT_SEALED = frozenset({SEAL, "progress.json"})
 _SUFFIXES = (".json", ".jsonl", ".damaged")
+_PACKED_JOURNAL = f".jsonl{PACKED}"
 
 Lines = Callable[[], Iterator[bytes]]
 SealState = Literal["unsealed", "valid", "broken"]
@@ -127,7 +128,9 @@ def list_sealed_files(folder: Path) -> dict[str, Path]:
     sealed: dict[str, Path] = {}
     try:
         for path in sorted(folder.rglob("*")):
-            name = path.relative_to(folder).as_posix().removesuffix(PACKED)
+            name = path.relative_to(folder).as_posix()
+            if name.endswith(_PACKED_JOURNAL):  # nobody reads a packed file of another kind
+                name = name.removesuffix(PACKED)
             is_folder = path.is_dir()
             if path.is_symlink() and is_folder:  # readers follow it, and nothing here does
                 raise RunFolderError(f"{path}: is a link to a folder")

@@ -14,6 +14,7 @@ import pandas as pd
 from evalcore.access.redaction import mask_spec, mask_votes
 from evalcore.errors import RunFolderError, UsageError
 from evalcore.i18n import Note, unpack_note
+from evalcore.plain_text import format_count
 from evalcore.records import Episode, Failure, Record, RunSpec, Sample, Verdict
 from evalcore.single_flight import SingleFlightCache
 from evalcore.store import case_tables, journal
@@ -193,7 +194,8 @@ def case_view(
     folder = find_run(run, roots)
     spec = folder.read_spec()
     if not 0 <= epoch < spec.epochs:
-        raise UsageError(f"run {run} has {spec.epochs} epochs, counted from 0; there is no {epoch}")
+        count = format_count(spec.epochs, "epoch")
+        raise UsageError(f"run {run} has {count}, counted from 0; there is no {epoch}")
     names = [benchmark] if benchmark else [benchmark_spec.key for benchmark_spec in spec.benchmarks]
     for name in names:
         try:

@@ -24,7 +24,7 @@ SIGNIFICANT = 0.05
 #: Of several repetitions the outcome and the cause that most of them have.
 _OUTCOMES = """
 SELECT benchmark, metric, id, mode(outcome) AS outcome,
-       coalesce(mode(cause), mode(reason), '') AS cause
+       mode(coalesce(cause, reason, '')) AS cause
 FROM samples GROUP BY benchmark, metric, id
 """
 _KEY = ["benchmark", "metric", "id"]

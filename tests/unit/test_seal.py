@@ -259,6 +259,11 @@ def test_a_hidden_journal_counts_as_added(run: RunFolder) -> None:
     assert verify_run_folder(run).problems == (f"{name}: added after signing",)
 
 
+def test_a_packed_summary_counts_as_removed(run: RunFolder) -> None:
+    pack_journal(run.summary_path)
+    assert verify_run_folder(run).problems == ("summary.json: removed after signing",)
+
+
 def test_a_linked_folder_is_refused(run: RunFolder, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

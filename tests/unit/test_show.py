@@ -13,6 +13,7 @@ from evalcore.i18n import LANGUAGES, load_catalogue
 from evalcore.records import MEASURED, Message, Section, ToolCall, Verdict
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import StoredVerdict
+from evalcore.views import run_diff
 from evalcore.views.run_problems import find_remedy
 from tests.support import stored_runs
 from tests.support.boards import Plan, make_run, settings_in
@@ -216,7 +217,7 @@ def test_a_case_that_is_none_is_refused_with_what_is_alike(capsys, run, case, sa
 
 def test_an_epoch_that_is_none_is_refused(capsys, run):
     assert main(["show", "run-1", "2", "--epoch", "7"]) == 2
-    assert "1 epochs" in capsys.readouterr().err
+    assert "run run-1 has 1 epoch, counted from 0; there is no 7" in capsys.readouterr().err
 
 
 def test_gated_cases_show_no_word(capsys, settings, monkeypatch):
@@ -252,6 +253,15 @@ def test_a_diff_names_flipped_cases_and_significance(capsys, settings, output):
     back = json.loads(printed(capsys, "diff", second.run_id, first.run_id, "--json"))
     [reverse] = back["benchmarks"].values()
     assert reverse["difference"] == pytest.approx(-result["difference"])
+
+
+def test_a_case_that_mostly_passed_shows_no_cause(tmp_path):
+    folder = stored_runs.plan(tmp_path, "run-1", epochs=3)
+    for epoch in range(3):
+        failed = {"details": {"error_type": "wrong_table"}} if epoch == 1 else {}
+        stored_runs.judge(folder, SAMPLE, passed=epoch != 1, epoch=epoch, **failed)
+    outcomes = run_diff._load_outcomes([tmp_path], "run-1").set_index(["metric", "id"])
+    assert tuple(outcomes.loc[SAMPLE.metric, SAMPLE.id][["outcome", "cause"]]) == ("passed", "")
 
 
 def test_a_diff_says_why_runs_cannot_be_compared(capsys, settings):
