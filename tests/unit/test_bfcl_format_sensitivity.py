@@ -198,6 +198,8 @@ def test_groups_are_upstreams_figures(data):
     assert part["format_max_delta"] is None
     assert part[f"form {FORMS[0]}"] is None
     assert part[f"form {FORMS[1]}"] is not None
+    of_two_epochs = compute_form_groups(samples, verdicts, 2)  # the second is missing
+    assert set(of_two_epochs.values()) == {None}
 
 
 def test_a_whole_run_reports_every_form(data, capsys):

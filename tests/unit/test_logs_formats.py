@@ -348,3 +348,13 @@ def test_details_that_unpack_without_end_are_refused(store, tmp_path, monkeypatc
     assert details.stat().st_size < 200_000
     monkeypatch.setattr(lighteval, "_BYTES_LIMIT", 1 << 20)
     assert "is larger than 1 MB" in import_quietly(path, store)
+
+
+def test_records_of_two_libraries_share_no_board(store, tmp_path):
+    columns = set()
+    for library in ("ours", "theirs"):
+        record = build_record({"sums": 0.5}) | {"eval_library": {"name": library, "version": "1"}}
+        folder = write(tmp_path / library / "record.json", record).parent
+        score, _, _, _ = import_one(folder, store)
+        columns.add(score.column)
+    assert len(columns) == 2

@@ -187,11 +187,12 @@ def test_a_metric_that_is_no_share_is_left_out_and_said(store, tmp_path):
     path = write_lm_eval(tmp_path / "log", {"text": [1.0, 0.5]})
     content = json.loads(path.read_text())
     content["results"]["text"] |= {"perplexity,none": 12.5, "error,none": 0.25}
+    content["results"]["text"] |= {"bits_per_byte,none": 0.8}  # of a version without directions
     content["higher_is_better"] = {"text": {"error": False}}
     content["results"]["corpus"] = {"perplexity,none": 12.5}
     path.write_text(json.dumps(content))
     done = import_all(path, store)
-    assert done.flags["log_left_out"] == 2
+    assert done.flags["log_left_out"] == 3
     (line,) = done.skipped
     assert "task corpus has no score from 0 to 1" in line
 

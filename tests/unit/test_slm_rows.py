@@ -157,6 +157,7 @@ def test_a_row_of_bfcl_becomes_an_entry(tmp_path):
     [
         ("bfcl", {"ground_truth": {}}, "ground_truth"),
         ("bfcl", {"ground_truth": "{"}, "ground_truth"),
+        ("bfcl", {"ground_truth": '{"name": "f", "arguments": {"a": NaN}}'}, "ground_truth"),
         ("bfcl", {"ground_truth": {"name": "f", "arguments": [1]}}, "ground_truth"),
         ("bfcl", {"question": ""}, "question"),
         ("bfcl", {"function": [{"parameters": {}}]}, "function"),

@@ -406,7 +406,8 @@ class Bfcl(Benchmark):
         }
         groups = {name: group.score for name, group in group_scores(tallies).items()}
         if self.options.get("format_sensitivity"):
-            groups = format_sensitivity.compute_form_groups(samples, verdicts)
+            epochs = score_fields.get("epochs", 1)
+            groups = format_sensitivity.compute_form_groups(samples, verdicts, epochs)
         return msgspec.structs.replace(score, groups=groups)
 
     def control(self, sample: Sample, kind: str, transcript: Sequence[Message]) -> Completion:

@@ -113,7 +113,7 @@ def _read_listed_ids(path: Path) -> frozenset[str] | None:
 
 
 def compute_form_groups(
-    samples: Iterable[Sample], verdicts: Iterable[Verdict]
+    samples: Iterable[Sample], verdicts: Iterable[Verdict], epochs: int = 1
 ) -> dict[str, float | None]:
     """The share of right answers, 0 to 100, of all and by form; the difference of the best and the
     worst form, and the standard deviation of the forms. A form of which anything is missing has
@@ -122,7 +122,7 @@ def compute_form_groups(
     declared: dict[str, int] = dict.fromkeys(FORMS, 0)
     scores: dict[str, list[float]] = {form: [] for form in FORMS}
     for form in forms.values():
-        declared[form] += 1
+        declared[form] += epochs
     for verdict in verdicts:
         form = forms.get(f"{verdict.metric}/{verdict.id}", "")
         if form and verdict.score is not None:

@@ -3,11 +3,12 @@ dialect."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from evalcore.benchmarks.case_file import CaseLine
+from evalcore.errors import IntakeError
+from evalcore.intake.json_text import parse_json
 
 #: What a row without a category is.
 _CATEGORY = "simple_python"
@@ -83,9 +84,9 @@ def _convert_truth(line: CaseLine, truth: Any) -> list[Any]:
     """The accepted call of a row; a list is taken to be BFCL's own form, or several such calls."""
     if isinstance(truth, str):
         try:
-            truth = json.loads(truth)
-        except (ValueError, RecursionError):
-            line.raise_field_error("ground_truth", f"is no JSON; it {_FORM}")
+            truth = parse_json(truth)
+        except IntakeError:
+            line.raise_field_error("ground_truth", f"is not valid JSON; it {_FORM}")
     calls = truth if isinstance(truth, list) else [truth]
     return [_convert_call(line, call) for call in calls]
 
@@ -99,9 +100,9 @@ def _convert_call(line: CaseLine, call: Any) -> dict[str, Any]:
     arguments = call.get("arguments", call.get("args", {}))
     if isinstance(arguments, str):
         try:
-            arguments = json.loads(arguments)
-        except (ValueError, RecursionError):
-            line.raise_field_error("ground_truth", "its arguments are no JSON")
+            arguments = parse_json(arguments)
+        except IntakeError:
+            line.raise_field_error("ground_truth", "its arguments are not valid JSON")
     if not isinstance(name, str) or not isinstance(arguments, dict):
         line.raise_field_error("ground_truth", _FORM)
     return {name: {key: [_accept_value(value)] for key, value in arguments.items()}}

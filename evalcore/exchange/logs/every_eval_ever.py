@@ -106,7 +106,10 @@ def read_eee_record(path: Path) -> FrameworkLog:
             built
             for task in tasks
             for built in _build_tasks(
-                task, [c for c in claims if c.task == task], samples.get(task, [])
+                task,
+                [c for c in claims if c.task == task],
+                samples.get(task, []),
+                convert_text(library.get("name"))[:80],
             )
         ),
         sampling=next((claim.sampling for claim in claims if claim.sampling), {}),
@@ -120,26 +123,28 @@ def read_eee_record(path: Path) -> FrameworkLog:
 
 
 def _build_tasks(
-    task: str, claims: list[_Claim], samples: list[LoggedSample]
+    task: str, claims: list[_Claim], samples: list[LoggedSample], library: str
 ) -> Iterator[LoggedTask]:
-    """One task; where its metrics are of different samples, one for each metric, and one for the
-    results that are of none."""
+    """One task as a `library` asked it; where its metrics are of different samples, one for each
+    metric, and one for the results that are of none."""
     ids = {claim.metric: {s.id for s in samples if claim.metric in s.scores} for claim in claims}
     own = [claim for claim in claims if ids[claim.metric]]
     if len({frozenset(ids[claim.metric]) for claim in own}) < 2:
         if own and own[0] is not claims[0]:  # the scored metric is the one that samples have
             claims = [*own, *(claim for claim in claims if claim not in own)]
-        yield _build_task(task, claims, samples)
+        yield _build_task(task, claims, samples, library)
         return
     rest = [claim for claim in claims if claim not in own]
     if rest:
-        yield _build_task(task, rest, [])
+        yield _build_task(task, rest, [], library)
     for claim in own:
         part = [sample for sample in samples if claim.metric in sample.scores]
-        yield _build_task(f"{task}/{claim.metric}", [claim], part)
+        yield _build_task(f"{task}/{claim.metric}", [claim], part, library)
 
 
-def _build_task(task: str, claims: list[_Claim], samples: list[LoggedSample]) -> LoggedTask:
+def _build_task(
+    task: str, claims: list[_Claim], samples: list[LoggedSample], library: str
+) -> LoggedTask:
     claimed = {claim.metric: claim.share for claim in claims if claim.share is not None}
     first = next((claim for claim in claims if claim.share is not None), None)
     metric = first.metric if first else ""
@@ -149,7 +154,8 @@ def _build_task(task: str, claims: list[_Claim], samples: list[LoggedSample]) ->
         metric=metric,
         claimed=claimed,
         samples=tuple(samples),
-        options={"dataset": dataset[:80]} if dataset and dataset != task else {},
+        options=({"dataset": dataset[:80]} if dataset and dataset != task else {})
+        | ({"library": library} if library else {}),
         epochs=max((sample.epoch + 1 for sample in samples), default=1),
         left_out=tuple(claim.metric for claim in claims if claim.share is None),
         interval=first.interval if first else None,

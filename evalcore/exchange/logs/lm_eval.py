@@ -29,6 +29,11 @@ from evalcore.store.run_folder import Flag
 FRAMEWORK = "lm_eval"
 _RESULTS = re.compile(r"results(?:_(?P<date>.+))?\.json")
 _PLAIN = "none"  # the filter that changes nothing
+#: Metrics that are better when lower; versions before 0.4.3 do not say so.
+_LOWER = (
+    *("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte", "brier_score"),
+    *("ter", "wer", "cer", "mse"),
+)
 _NO_METRIC = ("alias", "name", "sample_len", "sample_count")
 
 
@@ -131,7 +136,8 @@ def _split_claims(
         if metric in _NO_METRIC or metric.endswith("_stderr") or number is None:
             continue
         name = _name_metric(metric, filtered)
-        lower = isinstance(directions, Mapping) and directions.get(metric) is False
+        higher = directions.get(metric) if isinstance(directions, Mapping) else None
+        lower = higher is False or (higher is None and metric in _LOWER)
         if lower or not is_share(number):
             left_out.append(name)
         else:
