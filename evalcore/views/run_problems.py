@@ -22,8 +22,9 @@ _ALIKE = 3  # cases that are offered in place of an unknown one
 _UNMEASURED = ("target_error", "judge_error", "environment_error", "not_executed", "missing")
 _REASONS = """
 SELECT benchmark, outcome, coalesce(reason, '') AS reason, count(*) AS cases,
-       arg_min(id, position) AS id, arg_min(metric, position) AS metric,
-       arg_min(note, position) AS note, arg_min(packed_note, position) AS packed_note
+       first(id ORDER BY position, epoch) AS id, first(metric ORDER BY position, epoch) AS metric,
+       first(note ORDER BY position, epoch) AS note,
+       first(packed_note ORDER BY position, epoch) AS packed_note
 FROM samples WHERE list_contains(?, outcome)
 GROUP BY ALL ORDER BY benchmark, cases DESC, outcome, reason
 """

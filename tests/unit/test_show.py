@@ -6,6 +6,7 @@ import json
 import re
 import sys
 
+import duckdb
 import pytest
 
 from evalcore.cli.main import main
@@ -13,7 +14,7 @@ from evalcore.i18n import LANGUAGES, load_catalogue
 from evalcore.records import MEASURED, Message, Section, ToolCall, Verdict
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import StoredVerdict
-from evalcore.views import run_diff
+from evalcore.views import run_diff, run_problems
 from evalcore.views.run_problems import find_remedy
 from tests.support import stored_runs
 from tests.support.boards import Plan, make_run, settings_in
@@ -253,6 +254,19 @@ def test_a_diff_names_flipped_cases_and_significance(capsys, settings, output):
     back = json.loads(printed(capsys, "diff", second.run_id, first.run_id, "--json"))
     [reverse] = back["benchmarks"].values()
     assert reverse["difference"] == pytest.approx(-result["difference"])
+
+
+def test_a_reason_is_told_by_one_case():
+    """Also where only the next one has a note that can be translated: it may be a gated one's."""
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE samples AS SELECT * FROM (VALUES "
+            "('b', 'judge_error', 'late', 'm', '1', 0, 0, 'first', NULL), "
+            "('b', 'judge_error', 'late', 'm', '2', 1, 0, 'second', '{}')) "
+            "AS t(benchmark, outcome, reason, metric, id, position, epoch, note, packed_note)"
+        )
+        rows = connection.execute(run_problems._REASONS, [["judge_error"]]).fetchall()
+    assert rows == [("b", "judge_error", "late", 2, "1", "m", "first", None)]
 
 
 def test_a_case_that_mostly_passed_shows_no_cause(tmp_path):
