@@ -10,7 +10,7 @@ import pytest
 
 from evalcore import settings as configuration
 from evalcore.access.policy import OPERATOR
-from evalcore.catalog import benchmark_cards
+from evalcore.catalog import benchmark_cards, find_missing_extra
 from evalcore.cli.main import main
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle.importer import import_bundle
@@ -53,8 +53,10 @@ def there(tmp_path: Path) -> Settings:
 def test_every_benchmark_comes_in_equal(
     benchmark: str, target: str, here: Settings, there: Settings, tmp_path: Path
 ) -> None:
-    if benchmark == "swe_bench" and not detect_sandbox().means:
-        pytest.skip(f"patches are tested in a sandbox: {detect_sandbox().problem}")
+    if benchmark in ("swe_bench", "academic") and not detect_sandbox().means:
+        pytest.skip(f"patches and programs run in a sandbox: {detect_sandbox().problem}")
+    if extra := find_missing_extra(benchmark_cards()[benchmark]):
+        pytest.skip(f"{benchmark} needs a library: pip install 'evalboard[{extra}]'")
     size = 1 if benchmark == "swe_bench" else 3
     folder = finished(here, target, benchmark, max_samples=size)
     done = import_bundle(bundled(folder, here, tmp_path / "run.zip"), there, progress=quiet)
