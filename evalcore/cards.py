@@ -217,6 +217,9 @@ class BenchmarkCard(Record, frozen=True):
     is read by `config_reader` ("module:function" of its path and content), which returns the
     fields of a run's own configuration.
 
+    `draft_parts` are the metrics whose cases can be made of pasted SQL; `draft_target`: such a case
+    has a second dialect, which its statement is converted to.
+
     `texts` are further words for pages, by name: `options_about`, `form`, `official`, `spread`,
     `published_about`, `view_about.VIEW`, `remark.OPTION.VALUE`, and for each of `rules`
     `rules.RULE` and `rules.RULE.words`. Those of the built-in benchmarks are catalogues.
@@ -261,6 +264,8 @@ class BenchmarkCard(Record, frozen=True):
     lister: CommandCard | None = None
     config_reader: str = ""
     config_fields: tuple[str, ...] = ()
+    draft_parts: tuple[str, ...] = ()
+    draft_target: bool = False
     rules: tuple[str, ...] = ()
     texts: dict[str, dict[str, str]] = {}
 

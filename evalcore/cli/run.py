@@ -43,8 +43,7 @@ def add_run_flags(sub: argparse.ArgumentParser) -> None:
         "--benchmarks",
         nargs="+",
         metavar="B",
-        help="benchmarks to run; `evalcore list benchmarks` lists them; all: bfcl, tau_bench, gaia "
-        "and swe_bench",
+        help="benchmarks to run; `evalcore list benchmarks` lists them; all: the four of slm-evals",
     )
     sub.add_argument(
         "--metrics",
@@ -243,7 +242,7 @@ def build_run_request(args: argparse.Namespace) -> tuple[RunRequest, Path | None
 
     target, benchmarks, judges = args.target, args.benchmarks, args.judge
     if benchmarks == [config_fields.ALL]:
-        benchmarks = config_fields.SLM_BENCHMARKS
+        benchmarks = config_fields.list_slm_benchmarks()
     flag_values = {
         "target": target,
         "benchmarks": None if benchmarks is None else tuple(benchmarks),

@@ -19,7 +19,11 @@ _PREFIXES = ("weights.", "difficulty.")
 _OTHER_NAMES = {"swe_bench": {"difficulty": "difficulties"}}
 #: What slm-evals calls all of its benchmarks.
 ALL = "all"
-SLM_BENCHMARKS = ("bfcl", "tau_bench", "gaia", "swe_bench")
+
+
+def list_slm_benchmarks() -> tuple[str, ...]:
+    """What slm-evals means by all of its benchmarks: the suite `agentic` as it began."""
+    return catalog.suite_cards()["agentic"].memberships[0]
 
 
 def read_config_fields(path: Path, names: Collection[str]) -> dict[str, Any]:
@@ -29,7 +33,7 @@ def read_config_fields(path: Path, names: Collection[str]) -> dict[str, Any]:
     if problems:
         raise UsageError(f"{path}: {'; '.join(problems)}")
     if values.get("benchmarks") in (ALL, [ALL]):
-        values["benchmarks"] = list(SLM_BENCHMARKS)
+        values["benchmarks"] = list(list_slm_benchmarks())
     return values
 
 

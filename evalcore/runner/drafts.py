@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
+from evalcore.catalog import benchmark_cards
 from evalcore.records import Record, content_hash
 from evalcore.runner.uploads import Upload
 from evalcore.sqlkit.dialect_guess import DialectGuess
@@ -15,16 +16,17 @@ from evalcore.sqlkit.dialect_guess import DialectGuess
 MAX_PASTED_BYTES = 1 << 20
 MAX_STATEMENTS = 200
 MAX_SETUP_STATEMENTS = 500
-#: The parts that can be drafted, by benchmark.
-DRAFT_PARTS: Mapping[str, tuple[str, ...]] = {
-    "sql_understanding": (
-        *("execution_accuracy", "sql_identification"),
-        *("explain_detection", "syntax_error_detection"),
-    ),
-    "dialect_conversion": ("logical_equivalence", "big_sql_conversion", "domestic_database"),
-    "sql_optimization": ("rewrite",),
-}
-CONVERSION = "dialect_conversion"
+
+
+def list_draft_parts() -> dict[str, tuple[str, ...]]:
+    """The metrics whose cases can be drafted, by benchmark."""
+    cards = benchmark_cards()
+    return {key: card.draft_parts for key, card in cards.items() if card.draft_parts}
+
+
+def asks_conversion(benchmark: str) -> bool:
+    """Whether a case of a benchmark has a second dialect, that of its answer."""
+    return benchmark_cards()[benchmark].draft_target
 
 
 class DraftInput(Record, frozen=True):

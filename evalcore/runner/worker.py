@@ -75,7 +75,8 @@ def work_on_run(
         _log_recovery(folder)
         _write_started(folder)
         if generate:
-            require_same_cases(folder, run_settings)
+            with configuration.override_data_folder(run_settings.data):
+                require_same_cases(folder, run_settings)
         chosen = executor or folder.read_spec().executor
         execute = execute_on_cluster if chosen == "ray" else execute_run
         summary = execute(folder, run_settings, secrets, generate=generate, on_tick=on_tick)

@@ -190,7 +190,7 @@ def _exports(folder: Path) -> Named:
         hashes = "\n".join(f"{hash_bytes(data)}  {member}" for member, data in members)
         yield f"data/export/{run}-bundle-members", hashes
         yield f"data/export/{run}-bundle-manifest.json", dict(members)["manifest.json"].decode()
-    run = "shipped-control-reference"
+    run = "shipped-control-reference-agentic"
     for form in ("bfcl", "gaia", "swe_bench"):
         out = folder / f"official-{form}"
         _export(run, form, "--out", str(out))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 
 import msgspec
@@ -157,6 +158,7 @@ def test_a_visitors_run_keeps_its_limits_when_the_operator_goes_on(settings):
             target=TargetSpec("openai:test", {"base_url": server.base_url}),
         )
         (run.path / "spec.json").write_bytes(msgspec.json.encode(spec))
+        shutil.rmtree(run.path / "generations")  # nothing was asked yet
         client.resume_run(run.run_id, {}, settings, visitor=OPERATOR)
         for _ in range(200):
             if run.read_progress() is not None and run.read_progress().state == "incomplete":

@@ -213,6 +213,7 @@ NOT_RUN = {
     "verify scale": "published data",
     "import scale": "published data",
     "import bundle": "another installation",
+    "import logs/run.eval": "a log of the reader",
     "hub push": "a token",
     "evalcore preflight": "a key",
     "evalcore models": "a key",
@@ -249,7 +250,7 @@ def test_the_cheap_commands_of_the_readme_work(tmp_path):
     for command in list_cheap_commands():
         words = [{"KEY": "baseline:sqlglot"}.get(word, word) for word in command.words[1:]]
         words = [word.replace("RUN", run_id) for word in words]
-        if words[0] == "compare":
+        if words[0] in ("compare", "diff"):
             other = next(path.name for path in (shipped / "runs").iterdir() if path.is_dir())
             words[-1] = other
         if words[0] == "run":

@@ -9,11 +9,11 @@ import pytest
 from evalcore.access.policy import OPERATOR
 from evalcore.cli.main import main
 from evalcore.runner.drafts import (
-    DRAFT_PARTS,
     MAX_PASTED_BYTES,
     Draft,
     DraftInput,
     build_upload,
+    list_draft_parts,
     make_slug,
 )
 from evalcore.runner.jobs import TaskContext, data_client
@@ -34,7 +34,7 @@ ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELEC
 
 
 def draft(part="execution_accuracy", statements="SELECT a, b FROM t ORDER BY a", **options):
-    benchmark = next(key for key, parts in DRAFT_PARTS.items() if part in parts)
+    benchmark = next(key for key, parts in list_draft_parts().items() if part in parts)
     fields = {"schema": SCHEMA, "dialect": "sqlite"} | options
     asked = DraftInput(benchmark, part, statements=statements, **fields)
     return asked, draft_cases(TaskContext(None), asked)
@@ -108,9 +108,9 @@ def test_a_query_and_a_change_give_their_tables():
     assert second["rows"] == [[1, "x;y"], [2, "z"]]
 
 
-@pytest.mark.parametrize("part", [part for parts in DRAFT_PARTS.values() for part in parts])
+@pytest.mark.parametrize("part", [part for parts in list_draft_parts().values() for part in parts])
 def test_what_is_drafted_of_every_part_is_valid(tmp_path, part):
-    target = {"target": "duckdb"} if part in DRAFT_PARTS["dialect_conversion"] else {}
+    target = {"target": "duckdb"} if part in list_draft_parts()["dialect_conversion"] else {}
     asked, made = draft(part, "SELECT a, b FROM t WHERE a > 1", **target)
     assert made.problems == ()
     validation = data_client.validate_upload(

@@ -18,6 +18,10 @@ from evalcore.targets.cards import CARDS as TARGET_CARDS
 ROOT = Path(__file__).resolve().parents[2]
 #: The built-in lists, and modules that may name any benchmark, with the reason.
 ALLOWED = {
+    "evalcore/cli/datasets.py": "an example in a text for people",
+    "evalcore/cli/decide.py": "an example in a text for people",
+    "evalcore/cli/sweep.py": "an example in a text for people",
+    "evalcore/runner/config_fields.py": "slm-evals' own names of its benchmarks and their options",
     "evalcore/catalog.py": "the built-in list, and the members of the built-in suites",
     "evalcore/exchange/scale/exporter.py": "SCALE's own names of what it publishes",
     "evalcore/exchange/scale/forms.py": "SCALE's own names of what it publishes, with its weights",
@@ -47,6 +51,7 @@ TARGETS_ALLOWED = {
     "evalcore/access/redaction.py": "which keys hold a path or an address; a layer below the cards",
     "evalcore/benchmarks/tau2_bench/benchmark.py": _EXAMPLE,
     "evalcore/benchmarks/tau_bench/benchmark.py": _EXAMPLE,
+    "evalcore/benchmarks/tau_bench/user_benchmark.py": _EXAMPLE,
     "evalcore/benchmarks/tau_bench/card.py": _EXAMPLE,
     "evalcore/cards.py": "CONTROL_KIND, the one place that names the yardstick",
     "evalcore/cli/boards.py": _EXAMPLE,
@@ -55,6 +60,8 @@ TARGETS_ALLOWED = {
     "evalcore/cli/run.py": _EXAMPLE,
     "evalcore/cli/sweep.py": _EXAMPLE,
     "evalcore/runner/jobs/run_service.py": _KIND_OF_INFO,
+    "evalcore/exchange/site/publish.py": "the words of pages that lead to the app",
+    "evalcore/runner/config_fields.py": "slm-evals' own names of its targets",
     "evalcore/runner/plan.py": "the package `openai`, whose version a run records",
     "evalcore/runner/run_request.py": "fields of slm-evals' configuration, and an example",
     "evalcore/target_cards.py": _KIND_OF_INFO,
@@ -64,6 +71,9 @@ TARGETS_ALLOWED = {
     "evalcore/targets/huggingface/folder_checks.py": "advice to serve what cannot be loaded here",
     "evalcore/targets/pricing.py": _KIND_OF_INFO,
     "evalcore/views/board_table.py": _STATUS,
+    "evalcore/views/decision.py": _STATUS,
+    "evalcore/views/decision_payloads.py": _STATUS,
+    "evalcore/views/decision_sources.py": _STATUS,
     "evalcore/views/ranking.py": _STATUS,
     "evalcore/web/badge.py": _STATUS,
 }
@@ -83,6 +93,7 @@ ENGINES_ALLOWED = {
     "evalcore/exchange/bundle/imported_run.py": _PACKAGE,
     "evalcore/exchange/scale/published_answers.py": "the dialect of SCALE's cases",
     "evalcore/runner/plan.py": _PACKAGE,
+    "evalcore/sqlkit/dialect_guess.py": _DIALECT,
     "evalcore/sqlkit/dialects.py": _DIALECT,
     "evalcore/sqlkit/engines/guard.py": "how words of a server's dialect are told apart",
     "evalcore/sqlkit/engines/local_server.py": "the programs of the two servers that can be kept",
@@ -103,6 +114,7 @@ ENGINES_ALLOWED = {
     "evalcore/sqlkit/prover/symbols.py": _DIALECT,
     "evalcore/sqlkit/query_plans.py": "the engines whose plans are read",
     "evalcore/targets/baseline.py": "names of baselines, and of the engines that they are",
+    "evalcore/store/index_stores.py": "the scheme of an address of PostgreSQL",
     "evalcore/web/application.py": "the package `duckdb`, which is imported early",
 }
 BUILT_IN = sorted(catalog._builtin_keys())

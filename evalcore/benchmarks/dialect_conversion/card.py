@@ -80,4 +80,6 @@ CARD = BenchmarkCard(
             choices=("verified", "scale"),
         ),
     ),
+    draft_parts=("logical_equivalence", "big_sql_conversion", "domestic_database"),
+    draft_target=True,
 )

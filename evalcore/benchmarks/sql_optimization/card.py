@@ -91,4 +91,5 @@ CARD = BenchmarkCard(
             choices=("verified", "scale"),
         ),
     ),
+    draft_parts=("rewrite",),
 )

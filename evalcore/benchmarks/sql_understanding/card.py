@@ -76,4 +76,8 @@ CARD = BenchmarkCard(
             choices=("verified", "scale"),
         ),
     ),
+    draft_parts=(
+        *("execution_accuracy", "sql_identification"),
+        *("explain_detection", "syntax_error_detection"),
+    ),
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from evalcore import __version__
+from evalcore.catalog import runs_models_here
 from evalcore.errors import UsageError
 from evalcore.exchange.trackers.cases import SharedCase, SharedRun, list_complete_scores
 from evalcore.i18n import Note
@@ -94,7 +95,7 @@ def _build_record(
     model = "/".join(_split_model(run.model))
     library = next(iter(run.spec.versions.items()), ("", "unknown"))
     imported = run.spec.origin == "imported"
-    runs_here = run.spec.target.key.startswith("hf:")
+    runs_here = runs_models_here(run.spec.target.key)
     metadata = {
         "source_name": "Evalboard",
         "source_type": "documentation" if imported else "evaluation_run",

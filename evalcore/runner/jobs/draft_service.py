@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from evalcore.errors import EvalboardError
 from evalcore.i18n import Note
 from evalcore.runner.drafts import (
-    CONVERSION,
-    DRAFT_PARTS,
     MAX_PASTED_BYTES,
     MAX_SETUP_STATEMENTS,
     MAX_STATEMENTS,
@@ -19,6 +17,8 @@ from evalcore.runner.drafts import (
     DraftCase,
     DraftInput,
     DraftProblem,
+    asks_conversion,
+    list_draft_parts,
 )
 from evalcore.runner.jobs import TaskContext
 from evalcore.sqlkit import query_plans, syntax
@@ -63,7 +63,7 @@ def draft_cases(context: TaskContext, asked: DraftInput) -> Draft:
 def _check_sizes(
     asked: DraftInput, schema: Sequence[ScriptStatement], statements: Sequence[ScriptStatement]
 ) -> None:
-    if asked.part not in DRAFT_PARTS.get(asked.benchmark, ()):
+    if asked.part not in list_draft_parts().get(asked.benchmark, ()):
         raise _Refused("statements", Note("draft_part", part=asked.part[:60]))
     size = len(asked.schema.encode()) + len(asked.statements.encode())
     if size > MAX_PASTED_BYTES:
@@ -83,7 +83,7 @@ def _check_sizes(
 @contextmanager
 def _open_engine(asked: DraftInput) -> Iterator[Engine]:
     """The engine that executes: that of the dialect, of a conversion that of the target."""
-    executed = asked.target if asked.benchmark == CONVERSION else asked.dialect
+    executed = asked.target if asks_conversion(asked.benchmark) else asked.dialect
     name = dialect_name(executed)
     if name not in registry.list_engine_names():
         raise _Refused("statements", Note("draft_no_engine", dialect=TITLES.get(name, name)))

@@ -11,13 +11,13 @@ import streamlit as st
 from evalcore.access import policy
 from evalcore.catalog import engine_cards
 from evalcore.runner.drafts import (
-    CONVERSION,
-    DRAFT_PARTS,
     MAX_PASTED_BYTES,
     MAX_STATEMENTS,
     Draft,
     DraftInput,
+    asks_conversion,
     build_upload,
+    list_draft_parts,
     make_slug,
 )
 from evalcore.runner.jobs import data_client
@@ -67,11 +67,11 @@ def _draw_input() -> DraftInput:
     st.subheader(tr("datasets.paste.input"), anchor=False)
     with st.container(horizontal=True):
         benchmark = url_state.draw_select(
-            tr("common.benchmark"), list(DRAFT_PARTS), "datasets.benchmark", benchmark_title
+            tr("common.benchmark"), list(list_draft_parts()), "datasets.benchmark", benchmark_title
         )
         part = url_state.draw_select(
             tr("datasets.part"),
-            list(DRAFT_PARTS[benchmark]),
+            list(list_draft_parts()[benchmark]),
             "datasets.part",
             lambda code: upload.case_part_title(benchmark, code),
             drawn_alone=False,
@@ -140,7 +140,7 @@ def _draw_dialect(asked: DraftInput, guessed: Draft) -> DraftInput:
     st.subheader(tr("datasets.paste.dialect"), anchor=False)
     shares = {guess.dialect: guess.confidence for guess in guessed.guesses}
     executed = [name for name in shares if name in engine_cards()]
-    is_conversion = asked.benchmark == CONVERSION
+    is_conversion = asks_conversion(asked.benchmark)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         dialect = st.selectbox(
             tr("datasets.paste.source"),
@@ -197,7 +197,7 @@ def _draw_preview(asked: DraftInput, draft: Draft, settings: Settings) -> Draft 
         icon=":material/check:",
     )
     is_confirmed = True
-    if asked.benchmark == CONVERSION or asked.part == _REWRITE:
+    if asks_conversion(asked.benchmark) or asked.part == _REWRITE:
         references = _edit_references(asked, draft)
         is_changed = references != {
             case.number: str(case.row.get("reference", "")) for case in draft.cases
@@ -206,7 +206,7 @@ def _draw_preview(asked: DraftInput, draft: Draft, settings: Settings) -> Draft 
             own = asked.references | {n: text for n, text in references.items() if text.strip()}
             _run_draft(msgspec.structs.replace(asked, references=own), settings)
             st.rerun()
-        if asked.benchmark == CONVERSION:
+        if asks_conversion(asked.benchmark):
             is_confirmed = st.checkbox(tr("datasets.paste.confirm_references"))
         is_confirmed = is_confirmed and not is_changed
     else:
@@ -235,7 +235,7 @@ def _draw_cases(draft: Draft) -> None:
 
 def _edit_references(asked: DraftInput, draft: Draft) -> dict[int, str]:
     """The reference of every statement, which a person may change."""
-    title = "reference" if asked.benchmark == CONVERSION else "reference_rewrite"
+    title = "reference" if asks_conversion(asked.benchmark) else "reference_rewrite"
     frame = pd.DataFrame(
         {
             "number": [case.number for case in draft.cases],

@@ -242,8 +242,9 @@ def _draw_validation_step(upload: Upload, validation: Validation, settings: Sett
 
 
 def _select_benchmark_part() -> tuple[str, str]:
-    """The benchmark, and what of it cases without a field `metric` belong to."""
-    cards = benchmark_cards()
+    """The benchmark, and what of it cases without a field `metric` belong to. Where a run chooses
+    the metrics, cases are folders of tasks, which no file holds."""
+    cards = {key: card for key, card in benchmark_cards().items() if not card.open_metrics}
     benchmark = url_state.draw_select(
         tr("common.benchmark"), list(cards), "datasets.add.benchmark", benchmark_title
     )
