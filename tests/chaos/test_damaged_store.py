@@ -85,7 +85,7 @@ def test_every_damaged_folder_is_listed_with_a_reason_and_stays_as_it_is(damaged
         assert row.run_id in row.problem, kind
     for name in ("мой прогон", "UPPER", "\\xff\\xfe-name"):
         assert rows[name].state == "broken"
-        assert "no run id" in rows[name].problem
+        assert "not a valid run id" in rows[name].problem
     assert "lost+found" not in rows
     for run_id in damage.WHOLE:
         assert rows[run_id].state == "done"
