@@ -25,6 +25,7 @@ from evalcore.views.stored_boards import board_ranking
 from tests.support import agentic_runs
 from tests.support.bundles import bundled, changed, edit, edit_lines, files_of, finished
 from tests.support.cases import syntax_cases
+from tests.support.lm_eval import find_lm_eval_python
 
 pytestmark = pytest.mark.slow
 
@@ -51,12 +52,18 @@ def there(tmp_path: Path) -> Settings:
 @pytest.mark.parametrize("benchmark", list(benchmark_cards()))
 @pytest.mark.parametrize("target", ["control:reference", "control:null"])
 def test_every_benchmark_comes_in_equal(
-    benchmark: str, target: str, here: Settings, there: Settings, tmp_path: Path
+    benchmark: str,
+    target: str,
+    here: Settings,
+    there: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if benchmark in ("swe_bench", "academic") and not detect_sandbox().means:
         pytest.skip(f"patches and programs run in a sandbox: {detect_sandbox().problem}")
-    if extra := find_missing_extra(benchmark_cards()[benchmark]):
-        pytest.skip(f"{benchmark} needs a library: pip install 'evalboard[{extra}]'")
+    card = benchmark_cards()[benchmark]
+    if find_missing_extra(card):
+        monkeypatch.setenv(card.library_variable, find_lm_eval_python())
     size = 1 if benchmark == "swe_bench" else 3
     folder = finished(here, target, benchmark, max_samples=size)
     done = import_bundle(bundled(folder, here, tmp_path / "run.zip"), there, progress=quiet)
