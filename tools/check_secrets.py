@@ -25,10 +25,8 @@ KEYS: dict[str, tuple[tuple[str, ...], str]] = {
     "Google": (("AIza",), r"[A-Za-z0-9_-]{35}"),
     "Amazon": (("AKIA", "ASIA"), r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
     "Slack": (("xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"), r"[A-Za-z0-9-]{20,}"),
-    "Groq, xAI, Perplexity or NVIDIA": (
-        ("gsk_", "xai-", "pplx-", "nvapi-"),
-        r"[A-Za-z0-9_-]{32,}",
-    ),
+    "Groq, xAI or Perplexity": (("gsk_", "xai-", "pplx-"), r"[A-Za-z0-9]{32,}"),
+    "NVIDIA": (("nvapi-",), r"[A-Za-z0-9_-]{32,}"),
     "a JSON web token": (
         ("eyJ",),
         r"[A-Za-z0-9_-]{20,}\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}",
