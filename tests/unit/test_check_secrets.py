@@ -28,7 +28,8 @@ PLANTED = {
     "Google": "AI" + "za" + make_up(35),
     "Amazon": "AK" + "IA" + make_up(16, UPPER),
     "Slack": "xoxb" + "-" + make_up(30),
-    "Groq, xAI, Perplexity or NVIDIA": "gsk" + "_" + make_up(40),
+    "Groq, xAI or Perplexity": "gsk" + "_" + make_up(40),
+    "NVIDIA": "nvapi" + "-" + make_up(20) + "_" + make_up(20),
     "a JSON web token": ".".join(("ey" + "J" + make_up(24), "ey" + "J" + make_up(24), make_up(24))),
 }
 
@@ -41,6 +42,7 @@ def test_a_key_is_named_by_line_and_owner(owner: str) -> None:
 
 
 def test_what_is_made_up_is_none() -> None:
+    assert not list(check_secrets.iter_keys("xai-realtime-banking-xai-2026-07-13-05911ac8"))
     for key in ("sk-" + "canary" + make_up(40), "sk-" + "x" * 40, "hf" + "_" + "0123456789" * 4):
         assert not list(check_secrets.iter_keys(key)), key
 
