@@ -134,7 +134,7 @@ def _list_columns(
     leads = DrawnColumn(
         "leads", "number", tr("decide.leads"), tr("decide.leads_help", resamples=resamples)
     )
-    has_costs = any(row.candidate.cost_per_case is not None for row in decision.ranked)
+    has_costs = any(row.candidate.cost_per_case for row in decision.ranked)  # programs are free
     tested = decision.tested
     return [
         DrawnColumn("rank", "rank", tr("ranking.rank"), tr("ranking.rank_range_help")),
