@@ -32,7 +32,7 @@ _WORDING = _RUN_WORDING | {"message", "description", "summary", "about", "title"
 #: Fields of a record of a run made now that hold times, versions or the commit.
 _VOLATILE = frozenset(
     {"run_id", "created_at", "finished_at", "at", "versions", "scoring"}
-    | {"latency", "latency_p50", "latency_p95", "wall"}
+    | {"latency", "latency_p50", "latency_p95", "wall", "chain"}
 )
 _LONG_NUMBER = re.compile(r"\d+\.\d{9,}(?:e-?\d+)?")
 _ENGINE_VERSION = re.compile(r"(?i)\b(sqlite|duckdb|sqlglot|postgresql|mariadb|mysql) v?\d+[.\d]*")

@@ -253,7 +253,7 @@ def test_a_complete_run_reports_the_worked_example(tmp_path):
 
 def test_a_run_without_scores_names_the_remedy(tmp_path):
     run = make_run(tmp_path, "early", finished=False)
-    with pytest.raises(UsageError, match="evalcore resume early"):
+    with pytest.raises(UsageError, match="resume it"):
         render_report(run, "json")
 
 
