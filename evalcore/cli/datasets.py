@@ -117,6 +117,12 @@ def _check_datasets(args: argparse.Namespace) -> int:
     from evalcore.runner import dataset_check
 
     settings, reports = _load_cli_settings(args), []
+    for card in [] if args.names else catalog.benchmark_cards().values():
+        if card.dataset and (extra := catalog.find_missing_extra(card)):
+            print(
+                f"{card.dataset}: not checked; needs pip install 'evalboard[{extra}]'",
+                file=sys.stderr,
+            )
     jobs = args.jobs or os.cpu_count() or 1
     for report in dataset_check.check_datasets(args.names, settings, jobs, args.every):
         reports.append(report)

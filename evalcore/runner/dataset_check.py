@@ -62,10 +62,13 @@ def check_datasets(
     names: Sequence[str], settings: Settings, processes: int, every: int = 1
 ) -> Iterator[DatasetReport]:
     """Check datasets by name or path, so many at a time, and give each report when it and those
-    before it are there; without names, every bundled one. Of each dataset only every so-manieth
-    case is checked. Raises UsageError for an unknown name."""
-    cards = catalog.benchmark_cards().values()
-    dataset_names = names or [card.dataset for card in cards if card.dataset]
+    before it are there; without names, every bundled one whose library is installed. Of each
+    dataset only every so-manieth case is checked. Raises UsageError for an unknown name."""
+    dataset_names = names or [
+        card.dataset
+        for card in catalog.benchmark_cards().values()
+        if card.dataset and not catalog.find_missing_extra(card)
+    ]
     for name in dataset_names:
         find_dataset(name, _find_dataset_card(name, settings), settings)
     check = partial(_check_dataset, settings=settings, every=every)

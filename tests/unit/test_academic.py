@@ -23,7 +23,8 @@ from evalcore.cli.main import main
 from evalcore.errors import MissingDependency, TargetFailure, UsageError
 from evalcore.exchange.bundle.checks import check_code_options
 from evalcore.records import Completion, Failure, GenerationRequest, Message, Sample, Sampling
-from evalcore.runner import run_request
+from evalcore.runner import dataset_check, run_request
+from evalcore.runner.dataset_check import DatasetReport
 from evalcore.runner.plan import plan_run
 from evalcore.runner.request_policy import check_request
 from evalcore.runner.run_request import RunRequest
@@ -364,3 +365,20 @@ def test_a_bundle_never_names_a_folder_of_tasks() -> None:
     with pytest.raises(UsageError, match=r"academic\.folder names code"):
         check_code_options(benchmark)
     check_code_options(registry.instantiate_benchmark(KEY, {}))
+
+
+def test_a_check_of_all_datasets_names_what_it_leaves_out(monkeypatch, capsys):
+    checked = []
+
+    def check(name: str, **_: object) -> DatasetReport:
+        checked.append(name)
+        return DatasetReport(name, name, "", 1, 0, {}, ())
+
+    monkeypatch.setattr(catalog, "find_missing_extra", lambda card: card.extra)
+    monkeypatch.setattr(dataset_check, "_check_dataset", check)
+    assert main(["datasets", "check", "--jobs", "1"]) == 0
+    assert "bfcl" in checked
+    assert KEY not in checked
+    assert "academic: not checked; needs pip install 'evalboard[academic]'" in (
+        capsys.readouterr().err
+    )
