@@ -384,13 +384,18 @@ class Benchmark(ABC):
         label: str = "",
     ) -> BenchmarkScore:
         """Epochs reduced per sample, then the weighted score; see `evalcore.scoring.aggregation`.
+        Where a run chooses the metrics, they are those of its samples.
 
         `column`, `full` and `label` are passed on into the record.
         """
         from evalcore.scoring.aggregation import score_benchmark
 
+        card = self.card
+        if card.open_metrics:
+            metrics = dict.fromkeys(sample.metric for sample in samples)
+            card = msgspec.structs.replace(card, metrics=tuple(map(card.find_metric, metrics)))
         return score_benchmark(
-            self.card,
+            card,
             samples,
             verdicts,
             weights,

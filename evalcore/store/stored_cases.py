@@ -3,6 +3,7 @@ asked for, so that a million of them take no memory."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar, overload
 
@@ -56,8 +57,8 @@ class CaseScores(NamedTuple):
 class _OnDisk(Sequence[T]):
     """Items that are read one at a time; slices are lists."""
 
-    def _read_item(self, number: int) -> T:
-        raise NotImplementedError
+    @abstractmethod
+    def _read_item(self, number: int) -> T: ...
 
     @overload
     def __getitem__(self, number: int) -> T: ...

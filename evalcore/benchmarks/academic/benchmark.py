@@ -51,9 +51,7 @@ from evalcore.records import (
     Sampling,
     Verdict,
 )
-from evalcore.results import BenchmarkScore
 from evalcore.sandbox.program import detect_sandbox
-from evalcore.scoring.aggregation import score_benchmark
 from evalcore.settings import load_settings
 from evalcore.targets.base import LEAST_LOGPROB, TargetInfo
 
@@ -233,30 +231,6 @@ class Academic(Benchmark):
         episode = self.episode_from_answer(sample, right.text)
         likelihoods = [list(each) for each in right.likelihoods]
         return msgspec.structs.replace(episode, state={"likelihoods": likelihoods})
-
-    def aggregate(
-        self,
-        samples: Sequence[Sample],
-        verdicts: Sequence[Verdict],
-        weights: Mapping[str, float],
-        *,
-        epochs: int = 1,
-        column: str = "",
-        full: bool = True,
-        label: str = "",
-    ) -> BenchmarkScore:
-        """As every benchmark, with the tasks of the run as metrics."""
-        tasks = dict.fromkeys(sample.metric for sample in samples)
-        return score_benchmark(
-            msgspec.structs.replace(self.card, metrics=tuple(map(self.card.find_metric, tasks))),
-            samples,
-            verdicts,
-            weights,
-            epochs=epochs,
-            column=column,
-            full=full,
-            label=label,
-        )
 
     def close(self) -> None:
         for harness in self._harnesses.values():
