@@ -134,8 +134,6 @@ class RunExecution:
     async def run(self, generate: bool) -> RunSummary:
         self.tracker.record_event("resumed" if self.is_resumed else "started")
         self.tracker.write()
-        if generate and (earlier := run_index.read_result(self.index)) is not None:
-            return await self._repeat_result(earlier)
         with suppress(OSError):  # it saves time when the run is resumed or looked at
             self.index.keep()
         ticking = asyncio.create_task(self._publish_progress())
@@ -237,21 +235,6 @@ class RunExecution:
         self.tracker.close()
         return result
 
-    async def _repeat_result(self, earlier: RunSummary) -> RunSummary:
-        """End a run that has nothing left to do."""
-        await self.channels.close()
-        self.generations.close()
-        self.scores.close()
-        with self.index:
-            result = msgspec.structs.replace(earlier, finished_at=utc_now())
-            self.tracker.count_result(result)
-            run_index.repeat_result(self.index, result)
-        self.tracker.phase = ""
-        self.tracker.record_event(result.state)
-        self.tracker.write(result.state)
-        self.tracker.close()
-        return result
-
     async def _publish_progress(self) -> None:
         while True:
             await asyncio.sleep(_TICK)
@@ -308,16 +291,12 @@ class RunExecution:
         """The jobs that are answered and have a verdict missing; adds to `missing` those that are
         not answered, and counts the others."""
         for unit in self.plan.list_units():
-            rows = [self.index.read_row(position) for position in unit.positions]
-            column = 2 + 2 * unit.epoch
-            location = rows[0][column]
-            if location == NOWHERE or (Location.unpack(location).flag and not keep_failed):
+            records = self.plan.read_records(unit)
+            if not records.has_answer(keep_failed=keep_failed):
                 if not self.spec.scope or self.plan.build_job(unit):
                     missing.add(unit.number)
-                continue
-            verdicts = [row[column + 1] for row in rows]
-            if all(v != NOWHERE and Location.unpack(v).flag for v in verdicts):
-                self._count_settled(location, verdicts)
+            elif records.is_decided:
+                self._count_settled(records.episode, records.verdicts)
             elif job := self.plan.build_job(unit):
                 yield job
 

@@ -18,7 +18,6 @@ from evalcore.errors import DatasetError, RunFolderError, UsageError
 from evalcore.i18n import Note
 from evalcore.records import BenchmarkSpec, Sample
 from evalcore.runner.plan import create_benchmark, dataset_hash, find_dataset
-from evalcore.runner.run_index import has_result
 from evalcore.settings import Settings
 from evalcore.store import journal
 from evalcore.store.run_folder import RunFolder
@@ -34,8 +33,6 @@ def require_same_cases(folder: RunFolder, settings: Settings) -> None:
     if next(iter(folder.read_episodes()), None) is None:
         return
     spec = folder.read_spec()
-    if has_result(folder, spec):  # nothing goes on
-        return
     for declared in spec.benchmarks:
         count = sum(1 for _ in _read_frozen(folder, declared))
         if count != declared.samples:

@@ -14,7 +14,7 @@ from evalcore.errors import RunFolderError
 from evalcore.records import RunSpec, Sample
 from evalcore.runner.plan import create_benchmark
 from evalcore.store.case_index import CaseIndex
-from evalcore.store.case_lines import hash_case_key
+from evalcore.store.case_lines import NOWHERE, Location, hash_case_key
 
 
 class Marks:
@@ -61,6 +61,22 @@ class PlannedUnit(NamedTuple):
     positions: tuple[int, ...]
 
 
+class UnitRecords(NamedTuple):
+    """What is journaled of a unit: where its episode lies and the verdicts on its samples do."""
+
+    episode: int
+    verdicts: list[int]
+
+    def has_answer(self, *, keep_failed: bool = False) -> bool:
+        """Whether it was answered; an episode that ended in a failure is none, unless those are
+        kept."""
+        return self.episode != NOWHERE and (keep_failed or not Location.unpack(self.episode).flag)
+
+    @property
+    def is_decided(self) -> bool:
+        return all(v != NOWHERE and Location.unpack(v).flag for v in self.verdicts)
+
+
 class GenerationPlan:
     """Every generation of a run, in the order of its samples, epoch by epoch; each is built when it
     is due. Raises RunFolderError where the folder does not hold the samples that were declared."""
@@ -105,6 +121,21 @@ class GenerationPlan:
             for key in self.benchmarks:
                 for positions in self._list_positions(key):
                     yield PlannedUnit(next(numbers), key, epoch, positions)
+
+    def read_records(self, unit: PlannedUnit) -> UnitRecords:
+        rows = [self.index.read_row(position) for position in unit.positions]
+        column = 2 + 2 * unit.epoch
+        return UnitRecords(rows[0][column], [row[column + 1] for row in rows])
+
+    def has_work(self) -> bool:
+        """Whether anything is left to ask or to score."""
+        for unit in self.list_units():
+            records = self.read_records(unit)
+            if records.has_answer() and records.is_decided:
+                continue
+            if not self.spec.scope or self.build_job(unit):
+                return True
+        return False
 
     def _list_positions(self, key: str) -> Iterator[tuple[int, ...]]:
         if key in self._groups:

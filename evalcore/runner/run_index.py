@@ -7,12 +7,17 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from evalcore.errors import RunFolderError
+import msgspec
+
+from evalcore.errors import EvalboardError, RunFolderError
 from evalcore.records import RunSpec
 from evalcore.results import RunSummary
+from evalcore.runner.frozen_cases import require_same_cases
+from evalcore.runner.generation_plan import GenerationPlan
 from evalcore.runner.plan import find_installed_version
-from evalcore.runner.summary import scoring_id
-from evalcore.store.case_index import CaseIndex, locate_index
+from evalcore.runner.summary import scoring_id, summarise_run
+from evalcore.settings import Settings, override_data_folder
+from evalcore.store.case_index import CaseIndex
 from evalcore.store.case_tables import finish_table, refresh_parts
 from evalcore.store.run_folder import RunFolder
 
@@ -39,27 +44,32 @@ def write_result(index: CaseIndex, spec: RunSpec, result: RunSummary) -> None:
         finish_table(index, spec, done=done)
 
 
-def read_result(index: CaseIndex) -> RunSummary | None:
-    """The summary of a large run that was made of exactly what is journaled, if there is one."""
-    summary = index.folder.read_summary() if index.mark else None
-    return summary if summary and _mark_result(summary) == index.mark else None
+def find_result(folder: RunFolder, spec: RunSpec, settings: Settings) -> RunSummary | None:
+    """The summary of a run that has nothing left to do, None where there may be anything: whoever
+    works on it says what. That of a large run is known by a mark; else all is summed up again.
+    Nothing is written."""
+    with suppress(EvalboardError):
+        summary, scoring = folder.read_summary(), scoring_id(spec)
+        if summary is None or (summary.state, summary.scoring) != ("done", scoring):
+            return None
+        with CaseIndex.load(folder, scoring, spec.epochs) as index:
+            if _mark_result(summary) == index.mark:
+                return summary
+            with override_data_folder(settings.data):
+                require_same_cases(folder, settings)
+            if GenerationPlan(index, spec).has_work():
+                return None
+            again = summarise_run(index, spec, cancelled=False, wall=0.0)
+        return summary if _strip_circumstances(again) == _strip_circumstances(summary) else None
+    return None
 
 
-def has_result(folder: RunFolder, spec: RunSpec) -> bool:
-    """Whether a large run has nothing left to do."""
-    with suppress(OSError):
-        if locate_index(folder, scoring_id(spec)).stat().st_size:
-            with CaseIndex.load(folder, scoring_id(spec), spec.epochs) as index:
-                return read_result(index) is not None
-    return False
-
-
-def repeat_result(index: CaseIndex, result: RunSummary) -> None:
-    """Write the summary of a run that had nothing left to do; raises OSError for it."""
-    index.folder.write_summary(result)
-    with suppress(OSError):
-        index.keep()
-        index.flush(_mark_result(result))
+def _strip_circumstances(summary: RunSummary) -> RunSummary:
+    """Without what the journals of cases do not say."""
+    totals = msgspec.structs.replace(summary.totals, wall=0.0, joules=None)
+    return msgspec.structs.replace(
+        summary, totals=totals, finished_at="", tool_refusal="", api_change="", message=""
+    )
 
 
 def _mark_result(summary: RunSummary) -> str:

@@ -118,15 +118,6 @@ class Tracker:
         self.usage = add_usage(self.usage, episode.usage)
         self.cost = add_numbers(self.cost, episode.cost)
 
-    def count_result(self, result: RunSummary) -> None:
-        """Count what a run came to that has nothing left to do."""
-        for score in result.benchmarks.values():
-            self.outcomes.update(score.outcomes)
-        self.generated = self.outcomes.total()
-        totals = result.totals
-        self.usage = Usage(totals.input_tokens, totals.output_tokens)
-        self.cost = totals.cost
-
     def record_outcome(self, outcome: str) -> None:
         self.outcomes[outcome] += 1
 

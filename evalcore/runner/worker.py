@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -32,7 +33,7 @@ from evalcore.errors import (
 from evalcore.i18n import Note
 from evalcore.records import utc_now
 from evalcore.results import Progress, RunSummary
-from evalcore.runner import jobs
+from evalcore.runner import jobs, run_index
 from evalcore.runner.cluster import execute_on_cluster
 from evalcore.runner.execute import execute_run
 from evalcore.runner.frozen_cases import require_same_cases
@@ -41,6 +42,7 @@ from evalcore.settings import Settings
 from evalcore.store.index import record_run
 from evalcore.store.repair import cut_torn_lines
 from evalcore.store.run_folder import RunFolder
+from evalcore.store.seal import SEAL
 
 _LOOK = 2.0  # seconds: a page that looks whether a worker lives holds the lock for an instant
 
@@ -57,9 +59,10 @@ def work_on_run(
     """Execute under the lock and enter the result into the index; raises RunBusy. `executor` is
     "ray" or "process", and "" for that of the run.
 
-    A run that cannot start or go on says why where the pages look. Raises UsageError for an
-    imported run, which was asked and judged elsewhere, and where the dataset of a run that goes on
-    has changed.
+    A finished run with nothing left to do stays as it is, byte for byte. A run that cannot start or
+    go on says why where the pages look. Raises UsageError for an imported run, which was asked and
+    judged elsewhere, for a sealed one, whose seal would break, and where the dataset of a run that
+    goes on has changed.
     """
     if folder.read_spec().origin == "imported":
         raise UsageError(Note("run_imported_shown", run=folder.run_id))
@@ -71,15 +74,7 @@ def work_on_run(
     except OSError as error:  # a folder that may only be read
         raise CannotWrite(Path(error.filename or folder.lock_path), error) from None
     try:
-        run_settings = _settings_for_run(folder, settings)
-        _log_recovery(folder)
-        _write_started(folder)
-        if generate:
-            with configuration.override_data_folder(run_settings.data):
-                require_same_cases(folder, run_settings)
-        chosen = executor or folder.read_spec().executor
-        execute = execute_on_cluster if chosen == "ray" else execute_run
-        summary = execute(folder, run_settings, secrets, generate=generate, on_tick=on_tick)
+        summary = _find_or_execute(folder, settings, secrets, generate, executor, on_tick)
     except RunRemoved:  # what has its name now is another folder
         raise
     except OSError as error:  # of a write that no journal made: the summary, a data root that went
@@ -99,6 +94,33 @@ def work_on_run(
         print(f"run {folder.run_id} is done and not in the index yet: {error}", file=sys.stderr)
     jobs.schedule_push(settings)
     return summary
+
+
+def _find_or_execute(
+    folder: RunFolder,
+    settings: Settings,
+    secrets: Secrets,
+    generate: bool,
+    executor: str,
+    on_tick: Callable[[Tracker], None] | None,
+) -> RunSummary:
+    """The result of a run; one that has nothing left to do has it already."""
+    run_settings = _settings_for_run(folder, settings)
+    spec, is_sealed = folder.read_spec(), os.path.lexists(folder.path / SEAL)
+    if generate or is_sealed:
+        finished = run_index.find_result(folder, spec, run_settings)
+        if finished is not None:
+            _write_ended(folder, finished)
+            return finished
+    if is_sealed:
+        raise UsageError(Note("run_sealed", run=folder.run_id, seal=SEAL))
+    _log_recovery(folder)
+    _write_started(folder)
+    if generate:
+        with configuration.override_data_folder(run_settings.data):
+            require_same_cases(folder, run_settings)
+    execute = execute_on_cluster if (executor or spec.executor) == "ray" else execute_run
+    return execute(folder, run_settings, secrets, generate=generate, on_tick=on_tick)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -168,6 +190,23 @@ def _write_started(folder: RunFolder) -> None:
             before, state="running", phase="loading", message="", started_at=moment, at=moment
         )
     )
+
+
+def _write_ended(folder: RunFolder, summary: RunSummary) -> None:
+    """Say that a run has ended which somebody has asked to go on; else nothing is written."""
+    before = folder.readable_progress()
+    if before is not None and before.state in ("planned", "running", "interrupted"):
+        folder.write_progress(
+            msgspec.structs.replace(
+                before,
+                state=summary.state,
+                phase="",
+                message="",
+                in_flight=0,
+                eta=None,
+                at=utc_now(),
+            )
+        )
 
 
 def _write_failure(folder: RunFolder, message: str) -> None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalcore.records import RunSpec
@@ -96,9 +97,19 @@ def remove_parts(folder: RunFolder, scoring: str) -> None:
     shutil.rmtree(locate_parts(folder, scoring), ignore_errors=True)
 
 
+def import_arrow() -> ModuleType:
+    """pyarrow, which from now on takes its memory from the system: its own pool keeps for each
+    thread what that needed most, and parts are encoded in several."""
+    import pyarrow
+
+    module: ModuleType = pyarrow
+    module.set_memory_pool(module.system_memory_pool())
+    return module
+
+
 def iterate_tables(index: CaseIndex, spec: RunSpec) -> Iterator[pa.Table]:
     """The cases of a run, part by part, from the files of those that are written."""
-    import pyarrow as pa
+    pa = import_arrow()
     import pyarrow.parquet as parquet
 
     for part in iterate_parts(index):
@@ -115,8 +126,7 @@ def build_table(index: CaseIndex, spec: RunSpec, part: Part) -> pa.Table:
 
 def encode_rows(rows: Iterable[Row]) -> pa.Table:
     """Rows as a table of COLUMNS."""
-    import pyarrow as pa
-
+    pa = import_arrow()
     values: dict[str, list[object]] = {name: [] for name in COLUMNS}
     for row in rows:
         for name, column in values.items():
@@ -134,7 +144,7 @@ def write_table(
 ) -> None:
     """Replace a Parquet file by tables of COLUMNS, a row group each, of which one at a time is in
     memory. Raises OSError."""
-    import pyarrow as pa
+    pa = import_arrow()
     import pyarrow.parquet as parquet
 
     kinds = [(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()]

@@ -175,14 +175,15 @@ def test_another_version_and_a_rescore_sum_up_anew(
     seen = []
     summarise = execute.summaries.summarise_run
 
-    def count(*arguments: Any) -> RunSummary:
+    def count(*arguments: Any, **named: Any) -> RunSummary:
         seen.append(arguments)
-        return summarise(*arguments)
+        return summarise(*arguments, **named)
 
     monkeypatch.setattr(execute.summaries, "summarise_run", count)
     work(folder, settings, monkeypatch, Target(), generate=False)
     assert len(seen) == 1
     monkeypatch.setattr(run_index, "find_installed_version", lambda name: "another")
+    monkeypatch.setattr(run_index, "summarise_run", count)
     again = work(folder, settings, monkeypatch, Target())
     assert len(seen) == 2
     assert without_times(again) == without_times(before)
