@@ -1,6 +1,7 @@
 """How often an equivalent answer is called different: other spellings of the bundled references.
 
-    python -m perf.false_different [--dataset D] [--engine E] [--case C] [--every K] [--limit N]
+    python -m perf.false_different [--dataset D] [--engine E] [--case C] [--every K] [--offset K]
+                                   [--limit N] [--seed TEXT]
                                    [--json]
 
 Each reference is paired with the case's own variants and with what `perf.equivalents` makes of it;
@@ -61,7 +62,7 @@ def spellings_of(asked_case: Asked, limit: int) -> list[Spelling]:
     plain = _plain(reference, engine)
     made = [Spelling("variant", sql) for sql in asked_case.variants if _plain(sql, engine) != plain]
     try:
-        made += sampled(spellings(reference, engine), limit, asked_case.case)
+        made += sampled(spellings(reference, engine), limit, asked_case.sample_seed)
     except sqlglot.errors.SqlglotError:
         return made  # a procedure: it has its variants only
     return made

@@ -1,6 +1,7 @@
 """How many wrong answers the generated databases tell apart: mutants of the bundled references.
 
-    python -m perf.kill_rate [--dataset D] [--engine E] [--case C] [--every K] [--limit N] [--json]
+    python -m perf.kill_rate [--dataset D] [--engine E] [--case C] [--every K] [--offset K]
+                          [--limit N] [--seed TEXT] [--json]
 
 Each authored answer is changed in one place (`tools.sql_mutants`) and the change decided like an
 answer. A mutant is *killed* by the verdict `different`, *alive* by `equivalent`; one that no
@@ -8,7 +9,7 @@ database lets run is *invalid* and no mutant. `perf/equivalent_mutants.jsonl` li
 person read and holds equivalent to the reference, each with the reason; a mutant that survives and
 is not listed counts as alive. Printed are, by operator and by engine, the rate over all valid
 mutants and the rate over those not held equivalent, then every mutant alive. `--limit` takes a
-sample of so many mutants a case, always the same (0: all of them).
+sample of so many mutants a case, always the same for the same `--seed` (0: all of them).
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _try_case(decider: Decider, asked_case: Asked, *, limit: int) -> list[Tried]
     return [
         _fate(decider, asked_case, mutant)
         for mutant in sampled(
-            generate_mutants(asked_case.answer, asked_case.engine), limit, asked_case.case
+            generate_mutants(asked_case.answer, asked_case.engine), limit, asked_case.sample_seed
         )
     ]
 

@@ -34,12 +34,20 @@ DATASETS = ("dialect_conversion", "sql_optimization")
 
 
 class Asked(Record, frozen=True):
-    """A case's question with its authored answer and others known to be equivalent to it."""
+    """A case's question with its authored answer and others known to be equivalent to it.
+
+    `draw` is the seed of the samples taken of what is made of it.
+    """
 
     case: str
     question: EquivalenceQuestion
     answer: str
     variants: tuple[str, ...] = ()
+    draw: str = ""
+
+    @property
+    def sample_seed(self) -> str:
+        return f"{self.draw}{self.case}"
 
     @property
     def engine(self) -> str:
@@ -73,10 +81,13 @@ def command(
     parser.add_argument("--engine", default="")
     parser.add_argument("--case", default="")
     parser.add_argument("--every", type=int, default=1, help="take each so-manieth case only")
+    parser.add_argument("--offset", type=int, default=0, help="the first case to take")
     parser.add_argument("--limit", type=int, default=limit)
+    parser.add_argument("--seed", default="", help="draw another sample of each case")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    cases = asked(args.dataset, engine=args.engine, case=args.case)[:: args.every]
+    cases = asked(args.dataset, engine=args.engine, case=args.case)[args.offset :: args.every]
+    cases = tuple(msgspec.structs.replace(each, draw=args.seed) for each in cases)
     results = list(tried(cases, args.limit))
     if args.json:
         print(json.dumps([msgspec.to_builtins(result) for result in results], ensure_ascii=False))

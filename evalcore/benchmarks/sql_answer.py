@@ -116,6 +116,9 @@ def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
     question.advised = None if is_sql else find_advised_place(rest)
     candidates = _find_sql_candidates(_drop_quoted_script(rest, question), question)
     sql = choose_candidate(candidates, question)
+    is_answered = sql and not question.is_other_kind(sql)
+    if not is_answered and is_refusal(rest):
+        return SqlAnswer(kind="none")
     if not sql or (question.is_quoted(sql) and (is_refusal(rest) or is_instruction(rest, sql))):
         return SqlAnswer(kind="none")
     is_strict = rest == whole and whole.startswith(sql) and _TERMINATOR.fullmatch(whole, len(sql))
@@ -258,7 +261,7 @@ def _find_bare_sql(text: str, question: Question) -> Iterator[Candidate]:
                 stop = next(whole, stop)
             sql = text[at:stop] if stop - at < len(sql) or quoted != "'" else sql
         if start["weak"] is None:
-            before = text[max(0, end, at - 300) : at]
+            before = question.drop_comments(text[max(0, end, at - 300) : at])
             dialect = _detect_dialect(Block("", before))
             yield Candidate(sql.strip(), detect_candidate_role(before), 1, dialect)
         elif _WHOLE.search(sql) and parser.accepts(sql):
@@ -290,7 +293,8 @@ def _split_candidate(candidate: Candidate, question: Question) -> Iterator[Candi
         yield candidate
         return
     statements = split_statements(candidate.sql, question.dialect)
-    if is_routine(candidate.sql) or not 2 <= len(statements) <= _MAX_CANDIDATES:
+    is_whole = is_routine(candidate.sql) or question.is_upsert(statements)
+    if is_whole or not 2 <= len(statements) <= _MAX_CANDIDATES:
         yield candidate
         return
     for statement in statements:

@@ -58,6 +58,11 @@ _ELLIPSIS = re.compile(
 )
 #: A query that stores what it selects, which other products say as CREATE TABLE.
 _CREATES_TABLE = re.compile(r"\s*SELECT\b[^;']{1,4000}?\bINTO\s+[#\w.\[\]]+\s+FROM\b", re.I)
+_CHANGED_TABLE = re.compile(
+    r"(?:\s|--[^\n]*\n|/\*[^*]*\*/)*"
+    r"(?P<kind>UPDATE|INSERT(?=\s+INTO)|DELETE(?=\s+FROM))\s+(?:INTO\s+|FROM\s+)?(?P<table>[^\s(;]+)",
+    re.I,
+)
 _SET_OPERATOR = re.compile(r"\s*\)*\s*(?:union|except|intersect|minus)\b")
 _TOKEN = re.compile(r"'(?:[^']|'')*'|\w+|[^\w\s]")
 
@@ -89,6 +94,8 @@ class Question:
             1 if is_routine(original) else len(split_statements(original, self.dialect))
         )
         self._normalized = normalize_statement(original)
+        lines = map(str.strip, original.split("\n"))
+        self._comments = frozenset(line for line in lines if line.startswith(("--", "#", "/*")))
         self.defines_index = self.statement_class == "CREATE" and bool(_INDEX.search(original))
         if self.statement_class == "SELECT" and _CREATES_TABLE.match(original):
             self.statement_class = None
@@ -102,6 +109,12 @@ class Question:
         normalized = normalize_statement(sql)
         is_start = self._is_script and self._normalized.startswith(normalized)
         return bool(self.original) and (is_start or normalized == self._normalized)
+
+    def drop_comments(self, before: str) -> str:
+        """The words before a candidate without the comments of the original, which are repeated
+        above its conversion and say nothing of it."""
+        lines = before.split("\n")
+        return "\n".join(line for line in lines if line.strip() not in self._comments)
 
     def check_role(self, candidate: Candidate) -> Candidate:
         """The candidate, not called the original where it holds what that does not."""
@@ -147,6 +160,20 @@ class Question:
     def is_change(self, candidate: Candidate) -> bool:
         """Whether a candidate changes data and is not offered beside the answer."""
         return candidate.role not in ASIDE and self.classify(candidate.sql) in _CHANGES
+
+    def is_other_kind(self, sql: str) -> bool:
+        """Whether a statement defines something where a query or a change was asked for."""
+        return self.statement_class in _SINGLE and self.classify(sql) in ("CREATE", "ROUTINE")
+
+    def is_upsert(self, statements: Sequence[str]) -> bool:
+        """Whether two changes of different kinds of one table together do what one statement did
+        that inserts or updates."""
+        if len(statements) != 2 or self.statement_class not in ("MERGE", "INSERT", "REPLACE"):
+            return False
+        changes = [_CHANGED_TABLE.match(statement) for statement in statements]
+        kinds = [change["kind"].upper() for change in changes if change]
+        tables = {change["table"].strip('"`[]').lower() for change in changes if change}
+        return len(tables) == 1 and kinds in (["UPDATE", "INSERT"], ["DELETE", "INSERT"])
 
     def is_answered_by(self, candidate: Candidate) -> bool:
         """Whether a candidate may be the answer by what it is and by what it is called."""

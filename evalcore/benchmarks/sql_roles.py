@@ -60,7 +60,7 @@ _PROGRESS = re.compile(
     r"|\b(?:besser|schließlich|endlich|mejor|finalmente|meilleur|mieux|finalement|enfin|meglio|migliore|infine"
     r"|melhor)\b|лучше|наконец|次の通り|より良|더\s*나은"
     r"|第[二三四五六]步|步骤\s*[2-9二三四五六]|然后|接着|再|最后|因此|所以|于是|合并|完整|更正|改为|应该|整合"
-    r"|综合|进一步|重新|等等|不对",
+    r"|综合|进一步|重新|等等|不对|\b(?:edit(?:ed)?|update)\W{0,3}[:：]",
     re.I,
 )
 _SETTLED = re.compile(r"\bfinal|correct(?:ed|\s+version)|最终|修正", re.I)
@@ -89,7 +89,7 @@ _REFUSAL = re.compile(
     r"|won['’]t)\s+(?:help|assist|optimi[sz]e|rewrite|convert|translate|provide|determine|answer)\b"
     r"(?!\s+(?:it|this)?\s*(?:any\s+)?(?:further|more|better)))"
     r"|(?:please|could\s+you)\s+(?:provide|share)\b)"
-    r"|抱歉|对不起|请(?:您|你)?(?:先)?提供|无法(?:提供|完成|改写|转换|回答)",
+    r"|抱歉|对不起|请(?:您|你)?(?:先)?提供|(?:无法|不能)(?:提供|完成|改写|转换|回答|给出|确定)",
     re.I,
 )
 _UNCHANGED = re.compile(

@@ -23,6 +23,7 @@ from evalcore.sqlkit.equivalence.counterexample import (
 )
 from evalcore.sqlkit.equivalence.definitions import compare_definitions
 from evalcore.sqlkit.equivalence.open_trials import gives_neither, iter_open_trials
+from evalcore.sqlkit.equivalence.other_plans import fails_by_plan
 from evalcore.sqlkit.equivalence.row_limits import compare_row_limits
 from evalcore.sqlkit.equivalence.trials import (
     Observation,
@@ -157,6 +158,7 @@ def _compare_answer(
     before: Equivalence = Equivalence(status="equivalent"),  # noqa: B008 - a frozen record
 ) -> Equivalence:
     failures: list[tuple[Trial, Observation]] = []
+    planned: list[tuple[Trial, Observation]] = []
     count, shown = before.databases, before.nonempty
     collated = before.counterexample
     for number, trial in enumerate(usable):
@@ -167,6 +169,9 @@ def _compare_answer(
                 continue
         if not seen.ok:
             if count and seen.execution.status in trial.excused:
+                continue
+            if fails_by_plan(engine, question, trial, seen):
+                planned.append((trial, seen))
                 continue
             failures.append((trial, seen))
             if _is_statement_at_fault(seen, number + 1 == len(failures), len(failures)):
@@ -181,6 +186,8 @@ def _compare_answer(
             return Equivalence("different", count, shown, counterexample=example)
         if not trials.holds_variants(question, example.tables.values()):
             collated = example
+    if count == before.databases:
+        failures += planned  # nothing else tells
     if not failures:
         status: Status = "different" if collated else "equivalent"
         if status == "equivalent":

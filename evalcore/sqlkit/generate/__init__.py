@@ -13,7 +13,7 @@ from functools import lru_cache
 import msgspec
 
 from evalcore.sqlkit.generate import edge_databases, nasty
-from evalcore.sqlkit.generate.balances import list_balances
+from evalcore.sqlkit.generate.balances import Balance, list_balances
 from evalcore.sqlkit.generate.chains import generate_chain_databases
 from evalcore.sqlkit.generate.clusters import generate_clusters
 from evalcore.sqlkit.generate.database import (
@@ -30,6 +30,7 @@ from evalcore.sqlkit.generate.edge_databases import Edge, EdgeDatabase, split_ed
 from evalcore.sqlkit.generate.edges import holds_json, list_documents, list_plain_documents
 from evalcore.sqlkit.generate.filler import Domains, Filler
 from evalcore.sqlkit.generate.hints import Hints, list_row_limits, read_hints
+from evalcore.sqlkit.generate.histories import generate_histories
 from evalcore.sqlkit.generate.profiles import CROWDED, SCALED, Profile, choose_profiles, make_eager
 from evalcore.sqlkit.generate.ties import TIED, generate_tie_databases
 from evalcore.sqlkit.generate.usage import Usage, read_usage
@@ -71,11 +72,14 @@ def generate_sparse_databases(
     schema: Schema, statements: Sequence[tuple[str, str]], *, seed: int
 ) -> tuple[Database, ...]:
     """Databases that lack something: see `nasty.generate_sparse_databases`; one of groups
-    within which rows repeat; one long chain where a statement recurses; and those of ties."""
+    within which rows repeat, and one of rows that turn a comparison and have a history; one long
+    chain where a statement recurses; and those of ties."""
     hints, usage = _read_statements(schema, statements)
+    solved = _list_solved_balances(statements)
     return (
         *nasty.generate_sparse_databases(schema, hints, usage, seed),
         *filter(None, [generate_clusters(schema, hints, usage, seed)]),
+        *filter(None, [generate_histories(schema, hints, seed, solved)]),
         *generate_chain_databases(schema, statements, hints, seed),
         *generate_tie_databases(schema, hints, usage, seed),
     )
@@ -95,15 +99,20 @@ def generate_edge_databases(
     """Databases of values at which types and statements turn over, those at which arithmetic may
     overflow last."""
     hints, usage = _read_statements(schema, statements)
+    solved = _list_solved_balances(statements)
+    return tuple(
+        edge_databases.generate_edge_databases(schema, hints, usage, seed, balances=solved)
+    )
+
+
+def _list_solved_balances(statements: Sequence[tuple[str, str]]) -> tuple[Balance, ...]:
+    """The comparisons of several columns in some statements, so many as have rows of their own."""
     balances = {
         (balance[0].sql(), balance[1].sql()): balance
         for sql, dialect in statements
         for balance in list_balances(sql, dialect)
     }
-    solved = tuple(balances.values())[:_MAX_BALANCES]
-    return tuple(
-        edge_databases.generate_edge_databases(schema, hints, usage, seed, balances=solved)
-    )
+    return tuple(balances.values())[:_MAX_BALANCES]
 
 
 def generate_added_edges(

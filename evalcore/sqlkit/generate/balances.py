@@ -82,7 +82,9 @@ def _unwrap(node: exp.Expr) -> exp.Expr:
 
 
 def _iter_columns(node: exp.Expr) -> Iterator[exp.Column]:
-    return (column for column in node.find_all(exp.Column) if column.table)
+    """The columns of tables in an expression, as they are written: a length of time is the first
+    less the second."""
+    return (column for column in node.find_all(exp.Column, bfs=False) if column.table)
 
 
 def _resolve(node: exp.Expr, ctes: Mapping[str, exp.Expr], depth: int) -> exp.Expr:
@@ -150,6 +152,8 @@ def list_balance_changes(
             index = names.index(node.name)
             if _is_free(schema, table, table.columns[index], hints):
                 free.append((node, table, index))
+    # a column that little else is asked of can move without failing another condition
+    free.sort(key=lambda cell: len(hints.constants.get(cell[0].name, ())))
     inexact: list[tuple[Cell, ...]] = []
     for node, table, index in free:
         for other, first in _iter_settings(free, node):

@@ -36,7 +36,7 @@ def generate_clusters(schema: Schema, hints: Hints, usage: Usage, seed: int) -> 
     tables = [
         table
         for table in schema.tables
-        if usage.mentions_table(plain_name(table.name)) and _list_keys(table) is not None
+        if usage.mentions_table(plain_name(table.name)) and list_copied_keys(table) is not None
     ][-_MAX_TABLES:]
     if not tables:
         return None
@@ -57,7 +57,7 @@ def generate_clusters(schema: Schema, hints: Hints, usage: Usage, seed: int) -> 
                 triples |= _list_earlier(schema, table, rows[number], hints)
             rows[number] = _replace(rows[number], {n: triple[0] for n, triple in triples.items()})
             shown = _list_shown(schema, table, hints)
-            numbers = _add_members(table, rows, number, triples, shown, schema.dialect)
+            numbers = add_members(table, rows, number, triples, shown, schema.dialect)
             _lead_bounds(schema, table, filled, number, numbers, hints, turn)
     for table in tables:  # a key that decides between tied rows is not the order they lie in
         if all(plain_name(f.table) != plain_name(table.name) for f in table.foreign):
@@ -82,7 +82,7 @@ def _part_groups(schema: Schema, table: Table, rows: list[Row], hints: Hints) ->
     return rows
 
 
-def _list_keys(table: Table) -> list[list[int]] | None:
+def list_copied_keys(table: Table) -> list[list[int]] | None:
     """The columns of each key; None where one alone leads to another table, so that a copy cannot
     have a new one, or is of a kind that is not counted on."""
     names = [column.name.lower() for column in table.columns]
@@ -176,7 +176,7 @@ def _replace(row: Row, cells: dict[int, Any]) -> Row:
     return tuple(cells.get(n, cell) for n, cell in enumerate(row))
 
 
-def _add_members(
+def add_members(
     table: Table,
     rows: list[Row],
     number: int,
@@ -188,7 +188,7 @@ def _add_members(
     whole cluster has then."""
     names = [column.name.lower() for column in table.columns]
     checks = compile_checks(table.checks, dialect)
-    keys = _list_keys(table) or []
+    keys = list_copied_keys(table) or []
     seen = [{fold_key(row, key) for row in rows} for key in keys]
     count = len(rows)
     for member in (1, 2):
@@ -259,4 +259,4 @@ def _to_number(value: Decimal, column: Column) -> Any:
     return round(float(value), 2 if column.scale is None else column.scale)
 
 
-__all__ = ["generate_clusters"]
+__all__ = ["Triple", "add_members", "generate_clusters", "list_copied_keys"]

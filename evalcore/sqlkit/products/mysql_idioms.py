@@ -16,6 +16,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from evalcore.sqlkit.products.clauses import replace_offset_defaults
+from evalcore.sqlkit.products.json_comparisons import replace_json_comparisons
 from evalcore.sqlkit.products.rollup_and_lateral import rewrite_queries
 from evalcore.sqlkit.products.token_edits import (
     Edit,
@@ -424,6 +425,7 @@ _REWRITES = {
     "TABLE": _replace_table_statements,
     "VALUES ROW": _replace_value_rows,
     "->": _replace_arrows,
+    "a comparison of JSON": replace_json_comparisons,
     "MEMBER OF": _replace_member_of,
     "REGEXP_LIKE": _replace_regular_expressions,
     "FOR SHARE": _replace_locking,
