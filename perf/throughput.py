@@ -4,8 +4,9 @@
 
 Part 1: unique prompts, an empty cache, exact-match scorer, one journal line per call, generation
 and verdict, 50 ms loopback server, concurrency 64. `evalcore run` is started as a process, answers
-streamed and whole, beside a loop of plain aiohttp that keeps nothing; reported are wall seconds,
-CPU milliseconds a sample, and their ratios. `one` is a run of one sample.
+streamed and whole, beside a program of plain aiohttp that keeps nothing (`bare`, a process too) and
+its loop alone, imports paid before the clock (`bare_loop`); reported are wall seconds, CPU
+milliseconds a sample, and their ratios. `one` is a run of one sample.
 Part 2: a server limited to 200 requests a second, unknown to the client: wall time (ideal 10 s for
 2,000 samples), refused requests, samples lost.
 """
@@ -13,14 +14,13 @@ Part 2: a server limited to 200 requests a second, unknown to the client: wall t
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,8 @@ from evalcore import catalog
 from evalcore.benchmarks.base import Benchmark, Context, DatasetSource
 from evalcore.catalog import BenchmarkCard, MetricCard
 from evalcore.records import Completion, Episode, Message, Sample, Verdict
-from tests.support.loopback_server import Options, serve
+from perf.bare_client import CONCURRENCY, run_loop
 
-CONCURRENCY = 64
 CARD = BenchmarkCard(
     key="addition",
     suite="sql",
@@ -75,35 +74,29 @@ class Addition(Benchmark):
         return Completion(text=sample.reference["answer"] if kind == "reference" else "")
 
 
-def bare(base_url: str, count: int) -> dict[str, float]:
-    """The floor: the same requests by aiohttp, nothing kept."""
-    import aiohttp
+def bare_command(base_url: str, count: int) -> dict[str, Any]:
+    """The bare client as a process of its own, from its start to its end."""
+    program = Path(__file__).with_name("bare_client.py")
+    return measure_process([sys.executable, str(program), base_url, "--samples", str(count)], count)
 
-    async def loop() -> int:
-        right = 0
-        numbers = iter(range(count))
-        connector = aiohttp.TCPConnector(limit=CONCURRENCY)
-        async with aiohttp.ClientSession(connector=connector) as session:
 
-            async def worker() -> None:
-                nonlocal right
-                for number in numbers:
-                    content = f"Compute {number} + {number * 7 % 1000}"
-                    body = {"model": "test", "messages": [{"role": "user", "content": content}]}
-                    async with session.post(f"{base_url}/chat/completions", json=body) as sent:
-                        reply = await sent.json()
-                    answer = reply["choices"][0]["message"]["content"].strip()
-                    right += answer == str(number + number * 7 % 1000)
-
-            await asyncio.gather(*(worker() for _ in range(CONCURRENCY)))
-        return right
-
-    wall, cpu = time.perf_counter(), time.process_time()
-    right = asyncio.run(loop())
+def measure_process(
+    words: Sequence[str],
+    count: int,
+    environment: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """What a command took from its start to its end, and the JSON that it printed."""
+    wall = time.perf_counter()
+    process = subprocess.Popen(
+        words, env={**os.environ, **(environment or {})}, stdout=subprocess.PIPE
+    )
+    output = process.stdout.read() if process.stdout else b""
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
     return {
         "wall": time.perf_counter() - wall,
-        "cpu_ms": (time.process_time() - cpu) * 1000 / count,
-        "right": right,
+        "cpu_ms": (used.ru_utime + used.ru_stime) * 1000 / count,
+        "output": json.loads(output),
     }
 
 
@@ -116,40 +109,36 @@ def command(base_url: str, count: int, data: Path, *, stream: bool = True) -> di
     words += ["--target-option", f"base_url={base_url}", "--target-option", f"stream={stream}"]
     words += ["--benchmarks", CARD.key, "--dataset", str(size), "--concurrency", str(CONCURRENCY)]
     words += ["--json"]
-    wall = time.perf_counter()
-    environment = {**os.environ, "EVALBOARD_DATA": str(data), "OPENAI_API_KEY": "none"}
-    process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE)
-    output = process.stdout.read() if process.stdout else b""
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    summary = json.loads(output)
-    score = summary["benchmarks"][CARD.key]
-    return {
-        "wall": time.perf_counter() - wall,
-        "cpu_ms": (used.ru_utime + used.ru_stime) * 1000 / count,
-        "score": score["score"],
-        "coverage": score["coverage"],
-    }
+    taken = measure_process(words, count, {"EVALBOARD_DATA": str(data), "OPENAI_API_KEY": "none"})
+    score = taken.pop("output")["benchmarks"][CARD.key]
+    return taken | {"score": score["score"], "coverage": score["coverage"]}
 
 
 def measure(count: int) -> dict[str, Any]:
+    from tests.support.loopback_server import Options, serve  # not a part of the command
+
     result: dict[str, Any] = {"samples": count, "concurrency": CONCURRENCY}
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
         with serve(Options(latency=0.05)) as server:
-            bare(server.base_url, 64)  # imports are paid before the clock
-            floor = bare(server.base_url, count)
+            run_loop(server.base_url, 64)  # imports are paid before the clock
+            loop = run_loop(server.base_url, count)
+            floor = bare_command(server.base_url, count)
             whole = command(server.base_url, count, data, stream=False)
             streamed = command(server.base_url, count, data)
             single = command(server.base_url, 1, data)
         result["unlimited"] = {
             "bare": floor,
+            "bare_loop": loop,
             "whole": whole,
             "streamed": streamed,
             "one": single,
             "wall_ratio": whole["wall"] / floor["wall"],
             "cpu_ratio": whole["cpu_ms"] / floor["cpu_ms"],
+            "wall_ratio_to_loop": whole["wall"] / loop["wall"],
+            "cpu_ratio_to_loop": whole["cpu_ms"] / loop["cpu_ms"],
             "streamed_to_whole": streamed["cpu_ms"] / whole["cpu_ms"],
+            "streamed_wall_ratio": streamed["wall"] / floor["wall"],
         }
         with serve(Options(latency=0.05, rate_limit=200)) as server:
             limited = command(server.base_url, count, data)

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.records import Sample, Verdict
-from evalcore.sqlkit.syntax import classify_statement
 
 #: Fields of a scope: each lists what is inside, and leaves all inside where it is absent.
 DIALECTS, STATEMENTS = "dialects", "statements"
@@ -40,6 +39,8 @@ def _fold(scope: Scope) -> list[str]:
 
 def _classify(sql: str, dialect: str) -> str:
     """The kind of the first statement as in `sql_understanding`, "OTHER" where it has none."""
+    from evalcore.sqlkit.syntax import classify_statement  # its parser takes a while to import
+
     try:
         classes = classify_statement(sql, dialect)
     except UsageError:  # a dialect that no parser is for

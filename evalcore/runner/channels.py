@@ -65,7 +65,7 @@ def compute_cache_key(request: GenerationRequest, identity: str, revision: str, 
     return content_hash([request, identity, revision, seed, request.epoch], 64)
 
 
-_CACHED_AT_ONCE = 64  # answers; a transaction each would take longer than all else of a request
+_CACHED_AT_ONCE = 256  # answers; a transaction each would take longer than all else of a request
 
 
 class CompletionCache:
@@ -468,8 +468,9 @@ class Channels:
 
     def _build_flow(self, target: Target) -> Flow:
         width, requests, tokens = self._compute_limits(target)
+        chosen = self.run.concurrency // 2  # who names a width knows a server that bears it
         return Flow(
-            start=min(target.info.start_in_flight, width),
+            start=min(max(target.info.start_in_flight, chosen), width),
             maximum=width,
             requests_per_minute=requests,
             tokens_per_minute=tokens,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import random
+import re
 import shlex
 import subprocess
 from collections import defaultdict
@@ -459,15 +460,14 @@ def _git_commit() -> str:
     """The commit of the project's checkout, with `+` where files differ; empty outside one."""
     if not (ROOT / ".git").exists():
         return ""
-    head = _run_git("rev-parse", "--short=12", "HEAD")
-    return head + ("+" if head and _run_git("status", "--porcelain", "-uno") else "")
-
-
-def _run_git(*words: str) -> str:
+    words = ["git", "status", "--porcelain=v2", "--branch", "-uno"]
     try:
         done = subprocess.run(
-            ["git", *words], cwd=ROOT, capture_output=True, text=True, timeout=10, check=False
+            words, cwd=ROOT, capture_output=True, text=True, timeout=10, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    head = re.search(r"^# branch\.oid ([0-9a-f]{12})", done.stdout, re.MULTILINE)
+    if done.returncode or head is None:
+        return ""
+    return head[1] + ("+" if re.search(r"^[^#]", done.stdout, re.MULTILINE) else "")

@@ -411,12 +411,19 @@ def compute_totals(
     )
 
 
+#: Values that are sorted sooner than numpy is imported.
+_FEW = 50_000
+
+
 def _compute_quantile(values: array[float], share: float) -> float | None:
     """Nearest rank; sorts the values."""
     if not values:
         return None
+    rank = min(len(values) - 1, int(share * len(values)))
+    if len(values) < _FEW:
+        return sorted(values)[rank]
     import numpy as np
 
     ordered = np.frombuffer(values)
     ordered.sort()
-    return float(ordered[min(len(ordered) - 1, int(share * len(ordered)))])
+    return float(ordered[rank])

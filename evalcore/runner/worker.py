@@ -34,7 +34,6 @@ from evalcore.i18n import Note
 from evalcore.records import utc_now
 from evalcore.results import Progress, RunSummary
 from evalcore.runner import jobs, run_index
-from evalcore.runner.cluster import execute_on_cluster
 from evalcore.runner.execute import execute_run
 from evalcore.runner.frozen_cases import require_same_cases
 from evalcore.runner.summary import Event, Tracker
@@ -155,6 +154,14 @@ def _work_in_turn(paths: Sequence[Path]) -> int:
         if folder.path.is_dir() and folder.current_state() == "cancelled":
             break
     return 0
+
+
+def _find_executor(name: str) -> Callable[..., RunSummary]:
+    if name != "ray":
+        return execute_run
+    from evalcore.runner.cluster import execute_on_cluster
+
+    return execute_on_cluster
 
 
 def _settings_for_run(folder: RunFolder, settings: Settings) -> Settings:

@@ -13,6 +13,7 @@ import os
 import secrets
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -34,6 +35,7 @@ from evalcore.store.case_lines import (
     SampleLine,
     VerdictLine,
     describe_source,
+    find_repeated,
     fits_source,
     hash_case_key,
     is_decided,
@@ -116,6 +118,15 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
             content = self.read_bytes(first, first + count)
             yield first, np.frombuffer(content, dtype="<i8").reshape(count, self.width)
 
+    def iterate_rows(self, start: int = 0, stop: int | None = None) -> Iterator[list[int]]:
+        """Those rows one at a time, without numpy: a small run ends before that is imported."""
+        last = self.cases if stop is None else min(stop, self.cases)
+        for first in range(start, last, _BLOCK):
+            content = self.read_bytes(first, min(first + _BLOCK, last))
+            cells = memoryview(content).cast("q").tolist()
+            for cell in range(0, len(cells), self.width):
+                yield cells[cell : cell + self.width]
+
     def read_bytes(self, start: int, stop: int) -> bytes:
         """What decides the cases from `start` to `stop`, as bytes."""
         size, offset = (stop - start) * self.width * 8, self._base + start * self.width * 8
@@ -126,36 +137,25 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
         content = self.read_bytes(position, position + 1)
         return tuple(memoryview(content).cast("q"))
 
-    def find_positions(self, benchmark: str, key: str) -> list[int]:
-        """The cases of a key, usually one."""
-        wanted = hash_case_key(benchmark, key)
-        return [
-            first + int(row)
-            for first, rows in self.read_rows()
-            for row in (rows[:, 1] == wanted).nonzero()[0]
-        ]
-
     def find_case(self, benchmark: str, metric: str, id: str) -> int | None:
         """The position of a case, None where the run declares no such case."""
-        for position in self.find_positions(benchmark, f"{metric}/{id}"):
-            stored = self.read_sample(position)
-            if (stored.benchmark, stored.sample.metric, stored.sample.id) == (
-                benchmark,
-                metric,
-                id,
-            ):
-                return position
+        key = hash_case_key(benchmark, f"{metric}/{id}")
+        for first, rows in self.read_rows():
+            for row in (rows[:, 1] == key).nonzero()[0].tolist():
+                stored = self.read_sample(first + row)
+                named = (stored.benchmark, stored.sample.metric, stored.sample.id)
+                if named == (benchmark, metric, id):
+                    return int(first + row)
         return None
 
     def set_episode(self, position: int, epoch: int, offset: int, *, failed: bool) -> None:
         """Remember a line that the worker has just added to its journal."""
-        self._set(position, 2 + 2 * epoch, Location(self._own_file("generations"), offset, failed))
+        location = Location(self._own_file("generations"), offset, failed)
+        self._write_cell(position, 2 + 2 * epoch, location.pack())
 
     def set_verdict(self, position: int, epoch: int, offset: int, *, decided: bool) -> None:
-        self._set(position, 3 + 2 * epoch, Location(self._own_file("verdicts"), offset, decided))
-
-    def _set(self, position: int, column: int, location: Location) -> None:
-        self._write_cell(position, column, location.pack())
+        location = Location(self._own_file("verdicts"), offset, decided)
+        self._write_cell(position, 3 + 2 * epoch, location.pack())
 
     def _write_cell(self, position: int, column: int, value: int) -> None:
         self._write(position * self.width + column, value.to_bytes(8, "little", signed=True))
@@ -243,13 +243,11 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
         self.same_keys = self._find_same_keys()
 
     def _find_same_keys(self) -> frozenset[int]:
-        import numpy as np
-
-        keys = np.empty(self.cases, dtype="<i8")
-        for first, rows in self.read_rows():
-            keys[first : first + len(rows)] = rows[:, 1]
-        keys.sort()
-        return frozenset(keys[1:][keys[1:] == keys[:-1]].tolist())
+        """The hashes of keys that several cases have."""
+        if self.cases < LARGE:
+            counted = Counter(row[1] for row in self.iterate_rows())
+            return frozenset(key for key, count in counted.items() if count > 1)
+        return find_repeated([rows[:, 1].copy() for _, rows in self.read_rows()])
 
     @property
     def may_share(self) -> bool:
@@ -300,8 +298,9 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
     def _locate_episodes(self, keys: Collection[int]) -> dict[tuple[int, int], int]:
         """The packed locations of the last episodes of these keys in all epochs."""
         own: dict[int, Sequence[int]] = {}
-        for _, rows in self.read_rows() if keys else ():
-            own |= {row[1]: row for row in rows.tolist() if row[1] in keys}
+        for row in self.iterate_rows() if keys else ():
+            if row[1] in keys:
+                own[row[1]] = row
         nowhere = [NOWHERE] * self.width
         return {
             (key, epoch): self._shared.get((key, epoch), own.get(key, nowhere)[2 + 2 * epoch])

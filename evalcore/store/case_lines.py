@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalcore.errors import RunFolderError
 from evalcore.records import Record
 from evalcore.store.journal import PACKED, locate_journal
+
+if TYPE_CHECKING:
+    import numpy as np
 
 NOWHERE = -1
 OFFSET_BITS = 48
@@ -162,3 +166,11 @@ def fits_source(source: JournalSource, path: Path) -> bool:
         )
     except OSError:
         return False
+
+
+def find_repeated(blocks: Sequence[np.ndarray]) -> frozenset[int]:
+    """The numbers that occur more than once in all blocks together."""
+    import numpy as np
+
+    numbers = np.sort(np.concatenate(blocks))
+    return frozenset(numbers[1:][numbers[1:] == numbers[:-1]].tolist())

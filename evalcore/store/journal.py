@@ -45,18 +45,19 @@ class Journal(AbstractContextManager["Journal"]):
         self.path = path
         self._link = find_last_link(path) if path.exists() else START
         self._file: BinaryIO = path.open("ab", buffering=0)
+        self._end = self._file.seek(0, os.SEEK_END)
 
     def append(self, record: Record) -> int:
         """Add one line as a whole and return where it begins; raises OSError (a full disk) with
         nothing of it left behind."""
-        start = self._file.seek(0, os.SEEK_END)
+        start = self._end
         line, link = link_line(to_json(record), self._link)
         try:
             write_whole(self._file, line)
         except OSError:
             self._file.truncate(start)
             raise
-        self._link = link
+        self._link, self._end = link, start + len(line)
         return start
 
     def close(self) -> None:

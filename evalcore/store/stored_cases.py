@@ -91,8 +91,7 @@ class StoredSamples(_OnDisk[Sample]):
     def read_rows(self) -> Iterator[list[int]]:
         """The rows of the index, in the declared order."""
         for first, last in self.ranges:
-            for _, rows in self.cases.read_rows(first, last):
-                yield from rows.tolist()
+            yield from self.cases.iterate_rows(first, last)
 
     def _read_item(self, number: int) -> Sample:
         for first, last in self.ranges:
@@ -154,25 +153,23 @@ class StoredVerdicts(_OnDisk[Verdict]):
 def iterate_episodes(index: CaseIndex, kind: type[R]) -> Iterator[R]:
     """The last line of each generation, decoded as `kind`; those that cases share come once."""
     shared: set[int] = set()
-    for _, rows in index.read_rows():
-        for row in rows.tolist():
-            for location in row[2::2]:
-                if location == NOWHERE or location in shared:
-                    continue
-                if index.may_share:
-                    shared.add(location)
-                yield index.read_episode(location, kind)
+    for row in index.iterate_rows():
+        for location in row[2::2]:
+            if location == NOWHERE or location in shared:
+                continue
+            if index.may_share:
+                shared.add(location)
+            yield index.read_episode(location, kind)
 
 
 def iterate_repeats(index: CaseIndex, benchmark: str) -> Iterator[list[StoredEpisode]]:
     """The episodes of each generation of a benchmark in all epochs."""
     shared: set[int] = set()
     for key, first, last in index.ranges:
-        for _, rows in index.read_rows(first, last) if key == benchmark else ():
-            for row in rows.tolist():
-                locations = [location for location in row[2::2] if location != NOWHERE]
-                if not locations or locations[0] in shared:
-                    continue
-                if index.may_share:
-                    shared.update(locations)
-                yield [index.read_episode(location, StoredEpisode) for location in locations]
+        for row in index.iterate_rows(first, last) if key == benchmark else ():
+            locations = [location for location in row[2::2] if location != NOWHERE]
+            if not locations or locations[0] in shared:
+                continue
+            if index.may_share:
+                shared.update(locations)
+            yield [index.read_episode(location, StoredEpisode) for location in locations]

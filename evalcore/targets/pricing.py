@@ -9,6 +9,7 @@ money by declaration is free: an endpoint marked as local.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -38,21 +39,45 @@ def compute_cost(model: str, endpoint: str, usage: Usage, settings: Settings) ->
 def quote_cost(model: str, endpoint: str, usage: Usage, settings: Settings) -> Quote:
     """The cost of one answer of `model` at `endpoint`, a known endpoint's name or an address.
     Unknown where the price is, or the tokens are that a known price would need."""
-    if usage.cost is not None:
-        return Quote(usage.cost, "provider")
-    price = settings.prices.get(model)
-    configured = list_endpoints(settings).get(endpoint)
-    if price is None and configured is not None and configured.local:
-        return Quote(0.0, "")
-    if usage.input_tokens is None or usage.output_tokens is None:
-        return Quote(None, "unknown")
-    if price is not None:
-        return Quote(cost_by_table(price, usage.input_tokens, usage.output_tokens), "user_table")
-    address = configured.base_url if configured else endpoint
-    if is_loopback(address):  # no list knows it, and reading the list takes a while
-        return Quote(None, "unknown")
-    amount = _cost_by_package(model, address, usage) if _is_priced(model, address) else None
-    return Quote(amount, "unknown" if amount is None else "price_list")
+    return ModelRates.find(model, endpoint, settings).quote(usage)
+
+
+@dataclass(frozen=True)
+class ModelRates:
+    """What is known of a model's price before any answer: the user's own `price`, whether it
+    `is_free` by declaration, and the `address` under which the list of prices may know it."""
+
+    model: str
+    price: Price | None
+    is_free: bool
+    address: str
+
+    @classmethod
+    def find(cls, model: str, endpoint: str, settings: Settings) -> ModelRates:
+        """The rates of `model` at `endpoint`, a known endpoint's name or an address."""
+        price = settings.prices.get(model)
+        configured = list_endpoints(settings).get(endpoint)
+        address = configured.base_url if configured else endpoint
+        is_free = price is None and configured is not None and configured.local
+        if is_loopback(address):  # no list knows it, and reading the list takes a while
+            address = ""
+        return cls(model, price, is_free, address)
+
+    def quote(self, usage: Usage) -> Quote:
+        """The cost of one answer."""
+        if usage.cost is not None:
+            return Quote(usage.cost, "provider")
+        if self.is_free:
+            return Quote(0.0, "")
+        if usage.input_tokens is None or usage.output_tokens is None:
+            return Quote(None, "unknown")
+        if self.price is not None:
+            amount = cost_by_table(self.price, usage.input_tokens, usage.output_tokens)
+            return Quote(amount, "user_table")
+        if not self.address or not _is_priced(self.model, self.address):
+            return Quote(None, "unknown")
+        cost = _cost_by_package(self.model, self.address, usage)
+        return Quote(cost, "unknown" if cost is None else "price_list")
 
 
 def build_target_pricer(info: TargetInfo, settings: Settings) -> Callable[[Usage], Quote]:
@@ -60,7 +85,7 @@ def build_target_pricer(info: TargetInfo, settings: Settings) -> Callable[[Usage
     if info.kind in _FREE_KINDS:
         return lambda usage: Quote(0.0, "")
     model, endpoint = str(info.card.get("model", "")), str(info.card.get("endpoint", ""))
-    return lambda usage: quote_cost(model, endpoint, usage, settings)
+    return ModelRates.find(model, endpoint, settings).quote
 
 
 def cost_by_table(price: Price, input_tokens: int, output_tokens: int) -> float:

@@ -79,11 +79,9 @@ class SdkTransport(Transport):
         resource: Any = self._client
         for part in parts:
             resource = getattr(resource, part)
+        arguments = _build_arguments(url, body, headers)
         began = time.perf_counter()
-        async with self._limit_whole():
-            return await self._send(
-                resource, _build_arguments(url, body, headers), start_stream, began
-            )
+        return await self._limit_whole(self._send(resource, arguments, start_stream, began))
 
     async def _send(
         self,

@@ -12,8 +12,7 @@ import asyncio
 import socket
 import ssl
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin, urlsplit
@@ -94,6 +93,7 @@ class Transport:
         from aiohttp import ClientTimeout, DummyCookieJar
 
         self._address, self._egress, self._limits = urlsplit(base_url), egress, limits
+        self._error_limits = replace(limits, per_reply=ERROR_BYTES)
         self._whole_limit = whole_limit
         self._timeout: ClientTimeout = ClientTimeout(
             sock_connect=min(_CONNECT_SECONDS, timeout), sock_read=timeout
@@ -155,36 +155,46 @@ class Transport:
         IntakeError, ReplyTooLarge and ReplyUnreadable; what has arrived of a stream is then in the
         assembler. Raises TookTooLong where the limit of the whole ends a request."""
         began = time.perf_counter()
-        async with self._limit_whole():
-            for _ in range(_MAX_REDIRECTS + 1):
-                response = await self._connections.request(
-                    "POST", url, data=body, headers=headers, allow_redirects=False, **self._via()
-                )
-                try:
-                    if response.status not in _SAME_METHOD_REDIRECTS:
-                        return await self._read_reply(response, start_stream, began)
-                    url = self._follow(url, response.headers.get("Location", ""))
-                finally:
-                    response.release()
+        return await self._limit_whole(self._post(url, body, headers, start_stream, began))
+
+    async def _post(
+        self,
+        url: URL,
+        body: bytes,
+        headers: Mapping[str, str],
+        start_stream: Callable[[], StreamAssembler],
+        began: float,
+    ) -> WireReply:
+        for _ in range(_MAX_REDIRECTS + 1):
+            response = await self._connections.request(
+                "POST", url, data=body, headers=headers, allow_redirects=False, **self._via()
+            )
+            try:
+                if response.status not in _SAME_METHOD_REDIRECTS:
+                    return await self._read_reply(response, start_stream, began)
+                url = self._follow(url, response.headers.get("Location", ""))
+            finally:
+                response.release()
         raise Redirected(f"more than {_MAX_REDIRECTS} redirects")
 
     async def fetch_reply(self, url: URL, headers: Mapping[str, str]) -> WireReply:
         """Ask for what is at an address, without following it elsewhere. Raises as `post` does."""
-        async with self._limit_whole():
-            response = await self._connections.request(
-                "GET", url, headers=headers, allow_redirects=False, **self._via()
-            )
-            try:
-                return await self._read_reply(response, _refuse_stream, 0.0)
-            finally:
-                response.release()
+        return await self._limit_whole(self._fetch(url, headers))
 
-    @asynccontextmanager
-    async def _limit_whole(self) -> AsyncIterator[None]:
+    async def _fetch(self, url: URL, headers: Mapping[str, str]) -> WireReply:
+        response = await self._connections.request(
+            "GET", url, headers=headers, allow_redirects=False, **self._via()
+        )
+        try:
+            return await self._read_reply(response, _refuse_stream, 0.0)
+        finally:
+            response.release()
+
+    async def _limit_whole(self, request: Coroutine[Any, Any, WireReply]) -> WireReply:
         """Raise TookTooLong where a request is not done within the limit of the whole."""
         try:
             async with asyncio.timeout(self._whole_limit) as whole:
-                yield
+                return await request
         except TimeoutError:
             if whole.expired():
                 raise TookTooLong from None
@@ -213,7 +223,7 @@ class Transport:
         reply = WireReply(response.status, response.headers)
         is_error = reply.status >= 300
         encoding = response.headers.get("content-encoding", "")
-        limits = replace(self._limits, per_reply=ERROR_BYTES) if is_error else self._limits
+        limits = self._error_limits if is_error else self._limits
         pieces = _read_pieces(response.content, encoding, limits, cut=is_error)
         return await read_reply(reply, pieces, start_stream, began)
 
