@@ -118,7 +118,7 @@ def _find_or_execute(
     if generate:
         with configuration.override_data_folder(run_settings.data):
             require_same_cases(folder, run_settings)
-    execute = execute_on_cluster if (executor or spec.executor) == "ray" else execute_run
+    execute = _find_executor(executor or spec.executor)
     return execute(folder, run_settings, secrets, generate=generate, on_tick=on_tick)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 
 import pytest
@@ -93,8 +94,10 @@ def test_how_far_it_is_and_how_it_ended_otherwise(store, language):
         title="x",
     )
     jobs.write_job_status(folder, job)
+    lock = jobs.acquire_job_lock(folder)
     app = open_page("runs", language)
     assert app.button(key="submit.cancel")
+    os.close(lock)
     for state, message in {
         "cancelled": {"en": "Canceled", "zh": "已取消"},
         "interrupted": {"en": "ended early", "zh": "提前结束"},

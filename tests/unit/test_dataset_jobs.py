@@ -89,7 +89,10 @@ def test_a_process_that_died_without_a_word_is_told(settings):
     )
     assert jobs.find_job(settings, "fetch", "bfcl-v4").state == "interrupted"
     jobs.write_job_status(folder, jobs.Job("fetch", "bfcl-v4", started=utc_now(), at=utc_now()))
-    assert jobs.find_job(settings, "fetch", "bfcl-v4").state == "running"  # not up yet
+    lock = jobs.acquire_job_lock(folder)  # as who starts it does, for the process
+    assert jobs.find_job(settings, "fetch", "bfcl-v4").state == "running"
+    os.close(lock)
+    assert jobs.find_job(settings, "fetch", "bfcl-v4").state == "interrupted"
     (folder / jobs.STATUS_FILE).write_text("{torn")
     assert jobs.find_job(settings, "fetch", "bfcl-v4") is None
 

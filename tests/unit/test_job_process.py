@@ -1,6 +1,7 @@
 """A job that is told to stop does stop, wherever it is: also inside an event loop's callback."""
 
 import asyncio
+import fcntl
 import json
 import os
 import pkgutil
@@ -9,11 +10,12 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
-from filelock import FileLock
 
+from evalcore.access.policy import OPERATOR
 from evalcore.errors import UsageError
 from evalcore.records import to_json, utc_now
 from evalcore.runner import jobs
@@ -85,11 +87,9 @@ def test_a_job_can_be_cancelled_from_its_first_report_on(settings):
 def test_a_job_that_is_looked_at_while_it_begins_is_done(settings):
     """Whoever looks whether a job lives holds its lock for a moment."""
     task_input = prepared(settings)
-    look = FileLock(
-        f"{task_input.folder}/{jobs.LOCK_FILE}", thread_local=False
-    )  # let go by another thread
-    look.acquire()
-    threading.Timer(0.5, look.release).start()
+    look = os.open(f"{task_input.folder}/{jobs.LOCK_FILE}", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(look, fcntl.LOCK_SH)
+    threading.Timer(0.5, os.close, [look]).start()
     assert process.run_job(TASKS["confirm"], lambda context: {"found": 1}, task_input) == 0
     job = jobs.find_job(settings, "confirm", "x")
     assert (job.state, job.result) == ("done", {"found": 1})
@@ -190,3 +190,38 @@ def test_the_last_word_of_a_job_that_ends_while_it_is_looked_at_is_told(settings
 
     monkeypatch.setattr(jobs, "is_job_alive", ends)
     assert jobs.find_job(settings, "confirm", "x").state == "done"
+
+
+def test_a_process_that_is_slow_to_start_is_not_taken_for_dead(settings, monkeypatch):
+    """On a machine with much to do, a minute may pass between the start of a process and its first
+    line: nobody may say meanwhile that the job ended, and then see it end."""
+    settings = msgspec.structs.replace(settings, access="open")
+    past = (datetime.now(UTC) - timedelta(minutes=5)).isoformat(timespec="milliseconds")
+    monkeypatch.setattr(jobs, "utc_now", lambda: past)
+    job = jobs.start_job(settings, "import", "slow", {"upload": "none.zip"}, OPERATOR)
+    seen = [job.state]
+    until = time.monotonic() + 3 * SECONDS
+    while seen[-1] == "running" and time.monotonic() < until:
+        seen.append(jobs.find_job(settings, "import", "slow").state)
+    assert set(seen) == {"running", "failed"}
+
+
+def test_a_process_that_ends_before_its_first_line_is_known_at_once(settings, monkeypatch):
+    settings = msgspec.structs.replace(settings, access="open")
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    jobs.start_job(settings, "import", "gone", {}, OPERATOR)
+    assert jobs.wait_for_job(settings, "import", "gone", SECONDS).state == "interrupted"
+
+
+def test_a_job_is_started_by_one_alone(settings, monkeypatch):
+    """Two who start it at the same moment both see none at work."""
+    settings = msgspec.structs.replace(settings, access="open")
+    monkeypatch.setattr(jobs, "find_job", lambda *_: None)
+    monkeypatch.setattr(jobs, "_LOCK_TIMEOUT", 0.1)
+    folder = jobs.resolve_job_folder(settings, "import", "twice")
+    folder.mkdir(parents=True)
+    lock = jobs.acquire_job_lock(folder)
+    with pytest.raises(UsageError, match="already being processed"):
+        jobs.start_job(settings, "import", "twice", {}, OPERATOR)
+    assert not (folder / jobs.STATUS_FILE).exists()
+    os.close(lock)

@@ -3,11 +3,14 @@
 `python -m evalcore.runner.jobs TASK` does one of `TASKS` (see `__main__`). Its arguments, settings
 and keys go over standard input, never into arguments or files. `call_task` waits for the reply. A
 job outlives who started it: it has a folder `<data>/jobs/<kind>-<name>/`, writes `status.json` and
-holds a lock while it lives, so that pages only read and the death of a process is known at once.
+holds a lock while it lives, so that pages only read and the death of a process is known at once. It
+inherits the lock from who starts it: however long the process takes to come up, it is never taken
+for dead.
 """
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import re
@@ -16,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -124,12 +128,14 @@ TASKS: Mapping[str, Task] = MappingProxyType(
 
 
 class TaskInput(Record, frozen=True):
-    """What the process of a task reads; a job has a `folder`."""
+    """What the process of a task reads; a job has a `folder`, and a file descriptor that holds its
+    `lock` (negative where it is to take that itself)."""
 
     settings: Settings
     arguments: dict[str, Any] = {}
     keys: dict[str, str] = {}
     folder: str = ""
+    lock: int = -1
 
 
 class TaskReply(Record, frozen=True):
@@ -209,9 +215,11 @@ def start_detached(
     log: IO[bytes],
     stdin_data: bytes = b"",
     environment: Mapping[str, str] | None = None,
+    inherited: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a module with its arguments in a session of its own: it outlives the page, the tab and
-    the server. Without an `environment` it gets `build_import_environment()`."""
+    the server. Without an `environment` it gets `build_import_environment()`; the `inherited` file
+    descriptors stay open in it."""
     process = subprocess.Popen(
         [sys.executable, "-m", *command],
         stdin=subprocess.PIPE,
@@ -219,10 +227,11 @@ def start_detached(
         stderr=log,
         start_new_session=True,
         env=environment or build_import_environment(),
+        pass_fds=inherited,
     )
     assert process.stdin is not None  # noqa: S101 - asked for by PIPE
-    process.stdin.write(stdin_data)
-    process.stdin.close()
+    with suppress(BrokenPipeError), process.stdin:  # it ended already, which its lock shows
+        process.stdin.write(stdin_data)
     return process
 
 
@@ -248,7 +257,8 @@ JobKind = Literal["fetch", "confirm", "import", "equivalent"]
 JobState = Literal["running", "done", "failed", "cancelled", "interrupted"]
 STATUS_FILE, LOCK_FILE, LOG_FILE = "status.json", "lock", "log.txt"
 _JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
-_START_UP = timedelta(seconds=20)  # that a process may take before it holds its lock
+#: Seconds to wait for a lock: who looks whether a job lives holds it for a moment.
+_LOCK_TIMEOUT = 5.0
 
 
 class Job(Record, frozen=True):
@@ -293,7 +303,7 @@ def find_job(settings: Settings, kind: JobKind, name: str) -> Job | None:
         return job
     # its last word may have come between the first look and the lock's
     job = _read_job_status(folder)
-    if job and job.state == "running" and (job.pid or job.age > _START_UP):
+    if job and job.state == "running":
         return msgspec.structs.replace(job, state="interrupted")
     return job
 
@@ -301,6 +311,25 @@ def find_job(settings: Settings, kind: JobKind, name: str) -> Job | None:
 def is_job_alive(folder: Path) -> bool:
     """Whether a process holds the lock of a job."""
     return is_locked(folder / LOCK_FILE)
+
+
+def acquire_job_lock(folder: Path) -> int:
+    """A file descriptor that holds the lock of a job until it is closed here and in every process
+    that inherited it. Raises UsageError where another holds it."""
+    handle = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    until = time.monotonic() + _LOCK_TIMEOUT
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return handle
+        except BlockingIOError:
+            if time.monotonic() > until:
+                os.close(handle)
+                raise UsageError(Note("job_busy", name=folder.name)) from None
+        except BaseException:
+            os.close(handle)
+            raise
+        time.sleep(0.02)
 
 
 def list_jobs(settings: Settings, kind: JobKind) -> list[Job]:
@@ -330,10 +359,14 @@ def start_job(
         raise UsageError(Note("job_busy", name=present.name))
     now, file_name = utc_now(), folder.name.removeprefix(f"{kind}-")
     job = Job(kind=kind, name=file_name, started=now, at=now, title=title)
-    write_job_status(folder, job)
-    task_input = TaskInput(settings, dict(arguments), dict(keys), str(folder))
-    with (folder / LOG_FILE).open("wb") as log:
-        start_detached([__name__, kind], log, to_json(task_input))
+    lock = acquire_job_lock(folder)
+    try:
+        write_job_status(folder, job)
+        task_input = TaskInput(settings, dict(arguments), dict(keys), str(folder), lock)
+        with (folder / LOG_FILE).open("wb") as log:
+            start_detached([__name__, kind], log, to_json(task_input), inherited=[lock])
+    finally:
+        os.close(lock)  # the process has it
     return job
 
 

@@ -19,15 +19,13 @@ from pathlib import Path
 from typing import Any, NoReturn, get_type_hints
 
 import msgspec
-from filelock import FileLock, Timeout
 
 from evalcore.access import policy
 from evalcore.access.secrets import Secrets, scrub_secrets
-from evalcore.errors import EvalboardError
+from evalcore.errors import EvalboardError, UsageError
 from evalcore.i18n import Note, cut_note
 from evalcore.records import from_json, from_json_with_notes, to_json_with_notes, utc_now
 from evalcore.runner.jobs import (
-    LOCK_FILE,
     STATUS_FILE,
     TASKS,
     Job,
@@ -36,12 +34,11 @@ from evalcore.runner.jobs import (
     TaskContext,
     TaskInput,
     TaskReply,
+    acquire_job_lock,
     write_job_status,
 )
 from evalcore.settings import override_data_folder
 
-#: Seconds to wait for the lock: who looks whether a job lives holds it for a moment.
-_LOCK_TIMEOUT = 5.0
 _BETWEEN_STEPS = 0.3  # seconds between two counts that a job writes
 _PROGRESS_STEP = re.compile(r"(\d{1,9}) of (\d{1,9})\b")
 _EXPECTED = (EvalboardError, msgspec.ValidationError, OSError, MemoryError)
@@ -102,10 +99,15 @@ def run_job(task: Task, function: Callable[..., Any], task_input: TaskInput) -> 
     """Do the work of a job; 0 when done, 1 when it failed, was cancelled or has another process."""
     signal.signal(signal.SIGTERM, _raise_cancelled)
     try:
-        with FileLock(Path(task_input.folder) / LOCK_FILE, timeout=_LOCK_TIMEOUT):
-            return _work_on_job(task, function, task_input)
-    except Timeout:
+        inherited = task_input.lock >= 0
+        lock = task_input.lock if inherited else acquire_job_lock(Path(task_input.folder))
+    except UsageError:
         return 1
+    os.set_inheritable(lock, False)  # what the job starts must not keep it alive
+    try:
+        return _work_on_job(task, function, task_input)
+    finally:
+        os.close(lock)
 
 
 def _work_on_job(task: Task, function: Callable[..., Any], task_input: TaskInput) -> int:
