@@ -2,9 +2,9 @@
 
 What is guaranteed, and by what:
 
-- *It ends in time*: by this module. A timer kills the whole process group; the next request starts
-  a new child. A parent that dies closes the pipe, which ends an idle child; a busy one ends by its
-  limit on processor time.
+- *It ends in time*: by this module. A watchdog kills the whole process group; the next request
+  starts a new child. A parent that dies closes the pipe, which ends an idle child; a busy one ends
+  by its limit on processor time.
 - *It opens no file and no socket, writes nothing, starts no process, and takes no more memory than
   it may*: by the kernel's resource limits, on platforms that have them; `enforced` lists which
   hold. Through Python the same is refused on every platform by an audit hook (`lock_down`).
@@ -28,7 +28,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -40,6 +40,7 @@ import evalcore
 from evalcore.errors import EnvironmentFailure
 from evalcore.i18n import Note
 from evalcore.records import Record, from_json, to_json
+from evalcore.sandbox.watchdog import Watchdog
 
 # Messages on a pipe: four bytes of length, most significant first, then that much JSON.
 
@@ -265,6 +266,7 @@ class WorkerProcess:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._hello = Hello()
         self._lock = threading.Lock()
+        self._watchdog = Watchdog()
 
     def hello(self) -> Hello:
         """What the child said of itself; starts it. Raises EnvironmentFailure if it cannot."""
@@ -310,28 +312,22 @@ class WorkerProcess:
     def _exchange_message(
         self, child: subprocess.Popen[bytes], message: Any, seconds: float
     ) -> bytes:
-        expired = threading.Event()
-
-        def kill_on_timeout() -> None:
-            expired.set()
+        def kill_worker() -> Iterator[float]:
             _kill_worker(child)
+            yield from ()
 
-        timer = threading.Timer(seconds, kill_on_timeout)
-        timer.daemon = True
-        timer.start()
         problem = ""
-        try:
-            write_frame(_require_pipe(child.stdin), message)
-            answer = read_frame(_require_pipe(child.stdout), self._max_reply)
-        except (OSError, ValueError) as error:
-            answer, problem = None, str(error)
-        finally:
-            timer.cancel()
-        if answer is not None and not expired.is_set():
+        with self._watchdog.watch_call(seconds, kill_worker) as watch:
+            try:
+                write_frame(_require_pipe(child.stdin), message)
+                answer = read_frame(_require_pipe(child.stdout), self._max_reply)
+            except (OSError, ValueError) as error:
+                answer, problem = None, str(error)
+        if answer is not None and not watch.fired:
             return answer
         cause = problem or _describe_exit(child)
         self._end_child()
-        if expired.is_set():
+        if watch.fired:
             raise WorkerLost(f"killed after {seconds:g} s", timed_out=True)
         raise WorkerLost(f"the process was lost: {cause}", timed_out=False)
 

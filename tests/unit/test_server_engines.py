@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from evalcore.records import from_json, to_json
-from evalcore.sqlkit.engines import Engine, Execution
+from evalcore.sqlkit.engines import Engine, Execution, GeneratedScript
+from evalcore.sqlkit.engines.database_slots import CAPACITY
 from evalcore.sqlkit.engines.mysql import for_mariadb
-from evalcore.sqlkit.engines.served import CAPACITY
 from tests.support.engines import LIMITS, SERVERS, SETUP, rows, server_engine
 
 pytestmark = pytest.mark.slow
@@ -354,3 +354,68 @@ def test_threads_share_an_engine(engine: Engine) -> None:
     for thread in threads:
         thread.join(60)
     assert results == {number: number for number in range(8)}
+
+
+LOADED = (
+    "CREATE TABLE p (id INT PRIMARY KEY, n INT)",
+    "CREATE TABLE c (p INT NOT NULL, FOREIGN KEY (p) REFERENCES p (id))",
+)
+
+
+def load(*inserts: str, tables: tuple[str, ...] = LOADED) -> tuple[str, ...]:
+    """Tables and generated rows, which a call may load for itself."""
+    return (*tables, *map(GeneratedScript, inserts))
+
+
+def test_rows_loaded_for_a_call_are_gone_with_it(engine: Engine) -> None:
+    first = load("INSERT INTO p VALUES (1, 10), (2, 20)", "INSERT INTO c VALUES (2)")
+    second = load("INSERT INTO p VALUES (1, 11)")
+    count = "SELECT (SELECT COUNT(*) FROM p), (SELECT COUNT(*) FROM c)"
+    for _ in range(12):  # first loaded for each call, then filled for good
+        assert rows(engine.execute(first, count)) == ((2, 1),)
+        assert rows(engine.execute(second, count)) == ((1, 0),)
+        changed = engine.execute(first, "UPDATE p SET n = n + 1", probes=["SELECT SUM(n) FROM p"])
+        assert (changed.affected, changed.probed[0].rows) == (2, ((32,),))
+    assert rows(engine.execute(LOADED, count)) == ((0, 0),)
+
+
+def test_keys_hold_for_the_statement_on_loaded_rows(engine: Engine) -> None:
+    setup = load("INSERT INTO p VALUES (1, 10)", "INSERT INTO c VALUES (1)")
+    for sql in ("INSERT INTO c VALUES (5)", "DELETE FROM p", "INSERT INTO p VALUES (1, 1)"):
+        assert engine.execute(setup, sql).status == "error", sql
+    assert rows(engine.execute(setup, "SELECT n FROM p")) == ((10,),)
+
+
+@pytest.mark.parametrize(
+    "sql", ["CREATE TABLE other AS SELECT n FROM p", "DROP TABLE c", "TRUNCATE TABLE c", "COMMIT"]
+)
+def test_what_ends_a_transaction_keeps_no_loaded_row(engine: Engine, sql: str) -> None:
+    setup = load("INSERT INTO p VALUES (7, 70)", "INSERT INTO c VALUES (7)")
+    done = engine.execute(setup, sql, probes=["SELECT n FROM p"])
+    if done.status == "ok":
+        assert done.probed[0].rows == ((70,),)
+    others = load("INSERT INTO p VALUES (8, 80)", "INSERT INTO c VALUES (8)")
+    assert rows(engine.execute(others, "SELECT p.n FROM p JOIN c ON c.p = p.id")) == ((80,),)
+
+
+def test_counters_start_anew_beside_loaded_rows(mysql: Engine) -> None:
+    tables = ("CREATE TABLE p (id INT AUTO_INCREMENT PRIMARY KEY, n INT)",)
+    setup = load("INSERT INTO p VALUES (1, 10), (2, 20)", tables=tables)
+    for _ in range(3):
+        done = engine_insert(mysql, setup)
+        assert done == (3, 30)
+
+
+def engine_insert(engine: Engine, setup: tuple[str, ...]) -> tuple[Any, ...]:
+    """The row that a counter numbers."""
+    probes = ["SELECT id, n FROM p ORDER BY id DESC LIMIT 1"]
+    return engine.execute(setup, "INSERT INTO p (n) VALUES (30)", probes=probes).probed[0].rows[0]
+
+
+@pytest.mark.parametrize(
+    "insert", ["INSERT INTO p VALUES (1, 'x')", "INSERT INTO nowhere VALUES (1)"]
+)
+def test_rows_that_do_not_load_are_an_error_of_the_setup(engine: Engine, insert: str) -> None:
+    for _ in range(2):
+        failed = engine.execute(load(insert), "SELECT 1")
+        assert (failed.status, failed.stage) == ("error", "setup")

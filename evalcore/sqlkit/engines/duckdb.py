@@ -12,8 +12,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import threading
-import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +21,7 @@ from typing import Any
 
 import duckdb
 
+from evalcore.sandbox.watchdog import Watch, Watchdog
 from evalcore.sqlkit.engines import Limits, Status
 from evalcore.sqlkit.engines.backend import Backend, BackendResult, ForbiddenStatement, fetch_table
 from evalcore.sqlkit.result_tables import ResultTable
@@ -44,6 +43,7 @@ _QUERYING = frozenset(("SELECT", "MULTI"))
 _READING = frozenset(("SELECT", "EXPLAIN"))
 _CHANGING = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE_INTO"))
 _ALLOWED = _QUERYING | _CHANGING | frozenset(("CREATE", "DROP", "ALTER", "TRANSACTION"))
+_INTERRUPT_SECONDS = 0.05
 _MAX_EXTRACTED = 64  # texts whose parsed statements are remembered
 _RETURNING = re.compile(r"\breturning\b", re.IGNORECASE)
 #: One value of every type whose conversion to Python loads something at its first use.
@@ -79,7 +79,8 @@ class DuckdbBackend(Backend[duckdb.DuckDBPyConnection]):
         self._root = duckdb.connect(":memory:", config=config)
         for statement in (*_LOCK, _WARM_UP):
             self._root.execute(statement).fetchall()
-        self._watchdog = _Watchdog()
+        self._watchdog = Watchdog(start=True)
+        self._watch: Watch | None = None
         self._names: dict[int, str] = {}
         self._statements: OrderedDict[str, list[duckdb.Statement]] = OrderedDict()
         self.about = {"version": duckdb.__version__}
@@ -104,7 +105,12 @@ class DuckdbBackend(Backend[duckdb.DuckDBPyConnection]):
 
     @contextmanager
     def enforce_time_limit(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-        with self._watchdog.interrupt_after(connection, self.limits.seconds):
+        def interrupt() -> Iterator[float]:
+            while True:  # an interrupt between two statements of a call is lost
+                connection.interrupt()
+                yield _INTERRUPT_SECONDS
+
+        with self._watchdog.watch_call(self.limits.seconds, interrupt) as self._watch:
             yield
 
     def run_script(self, connection: duckdb.DuckDBPyConnection, script: str) -> None:
@@ -164,7 +170,7 @@ class DuckdbBackend(Backend[duckdb.DuckDBPyConnection]):
         return None, None
 
     def classify_error(self, error: Exception) -> Status:
-        if self._watchdog.fired:
+        if self._watch is not None and self._watch.fired:
             return "timeout"
         for text, status in _STATUS_BY_TEXT.items():
             if text in str(error):
@@ -198,45 +204,6 @@ def _check_statements(statements: list[duckdb.Statement]) -> list[duckdb.Stateme
         if statement.type.name not in _ALLOWED:
             raise ForbiddenStatement(f"{statement.type.name} statements are not run")
     return statements
-
-
-class _Watchdog:
-    """Interrupts a connection at its deadline; its one thread is started before threads end."""
-
-    def __init__(self) -> None:
-        self.fired = False
-        self._condition = threading.Condition()
-        self._watched: tuple[duckdb.DuckDBPyConnection, float] | None = None
-        threading.Thread(target=self._watch_deadline, daemon=True).start()
-
-    @contextmanager
-    def interrupt_after(
-        self, connection: duckdb.DuckDBPyConnection, seconds: float
-    ) -> Iterator[None]:
-        with self._condition:
-            self.fired = False
-            self._watched = connection, time.monotonic() + seconds
-            self._condition.notify()
-        try:
-            yield
-        finally:
-            with self._condition:
-                self._watched = None
-
-    def _watch_deadline(self) -> None:
-        with self._condition:
-            while True:
-                if self._watched is None:
-                    self._condition.wait()
-                    continue
-                connection, deadline = self._watched
-                if (remaining := deadline - time.monotonic()) > 0:
-                    self._condition.wait(remaining)
-                    continue
-                self.fired = True
-                connection.interrupt()
-                # Again and again: an interrupt between two statements of a call is lost.
-                self._condition.wait(0.05)
 
 
 class _Utc(tzinfo):

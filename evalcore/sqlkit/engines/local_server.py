@@ -251,6 +251,8 @@ _MARIADB_OPTIONS = {
     "innodb-buffer-pool-dump-at-shutdown": "0",
     "innodb-buffer-pool-load-at-startup": "0",
     "sync-frm": "0",
+    # a change of a table's definition waits for the disk about ten times otherwise
+    "loose-debug-no-sync": "1",
     "performance-schema": "0",
     "local-infile": "0",
     "event-scheduler": "DISABLED",

@@ -17,9 +17,7 @@ from psycopg import pq, sql
 from evalcore.errors import EnvironmentFailure
 from evalcore.i18n import Note
 from evalcore.sqlkit.engines import Limits, SessionScript, Status, postgres_rows
-from evalcore.sqlkit.engines.local_server import ServerLease
-from evalcore.sqlkit.engines.postgres_shims import build_shim_script
-from evalcore.sqlkit.engines.served import (
+from evalcore.sqlkit.engines.database_slots import (
     ConnectionLost,
     DatabaseServer,
     DatabaseSlot,
@@ -27,6 +25,8 @@ from evalcore.sqlkit.engines.served import (
     Setup,
     StatementResult,
 )
+from evalcore.sqlkit.engines.local_server import ServerLease
+from evalcore.sqlkit.engines.postgres_shims import build_shim_script
 from evalcore.sqlkit.result_tables import ResultTable
 
 _ASK = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF, FORMAT JSON) "

@@ -20,7 +20,7 @@ from psycopg.generators import fetch, send
 
 from evalcore.sqlkit.engines import Limits
 from evalcore.sqlkit.engines.backend import fetch_table
-from evalcore.sqlkit.engines.served import StatementResult
+from evalcore.sqlkit.engines.database_slots import StatementResult
 
 _PORTION = 256
 _LONGEST_NUMBER = 300

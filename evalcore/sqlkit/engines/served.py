@@ -1,249 +1,36 @@
-"""An engine whose databases lie on a server: its slots, the statement's clock, the engine."""
+"""An engine whose databases lie on a server: a statement in its slot, under a clock."""
 
 from __future__ import annotations
 
 import threading
 import time
-from abc import ABC, abstractmethod
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import count
-from typing import Any, ClassVar, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from evalcore.records import Record
+from evalcore.sandbox.watchdog import Watchdog
 from evalcore.sqlkit.engines import Execution, Limits, Stage, Status, Work
+from evalcore.sqlkit.engines.database_slots import (
+    ConnectionLost,
+    DatabasePool,
+    DatabaseServer,
+    DatabaseSlot,
+    Setup,
+)
 from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, GuardedEngine, split_script
-from evalcore.sqlkit.engines.local_server import ServerLease
-from evalcore.sqlkit.result_tables import ResultTable
-
-Setup = tuple[str, ...]
-CAPACITY = 48
-
-
-class ConnectionLost(Exception):
-    """The server went away, of its own or with the statement that ran on it."""
-
-
-class StatementResult(Record, frozen=True):
-    """What a statement gave: its tables (a procedure can give several) and the rows it changed."""
-
-    tables: tuple[ResultTable, ...] = ()
-    affected: int | None = None
-
-    @property
-    def table(self) -> ResultTable | None:
-        return self.tables[-1] if self.tables else None
-
-
-class QueryCost(Record, frozen=True):
-    """What running a query took, in a unit of the engine, its plan, a line a step, and the rows
-    that the operators of the plan visited."""
-
-    unit: str
-    amount: int
-    plan: tuple[str, ...]
-    visited: int = 0
-
-
-class DatabaseSlot(ABC):
-    """A database with a user who has rights in it alone, and a session of that user.
-
-    Filling one costs a few milliseconds where creating one costs tens, so it is filled again for
-    the next setup. `is_dirty` means that it is not what its setup made any more. `cancel_statement`
-    and `cut_connection` are called from another thread: the first asks the server to end the
-    statement, the second cuts the connection off.
-    """
-
-    errors: ClassVar[tuple[type[Exception], ...]]
-    is_dirty: bool = False
-
-    @property
-    @abstractmethod
-    def is_lost(self) -> bool:
-        """Whether the session is gone."""
-
-    @abstractmethod
-    def fill(self, setup: Setup) -> None:
-        """Empty the database and run the scripts of a setup."""
-
-    @abstractmethod
-    def begin_call(self, statements: Sequence[str]) -> None:
-        """Get ready for the statements of one call."""
-
-    @abstractmethod
-    def end_call(self) -> None:
-        """Undo what they did, or mark the slot as spoiled; nothing of the session stays."""
-
-    @abstractmethod
-    def run_statement(self, sql: str, *, last: bool = True) -> StatementResult:
-        """Run one statement; rows over the limits are left behind if it is the last of its call."""
-
-    @abstractmethod
-    def explain_query(self, sql: str) -> ResultTable:
-        """The engine's plan."""
-
-    @abstractmethod
-    def parse_statement(self, sql: str) -> None:
-        """Raise the engine's error if its parser refuses the text; nothing is run."""
-
-    @abstractmethod
-    def measure_query(self, sql: str) -> QueryCost:
-        """Run a query with fresh statistics and count what it took."""
-
-    @abstractmethod
-    def build_table_query(self, table: str) -> str:
-        """The query for all rows of a table as its name was written in the DDL."""
-
-    @abstractmethod
-    def classify_error(self, error: Exception, sql: str) -> Status:
-        """The word for an engine's error."""
-
-    @abstractmethod
-    def format_error(self, error: Exception) -> str:
-        """The engine's words, without what belongs to this server alone."""
-
-    @abstractmethod
-    def renew_session(self) -> None:
-        """Replace the session by a new one."""
-
-    @abstractmethod
-    def cancel_statement(self) -> None: ...
-
-    @abstractmethod
-    def cut_connection(self) -> None: ...
-
-    @abstractmethod
-    def close_session(self) -> None: ...
-
-
-class DatabaseServer(ABC):
-    """A session of an administrator on a server, who gives slots and takes them back.
-
-    `lease` is the claim on a kept server, None for one by DSN.
-    """
-
-    version: str
-    errors: ClassVar[tuple[type[Exception], ...]]
-
-    def __init__(self, admin: Any, lease: ServerLease | None) -> None:
-        self._admin, self._lease = admin, lease
-        self._claimed: dict[int, DatabaseSlot] = {}
-
-    def claim_slot(self) -> DatabaseSlot:
-        """A slot that nobody else has; raises ConnectionLost where the server has gone away and
-        EnvironmentFailure where its user may not create one."""
-        try:
-            number = next(n for n in count(1) if n not in self._claimed and self.lock_slot(n))
-            self.drop_slot(number)
-            self._claimed[number] = slot = self.create_slot(number)
-        except self.errors as error:
-            raise self.explain_claim_failure(error) from None
-        return slot
-
-    def close(self) -> None:
-        """Drop the claimed slots, and those of dead owners; safe to call twice."""
-        for slot in self._claimed.values():
-            slot.close_session()
-        with suppress(*self.errors):  # a server that has gone holds nothing
-            for number in self.list_slot_numbers():
-                if number in self._claimed or self.lock_slot(number):
-                    self.drop_slot(number)
-        self._claimed.clear()
-        with suppress(*self.errors):
-            self._admin.close()
-        if self._lease is not None:
-            self._lease.close()
-
-    @abstractmethod
-    def lock_slot(self, number: int) -> bool:
-        """Claim a slot's name for as long as this session lasts."""
-
-    @abstractmethod
-    def list_slot_numbers(self) -> list[int]: ...
-
-    @abstractmethod
-    def drop_slot(self, number: int) -> None: ...
-
-    @abstractmethod
-    def create_slot(self, number: int) -> DatabaseSlot: ...
-
-    @abstractmethod
-    def explain_claim_failure(self, error: Exception) -> Exception:
-        """What to raise for an engine's error."""
-
-
-class DatabasePool:
-    """The slots of one engine by the setup that they hold; not for use by several threads."""
-
-    def __init__(self, claim_slot: Callable[[], DatabaseSlot]) -> None:
-        self._claim_slot = claim_slot
-        self._filled: OrderedDict[Setup, DatabaseSlot] = OrderedDict()
-        self._empty: list[DatabaseSlot] = []
-
-    def find_slot(self, setup: Setup) -> DatabaseSlot | None:
-        """The slot that holds a setup."""
-        slot = self._filled.get(setup)
-        if slot is not None:
-            self._filled.move_to_end(setup)
-        return slot
-
-    def take_slot(self) -> DatabaseSlot:
-        """A slot to fill; `put_filled` or `put_empty` gives it back."""
-        if self._empty:
-            return self._empty.pop()
-        if len(self._filled) >= CAPACITY:
-            return self._filled.popitem(last=False)[1]
-        return self._claim_slot()
-
-    def put_filled(self, setup: Setup, slot: DatabaseSlot) -> None:
-        self._filled[setup] = slot
-
-    def put_empty(self, slot: DatabaseSlot) -> None:
-        self._empty.append(slot)
-
-    def mark_dirty(self, setup: Setup) -> None:
-        """A slot whose content was changed waits to be filled anew."""
-        self._empty.append(self._filled.pop(setup))
-
 
 #: Seconds that the server's own limit gets to act first; then between two cancels; then to give up.
 _GRACE, _AGAIN, _CANCELS = 0.1, 0.1, 4
 
 
-class StatementWatchdog(AbstractContextManager["StatementWatchdog"]):
-    """Cancels the statement of a slot after `seconds`, and cuts its connection if that is ignored.
-
-    The server's own clock might be changed by a statement. `fired` tells that this one did; the
-    session must then be replaced, since a late cancel could still arrive.
-    """
-
-    def __init__(self, slot: DatabaseSlot, seconds: float) -> None:
-        self.fired = False
-        self._slot, self._seconds = slot, seconds
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._cancel_overdue, daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def _cancel_overdue(self) -> None:
-        if self._done.wait(self._seconds + _GRACE):
-            return
-        self.fired = True
-        for _ in range(_CANCELS):
-            self._slot.cancel_statement()
-            if self._done.wait(_AGAIN):
-                return
-        self._slot.cut_connection()
+def _stop_statement(slot: DatabaseSlot) -> Iterator[float]:
+    """Cancel the statement of a slot, and cut its connection if that is ignored."""
+    for _ in range(_CANCELS):
+        slot.cancel_statement()
+        yield _AGAIN
+    slot.cut_connection()
 
 
 _TIMEOUT_MESSAGE = "the statement was ended at its time limit"
@@ -272,6 +59,7 @@ class ServedEngine(GuardedEngine):
         self._server: DatabaseServer | None = None
         self._pool: DatabasePool | None = None
         self._lock = threading.RLock()
+        self._watchdog = Watchdog()
 
     @property
     def version(self) -> str:
@@ -295,9 +83,12 @@ class ServedEngine(GuardedEngine):
         def execute_in_slot(slot: DatabaseSlot) -> Execution:
             probe_queries = [*probes, *([slot.build_table_query(state_of)] if state_of else ())]
             _begin_call(slot, [*texts, *probe_queries])
+            if slot.rows:
+                _run_slot_step(slot, "", "setup", lambda _: slot.load_rows())
             return self._run_statements(slot, texts, probe_queries, state_of is not None)
 
-        return self._run_in_setup(setup, sql, execute_in_slot, script=script)
+        loadable = None if state_of else (*texts, *probes)
+        return self._run_in_setup(setup, sql, execute_in_slot, script=script, loadable=loadable)
 
     def explain(self, setup: Sequence[str], sql: str) -> Execution:
         def explain_in_slot(slot: DatabaseSlot) -> Execution:
@@ -342,12 +133,23 @@ class ServedEngine(GuardedEngine):
         run: Callable[[DatabaseSlot], Execution],
         *,
         script: bool = False,
+        loadable: Sequence[str] | None = None,
     ) -> Execution:
+        """Run a call under guard; `loadable` are all its statements if rows may be loaded for it
+        alone."""
         return self.run_guarded(
-            setup, sql, lambda: self._call_with_retry(tuple(setup), run), script=script
+            setup,
+            sql,
+            lambda: self._call_with_retry(tuple(setup), run, loadable),
+            script=script,
         )
 
-    def _call_with_retry(self, setup: Setup, run: Callable[[DatabaseSlot], Execution]) -> Execution:
+    def _call_with_retry(
+        self,
+        setup: Setup,
+        run: Callable[[DatabaseSlot], Execution],
+        loadable: Sequence[str] | None = None,
+    ) -> Execution:
         execution = Execution(
             status="crashed", message="the server closes the connection at each attempt"
         )
@@ -355,30 +157,51 @@ class ServedEngine(GuardedEngine):
             start = time.perf_counter()
             for _ in range(2):
                 try:
-                    execution = self._call_once(setup, run)
+                    execution = self._call_once(setup, run, loadable)
                     break
                 except ConnectionLost:
                     self.close()
             return msgspec.structs.replace(execution, elapsed=time.perf_counter() - start)
 
-    def _call_once(self, setup: Setup, run: Callable[[DatabaseSlot], Execution]) -> Execution:
+    def _call_once(
+        self,
+        setup: Setup,
+        run: Callable[[DatabaseSlot], Execution],
+        loadable: Sequence[str] | None = None,
+    ) -> Execution:
         try:
-            slot = self._ensure_open()[1].find_slot(setup) or self._fill_slot(setup)
+            slot = self._ensure_open()[1].find_slot(setup)
+            rows: Setup = ()
+            if slot is None:
+                setup, rows = self._split_setup(setup, loadable)
+                slot = self._ensure_open()[1].find_slot(setup) or self._fill_slot(setup)
+            slot.rows = rows
             try:
                 return self._run_with_deadline(slot, "statement", run)
             finally:
+                slot.rows = ()
                 if self._pool is not None and slot.is_dirty:
                     self._pool.mark_dirty(setup)
         except _CallEnded as ended:
             return ended.execution
 
+    def _split_setup(self, setup: Setup, statements: Sequence[str] | None) -> tuple[Setup, Setup]:
+        """What a slot is filled with, and the rows that this call loads into it."""
+        server, pool = self._ensure_open()
+        parts = pool.split_rarely_used(setup) if statements is not None else None
+        if parts is None or not server.can_load_rows(parts[0], statements or ()):
+            return setup, ()
+        return parts
+
     def _run_with_deadline(
         self, slot: DatabaseSlot, stage: Stage, run: Callable[[DatabaseSlot], Result]
     ) -> Result:
-        """Run under the clock; afterwards the session is as new."""
-        watch = StatementWatchdog(slot, self.limits.seconds)
+        """Run under the clock, as a statement might change the server's own; afterwards the session
+        is as new: after the clock has acted a late cancel could still reach it."""
+        steps = partial(_stop_statement, slot)
+        watched = self._watchdog.watch_call(self.limits.seconds + _GRACE, steps)
         try:
-            with watch:
+            with watched as watch:
                 return run(slot)
         except (_CallEnded, ConnectionLost) as ended:
             if watch.fired:
