@@ -265,6 +265,9 @@ class BusyEngine:
             return Execution(status=self.status, elapsed=1.0)
         return self.engine.execute(setup, sql, **more)
 
+    def execute_each(self, setups, sql, *, eager=False, **more):
+        return (self.execute(setup, sql, **more) for setup in setups)
+
     def __getattr__(self, name: str):
         return getattr(self.engine, name)
 

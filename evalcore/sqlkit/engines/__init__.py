@@ -8,7 +8,7 @@ Used as
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Literal, Protocol, Self
 
@@ -110,6 +110,20 @@ class Engine(Protocol):
         `probes` are our own statements (calls of a procedure, queries) run after it, each as one
         more stage "state"; `script` lets `sql` hold several statements. Nothing of a call is seen
         by the next one; a database may be kept prepared for the same `setup`.
+        """
+
+    def execute_each(
+        self,
+        setups: Sequence[Sequence[str]],
+        sql: str,
+        *,
+        probes: Sequence[str] = (),
+        script: bool = False,
+        eager: bool = False,
+    ) -> Iterator[Execution]:
+        """`execute` on one setup after the other, for as long as results are taken.
+
+        Some may run before they are asked for; with `eager` as many as one request can hold.
         """
 
     def explain(self, setup: Sequence[str], sql: str) -> Execution:

@@ -6,12 +6,15 @@ database of a setup is kept for the next statement on it, until one may have cha
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from decimal import Decimal
 from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
 
 from evalcore.records import content_hash
 from evalcore.sqlkit.engines import Execution, Limits, Stage, Status
@@ -22,6 +25,12 @@ BackendResult = tuple[ResultTable | None, int | None]
 _BATCH = 256
 _MESSAGE = 1000
 _MAX_DATABASES = 64  # prepared databases
+_EACH_SECONDS, _EACH_ROWS = 0.15, 5_000  # of one request for several databases
+
+
+def compute_setup_key(setup: Sequence[str]) -> str:
+    """The name under which the database of a setup is kept."""
+    return content_hash(list(setup))
 
 
 class ForbiddenStatement(Exception):
@@ -32,7 +41,8 @@ class Backend(ABC, Generic[Connection]):
     """A service of `evalcore.sandbox.worker_process`.
 
     Requests are {"op", "setup", "sql", "state_of", "probes", "script"}, as `base.Engine` has them;
-    op "measure" answers with the amount of work as `affected` and the plan as the table.
+    op "measure" answers with the amount of work as `affected` and the plan as the table. Op
+    "execute_each" has `databases` for `setup`: see `_execute_each`.
     """
 
     errors: ClassVar[tuple[type[Exception], ...]]
@@ -83,10 +93,6 @@ class Backend(ABC, Generic[Connection]):
     def classify_error(self, error: Exception) -> Status:
         """The word for an engine's error."""
 
-    def compute_setup_key(self, request: Mapping[str, Any]) -> str:
-        """The name under which the database of a request is kept."""
-        return content_hash(list(request.get("setup", ())))
-
     def open_statement_scope(
         self, connection: Connection, request: Mapping[str, Any]
     ) -> AbstractContextManager[None]:
@@ -102,10 +108,39 @@ class Backend(ABC, Generic[Connection]):
         statements = (request.get("sql", "SELECT 1"), *request.get("probes", ()))
         return not failed and all(self.is_read_only(connection, sql) for sql in statements)
 
-    def __call__(self, request: Mapping[str, Any]) -> Execution:
+    def __call__(self, request: Mapping[str, Any]) -> Execution | list[tuple[Execution, bool]]:
+        if request.get("op") == "execute_each":
+            return self._execute_each(request)
+        return self._run_request(request, compute_setup_key(request.get("setup", ())))
+
+    def _execute_each(self, request: Mapping[str, Any]) -> list[tuple[Execution, bool]]:
+        """Run a statement on `databases`, each (key, setup), with whether it is kept afterwards.
+
+        The setup of one that is kept may be left out. Ends early, after the first at the soonest,
+        when much time has passed or much was read, and before a database that is kept no more.
+        """
+        start = time.perf_counter()
+        done: list[tuple[Execution, bool]] = []
+        rows = 0
+        for key, setup in request["databases"]:
+            before = time.perf_counter()
+            if rows > _EACH_ROWS or before - start > _EACH_SECONDS:
+                break
+            if setup is None and key not in self._connections:
+                break
+            one = {**request, "op": "execute", "setup": setup or ()}
+            execution = self._run_request(one, key)
+            elapsed = time.perf_counter() - before
+            done.append(
+                (msgspec.structs.replace(execution, elapsed=elapsed), key in self._connections)
+            )
+            tables = (execution.table, *execution.probed)
+            rows += sum(len(table.rows) for table in tables if table is not None)
+        return done
+
+    def _run_request(self, request: Mapping[str, Any], name: str) -> Execution:
         stage: Stage = "setup"
         failed = True
-        name = self.compute_setup_key(request)
         connection = self._connections.pop(name, None)
         try:
             if connection is None:

@@ -301,6 +301,18 @@ class GuardedEngine(ABC):
             return self._reject_script(sql, inspection.refusal, "statement")
         return run()
 
+    def may_run(self, setups: Sequence[Sequence[str]], sql: str, *, script: bool = False) -> bool:
+        """Whether `run_guarded` would run a statement on each of some setups."""
+        inspection = inspect_answer(sql, self.name, script=script)
+        texts = (
+            text for setup in setups for text in setup if not isinstance(text, GeneratedScript)
+        )
+        return (
+            inspection.statements != 0
+            and not inspection.refusal
+            and not any(inspect_script(text, self.name).refusal for text in texts)
+        )
+
     def _reject_script(self, text: str, reason: str, stage: Stage) -> Execution:
         forbidden = Execution(status="forbidden", message=reason, stage=stage)
         if len(text) > MAX_SQL_CHARACTERS:

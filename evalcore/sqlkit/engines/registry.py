@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -23,6 +25,7 @@ from evalcore.errors import EnvironmentFailure, EvalboardError, MissingDependenc
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
 from evalcore.sqlkit.dialects import TITLES, register_plugin_dialects
 from evalcore.sqlkit.engines import Engine, Execution, Limits, Status, Work
+from evalcore.sqlkit.engines.backend import compute_setup_key
 from evalcore.sqlkit.engines.cards import CARDS
 from evalcore.sqlkit.engines.database_slots import DatabaseServer
 from evalcore.sqlkit.engines.guard import GuardedEngine
@@ -31,6 +34,7 @@ from evalcore.sqlkit.engines.served import ServedEngine
 
 #: How long an engine may take to stop by itself before its process is killed.
 _GRACE_SECONDS = 0.25
+_MAX_EACH = 16  # databases of one request
 
 
 class ProcessEngine(GuardedEngine):
@@ -42,6 +46,7 @@ class ProcessEngine(GuardedEngine):
     def __init__(self, card: EngineCard, limits: Limits) -> None:
         self.name = card.name
         self._unit = card.unit
+        self._prepared: set[str] = set()  # databases that the process probably keeps, by their keys
         self._worker = WorkerProcess(
             card.backend,
             msgspec.to_builtins(limits),
@@ -70,6 +75,57 @@ class ProcessEngine(GuardedEngine):
     ) -> Execution:
         options = {"state_of": state_of, "probes": list(probes), "script": script}
         return self._run_operation("execute", setup, sql, **options)
+
+    def execute_each(
+        self,
+        setups: Sequence[Sequence[str]],
+        sql: str,
+        *,
+        probes: Sequence[str] = (),
+        script: bool = False,
+        eager: bool = False,
+    ) -> Iterator[Execution]:
+        waiting = list(map(tuple, setups))
+        size = _MAX_EACH if eager else 1
+        request = {"op": "execute_each", "sql": sql, "probes": list(probes), "script": script}
+        while waiting:
+            together = waiting[:size]
+            may_run = self.may_run(together, sql, script=script)
+            done = self._send_each(request, together) if may_run else []
+            if not done:
+                done = [self.execute(waiting[0], sql, probes=probes, script=script)]
+            yield from done
+            del waiting[: len(done)]
+            size = min(2 * size, _MAX_EACH)
+
+    def _send_each(
+        self, request: dict[str, Any], setups: Sequence[tuple[str, ...]]
+    ) -> list[Execution]:
+        """What a statement gave on the first of some setups; none where the first has to be run by
+        a request of its own, as the process was lost or had too little memory left."""
+        keys = list(map(_compute_key, setups))
+        for _ in range(2):
+            self._worker.hello()
+            databases = [
+                (key, None if key in self._prepared else list(map(str, setup)))
+                for key, setup in zip(keys, setups, strict=True)
+            ]
+            try:
+                reply = self._worker.request({**request, "databases": databases})
+            except WorkerLost:
+                self._prepared.clear()
+                return []
+            if reply.fault:
+                self._worker.restart()
+                self._prepared.clear()
+                return []
+            done = msgspec.json.decode(reply.result, type=list[tuple[Execution, bool]])
+            self._prepared.difference_update(keys)
+            self._prepared.update(key for key, (_, kept) in zip(keys, done, strict=False) if kept)
+            if done:
+                break
+        executions = (execution for execution, _ in done)
+        return list(takewhile(lambda execution: execution.status != "memory", executions))
 
     def explain(self, setup: Sequence[str], sql: str) -> Execution:
         return self._run_operation("explain", setup, sql)
@@ -117,6 +173,11 @@ class ProcessEngine(GuardedEngine):
             if retry and execution.stage == "setup":  # prepared databases had filled it
                 return self._send_request(request, retry=False)
         return msgspec.structs.replace(execution, elapsed=time.perf_counter() - start)
+
+
+@lru_cache(maxsize=1024)
+def _compute_key(setup: tuple[str, ...]) -> str:
+    return compute_setup_key(list(map(str, setup)))
 
 
 def _build_failed_execution(status: Status, message: str, start: float) -> Execution:

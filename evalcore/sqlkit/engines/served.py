@@ -90,6 +90,18 @@ class ServedEngine(GuardedEngine):
         loadable = None if state_of else (*texts, *probes)
         return self._run_in_setup(setup, sql, execute_in_slot, script=script, loadable=loadable)
 
+    def execute_each(
+        self,
+        setups: Sequence[Sequence[str]],
+        sql: str,
+        *,
+        probes: Sequence[str] = (),
+        script: bool = False,
+        eager: bool = False,
+    ) -> Iterator[Execution]:
+        for setup in setups:
+            yield self.execute(setup, sql, probes=probes, script=script)
+
     def explain(self, setup: Sequence[str], sql: str) -> Execution:
         def explain_in_slot(slot: DatabaseSlot) -> Execution:
             _begin_call(slot, [sql])

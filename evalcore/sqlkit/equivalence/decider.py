@@ -30,6 +30,7 @@ from evalcore.sqlkit.equivalence.trials import (
     Trial,
     Trials,
     find_difference,
+    observe_each,
     observe_statement,
 )
 from evalcore.sqlkit.generate import Database, list_row_limits
@@ -161,8 +162,8 @@ def _compare_answer(
     planned: list[tuple[Trial, Observation]] = []
     count, shown = before.databases, before.nonempty
     collated = before.counterexample
-    for number, trial in enumerate(usable):
-        seen = observe_statement(engine, trial.setup, question, answer)
+    observed = observe_each(engine, [trial.setup for trial in usable], question, answer)
+    for number, (trial, seen) in enumerate(zip(usable, observed, strict=True)):
         if seen.execution.status in _LIMITED and seen.execution.status not in trial.excused:
             seen = observe_statement(engine, trial.setup, question, answer)
             if _is_machine_at_fault(engine, question, trial, seen):

@@ -72,13 +72,34 @@ def observe_statement(
     engine: Engine, setup: Sequence[str], question: EquivalenceQuestion, sql: str
 ) -> Observation:
     """Run `sql` after `setup`, then the calls and the queries for the tables of the question."""
-    states = [build_select_all(table, question.engine) for table in question.state_of]
-    done = engine.execute(
-        setup, sql, probes=(*question.calls, *states), script=bool(question.calls)
-    )
+    probes = _list_probes(question)
+    done = engine.execute(setup, sql, probes=probes, script=bool(question.calls))
+    return _build_observation(question, done)
+
+
+def observe_each(
+    engine: Engine,
+    setups: Sequence[Sequence[str]],
+    question: EquivalenceQuestion,
+    sql: str,
+    *,
+    eager: bool = False,
+) -> Iterator[Observation]:
+    """`observe_statement` on one setup after the other; `eager` where all will be looked at."""
+    script, probes = bool(question.calls), _list_probes(question)
+    for done in engine.execute_each(setups, sql, probes=probes, script=script, eager=eager):
+        yield _build_observation(question, done)
+
+
+def _list_probes(question: EquivalenceQuestion) -> tuple[str, ...]:
+    states = (build_select_all(table, question.engine) for table in question.state_of)
+    return (*question.calls, *states)
+
+
+def _build_observation(question: EquivalenceQuestion, done: Execution) -> Observation:
     if done.status != "ok":
         return Observation(execution=done)
-    names = (*_number_calls(len(done.probed) - len(states)), *question.state_of)
+    names = (*_number_calls(len(done.probed) - len(question.state_of)), *question.state_of)
     tables: dict[str, ResultTable | None] = {} if question.calls else {"": done.table}
     tables.update(zip(names, done.probed, strict=True))
     return Observation(execution=done, tables=tables)
@@ -356,17 +377,15 @@ def collect_trials(
     usable: list[Trial] = []
     failed, unstable, slow, message = 0, 0, 0, ""
     agreed: list[bool] = []
-    for profile, rows, script in sources:
-        setup = (
-            (*question.build_tables(), *script)
-            if rows is None
-            else build_setup(question, schema, rows)
-        )
-        shows = _find_agreement(engine, question, setup, answer) if answer else None
-        if shows is not None:
-            agreed.append(shows)
-            continue
-        seen = observe_statement(engine, setup, question, question.reference)
+    trials = [(*source, _build_source_setup(question, schema, source)) for source in sources]
+    if answer and not (question.state_of or question.calls):
+        setups = [setup for *_, setup in trials]
+        shown = list(_iter_agreements(engine, question, setups, answer))
+        agreed = [shows for shows in shown if shows is not None]
+        trials = [trial for trial, shows in zip(trials, shown, strict=True) if shows is None]
+    setups = [setup for *_, setup in trials]
+    observed = observe_each(engine, setups, question, question.reference, eager=True)
+    for (profile, rows, _, setup), seen in zip(trials, observed, strict=True):
         if not seen.ok or seen.truncated:
             failed += 1
             slow += seen.execution.status in RESOURCES
@@ -391,24 +410,34 @@ def collect_trials(
     )
 
 
-def _find_agreement(
-    engine: Engine, question: EquivalenceQuestion, setup: Sequence[str], answer: str
-) -> bool | None:
-    """Whether two queries, run at once, give some row, where they give the same in the order that
-    may be asked for; None where they do not, or it takes more than this to know."""
-    if question.state_of or question.calls:
-        return None
-    done = engine.execute(setup, answer, probes=[question.reference])
-    if done.status != "ok" or done.table is None or len(done.probed) != 1:
-        return None
-    given, expected = (Observation(done, {"": table}) for table in (done.table, done.probed[0]))
-    if given.truncated or expected.truncated:
-        return None
+def _build_source_setup(
+    question: EquivalenceQuestion, schema: Schema, source: _Source
+) -> tuple[str, ...]:
+    _, rows, script = source
+    if rows is None:
+        return (*question.build_tables(), *script)
+    return build_setup(question, schema, rows)
+
+
+def _iter_agreements(
+    engine: Engine, question: EquivalenceQuestion, setups: Sequence[Sequence[str]], answer: str
+) -> Iterator[bool | None]:
+    """For each database whether two queries, run at once, give some row, where they give the same
+    in the order that may be asked for; None where they do not, or it takes more than this to
+    know."""
     ordered = question.ordered
     if ordered is None:
         ordered = has_order_by(question.reference, question.engine)
-    differs = find_difference(question, expected, given, ordered) is not None
-    return None if differs else bool(done.table.rows)
+    for done in engine.execute_each(setups, answer, probes=[question.reference], eager=True):
+        if done.status != "ok" or done.table is None or len(done.probed) != 1:
+            yield None
+            continue
+        given, expected = (Observation(done, {"": table}) for table in (done.table, done.probed[0]))
+        if given.truncated or expected.truncated:
+            yield None
+            continue
+        differs = find_difference(question, expected, given, ordered) is not None
+        yield None if differs else bool(done.table.rows)
 
 
 def is_ordered(
