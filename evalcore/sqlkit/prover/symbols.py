@@ -68,26 +68,37 @@ class Symbols:
             raise Unsupported("the statements are too large")
 
     # Logic, with constants folded so that formulas stay small. A context holds each term once, so
-    # that a constant is known by its address; z3's own functions for this take much longer.
+    # that a constant is known by its address. z3's own functions for this and for joining terms
+    # look at the sort of each term, which takes several times as long.
 
     def all_of(self, terms: Iterable[Term]) -> Term:
         left = [term for term in terms if term.ast.value != self._true]
         self.spend(len(left))
         if any(term.ast.value == self._false for term in left):
             return self.false
-        return self.z3.And(left) if len(left) > 1 else left[0] if left else self.true
+        return self._join(self.z3.Z3_mk_and, left) if left else self.true
 
     def any_of(self, terms: Iterable[Term]) -> Term:
         left = [term for term in terms if term.ast.value != self._false]
         self.spend(len(left))
         if any(term.ast.value == self._true for term in left):
             return self.true
-        return self.z3.Or(left) if len(left) > 1 else left[0] if left else self.false
+        return self._join(self.z3.Z3_mk_or, left) if left else self.false
 
     def negate(self, term: Term) -> Term:
         if term.ast.value == self._true:
             return self.false
-        return self.true if term.ast.value == self._false else self.z3.Not(term)
+        if term.ast.value == self._false:
+            return self.true
+        z3, context = self.z3, self.context
+        return z3.BoolRef(z3.Z3_mk_not(context.ref(), term.ast), context)
+
+    def _join(self, make: Callable[..., Any], terms: Sequence[Term]) -> Term:
+        """One condition, or several joined by a function of z3's interface for C."""
+        if len(terms) == 1:
+            return terms[0]
+        context, array = self.context, (self.z3.Ast * len(terms))(*(t.ast for t in terms))
+        return self.z3.BoolRef(make(context.ref(), len(terms), array), context)
 
     def choose(self, condition: Term, then: Term, otherwise: Term) -> Term:
         self.spend()
@@ -97,10 +108,22 @@ class Symbols:
             return otherwise
         return self.z3.If(condition, then, otherwise)
 
+    def _choose_alike(self, condition: Term, then: Term, otherwise: Term) -> Term:
+        """`choose` between terms of one sort."""
+        self.spend()
+        if condition.ast.value == self._true or then is otherwise:
+            return then
+        if condition.ast.value == self._false:
+            return otherwise
+        z3, context = self.z3, self.context
+        chosen = z3.Z3_mk_ite(context.ref(), condition.ast, then.ast, otherwise.ast)
+        kind = z3.BoolRef if isinstance(then, z3.BoolRef) else z3.ArithRef
+        return kind(chosen, context)
+
     def count(self, terms: Iterable[Term]) -> Term:
         """How many of the conditions hold."""
         one, zero = self.integer(1), self.integer(0)
-        return self.add(self.choose(term, one, zero) for term in terms)
+        return self.add(self._choose_alike(term, one, zero) for term in terms)
 
     def add(self, terms: Iterable[Term]) -> Term:
         summands = list(terms)
@@ -222,11 +245,12 @@ class Symbols:
         then, otherwise = self.align(then, otherwise)
         variant = None
         if then.variant is not None and otherwise.variant is not None:
-            variant = self.choose(condition, then.variant, otherwise.variant)
+            variant = self._choose_alike(condition, then.variant, otherwise.variant)
         elif then.variant is not None or otherwise.variant is not None:
             raise Unsupported("a text of unknown collation")
-        null = self.choose(condition, then.null, otherwise.null)
-        return Value(then.kind, null, self.choose(condition, then.term, otherwise.term), variant)
+        null = self._choose_alike(condition, then.null, otherwise.null)
+        term = self._choose_alike(condition, then.term, otherwise.term)
+        return Value(then.kind, null, term, variant)
 
     def call(self, name: str, kind: Kind, sort: str, args: Sequence[Value]) -> Value:
         """A function of which nothing is known but that equal arguments give equal results."""
