@@ -10,8 +10,8 @@ import pytest
 
 from evalcore.records import from_json, to_json
 from evalcore.sqlkit.engines import Engine, Execution, GeneratedScript
-from evalcore.sqlkit.engines.database_slots import CAPACITY
 from evalcore.sqlkit.engines.mysql import for_mariadb
+from evalcore.sqlkit.engines.served import CAPACITY
 from tests.support.engines import LIMITS, SERVERS, SETUP, rows, server_engine
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from evalcore.sandbox import watchdog
-from evalcore.sandbox.watchdog import Watchdog
+from evalcore.sandbox import worker_process
+from evalcore.sandbox.worker_process import Watchdog
 
 
 class Steps:
@@ -72,7 +72,7 @@ def test_steps_that_end_leave_a_call_alone() -> None:
 
 
 def test_an_idle_thread_ends_and_a_later_call_has_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watchdog, "_IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(worker_process, "_IDLE_SECONDS", 0.01)
     before = list_threads()
     dog, steps = Watchdog(), Steps()
     with dog.watch_call(0.0, Steps()):

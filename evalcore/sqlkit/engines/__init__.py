@@ -33,6 +33,14 @@ class SessionScript(GeneratedScript):
     __slots__ = ()
 
 
+def split_generated_rows(setup: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """A setup without the generated rows at its end, and these."""
+    start = len(setup)
+    while start and type(setup[start - 1]) is GeneratedScript:
+        start -= 1
+    return tuple(setup[:start]), tuple(setup[start:])
+
+
 class Limits(Record, frozen=True):
     """What one call may use: wall-clock seconds, memory in MB, and result rows and bytes.
 
@@ -79,6 +87,27 @@ class Work(Record, frozen=True):
     unit: str = ""
     amount: int = 0
     plan: tuple[str, ...] = ()
+    visited: int = 0
+
+
+class StatementResult(Record, frozen=True):
+    """What a statement gave: its tables (a procedure can give several) and the rows it changed."""
+
+    tables: tuple[ResultTable, ...] = ()
+    affected: int | None = None
+
+    @property
+    def table(self) -> ResultTable | None:
+        return self.tables[-1] if self.tables else None
+
+
+class QueryCost(Record, frozen=True):
+    """What running a query took, in a unit of the engine, its plan, a line a step, and the rows
+    that the operators of the plan visited."""
+
+    unit: str
+    amount: int
+    plan: tuple[str, ...]
     visited: int = 0
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import duckdb
 
-from evalcore.sandbox.watchdog import Watch, Watchdog
+from evalcore.sandbox.worker_process import Watch, Watchdog
 from evalcore.sqlkit.engines import Limits, Status
 from evalcore.sqlkit.engines.backend import Backend, BackendResult, ForbiddenStatement, fetch_table
 from evalcore.sqlkit.result_tables import ResultTable

@@ -17,18 +17,16 @@ from pymysql.cursors import SSCursor
 
 from evalcore.errors import EnvironmentFailure
 from evalcore.i18n import Note
-from evalcore.sqlkit.engines import GeneratedScript, Limits, Status
+from evalcore.sqlkit.engines import GeneratedScript, Limits, QueryCost, StatementResult, Status
 from evalcore.sqlkit.engines.backend import fetch_table
-from evalcore.sqlkit.engines.database_slots import (
+from evalcore.sqlkit.engines.guard import Statement, split_script
+from evalcore.sqlkit.engines.local_server import SQL_MODE, ServerLease
+from evalcore.sqlkit.engines.served import (
     ConnectionLost,
     DatabaseServer,
     DatabaseSlot,
-    QueryCost,
     Setup,
-    StatementResult,
 )
-from evalcore.sqlkit.engines.guard import Statement, split_script
-from evalcore.sqlkit.engines.local_server import SQL_MODE, ServerLease
 from evalcore.sqlkit.result_tables import ResultTable
 
 # Where MariaDB differs from MySQL 8, and what is done about it before a statement is sent.

@@ -16,17 +16,22 @@ from psycopg import pq, sql
 
 from evalcore.errors import EnvironmentFailure
 from evalcore.i18n import Note
-from evalcore.sqlkit.engines import Limits, SessionScript, Status, postgres_rows
-from evalcore.sqlkit.engines.database_slots import (
-    ConnectionLost,
-    DatabaseServer,
-    DatabaseSlot,
+from evalcore.sqlkit.engines import (
+    Limits,
     QueryCost,
-    Setup,
+    SessionScript,
     StatementResult,
+    Status,
+    postgres_rows,
 )
 from evalcore.sqlkit.engines.local_server import ServerLease
 from evalcore.sqlkit.engines.postgres_shims import build_shim_script
+from evalcore.sqlkit.engines.served import (
+    ConnectionLost,
+    DatabaseServer,
+    DatabaseSlot,
+    Setup,
+)
 from evalcore.sqlkit.result_tables import ResultTable
 
 _ASK = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF, FORMAT JSON) "

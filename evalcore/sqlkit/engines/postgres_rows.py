@@ -18,9 +18,8 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Loader, Transformer
 from psycopg.generators import fetch, send
 
-from evalcore.sqlkit.engines import Limits
+from evalcore.sqlkit.engines import Limits, StatementResult
 from evalcore.sqlkit.engines.backend import fetch_table
-from evalcore.sqlkit.engines.database_slots import StatementResult
 
 _PORTION = 256
 _LONGEST_NUMBER = 300

@@ -27,10 +27,9 @@ from evalcore.sqlkit.dialects import TITLES, register_plugin_dialects
 from evalcore.sqlkit.engines import Engine, Execution, Limits, Status, Work
 from evalcore.sqlkit.engines.backend import compute_setup_key
 from evalcore.sqlkit.engines.cards import CARDS
-from evalcore.sqlkit.engines.database_slots import DatabaseServer
 from evalcore.sqlkit.engines.guard import GuardedEngine
 from evalcore.sqlkit.engines.local_server import PROGRAMS, acquire_server_lease
-from evalcore.sqlkit.engines.served import ServedEngine
+from evalcore.sqlkit.engines.served import DatabaseServer, ServedEngine
 
 #: How long an engine may take to stop by itself before its process is killed.
 _GRACE_SECONDS = 0.25
