@@ -133,14 +133,17 @@ def restore_notes(value: Any, packed_notes: Mapping[str, Any]) -> Any:
 
 
 def translate_note(text: str, language: str) -> str:
-    """A note in `language`; a plain text as it stands, unless runs of before notes stored it."""
+    """A note in `language`, as a page says it; a plain text as it stands, unless runs of before
+    notes stored it. Where there is a text `page_note.<code>`, it names the way on the pages instead
+    of a command."""
     if not isinstance(text, Note):
         return _translate_stored_text(text, language)
     values = {
         name: translate_note(value, language) if isinstance(value, Note) else value
         for name, value in text.params.items()
     }
-    return t(f"note.{text.code}", language, **values)
+    has_own_words = f"page_note.{text.code}" in load_catalogue(language)
+    return t(f"{'page_note' if has_own_words else 'note'}.{text.code}", language, **values)
 
 
 def language_for_locale(locale: str | None) -> str:

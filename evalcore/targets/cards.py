@@ -199,8 +199,8 @@ CARDS: tuple[TargetKindCard, ...] = (
             ),
             build_option(
                 "server_args",
-                "more of the server's command line, such as --tensor-parallel-size 2",
-                "服务命令行的其他参数，例如 --tensor-parallel-size 2",
+                "more arguments of the server's program, as its own documentation lists them",
+                "服务程序的其他参数，见其文档",
             ),
             build_option(
                 "server_timeout",

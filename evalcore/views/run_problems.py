@@ -110,7 +110,7 @@ def _list_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
 def find_remedy(outcome: str, reason: str, run: str, language: str = DEFAULT) -> str:
     """What a reader does about cases without a measurement; "" where no text says so."""
     for code in (reason, outcome):
-        if text := code and lookup_text(f"common.remedy.{code}", language):
+        if text := code and lookup_text(f"cli.remedy.{code}", language):
             return text.replace("{run}", run)
     return ""
 

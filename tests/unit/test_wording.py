@@ -17,7 +17,7 @@ from evalcore.benchmarks.dialect_conversion.card import CARD
 from evalcore.cli import main
 from evalcore.exchange import progress_bar
 from evalcore.exchange.report_data import format_progress
-from evalcore.i18n import load_catalogue
+from evalcore.i18n import Note, load_catalogue, translate_note
 from evalcore.plain_text import format_count
 from evalcore.views.board_titles import describe_ranking
 from tests.support.documents import ROOT
@@ -97,15 +97,53 @@ def test_no_catalogue_holds_a_clumsy_phrase(language):
     assert held == set()
 
 
-def test_no_text_of_a_page_is_a_command():
-    """Commands to copy stand in blocks of their own; the static site is made by a command."""
-    for language in CLUMSY:
-        texts = {
-            key: text
-            for key, text in load_catalogue(language).items()
-            if not key.startswith(("note.", "common.remedy.", "site."))
-        }
-        assert [key for key, text in texts.items() if re.search(r"\bevalcore [a-z]", text)] == []
+#: A command, an option of one, or what installs something: for a terminal, never for a page.
+COMMAND = re.compile(
+    r"\bevalcore [a-z]|\b(pip3?|uv|apt-get|apt|docker|streamlit|npm) (install|run|pip)\b|"
+    r"(?<![\w-])--[a-z][a-z-]+|\bpython3? -m\b"
+)
+#: Data of cases: what git calls its own ways of applying a patch.
+NAMES_OF_DATA = ("section.word.results.",)
+
+
+@pytest.mark.parametrize("language", CLUMSY)
+def test_no_text_of_a_page_holds_a_command(language):
+    """Commands to copy stand in blocks of their own; a page names its own way."""
+    texts = load_catalogue(language)
+    held = {
+        key: match[0]
+        for key, text in texts.items()
+        if not key.startswith(("cli.", "note.", *NAMES_OF_DATA)) and (match := COMMAND.search(text))
+    }
+    assert held == {}
+
+
+@pytest.mark.parametrize("language", CLUMSY)
+def test_a_note_with_a_command_has_other_words_on_a_page(language):
+    texts = load_catalogue(language)
+    notes = {key.removeprefix("note.") for key in texts if key.startswith("note.")}
+    own = {key.removeprefix("page_note.") for key in texts if key.startswith("page_note.")}
+    with_command = {code for code in notes if COMMAND.search(texts[f"note.{code}"])}
+    assert with_command <= own <= notes
+    for code in own:
+        values = dict.fromkeys(re.findall(r"{(\w+)", texts[f"note.{code}"]), "x")
+        said = translate_note(Note(code, **values), language)
+        assert said == texts[f"page_note.{code}"].format(**values)
+        assert not COMMAND.search(said)
+
+
+def test_no_page_has_a_command_in_its_code_or_on_a_card():
+    cards = [*ROOT.glob("evalcore/benchmarks/*/card.py"), ROOT / "evalcore/targets/cards.py"]
+    to_copy = ROOT / "pages/parts/compare/selection.py"  # a block of code of its own
+    pages = [path for path in (ROOT / "pages").rglob("*.py") if path != to_copy]
+    files = [*pages, ROOT / "app.py", *cards]
+    held = [
+        f"{path.relative_to(ROOT)}:{line}: {match[0]}"
+        for path in files
+        for line, text in list_code_strings(path)
+        if (match := COMMAND.search(text))
+    ]
+    assert held == []
 
 
 #: In errors and in what commands print; catalogues and help texts have the longer list above.

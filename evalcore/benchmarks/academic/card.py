@@ -92,8 +92,8 @@ CARD = BenchmarkCard(
     options=(
         build_option(
             "profile",
-            "which tasks, by the name of a list: `evalcore academic list`",
-            "任务列表的名称，见 `evalcore academic list`",
+            "which tasks, by the name of a list",
+            "任务列表的名称",
             default=BUNDLED,
             choices=tuple(load_profiles().profiles),
         ),

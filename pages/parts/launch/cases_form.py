@@ -200,13 +200,12 @@ def draw_case_choice() -> ChosenCases:
 
 
 def _draw_missing_extras(chosen: Sequence[str]) -> None:
-    """Say which of the chosen benchmarks need a library that is absent, and how to get it."""
+    """Say which of the chosen benchmarks need a library that is absent."""
     for key in chosen:
         card = catalog.benchmark_cards()[key]
         if extra := catalog.find_missing_extra(card):
-            command = f"pip install 'evalboard[{extra}]'"
             st.warning(
-                tr("launch.needs_extra", benchmark=benchmark_title(key), command=command),
+                tr("launch.needs_extra", benchmark=benchmark_title(key), extra=extra),
                 icon=":material/extension_off:",
             )
 
