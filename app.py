@@ -179,6 +179,7 @@ else:
 
     from evalcore.access import login, policy
     from evalcore.web.application import ROUTES, build_lifespan, release_memory
+    from evalcore.web.compression import CompressedAssets
     from evalcore.web.middleware import FailedLogin, RequestLimits, SecurityHeaders
 
     def configured_hosts() -> list[str]:
@@ -215,6 +216,7 @@ else:
             Middleware(SecurityHeaders),
             Middleware(RequestLimits, sessions=RuntimeSessions(), allowed_hosts=configured_hosts()),
             Middleware(FailedLogin),
+            Middleware(CompressedAssets),
         ],
         lifespan=build_lifespan(warm_up_first_page),
         secrets=login.build_auth_secrets(os.environ),

@@ -22,8 +22,11 @@ def draw_compare_page() -> None:
     current = settings.load_settings()
     st.title(tr("compare.title"), anchor=False)
     finished = board_view.require_finished_headers(current)
-    if published_source.select_source(current, finished, "compare") == PUBLISHED:
-        published.draw_published_comparison(current)
+    controls = published_source.open_controls("compare")
+    with controls:
+        is_published = published_source.select_source(current, finished, "compare") == PUBLISHED
+    if is_published:
+        published.draw_published_comparison(current, controls)
         return
     headers = board_view.require_scored_headers(current, "compare.empty")
     st.caption(tr("compare.about"))

@@ -36,7 +36,7 @@ def draw_decision_page() -> None:
 
 def _draw_decision(headers: Headers, current: Settings) -> None:
     answer_slot = st.container(gap="small")
-    with st.container(key="decide-controls"):
+    with published_source.open_controls("decide"):
         board = _choose_board(headers, current)
     if board is None:
         return
@@ -62,7 +62,7 @@ def _choose_board(headers: Headers, current: Settings) -> DecisionBoard | None:
         source = published_source.select_published_board(current, "decide")
         board = source.board
     else:
-        measured = board_view.select_board(headers, "decide")
+        measured = board_view.select_board(headers, "decide", compact=True)
         if measured is None:
             return None
         board = measured
@@ -79,7 +79,6 @@ def _choose_board(headers: Headers, current: Settings) -> DecisionBoard | None:
         "decide.level",
         lambda level: tr(f"decide.level.{level}"),
         drawn_alone=False,
-        help=tr("decide.level_help"),
     )
     level = next((each for each in levels if each == code), levels[0])
     return DecisionBoard(f"{board.key}&{level}", board, source, load_table(level))

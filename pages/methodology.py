@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from evalcore.settings import Settings
@@ -23,15 +25,19 @@ def draw_methodology_page() -> None:
     st.caption(tr("methodology.about"))
     visitor.draw_skipped_plugins()
     finished = board_view.require_finished_headers(current)
-    if published_source.select_source(current, finished, "methodology") == PUBLISHED:
-        published.draw_published_methodology(current)
+    controls = published_source.open_controls("methodology")
+    with controls:
+        is_published = published_source.select_source(current, finished, "methodology") == PUBLISHED
+    if is_published:
+        published.draw_published_methodology(current, controls)
         return
-    _draw_methodology(board_view.require_scored_headers(current, "methodology.empty"), current)
+    headers = board_view.require_scored_headers(current, "methodology.empty")
+    _draw_methodology(headers, current, controls)
 
 
-def _draw_methodology(headers: Headers, current: Settings) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        board = board_view.select_board(headers, "methodology")
+def _draw_methodology(headers: Headers, current: Settings, controls: Any) -> None:
+    with controls:
+        board = board_view.select_board(headers, "methodology", compact=True)
         if board is None:
             return
         with st.skeleton(height=_LOADING):
@@ -43,7 +49,8 @@ def _draw_methodology(headers: Headers, current: Settings) -> None:
             list(frame["identity"]),
             "methodology.key",
             lambda code: to_plain_line(titles[code]),
-            width=420,
+            width=340,
+            label_visibility="collapsed",
         )
     row = targets.find_target_row(headers, board, identity)
     if row is None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from evalcore import settings
 from evalcore.settings import Settings
 from evalcore.views.boards import Board
 from evalcore.views.published_boards import PUBLISHED
-from evalcore.views.stored_boards import Headers
 from pages.parts.metrics import metric_scores
 from pages.parts.metrics.metric_scores import BoardMetric
 from pages.shared import board_view, page_links, published_source, ranking_rows, url_state
@@ -22,26 +23,31 @@ def draw_metrics_page() -> None:
     current = settings.load_settings()
     st.title(tr("metrics.title"))
     headers = board_view.require_finished_headers(current)
-    if published_source.select_source(current, headers, "metrics") == PUBLISHED:
-        source = published_source.select_published_board(current, "metrics")
+    controls = published_source.open_controls("metrics")
+    with controls:
+        is_published = published_source.select_source(current, headers, "metrics") == PUBLISHED
+    if is_published:
+        with controls:
+            source = published_source.select_published_board(current, "metrics")
+        _draw_board_metric(source.board, current, controls)
         published_source.draw_source_note(source)
-        _draw_board_metric(source.board, current)
-    else:
-        _draw_metric(board_view.require_scored_headers(current, "metrics.empty"), current)
-
-
-def _draw_metric(headers: Headers, current: Settings) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        board = board_view.select_board(headers, "metrics")
+        return
+    scored = board_view.require_scored_headers(current, "metrics.empty")
+    with controls:
+        board = board_view.select_board(scored, "metrics", compact=True)
     if board is not None:
-        _draw_board_metric(board, current)
+        _draw_board_metric(board, current, controls)
 
 
-def _draw_board_metric(board: Board, current: Settings) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+def _draw_board_metric(board: Board, current: Settings, controls: Any) -> None:
+    with controls:
         part = _pick_metric_part(board)
         text = url_state.draw_search(
-            tr("ranking.search"), key="metrics.q", placeholder=tr("board.search_hint"), width=200
+            tr("ranking.search"),
+            key="metrics.q",
+            placeholder=tr("board.search_hint"),
+            width=190,
+            label_visibility="collapsed",
         )
     with st.skeleton(height=_LOADING):
         metric = metric_scores.load_metric(current, part)
@@ -75,14 +81,16 @@ def _pick_metric_part(board: Board) -> BoardMetric:
             list(board.columns),
             key="metrics.benchmark",
             title=board_view.benchmark_title,
-            width=220,
+            width=200,
+            label_visibility="collapsed",
         )
     metric = url_state.draw_select(
         tr("common.metric"),
         [card.key for card in board.columns[benchmark].card.metrics],
         key="metrics.metric",
         title=lambda code: board_view.metric_title(benchmark, code),
-        width=260,
+        width=220,
+        label_visibility="collapsed",
     )
     return BoardMetric(board, benchmark, metric)
 

@@ -116,10 +116,13 @@ def _draw_ranking_rows(
     rows = ranking_rows.load_ranking_rows(view, board_filter, shown.sort)
     standing = own_run.load_own_standing(view)
     with answer_place:
+        if rows.everyone.empty:
+            board_notes.draw_nobody_ranked(table.frame, view)
         answer.draw_answer(table, rows, view.board, view.order)
         if standing is not None:
             own_run.draw_own_run(standing, table.frame, exports.build_page_address(""))
-        answer.draw_next_steps(rows.everyone, view.board)
+        if not rows.everyone.empty:
+            answer.draw_next_steps(rows.everyone, view.board)
     # the same list, whatever runs were added to it
     asked = (view.board.key, *view[3:], board_filter, shown.sort)
     axis = build_score_axis(rows.everyone, table.floors)
@@ -168,7 +171,6 @@ def _draw_ranked_rows(
     """The table of those with a rank; whether there are rows to go on from."""
     everyone, shown = rows.everyone, rows.ranked
     if everyone.empty:
-        board_notes.draw_nobody_ranked(table.frame, view)
         return False
     if shown.empty:
         board_notes.draw_no_match(everyone, board_filter, view.board)

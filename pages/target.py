@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from evalcore.settings import Settings
@@ -29,8 +31,11 @@ def draw_target_page() -> None:
     """Find the target that the URL names, or say why there is none."""
     current = visitor.load_visitor_settings()
     headers = board_view.require_finished_headers(current)
-    if published_source.select_source(current, headers, "target") == PUBLISHED:
-        published.draw_published_target(current)
+    controls = published_source.open_controls("target")
+    with controls:
+        is_published = published_source.select_source(current, headers, "target") == PUBLISHED
+    if is_published:
+        published.draw_published_target(current, controls)
         return
     identities, asked = targets.list_identities(headers), st.query_params.get("key", "")
     if not identities or (asked and asked not in identities):
@@ -43,22 +48,22 @@ def draw_target_page() -> None:
         name = escape_markdown(asked, 120)
         board_view.draw_empty_note("target.not_found", page_links.RANKING, name=name)
     else:
-        _draw_target(headers, identities, current)
+        _draw_target(headers, identities, current, controls)
 
 
-def _draw_target(headers: Headers, identities: list[str], current: Settings) -> None:
+def _draw_target(headers: Headers, identities: list[str], current: Settings, controls: Any) -> None:
     titles = display_names.load_all_target_names(headers)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with controls:
         identity = url_state.draw_select(
             tr("target.pick"),
             identities,
             key="target.key",
             title=lambda code: to_plain_line(titles[code]),
             explicit=True,
-            help=tr("target.pick_help"),
-            width=420,
+            width=340,
+            label_visibility="collapsed",
         )
-        board = board_view.select_board(headers, "target", identity)
+        board = board_view.select_board(headers, "target", identity, compact=True)
     row = targets.find_target_row(headers, board, identity) if board else None
     if board is None or row is None:
         st.title(escape_markdown(titles[identity], 90), anchor=False)

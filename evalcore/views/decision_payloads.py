@@ -156,8 +156,8 @@ def build_ranked_row(row: Ranked) -> Data:
 # In words.
 
 
-def title_criteria(table: DecisionTable, language: str) -> dict[str, str]:
-    """What the criteria are called: metrics of one name go with their benchmark."""
+def title_criteria(table: DecisionTable, language: str, *, short: bool = False) -> dict[str, str]:
+    """What the criteria are called: metrics of one name go with their benchmark, unless `short`."""
     titles = {
         criterion.key: _title_criterion(table, criterion.key, language)
         for criterion in table.criteria
@@ -165,7 +165,7 @@ def title_criteria(table: DecisionTable, language: str) -> dict[str, str]:
     counts = Counter(titles.values())
     return {
         key: title
-        if counts[title] == 1 or "/" not in key
+        if short or counts[title] == 1 or "/" not in key
         else f"{board_titles.benchmark_title(key.partition('/')[0], language)} · {title}"
         for key, title in titles.items()
     }
@@ -307,6 +307,15 @@ def list_filter_values(table: DecisionTable, field: str) -> list[str]:
     }
     usable = sorted(value for value in values if "," not in value)
     return sorted(usable, key=lambda value: value == UNKNOWN) if len(values) > 1 else []
+
+
+def list_known_costs(table: DecisionTable) -> list[str]:
+    """Which costs a limit can tell targets apart by: those that cost something on the board."""
+    return [
+        name
+        for name in ("cost_per_case", "cost_per_run")
+        if any(getattr(each, name) for each in table.candidates if each.kind != "control")
+    ]
 
 
 # For a terminal.

@@ -30,7 +30,7 @@ def select_board(
     suites = boards.list_suites(owned)
     if not suites:
         return None
-    chosen = suite or select_suite(suites, page)
+    chosen = suite or select_suite(suites, page, **look)
     boards_by_key = {
         board.key: board
         for board in boards.list_boards(headers, chosen)

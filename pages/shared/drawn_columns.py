@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -11,12 +12,14 @@ from evalcore.catalog import FLOOR_CONTROLS
 
 
 class DrawnColumn(NamedTuple):
-    """A column of the drawn table: its kind is that of its cells, `about` what its title means."""
+    """A column of the drawn table: its kind is that of its cells, `about` what its title means.
+    Columns of one `group` that follow each other have its name above theirs."""
 
     name: str
     kind: str
     title: str
     about: str = ""
+    group: str = ""
 
 
 class ScoreAxis(NamedTuple):
@@ -30,6 +33,15 @@ class ScoreAxis(NamedTuple):
         """Where a score lies, in percent of the axis."""
         share = (score - self.first) / max(1, self.last - self.first)
         return round(100 * min(1.0, max(0.0, share)), 2)
+
+
+def list_column_groups(columns: Sequence[DrawnColumn]) -> list[tuple[str, int]]:
+    """The groups of columns from left to right with how many each has; nothing without groups."""
+    if not any(column.group for column in columns):
+        return []
+    return [
+        (name, len(list(members))) for name, members in groupby(column.group for column in columns)
+    ]
 
 
 def build_score_axis(frame: pd.DataFrame, floors: Mapping[str, float]) -> ScoreAxis:

@@ -31,13 +31,18 @@ from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.tables import text_column
 from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
 
-_WIDTH = 330  # pixels of the slider of months
+_SETUP, _MONTHS = 300, 230  # pixels of a picker and a slider
 
 
 def list_result_suites(settings: Settings, headers: Headers) -> list[str]:
     """The suites with a score here or with anything published."""
     published = (publisher.suite for publisher in load_publishers(settings))
     return list(dict.fromkeys([*boards.list_suites(headers), *sorted(published)]))
+
+
+def open_controls(page: str) -> Any:
+    """The row of pickers of a page: one line where there is room, without labels of their own."""
+    return st.container(key=f"{page}-controls", horizontal=True, vertical_alignment="bottom")
 
 
 def select_source(settings: Settings, headers: Headers, page: str) -> str:
@@ -57,7 +62,6 @@ def select_source(settings: Settings, headers: Headers, page: str) -> str:
         lambda code: tr(f"published.source.{code}"),
         explicit=True,
         drawn_alone=False,
-        help=tr("published.source_help"),
     )
 
 
@@ -74,47 +78,45 @@ def _find_default(settings: Settings, headers: Headers, page: str, suite: str) -
 
 def select_published_board(settings: Settings, page: str) -> PublishedBoard:
     """The board of a publisher that the URL names, with pickers of suite, publisher, test setup and
-    month where there is a choice."""
+    month where there is a choice, which join the row that they are drawn in."""
     publishers = load_publishers(settings)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        suite = url_state.draw_select(
-            tr("ranking.suite"),
-            list(dict.fromkeys(publisher.suite for publisher in publishers)),
-            f"{page}.suite",
-            board_view.suite_title,
-            drawn_alone=False,
-            width=140,
-        )
-        titles = {each.key: each.title for each in publishers if each.suite == suite}
-        publisher = url_state.draw_select(
-            tr("published.publisher"),
-            list(titles),
-            f"{page}.publisher",
-            lambda key: to_plain_line(titles[key]),
-            drawn_alone=False,
-            width=180,
-        )
-        publication = require_publication(settings, publisher)
-        setup = url_state.draw_select(
-            tr("published.setup"),
-            list_setups(publication),
-            f"{page}.setup",
-            lambda code: format_setup(describe_setup(publication, code)),
-            drawn_alone=False,
-            width=_WIDTH,
-            help=tr("published.setup_help"),
-        )
-        present = {entry.month for entry in publication.entries if entry.setup_key == setup}
-        month = url_state.draw_select(
-            tr("published.month"),
-            [month for month in publication.months if month in present],
-            f"{page}.month",
-            str,
-            drawn_alone=False,
-            widget=draw_month_slider,
-            width=_WIDTH,
-            help=tr("published.month_help"),
-        )
+    look: dict[str, Any] = {"drawn_alone": False, "label_visibility": "collapsed"}
+    suite = url_state.draw_select(
+        tr("ranking.suite"),
+        list(dict.fromkeys(publisher.suite for publisher in publishers)),
+        f"{page}.suite",
+        board_view.suite_title,
+        width=120,
+        **look,
+    )
+    titles = {each.key: each.title for each in publishers if each.suite == suite}
+    publisher = url_state.draw_select(
+        tr("published.publisher"),
+        list(titles),
+        f"{page}.publisher",
+        lambda key: to_plain_line(titles[key]),
+        width=130,
+        **look,
+    )
+    publication = require_publication(settings, publisher)
+    setup = url_state.draw_select(
+        tr("published.setup"),
+        list_setups(publication),
+        f"{page}.setup",
+        lambda code: format_setup(describe_setup(publication, code)),
+        width=_SETUP,
+        **look,
+    )
+    present = {entry.month for entry in publication.entries if entry.setup_key == setup}
+    month = url_state.draw_select(
+        tr("published.month"),
+        [month for month in publication.months if month in present],
+        f"{page}.month",
+        str,
+        widget=draw_month_slider,
+        width=_MONTHS,
+        **look,
+    )
     return load_published_board(settings, publisher, month, setup)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -27,10 +28,10 @@ _SIGNIFICANT = 0.05
 _TALLEST = 14  # rows before the table scrolls
 
 
-def draw_published_comparison(settings: Settings) -> None:
+def draw_published_comparison(settings: Settings, controls: Any) -> None:
     """Choose two rows, then show what may be said of them together."""
-    source = published_source.select_published_board(settings, "compare")
-    published_source.draw_source_note(source)
+    with controls:
+        source = published_source.select_published_board(settings, "compare")
     titles, asked = _list_rows(settings, source)
     if len(titles) < 2:
         st.info(tr("published.nothing_to_compare"), icon=":material/compare_arrows:")
@@ -49,6 +50,7 @@ def draw_published_comparison(settings: Settings) -> None:
     _draw_pairs(comparison)
     _draw_differing_cases(comparison)
     _draw_files(comparison)
+    published_source.draw_source_note(source)
 
 
 def _list_rows(settings: Settings, source: PublishedBoard) -> tuple[dict[str, str], list[str]]:

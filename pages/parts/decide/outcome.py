@@ -19,8 +19,14 @@ from evalcore.views.decision_payloads import (
     title_criteria,
 )
 from evalcore.views.published_boards import PublishedBoard
-from pages.shared import drawn_html, page_links, published_source, tables, url_state
-from pages.shared.drawn_columns import DrawnColumn, ScoreAxis, build_score_axis, mark_bands
+from pages.shared import board_view, drawn_html, page_links, published_source, tables, url_state
+from pages.shared.drawn_columns import (
+    DrawnColumn,
+    ScoreAxis,
+    build_score_axis,
+    list_column_groups,
+    mark_bands,
+)
 from pages.shared.wording import (
     current_language,
     escape_markdown,
@@ -104,7 +110,7 @@ def draw_ranked(board: DecisionBoard, decision: Decision) -> None:
     )
     axis = build_score_axis(frame, {})
     cut = url_state.cut_table_page(frame, "decide.p", board.key, repr(decision.weights))
-    titles = title_criteria(board.table, current_language())
+    titles = title_criteria(board.table, current_language(), short=True)
     weighed = [key for key in titles if decision.weights[key] > 0 and key not in (COST, LATENCY)]
     columns = _list_columns(board, decision, {key: titles[key] for key in weighed})
     costs = pd.Series([row.candidate.cost_per_case for row in decision.ranked], dtype=float)
@@ -115,14 +121,16 @@ def draw_ranked(board: DecisionBoard, decision: Decision) -> None:
     ]
     mark_bands(rows)
     is_short = len(weighed) <= _PARTS_ON_PHONE
+    groups = list_column_groups(columns)
     drawn_html.draw_template(
         "ranking_table",
         columns=columns,
+        groups=groups,
         rows=rows,
         axis=axis,
         alt=tr("decide.table_alt"),
-        note="",
-        look="eb-wide eb-chosen" if is_short else "eb-wide",
+        note="" if is_short else tr("decide.table_scrolls"),
+        look="eb-wide eb-chosen" if is_short else "eb-wide eb-many",
     )
     url_state.draw_table_pager(cut)
 
@@ -136,16 +144,26 @@ def _list_columns(
     )
     has_costs = any(row.candidate.cost_per_case for row in decision.ranked)  # programs are free
     tested = decision.tested
+    is_drawn = tested and len(parts) <= _PARTS_ON_PHONE
     return [
         DrawnColumn("rank", "rank", tr("ranking.rank"), tr("ranking.rank_range_help")),
         *([DrawnColumn("group", "tie", tr("ranking.group"))] if tested else []),
         DrawnColumn("target", "name", tr("common.target")),
         DrawnColumn("score", "score", tr("common.score"), tr("decide.score_help")),
-        *([DrawnColumn("interval", "plot", tr("ranking.interval"))] if tested else []),
+        *([DrawnColumn("interval", "plot", tr("ranking.interval"))] if is_drawn else []),
         *([leads] if tested else []),
         *([DrawnColumn("cost", "number", tr("decide.cost_per_case"))] if has_costs else []),
-        *(DrawnColumn(key, "number", to_plain_line(title, 40)) for key, title in parts.items()),
+        *(
+            DrawnColumn(key, "number", to_plain_line(title, 40), group=_find_group(board, key))
+            for key, title in parts.items()
+        ),
     ]
+
+
+def _find_group(board: DecisionBoard, key: str) -> str:
+    """What metrics of one benchmark have above them, where there are several benchmarks."""
+    is_metric = "/" in key and len(board.board.columns) > 1
+    return board_view.benchmark_title(key.partition("/")[0]) if is_metric else ""
 
 
 def _build_row(

@@ -7,7 +7,11 @@ from contextlib import nullcontext
 import streamlit as st
 
 from evalcore.views.decision import DecisionLimits, DecisionTable
-from evalcore.views.decision_payloads import list_filter_values, title_filter_value
+from evalcore.views.decision_payloads import (
+    list_filter_values,
+    list_known_costs,
+    title_filter_value,
+)
 from pages.shared import url_state
 from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
 
@@ -22,13 +26,17 @@ def draw_requirements(table: DecisionTable) -> DecisionLimits:
     """The button and what it unfolds, and a tag for each requirement that is on."""
     options = {field: list_filter_values(table, field) for field in _CHOICES}
     limits = _read_limits(options)
+    prices = list_known_costs(table)
+    is_asked = any(options.values()) or prices or limits.active_fields
+    if not is_asked:  # nothing on this board to require
+        return limits
     count = len(limits.active_fields)
     label = tr("decide.limits_on", count=count) if count else tr("decide.limits")
     if _MENU in st.session_state:  # with another label it is another button to Streamlit
         st.session_state[_MENU] = st.session_state[_MENU]
     menu = st.popover(label, icon=":material/filter_list:", key=_MENU, on_change="rerun")
     with menu.container(width=380) if menu.open else nullcontext():
-        limits = _draw_limits(options, drawn=menu.open)
+        limits = _draw_limits(options, prices, drawn=menu.open)
         if menu.open:
             st.button(
                 tr("decide.clear"),
@@ -49,7 +57,10 @@ def _read_limits(options: dict[str, list[str]]) -> DecisionLimits:
     return DecisionLimits(**numbers, **chosen)  # type: ignore[arg-type]
 
 
-def _draw_limits(options: dict[str, list[str]], *, drawn: bool) -> DecisionLimits:
+def _draw_limits(
+    options: dict[str, list[str]], prices: list[str], *, drawn: bool
+) -> DecisionLimits:
+    """Limits of cost where the board has costs, or a link asks for one; what targets differ in."""
     language = current_language()
     numbers = {
         field: url_state.draw_number(
@@ -61,6 +72,7 @@ def _draw_limits(options: dict[str, list[str]], *, drawn: bool) -> DecisionLimit
             format="%g",
         )
         for field, name in _NUMBERS.items()
+        if field.removeprefix("max_") in prices or url_state.read_number(f"decide.{name}")
     }
     chosen = {}
     for field, name in _CHOICES.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from evalcore.settings import Settings
@@ -16,9 +18,10 @@ from pages.shared.tables import number_column, text_column
 from pages.shared.wording import escape_markdown, to_plain_line, tr
 
 
-def draw_published_methodology(settings: Settings) -> None:
+def draw_published_methodology(settings: Settings, controls: Any) -> None:
     """Where the figures come from, how scores are worked out, what is odd."""
-    source = published_source.select_published_board(settings, "methodology")
+    with controls:
+        source = published_source.select_published_board(settings, "methodology")
     published_source.draw_source_note(source)
     ranking = published_source.load_source_ranking(source)
     _draw_source(source)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
+from markupsafe import Markup
 
 from evalcore.plain_text import DASH
 from evalcore.views import board_titles
@@ -14,7 +15,16 @@ from evalcore.views.boards import Board
 from evalcore.views.comparison_runs import RuleDifference
 from evalcore.views.ranking import SUITE
 from evalcore.views.targets import Leader
-from pages.shared import board_view, page_links, ranking_rows, tables, widgets, wording
+from pages.shared import (
+    board_view,
+    drawn_html,
+    page_links,
+    ranking_rows,
+    tables,
+    visitor,
+    widgets,
+    wording,
+)
 from pages.shared.board_view import part_title
 from pages.shared.page_links import set_query_param
 from pages.shared.ranking_rows import RankingView
@@ -161,21 +171,46 @@ def describe_months(view: RankingView) -> str:
 
 
 def draw_nobody_ranked(frame: pd.DataFrame, view: RankingView) -> None:
-    """Nobody is ranked: in the months that were chosen, in the whole suite, or at all."""
-    reset = ranking_rows.reset_ranking_filters
+    """The answer where nobody is ranked, in the months that were chosen, in the whole suite, or at
+    all: why that is, who comes nearest, and what to do."""
     if view.since or view.until:
-        text = f"{tr('board.nobody_then')} {describe_months(view)}"
-        st.info(text, icon=":material/calendar_month:")
+        _draw_nobody(tr("board.nobody_then"), describe_months(view))
+        reset = ranking_rows.reset_ranking_filters
         st.button(tr("board.reset"), key="ranking.nobody.reset", on_click=reset)
-    elif view.order == SUITE and (frame["status"] == "not_run").any():
-        st.info(tr("board.nobody_suite"), icon=":material/splitscreen:")
-        with st.container(horizontal=True):
+        return
+    nearest = _describe_nearest(frame)
+    if view.order == SUITE and (frame["status"] == "not_run").any():
+        _draw_nobody(tr("board.nobody_suite"), nearest)
+        with st.container(horizontal=True, gap="small"):
             for name in view.board.columns:
                 title = tr("board.rank_by", name=escape_markdown(board_view.benchmark_title(name)))
                 look = {"on_click": set_query_param, "args": ("by", name)}
                 st.button(title, key=f"ranking.by.{name}.go", **look)
-    else:
-        board_view.draw_empty_note("ranking.nobody", page_links.LAUNCH)
+        return
+    _draw_nobody(tr("ranking.nobody_board"), nearest)
+    with st.container(horizontal=True, key="ranking-next", gap="medium"):
+        if visitor.is_launcher_listed():
+            widgets.draw_link(page_links.LAUNCH, tr("ranking.empty_action"), "rocket_launch")
+        if (frame["status"] == "incomplete").any():
+            widgets.draw_link(page_links.RUNS, tr("ranking.nobody_resume"), "monitoring")
+
+
+def _draw_nobody(sentence: str, remark: Markup | str) -> None:
+    drawn_html.draw_template("ranking_answer", sentence=sentence, remark=remark)
+
+
+def _describe_nearest(frame: pd.DataFrame) -> Markup | str:
+    """Who comes nearest to a rank, with a lower bound; else that only controls have scores."""
+    scored = frame[frame["status"].isin(["incomplete", "not_run"]) & frame["score"].notna()]
+    if scored.empty:
+        only_controls = len(frame) and (frame["status"] == "control").all()
+        return tr("ranking.nobody_controls") if only_controls else tr("ranking.nobody")
+    best = scored.sort_values("score", ascending=False, kind="stable").iloc[0]
+    return drawn_html.format_html(
+        "ranking.nobody_nearest",
+        name=drawn_html.link_target(str(best["name"]), str(best["identity"])),
+        score=f"{float(best['score']):.1f}",
+    )
 
 
 def draw_no_match(everyone: pd.DataFrame, board_filter: BoardFilter, board: Board) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -36,22 +37,24 @@ _OUTCOMES = ("passed", "failed", "missing")
 _SIGNS = {"passed": "✓", "failed": "✕", "missing": "–"}
 
 
-def draw_published_target(settings: Settings) -> None:
+def draw_published_target(settings: Settings, controls: Any) -> None:
     """The model that the URL names on the board that it names; in a month that lacks the model its
     newest earlier one, or else the first later one."""
-    source = published_source.select_published_board(settings, "target")
+    with controls:
+        source = published_source.select_published_board(settings, "target")
     source = _follow_model(settings, source, st.query_params.get("key", ""))
     ranking = published_source.load_source_ranking(source)
     names = ranking.names
-    identity = url_state.draw_select(
-        tr("target.pick"),
-        list(ranking.frame["identity"]),
-        "target.key",
-        lambda code: to_plain_line(names[code]),
-        explicit=True,
-        help=tr("target.pick_help"),
-        width=420,
-    )
+    with controls:
+        identity = url_state.draw_select(
+            tr("target.pick"),
+            list(ranking.frame["identity"]),
+            "target.key",
+            lambda code: to_plain_line(names[code]),
+            explicit=True,
+            width=340,
+            label_visibility="collapsed",
+        )
     _draw_head(ranking, identity)
     published_source.draw_source_note(source)
     _draw_figures(ranking, identity)
