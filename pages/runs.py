@@ -64,13 +64,13 @@ def _draw_live_runs(current: Settings, read: Iterator[RunRows], was_moving: bool
             if inside and chosen.own and chosen.state in ("interrupted", "incomplete"):
                 asks = visitor.current_visitor()
                 overview.draw_worker_log(client.worker_log(chosen.run_id, current, visitor=asks))
-            if chosen.scores and not chosen.is_active:
-                sides = [pair.first, pair.second] if pair else [chosen]
-                query = page_links.build_compare_query(side.run_id for side in sides)
-                label = tr("compare.link")
-                widgets.draw_link(page_links.COMPARE, label, "compare_arrows", **query)
-            exchange.draw_export_menu(chosen, current)
-            overview.draw_run_actions(chosen, current)
+            sides = [pair.first, pair.second] if pair else [chosen]
+            with overview.draw_run_actions(chosen, current):
+                if chosen.scores and not chosen.is_active:
+                    query = page_links.build_compare_query(side.run_id for side in sides)
+                    label = tr("compare.link")
+                    widgets.draw_link(page_links.COMPARE, label, "compare_arrows", **query)
+                exchange.draw_export_menu(chosen, current)
             if preflight := client.read_preflight(chosen.run_id, current):
                 with st.expander(tr("runs.preflight"), icon=":material/fact_check:"):
                     run_facts.draw_capabilities(preflight)

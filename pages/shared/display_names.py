@@ -11,6 +11,7 @@ import streamlit as st
 from evalcore import settings
 from evalcore.catalog import benchmark_cards, list_official_datasets
 from evalcore.errors import EvalboardError
+from evalcore.runner.drafts import make_slug
 from evalcore.target_cards import NO_CARD, TargetCard, cards_signature, load_cards
 from evalcore.views.board_titles import (
     DIALECT_TITLES,
@@ -89,9 +90,13 @@ _SPLIT_LIMIT = 4
 
 
 def dataset_title(entry: DatasetEntry) -> str:
-    """The name of a set: that of its benchmark for the bundled one. Plain text, not escaped."""
+    """The name of a set: that of its benchmark for the bundled one, the title that the name of an
+    own one was made of. Plain text, not escaped."""
     if entry.origin == "bundled":
         return benchmark_title(entry.benchmark)
+    note = entry.card.note if entry.origin == "own" and entry.card is not None else ""
+    if note and entry.name.startswith(make_slug(note)):
+        return to_plain_line(note)
     official = list_official_datasets().get(entry.name)
     return official.title if entry.origin == "fetched" and official else to_plain_line(entry.name)
 

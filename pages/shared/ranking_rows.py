@@ -35,7 +35,7 @@ from evalcore.views.stored_boards import build_score_trend, select_runs_between
 from pages.shared import board_view as shared
 from pages.shared import url_state
 from pages.shared.board_view import format_bold
-from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
+from pages.shared.wording import current_language, escape_markdown, join_names, to_plain_line, tr
 
 # What a ranking says in a sentence: who leads, and what cannot be told apart.
 
@@ -209,7 +209,7 @@ def draw_filter_tags(board_filter: BoardFilter, months: MonthRange) -> None:
 def _format_filter_value(board_filter: BoardFilter, field: str) -> str:
     value = getattr(board_filter, field)
     if field in _SEVERAL:
-        return ", ".join(filter_value_title(field, code) for code in value)
+        return join_names(filter_value_title(field, code) for code in value)
     return str(value) if field == "text" else ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import streamlit as st
 
@@ -99,6 +99,11 @@ def escape_markdown(text: object, limit: int = 80) -> str:
     """`text` for a Markdown surface: it shows as it is written and does nothing else."""
     separated = _REPLACED.sub(lambda match: match.group(0) + _JOINER, to_plain_line(text, limit))
     return _SPECIAL.sub(r"\\\1", separated)
+
+
+def join_names(names: Iterable[str]) -> str:
+    """Names one after the other, as the session's language lists them."""
+    return tr("ranking.words.separator").join(names)
 
 
 # Numbers as people read them, in the session's language; None is always "unknown", never 0.

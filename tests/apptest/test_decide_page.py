@@ -107,6 +107,24 @@ def test_requirements_are_set_in_their_menu(measured):
     assert list(table(app, "leads")["target"]) == [HOSTILE]
 
 
+@pytest.mark.parametrize("price", [None, 0.0])
+def test_limits_of_cost_are_offered_only_where_something_costs(store, price):
+    for name, skill in (("one", 0.9), ("two", 0.3)):
+        make_run(store, Plan(f"openai:{name}", skill, price=price))
+    save_card(store, OPERATOR, "openai:one", TargetCard(organization="Acme"))
+    app = unfolded(open_page("decide"), "decide.limits")
+    assert app.multiselect(key="decide.org").options == ["Acme", "Unknown"]
+    assert not list(app.number_input)
+    asked = unfolded(open_page("decide", maxcase="0.5"), "decide.limits")
+    assert [field.key for field in asked.number_input] == ["decide.maxcase"], "to take it back"
+
+
+def test_a_board_on_which_targets_differ_in_nothing_has_no_requirements(store):
+    for name, skill in (("one", 0.9), ("two", 0.3)):
+        make_run(store, Plan(f"openai:{name}", skill, price=None))
+    assert not open_page("decide").get("popover")
+
+
 @pytest.mark.parametrize("limit", [0.00001, 1234567.5, 2e7])
 def test_a_limit_of_any_size_comes_back_from_its_own_link(measured, limit):
     app = unfolded(open_page("decide"), "decide.limits")

@@ -114,6 +114,24 @@ def test_controls_alone_leave_a_board_without_ranks(store):
     assert list(table(app, "status")["target"]) == ["control:reference"]
 
 
+@pytest.mark.parametrize(
+    ("language", "answer"),
+    [
+        ("en", "No target is ranked on this board yet. openai:cut comes nearest, with at least"),
+        ("zh", "本榜还没有参与排名的对象。 最接近的是 openai:cut，至少"),
+    ],
+)
+def test_where_nobody_is_ranked_the_answer_names_who_comes_nearest(store, language, answer):
+    make_run(store, Plan(target="control:null", skill=0.05))
+    assert words(open_page(language=language)).count("openai:cut") == 0
+    make_run(store, Plan(target="openai:cut", failing=3))
+    make_run(store, Plan(target="openai:worse", skill=0.1, failing=3))
+    app = open_page(language=language)
+    assert answer in words(app)
+    links = [link.proto.page for link in app.get("page_link")]
+    assert {"launch", "runs"} <= set(links)
+
+
 def test_a_corrupt_run_folder_does_not_hide_the_others(store):
     fill(store)
     broken = make_run(store, Plan(target="openai:broken", skill=0.99))

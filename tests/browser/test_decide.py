@@ -62,6 +62,26 @@ def test_a_weight_is_changed_by_keyboard_and_kept_by_the_link(shipped, tabs):
     expect(tab.locator(".eb-answer")).to_contain_text("Gemini 3.5 Flash comes first")
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_many_criteria_scroll_beside_the_names(shipped, tabs, language):
+    tab = tabs(language, *DESKTOP)
+    visit(tab, f"{shipped.url}/decide?suite=sql&source=here&level=metrics")
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    table = tab.locator(".eb-many").first
+    assert table.locator(".eb-group:not(:empty)").count() == 3  # a benchmark each
+    name, score = table.locator("td.eb-name").first, table.locator("td.eb-score").first
+    before = name.bounding_box(), score.bounding_box()
+    table.evaluate("one => { one.scrollLeft = one.scrollWidth }")
+    assert table.evaluate("one => one.scrollLeft") > 100
+    assert (name.bounding_box(), score.bounding_box()) == before
+    last, edge = (
+        table.locator("tbody tr").first.locator("td").last.bounding_box(),
+        table.bounding_box(),
+    )
+    assert before[1]["x"] + before[1]["width"] <= last["x"]
+    assert last["x"] + last["width"] <= edge["x"] + edge["width"] + 1
+
+
 def test_the_ranking_leads_to_the_same_board(shipped, tabs):
     tab = tabs("en", *DESKTOP)
     visit(tab, f"{shipped.url}/?suite=agentic&source=published")

@@ -86,6 +86,24 @@ def test_a_fresh_board_answers_on_the_first_screen(served, tabs, tmp_path, langu
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_where_nobody_is_ranked_that_comes_before_the_controls(served, tabs, tmp_path, language):
+    settings = Settings(data=str(served.data), shipped=str(tmp_path / "none"))
+    make_run(settings, Plan(target="openai:cut", failing=3))
+    make_run(settings, Plan(target="control:null", skill=0.05))
+    tab = tabs(language)
+    for width, height in (DESKTOP, PHONE):
+        tab.set_viewport_size({"width": width, "height": height})
+        visit(tab, served.url)
+        answer, step = tab.locator(".eb-answer"), tab.locator(".st-key-ranking-next a")
+        boxes = [one.bounding_box() for one in (answer, step.first, step.last)]
+        controls = tab.locator(".st-key-ranking-controls").bounding_box()
+        assert all(box["y"] + box["height"] <= controls["y"] for box in boxes)
+        assert controls["y"] + controls["height"] < height
+        assert tab.locator(".eb-table td.eb-name a").first.bounding_box()["y"] < height
+
+
+@pytest.mark.slow
 def test_every_name_opens_from_the_keyboard_within_the_session_and_back(served, page, tmp_path):
     settings = Settings(data=str(served.data), shipped=str(tmp_path / "none"))
     for name, skill in (("one", 0.9), ("two", 0.5), ("three", 0.2)):

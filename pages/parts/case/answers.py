@@ -16,7 +16,14 @@ from pages.shared import case_sections, evidence, page_links, url_state
 from pages.shared.board_view import metric_title
 from pages.shared.evidence import cause_title
 from pages.shared.page_links import CaseLink
-from pages.shared.wording import escape_markdown, localize_note, look_up, to_plain_line, tr
+from pages.shared.wording import (
+    escape_markdown,
+    join_names,
+    localize_note,
+    look_up,
+    to_plain_line,
+    tr,
+)
 
 #: Fields of a reference that hold JSON as text, to keep the order of its keys.
 _JSON_TEXT = frozenset({"ground_truth", "scenario", "slots"})
@@ -308,7 +315,7 @@ def _select_outcome_filter(view: CaseView, link: CaseLink) -> str:
     def format_outcome(code: str) -> str:
         ends = page_links.split_url_values(code) or tuple(counts)
         names = (tr(f"common.outcome.{e}") if e in _OUTCOMES else to_plain_line(e) for e in ends)
-        name = ", ".join(names) if code else tr("common.all")
+        name = join_names(names) if code else tr("common.all")
         return f"{name} ({sum(counts.get(end, 0) for end in ends)})"
 
     return url_state.draw_select(

@@ -160,7 +160,8 @@ def _draw_pairs(comparison: PairComparison) -> None:
     tested = any(result is not None for result in results)
     st.caption(tr("published.pairs_about" if tested else "published.pairs_claims"))
     if comparison.excluded:
-        names = ", ".join(escape_markdown(part_title(part)) for part in comparison.excluded)
+        titles = (escape_markdown(part_title(part)) for part in comparison.excluded)
+        names = wording.join_names(titles)
         st.caption(tr("published.excluded", names=names))
 
 

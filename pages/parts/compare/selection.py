@@ -23,7 +23,7 @@ from evalcore.views.comparison_runs import MAX_COMPARED, ComparedRun, Lineup, su
 from evalcore.views.stored_boards import Headers, memoize_on_headers
 from pages.shared import display_names, page_links, url_state, visitor, widgets
 from pages.shared.board_view import benchmark_title, suite_title
-from pages.shared.wording import current_language, to_plain_line, tr
+from pages.shared.wording import current_language, join_names, to_plain_line, tr
 
 # Which runs are compared: a field that searches all finished runs, and something to begin with.
 
@@ -65,7 +65,7 @@ def _build_run_titles(listed: Headers) -> dict[str, str]:
         {header.identity: header.target_key for header in listed}
     )
     measured = {  # a few, each read by many runs
-        keys: ", ".join(_describe_measured(keys))
+        keys: join_names(_describe_measured(keys))
         for keys in {tuple(header.benchmarks) for header in listed}
     }
     titles = {}

@@ -32,8 +32,9 @@ def draw_dataset(entry: DatasetEntry, summary: DatasetSummary | None, settings: 
     ):
         leave_dataset()
     words.draw_dataset_badges(entry, summary)
-    st.header(escape_markdown(words.dataset_title(entry)), anchor=False)
-    if entry.card is not None and entry.card.note:
+    title = words.dataset_title(entry)
+    st.header(escape_markdown(title), anchor=False)
+    if entry.card is not None and entry.card.note not in ("", title):
         st.text(entry.card.note)
     if summary is None or summary.problem:
         reason = escape_markdown(summary.problem if summary else "", 400)
@@ -75,6 +76,7 @@ def _draw_dataset_facts(entry: DatasetEntry, summary: DatasetSummary) -> None:
     if entry.card is not None:
         author = escape_markdown(entry.card.who or DASH, 80)
         lines.append(tr("datasets.added_by", who=author, date=entry.card.added[:10]))
+        lines.append(tr("datasets.own_name", name=escape_markdown(entry.name)))
     if entry.source:
         lines.append(tr("datasets.source", source=escape_markdown(entry.source, 200)))
     st.caption("  \n".join(lines))

@@ -13,7 +13,7 @@ from evalcore.views.decision_payloads import (
     title_filter_value,
 )
 from pages.shared import url_state
-from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
+from pages.shared.wording import current_language, escape_markdown, join_names, to_plain_line, tr
 
 _MENU = "decide.limits"
 #: Field of the limits -> its name in the URL and the key of its text.
@@ -101,7 +101,7 @@ def _draw_tags(limits: DecisionLimits) -> None:
             text = (
                 f"{value:.12g}"
                 if field in _NUMBERS
-                else ", ".join(title_filter_value(field, each, language) for each in value)
+                else join_names(title_filter_value(field, each, language) for each in value)
             )
             label = tr(_LABELS.get(field, f"decide.{field}"))
             st.button(

@@ -42,7 +42,7 @@ def draw_worked_score(row: Row, name: str, board: Board, settings: Settings) -> 
             _draw_worked_terms(worked, benchmark)
     st.markdown(tr("methodology.suite_words"))
     if board.members:
-        names = ", ".join(escape_markdown(benchmark_title(key)) for key in board.members)
+        names = wording.join_names(escape_markdown(benchmark_title(key)) for key in board.members)
         st.markdown(tr("methodology.suite_members", names=names))
     elif len(board.columns) > 1:
         st.markdown(tr("methodology.suite_no_members"))

@@ -216,7 +216,7 @@ def _describe_nearest(frame: pd.DataFrame) -> Markup | str:
 def draw_no_match(everyone: pd.DataFrame, board_filter: BoardFilter, board: Board) -> None:
     """What to loosen, where the filters leave nobody over."""
     fields = find_blocking_fields(everyone, board, board_filter)
-    names = ", ".join(tr(f"board.{field}") for field in fields)
+    names = wording.join_names(tr(f"board.{field}") for field in fields)
     text, reset = tr("board.loosen", names=names), ranking_rows.reset_ranking_filters
     note = widgets.draw_centred_note(tr("ranking.no_match"), text)
     note.button(tr("board.reset"), key="ranking.empty.reset", on_click=reset)

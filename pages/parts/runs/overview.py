@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pandas as pd
@@ -126,7 +127,7 @@ def _build_run_list_table(rows: Sequence[RunRow]) -> pd.DataFrame:
 
 def format_benchmark_titles(row: RunRow) -> str:
     """The benchmarks of a run by title, or by key where this installation has no card for one."""
-    return ", ".join(map(benchmark_title, row.benchmarks))
+    return wording.join_names(map(benchmark_title, row.benchmarks))
 
 
 def _choose_run() -> None:
@@ -306,14 +307,17 @@ def list_run_actions(row: RunRow) -> tuple[str, ...]:
     return names if row.origin == "executed" else tuple(n for n in names if n == "delete")
 
 
-def draw_run_actions(row: RunRow, settings: Settings) -> None:
-    """The buttons; resuming asks first for the keys that nobody has set."""
+@contextmanager
+def draw_run_actions(row: RunRow, settings: Settings) -> Iterator[None]:
+    """Links and buttons in a row, which the block adds to; resuming asks first for the keys that
+    nobody has set."""
     denial = visitor.explain_refusal("steer") or visitor.explain_refusal("launch")
     names = () if denial else list_run_actions(row)
     missing = _ask_for_missing_keys(row, settings) if "resume" in names else []
     budget = _ask_for_budget(row) if "resume" in names and row.budget else None
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         draw_run_links(row, settings)
+        yield
         for name in names:
             if st.button(
                 tr(f"runs.do.{name}"),

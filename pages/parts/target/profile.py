@@ -257,7 +257,7 @@ def _describe_group(row: Mapping[Hashable, object], benchmark: str) -> str:
             look_up(f"target.group.{part}") or metric_title(benchmark, str(part))
             for part in missing[:_NAMED]
         ]
-        names = ", ".join([*titles, *["…"] * (len(missing) > _NAMED)])
+        names = wording.join_names([*titles, *["…"] * (len(missing) > _NAMED)])
         return tr("target.group_missing", names=names)
     if row["group"] == "single_turn":
         return tr("target.group_ours")

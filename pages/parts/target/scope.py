@@ -12,7 +12,7 @@ from evalcore.views.board_titles import DIALECT_TITLES
 from evalcore.views.scope_board import ScopeBoard, build_scope_boards
 from pages.shared import display_names, page_links, tables, widgets
 from pages.shared.board_view import benchmark_title
-from pages.shared.wording import escape_markdown, to_plain_line, tr
+from pages.shared.wording import escape_markdown, join_names, to_plain_line, tr
 
 _OPENED = "target.open_scope_row"
 
@@ -28,7 +28,7 @@ def draw_scope_boards(runs: Sequence[str], settings: Settings) -> None:
 def _draw_scope_board(board: ScopeBoard) -> None:
     st.subheader(escape_markdown(benchmark_title(board.benchmark)), anchor=False)
     names = (DIALECT_TITLES.get(name, name) for group in board.scope.values() for name in group)
-    scope = escape_markdown(", ".join(names), 200)
+    scope = escape_markdown(join_names(names), 200)
     st.caption(tr("target.scope_about", cases=board.cases, total=board.total, scope=scope))
     if not board.rows:
         st.info(tr("target.scope_nobody"))
