@@ -15,7 +15,14 @@ from evalcore.views.board_titles import DIALECT_TITLES
 from evalcore.views.cases import CaseView
 from pages.shared import evidence, tables, widgets, wording
 from pages.shared.widgets import OUTCOME_COLOURS
-from pages.shared.wording import escape_markdown, localize_note, look_up, to_plain_line, tr
+from pages.shared.wording import (
+    escape_markdown,
+    format_fact,
+    localize_note,
+    look_up,
+    to_plain_line,
+    tr,
+)
 
 # A question that is a conversation, with the functions that it offers.
 # All of it is data from outside: it is drawn with `st.text`, `st.code`, `st.json` or in cells.
@@ -240,7 +247,7 @@ def draw_sample_input(sample_input: Mapping[str, Any]) -> None:
         title = escape_markdown(look_up(f"case.input.{name}") or name)
         if name not in _SQL | _PROSE and _is_short(value):
             display_value = DIALECT_TITLES.get(str(value), value) if name == "dialect" else value
-            st.caption(f"{title}: {escape_markdown(display_value, 100)}")
+            st.caption(format_fact(title, escape_markdown(display_value, 100)))
             continue
         if name not in _UNTITLED:
             st.caption(title)

@@ -29,7 +29,13 @@ from evalcore.views.stored_boards import Headers
 from pages.shared import board_view, drawn_html, page_links, tables, url_state
 from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.tables import text_column
-from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
+from pages.shared.wording import (
+    current_language,
+    escape_markdown,
+    format_fact,
+    to_plain_line,
+    tr,
+)
 
 _SETUP, _MONTHS = 300, 230  # pixels of a picker and a slider
 
@@ -127,7 +133,7 @@ def draw_month_slider(label: str, options: list[str], **look: Any) -> None:
 
 def format_setup(setup: dict[str, str]) -> str:
     """What the entries of a test setup have in common, on a line."""
-    parts = (f"{tr(f'published.setup.{name}')}: {value}" for name, value in setup.items())
+    parts = (format_fact(tr(f"published.setup.{name}"), value) for name, value in setup.items())
     return to_plain_line(" · ".join(parts), 120)
 
 

@@ -35,7 +35,14 @@ from evalcore.views.stored_boards import build_score_trend, select_runs_between
 from pages.shared import board_view as shared
 from pages.shared import url_state
 from pages.shared.board_view import format_bold
-from pages.shared.wording import current_language, escape_markdown, join_names, to_plain_line, tr
+from pages.shared.wording import (
+    current_language,
+    escape_markdown,
+    format_fact,
+    join_names,
+    to_plain_line,
+    tr,
+)
 
 # What a ranking says in a sentence: who leads, and what cannot be told apart.
 
@@ -194,7 +201,7 @@ def draw_filter_tags(board_filter: BoardFilter, months: MonthRange) -> None:
         for field, value in labels.items():
             name = tr(f"board.{field}")
             st.button(
-                f"{name}: {escape_markdown(value)}" if value else name,
+                format_fact(name, escape_markdown(value)) if value else name,
                 key=f"ranking.tag.{field}",
                 icon=":material/close:",
                 help=tr("board.take_back"),

@@ -106,6 +106,11 @@ def join_names(names: Iterable[str]) -> str:
     return tr("ranking.words.separator").join(names)
 
 
+def format_fact(name: str, value: object) -> str:
+    """What something is called and what it is, with the colon of the session's language."""
+    return tr("common.fact", name=name, value=value)
+
+
 # Numbers as people read them, in the session's language; None is always "unknown", never 0.
 
 

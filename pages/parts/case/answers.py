@@ -18,6 +18,7 @@ from pages.shared.evidence import cause_title
 from pages.shared.page_links import CaseLink
 from pages.shared.wording import (
     escape_markdown,
+    format_fact,
     join_names,
     localize_note,
     look_up,
@@ -50,9 +51,9 @@ def draw_case_answer(view: CaseView) -> None:
         _draw_last_message(episode)
     facts = []
     if episode.finish_reason:
-        facts.append(f"{tr('case.finish_reason')}: {escape_markdown(episode.finish_reason)}")
+        facts.append(format_fact(tr("case.finish_reason"), escape_markdown(episode.finish_reason)))
     if episode.attempts > max(1, episode.completions):
-        facts.append(f"{tr('case.attempts')}: {episode.attempts}")
+        facts.append(format_fact(tr("case.attempts"), episode.attempts))
     if facts:
         st.caption(" · ".join(facts))
     evidence.draw_reasoning("\n\n".join(m.reasoning for m in episode.messages if m.reasoning))

@@ -24,7 +24,7 @@ from evalcore.views.comparison_runs import ComparedRun, Incompatibility, Lineup,
 from pages.shared import display_names, exports, page_links, tables, wording
 from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.page_links import CaseLink
-from pages.shared.wording import to_plain_line, tr
+from pages.shared.wording import format_fact, to_plain_line, tr
 
 # The scores of the compared runs: all of them in a table, and metric by metric as a heatmap.
 
@@ -116,7 +116,7 @@ def _draw_profile_radar(
     exports.draw_chart_frame(
         build_radar_chart(frame, rows, legend, styles),
         name=f"compare-profile-{group.column}",
-        title=f"{benchmark_title(group.benchmark)}: {tr('compare.profile')}",
+        title=format_fact(benchmark_title(group.benchmark), tr("compare.profile")),
         source=runs,
         alt_text=tr("compare.profile_alt", runs=runs),
         data=lambda: frame,
@@ -140,7 +140,7 @@ def _draw_metric_heatmap(
     exports.draw_chart_frame(
         build_heatmap(frame, list(rows), letters, labels),
         name=f"compare-metrics-{group.column}",
-        title=f"{benchmark_title(group.benchmark)}: {tr('compare.metrics')}",
+        title=format_fact(benchmark_title(group.benchmark), tr("compare.metrics")),
         source=runs,
         alt_text=tr("compare.metrics_alt", runs=runs),
         data=lambda: frame[["row", "column", "value"]],

@@ -17,7 +17,7 @@ from evalcore.views import datasets
 from evalcore.views.datasets import DatasetEntry
 from pages.shared import case_sections, evidence, page_links, tables, url_state
 from pages.shared.board_view import metric_title
-from pages.shared.wording import escape_markdown, look_up, to_plain_line, tr
+from pages.shared.wording import escape_markdown, format_fact, look_up, to_plain_line, tr
 
 PAGE = "datasets"
 PER_PAGE, _PAGER = 25, "p"  # cases of a page, and the name of its number in the URL
@@ -202,7 +202,7 @@ def _draw_dataset_field(name: str, value: Any) -> None:
         return
     title = look_up(f"datasets.field.{name}") or to_plain_line(name.replace("_", " "))
     if isinstance(value, str | int | float) and len(str(value)) < 80 and "\n" not in str(value):
-        st.caption(f"{escape_markdown(title)}: {escape_markdown(value, 100)}")
+        st.caption(format_fact(escape_markdown(title), escape_markdown(value, 100)))
         return
     st.caption(escape_markdown(title))
     if isinstance(value, str):

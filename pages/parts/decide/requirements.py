@@ -13,7 +13,14 @@ from evalcore.views.decision_payloads import (
     title_filter_value,
 )
 from pages.shared import url_state
-from pages.shared.wording import current_language, escape_markdown, join_names, to_plain_line, tr
+from pages.shared.wording import (
+    current_language,
+    escape_markdown,
+    format_fact,
+    join_names,
+    to_plain_line,
+    tr,
+)
 
 _MENU = "decide.limits"
 #: Field of the limits -> its name in the URL and the key of its text.
@@ -105,7 +112,7 @@ def _draw_tags(limits: DecisionLimits) -> None:
             )
             label = tr(_LABELS.get(field, f"decide.{field}"))
             st.button(
-                f"{label}: {escape_markdown(to_plain_line(text, 40))}",
+                format_fact(label, escape_markdown(to_plain_line(text, 40))),
                 key=f"decide.tag.{field}",
                 icon=":material/close:",
                 help=tr("board.take_back"),

@@ -13,7 +13,7 @@ from evalcore.charts import plots
 from evalcore.target_cards import colour_of
 from pages.shared import exports, url_state
 from pages.shared.ranking_rows import RankingRows
-from pages.shared.wording import to_plain_line, tr
+from pages.shared.wording import format_fact, to_plain_line, tr
 
 _NAME_LENGTH = 40
 _SAVED = ["identity", "score", "low", "high"]
@@ -78,7 +78,7 @@ def _draw_score_against(rows: RankingRows) -> None:
     exports.draw_chart_frame(
         plots.build_score_cost_chart(shown, labels=labels, unit=_UNITS[axis]),
         name=f"score-against-{axis}",
-        title=f"{tr('board.against')}: {tr(f'board.vs.{axis}')}",
+        title=format_fact(tr("board.against"), tr(f"board.vs.{axis}")),
         alt_text=tr("board.against_alt", what=tr(f"board.vs.{axis}"), count=len(shown)),
         data=lambda: rows.ranked.loc[shown.index, [*_SAVED, axis]],
     )

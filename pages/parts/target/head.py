@@ -22,7 +22,14 @@ from pages.parts.target import card_editor
 from pages.shared import page_links, tables, widgets, wording
 from pages.shared.board_view import benchmark_title, kind_title, metric_title
 from pages.shared.tables import format_number_range
-from pages.shared.wording import current_language, escape_markdown, localize_note, to_plain_line, tr
+from pages.shared.wording import (
+    current_language,
+    escape_markdown,
+    format_fact,
+    localize_note,
+    to_plain_line,
+    tr,
+)
 
 _LOGO = 56  # pixels
 
@@ -133,7 +140,7 @@ def _draw_claim_table(table: pd.DataFrame) -> None:
     tables.draw_grid(shown[visible], config, alt, key="target.published.scores")
     for reading in dict.fromkeys(table["reading"]):
         if reading not in ("", "exact"):
-            st.caption(f"{tr(f'target.how.{reading}')}: {tr(f'target.reading.{reading}')}")
+            st.caption(format_fact(tr(f"target.how.{reading}"), tr(f"target.reading.{reading}")))
 
 
 def _draw_claim_flags(table: pd.DataFrame) -> None:
@@ -161,7 +168,7 @@ def _draw_claim_flags(table: pd.DataFrame) -> None:
 
 # The head of the Target page: name, options, and the figures of its row on the board.
 
-_CARD = 140  # pixels, at least
+_CARD = 150  # pixels, at least
 
 
 def draw_target_title(row: Row, name: str, settings: Settings) -> None:
@@ -184,7 +191,7 @@ def draw_target_title(row: Row, name: str, settings: Settings) -> None:
         if newest.origin == "imported":
             draw_published_badges(row)
         else:
-            st.caption(f"{tr('target.date')}: {wording.format_timestamp(newest.created_at)}")
+            st.caption(format_fact(tr("target.date"), wording.format_timestamp(newest.created_at)))
     _draw_seals(row, settings)
 
 

@@ -28,7 +28,13 @@ from pages.shared import exports, page_links, published_source, tables, url_stat
 from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.published_source import PUBLISHED
 from pages.shared.tables import format_number_range, number_column, text_column
-from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
+from pages.shared.wording import (
+    current_language,
+    escape_markdown,
+    format_fact,
+    to_plain_line,
+    tr,
+)
 
 _CARD = 140  # pixels, at least
 _NEAR = 3  # ranked models on either side
@@ -100,7 +106,7 @@ def _draw_head(ranking: PublishedRanking, identity: str) -> None:
         tr(f"published.type.{entry.type}") if entry.type else "",
         tr("card.released_in", date=entry.released) if entry.released else "",
         tr("published.submitted_by", name=entry.submitter) if entry.submitter else "",
-        f"{tr('published.submitted')}: {entry.date}" if entry.date else "",
+        format_fact(tr("published.submitted"), entry.date) if entry.date else "",
         published_source.format_setup(entry.setup) if entry.setup else "",
     ]
     summary = " · ".join(escape_markdown(fact, 150) for fact in facts if fact)

@@ -1,5 +1,10 @@
 // Search, filter and sorting of the ranking; what is chosen stands behind the # of the address.
 "use strict";
+for (const strip of document.querySelectorAll(".tabs, .pills")) {  // what is chosen is in sight
+  const here = strip.querySelector("[aria-current]");
+  const left = here ? here.offsetLeft - strip.offsetLeft : 0;
+  if (here && left + here.offsetWidth > strip.clientWidth) strip.scrollLeft = left - 40;
+}
 (() => {
   const table = document.getElementById("ranking");
   const tools = document.getElementById("tools");
