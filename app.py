@@ -179,8 +179,12 @@ else:
 
     from evalcore.access import login, policy
     from evalcore.web.application import ROUTES, build_lifespan, release_memory
-    from evalcore.web.compression import CompressedAssets
-    from evalcore.web.middleware import FailedLogin, RequestLimits, SecurityHeaders
+    from evalcore.web.middleware import (
+        CompressedAssets,
+        FailedLogin,
+        RequestLimits,
+        SecurityHeaders,
+    )
 
     def configured_hosts() -> list[str]:
         """The hosts whose pages may connect by Streamlit's own settings."""

@@ -11,8 +11,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from evalcore.web import compression
-from evalcore.web.compression import CompressedAssets
+from evalcore.web import middleware
+from evalcore.web.middleware import CompressedAssets
 
 SCRIPT = b"export const table = 'a table of scores';\n" * 200
 CACHE = {"Cache-Control": "public, immutable, max-age=31536000", "ETag": '"abc"'}
@@ -95,7 +95,7 @@ def test_everything_else_passes_as_it_is(client, asked, path, headers):
 
 
 def test_memory_is_bounded(client, asked, monkeypatch):
-    monkeypatch.setattr(compression, "MAX_MEMORY", 10)
+    monkeypatch.setattr(middleware, "MAX_MEMORY", 10)
     for _ in range(2):
         body = read(client, "/static/js/index.abc.js")[1]
         assert gzip.decompress(body) == SCRIPT
@@ -103,6 +103,6 @@ def test_memory_is_bounded(client, asked, monkeypatch):
 
 
 def test_a_large_file_passes(client, monkeypatch):
-    monkeypatch.setattr(compression, "MAX_FILE", len(SCRIPT) - 1)
+    monkeypatch.setattr(middleware, "MAX_FILE", len(SCRIPT) - 1)
     answer, body = read(client, "/static/js/index.abc.js")
     assert (body, answer.headers.get("content-encoding")) == (SCRIPT, None)
