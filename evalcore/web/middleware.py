@@ -1,4 +1,4 @@
-"""ASGI middleware: security headers, limits on requests, pages for failed logins, scripts by gzip."""
+"""ASGI middleware: security headers, limits on requests, failed logins, scripts by gzip."""
 
 from __future__ import annotations
 
