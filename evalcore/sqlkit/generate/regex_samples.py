@@ -39,9 +39,26 @@ def sample_matches(pattern: str) -> Sequence[str]:
         except (IndexError, RecursionError, ValueError):
             return ()
         if end == len(pattern):
-            samples[text[:_MAX_SAMPLE]] = None
+            samples[_mend_date(text[:_MAX_SAMPLE])] = None
     filled = [text for text in samples if text]
     return (*filled, *(text + text[-1] for text in filled[-1:]))
+
+
+_DAY_FIRST = re.compile(r"(?P<day>\d\d)(?P<dot>[./-])(?P<month>\d\d)(?P=dot)(?P<year>\d{4})")
+_YEAR_FIRST = re.compile(r"(?P<year>\d{4})(?P<dot>[./-]?)(?P<month>\d\d)(?P=dot)(?P<day>\d\d)")
+
+
+def _mend_date(text: str) -> str:
+    """A text of the form of a date as one that there is: what fits a pattern such as
+    `[0-3][0-9].[0-1][0-9].[0-9]{4}` is mostly converted, and the statement fails where it cannot.
+    """
+    match = _DAY_FIRST.fullmatch(text) or _YEAR_FIRST.fullmatch(text)
+    if match is None:
+        return text
+    day, month = (int(match["day"]) - 1) % 28 + 1, (int(match["month"]) - 1) % 12 + 1
+    year = match["year"] if int(match["year"]) else "2000"
+    parts = [f"{day:02}", f"{month:02}", year]
+    return match["dot"].join(parts if match.re is _DAY_FIRST else parts[::-1])
 
 
 def _sample_branches(pattern: str, start: int, number: int) -> tuple[str, int]:

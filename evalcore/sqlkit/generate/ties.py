@@ -44,6 +44,8 @@ def generate_tie_databases(
     tables: dict[str, tuple[Row, ...]] = {}
     for table in schema.tables:
         rows = _tie_rows(schema, table, [*base.tables[table.name]], size, hints)
+        if plain_name(table.name) in hints.negated and not _is_referred(schema, table):
+            rows = rows[: size // 3]  # beside the other rows nothing is to be found
         if all(plain_name(f.table) != plain_name(table.name) for f in table.foreign):
             random.Random(f"{seed}/{table.name}").shuffle(rows)  # noqa: S311
         tables[table.name] = tuple(rows)
@@ -85,6 +87,11 @@ def _generate_replaced(schema: Schema, hints: Hints, usage: Usage, seed: int) ->
         tables[table.name] = tuple(rows)
     if found:
         yield Database(base.profile, tables)
+
+
+def _is_referred(schema: Schema, table: Table) -> bool:
+    name = plain_name(table.name)
+    return any(plain_name(f.table) == name for other in schema.tables for f in other.foreign)
 
 
 def _is_free(schema: Schema, table: Table, column: Column, hints: Hints) -> bool:
