@@ -66,7 +66,9 @@ _PROGRESS = re.compile(
 _SETTLED = re.compile(r"\bfinal|correct(?:ed|\s+version)|最终|修正", re.I)
 _CONDITIONAL = re.compile(r"\W*(?:if|unless|should\s+you|in\s+case)\b|\W*(?:如果|若)", re.I)
 _CONDITION_FIRST = re.compile(
-    r"\W*(?:if|for|on|when|where|should\s+you|unless|in\s+case)\b|\W*(?:如果|若|对于|当|在)", re.I
+    r"\W*(?:(?:note|tip|p\.?\s?s\.?|n\.?\s?b\.?|补充|注意|备注|提示|说明|另外|注)\W{1,3})?"
+    r"(?:(?:if|for|on|when|where|should\s+you|unless|in\s+case)\b|如果|若|对于|当|在)",
+    re.I,
 )
 #: Roles of what is no answer.
 ASIDE = ("original", "alternative", "index", "usage", "rejected")
