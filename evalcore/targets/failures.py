@@ -35,7 +35,7 @@ _NO_CREDIT = frozenset(
 _NO_CREDIT_WORDS = re.compile(
     r"(?i)credit balance|insufficient[ _](balance|credit|funds|quota)|arrears|arrearage"
     r"|(requests?|tokens?)[ _]?per[ _]?day[^.]{0,60}(free|plan)|perday[a-z]*(project|model|user)"
-    r"|free-models-per-day|\b(calls|requests|tokens) ?(/|per|a) ?month"
+    r"|set inference limit|free-models-per-day|\b(calls|requests|tokens) ?(/|per|a) ?month"
 )
 #: A request that is too large for the tokens of a minute, which some say by 413 (Groq).
 TOO_LARGE_FOR_RATE = re.compile(r"(?i)tokens per (minute|day)|\b[tr]p[md]\b|rate.?limit")
@@ -47,6 +47,7 @@ _MODEL_OUTPUT = re.compile(
     | \b(pars\w*|decod\w*|malformed|invalid)\b.{0,80}?\b(tool|function)[\s_-]?call
     | \b(pars\w*|decod\w*)\b.{0,40}?\b(model'?s?\soutput|generated\stext)
     | model'?s?\soutput\b.{0,80}?\b(pars|decod|malformed|invalid)
+    | model\sproduced\soutput\b.{0,40}?\bdoes\snot\smatch
     | parser\scould\snot\sparse | failed\sto\sparse\sinput\sat\spos
     | unexpected\stoken\s\d+\swhile\sexpecting | unexpected\stokens\sremaining\sin\smessage
     """
@@ -117,7 +118,9 @@ _FILTERED_WORDS = re.compile(
     r"|(violat|against)\w* (our|the|\w+'s)? ?(usage|content|safety) (polic|guideline)"
     r"|(prompt|content) (was |is )?blocked\b"
     r"|considered high risk|flagged (by|for|as)[^.]{0,60}(moderation|violat|policy)"
-    r"|requires moderation on|blocked by (the )?(safety|content)[ _](filter|setting|policy)"
+    r"|requires moderation on|rejected (by|as a result of) (our|the) safety"
+    r"|blocked (due to|for reason:?|because of) safety"
+    r"|blocked by (the )?(safety|content)[ _](filter|setting|policy)"
 )
 _OF_THE_ACCOUNT = re.compile(
     r"(?i)\byour (account|access|organi[sz]ation|project|team|(api )?key)\b[^.]{0,60}"
@@ -238,7 +241,8 @@ def _classify_status(status: int, body: str) -> FailureKind:
         return "rate_limited"
     if _quotes_generation(body) or (status >= 500 and _MODEL_OUTPUT.search(body)):
         return "model_output"
-    if status >= 500 or status in _RETRYABLE:
+    full = status == 498 and "capacity" in body  # Groq's flexible tier
+    if status >= 500 or status in _RETRYABLE or full:
         return "retryable"
     return "permanent" if status >= 400 else "malformed"
 
@@ -277,15 +281,21 @@ def _iter_causes(error: BaseException) -> Iterator[BaseException]:
 _STATUSES_OF_CODES = {
     code: status
     for status, codes in {
-        400: ("context_length_exceeded", "invalid_request_error", "invalid_argument"),
-        401: ("invalid_api_key", "authentication_error", "unauthenticated"),
-        403: ("permission_error", "permission_denied"),
-        404: ("model_not_found", "not_found_error"),
+        400: (
+            *("context_length_exceeded", "invalid_request_error", "invalid_argument"),
+            "badrequesterror",
+        ),
+        401: ("invalid_api_key", "authentication_error", "unauthenticated", "authenticationerror"),
+        403: ("permission_error", "permission_denied", "permissiondeniederror"),
+        404: ("model_not_found", "not_found_error", "notfounderror"),
         429: (
-            *("rate_limit_exceeded", "rate_limit_error", "rate_limit_reached"),
+            *("rate_limit_exceeded", "rate_limit_error", "rate_limit_reached", "ratelimiterror"),
             *("insufficient_quota", "resource_exhausted", "too_many_requests"),
         ),
-        500: ("server_error", "api_error", "internal_server_error", "internal"),
+        500: (
+            *("server_error", "api_error", "internal_server_error", "internal"),
+            "internalservererror",
+        ),
         503: ("overloaded_error", "engine_overloaded_error", "service_unavailable", "unavailable"),
         504: ("timeout_error", "deadline_exceeded"),
     }.items()
@@ -324,8 +334,9 @@ def provider_message(body: str) -> str:
             return (
                 f"{content.get('message')}: {provider_message(metadata['raw'][:_MAX_BODY_CHARS])}"
             )
-        if isinstance(content, dict) and content.get(name):
-            content = content[name]
+        stated = content.get(name) if isinstance(content, dict) else None
+        if stated and stated is not True:  # the words stand beside it
+            content = stated
     if content is None or content == {}:
         return body.strip()
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)

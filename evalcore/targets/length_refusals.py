@@ -13,9 +13,9 @@ import re
 from typing import Literal
 
 from evalcore.records import Record
-from evalcore.targets.failures import TOO_LARGE_FOR_RATE
+from evalcore.targets.failures import TOO_LARGE_FOR_RATE, provider_message
 
-_STATUSES = (400, 413, 422, 500)
+_STATUSES = (400, 413, 416, 422, 500)
 _OVERFLOW = re.compile(
     r"(?i)context[_ ]length[_ ]exceeded|maximum context length|max(imum)?[_ ]model[_ ]len"
     r"|context ?window ?exceeded|exceeds? (the )?(available |model'?s )?(maximum )?context"
@@ -30,7 +30,8 @@ _OVERFLOW = re.compile(
     r"|longer than the (maximum model|model'?s context) length|maximum prompt length"
     r"|reduce the length of the (messages|prompt|input)|max_tokens must be at least 1, got -"
     r"|(prompt|input) (tokens?|length|token count)[^.]{0,40}(too long|\bexceeds?\b)"
-    r"|input token count[^.]{0,40}exceeds the maximum"
+    r"|input token count[^.]{0,40}exceeds the maximum|too large for \S+ model\. max size: \d+ tok"
+    r"|prompt ?超长|(输入|上下文|prompt)[^。]{0,6}(长度|token)[^。]{0,20}(超过|超出|过长)"
 )
 _NUMBER = r"([0-9][0-9,_]{0,15})"
 _NAMES_LIMIT = re.compile(
@@ -79,6 +80,8 @@ _OUTPUT_LIMIT = (
     r"max_(?:completion_)?tokens`?:? must be (?:less than or equal to|at most|<=) `?{n}",
     r"max_tokens: [0-9]+ > {n}, which is the maximum",
     r"from 1 \(inclusive\) to {n} \(exclusive\)",
+    r"tokens you requested exceeds the model limit of {n}",
+    r"max_(?:completion_|output_)?tokens is limited[^.0-9]{0,40}{n}",
     r"(?<!\+ )(?<!\+ `)max_(?:completion_|output_|new_)?tokens\b[^.0-9]{0,60}"
     r"(?:<=|at most|less than or equal to|not exceed) `?{n}",
 )
@@ -100,6 +103,8 @@ def read_length_refusal(
     """Read a refusal, None where it is about something else; `limit` is the sent max_tokens."""
     if status not in _STATUSES or TOO_LARGE_FOR_RATE.search(text):
         return None
+    if "\\u" in text:  # letters that JSON escapes
+        text = f"{text} {provider_message(text)}"
     max_tokens = _find_number(_OUTPUT_LIMIT, text)
     if max_tokens:
         max_tokens -= f"{max_tokens} (exclusive)" in text  # Gemini's range

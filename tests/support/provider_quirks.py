@@ -125,6 +125,20 @@ QUIRKS: tuple[Quirk, ...] = (
         unsent=("temperature",),
     ),
     Quirk(
+        "openai: no stop strings",
+        refuse("Unsupported parameter: 'stop' is not supported with this model.", has("stop")),
+        text="ok",
+        requests=2,
+        unsent=("stop",),
+        options={"stop": ["\n\n"]},
+    ),
+    Quirk(
+        "openai: an unknown model",
+        always(404, error("The model `m` does not exist", code="model_not_found")),
+        kind="permanent",
+        words="does not exist",
+    ),
+    Quirk(
         "openai: streaming asks for a verified organization",
         refuse(
             "Your organization must be verified to stream this model.",
@@ -383,6 +397,7 @@ QUIRKS: tuple[Quirk, ...] = (
         ),
         kind="retryable",
     ),
+    Quirk("openrouter: ended by an error, empty", always(200, message("", "error")), "retryable"),
     Quirk("openrouter: ended by an error", always(200, message("hal", "error")), "retryable"),
     Quirk(
         "openrouter: an error in the middle of the stream",
@@ -608,6 +623,7 @@ class QuirkServer:
 
     base_url: str = ""
     bodies: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[Mapping[str, str]] = field(default_factory=list)
 
 
 @asynccontextmanager
@@ -617,6 +633,7 @@ async def serve_quirk(respond: Respond) -> AsyncIterator[QuirkServer]:
     async def answer(request: web.Request) -> web.StreamResponse:
         body = await request.json()
         state.bodies.append(body)
+        state.headers.append(request.headers)
         status, content, *headers = respond(body)
         raw = content if isinstance(content, bytes) else json.dumps(content).encode()
         is_stream = raw.lstrip().startswith((b"data:", b":"))

@@ -108,3 +108,29 @@ async def test_ids_of_calls_have_nine_letters_where_the_server_takes_no_other() 
         await target.close()
     assert done.text == "ok"
     assert len(server.bodies) == 2
+
+
+async def test_a_gateway_gets_the_header_of_its_tenant() -> None:
+    def respond(body: dict) -> tuple[int, object]:
+        if "X-Tenant" not in server.headers[-1]:
+            return 403, {"error": {"message": "the header X-Tenant is missing"}}
+        return 200, message()
+
+    async with serve_quirk(respond) as server:
+        target = await open_target(server.base_url)
+        with pytest.raises(TargetFailure, match="X-Tenant is missing") as caught:
+            await target.generate(GenerationRequest(ASKED))
+        assert caught.value.failure.kind == "permanent"
+        await target.close()
+        target = await open_target(server.base_url, headers={"X-Tenant": "t-1"})
+        assert (await target.generate(GenerationRequest(ASKED))).text == "ok"
+        await target.close()
+    assert server.headers[-1]["X-Tenant"] == "t-1"
+
+
+async def test_the_cost_that_a_provider_states_is_recorded() -> None:
+    reply = message() | {"usage": {"prompt_tokens": 3, "completion_tokens": 2, "cost": 0.00014}}
+    async with serve_quirk(lambda body: (200, reply)) as server:
+        target = await open_target(server.base_url)
+        assert (await target.generate(GenerationRequest(ASKED))).usage.cost == 0.00014
+        await target.close()

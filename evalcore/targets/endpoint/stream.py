@@ -102,7 +102,7 @@ def decode_event(data: bytes) -> Any:
 
 
 _FRAME_FIELDS = frozenset({"choices", "delta", "usage"})
-_ERROR_FIELDS = frozenset({"message", "detail", "errors", "error_msg"})
+_ERROR_FIELDS = frozenset({"message", "detail"})
 
 
 def read_error(error: Any) -> Any:
@@ -111,9 +111,16 @@ def read_error(error: Any) -> Any:
     return None if isinstance(error, dict) and not any(error.values()) else error or None
 
 
+#: Fields in which some servers say what went wrong, in a frame without an answer.
+_ERROR_WORDS = ("error_message", "error_msg", "errors")
+
+
 def find_error(frame: Mapping[str, Any]) -> Any:
     """The error of a reply or chunk, whose fields some servers send in place of a frame."""
     error = read_error(frame.get("error"))
+    words = next((frame[name] for name in _ERROR_WORDS if frame.get(name)), None)
+    if not error and words and not frame.get("choices"):  # DeepInfra, Cloudflare
+        return {"message": words, "code": frame.get("error_code"), "type": frame.get("error_type")}
     if error or (frame.get("object") != "error" and not frame.keys().isdisjoint(_FRAME_FIELDS)):
         return error
     return None if frame.keys().isdisjoint(_ERROR_FIELDS) else {**frame}
