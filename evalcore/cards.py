@@ -217,6 +217,9 @@ class BenchmarkCard(Record, frozen=True):
     is read by `config_reader` ("module:function" of its path and content), which returns the
     fields of a run's own configuration.
 
+    `answer_tokens` is how long an answer may be for a target that needs a limit, a local model for
+    one, where neither the benchmark's protocol nor a person sets one; 0: as that target has it.
+
     `draft_parts` are the metrics whose cases can be made of pasted SQL; `draft_target`: such a case
     has a second dialect, which its statement is converted to.
 
@@ -235,6 +238,7 @@ class BenchmarkCard(Record, frozen=True):
     dataset: str = ""
     prompt_version: str = "1"
     scorer_version: str = "1"
+    answer_tokens: int = 0
     judged: bool = False
     controls: tuple[str, ...] = CONTROLS
     evidence_by_mode: dict[str, EvidenceKind] = {}

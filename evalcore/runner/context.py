@@ -152,6 +152,7 @@ class SampleContext:
         turn = self._turns.get(role, 0)
         self._turns[role] = turn + 1
         key = f"{self.benchmark.key}/{self.journal_key}"
+        request = self._limit_answer(request, role)
         request_hash = content_hash(request)
         earlier = self.channels.find_earlier_call((key, self.epoch, role, turn))
         if (
@@ -172,6 +173,18 @@ class SampleContext:
         if role == TARGET:
             self._count_completion(completion)
         return completion
+
+    def _limit_answer(self, request: GenerationRequest, role: str) -> GenerationRequest:
+        """The request with the limit of the benchmark where it has none and the target needs one;
+        what a person set for the target goes before it, as before all that a benchmark asks."""
+        limit = self.benchmark.card.answer_tokens
+        unlimited = request.sampling.max_tokens is None and not request.continuations
+        if role != TARGET or not (limit and unlimited):
+            return request
+        if not self.channels[TARGET].target.info.needs_limit:
+            return request
+        sampling = msgspec.structs.replace(request.sampling, max_tokens=limit)
+        return msgspec.structs.replace(request, sampling=sampling)
 
     async def _ask_model(self, request: GenerationRequest, role: str) -> Completion:
         channel = self.channels[role]

@@ -32,7 +32,8 @@ class TargetInfo(Record, frozen=True):
     """What a target says of itself. `revision` belongs to the cache key of its answers.
     `max_in_flight` is the width it can use, `start_in_flight` where the scheduler begins;
     `cacheable` is False where asking again costs nothing. `tools`: whether it takes tools, None
-    where only its server knows; `likelihoods`: whether it says how likely a given text is. `card`
+    where only its server knows; `likelihoods`: whether it says how likely a given text is;
+    `needs_limit`: whether an answer without a limit would be cut short, or never end. `card`
     records capabilities."""
 
     kind: TargetKind
@@ -43,6 +44,7 @@ class TargetInfo(Record, frozen=True):
     cacheable: bool = False
     tools: bool | None = False
     likelihoods: bool = False
+    needs_limit: bool = False
     card: dict[str, Any] = {}
 
 

@@ -40,7 +40,7 @@ class CapabilityServer:
         message: dict[str, Any] = {"role": "assistant", "content": self.text}
         finish = "stop"
         limit = body.get("max_tokens") or body.get("max_completion_tokens") or 1000
-        if calls and body["messages"][-1]["role"] != "tool":
+        if "messages" in body and calls and body["messages"][-1]["role"] != "tool":
             function = {"name": "get_weather", "arguments": '{"city": "Lisbon"}'}
             message = {
                 "role": "assistant",
@@ -50,9 +50,10 @@ class CapabilityServer:
             finish = "tool_calls"
         elif limit < 20:
             finish = "length"
+        answer = {"text": self.text} if "prompt" in body else {"message": message}
         reply: dict[str, Any] = {
             "model": "able-1",
-            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+            "choices": [{"index": 0, "finish_reason": finish, **answer}],
         }
         if self.tokens is not None:
             reply["usage"] = {"prompt_tokens": 100, "completion_tokens": self.tokens}

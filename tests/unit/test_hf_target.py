@@ -71,6 +71,7 @@ def test_a_target_says_what_it_is_before_it_is_loaded(folder):
     info = target(folder, dtype="bfloat16").info
     assert (info.kind, info.title, info.cacheable, info.tools) == ("local", "model", True, None)
     assert info.max_in_flight == info.start_in_flight >= 64
+    assert info.needs_limit  # it would write until its context is full
     assert target(folder, batch_size="1").info.max_in_flight == 4
 
 

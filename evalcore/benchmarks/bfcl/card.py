@@ -96,6 +96,7 @@ CARD = BenchmarkCard(
     suite="agentic",
     implementation="evalcore.benchmarks.bfcl.benchmark:Bfcl",
     dataset="bfcl",
+    answer_tokens=4096,  # as upstream asks local models
     prompt_version="1",
     scorer_version="4",
     title={"en": "Function calling (BFCL)", "zh": "函数调用 (BFCL)"},

@@ -9,6 +9,7 @@ CARD = BenchmarkCard(
     suite="sql",
     implementation="evalcore.benchmarks.dialect_conversion.benchmark:DialectConversion",
     dataset="dialect_conversion",
+    answer_tokens=4096,  # expected answers have up to 8,200 characters
     cases_are_data=True,
     baselines=dict.fromkeys(
         ("sqlglot", "sqlite", "duckdb", "constant"),

@@ -31,6 +31,7 @@ CARD = BenchmarkCard(
     suite="agentic",
     implementation="evalcore.benchmarks.gaia.benchmark:Gaia",
     dataset="gaia",
+    answer_tokens=4096,  # one turn, which may be a program
     prompt_version="2",
     title={"en": "GAIA", "zh": "GAIA"},
     about={

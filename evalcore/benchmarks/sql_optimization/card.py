@@ -16,6 +16,7 @@ CARD = BenchmarkCard(
     suite="sql",
     implementation="evalcore.benchmarks.sql_optimization.benchmark:SqlOptimization",
     dataset="sql_optimization",
+    answer_tokens=2048,  # expected answers have up to 2,300 characters
     upload_form=UploadForm(parts=("rewrite", "index_advice")),
     cases_are_data=True,
     baselines=dict.fromkeys(

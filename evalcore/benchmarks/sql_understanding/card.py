@@ -9,6 +9,7 @@ CARD = BenchmarkCard(
     suite="sql",
     implementation="evalcore.benchmarks.sql_understanding.benchmark:SqlUnderstanding",
     dataset="sql_understanding",
+    answer_tokens=2048,  # a reason and one word
     cases_are_data=True,
     baselines=dict.fromkeys(
         ("sqlglot", "sqlite", "duckdb", "constant"),

@@ -50,6 +50,7 @@ CARD = BenchmarkCard(
     suite="agentic",
     implementation="evalcore.benchmarks.swe_bench.benchmark:SweBench",
     dataset="swe_bench",
+    answer_tokens=8192,  # expected patches have up to 17,000 characters
     scorer_version="3",
     title={"en": "SWE-bench", "zh": "SWE-bench"},
     about={

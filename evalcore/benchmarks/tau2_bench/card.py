@@ -49,6 +49,7 @@ CARD = BenchmarkCard(
     suite="agentic",
     implementation="evalcore.benchmarks.tau2_bench.benchmark:Tau2Bench",
     dataset="tau2_bench",
+    answer_tokens=2048,  # one turn
     upload_form=UploadForm(
         parts=DOMAINS,
         file="{part}/tasks_own.jsonl",

@@ -95,6 +95,7 @@ CARD = BenchmarkCard(
     suite="agentic",
     implementation="evalcore.benchmarks.tau_bench.benchmark:TauBench",
     dataset="tau_bench",
+    answer_tokens=2048,  # one turn
     upload_form=UploadForm(
         parts=("retail", "airline"),
         file="{part}/tasks_own.jsonl",

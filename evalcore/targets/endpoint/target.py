@@ -126,6 +126,7 @@ class EndpointTarget:
             cacheable=True,
             tools=False if api == "completions" else None,
             likelihoods=api == "completions",
+            needs_limit=api == "completions",  # servers end such an answer after 16 tokens
             card={
                 "endpoint": route.name,
                 "base_url": endpoint.base_url,
@@ -489,8 +490,7 @@ def _may_be_of_past_turns(failure: Failure, messages: Sequence[Message]) -> bool
 
 def _find_limit(parameters: Mapping[str, Any], fields: tuple[str, ...]) -> int | None:
     """The limit of an answer among sent parameters, None where there is none."""
-    limits = (parameters.get(name) for name in fields)
-    return next((limit for limit in limits if isinstance(limit, int)), None)
+    return next((limit for limit in map(parameters.get, fields) if isinstance(limit, int)), None)
 
 
 def _describe_text(content: bytes) -> str:

@@ -209,7 +209,7 @@ def _build_template_call(function: Mapping[str, Any], number: int) -> ToolCall:
     return ToolCall(id=f"call{number:05d}", name=str(function["name"]), arguments=written)
 
 
-#: Tokens of an answer where nobody set a limit.
+#: Tokens of an answer where nobody set a limit: of a judge, of a model that plays a user.
 DEFAULT_MAX_TOKENS = 2048
 _OPENED = re.compile(r"<think(?:ing)?>\s*\Z")
 

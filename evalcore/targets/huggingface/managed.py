@@ -184,6 +184,7 @@ class ServedModel:
             revision=self._revision,
             cacheable=True,
             tools=None,
+            needs_limit=True,
             card={"model": spec.key.partition(":")[2], "engine": options.engine},
         )
 

@@ -339,6 +339,7 @@ class HuggingFace:
             cacheable=True,
             tools=None,
             likelihoods=True,
+            needs_limit=True,
             card={"model": model_ref.reference, "revision": model_ref.revision},
         )
 
