@@ -40,9 +40,10 @@ test-lowest: .venv/bin/python
 	$(BIN)/python -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install -q uv
 	$(LOWEST)/bin/uv pip compile -q --native-tls --resolution lowest-direct --extra auth --extra mysql \
-		--extra postgres --python $(LOWEST)/bin/python --output-file $(LOWEST)/versions.txt pyproject.toml
+		--extra openai --extra postgres --python $(LOWEST)/bin/python --output-file $(LOWEST)/versions.txt pyproject.toml
 	$(LOWEST)/bin/python -m pip install -q -r $(LOWEST)/versions.txt -e . \
-		httpx hypothesis joserfc markdown-it-py psutil pytest-asyncio pytest-xdist websockets
+		httpx hypothesis ipykernel joserfc markdown-it-py nbclient psutil pytest-asyncio pytest-xdist \
+		'setuptools>=77' websockets
 	$(LOWEST)/bin/python -m pytest -n $(WORKERS) --dist loadfile -m 'not full and not slow' tests/unit $(ARGS)
 
 # Runs under faults of every kind, each compared with an undisturbed one; prints a table.

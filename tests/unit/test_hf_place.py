@@ -388,6 +388,7 @@ def test_a_model_too_large_for_a_gpu_may_be_spread(monkeypatch, tmp_path):
     ("device", "placed"), [("cuda:1", {"": "cuda:1"}), ("cuda:all", "balanced")]
 )
 def test_where_the_layers_go(monkeypatch, tmp_path, device, placed):
+    pytest.importorskip("torch", reason="needs torch: pip install -e '.[local]'")
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     write_safetensors(tmp_path / "model.safetensors", TENSORS)
     loads = []
