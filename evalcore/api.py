@@ -30,6 +30,8 @@ from evalcore.store.run_folder import RunFolder, find_run
 from evalcore.targets.functions import TargetFunction, register_function
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     import pandas as pd
 
     from evalcore.runner.summary import Tracker
@@ -410,16 +412,14 @@ def _work_on_run(
     *,
     generate: bool = True,
 ) -> Run:
-    from evalcore.exchange.progress_bar import draw_run_progress
     from evalcore.runner.in_process import work_on_run_here
 
-    is_watched = sys.stderr.isatty() if progress is None else progress
     folder = find_run(run_id, [settings.runs_dir])
 
     def work(watch: Callable[[Tracker], None] | None) -> None:
         work_on_run_here(run_id, settings, secrets, generate=generate, on_tick=watch)
 
-    with draw_run_progress(run_id) if is_watched else nullcontext() as watch:
+    with _show_progress(run_id, progress) as watch:
         try:
             _run_off_the_loop(lambda: work(watch))
         except KeyboardInterrupt:
@@ -429,6 +429,19 @@ def _work_on_run(
             )
             raise
     return Run(folder)
+
+
+def _show_progress(
+    run_id: str, progress: bool | None
+) -> AbstractContextManager[Callable[[Tracker], None] | None]:
+    """An output of the cell in a notebook, else a bar; None shows it where somebody sees it."""
+    from evalcore.exchange import progress_bar
+
+    if progress is not False and progress_bar.is_notebook():
+        return progress_bar.show_notebook_progress(run_id)
+    if progress or (progress is None and sys.stderr.isatty()):
+        return progress_bar.draw_run_progress(run_id)
+    return nullcontext()
 
 
 def _run_off_the_loop(work: Callable[[], T]) -> T:

@@ -20,12 +20,9 @@ def add_bucket_verb(
 ) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "store finished runs in an object store, and import them from there"
-    example = (
-        "example: evalcore bucket push s3://boards/team && evalcore bucket pull s3://boards/team"
+    actions = verbs.add_parser("bucket", help=about, description=about).add_subparsers(
+        required=True, metavar="ACTION"
     )
-    actions = verbs.add_parser(
-        "bucket", help=about, description=about, epilog=example
-    ).add_subparsers(required=True, metavar="ACTION")
     about = "upload bundles of finished runs that are not there yet"
     sub = actions.add_parser("push", help=about, description=about)
     sub.add_argument("address", metavar="URL", help=_ADDRESS)

@@ -68,7 +68,6 @@ def _add_own(actions: Any, add_common: Callable[[argparse.ArgumentParser, Verb],
         "template",
         help=about,
         description=f"{about.capitalize()}.",
-        epilog="example: evalcore datasets template sql_understanding --out cases.jsonl",
     )
     sub.add_argument("benchmark", metavar="BENCHMARK", help="benchmark that the cases belong to")
     about = "kind of the cases (default: one case of each kind)"

@@ -8,11 +8,6 @@ from typing import Any
 
 Verb = Callable[[argparse.Namespace], int]
 _DONE = 0
-_EXAMPLES = """examples:
-  evalcore decide --suite sql --weight sql_optimization=80 --weight cost=30
-  evalcore decide --published scale --level metrics --weight sql_optimization/index_advice=100
-  evalcore decide --published tau2 --max-cost-per-case 0.5 --organization OpenAI --json
-"""
 
 
 def add_decide_verb(
@@ -24,8 +19,6 @@ def add_decide_verb(
         "decide",
         help=about,
         description=f"{about.capitalize()}, with intervals, ties and what would change the leader.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     about = "suite to show (default: the first with scores)"
     sub.add_argument("--suite", default="", metavar="S", help=about)

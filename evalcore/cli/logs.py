@@ -20,10 +20,6 @@ _PATHS = {
     "helm": "a run folder, or benchmark_output/runs/SUITE",
     "every_eval_ever": "a record (.json) with its samples beside it, or a folder of records",
 }
-_EXAMPLES = """examples:
-  evalcore import logs/2026-11-29_gsm8k.eval      what wrote it is recognized
-  evalcore import lm_eval results/                only logs of one framework
-"""
 
 
 def add_log_origins(origins: Any, add_common: Callable[..., None]) -> None:
@@ -33,8 +29,6 @@ def add_log_origins(origins: Any, add_common: Callable[..., None]) -> None:
         AUTO,
         help=about,
         description=f"{about}: {', '.join(FRAMEWORKS.values())}",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     sub.add_argument("path", type=Path, metavar="PATH", help="log, or folder of logs")
     add_common(sub, partial(_import_logs, ""))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,9 +37,26 @@ from evalcore.cli import (
     show,
     sweep,
 )
-from evalcore.cli.run import execute_run, load_operator_settings, parse_key_value
+from evalcore.cli.messages import (
+    Amount,
+    find_language,
+    get_amount,
+    say_always,
+    tr,
+    use_amount,
+    use_language,
+)
+from evalcore.cli.parser import CommandParser, add_examples
+from evalcore.cli.run import (
+    Interrupted,
+    execute_run,
+    fill_from_config,
+    load_operator_settings,
+    parse_key_value,
+)
 from evalcore.errors import EvalboardError
-from evalcore.plain_text import format_count, to_terminal_text
+from evalcore.i18n import LANGUAGES
+from evalcore.plain_text import format_count
 from evalcore.settings import override_data_folder
 
 DONE, BAD, INCOMPLETE = 0, 2, 3
@@ -47,30 +65,52 @@ _RUN_HELP = "id of the run; `evalcore list runs` lists them"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
-    args = _build_parser().parse_args(exchange.insert_import_origin(words))
+    with use_language(find_language(words)):
+        args = build_parser().parse_args(exchange.insert_import_origin(words))
+        try:
+            fill_from_config(args)
+        except EvalboardError as error:
+            say_always(error)
+            return BAD
+        amount: Amount = "quiet" if getattr(args, "quiet", False) else "normal"
+        amount = "verbose" if getattr(args, "verbose", False) else amount
+        spoken = getattr(args, "lang", None) or find_language(words)
+        with use_language(spoken), use_amount(amount):
+            return _call_verb(args)
+
+
+def _call_verb(args: argparse.Namespace) -> int:
     verb: Callable[[argparse.Namespace], int] = args.verb
     try:
         with override_data_folder(getattr(args, "data", None)):
             return verb(args)
     except EvalboardError as error:
-        print(to_terminal_text(f"evalcore: {error}"), file=sys.stderr)
+        if get_amount() == "verbose":
+            traceback.print_exc()
+        say_always(error)
         return BAD
     except BrokenPipeError:  # the reader of our output has gone, for example `| head`
         sys.stderr.close()
         return DONE
     except OSError as error:  # a folder that cannot be written, a full disk
         prefix = f"{error.filename}: " if error.filename else ""
-        print(f"evalcore: {prefix}{error.strerror or error}", file=sys.stderr)
+        say_always(f"{prefix}{error.strerror or error}")
         return BAD
+    except Interrupted as stop:
+        say_always(tr("cli.run.interrupted", command=stop.command))
+        return INCOMPLETE
     except KeyboardInterrupt:
-        print("evalcore: interrupted; continue the run with `evalcore resume RUN`", file=sys.stderr)
+        say_always(tr("cli.interrupted"))
         return INCOMPLETE
 
 
-def _build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of every verb, with examples."""
+    parser = CommandParser(
         prog="evalcore", description="Evaluate language models and rank them with evidence."
     )
+    about = "language of help and messages (default: --config, EVALBOARD_LANG, the terminal's)"
+    parser.add_argument("--lang", choices=tuple(LANGUAGES), help=about)
     parser.add_argument("--version", action="version", version=f"evalcore {__version__}")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     _add_list(verbs)
@@ -115,6 +155,7 @@ def _build_parser() -> argparse.ArgumentParser:
     doctor.add_doctor_verb(verbs, _add_common_flags)
     plugin_templates.add_new_verb(verbs, _add_common_flags)
     _add_completion(verbs)
+    add_examples(parser)
     return parser
 
 
@@ -128,7 +169,7 @@ def _add_completion(verbs: Any) -> None:
 def _print_completion(args: argparse.Namespace) -> int:
     import shtab
 
-    print(shtab.complete(_build_parser(), args.shell))
+    print(shtab.complete(build_parser(), args.shell))
     return DONE
 
 
@@ -137,6 +178,13 @@ def _add_common_flags(
 ) -> None:
     sub.add_argument("--data", metavar="DIR", help="data folder (default: EVALBOARD_DATA or data/)")
     sub.add_argument("--json", action="store_true", help="print JSON")
+    about = "language of help and messages (default: --config, EVALBOARD_LANG, the terminal's)"
+    sub.add_argument("--lang", choices=tuple(LANGUAGES), default=argparse.SUPPRESS, help=about)
+    amount = sub.add_mutually_exclusive_group()
+    about = "print results and errors alone: no progress, no notices"
+    amount.add_argument("-q", "--quiet", action="store_true", help=about)
+    about = "also print what happens on the way: failed requests, retries, tracebacks of errors"
+    amount.add_argument("-v", "--verbose", action="store_true", help=about)
     sub.set_defaults(verb=verb)
 
 

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
+import signal
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.access.secrets import scrub_secrets
+from evalcore.cli.messages import get_amount, get_language, say, say_always, tr
 from evalcore.errors import UsageError
+from evalcore.i18n import translate_note
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from evalcore.results import RunSummary
     from evalcore.runner.plan import Plan
-    from evalcore.runner.run_request import RunRequest
+    from evalcore.runner.run_request import RunConfig, RunRequest
+    from evalcore.runner.summary import Tracker
     from evalcore.settings import Settings
 
 Verb = Callable[[argparse.Namespace], int]
@@ -48,13 +56,11 @@ def add_run_flags(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--metrics",
         nargs="+",
-        default=[],
         metavar="M",
         help="run only these metrics (default: all)",
     )
     sub.add_argument(
         "--dataset",
-        default="",
         metavar="PATH|NAME",
         help="dataset to use (default: the bundled cases)",
     )
@@ -62,13 +68,10 @@ def add_run_flags(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--seed",
         type=int,
-        default=0,
         metavar="S",
         help="seed that draws the cases of --max-samples (default: 0)",
     )
-    sub.add_argument(
-        "--epochs", type=int, default=1, metavar="K", help="ask every case K times (default: 1)"
-    )
+    sub.add_argument("--epochs", type=int, metavar="K", help="ask every case K times (default: 1)")
     sub.add_argument(
         "--option",
         action="append",
@@ -97,7 +100,6 @@ def add_run_flags(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--concurrency",
         type=int,
-        default=0,
         metavar="N",
         help="concurrent requests (default: 0, automatic)",
     )
@@ -197,11 +199,8 @@ def plan_run(request: RunRequest, settings: Settings) -> Plan:
     from evalcore.access.secrets import Secrets
     from evalcore.runner.in_process import plan_checked_run
 
-    def say(line: str) -> None:
-        print(f"evalcore: {line}", file=sys.stderr)
-
     def say_begun(line: str) -> None:
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() or get_amount() == "verbose":
             say(line)
 
     return plan_checked_run(request, settings, Secrets(), warn=say, progress=say_begun)
@@ -221,17 +220,17 @@ def print_estimate(request: RunRequest, args: argparse.Namespace, settings: Sett
         print(json.dumps(to_plain(estimate), ensure_ascii=False))
         return
     figures = {
-        "cases": estimate.samples,
-        "requests": estimate.requests,
-        "input tokens": estimate.input_tokens,
-        "output tokens": estimate.output_tokens,
-        "seconds": None if estimate.seconds is None else round(estimate.seconds),
-        "USD": None if estimate.cost is None else f"{estimate.cost:.4g}",
+        "cli.estimate.cases": estimate.samples,
+        "cli.estimate.requests": estimate.requests,
+        "cli.estimate.input_tokens": estimate.input_tokens,
+        "cli.estimate.output_tokens": estimate.output_tokens,
+        "cli.estimate.seconds": None if estimate.seconds is None else round(estimate.seconds),
+        "cli.estimate.cost": None if estimate.cost is None else f"{estimate.cost:.4g}",
     }
-    for name, figure in figures.items():
-        print(f"{name:<14}{'unknown' if figure is None else figure}")
+    for key, figure in figures.items():
+        print(f"{tr(key):<14}{tr('common.unknown') if figure is None else figure}")
     for note in estimate.notes:
-        print(note)
+        print(translate_note(note, get_language()))
 
 
 def build_run_request(args: argparse.Namespace) -> tuple[RunRequest, Path | None]:
@@ -249,28 +248,54 @@ def build_run_request(args: argparse.Namespace) -> tuple[RunRequest, Path | None
         "judges": None if judges is None else tuple(judges),
         "max_samples": args.max_samples,
         "target_options": _target_options(args.target_option, args.batch_size),
-        "metrics": tuple(args.metrics),
+        "metrics": None if args.metrics is None else tuple(args.metrics),
         "dataset": args.dataset,
         "seed": args.seed,
         "epochs": args.epochs,
         "options": _benchmark_options(args.option),
         "concurrency": args.concurrency,
         "budget": args.budget,
-        "executor": "ray" if getattr(args, "executor", None) == "ray" else None,
+        "executor": getattr(args, "executor", None),
     }
     flags = {name: value for name, value in flag_values.items() if value is not None}
     slm_evals_path = None
     if args.config:
-        file, fields = run_request.read_run_config(args.config)
+        file, fields = _read_config(args)
         request, overridden = run_request.apply_flags(file, fields, flags)
         for line in overridden:
-            print(f"evalcore: {args.config}: {scrub_secrets(line)}", file=sys.stderr)
+            say(f"{args.config}: {scrub_secrets(line)}")
         slm_evals_path = run_request.find_output_folder(file, fields)
     else:
+        if flags.get("executor") == "process":  # the default of a request
+            del flags["executor"]
         request = RunRequest(**{"target": "", "benchmarks": (), **flags})
     if not request.target:
         raise UsageError("--target is missing; `evalcore list targets` lists the kinds")
     return request, slm_evals_path
+
+
+def fill_from_config(args: argparse.Namespace) -> None:
+    """Take from the file of --config how the command works where no flag says it. Raises
+    UsageError."""
+    from evalcore.runner.run_request import COMMAND_FIELDS
+
+    if getattr(args, "config", None) is None:
+        return
+    file, fields = _read_config(args)
+    amounts = {"quiet", "verbose"} if args.quiet or args.verbose else set()
+    for name in set(COMMAND_FIELDS) - amounts:
+        if name in fields and not getattr(args, name, None):
+            setattr(args, name, getattr(file, name))
+
+
+def _read_config(args: argparse.Namespace) -> tuple[RunConfig, frozenset[str]]:
+    """The file of --config, read once."""
+    from evalcore.runner import run_request
+
+    if not hasattr(args, "config_content"):
+        args.config_content = run_request.read_run_config(args.config)
+    content: tuple[RunConfig, frozenset[str]] = args.config_content
+    return content
 
 
 def _target_options(texts: Sequence[str], batch_size: str | None) -> dict[str, Any]:
@@ -313,26 +338,80 @@ def execute_run(
         folder = run_folder.find_run(run_id, [settings.runs_dir])
         reports.write_slm_reports(folder, slm_evals_path, show_gated=settings.show_gated)
     print_summary(summary, args.json)
-    return DONE if summary.is_complete else INCOMPLETE
+    if summary.is_complete:
+        return DONE
+    say(tr("cli.run.incomplete", command=format_resume_command(args, run_id, generate=generate)))
+    return INCOMPLETE
+
+
+class Interrupted(KeyboardInterrupt):
+    """Somebody stopped a run; `command` continues it."""
+
+    def __init__(self, command: str) -> None:
+        super().__init__(command)
+        self.command = command
+
+
+def format_resume_command(args: argparse.Namespace, run_id: str, *, generate: bool = True) -> str:
+    """The command that continues a run, to be copied."""
+    words = ["evalcore", "resume" if generate else "rescore", run_id]
+    if args.data is not None:
+        words += ["--data", str(args.data)]
+    return shlex.join(words)
 
 
 def work_on(args: argparse.Namespace, run_id: str, *, generate: bool = True) -> RunSummary:
-    """Work on a run in this process; show progress if stderr is a terminal."""
+    """Work on a run in this process and show its progress. Raises Interrupted where SIGINT or
+    SIGTERM stops it."""
     from evalcore.access.secrets import Secrets
-    from evalcore.exchange.progress_bar import draw_run_progress
     from evalcore.runner.in_process import work_on_run_here
 
     settings = load_operator_settings(args)
-    is_watched = not args.json and sys.stderr.isatty()
-    with draw_run_progress(run_id) if is_watched else nullcontext() as watch:
-        return work_on_run_here(
-            run_id,
-            settings,
-            Secrets(),
-            generate=generate,
-            executor=getattr(args, "executor", None) or "",
-            on_tick=watch,
-        )
+    try:
+        with _treat_term_as_interrupt(), _show_progress(args, run_id) as watch:
+            return work_on_run_here(
+                run_id,
+                settings,
+                Secrets(),
+                generate=generate,
+                executor=getattr(args, "executor", None) or "",
+                on_tick=watch,
+            )
+    except KeyboardInterrupt:
+        raise Interrupted(format_resume_command(args, run_id, generate=generate)) from None
+
+
+def _show_progress(
+    args: argparse.Namespace, run_id: str
+) -> AbstractContextManager[Callable[[Tracker], None] | None]:
+    """A bar where stderr is a terminal, lines where it is not; nothing with --quiet, and with
+    --json only what --verbose asks for."""
+    from evalcore.exchange import progress_bar
+
+    if get_amount() == "quiet" or (args.json and get_amount() != "verbose"):
+        return nullcontext()
+    if sys.stderr.isatty() and get_amount() != "verbose":
+        return progress_bar.draw_run_progress(run_id, get_language())
+    return progress_bar.print_run_progress(run_id, say_always, get_language())
+
+
+@contextmanager
+def _treat_term_as_interrupt() -> Iterator[None]:
+    """SIGTERM ends the block as SIGINT does, so that a run stops the same way under both."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell began this in background
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def print_summary(summary: RunSummary, as_json: bool) -> None:
@@ -341,4 +420,4 @@ def print_summary(summary: RunSummary, as_json: bool) -> None:
     if as_json:
         print(json.dumps(report_data.summary_to_dict(summary), ensure_ascii=False))
     else:
-        print(report_data.format_run_summary(summary))
+        print(report_data.format_run_summary(summary, get_language()))

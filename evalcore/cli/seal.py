@@ -16,12 +16,6 @@ if TYPE_CHECKING:
 Verb = Callable[[argparse.Namespace], int]
 KEYGEN, VERIFY = "keygen", "verify"
 DONE, FAILED = 0, 1
-_EXAMPLES = """examples:
-  evalcore seal keygen --key-file signing.pem        create a key; signing.pem.pub is for others
-  evalcore seal RUN --key-file signing.pem           sign a run and the bundle it is exported as
-  evalcore seal RUN.zip --key-file signing.pem       sign a bundle
-  evalcore seal verify RUN --public-key signing.pem.pub
-"""
 
 
 def add_seal_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
@@ -35,8 +29,6 @@ def add_seal_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ver
         "       %(prog)s keygen --key-file FILE",
         description=f"{about.capitalize()}.\nExit status of verify: 0 valid, 1 not sealed or "
         "changed, 2 cannot be read.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     about = "what to sign: the id of a run, its folder, or a bundle; or `keygen`, or `verify RUN`"
     sub.add_argument("words", nargs="+", metavar="RUN", help=about)

@@ -26,17 +26,6 @@ CASES = 20  # listed per benchmark unless asked otherwise
 _CELL = 90  # characters of a cell
 _RUN_HELP = "id of the run; `evalcore list runs` lists them"
 _CASE_HELP = "id of a case, or METRIC/ID, or BENCHMARK/METRIC/ID"
-_SHOW_EXAMPLES = """examples:
-  evalcore show RUN                      scores, errors with their remedies, failed cases
-  evalcore show RUN simple_python_12     one case: prompt, transcript, verdict, evidence
-  evalcore show RUN retail/7 --epoch 2   the third repetition of it
-  evalcore show RUN --json | jq .errors
-"""
-_DIFF_EXAMPLES = """examples:
-  evalcore diff BEFORE AFTER                     what changed, and whether it is significant
-  evalcore diff BEFORE AFTER --case retail/7     both sides of one case
-  evalcore diff BEFORE AFTER --case 12 --layout columns --full
-"""
 
 
 def add_show_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
@@ -46,8 +35,6 @@ def add_show_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ver
         "show",
         help=about,
         description=about,
-        epilog=_SHOW_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     sub.add_argument("run", metavar="RUN", help=_RUN_HELP)
     sub.add_argument("case", metavar="CASE", nargs="?", default="", help=_CASE_HELP)
@@ -65,8 +52,6 @@ def add_diff_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ver
         "diff",
         help="print what changed between two runs, or both sides of a case",
         description=about,
-        epilog=_DIFF_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     sub.add_argument("first", metavar="RUN", help="id of the run that comes first (before)")
     sub.add_argument("second", metavar="RUN", help="id of the run that is compared with it (after)")

@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 Verb = Callable[[argparse.Namespace], int]
 _FORMS = (".svg", ".png")
 ASKING_WAYS = ("native", "prompt", "text", "json")
-_EXAMPLES = """examples:
-  evalcore sweep --target 'hf:out/checkpoint-*' --benchmarks bfcl
-  evalcore sweep --target hf:base --dtypes auto int8 int4 --benchmarks bfcl
-  evalcore sweep --target openai:MODEL --asking native prompt text --benchmarks bfcl tau_bench
-"""
 
 
 def add_sweep_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
@@ -38,8 +33,6 @@ def add_sweep_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ve
         "sweep",
         help="compare variants of a model in one command",
         description=about,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     sub.add_argument(
         "--target",

@@ -12,8 +12,7 @@ import msgspec
 
 from evalcore import catalog
 from evalcore.errors import UsageError
-from evalcore.i18n import Note
-from evalcore.plain_text import format_count
+from evalcore.i18n import DEFAULT, Note, lookup_text, t, t_count, translate_note
 from evalcore.records import MEASURED, BenchmarkSpec, Episode, Record, RunSpec, Verdict
 from evalcore.results import BenchmarkScore, RunSummary
 from evalcore.store.cases import generation_key
@@ -251,43 +250,69 @@ def _score_to_dict(score: BenchmarkScore) -> dict[str, Any]:
     }
 
 
-def format_progress(outcomes: Mapping[str, int], rate: float | None, cost: float | None) -> str:
-    """What a bar says after its times: cases of each outcome, cases per second, and USD so far."""
-    parts = [f"{count} {name.replace('_', ' ')}" for name, count in outcomes.items()]
+def format_progress(
+    outcomes: Mapping[str, int],
+    rate: float | None,
+    cost: float | None,
+    *,
+    errors: Mapping[str, int] = {},
+    language: str = DEFAULT,
+) -> str:
+    """What a bar says after its times: cases of each outcome, cases per second, USD so far, and
+    failed requests by kind."""
+    parts = [f"{count} {_name_outcome(name, language)}" for name, count in outcomes.items()]
     parts += [f"{rate:.1f}/s"] if rate else []
     parts += [f"${cost:.2f}"] if cost else []
+    if errors:
+        kinds = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in errors.items())
+        parts.append(t("cli.run.failed_requests", language, kinds=kinds))
     return ", ".join(parts)
 
 
-def format_run_summary(summary: RunSummary) -> str:
-    lines = [f"run {summary.run_id}  {summary.target.identity}  {summary.state}"]
-    lines += [f"stopped: {summary.message}"] if summary.message else []
+def _name_outcome(outcome: str, language: str) -> str:
+    name = lookup_text(f"common.outcome.{outcome}", language) or outcome
+    return name.lower()
+
+
+def format_run_summary(summary: RunSummary, language: str = DEFAULT) -> str:
+    """The result of a run for people, in their language."""
+
+    def say(name: str, **values: Any) -> str:
+        return t(f"cli.summary.{name}", language, **values)
+
+    state = t(f"common.state.{summary.state}", language).lower()
+    lines = [say("run", run=summary.run_id, target=summary.target.identity, state=state)]
+    if summary.message:
+        lines.append(say("stopped", reason=translate_note(summary.message, language)))
     totals = summary.totals
     if totals.first_token_p50 is not None:
-        speed = totals.tokens_per_second
-        rate = f", {speed:.0f} tokens/s" if speed is not None else ""
-        queued = f", {totals.queue_p50:.2f} s queued" if totals.queue_p50 is not None else ""
-        lines.append(f"first token after {totals.first_token_p50:.2f} s{rate}{queued} (medians)")
+        waits = [say("first_token", seconds=f"{totals.first_token_p50:.2f}")]
+        if totals.tokens_per_second is not None:
+            waits.append(say("token_rate", rate=f"{totals.tokens_per_second:.0f}"))
+        if totals.queue_p50 is not None:
+            waits.append(say("queued", seconds=f"{totals.queue_p50:.2f}"))
+        lines.append(say("medians", values=", ".join(waits)))
     if summary.tool_refusal:
-        lines.append(f"tool calls were asked for by prompt: {summary.tool_refusal}")
-    lines += [f"the server named another API: {summary.api_change}"] if summary.api_change else []
+        lines.append(say("tool_refusal", reason=translate_note(summary.tool_refusal, language)))
+    if summary.api_change:
+        lines.append(say("api_change", reason=translate_note(summary.api_change, language)))
     for key, score in summary.benchmarks.items():
         interval = score.interval
         between = f" [{interval.low:.1f}, {interval.high:.1f}]" if interval else ""
-        partly = "" if score.complete else f"  (only {score.coverage:.0%} measured, not ranked)"
+        partly = "" if score.complete else f"  ({say('partly', share=f'{score.coverage:.0%}')})"
         shown = f"{_format_score_column(score.score)}{between}"
         shown = f"{'n/e':>6}" if is_unexecuted(score) else shown
         lines.append(f"{key:<28}{shown}{partly}")
         for name, metric in score.metrics.items():
-            lines.append(
-                f"  {name:<26}{_format_score_column(metric.score)}  "
-                f"{format_count(metric.samples, 'sample')}"
-            )
-        lines += [f"  view {name:<21}{value:6.1f}" for name, value in score.views.items()]
+            counted = t_count("cli.summary.samples", language, metric.samples)
+            lines.append(f"  {name:<26}{_format_score_column(metric.score)}  {counted}")
+        for name, value in score.views.items():
+            lines.append(f"  {say('view', view=name):<26}{value:6.1f}")
         if score.repeats:
-            lines.append(f"  repeats: {score.repeats} (every epoch gave the same answers)")
-        counts = ", ".join(f"{name} {count}" for name, count in score.outcomes.items())
-        lines.append(f"  {counts}")
+            lines.append(f"  {say('repeats', repeats=score.repeats)}")
+        lines.append(
+            "  " + ", ".join(f"{_name_outcome(n, language)} {c}" for n, c in score.outcomes.items())
+        )
     return "\n".join(lines)
 
 

@@ -22,6 +22,8 @@ import orjson
 
 LANGUAGES: dict[str, str] = {"en": "English", "zh": "中文"}
 DEFAULT = "en"
+#: Languages in which a noun has one form.
+_WITHOUT_PLURAL = frozenset({"zh"})
 _FOLDER = Path(__file__).parent
 #: Characters of a text that a note holds.
 MAX_NOTE_VALUE = 4000
@@ -33,6 +35,13 @@ def t(key: str, language: str, **values: Any) -> str:
     if text is None:
         raise KeyError(f"no text {key!r} in the catalogue of {language!r}")
     return text.format(**values) if values else text
+
+
+def t_count(key: str, language: str, count: int, **values: Any) -> str:
+    """The text of a key that counts something: `<key>.one` where the language has a singular and
+    `count` is 1, else `<key>.other`."""
+    form = "one" if count == 1 and language not in _WITHOUT_PLURAL else "other"
+    return t(f"{key}.{form}", language, count=count, **values)
 
 
 def lookup_text(key: str, language: str) -> str | None:

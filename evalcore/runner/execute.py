@@ -232,6 +232,8 @@ class RunExecution:
         self.tracker.phase = ""
         self.tracker.record_event(result.state)
         self.tracker.write(result.state)
+        if self.on_tick:  # the last cases came after the last tick
+            self.on_tick(self.tracker)
         self.tracker.close()
         return result
 

@@ -13,7 +13,7 @@ import msgspec
 
 from evalcore import catalog
 from evalcore.errors import UsageError
-from evalcore.i18n import Note
+from evalcore.i18n import LANGUAGES, Note
 from evalcore.records import Record, RunSpec, TargetSpec
 from evalcore.runner import config_fields
 
@@ -153,7 +153,8 @@ def list_judge_specs(run: RunSpec) -> tuple[str, ...]:
 
 
 class RunConfig(Record, frozen=True, forbid_unknown_fields=True):
-    """The file, typed. `benchmarks` empty means all; `max_samples` null means all."""
+    """The file, typed: slm-evals' fields, then a field for every flag of `evalcore run`.
+    `benchmarks` empty means all; `max_samples` null means all."""
 
     target: str = ""
     model_path: str = ""
@@ -169,6 +170,42 @@ class RunConfig(Record, frozen=True, forbid_unknown_fields=True):
     benchmark_overrides: dict[str, dict[str, Any]] = {}
     target_options: dict[str, Any] = {}
     judges: list[str] = []
+    metrics: list[str] = []
+    dataset: str = ""
+    seed: int = 0
+    epochs: int = 1
+    concurrency: int = 0
+    budget: float = 0.0
+    executor: Literal["process", "ray"] = "process"
+    batch_size: int | str | None = None
+    ray_address: str | None = None
+    ray_workers: int | None = None
+    node_concurrency: int | None = None
+    node_requests_per_minute: float | None = None
+    data: str | None = None
+    lang: str | None = None
+    estimate: bool = False
+    json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+
+#: Fields that a file shares with the request of a run, each with its flag.
+_SHARED = {
+    "max_samples": "--max-samples",
+    "metrics": "--metrics",
+    "dataset": "--dataset",
+    "seed": "--seed",
+    "epochs": "--epochs",
+    "concurrency": "--concurrency",
+    "budget": "--budget",
+    "executor": "--executor",
+}
+#: Fields of a file that say where and how a command works, not what is run.
+COMMAND_FIELDS = (
+    *("data", "lang", "estimate", "json", "quiet", "verbose"),
+    *("ray_address", "ray_workers", "node_concurrency", "node_requests_per_minute"),
+)
 
 
 def read_run_config(path: Path) -> tuple[RunConfig, frozenset[str]]:
@@ -180,6 +217,8 @@ def read_run_config(path: Path) -> tuple[RunConfig, frozenset[str]]:
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: {error}") from None
     config_fields.check_model_type(config.model_type, path)
+    if config.lang is not None and config.lang not in LANGUAGES:
+        raise UsageError(f"{path}: lang {config.lang!r} is none of: {', '.join(LANGUAGES)}")
     return config, frozenset(values)
 
 
@@ -189,7 +228,7 @@ def apply_flags(
     """The request of a file and of flags, which win, and what they override, in words.
 
     `file_fields` names the fields that the file sets; `flags` holds fields of RunRequest that were
-    typed.
+    typed, `executor` as a person types it.
     """
     overridden: list[str] = []
 
@@ -226,9 +265,21 @@ def apply_flags(
     if unused and not replaced:
         raise UsageError(f"field {unused[0]} does not apply to a {kind}: target; remove it")
     overridden += [f"{name} does not apply to --target {target}" for name in unused]
+    if config.batch_size is not None:
+        model_options["batch_size"] = str(config.batch_size)
     overrides, typed = _select_overrides(config, chosen), flags.get("options", {})
+    shared: dict[str, Any] = {}
+    for name, flag in _SHARED.items():
+        theirs = getattr(config, name) if name in file_fields else None
+        theirs = tuple(theirs) if isinstance(theirs, list) else theirs
+        value = choose_value(f"{flag} ", name, flags.get(name), theirs)
+        if value is not None:
+            shared[name] = value
+    if shared.get("executor") == "process":  # the default of a request
+        del shared["executor"]
     changes = {
-        **flags,
+        **{name: value for name, value in flags.items() if name not in _SHARED},
+        **shared,
         "target": target,
         "benchmarks": chosen,
         "target_options": merge_options(
@@ -250,9 +301,6 @@ def apply_flags(
             )
             for key in dict.fromkeys([*typed, *overrides])
         },
-        "max_samples": choose_value(
-            "--max-samples ", "max_samples", flags.get("max_samples"), config.max_samples
-        ),
     }
     return RunRequest(**changes), overridden
 

@@ -79,6 +79,7 @@ class Tracker:
         self.started = time.monotonic()
         self.phase = "loading"
         self.message = ""
+        self.rate = 0.0  # verdicts a second, at the last `write`
         self.flow: FlowCounts | None = None
         self.card: Callable[[], Mapping[str, Any]] = dict  # of the target, once it is open
         self._written_card: Mapping[str, Any] = {}
@@ -88,6 +89,7 @@ class Tracker:
         self._events = folder.open_journal(folder.events_path.name)
 
     def record_event(self, kind: str, message: str = "") -> None:
+        _log.debug("%s: %s: %s", self.folder.run_id, kind, message)
         with suppress(OSError):  # a full disk ends a run by its journals, which say why
             self._events.append(Event(at=utc_now(), kind=kind, message=message))
 
@@ -123,7 +125,7 @@ class Tracker:
 
     def write(self, state: RunState = "running") -> None:
         scored = self.outcomes.total()
-        rate = self._compute_rate(scored)
+        rate = self.rate = self._compute_rate(scored)
         left = self.total - scored
         progress = Progress(
             run_id=self.folder.run_id,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from evalcore.cli.main import _build_parser
+from evalcore.cli.main import build_parser
 from evalcore.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +26,7 @@ COMMANDS = [
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_understood(command: str) -> None:
     words = shlex.split(command[command.index("evalcore ") :])
-    assert _build_parser().parse_args(words[1:]).verb
+    assert build_parser().parse_args(words[1:]).verb
 
 
 def test_the_settings_that_are_named_exist() -> None:

@@ -109,7 +109,7 @@ def test_every_command_of_ours_exists(line):
     if words[0] == "make":
         assert f"\n{words[1]}:" in (ROOT / "Makefile").read_text("utf-8")
         return
-    parser = main._build_parser()
+    parser = main.build_parser()
     assert parser.parse_args(words[1:])
 
 

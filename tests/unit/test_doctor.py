@@ -147,7 +147,7 @@ def test_official_data_sets_are_there_or_come_with_their_command(tmp_path: Path)
     (tmp_path / "datasets" / first.folder).mkdir(parents=True)
     checks = by_name(Settings(data=str(tmp_path)))
     assert checks[first.name].status == "ok"
-    parser = main_module._build_parser()
+    parser = main_module.build_parser()
     for official in others:
         words = checks[official.name].remedy.split()
         parser.parse_args(words[1:])

@@ -59,7 +59,7 @@ def check_command(words: tuple[str, ...]) -> str:
 def check_evalcore(words: tuple[str, ...]) -> str:
     if any(word in ("...", "VERB") for word in words):
         return ""
-    parser: argparse.ArgumentParser = main._build_parser()
+    parser: argparse.ArgumentParser = main.build_parser()
     try:
         args = parser.parse_args(insert_import_origin(words))
     except SystemExit as end:

@@ -18,9 +18,6 @@ from evalcore.targets.cards import CARDS as TARGET_CARDS
 ROOT = Path(__file__).resolve().parents[2]
 #: The built-in lists, and modules that may name any benchmark, with the reason.
 ALLOWED = {
-    "evalcore/cli/datasets.py": "an example in a text for people",
-    "evalcore/cli/decide.py": "an example in a text for people",
-    "evalcore/cli/sweep.py": "an example in a text for people",
     "evalcore/runner/config_fields.py": "slm-evals' own names of its benchmarks and their options",
     "evalcore/catalog.py": "the built-in list, and the members of the built-in suites",
     "evalcore/exchange/scale/exporter.py": "SCALE's own names of what it publishes",

@@ -86,7 +86,7 @@ def test_what_is_printed_plans_the_same_columns(tmp_path, monkeypatch, request_,
     monkeypatch.chdir(tmp_path)
     Path(CONFIG).write_text(recipe.config, encoding="utf-8")
     text = words(recipe.command if by == "flags" else recipe.with_config)
-    asked, _ = run.build_run_request(main._build_parser().parse_args(text[1:]))
+    asked, _ = run.build_run_request(main.build_parser().parse_args(text[1:]))
     again = plan.plan_run(asked, settings)
     assert again.spec.benchmarks == made.spec.benchmarks
     assert again.samples == made.samples
@@ -100,7 +100,7 @@ def test_one_metric_draws_the_same_of_its_cases(tmp_path):
     made = plan.plan_run(asked, settings)
     folder = plan.create_folder(made, settings)
     recipe = build_recipe(settings, folder.run_id, "sql_understanding", "sql_identification")
-    narrow, _ = run.build_run_request(main._build_parser().parse_args(words(recipe.command)[1:]))
+    narrow, _ = run.build_run_request(main.build_parser().parse_args(words(recipe.command)[1:]))
     drawn = plan.plan_run(narrow, settings).samples["sql_understanding"]
     held = made.samples["sql_understanding"]
     assert drawn == [item for item in held if item.metric == "sql_identification"]

@@ -204,13 +204,13 @@ def walk_arguments(parser, verb="evalcore"):
 
 
 def test_every_verb_and_argument_has_help():
-    arguments = list(walk_arguments(main._build_parser()))
+    arguments = list(walk_arguments(main.build_parser()))
     assert len(arguments) > 100
     assert [(verb, name) for verb, name, about in arguments if not about] == []
 
 
 def test_no_help_holds_a_clumsy_phrase():
-    texts = {(verb, name): about for verb, name, about in walk_arguments(main._build_parser())}
+    texts = {(verb, name): about for verb, name, about in walk_arguments(main.build_parser())}
     clumsy = [*CLUMSY["en"], "take in", "hand in", "go on with", "take back", "somebody"]
     assert {key for key, about in texts.items() for words in clumsy if words in about} == set()
 
@@ -237,7 +237,7 @@ def test_every_text_is_spelled_in_american_english():
     catalogue = load_catalogue("en").items()  # less the names of placeholders
     texts = {k: re.sub(r"{\w+}", "", text) for k, text in catalogue if not k.startswith("note.")}
     texts |= {path.name: path.read_text("utf-8") for path in DOCUMENTS}
-    texts |= {f"{verb} {name}": about for verb, name, about in walk_arguments(main._build_parser())}
+    texts |= {f"{verb} {name}": about for verb, name, about in walk_arguments(main.build_parser())}
     assert {(key, match[0]) for key, text in texts.items() for match in BRITISH.finditer(text)} == (
         set()
     )
@@ -258,10 +258,12 @@ def test_a_run_in_a_terminal_draws_a_bar(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     outcomes = Counter(passed=3, target_error=1)
     with progress_bar.draw_run_progress("run-[red]1") as move_bar:
-        move_bar(SimpleNamespace(total=10, outcomes=outcomes, cost=None))
+        move_bar(
+            SimpleNamespace(total=10, outcomes=outcomes, cost=None, errors={"timeout": 2}, rate=0.0)
+        )
     printed = capsys.readouterr()
     assert printed.out == ""
-    for text in ("run-[red]1", "4/10", "3 passed, 1 target error"):
+    for text in ("run-[red]1", "4/10", "3 passed, 1 target error", "timeout 2"):
         assert text in printed.err
 
 
