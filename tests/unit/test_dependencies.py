@@ -36,6 +36,7 @@ USED_OTHERWISE = {
     "bitsandbytes": "transformers, for int8 and int4",
     "fastapi": "`transformers serve`",
     "import-linter": "make lint",
+    "ipykernel": "the notebook that a test runs",
     "mpmath": "a module that the fetched services of BFCL import",
     "mlflow-skinny": "the export to MLflow, imported by its name",
     "mypy": "make lint",
