@@ -25,7 +25,6 @@ from evalcore.cli import (
     equivalent,
     exchange,
     gate,
-    models,
     parity,
     plugin_templates,
     preflight,
@@ -37,15 +36,6 @@ from evalcore.cli import (
     show,
     sweep,
 )
-from evalcore.cli.messages import (
-    Amount,
-    find_language,
-    get_amount,
-    say_always,
-    tr,
-    use_amount,
-    use_language,
-)
 from evalcore.cli.parser import CommandParser, add_examples
 from evalcore.cli.run import (
     Interrupted,
@@ -53,6 +43,15 @@ from evalcore.cli.run import (
     fill_from_config,
     load_operator_settings,
     parse_key_value,
+)
+from evalcore.cli.terminal import (
+    Amount,
+    find_language,
+    get_amount,
+    say_always,
+    tr,
+    use_amount,
+    use_language,
 )
 from evalcore.errors import EvalboardError
 from evalcore.i18n import LANGUAGES
@@ -149,7 +148,7 @@ def build_parser() -> argparse.ArgumentParser:
     boards.add_site_verb(verbs, _add_common_flags)
     published.add_published_verb(verbs, _add_common_flags)
     preflight.add_preflight_verb(verbs, _add_common_flags)
-    models.add_models_verb(verbs, _add_common_flags)
+    preflight.add_models_verb(verbs, _add_common_flags)
     serve.add_serve_verb(verbs, _add_common_flags)
     _add_index(verbs)
     doctor.add_doctor_verb(verbs, _add_common_flags)

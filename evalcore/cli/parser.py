@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from evalcore.cli.messages import get_language, tr
+from evalcore.cli.terminal import get_language, tr
 from evalcore.i18n import DEFAULT
 
 _TRANSLATIONS = Path(__file__).parents[1] / "i18n"

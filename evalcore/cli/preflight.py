@@ -1,4 +1,5 @@
-"""`evalcore preflight`: what a target can do, before a run is paid for."""
+"""`evalcore preflight` and `evalcore models`: what a target can do and which models an endpoint
+has, before a run is paid for."""
 
 from __future__ import annotations
 
@@ -8,8 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from evalcore.access.secrets import scrub_secrets
+from evalcore.cli.terminal import get_language, tr
 from evalcore.errors import UsageError
-from evalcore.i18n import DEFAULT, t
+from evalcore.i18n import translate_note
 from evalcore.plain_text import align_columns
 
 Verb = Callable[[argparse.Namespace], int]
@@ -39,23 +41,17 @@ def _print_preflight(args: argparse.Namespace) -> int:
     from evalcore.records import to_plain
     from evalcore.runner import client
 
-    options = {}
-    for text in args.target_option:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            shown = scrub_secrets(text)
-            raise UsageError(f"--target-option must have the form KEY=VALUE, got {shown!r}")
-        options[name] = value
+    options = dict(map(_split_option, args.target_option))
     loaded = settings.load_settings(args.data)
     report = client.test_connection(args.target, options, {}, loaded, visitor=policy.OPERATOR)
     if args.json:
         print(json.dumps(to_plain(report), ensure_ascii=False))
     else:
-        print(f"{args.target}: {report.message}")
+        print(f"{args.target}: {translate_note(report.message, get_language())}")
         rows = [
             (
-                t(f"launch.capability.{line.name}", DEFAULT),
-                t(f"launch.capability_{line.state}", DEFAULT),
+                tr(f"launch.capability.{line.name}"),
+                tr(f"launch.capability_{line.state}"),
                 line.detail,
             )
             for line in report.capabilities
@@ -63,3 +59,54 @@ def _print_preflight(args: argparse.Namespace) -> int:
         if rows:
             print(align_columns(rows))
     return _DONE if report.ok else _INCOMPLETE
+
+
+def add_models_verb(
+    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
+) -> None:
+    """Add the verb; `add_common` adds the common flags and sets the verb's function."""
+    about = "list the models that your key can reach at an endpoint"
+    sub = verbs.add_parser("models", help=about, description=about)
+    sub.add_argument(
+        "endpoint", metavar="ENDPOINT", help="an endpoint's name, for example groq, or an address"
+    )
+    sub.add_argument(
+        "--target-option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set a target option, for example api_key_env=MY_KEY; repeatable",
+    )
+    add_common(sub, _print_models)
+
+
+def _print_models(args: argparse.Namespace) -> int:
+    from evalcore import settings
+    from evalcore.access import policy
+    from evalcore.records import to_plain
+    from evalcore.runner import client
+
+    options = dict(map(_split_option, args.target_option))
+    loaded = settings.load_settings(args.data)
+    models = client.list_models(args.endpoint, options, {}, loaded, visitor=policy.OPERATOR)
+    if args.json:
+        print(json.dumps(to_plain(models), ensure_ascii=False))
+        return _DONE
+    rows = [
+        (
+            model.id,
+            tr("cli.models.context", tokens=f"{model.context:,}") if model.context else "",
+            model.title,
+        )
+        for model in models
+    ]
+    print(align_columns(rows) if rows else tr("cli.models.none"))
+    return _DONE
+
+
+def _split_option(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        shown = scrub_secrets(text)
+        raise UsageError(f"--target-option must have the form KEY=VALUE, got {shown!r}")
+    return name, value

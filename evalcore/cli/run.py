@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.access.secrets import scrub_secrets
-from evalcore.cli.messages import get_amount, get_language, say, say_always, tr
+from evalcore.cli.terminal import get_amount, get_language, say, say_always, tr
 from evalcore.errors import UsageError
 from evalcore.i18n import translate_note
 
