@@ -75,7 +75,7 @@ CEILINGS: dict[str, float] = {
     "crowded names": 0,
     "long modules": 0,
     "modules": 634,
-    "lines": 146_200,
+    "lines": 146_600,
     "function length, p95": 27,
 }
 
