@@ -120,7 +120,7 @@ def _export_spans(args: argparse.Namespace, run: SharedRun) -> Export:
 
 
 def _export_wandb(args: argparse.Namespace, run: SharedRun) -> Export:
-    from evalcore.exchange.trackers.wandb_run import log_wandb_run
+    from evalcore.exchange.trackers.experiments import log_wandb_run
 
     out, online = _require_path(args, "folder"), bool(args.online)
     folder = log_wandb_run(run, out, args.project or _PROJECT, online=online)
@@ -130,7 +130,7 @@ def _export_wandb(args: argparse.Namespace, run: SharedRun) -> Export:
 
 def _export_mlflow(args: argparse.Namespace, run: SharedRun) -> Export:
     from evalcore.access.secrets import describe_address
-    from evalcore.exchange.trackers.mlflow_run import log_mlflow_run
+    from evalcore.exchange.trackers.experiments import log_mlflow_run
 
     address = args.endpoint or (os.environ.get("MLFLOW_TRACKING_URI") if not args.out else "")
     store = address or _require_path(args, "folder")

@@ -14,7 +14,7 @@ from evalcore.access.redaction import Redactor
 from evalcore.cli.main import main
 from evalcore.errors import MissingDependency, UsageError
 from evalcore.exchange.logs.importer import import_logs
-from evalcore.exchange.trackers import cases, mlflow_run, otel, wandb_run
+from evalcore.exchange.trackers import cases, experiments, otel
 from evalcore.exchange.trackers.cases import read_shared_run
 from evalcore.exchange.trackers.every_eval_ever import RecordSource, write_records
 from evalcore.records import Episode, Message, ToolCall
@@ -182,7 +182,7 @@ def test_spans_go_to_a_file_and_a_lost_batch_is_an_error(store, run, tmp_path, c
 
 def test_wandb_writes_an_offline_run(store, run, tmp_path):
     require("wandb", "wandb")
-    folder = wandb_run.log_wandb_run(read_shared_run(run, store), tmp_path / "out", "project")
+    folder = experiments.log_wandb_run(read_shared_run(run, store), tmp_path / "out", "project")
     assert folder.name.startswith("offline-run-")
     assert list(folder.glob("run-*.wandb"))
     (table,) = folder.rglob("cases_*.table.json")
@@ -194,8 +194,8 @@ def test_wandb_writes_an_offline_run(store, run, tmp_path):
 def test_mlflow_writes_a_run_once(store, run, tmp_path):
     tracking = require("mlflow.tracking", "mlflow")
     shared, folder = read_shared_run(run, store), tmp_path / "out"
-    mlflow_run.log_mlflow_run(shared, folder, "board")
-    identity = mlflow_run.log_mlflow_run(shared, folder, "board")
+    experiments.log_mlflow_run(shared, folder, "board")
+    identity = experiments.log_mlflow_run(shared, folder, "board")
     client = tracking.MlflowClient(tracking_uri=folder.as_uri())
     experiment = client.get_experiment_by_name("board").experiment_id
     (logged,) = client.search_runs([experiment])
@@ -209,7 +209,7 @@ def test_mlflow_writes_a_run_once(store, run, tmp_path):
 
 
 def test_the_password_of_a_tracking_server_is_not_printed(store, run, capsys, monkeypatch):
-    monkeypatch.setattr(mlflow_run, "log_mlflow_run", lambda run, store, experiment: "id-1")
+    monkeypatch.setattr(experiments, "log_mlflow_run", lambda run, store, experiment: "id-1")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://me:hunter22222@tracking.example/base")
     words = ["export", run.run_id, "--format", "mlflow", "--data", store.data]
     assert main(words) == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from types import ModuleType
 from typing import Any
 
@@ -158,6 +159,14 @@ def list_case_row(case: SharedCase) -> list[Any]:
         episode.usage.output_tokens if episode else None,
         episode.latency if episode else None,
     ]
+
+
+def read_moment(text: str) -> float:
+    """Seconds since 1970 of an ISO 8601 time, 0 where there is none."""
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return 0.0
 
 
 def import_sdk(module: str, extra: str) -> ModuleType:

@@ -1,17 +1,21 @@
 """A run as spans of OpenTelemetry, by the conventions for generative AI: a span for the run, below
-it one per case and epoch with tokens and times, each with an event `gen_ai.evaluation.result`."""
+it one per case and epoch, each with an event `gen_ai.evaluation.result`."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from evalcore import __version__
 from evalcore.errors import UsageError
-from evalcore.exchange.trackers.cases import SharedCase, SharedRun, flatten_scores, import_sdk
+from evalcore.exchange.trackers.cases import (
+    SharedCase,
+    SharedRun,
+    flatten_scores,
+    import_sdk,
+    read_moment,
+)
 from evalcore.i18n import Note
 from evalcore.records import Verdict, to_json
 
@@ -35,17 +39,15 @@ def open_file_exporter(path: Path) -> Any:
 
 
 def open_endpoint_exporter(endpoint: str) -> Any:
-    """An exporter to a collector that takes OTLP over HTTP; headers are those of
-    OTEL_EXPORTER_OTLP_HEADERS."""
+    """An exporter to a collector of OTLP over HTTP; OTEL_EXPORTER_OTLP_HEADERS has its headers."""
     otlp = import_sdk("opentelemetry.exporter.otlp.proto.http.trace_exporter", _EXTRA)
     return otlp.OTLPSpanExporter(endpoint=endpoint)
 
 
 def export_spans(run: SharedRun, exporter: Any, *, texts: bool = False) -> int:
     """Send the spans of a run; returns how many. Prompts and answers go along only with `texts`.
-    Equal runs have equal ids, so that a second export adds no other trace.
-
-    Raises MissingDependency without the extra, UsageError where the exporter gives up.
+    Equal runs have equal ids, so that a second export adds no other trace. Raises MissingDependency
+    without the extra, UsageError where the exporter gives up.
     """
     success = import_sdk("opentelemetry.sdk.trace.export", _EXTRA).SpanExportResult.SUCCESS
     spans = _record_spans(run, texts)
@@ -59,19 +61,17 @@ def export_spans(run: SharedRun, exporter: Any, *, texts: bool = False) -> int:
 
 
 def _record_spans(run: SharedRun, texts: bool) -> list[Any]:
-    sdk = import_sdk("opentelemetry.sdk.trace", _EXTRA)
-    resources = import_sdk("opentelemetry.sdk.resources", _EXTRA)
-    api = import_sdk("opentelemetry.trace", _EXTRA)
+    names = ("trace", "sdk.trace", "sdk.resources")
+    api, sdk, resources = (import_sdk(f"opentelemetry.{name}", _EXTRA) for name in names)
     memory = import_sdk("opentelemetry.sdk.trace.export.in_memory_span_exporter", _EXTRA)
-    export = import_sdk("opentelemetry.sdk.trace.export", _EXTRA)
     resource = resources.Resource({"service.name": "evalboard", "service.version": __version__})
     provider = sdk.TracerProvider(
         resource=resource, id_generator=_RunIds(run.spec.run_id), shutdown_on_exit=False
     )
     recorded = memory.InMemorySpanExporter()
-    provider.add_span_processor(export.SimpleSpanProcessor(recorded))
+    provider.add_span_processor(sdk.export.SimpleSpanProcessor(recorded))
     tracer = provider.get_tracer("evalcore", __version__)
-    end = start = _convert_moment(run.spec.created_at)
+    end = start = int(read_moment(run.spec.created_at) * 1e9)
     attributes = {
         "evalboard.run.id": run.spec.run_id,
         "evalboard.run.state": run.summary.state,
@@ -80,16 +80,16 @@ def _record_spans(run: SharedRun, texts: bool) -> list[Any]:
         **{f"evalboard.{name}": n for name, n in flatten_scores(run.summary.benchmarks).items()},
     }
     name = f"evaluation {run.spec.run_id}"
-    root = tracer.start_span(name, None, attributes=attributes, start_time=start)
+    root = tracer.start_span(name, attributes=attributes, start_time=start)
     context = api.set_span_in_context(root)
     for case in run.cases:
-        ended = (case.episode and _convert_moment(case.episode.at)) or start
+        ended = int(read_moment(case.episode.at if case.episode else "") * 1e9) or start
         began = max(ended - int((case.episode.latency if case.episode else 0) * 1e9), 0)
         end = max(end, ended)
-        shown = _describe_case(run, case, texts and not case.gated)
+        shown = _drop_empty(_describe_case(run, case, texts and not case.gated))
         span = tracer.start_span(f"chat {run.model}", context, attributes=shown, start_time=began)
         if case.verdict is not None:
-            result = _describe_verdict(case, case.verdict, texts and not case.gated)
+            result = _drop_empty(_describe_verdict(case, case.verdict, texts and not case.gated))
             span.add_event("gen_ai.evaluation.result", result, ended)
         if case.episode is not None and case.episode.failure is not None:
             span.set_attribute("error.type", case.episode.failure.kind)
@@ -99,6 +99,10 @@ def _record_spans(run: SharedRun, texts: bool) -> list[Any]:
     return list(recorded.get_finished_spans())
 
 
+def _drop_empty(attributes: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if value not in (None, "", [""])}
+
+
 class _RunIds:
     """Ids that follow from the run, one after another."""
 
@@ -106,60 +110,41 @@ class _RunIds:
         self._run, self._count = run, 0
 
     def generate_trace_id(self) -> int:
-        return self._hash("trace", 16)
+        return int(hashlib.sha256(f"{self._run}/trace".encode()).hexdigest()[:32], 16) or 1
 
     def generate_span_id(self) -> int:
         self._count += 1
-        return self._hash(str(self._count), 8)
+        return int(hashlib.sha256(f"{self._run}/{self._count}".encode()).hexdigest()[:16], 16) or 1
 
     def is_trace_id_random(self) -> bool:
         return False
 
-    def _hash(self, name: str, size: int) -> int:
-        digest = hashlib.sha256(f"{self._run}/{name}".encode()).digest()
-        return int.from_bytes(digest[:size], "big") or 1
-
-
-def _convert_moment(text: str) -> int:
-    """Nanoseconds since 1970 of an ISO 8601 time, 0 where there is none."""
-    try:
-        return int(datetime.fromisoformat(text).timestamp() * 1e9)
-    except ValueError:
-        return 0
-
 
 def _describe_case(run: SharedRun, case: SharedCase, texts: bool) -> dict[str, Any]:
     episode = case.episode
-    reason = episode.finish_reason if episode else ""
-    attributes = {
+    attributes: dict[str, Any] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": run.spec.target.key.partition(":")[0],
         "gen_ai.request.model": run.model,
         "gen_ai.usage.input_tokens": episode and episode.usage.input_tokens,
         "gen_ai.usage.output_tokens": episode and episode.usage.output_tokens,
-        "gen_ai.response.finish_reasons": [reason] if reason else None,
+        "gen_ai.response.finish_reasons": [episode.finish_reason if episode else ""],
         "evalboard.benchmark": case.benchmark,
         "evalboard.metric": case.sample.metric,
         "evalboard.sample": case.sample.id,
         "evalboard.epoch": case.epoch,
-        **(dict(_iter_texts(case)) if texts else {}),
     }
-    return {name: value for name, value in attributes.items() if value not in (None, "")}
-
-
-def _iter_texts(case: SharedCase) -> Iterator[tuple[str, str]]:
-    """Prompt and answer as the conventions write them: messages in parts, as JSON."""
-    answer = case.episode.answer if case.episode else ""
-    for name, role, text in (("input", "user", case.asked), ("output", "assistant", answer)):
-        message = {"role": role, "parts": [{"type": "text", "content": text[:_TEXT]}]}
-        yield f"gen_ai.{name}.messages", to_json([message]).decode()
+    turns = (("input", "user", case.asked), ("output", "assistant", episode and episode.answer))
+    for name, role, text in turns if texts else ():
+        message = {"role": role, "parts": [{"type": "text", "content": (text or "")[:_TEXT]}]}
+        attributes[f"gen_ai.{name}.messages"] = to_json([message]).decode()
+    return attributes
 
 
 def _describe_verdict(case: SharedCase, verdict: Verdict, texts: bool) -> dict[str, Any]:
-    attributes = {
+    return {
         "gen_ai.evaluation.name": f"{case.benchmark}/{case.sample.metric}",
         "gen_ai.evaluation.score.label": verdict.outcome,
         "gen_ai.evaluation.score.value": verdict.score,
         "gen_ai.evaluation.explanation": verdict.note[:_TEXT] if texts else "",
     }
-    return {name: value for name, value in attributes.items() if value not in (None, "")}

@@ -1,4 +1,6 @@
-"""A run as a run of MLflow: parameters, scores as metrics, and the cases as an artifact."""
+"""A run in the experiment trackers of others. In MLflow it is parameters, scores as metrics, and
+the cases as an artifact; in Weights & Biases it has the scores in its summary and the cases in a
+table, offline unless somebody asks for more: `wandb sync FOLDER` uploads it later."""
 
 from __future__ import annotations
 
@@ -17,9 +19,8 @@ from evalcore.exchange.trackers.cases import (
     list_case_row,
 )
 from evalcore.i18n import Note
-from evalcore.records import to_json
+from evalcore.records import content_hash, to_json, to_plain
 
-EXTRA = "mlflow"
 _NO_NAME = re.compile(r"[^\w./ -]")  # signs that MLflow refuses in names
 _VALUE = 500  # characters of a parameter, of which MLflow bounds the length
 _TAG = "evalboard.run_id"
@@ -35,8 +36,8 @@ def log_mlflow_run(run: SharedRun, store: str | Path, experiment: str) -> str:
         # Folders are in maintenance, and need nothing but files: what an export is to make.
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
         store.mkdir(parents=True, exist_ok=True)
-    exceptions = import_sdk("mlflow.exceptions", EXTRA)
-    tracking = import_sdk("mlflow.tracking", EXTRA)
+    exceptions = import_sdk("mlflow.exceptions", "mlflow")
+    tracking = import_sdk("mlflow.tracking", "mlflow")
     uri = store.resolve().as_uri() if isinstance(store, Path) else store
     try:
         client = tracking.MlflowClient(tracking_uri=uri)
@@ -76,3 +77,35 @@ def _list_parameters(run: SharedRun) -> dict[str, str]:
         parameters[f"{spec.key}.dataset_hash"] = spec.dataset_hash
         parameters[f"{spec.key}.column"] = spec.column
     return parameters
+
+
+def log_wandb_run(run: SharedRun, out: Path, project: str, *, online: bool = False) -> Path:
+    """Write the run below `out`; returns its folder. Online, WANDB_API_KEY says whose it is. Equal
+    runs have one id, so that a second export renews the first.
+
+    Raises MissingDependency without the extra, UsageError where W&B refuses.
+    """
+    wandb = import_sdk("wandb", "wandb")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        logged = wandb.init(
+            project=project,
+            name=run.spec.run_id,
+            id=content_hash(run.spec.run_id, 16),
+            job_type="evaluation",
+            mode="online" if online else "offline",
+            dir=str(out),
+            config={"target": run.spec.target.key, "evalboard": to_plain(run.spec)},
+            settings=wandb.Settings(
+                silent=True, console="off", save_code=False, disable_git=True, x_disable_stats=True
+            ),
+        )
+        rows = [list_case_row(case) for case in run.cases]
+        if rows:
+            logged.log({"cases": wandb.Table(columns=list(CASE_COLUMNS), data=rows)})
+        logged.summary.update(flatten_scores(run.summary.benchmarks))
+        folder = Path(logged.dir).parent
+        logged.finish()
+    except (OSError, wandb.Error) as error:
+        raise UsageError(Note("export_tracker", tracker="W&B", problem=error)) from None
+    return folder
