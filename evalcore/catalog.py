@@ -79,6 +79,9 @@ FRAMEWORKS = {
     "evalscope": "EvalScope",
     "helm": "HELM",
     "every_eval_ever": "Every Eval Ever",
+    "bfcl_eval": "bfcl-eval",
+    "tau2_results": "τ²-bench",
+    "swebench": "SWE-bench harness",
 }
 _SUITES = (
     SuiteCard(

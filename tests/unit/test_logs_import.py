@@ -26,6 +26,7 @@ from evalcore.views.target_scores import count_failure_causes, count_failure_rea
 from tests.support.boards import settings_in
 from tests.support.log_fixtures import FIXTURES, QUESTIONS
 
+OFFICIAL = ("bfcl_eval", "tau2_results", "swebench")
 KNOWN = {"large": [1.0] * 8, "small": [1.0, 0.0] * 4}
 
 
@@ -135,9 +136,9 @@ def test_the_same_task_with_other_samples_is_another_board(store, tmp_path):
 
 def test_a_second_import_changes_nothing(store):
     first = import_all(FIXTURES, store)
-    assert len(first.created) == 7
+    assert len(first.created) == 13
     again = import_all(FIXTURES, store)
-    assert (again.created, again.replaced, len(again.unchanged)) == ([], [], 7)
+    assert (again.created, again.replaced, len(again.unchanged)) == ([], [], 13)
 
 
 def test_results_without_samples_are_claims(store, tmp_path):
@@ -334,5 +335,5 @@ def test_the_command_needs_no_kind(store, capsys):
 
 def test_kinds_are_told_apart():
     kinds = {form.framework for form, _ in find_logs(FIXTURES)}
-    assert kinds == {"inspect", "lm_eval", "evalscope"}
+    assert kinds == {*("inspect", "lm_eval", "evalscope"), *OFFICIAL}
     assert [form.framework for form, _ in find_logs(FIXTURES, "helm")] == []

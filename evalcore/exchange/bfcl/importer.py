@@ -4,7 +4,7 @@ score files beside them claim is compared with the verdicts."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from evalcore.exchange.bfcl.results import (
     Mode,
     ModelResults,
     RescoredResults,
+    UnknownEntries,
     find_bfcl_files,
     parse_results_version,
     read_claims,
@@ -38,6 +39,7 @@ from evalcore.exchange.staging import (
     BlobStore,
     ImportedScore,
     ImportResult,
+    ImportStage,
     format_import_result,
     open_import_stage,
 )
@@ -249,24 +251,57 @@ def import_bfcl_results(
     Raises UsageError and DatasetError for what is no such folder or names no entry of the data set,
     and then nothing is imported.
     """
+    done = ImportResult()
+    folders = find_model_folders(Path(source.path))
+    with open_import_stage(settings) as staged:
+        stage_model_folders(folders, source, settings, staged, done, progress)
+        staged.commit()
+    return done
+
+
+def stage_model_folders(
+    folders: Iterable[Path],
+    source: BfclImportSource,
+    settings: Settings,
+    staged: ImportStage,
+    done: ImportResult,
+    progress: ProgressCallback,
+) -> None:
+    """Score the answers of models on the entries of the data set, and prepare a run of each. Raises
+    as `import_bfcl_results`."""
     path = _find_official_dataset(source, settings)
     benchmark = create_benchmark(BENCHMARK, {})
-    done = ImportResult()
     try:
         samples = list(benchmark.load_dataset(DatasetSource(path=str(path))))
-        with open_import_stage(settings) as staged:
-            for folder in find_model_folders(Path(source.path)):
-                progress(f"scoring {folder.name}")
-                results = read_model_results(folder, source)
-                scored = rescore_predictions(benchmark, samples, results)
-                run_id, published = build_bfcl_run(benchmark, results, scored, staged.blobs)
-                done.record_run(staged.prepare_run(run_id, published), run_id, published)
-                done.scores += _compare_claims(run_id, results.claims, scored.counts)
-                done.skipped += [f"{folder.name}: {line}" for line in scored.left_out]
-            staged.commit()
+        for folder in folders:
+            progress(f"scoring {folder.name}")
+            results = read_model_results(folder, source)
+            scored = rescore_predictions(benchmark, samples, results)
+            run_id, published = build_bfcl_run(benchmark, results, scored, staged.blobs)
+            done.record_run(staged.prepare_run(run_id, published), run_id, published)
+            done.scores += _compare_claims(run_id, results.claims, scored.counts)
+            done.skipped += [f"{folder.name}: {line}" for line in scored.left_out]
     finally:
         benchmark.close()
-    return done
+
+
+def stage_official_folders(
+    folders: Sequence[Path],
+    settings: Settings,
+    staged: ImportStage,
+    done: ImportResult,
+    progress: ProgressCallback,
+) -> bool:
+    """`stage_model_folders` where the official entries were fetched; False where they were not, or
+    where the answers are to other entries."""
+    if not (default_folder(settings) / NOTE_FILE).is_file():
+        return False
+    try:
+        source = BfclImportSource(path="")
+        stage_model_folders(folders, source, settings, staged, done, progress)
+    except UnknownEntries:
+        return False
+    return True
 
 
 def _find_official_dataset(source: BfclImportSource, settings: Settings) -> Path:

@@ -42,7 +42,7 @@ from evalcore.records import Episode, Failure, Record, Sample, Usage, Verdict
 Mode = Literal["fc", "prompt"]
 N = TypeVar("N", bound=float)
 
-_NAME = re.compile(r"BFCL_(?P<version>v\d+)_(?P<category>\w+?)_(?P<kind>result|score)\.json")
+NAME_PATTERN = re.compile(r"BFCL_(?P<version>v\d+)_(?P<category>\w+?)_(?P<kind>result|score)\.json")
 _CATEGORIES = frozenset(CATEGORIES)
 _DEPTH_LIMIT = 64  # what a model wrote of arguments is text, however deep it is
 _MESSAGE_LIMIT = 500
@@ -80,11 +80,13 @@ def read_results(path: Path, mode: Mode | None = None) -> Iterator[Prediction]:
     a reply without a call, as upstream reads it. Raises DatasetError naming file, line and field.
     """
     files = find_bfcl_files(path, "result")
-    answer_mode = mode or ("fc" if any(_has_native(file) for file in files.values()) else "prompt")
+    answer_mode = mode or (
+        "fc" if any(has_native_calls(file) for file in files.values()) else "prompt"
+    )
     for category, file in files.items():
         seen = set()
         for line, row in read_rows(file):
-            prediction = _parse_prediction(file, line, row, category, answer_mode)
+            prediction = parse_prediction(file, line, row, category, answer_mode)
             if prediction.id in seen:
                 raise DatasetError(file, line, "id", f"{prediction.id!r} is there twice")
             seen.add(prediction.id)
@@ -109,7 +111,7 @@ def find_bfcl_files(path: Path, kind: Literal["result", "score"]) -> dict[str, P
     category has two, and for results where there is none."""
     files: dict[str, Path] = {}
     for file in [path] if path.is_file() else sorted(path.rglob(f"BFCL_v*_{kind}.json")):
-        match = _NAME.fullmatch(file.name)
+        match = NAME_PATTERN.fullmatch(file.name)
         category = to_v4_category(match["category"]) if match and match["kind"] == kind else ""
         if category not in _CATEGORIES:
             continue
@@ -123,7 +125,7 @@ def find_bfcl_files(path: Path, kind: Literal["result", "score"]) -> dict[str, P
 
 def parse_results_version(path: Path) -> str:
     """The version in the name of a result file: v3 or v4."""
-    match = _NAME.fullmatch(path.name)
+    match = NAME_PATTERN.fullmatch(path.name)
     return match["version"] if match else ""
 
 
@@ -134,7 +136,7 @@ def _parse_entry_count(file: Path, line: int, header: Mapping[str, Any], field: 
     return value
 
 
-def _has_native(file: Path) -> bool:
+def has_native_calls(file: Path) -> bool:
     return any(_is_native(row.get("result")) for _, row in read_rows(file))
 
 
@@ -145,7 +147,7 @@ def _is_native(result: Any, depth: int = 0) -> bool:
     return any(isinstance(item, dict) or _is_native(item, depth + 1) for item in result)
 
 
-def _parse_prediction(
+def parse_prediction(
     file: Path, line: int, row: Mapping[str, Any], category: str, mode: Mode
 ) -> Prediction:
     sample_id = row.get("id")
@@ -241,6 +243,10 @@ class RescoredResults(Record, frozen=True):
         return lines
 
 
+class UnknownEntries(UsageError):
+    """None of the answers is to an entry of the data set."""
+
+
 def rescore_predictions(
     benchmark: Benchmark, samples: Sequence[Sample], results: ModelResults
 ) -> RescoredResults:
@@ -258,7 +264,7 @@ def rescore_predictions(
         if sample is not None:
             pairs.append((sample, prediction))
     if not pairs:
-        raise UsageError(
+        raise UnknownEntries(
             f"the results of {results.model} answer no entry of the dataset; is it the official "
             "one, with these categories?"
         )

@@ -2,41 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from evalcore.catalog import FRAMEWORKS
 from evalcore.errors import UsageError
+from evalcore.exchange.bfcl.importer import stage_official_folders
 from evalcore.exchange.logs import (
+    bfcl_eval,
     evalscope,
     every_eval_ever,
     helm,
     inspect_logs,
     lighteval,
     lm_eval,
+    swebench,
+    tau2_results,
 )
 from evalcore.exchange.logs.files import iter_files, read_head
 from evalcore.exchange.logs.records import FrameworkLog, LoggedTask, convert_time
 from evalcore.exchange.logs.runs import build_log_runs
-from evalcore.exchange.staging import ImportedScore, ImportResult, open_import_stage
+from evalcore.exchange.staging import (
+    ImportedScore,
+    ImportResult,
+    ImportStage,
+    open_import_stage,
+)
 from evalcore.i18n import Note
 from evalcore.records import ProgressCallback, Record
 from evalcore.settings import Settings
 from evalcore.store.run_folder import Flag
 
+Restage = Callable[[Sequence[Path], Settings, ImportStage, ImportResult, ProgressCallback], bool]
+
+
+def _keep_path(path: Path) -> Path:
+    return path
+
 
 class LogFormat(Record, frozen=True):
-    """How logs of a framework are found among files, and read."""
+    """How logs of a framework are recognized among files, and read.
+
+    `locate` gives the log that a file is a part of, `restage` prepares runs of logs whose answers
+    can be scored again here, and returns False where they cannot.
+    """
 
     framework: str
     matches: Callable[[Path, bytes], bool]
     read: Callable[[Path], FrameworkLog]
+    locate: Callable[[Path], Path] = _keep_path
+    restage: Restage | None = None
 
 
 #: In the order in which they are tried.
 FORMATS = (
+    LogFormat(
+        bfcl_eval.FRAMEWORK,
+        bfcl_eval.is_bfcl_file,
+        bfcl_eval.read_bfcl_model,
+        bfcl_eval.locate_bfcl_model,
+        stage_official_folders,
+    ),
+    LogFormat(
+        swebench.FRAMEWORK,
+        swebench.is_swebench_report,
+        swebench.read_swebench_run,
+        swebench.locate_swebench_run,
+    ),
+    LogFormat(tau2_results.FRAMEWORK, tau2_results.is_tau2_result, tau2_results.read_tau2_result),
     LogFormat(inspect_logs.FRAMEWORK, inspect_logs.is_inspect_log, inspect_logs.read_inspect_log),
     LogFormat(lighteval.FRAMEWORK, lighteval.is_lighteval_result, lighteval.read_lighteval_result),
     LogFormat(lm_eval.FRAMEWORK, lm_eval.is_lm_eval_result, lm_eval.read_lm_eval_result),
@@ -51,6 +86,7 @@ FORMATS = (
 def find_logs(path: Path, framework: str = "") -> Iterator[tuple[LogFormat, Path]]:
     """The logs at a path, those of one framework alone where it is named."""
     formats = [each for each in FORMATS if framework in ("", each.framework)]
+    located: set[tuple[str, Path]] = set()
     for file in iter_files(path):
         if file.suffix not in (".eval", ".json"):
             continue
@@ -58,8 +94,12 @@ def find_logs(path: Path, framework: str = "") -> Iterator[tuple[LogFormat, Path
         match = next((each for each in formats if each.matches(file, head)), None)
         if match is None and framework and file == path:
             match = formats[0]  # it is what its owner says, or the error names what is missing
-        if match is not None:
-            yield match, file
+        if match is None:
+            continue
+        log = match.locate(file)
+        if (match.framework, log) not in located:
+            located.add((match.framework, log))
+            yield match, log
 
 
 def import_logs(
@@ -79,8 +119,18 @@ def import_logs(
         if not logs:
             known = ", ".join(FRAMEWORKS.values())
             raise UsageError(Note("log_none", path=path, known=known))
-        prepared: set[str] = set()
+        restaged = {
+            form.framework
+            for form in {form.framework: form for form, _ in logs}.values()
+            if form.restage is not None
+            and form.restage(
+                [log for each, log in logs if each == form], settings, staged, done, progress
+            )
+        }
+        prepared = {*done.created, *done.replaced, *done.unchanged}
         for form, file in logs:
+            if form.framework in restaged:
+                continue
             progress(str(Note("log_reading", path=file.name, framework=FRAMEWORKS[form.framework])))
             log = _select_usable_tasks(_fill_date(form.read(file), file), file, done)
             for run_id, published in build_log_runs(log, staged.blobs):

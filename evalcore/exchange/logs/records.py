@@ -12,6 +12,7 @@ from typing import Any
 
 from evalcore.errors import DatasetError
 from evalcore.i18n import Note
+from evalcore.intake import COUNT_LIMIT
 from evalcore.records import Message, Record, Usage, content_hash
 from evalcore.store.run_folder import Flag
 
@@ -145,7 +146,7 @@ class FieldReader:
     def __init__(
         self, path: Path | str, values: Any, line: int | None = None, prefix: str = ""
     ) -> None:
-        self._path, self._line, self._prefix = Path(path), line, prefix
+        self.path, self._line, self._prefix = Path(path), line, prefix
         if not isinstance(values, Mapping):
             raise self.fail("", Note("log_field_kind", kind="object"))
         self.values: Mapping[str, Any] = values
@@ -153,7 +154,7 @@ class FieldReader:
     def fail(self, field: str, problem: str) -> DatasetError:
         """The error to raise for a field."""
         name = f"{self._prefix}.{field}".strip(".") if self._prefix else field
-        return DatasetError(self._path, self._line, name, problem)
+        return DatasetError(self.path, self._line, name, problem)
 
     def read_text(self, field: str) -> str:
         value = self._require(field)
@@ -170,7 +171,7 @@ class FieldReader:
     def read_object(self, field: str) -> FieldReader:
         value = self._require(field)
         name = f"{self._prefix}.{field}" if self._prefix else field
-        return FieldReader(self._path, value, self._line, name)
+        return FieldReader(self.path, value, self._line, name)
 
     def find_object(self, field: str) -> dict[str, Any]:
         """The object of a field, an empty one where there is none."""
@@ -186,8 +187,10 @@ class FieldReader:
         return value if isinstance(value, str) else ""
 
     def find_count(self, field: str) -> int | None:
+        """A whole number; one that no reader holds exactly is none."""
         value = self.values.get(field)
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return value if whole and abs(value) <= COUNT_LIMIT else None
 
     def _require(self, field: str) -> Any:
         if self.values.get(field) is None:
