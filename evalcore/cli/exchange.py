@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore import catalog
-from evalcore.cli import logs, trackers
+from evalcore.cli import hub, logs, trackers
 from evalcore.errors import UsageError
 from evalcore.plain_text import format_count
 
@@ -404,7 +404,7 @@ _INCOMPLETE = 3
 
 def add_hub_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
-    about = "sync results with a private dataset repository on the Hugging Face Hub (HF_TOKEN)"
+    about = "sync results with the Hugging Face Hub, and publish there (HF_TOKEN)"
     actions = verbs.add_parser("hub", help=about, description=about).add_subparsers(
         required=True, metavar="ACTION"
     )
@@ -422,6 +422,7 @@ def add_hub_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb
         help="also import what other installations uploaded, rescored and marked as theirs",
     )
     add_common(sub, _pull_results)
+    hub.add_publish_actions(actions, add_common)
 
 
 def _add_repo_flag(sub: argparse.ArgumentParser) -> None:

@@ -29,9 +29,13 @@ class Store:
     """The repositories, and what was asked of the server.
 
     `refusals` are statuses for the next requests whose method and path begin with a text;
-    `before_commit` is called once, before the next commit is looked at.
+    `before_commit` is called once, before the next commit is looked at. `proposals` are the pull
+    requests, which change nothing: what each says and adds.
     """
 
+    repo: str = REPO
+    kind: str = "datasets"
+    proposals: list[tuple[str, dict[str, bytes]]] = field(default_factory=list)
     private: bool = True
     exists: bool = False
     files: dict[str, bytes] = field(default_factory=dict)
@@ -55,7 +59,7 @@ class Store:
     def count(self, method: str, part: str = "") -> int:
         return sum(asked == method and part in path for asked, path in self.asked)
 
-    def reply(self, method: str, path: str, body: bytes, token: str) -> Answer:
+    def reply(self, method: str, path: str, body: bytes, token: str, query: str = "") -> Answer:
         for refusal in self.refusals:
             if f"{method} {path}".startswith(refusal[0]):
                 self.refusals.remove(refusal)
@@ -65,31 +69,35 @@ class Store:
             return 200, {}, b""
         if token != f"Bearer {TOKEN}":
             return 401, {}, b'{"error": "Invalid username or password."}'
+        if path == "/api/validate-yaml":
+            return _json({"errors": [], "warnings": []})
         if path == "/api/repos/create":
             return self._create(json.loads(body))
-        if not self.exists or REPO not in path:
+        if not self.exists or self.repo not in path:
             return 404, {"X-Error-Code": "RepoNotFound"}, b'{"error": "Repository not found"}'
-        return self._of_repository(method, path, body)
+        return self._of_repository(method, path, body, query)
 
     def _create(self, asked: dict[str, Any]) -> Answer:
         assert asked["type"] == "dataset"
-        assert f"{asked['organization']}/{asked['name']}" == REPO
+        assert f"{asked['organization']}/{asked['name']}" == self.repo
         self.exists, self.private = True, asked.get("visibility") == "private"
-        return _json({"url": f"{self.address}/datasets/{REPO}", "id": REPO})
+        return _json({"url": f"{self.address}/datasets/{self.repo}", "id": self.repo})
 
-    def _of_repository(self, method: str, path: str, body: bytes) -> Answer:
-        api = f"/api/datasets/{REPO}"
+    def _of_repository(self, method: str, path: str, body: bytes, query: str) -> Answer:
+        api = f"/api/{self.kind}/{self.repo}"
         if path == api:
-            return _json({"id": REPO, "sha": self.head, "private": self.private, "siblings": []})
+            return _json(
+                {"id": self.repo, "sha": self.head, "private": self.private, "siblings": []}
+            )
         if path.startswith(f"{api}/tree/"):
             return _json([listed(name, content) for name, content in self.files.items()])
         if path.startswith(f"{api}/preupload/"):
             return self._modes(json.loads(body))
-        if path == f"/datasets/{REPO}.git/info/lfs/objects/batch":
+        if path == f"/datasets/{self.repo}.git/info/lfs/objects/batch":
             return self._batch(json.loads(body))
         if path.startswith(f"{api}/commit/"):
-            return self._commit(body)
-        name = path.partition(f"/datasets/{REPO}/resolve/")[2].partition("/")[2]
+            return self._commit(body, query)
+        name = path.partition(f"/datasets/{self.repo}/resolve/")[2].partition("/")[2]
         if name in self.files:
             content = self.files[name]
             etag = hashlib.sha256(content).hexdigest()
@@ -115,7 +123,7 @@ class Store:
             objects.append({"oid": item["oid"], "size": item["size"], **actions})
         return _json({"transfer": "basic", "objects": objects})
 
-    def _commit(self, body: bytes) -> Answer:
+    def _commit(self, body: bytes, query: str) -> Answer:
         if self.before_commit:
             before, self.before_commit = self.before_commit, None
             before()
@@ -132,8 +140,14 @@ class Store:
                 assert line["key"] == "file", "nothing is ever taken away"
                 files[value["path"]] = base64.b64decode(value["content"])
         assert not set(files) & set(self.files), "nothing is ever changed"
+        if "create_pr=1" in query:
+            self.proposals.append((header["summary"], files))
+            url = f"{self.address}/{self.repo}/discussions/{len(self.proposals)}"
+            commit = f"{self.address}/{self.repo}/commit/{'1' * 40}"
+            done = {"success": True, "commitOid": "1" * 40, "commitUrl": commit}
+            return _json(done | {"pullRequestUrl": url})
         self.add(files)
-        url = f"{self.address}/datasets/{REPO}/commit/{self.head}"
+        url = f"{self.address}/datasets/{self.repo}/commit/{self.head}"
         return _json({"success": True, "commitOid": self.head, "commitUrl": url})
 
 
@@ -149,11 +163,12 @@ def serving(store: Store) -> Iterator[Store]:
         protocol_version = "HTTP/1.1"
 
         def _answer(self) -> None:
-            path = unquote(urlsplit(self.path).path)
+            parts = urlsplit(self.path)
+            path = unquote(parts.path)
             store.asked.append((self.command, path))
             body = self._body()
             token = self.headers.get("Authorization", "")
-            status, headers, content = store.reply(self.command, path, body, token)
+            status, headers, content = store.reply(self.command, path, body, token, parts.query)
             self.send(status, headers, content)
 
         def _body(self) -> bytes:

@@ -251,6 +251,7 @@ def import_bfcl_results(
     Raises UsageError and DatasetError for what is no such folder or names no entry of the data set,
     and then nothing is imported.
     """
+    _find_official_dataset(source, settings)  # what is missing is said before anything is read
     done = ImportResult()
     folders = find_model_folders(Path(source.path))
     with open_import_stage(settings) as staged:

@@ -54,11 +54,11 @@ class RepositoryHead(Record, frozen=True):
 
 
 class HubRepository:
-    """One data set repository, by the name OWNER/NAME. Every method raises UsageError with what to
-    do; no message holds the token."""
+    """One data set repository, by the name OWNER/NAME, or one of a model as its `kind`. Every
+    method raises UsageError with what to do; no message holds the token."""
 
-    def __init__(self, settings: Settings, name: str = "") -> None:
-        self.name = name or settings.hub_repo
+    def __init__(self, settings: Settings, name: str = "", kind: str = "dataset") -> None:
+        self.name, self._kind = name or settings.hub_repo, kind
         if not _NAME.fullmatch(self.name):
             problem = f"{self.name[:100]!r} is none" if self.name else "none is given"
             raise UsageError(f"a repository is named OWNER/NAME: {problem} (--repo, or `hub_repo`)")
@@ -73,6 +73,16 @@ class HubRepository:
             raise UsageError(f"{KEY} is too short: give {_SHORTEST_KEY} random characters or more")
         self._endpoint = (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/")
         self._base, self._cap = settings.retry_base, settings.retry_cap
+
+    @property
+    def address(self) -> str:
+        """Where people see it."""
+        return f"{self._endpoint}/{'datasets/' if self._kind == 'dataset' else ''}{self.name}"
+
+    def propose_files(self, files: Mapping[str, bytes], message: str) -> str:
+        """Open a pull request that adds files; returns its address. It is tried once: a reply that
+        is lost may have opened it."""
+        return self._call_with_retries(lambda: self._create_proposal(files, message), attempts=1)
 
     def fetch_head(self, *, make: bool = False) -> RepositoryHead | None:
         """The repository as it is, None where there is none; `make` makes it then, private."""
@@ -155,11 +165,20 @@ class HubRepository:
             )
         return str(done.oid)
 
-    def _call_with_retries(self, call: Callable[[], T]) -> T:
+    def _create_proposal(self, files: Mapping[str, bytes], message: str) -> str:
+        from huggingface_hub import CommitOperationAdd
+
+        additions = [CommitOperationAdd(name, content) for name, content in files.items()]
+        done = self._create_api().create_commit(
+            self.name, additions, commit_message=message, repo_type=self._kind, create_pr=True
+        )
+        return str(done.pr_url)
+
+    def _call_with_retries(self, call: Callable[[], T], attempts: int = _ATTEMPTS) -> T:
         import httpx2
         from huggingface_hub import errors
 
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(attempts):
             if attempt:
                 time.sleep(min(self._base * 2**attempt, self._cap))
             try:
@@ -190,6 +209,8 @@ class HubRepository:
             return RepositoryChanged(f"{self.name} was changed meanwhile; try again")
         if status:
             hint = _STATUS_HINTS.get(status, f"the Hub answers {status}; try again later")
+            if status == 404 and self._kind != "dataset":
+                hint = f"this token cannot see such a {self._kind} on the Hub; check the name"
             return (UsageError if status == 404 else HubUnreachable)(f"{self.name}: {hint}")
         why = scrub_secrets(first_line(error), [self._token])
         return HubUnreachable(f"{self.name}: {self._endpoint} cannot be reached: {why}")

@@ -1,0 +1,136 @@
+"""`evalcore hub dataset`, `traces` and `results`: what others read on the Hugging Face Hub."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalcore.errors import UsageError
+from evalcore.plain_text import format_count
+
+if TYPE_CHECKING:
+    from evalcore.settings import Settings
+    from evalcore.store.run_folder import RunFolder
+
+Verb = Callable[[argparse.Namespace], int]
+_TASK = "BENCHMARK=OWNER/DATASET:TASK[@REVISION]"
+_EXAMPLES = {
+    "dataset": "example: evalcore hub dataset sql_understanding --out folder",
+    "traces": "example: evalcore hub traces RUN --out folder --push OWNER/NAME",
+    "results": "example: evalcore hub results RUN --model OWNER/MODEL --hub bfcl=OWNER/SET:TASK",
+}
+
+
+def add_publish_actions(actions: Any, add_common: Callable[..., None]) -> None:
+    """Add the actions to the verb `hub`."""
+
+    def add(name: str, about: str, verb: Verb) -> argparse.ArgumentParser:
+        sub: argparse.ArgumentParser = actions.add_parser(
+            name, help=about, description=about, epilog=_EXAMPLES[name]
+        )
+        add_common(sub, verb)
+        return sub
+
+    sub = add("dataset", "write a bundled or own dataset as a benchmark repository", _send_dataset)
+    sub.add_argument("name", metavar="NAME", help="name of the dataset")
+    _add_folder_flags(sub)
+    sub = add("traces", "write the conversations of a run as session traces", _send_traces)
+    sub.add_argument("run", metavar="RUN", help="id of the run")
+    _add_folder_flags(sub)
+    sub = add("results", "open a pull request with a run's scores to a model", _send_results)
+    sub.add_argument("run", metavar="RUN", help="id of the run")
+    sub.add_argument("--model", required=True, metavar="OWNER/MODEL", help="model repository")
+    sub.add_argument(
+        "--hub", action="append", default=[], metavar=_TASK, help="task of a score; repeatable"
+    )
+    sub.add_argument("--source", default="", metavar="URL", help="address of the evidence")
+    sub.add_argument("--organization", default="", metavar="NAME", help="who gives the evidence")
+
+
+def _add_folder_flags(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--out", type=Path, metavar="DIR", help="folder to write")
+    sub.add_argument(
+        "--push", default="", metavar="OWNER/NAME", help="upload it to this dataset repository"
+    )
+
+
+def _send_dataset(args: argparse.Namespace) -> int:
+    from evalcore.exchange.hub_publish import write_dataset_repository
+
+    settings = _load_settings(args)
+    with _open_folder(args) as folder:
+        files = write_dataset_repository(args.name, settings, folder)
+        return _finish(args, settings, folder, files, f"Add the dataset {args.name}")
+
+
+def _send_traces(args: argparse.Namespace) -> int:
+    from evalcore.exchange.hub_publish import write_traces
+    from evalcore.exchange.trackers.cases import read_shared_run
+
+    settings = _load_settings(args)
+    with _open_folder(args) as folder:
+        files = write_traces(read_shared_run(_find_run(args, settings), settings), folder)
+        return _finish(args, settings, folder, files, f"Add the conversations of run {args.run}")
+
+
+def _send_results(args: argparse.Namespace) -> int:
+    from evalcore.cli.exchange import print_result
+    from evalcore.exchange.hub_publish import propose_results
+    from evalcore.exchange.hub_store.repository import HubRepository
+    from evalcore.exchange.reports import parse_hub_task
+
+    settings = _load_settings(args)
+    tasks = {}
+    for text in args.hub:
+        benchmark, _, task = text.partition("=")
+        tasks[benchmark] = parse_hub_task(task)
+    repository = HubRepository(settings, args.model, "model")
+    run = _find_run(args, settings)
+    address = propose_results(run, tasks, repository, args.source, args.organization)
+    print_result(args, {"pull_request": address}, address)
+    return 0
+
+
+def _load_settings(args: argparse.Namespace) -> Settings:
+    from evalcore.settings import load_settings
+
+    return load_settings(args.data)
+
+
+def _find_run(args: argparse.Namespace, settings: Settings) -> RunFolder:
+    from evalcore.store.run_folder import find_run
+
+    return find_run(args.run, settings.run_roots)
+
+
+@contextmanager
+def _open_folder(args: argparse.Namespace) -> Iterator[Path]:
+    """The folder that is asked for; one that is gone afterwards for what is only uploaded."""
+    if args.out is None and not args.push:
+        raise UsageError("--out DIR or --push OWNER/NAME is missing: where it is to be written")
+    if args.out is not None:
+        yield args.out
+        return
+    with tempfile.TemporaryDirectory(prefix="evalcore-hub-") as scratch:
+        yield Path(scratch) / "repository"
+
+
+def _finish(
+    args: argparse.Namespace, settings: Settings, folder: Path, files: list[Path], message: str
+) -> int:
+    from evalcore.cli.exchange import print_result
+    from evalcore.exchange.hub_publish import push_folder
+    from evalcore.exchange.hub_store.repository import HubRepository
+
+    address = ""
+    if args.push:
+        address = push_folder(folder, HubRepository(settings, args.push), message)
+    count = format_count(len(files), "file")
+    names = [file.relative_to(folder).as_posix() for file in files]
+    done = {"files": names, "repository": address}
+    print_result(args, done, f"{address or folder}: {count}")
+    return 0
