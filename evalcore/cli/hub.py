@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 Verb = Callable[[argparse.Namespace], int]
 _TASK = "BENCHMARK=OWNER/DATASET:TASK[@REVISION]"
 _EXAMPLES = {
-    "dataset": "example: evalcore hub dataset sql_understanding --out folder",
+    "dataset": "example: evalcore hub dataset NAME --out folder",
     "traces": "example: evalcore hub traces RUN --out folder --push OWNER/NAME",
-    "results": "example: evalcore hub results RUN --model OWNER/MODEL --hub bfcl=OWNER/SET:TASK",
+    "results": "example: evalcore hub results RUN --model OWNER/MODEL --hub BENCHMARK=OWNER/SET:TASK",
 }
 
 

@@ -18,7 +18,7 @@ _PATHS = {
     "lighteval": "the --output-dir (--save-details adds the samples), or results_*.json",
     "evalscope": "an output folder with reports/ and reviews/",
     "helm": "a run folder, or benchmark_output/runs/SUITE",
-    "bfcl_eval": "a folder with result/ and score/ (`import bfcl` scores the answers again)",
+    "bfcl_eval": "the folder with result/ and score/, or either",
     "tau2_results": "results.json, or the folder simulations/",
     "swebench": "MODEL.RUN.json, or the folder with it, logs/ and the predictions",
     "every_eval_ever": "a record (.json) with its samples beside it, or a folder of records",

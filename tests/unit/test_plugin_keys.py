@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = {
     "evalcore/runner/config_fields.py": "slm-evals' own names of its benchmarks and their options",
     "evalcore/catalog.py": "the built-in list, and the members of the built-in suites",
+    "evalcore/exchange/logs/importer.py": "the readers of logs, one of them of official results",
     "evalcore/exchange/scale/exporter.py": "SCALE's own names of what it publishes",
     "evalcore/exchange/scale/forms.py": "SCALE's own names of what it publishes, with its weights",
     "evalcore/exchange/scale/published_answers.py": "SCALE's own names of what it publishes",
@@ -55,6 +56,7 @@ TARGETS_ALLOWED = {
     "evalcore/cli/run.py": _EXAMPLE,
     "evalcore/cli/sweep.py": _EXAMPLE,
     "evalcore/runner/jobs/run_service.py": _KIND_OF_INFO,
+    "evalcore/exchange/hub_publish.py": "the scheme of an address on the Hub",
     "evalcore/exchange/site/publish.py": "the words of pages that lead to the app",
     "evalcore/runner/config_fields.py": "slm-evals' own names of its targets",
     "evalcore/runner/plan.py": "the package `openai`, whose version a run records",

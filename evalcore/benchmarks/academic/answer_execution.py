@@ -108,7 +108,8 @@ class _Search:
             if isinstance(value.__self__, CodeResults):
                 self.uses_sandbox = True
                 return
-            self._follow_function(value.__func__, type(value.__self__))
+            if isinstance(value.__func__, FunctionType):
+                self._follow_function(value.__func__, type(value.__self__))
         elif isinstance(value, FunctionType):
             self._follow_function(value, None)
         elif isinstance(value, type):

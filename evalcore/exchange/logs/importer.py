@@ -9,9 +9,9 @@ import msgspec
 
 from evalcore.catalog import FRAMEWORKS
 from evalcore.errors import UsageError
-from evalcore.exchange.bfcl.importer import stage_official_folders
+from evalcore.exchange.bfcl import importer as bfcl_importer
+from evalcore.exchange.bfcl import logged_results as bfcl_results
 from evalcore.exchange.logs import (
-    bfcl_eval,
     evalscope,
     every_eval_ever,
     helm,
@@ -59,11 +59,11 @@ class LogFormat(Record, frozen=True):
 #: In the order in which they are tried.
 FORMATS = (
     LogFormat(
-        bfcl_eval.FRAMEWORK,
-        bfcl_eval.is_bfcl_file,
-        bfcl_eval.read_bfcl_model,
-        bfcl_eval.locate_bfcl_model,
-        stage_official_folders,
+        bfcl_results.FRAMEWORK,
+        bfcl_results.is_bfcl_file,
+        bfcl_results.read_bfcl_model,
+        bfcl_results.locate_bfcl_model,
+        bfcl_importer.stage_official_folders,
     ),
     LogFormat(
         swebench.FRAMEWORK,

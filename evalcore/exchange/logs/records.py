@@ -189,8 +189,9 @@ class FieldReader:
     def find_count(self, field: str) -> int | None:
         """A whole number; one that no reader holds exactly is none."""
         value = self.values.get(field)
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return value if whole and abs(value) <= COUNT_LIMIT else None
+        if not isinstance(value, int) or isinstance(value, bool):
+            return None
+        return value if abs(value) <= COUNT_LIMIT else None
 
     def _require(self, field: str) -> Any:
         if self.values.get(field) is None:
