@@ -21,7 +21,7 @@ _TASK = "BENCHMARK=OWNER/DATASET:TASK[@REVISION]"
 _EXAMPLES = {
     "dataset": "example: evalcore hub dataset NAME --out folder",
     "traces": "example: evalcore hub traces RUN --out folder --push OWNER/NAME",
-    "results": "example: evalcore hub results RUN --model OWNER/MODEL --hub BENCHMARK=OWNER/SET:TASK",
+    "results": "example: evalcore hub results RUN --model OWNER/MODEL --hub BENCHMARK=OWNER/SET:ID",
 }
 
 

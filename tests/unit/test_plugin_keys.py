@@ -18,6 +18,7 @@ from evalcore.targets.cards import CARDS as TARGET_CARDS
 ROOT = Path(__file__).resolve().parents[2]
 #: The built-in lists, and modules that may name any benchmark, with the reason.
 ALLOWED = {
+    "evalcore/cli/logs.py": "the names of frameworks, one of which is that of its library",
     "evalcore/runner/config_fields.py": "slm-evals' own names of its benchmarks and their options",
     "evalcore/catalog.py": "the built-in list, and the members of the built-in suites",
     "evalcore/exchange/logs/importer.py": "the readers of logs, one of them of official results",
