@@ -74,8 +74,8 @@ CEILINGS: dict[str, float] = {
     "one-word functions, %": 8,
     "crowded names": 0,
     "long modules": 0,
-    "modules": 634,
-    "lines": 146_600,
+    "modules": 641,
+    "lines": 148_600,
     "function length, p95": 27,
 }
 
