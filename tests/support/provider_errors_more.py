@@ -70,6 +70,44 @@ add(
     ),
 )
 
+# A piece of no form that is known, where the server never says why the answer ended.
+
+for name, chunk in (
+    ("a status", {"status": "error", "reason": "worker died"}),
+    ("a code and a msg", {"code": 1302, "msg": "rate"}),
+    ("no success", {"success": False, "result": None}),
+    ("a reason alone", {"finish_reason": "error"}),
+    ("a failure", {"id": "x", "object": "chat.completion.chunk", "failure": {"kind": "gone"}}),
+    ("a cause", {"exception": "RuntimeError: CUDA"}),
+):
+    add(f"third: then {name}", "chat", "provider", events("o", chunk))
+add(
+    "third: then minimax's rate",
+    "chat",
+    "provider:rate_limited",
+    events(
+        {
+            "base_resp": {"status_code": 1002, "status_msg": "rate limit"},
+            "trace_id": "t",
+        }
+    ),
+)
+for name, chunk in (
+    ("a ping", {"type": "ping"}),
+    ("a heartbeat", {"object": "heartbeat", "time": 1}),
+    ("an empty piece", {}),
+    ("usage", {"id": "x", "usage": {"completion_tokens": 2}}),
+    ("a head", {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}),
+):
+    add(f"third: {name} and no reason", "chat", ok, events(chunk, "ok", chunk), text="ok")
+add(
+    "third: an odd piece before a reason",
+    "chat",
+    ok,
+    events({"status": "queued", "position": 3}, "ok", ("stop",), {"timings": {"ms": 3}}),
+    text="ok",
+)
+
 # Streams that look broken and are whole.
 
 add(

@@ -126,12 +126,28 @@ def find_error(frame: Mapping[str, Any]) -> Any:
     return None if frame.keys().isdisjoint(_ERROR_FIELDS) else {**frame}
 
 
+#: Fields of a frame that say nothing of how the answer went.
+_HEAD_FIELDS = frozenset(
+    {
+        *("id", "object", "created", "model", "system_fingerprint", "service_tier", "provider"),
+        *("type", "event", "time", "x_groq", "base_resp", "timings", "obfuscation"),
+        *("prompt_filter_results", "nonce", "sequence_number", "citations", "search_results"),
+    }
+)
+
+
+def is_odd_frame(frame: Mapping[str, Any]) -> bool:
+    """Whether a chunk holds no part of an answer and something that is not known."""
+    return frame.keys().isdisjoint(_FRAME_FIELDS) and not frame.keys() <= _HEAD_FIELDS
+
+
 class ChatStream:
     """`StreamAssembler` of chat completions."""
 
     def __init__(self) -> None:
         self.is_complete = False
         self._error: Any = None
+        self._odd: dict[str, Any] | None = None
         self._head: dict[str, Any] = {}
         self._choice: dict[str, Any] | None = None
         self._texts: dict[str, list[str]] = {}
@@ -152,6 +168,8 @@ class ChatStream:
         if error:
             self._error, self.is_complete = error, True
             return False
+        if is_odd_frame(chunk):
+            self._odd = chunk
         self._take_head(chunk)
         choices = chunk.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
@@ -162,6 +180,10 @@ class ChatStream:
     def build_reply(self) -> Any:
         if self._error:
             return {"error": self._error}
+        is_explained = "base_resp" in self._head or (self._choice or {}).get("finish_reason")
+        if self._odd and not is_explained:
+            # what the server says there may be that it broke off
+            return {"error": {"message": f"an unknown piece of the stream: {self._odd}"[:300]}}
         if self._choice is None:
             return self._head if "base_resp" in self._head else None
         message = dict(self._message)
