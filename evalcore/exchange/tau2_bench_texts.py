@@ -4,29 +4,58 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evalcore.benchmarks.official_texts import OfficialTexts, write_official_texts
 from evalcore.benchmarks.tau2_bench.official import OFFICIAL_DOMAINS, Tau2Texts
 from evalcore.errors import IntakeError, UsageError
 from evalcore.intake.python_source import SourceModule
-from evalcore.intake.python_tools import read_tool_schemas
-from evalcore.records import to_plain
+from evalcore.intake.python_tools import find_tool_class, read_tool_schemas
+from evalcore.records import Record, to_plain
 
 _AGENT = "src/tau2/agent/llm_agent.py"
 _USER = "src/tau2/user/user_simulator.py"
 _LOOP = "src/tau2/orchestrator/orchestrator.py"
 _CONFIG = "src/tau2/config.py"
 _GUIDELINES = "data/tau2/user_simulator/simulation_guidelines.md"
+_GUIDELINES_TOOLS = "data/tau2/user_simulator/simulation_guidelines_tools.md"
 _DOMAINS = "src/tau2/domains"
+_PHONE_CLASS = "TelecomUserTools"
+_SETTINGS, _SPEED = "check_apn_settings", "run_speed_test"
+_PHONE = f"{_DOMAINS}/telecom/user_tools.py"
+
+
+class Toolkit(Record, frozen=True):
+    """Where the tools of a side are: in classes of a file, whose annotations name what `models`
+    defines. No classes stand for the one of the file."""
+
+    path: str
+    models: str
+    classes: tuple[str, ...] = ()
+
+
+def _locate_toolkit(domain: str, side: str = "") -> tuple[Toolkit, ...]:
+    folder = f"{_DOMAINS}/{domain}/{side}"
+    return (Toolkit(f"{folder}tools.py", f"{folder}data_model.py"),)
+
+
+#: The toolkits of the agent's side and of the user's, by domain, in the order of their tools.
+_AGENT_TOOLKITS = {domain: _locate_toolkit(domain) for domain in OFFICIAL_DOMAINS}
+_USER_TOOLKITS = {"telecom": _locate_toolkit("telecom", "user_")}
 #: What of a checkout is read.
-TEXT_FILES = (
-    *(_AGENT, _USER, _LOOP, _CONFIG, _GUIDELINES),
-    *(
-        f"{_DOMAINS}/{domain}/{name}.py"
-        for domain in OFFICIAL_DOMAINS
-        for name in ("tools", "data_model")
-    ),
+TEXT_FILES = tuple(
+    dict.fromkeys(
+        (
+            *(_AGENT, _USER, _LOOP, _CONFIG, _GUIDELINES, _GUIDELINES_TOOLS),
+            *(
+                name
+                for kits in (*_AGENT_TOOLKITS.values(), *_USER_TOOLKITS.values())
+                for kit in kits
+                for name in (kit.path, kit.models)
+            ),
+        )
+    )
 )
 
 
@@ -57,26 +86,41 @@ def _parse_texts(folder: Path) -> Tau2Texts:
     agent, user, loop, config = (
         SourceModule(read(name), name) for name in (_AGENT, _USER, _LOOP, _CONFIG)
     )
-    return Tau2Texts(
-        tools={
+
+    def read_toolkits(by_domain: Mapping[str, Sequence[Toolkit]]) -> dict[str, str]:
+        return {
             domain: json.dumps(
-                read_tool_schemas(
-                    read(f"{_DOMAINS}/{domain}/tools.py"),
-                    read(f"{_DOMAINS}/{domain}/data_model.py"),
-                    f"{_DOMAINS}/{domain}/tools.py",
-                )
+                [
+                    schema
+                    for kit in kits
+                    for schema in read_tool_schemas(
+                        read(kit.path), read(kit.models), kit.path, classes=kit.classes
+                    )
+                ]
             )
-            for domain in OFFICIAL_DOMAINS
+            for domain, kits in by_domain.items()
+        }
+
+    return Tau2Texts(
+        tools=read_toolkits(_AGENT_TOOLKITS),
+        user_tools=read_toolkits(_USER_TOOLKITS),
+        toolkits={
+            f"{domain}/{side}": find_tool_class(read(kits[-1].path), kits[-1].path)
+            for side, by_domain in (("assistant", _AGENT_TOOLKITS), ("user", _USER_TOOLKITS))
+            for domain, kits in by_domain.items()
         },
+        endings=_read_phone_endings(SourceModule(read(_PHONE), _PHONE)),
         agent_prompt=_read_stripped_text(agent, "SYSTEM_PROMPT"),
         agent_instruction=_read_stripped_text(agent, "AGENT_INSTRUCTION"),
         user_prompt=_read_stripped_text(user, "SYSTEM_PROMPT"),
         user_guidelines=read(_GUIDELINES),
+        user_guidelines_tools=read(_GUIDELINES_TOOLS),
         greeting=_read_keyword_text(loop, "DEFAULT_FIRST_AGENT_MESSAGE", "content"),
         temperature=float(config.get_constant("DEFAULT_LLM_TEMPERATURE_AGENT")),
         user_temperature=float(config.get_constant("DEFAULT_LLM_TEMPERATURE_USER")),
         max_steps=int(config.get_constant("DEFAULT_MAX_STEPS")),
         max_errors=int(config.get_constant("DEFAULT_MAX_ERRORS")),
+        seed=int(config.get_constant("DEFAULT_SEED")),
     )
 
 
@@ -97,3 +141,23 @@ def _read_keyword_text(module: SourceModule, name: str, keyword: str) -> str:
         if word.arg == keyword and isinstance(word.value, ast.Constant):
             return str(word.value.value)
     raise IntakeError(f"{module.path}: {name} has no text {keyword}")
+
+
+def _read_phone_endings(module: SourceModule) -> dict[str, str]:
+    """What ends the answers of two tools of the phone: on its settings always, on its speed by how
+    good it is."""
+    endings = {}
+    for node in ast.walk(module.find_function(f"{_PHONE_CLASS}.{_SETTINGS}")):
+        match node:
+            case ast.Return(ast.JoinedStr([*_, ast.Constant(str(text))])):
+                endings[_SETTINGS] = text
+    for node in ast.walk(module.find_function(f"{_PHONE_CLASS}.{_SPEED}")):
+        match node:
+            case ast.If(
+                ast.Compare(ast.Name(), [ast.Eq()], [ast.Constant(str(quality))]),
+                [ast.Assign([ast.Name()], ast.Constant(str(text)))],
+            ):
+                endings[f"{_SPEED}/{quality}"] = f" {text}"
+    if len(endings) < 3:
+        raise IntakeError(f"{module.path}: {_SETTINGS} and {_SPEED} have another form")
+    return endings

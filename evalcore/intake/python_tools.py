@@ -18,19 +18,21 @@ from evalcore.errors import IntakeError
 Schema = dict[str, Any]
 _SCALARS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 _LISTS = ("list", "List")
+#: The base of models of upstream's that take no other fields.
+_CLOSED = "BaseModelNoExtra"
 _SECTION = re.compile(r"^(Args|Arguments|Parameters|Params|Returns|Raises|Examples?|Yields):\s*$")
 _ARGUMENT = re.compile(r"^(\w+)\s*(?:\(([^)]*)\))?:\s?(.*)$", re.S)
 
 
 class _Types:
-    """The aliases and models of a module, and the models that schemas refer to."""
+    """The aliases, models and enumerations of modules, and what of them schemas refer to."""
 
-    def __init__(self, tree: ast.Module, path: str) -> None:
+    def __init__(self, trees: Sequence[ast.Module], path: str) -> None:
         self.path = path
         self._aliases: dict[str, ast.expr] = {}
         self._models: dict[str, ast.ClassDef] = {}
         self.definitions: dict[str, Schema] = {}
-        for node in tree.body:
+        for node in (node for tree in trees for node in tree.body):
             if isinstance(node, ast.ClassDef):
                 self._models[node.name] = node
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -39,6 +41,10 @@ class _Types:
     def describe(self, node: ast.expr) -> Schema:
         """The schema of an annotation. Raises IntakeError for one that is not known."""
         match node:
+            case ast.Name("Any"):
+                return {}
+            case ast.Constant(None):
+                return {"type": "null"}
             case ast.Name(name) if name in _SCALARS:
                 return {"type": _SCALARS[name]}
             case ast.Name("dict" | "Dict"):
@@ -52,32 +58,75 @@ class _Types:
                 return _describe_choices(chosen, self.path)
             case ast.Subscript(ast.Name(name), item) if name in _LISTS:
                 return {"items": self.describe(item), "type": "array"}
+            case ast.Subscript(ast.Name("Optional"), item):
+                return {"anyOf": [self.describe(item), {"type": "null"}]}
+            case ast.Subscript(ast.Name("Union"), ast.Tuple(items)):
+                return {"anyOf": [self.describe(item) for item in items]}
             case ast.BinOp(left, ast.BitOr(), right):
                 return {"anyOf": [self.describe(left), self.describe(right)]}
         raise IntakeError(f"{self.path}: line {node.lineno}: no known type: {ast.unparse(node)}")
+
+    def read_default(self, node: ast.expr) -> Any:
+        """The value of a default: a literal, or the member of an enumeration. Raises IntakeError
+        for any other."""
+        match node:
+            case ast.Attribute(ast.Name(name), member) if name in self._models:
+                members = _read_members(self._models[name])
+                if member in members:
+                    return members[member]
+        try:
+            return ast.literal_eval(node)
+        except (ValueError, TypeError):
+            text = ast.unparse(node)
+            raise IntakeError(
+                f"{self.path}: line {node.lineno}: no known default: {text}"
+            ) from None
 
     def _define(self, name: str) -> None:
         if name in self.definitions:
             return
         self.definitions[name] = {}
+        model = self._models[name]
+        bases = {base.id for base in model.bases if isinstance(base, ast.Name)}
+        text = ast.get_docstring(model)
+        described = {"description": text} if text else {}
+        if "Enum" in bases:
+            members = list(_read_members(model).values())
+            self.definitions[name] = described | {"enum": members, "title": name, "type": "string"}
+            return
+        closed = {"additionalProperties": False} if _CLOSED in bases else {}
         properties: Schema = {}
         required = []
-        for field in self._models[name].body:
+        for field in model.body:
             if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name):
                 continue
             key, (description, default) = field.target.id, _read_field(field.value)
-            if default:
-                raise IntakeError(f"{self.path}: {name}.{key} has a default, which is not read")
-            properties[key] = _title(key, self.describe(field.annotation), description)
-            required.append(key)
+            schema = self.describe(field.annotation)
+            if default is None:
+                required.append(key)
+            else:
+                schema = schema | {"default": self.read_default(default)}
+            properties[key] = _title(key, schema, description)
+        needed = {"required": required} if required else {}
         self.definitions[name] = {
+            **closed,
+            **described,
             "properties": properties,
-            "required": required,
+            **needed,
             "title": name,
             "type": "object",
         }
-        if text := ast.get_docstring(self._models[name]):
-            self.definitions[name] = {"description": text} | self.definitions[name]
+
+
+def _read_members(node: ast.ClassDef) -> dict[str, Any]:
+    """The values of an enumeration by name."""
+    return {
+        item.targets[0].id: item.value.value
+        for item in node.body
+        if isinstance(item, ast.Assign)
+        and isinstance(item.targets[0], ast.Name)
+        and isinstance(item.value, ast.Constant)
+    }
 
 
 def _describe_choices(chosen: ast.expr, path: str) -> Schema:
@@ -89,16 +138,16 @@ def _describe_choices(chosen: ast.expr, path: str) -> Schema:
     return {"const" if single else "enum": values[0] if single else values, "type": "string"}
 
 
-def _read_field(value: ast.expr | None) -> tuple[str, bool]:
-    """The description of a field, and whether it has a default."""
-    if value is None:
-        return "", False
+def _read_field(value: ast.expr | None) -> tuple[str, ast.expr | None]:
+    """The description of a field, and its default, None where it has none."""
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
-        return "", True
+        return "", value
     words = {word.arg: word.value for word in value.keywords}
     text = words.get("description")
-    has_default = bool(value.args) or bool({"default", "default_factory"} & words.keys())
-    return (str(text.value) if isinstance(text, ast.Constant) else ""), has_default
+    default = value.args[0] if value.args else words.get("default", words.get("default_factory"))
+    if isinstance(default, ast.Constant) and default.value is ...:
+        default = None
+    return (str(text.value) if isinstance(text, ast.Constant) else ""), default
 
 
 def _title(name: str, schema: Schema, description: str) -> Schema:
@@ -109,24 +158,43 @@ def _title(name: str, schema: Schema, description: str) -> Schema:
 
 
 def read_tool_schemas(
-    source: str, models: str, path: str, decorator: str = "is_tool"
+    source: str,
+    models: str,
+    path: str,
+    decorator: str = "is_tool",
+    classes: Sequence[str] = (),
 ) -> list[Schema]:
-    """The tools of the one class of a module, as OpenAI's API takes them; annotations may name what
-    the source `models` defines. Raises IntakeError for source of another form."""
+    """The tools of the classes of a module, of those that `classes` names in that order or of all,
+    as OpenAI's API takes them; annotations may name what the source or `models` defines. Raises
+    IntakeError for source of another form."""
     try:
         tree, types = ast.parse(source), ast.parse(models)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise IntakeError(f"{path} is no Python that can be read: {error}") from None
+    bodies = {node.name: node.body for node in tree.body if isinstance(node, ast.ClassDef)}
+    absent = [name for name in classes if name not in bodies]
+    if absent:
+        raise IntakeError(f"{path} has no class {absent[0]}")
     schemas = [
-        _build_tool(method, _Types(types, path))
-        for node in tree.body
-        if isinstance(node, ast.ClassDef)
-        for method in node.body
+        _build_tool(method, _Types((types, tree), path))
+        for name in classes or bodies
+        for method in bodies[name]
         if isinstance(method, ast.FunctionDef) and _is_decorated(method, decorator)
     ]
     if not schemas:
         raise IntakeError(f"{path} defines no tool")
     return schemas
+
+
+def find_tool_class(source: str, path: str, decorator: str = "is_tool") -> str:
+    """The first class of a module that has tools. Raises IntakeError where there is none."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef) and any(
+            isinstance(method, ast.FunctionDef) and _is_decorated(method, decorator)
+            for method in node.body
+        ):
+            return node.name
+    raise IntakeError(f"{path} defines no tool")
 
 
 def _is_decorated(method: ast.FunctionDef, name: str) -> bool:
@@ -137,21 +205,29 @@ def _is_decorated(method: ast.FunctionDef, name: str) -> bool:
 def _build_tool(method: ast.FunctionDef, types: _Types) -> Schema:
     short, long, descriptions = _read_docstring(ast.get_docstring(method, clean=True) or "")
     arguments = method.args.args[1:]
-    defaults = method.args.defaults
-    if defaults or method.args.kwonlyargs or method.args.vararg or method.args.kwarg:
-        raise IntakeError(f"{types.path}: {method.name} has optional arguments, which are not read")
+    if method.args.kwonlyargs or method.args.vararg or method.args.kwarg:
+        raise IntakeError(f"{types.path}: {method.name} has arguments that are not read")
+    first = len(arguments) - len(method.args.defaults)
+    defaults = {
+        argument.arg: types.read_default(default)
+        for argument, default in zip(arguments[first:], method.args.defaults, strict=True)
+    }
     properties = {}
     for argument in arguments:
+        name = argument.arg
         if argument.annotation is None:
-            raise IntakeError(f"{types.path}: {method.name}.{argument.arg} has no type")
+            raise IntakeError(f"{types.path}: {method.name}.{name} has no type")
         schema = types.describe(argument.annotation)
-        properties[argument.arg] = _title(argument.arg, schema, descriptions.get(argument.arg, ""))
+        if name in defaults:
+            schema = schema | {"default": defaults[name]}
+        properties[name] = _title(name, schema, descriptions.get(name, ""))
+    required = [name for name in properties if name not in defaults]
     parameters: Schema = {"properties": properties}
     if types.definitions:
         ordered = sorted(types.definitions)
         parameters = {"$defs": {name: types.definitions[name] for name in ordered}} | parameters
-    if properties:
-        parameters["required"] = list(properties)
+    if required:
+        parameters["required"] = required
     parameters |= {"title": "parameters", "type": "object"}
     text = f"{short}\n\n{long}" if long else short or method.name
     function = {"name": method.name, "description": text, "parameters": parameters}

@@ -49,6 +49,42 @@ class Row(BaseModel):
     number: str = Field(description="Its number.")
     share: float
 '''
+PHONE = '''
+class TelecomUserTools(ToolKitBase):
+    @is_tool(ToolType.READ)
+    def check_status_bar(self) -> str:
+        """Look at it."""
+
+    @is_tool(ToolType.READ)
+    def check_apn_settings(self) -> str:
+        """Look at them."""
+        return f"{name}: {address}\\nLeave them."
+
+    @is_tool(ToolType.WRITE)
+    def set_apn_settings(self, apn_settings: Union[Settings, dict], times: int = 2) -> str:
+        """Set them."""
+
+    @is_tool(ToolType.READ)
+    def run_speed_test(self) -> str:
+        """Try it."""
+        if quality == "Poor":
+            advice = "It crawls."
+        elif quality == "Good":
+            advice = "It runs."
+        return f"{quality} {advice}"
+'''
+PHONE_MODELS = '''
+class Names(str, Enum):
+    FIRST = "first"
+    OTHER = "other"
+
+class Settings(BaseModelNoExtra):
+    """All of them."""
+
+    name: Names = Field(Names.OTHER, description="The name.")
+    port: Optional[int] = Field(default=None, description="The port.")
+    needed: Any
+'''
 FILES = {
     "src/tau2/agent/llm_agent.py": '''
 AGENT_INSTRUCTION = """
@@ -73,13 +109,17 @@ DEFAULT_MAX_STEPS = 12
 DEFAULT_MAX_ERRORS = 4
 DEFAULT_LLM_TEMPERATURE_AGENT = 0.25
 DEFAULT_LLM_TEMPERATURE_USER = 0.5
+DEFAULT_SEED = 7
 """,
     "data/tau2/user_simulator/simulation_guidelines.md": "Be a customer.<PERSONA_GUIDELINES>",
+    "data/tau2/user_simulator/simulation_guidelines_tools.md": "Use tools.<PERSONA_GUIDELINES>",
     **{
         f"src/tau2/domains/{domain}/{name}.py": text
-        for domain in ("retail", "airline")
+        for domain in ("retail", "airline", "telecom")
         for name, text in (("tools", TOOLS), ("data_model", MODELS))
     },
+    "src/tau2/domains/telecom/user_tools.py": PHONE,
+    "src/tau2/domains/telecom/user_data_model.py": PHONE_MODELS,
 }
 
 

@@ -10,8 +10,9 @@ import types
 from pathlib import Path
 
 
-def stub_modules():
-    """Stand-ins for what upstream imports to ask models, and never uses here."""
+def stub_modules(but=()):
+    """Stand-ins for what upstream imports to ask models, and never uses here; not for those that
+    `but` names."""
 
     class Anything(types.ModuleType):
         def __getattr__(self, name):
@@ -23,7 +24,7 @@ def stub_modules():
         names = ("litellm", "langfuse", "elevenlabs", "openai", "redis", "docker", "scipy")
 
         def find_spec(self, name, path=None, target=None):
-            if name.split(".")[0] not in self.names:
+            if name.split(".")[0] not in self.names or name.split(".")[0] in but:
                 return None
             from importlib.machinery import ModuleSpec
 
@@ -40,8 +41,8 @@ def stub_modules():
     sys.meta_path.insert(0, Finder())
 
 
-def load_domain(name):
-    """The constructor of a domain's environment, whose database is read once, and its tasks."""
+def load_domain(name, variant="no_knowledge"):
+    """The constructor of a domain's environment, whose database is read once."""
     import importlib
 
     module = importlib.import_module(f"tau2.domains.{name}.environment")
@@ -57,9 +58,9 @@ def load_domain(name):
     elif name == "banking_knowledge":
         base = module.get_db()
 
-        def construct(solo_mode=False, **_):
+        def construct(solo_mode=False, **kwargs):
             copy = base.model_copy(deep=True)
-            return module.get_environment(copy, retrieval_variant="no_knowledge")
+            return module.get_environment(copy, retrieval_variant=variant, **kwargs)
     else:
         full = module.get_environment()
         base = full.tools.db
@@ -68,6 +69,28 @@ def load_domain(name):
             return module.get_environment(base.model_copy(deep=True))
 
     return construct
+
+
+def reset_vpn():
+    """Undo what an episode leaves in a class of upstream's, and with it in every later one."""
+    from tau2.domains.telecom.user_data_model import PerformanceLevel, VpnDetails
+    from tau2.domains.telecom.user_tools import TelecomUserTools
+
+    TelecomUserTools.default_vpn_details = VpnDetails(
+        server_address="192.168.1.1",
+        protocol="OpenVPN",
+        server_performance=PerformanceLevel.EXCELLENT,
+    )
+
+
+def list_logged_reads(task):
+    """The tools of the ground truth that are called by their names, as upstream's runner has it."""
+    actions = task.evaluation_criteria.actions or []
+    return {
+        action.arguments["agent_tool_name"]
+        for action in actions
+        if action.name == "call_discoverable_agent_tool" and "agent_tool_name" in action.arguments
+    }
 
 
 def play(construct, task, calls, says):
@@ -133,16 +156,13 @@ def main():
         name = request["domain"]
         constructors.setdefault(name, load_domain(name))
         if name == "telecom":
-            from tau2.domains.telecom.user_data_model import PerformanceLevel, VpnDetails
-            from tau2.domains.telecom.user_tools import TelecomUserTools
-
-            TelecomUserTools.default_vpn_details = VpnDetails(
-                server_address="192.168.1.1",
-                protocol="OpenVPN",
-                server_performance=PerformanceLevel.EXCELLENT,
-            )
+            reset_vpn()
         task = Task.model_validate(request["task"])
         construct = constructors[name]
+        if name == "banking_knowledge":
+            from functools import partial
+
+            construct = partial(construct, read_log_allowlist=list_logged_reads(task))
         messages, environment, errors = play(construct, task, request["calls"], request["says"])
         try:
             reward, same = score(construct, task, messages)
@@ -153,7 +173,14 @@ def main():
         user = json.loads(json.dumps(users.db.model_dump(), default=str)) if users else None
         if not request.get("states"):
             agent = user = None
-        answer = {"reward": reward, "db": same, "errors": errors, "agent": agent, "user": user}
+        answer = {
+            "reward": reward,
+            "db": same,
+            "errors": errors,
+            "contents": [m.content for m in messages if m.role == "tool"],
+            "agent": agent,
+            "user": user,
+        }
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
+from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.official_texts import OfficialTexts, store_official_texts
 from evalcore.benchmarks.registry import instantiate_benchmark
-from evalcore.benchmarks.tau2_bench.environment.tasks import Scenario
-from evalcore.benchmarks.tau2_bench.official import format_scenario
-from evalcore.errors import IntakeError, UsageError
+from evalcore.benchmarks.tau2_bench.environment.tasks import Scenario, read_task
+from evalcore.benchmarks.tau2_bench.official import Tau2Texts, format_scenario
+from evalcore.errors import EnvironmentFailure, IntakeError, UsageError
 from evalcore.exchange.tau2_bench_texts import read_tau2_texts, write_tau2_texts
 from evalcore.intake.python_tools import read_tool_schemas
 from evalcore.records import Completion, Sampling, ToolCall, to_plain
 from evalcore.settings import ROOT, load_settings
-from tests.support.tau2_sources import MODELS, TOOLS, write_sources
+from tests.support.tau2_sources import MODELS, PHONE, PHONE_MODELS, TOOLS, write_sources
 
 BUNDLED = ROOT / "datasets" / "tau2_bench"
 USER = "openai:gpt-4.1-2025-04-14"
+#: What seed 7 of the fixture draws for the first trial.
+FIRST_SEED = 339563
+STOP = "###STOP###"
 
 
 class Recorder:
@@ -69,7 +74,7 @@ def test_requests_have_upstreams_words_schemas_and_sampling(texts):
     episode = asyncio.run(benchmark.run_sample(samples[0], recorder))
     (user, first_line), (_, request), *rest = recorder.requests
     assert user != "target"
-    assert first_line.sampling == Sampling(temperature=0.5)
+    assert first_line.sampling == Sampling(temperature=0.5, seed=FIRST_SEED)
     system, greeting = first_line.messages
     assert system.content.startswith("Be a customer.\n<story>Instructions:\n\t")
     assert (greeting.role, greeting.content) == ("user", "Welcome!")
@@ -77,7 +82,7 @@ def test_requests_have_upstreams_words_schemas_and_sampling(texts):
     assert system.content.startswith("<do>Serve.</do>\n<rules>#")
     assert (greeting.role, greeting.content) == ("assistant", "Welcome!")
     assert (opening.role, opening.content) == ("user", "Cancel my order.")
-    assert request.sampling == Sampling(temperature=0.25)
+    assert request.sampling == Sampling(temperature=0.25, seed=FIRST_SEED)
     assert [tool["function"]["name"] for tool in request.tools] == [
         *("cancel_pending_order", "list_all_product_types", "change")
     ]
@@ -103,11 +108,146 @@ def test_upstreams_limits_end_it(texts):
 def test_what_cannot_be_asked_officially_is_refused_before_the_first_request(texts):
     with pytest.raises(UsageError, match=r"tau2_bench\.max_turns"):
         build(texts, max_turns=7)
-    benchmark, samples = build(texts, domain="telecom")
-    with pytest.raises(UsageError, match="no tools of telecom"):
+    benchmark, samples = build(texts, domain="banking_knowledge")
+    with pytest.raises(UsageError, match="no tools of banking_knowledge"):
         benchmark.select_runnable(samples)
     benchmark, samples = build(texts)
     assert benchmark.select_runnable(samples)
+
+
+def say(*calls, text=""):
+    made = tuple(ToolCall(f"c{at}", *call) for at, call in enumerate(calls))
+    return Completion(text=text, tool_calls=made, finish_reason="tool_calls" if calls else "stop")
+
+
+class Pair(Recorder):
+    """Both sides answer by scripts of their own."""
+
+    def __init__(self, agent, user) -> None:
+        super().__init__()
+        self._scripts = {"target": iter(agent), "user": iter(user)}
+        self.user_requests = []
+        self.agent_requests = []
+
+    async def generate(self, request, role="target"):
+        side = "target" if role == "target" else "user"
+        (self.agent_requests if side == "target" else self.user_requests).append(request)
+        return next(self._scripts[side])
+
+
+def play_phone(texts, agent, user):
+    benchmark, samples = build(texts, domain="telecom")
+    pair = Pair(agent, user)
+    return pair, asyncio.run(benchmark.run_sample(samples[0], pair))
+
+
+def test_a_user_with_tools_is_asked_with_them_and_acts_between_two_lines(texts):
+    look = ("check_status_bar", "{}")
+    pair, episode = play_phone(
+        texts,
+        [say(text="Look at your phone."), say(text="Thanks.")],
+        [say(text="Hi."), say(look, text="One moment."), say(text="It shows."), say(text=STOP)],
+    )
+    first, *_, last = pair.user_requests
+    assert [tool["function"]["name"] for tool in first.tools] == [
+        *("check_status_bar", "check_apn_settings", "set_apn_settings", "run_speed_test")
+    ]
+    assert first.messages[0].content.startswith("Use tools.")
+    assert [message.role for message in last.messages] == [
+        *("system", "user", "assistant", "user", "assistant", "tool", "assistant", "user")
+    ]
+    assert last.messages[4].content == "One moment."
+    assert last.messages[4].tool_calls[0].arguments == "{}"
+    said = [message.content for message in pair.agent_requests[-1].messages[1:]]
+    assert said == ["Welcome!", "Hi.", "Look at your phone.", "It shows."]
+    assert episode.state["ended"] == "user_stop"
+    assert [action["requestor"] for action in episode.state["actions"]] == ["user"]
+
+
+def test_answers_of_tools_are_phrased_as_upstreams(texts):
+    wrong = ("check_status_bar", '{"extra": 1}')
+    pair, _ = play_phone(texts, [], [say(("check_apn_settings", "{}"), wrong), say(text=STOP)])
+    settings, problem = pair.user_requests[-1].messages[-2:]
+    assert settings.content.endswith("\nLeave them.")
+    start = "Error: TelecomUserTools.check_status_bar() got an unexpected keyword argument"
+    assert problem.content.startswith(start)
+
+
+def test_arguments_go_back_as_upstream_writes_them(texts):
+    benchmark, samples = build(texts)
+    pair = Pair(
+        [say(("get_order_details", '{"order_id":"é"}')), say(text="Bye.")],
+        [say(text="Hi."), say(text=STOP)],
+    )
+    asyncio.run(benchmark.run_sample(samples[0], pair))
+    call = pair.agent_requests[-1].messages[-2].tool_calls[0]
+    assert call.arguments == r'{"order_id": "\u00e9"}'
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(say(("f", text)) for text in ("", "{", "[]", "null", '"x"')),
+        *(say(text=text) for text in ("", " \n")),
+    ],
+)
+def test_an_answer_that_upstream_cannot_read_ends_it(texts, answer):
+    _, episode = play_phone(texts, [answer], [say(text="Hi.")])
+    assert episode.state["ended"] == "max_parse_errors"
+    assert episode.state["actions"] == []
+    with pytest.raises(EnvironmentFailure):
+        play_phone(texts, [], [answer])
+
+
+def test_a_limit_outweighs_the_users_last_word(texts):
+    lines = [say(text="Line.") for _ in range(6)]
+    last = [say(text="Line.")] * 5 + [say(("check_status_bar", "{}")), say(text=STOP)]
+    _, episode = play_phone(texts, lines, last)
+    assert episode.state["ended"] == "max_turns"
+    bad = [("no_such_tool", "{}")] * 2
+    _, episode = play_phone(texts, [], [say(*bad), say(*bad)])
+    assert episode.state["ended"] == "max_tool_errors"
+
+
+def test_a_task_that_names_tools_of_the_user_offers_those_and_none_where_one_is_unknown(texts):
+    read = texts.read_as(Tau2Texts)
+    task = read_task({"id": "1", "user_scenario": {"instructions": "x"}})
+    offered = [("check_status_bar",), ("check_status_bar", "no_such_tool"), ()]
+    counts = [
+        len(read.list_user_tool_schemas(replace(task, user_tools=names), "telecom"))
+        for names in (None, *offered)
+    ]
+    assert counts == [4, 1, 0, 0]
+    assert read.list_user_tool_schemas(task, "retail") == ()
+
+
+def test_each_trial_has_the_seed_that_upstream_draws(texts):
+    read = texts.read_as(Tau2Texts)
+    drawn = Random(7)
+    assert [read.draw_seed(trial) for trial in range(3)] == [
+        drawn.randint(0, 1_000_000) for _ in range(3)
+    ]
+
+
+def test_enumerations_defaults_and_closed_models_are_pydantics():
+    *_, setting, _ = read_tool_schemas(PHONE, PHONE_MODELS, "user_tools.py")
+    parameters = setting["function"]["parameters"]
+    assert parameters["required"] == ["apn_settings"]
+    assert parameters["properties"]["times"] == {"default": 2, "title": "Times", "type": "integer"}
+    definitions = parameters["$defs"]
+    assert definitions["Names"] == {"enum": ["first", "other"], "title": "Names", "type": "string"}
+    assert definitions["Settings"]["additionalProperties"] is False
+    assert definitions["Settings"]["required"] == ["needed"]
+    assert definitions["Settings"]["properties"] == {
+        "name": {"$ref": "#/$defs/Names", "default": "other", "description": "The name."},
+        "port": {
+            "anyOf": [{"type": "integer"}, {"type": "null"}],
+            "default": None,
+            "description": "The port.",
+            "title": "Port",
+        },
+        "needed": {"title": "Needed"},
+    }
 
 
 def test_without_the_protocol_nothing_changes(texts):
@@ -172,7 +312,8 @@ def test_schemas_are_pydantics():
         ("class T: pass", "defines no tool"),
         ("class (", "no Python"),
         ("class T:\n  @is_tool()\n  def f(self, a): 'x'", "f.a has no type"),
-        ("class T:\n  @is_tool()\n  def f(self, a: int = 1): 'x'", "optional arguments"),
+        ("class T:\n  @is_tool()\n  def f(self, a: int = f()): 'x'", "no known default: f"),
+        ("class T:\n  @is_tool()\n  def f(self, *a: int): 'x'", "arguments that are not read"),
         ("class T:\n  @is_tool()\n  def f(self, a: Unheard): 'x'", "no known type: Unheard"),
         (
             "class T:\n  @is_tool()\n  def f(self, a: Literal[1]): 'x'",

@@ -22,10 +22,13 @@ from evalcore.benchmarks.tau2_bench import dataset, score
 from evalcore.benchmarks.tau2_bench.card import CARD
 from evalcore.benchmarks.tau2_bench.environment.reward import start_environment
 from evalcore.benchmarks.tau2_bench.environment.tasks import BROKEN_START, Task
-from evalcore.benchmarks.tau2_bench.environment.world import Environment, World
-from evalcore.benchmarks.tau2_bench.official import Tau2Texts
+from evalcore.benchmarks.tau2_bench.environment.world import Environment
+from evalcore.benchmarks.tau2_bench.official import (
+    Limits,
+    OfficialConversation,
+    Tau2Texts,
+)
 from evalcore.benchmarks.tau2_bench.user_simulators import (
-    STOPS,
     ModelUser,
     build_rule_user,
     format_call,
@@ -35,9 +38,9 @@ from evalcore.benchmarks.tau_bench.conversation import (
     USER_STOP,
     Budgets,
     Conversation,
+    ConversationResult,
     parse_budgets,
 )
-from evalcore.benchmarks.tau_bench.environment import Task as BaseTask
 from evalcore.benchmarks.tau_bench.task_data import list_task_flags
 from evalcore.benchmarks.tau_bench.user_benchmark import (
     UserBenchmark,
@@ -46,7 +49,6 @@ from evalcore.benchmarks.tau_bench.user_benchmark import (
 )
 from evalcore.benchmarks.tau_bench.user_simulators import (
     GREETING,
-    LLMUserSimulator,
     UserSimulator,
 )
 from evalcore.errors import EnvironmentFailure
@@ -126,6 +128,8 @@ class Tau2Bench(UserBenchmark):
         return [Message("system", text)]
 
     async def run_sample(self, sample: Sample, context: Context) -> Episode:
+        if self.is_official:
+            return await self._run_official(sample, context)
         style = await self._choose_style(context)
         world, task = dataset.load_sample_world(sample), dataset.to_task(sample)
         try:
@@ -133,42 +137,84 @@ class Tau2Bench(UserBenchmark):
         except ValueError as error:
             raise EnvironmentFailure(str(error)) from None
         user = self._build_user(task, environment, context)
-        greeting = self._texts.greeting if self.is_official else GREETING
-        budgets = self._texts.build_budgets() if self.is_official else self._budgets
-        spoken = [Message("assistant", greeting), Message("user", await user.open())]
+        spoken = [Message("assistant", GREETING), Message("user", await user.open())]
         opening = self.apply_prompt_template([*self.build_prompt(sample, style), *spoken])
-        ask = partial(self._ask_target, sample, context, world, style)
-        result = await Conversation(environment, user, ask, style, budgets).play(opening)
+        tools = agents.build_tool_schemas(world.offered_tools()) if style == "native" else ()
+        ask = partial(self._ask_target, sample, context, tools, self.sampling)
+        conversation = Conversation(environment, user, ask, style, self._budgets)
+        return self._build_episode(
+            sample, context, environment, style, await conversation.play(opening)
+        )
+
+    async def _choose_style(self, context: Context) -> Style:
+        return agents.choose_style(await context.resolve_tool_call_mode(), self.options["style"])
+
+    async def _run_official(self, sample: Sample, context: Context) -> Episode:
+        """The episode as upstream plays it. Upstream knows one way of calling tools."""
+        texts, domain = self._texts, sample.metric
+        world, task = dataset.load_sample_world(sample), dataset.to_task(sample)
+        try:
+            environment = start_environment(world, task)
+        except ValueError as error:
+            raise EnvironmentFailure(str(error)) from None
+        (model,) = self.simulated_users()
+        seed = texts.draw_seed(context.epoch)
+        own_tools = texts.list_user_tool_schemas(task, domain)
+
+        async def ask_user(messages: Sequence[Message]) -> tuple[Completion, float | None]:
+            sampling = Sampling(temperature=texts.user_temperature, seed=seed)
+            request = GenerationRequest(tuple(messages), own_tools, sampling)
+            return await generate_with_price(context, user_role(model), request)
+
+        conversation = OfficialConversation(
+            environment,
+            partial(
+                self._ask_target,
+                sample,
+                context,
+                texts.list_tool_schemas(domain),
+                Sampling(temperature=texts.temperature, seed=seed),
+            ),
+            ask_user,
+            Limits(texts.max_steps, texts.max_errors),
+            self.build_prompt(sample),
+            texts.build_user_prompt(task.user_scenario, with_tools=bool(own_tools)),
+            texts.greeting,
+            partial(texts.phrase_result, domain),
+        )
+        result = await conversation.play()
+        return self._build_episode(sample, context, environment, "native", result)
+
+    def _build_episode(
+        self,
+        sample: Sample,
+        context: Context,
+        environment: Environment,
+        style: Style,
+        result: ConversationResult,
+    ) -> Episode:
+        actions = score.list_environment_actions(environment)
         return build_conversation_episode(
             self.generation_key(sample),
             context.epoch,
             CALL_MODES[style],
             result,
-            score.list_environment_actions(environment),
+            actions,
             (USER_STOP,),
         )
-
-    async def _choose_style(self, context: Context) -> Style:
-        """How tools are offered; upstream knows one way."""
-        if self.is_official:
-            return "native"
-        return agents.choose_style(await context.resolve_tool_call_mode(), self.options["style"])
 
     async def _ask_target(
         self,
         sample: Sample,
         context: Context,
-        world: World,
-        style: Style,
+        tools: tuple[dict[str, Any], ...],
+        sampling: Sampling,
         messages: Sequence[Message],
     ) -> tuple[Completion, float | None]:
-        tools = agents.build_tool_schemas(world.offered_tools()) if style == "native" else ()
-        if self.is_official:
-            tools = self._texts.list_tool_schemas(sample.metric)
         request = GenerationRequest(
             messages=tuple(messages),
             tools=tools,
-            sampling=self.sampling,
+            sampling=sampling,
             input=self.request_input(sample),
         )
         return await generate_with_price(context, "target", request)
@@ -176,13 +222,7 @@ class Tau2Bench(UserBenchmark):
     def _build_user(self, task: Task, environment: Environment, context: Context) -> UserSimulator:
         for model in self.simulated_users():
             ask = partial(generate_with_price, context, user_role(model))
-            if not self.is_official:
-                return ModelUser(task, environment, ask)
-            prompt = self._texts.build_user_prompt(task.user_scenario)
-            base = BaseTask(task.id, environment.domain.name, "", "")
-            sampling = Sampling(temperature=self._texts.user_temperature)
-            greeting = self._texts.greeting
-            return LLMUserSimulator(base, ask, prompt, greeting, STOPS, sampling)
+            return ModelUser(task, environment, ask)
         return build_rule_user(task, environment, context.seed + context.epoch)
 
     async def evaluate_sample(

@@ -38,7 +38,7 @@ from evalcore.benchmarks.tau_bench.user_goals import (
 from evalcore.benchmarks.tau_bench.user_lexicon import STOP
 from evalcore.errors import EnvironmentFailure, TargetFailure
 from evalcore.i18n import Note
-from evalcore.records import Completion, GenerationRequest, Message, Sampling
+from evalcore.records import Completion, GenerationRequest, Message
 
 # `reply` is a pure function of the state, the agent's text and the write log. A goal counts as
 # written only when the log shows a successful write of its kind to its order; no text of the agent
@@ -326,13 +326,9 @@ class RuleUserSimulator:
         }
 
 
-_OWN_SAMPLING = Sampling()  # as the target of the user says
-
-
 class LLMUserSimulator:
     """A model with the instruction, to whom the agent's words are those of another person. With a
-    `prompt` and a `greeting` of upstream's it is asked as there, and its words stay as they are.
-    One of `stops` in its words ends the conversation."""
+    `prompt` and a `greeting` of upstream's it is asked as there, and its words stay as they are."""
 
     def __init__(
         self,
@@ -340,10 +336,7 @@ class LLMUserSimulator:
         ask: AskUser,
         prompt: str = "",
         greeting: str = "",
-        stops: Sequence[str] = (STOP,),
-        sampling: Sampling = _OWN_SAMPLING,
     ) -> None:
-        self._stops, self._sampling = stops, sampling
         system = prompt or _ROLE.format(instruction=task.instruction)
         self._messages = [Message("system", system)]
         self._ask, self._greeting, self._verbatim = ask, greeting or GREETING, bool(prompt)
@@ -366,7 +359,7 @@ class LLMUserSimulator:
         """Raises EnvironmentFailure where the model gives no answer: no fault of the agent's."""
         self._messages.append(Message("user", agent_text))
         try:
-            request = GenerationRequest(messages=tuple(self._messages), sampling=self._sampling)
+            request = GenerationRequest(messages=tuple(self._messages))
             answer, cost = await self._ask(request)
         except TargetFailure as error:
             raise EnvironmentFailure(Note("tau_user_failed", message=error)) from None
@@ -375,7 +368,7 @@ class LLMUserSimulator:
             raise EnvironmentFailure(Note("tau_user_ended", reason=answer.finish_reason))
         message = answer.text if self._verbatim else answer.text.strip() or SILENCE
         self._messages.append(Message("assistant", message))
-        self._done = any(stop in message for stop in self._stops)
+        self._done = STOP in message
         return message
 
 

@@ -7,7 +7,7 @@ user are given to them by the agent. What was called is noted in the records.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, signature
 from typing import Any
 
@@ -42,6 +42,9 @@ from evalcore.benchmarks.tau2_bench.environment.world import (
 from evalcore.benchmarks.tau_bench.environment.tools import find_bounds_problem, text_schema
 
 _UNLOCKED = "unlocked:"
+#: Notes on tools that only read whose calls are kept: those that the ground truth of a task calls.
+_LOGGED = "logged "
+_CALLER = "call_discoverable_agent_tool"
 
 
 def transfer_to_human_agents(world: State, summary: str, reason: str = "other") -> str:
@@ -148,11 +151,20 @@ def call_discoverable_agent_tool(world: State, agent_tool_name: str, arguments: 
         answer = answer_refusals(tool.function)(world, **kwargs)
     except TypeError as error:
         return f"Error: Invalid arguments: {error}"
-    if tool.mutates:
+    if tool.mutates or f"{_LOGGED}{agent_tool_name}" in world.notes:
         row = {"tool_name": agent_tool_name, "status": "CALLED"}
         row_id = make_id(f"agent_discoverable_tool:{agent_tool_name}")
         add_row(world, "agent_discoverable_tools", row_id, row)
     return str(answer)
+
+
+def note_ground_truth(world: State, calls: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    """Note which tools the ground truth calls by their names: of tools that only read, the calls of
+    these alone are kept, since others have to be free to look."""
+    for name, arguments in calls:
+        called = arguments.get("agent_tool_name")
+        if name == _CALLER and isinstance(called, str):
+            world.notes[f"{_LOGGED}{called}"] = ""
 
 
 def _parse_arguments(arguments: Any, *, numbers_as_float: bool = False) -> Mapping[str, Any]:

@@ -152,6 +152,7 @@ def _load_bank(files: DomainFiles) -> World:
         banking_desk.USER_TOOLS,
         documents=documents,
         unwrap_data=_unwrap_bank,
+        note_ground_truth=banking_desk.note_ground_truth,
     )
 
 

@@ -24,8 +24,8 @@ from evalcore.benchmarks.tau2_bench.environment.shapes import (
 )
 from evalcore.benchmarks.tau2_bench.environment.world import State, bind_tool_makers
 from evalcore.benchmarks.tau_bench.environment.database import Entity, clone_json
+from evalcore.benchmarks.tau_bench.environment.tools import ToolError, text_list_schema, text_schema
 from evalcore.benchmarks.tau_bench.environment.tools import calculate as calculate_result
-from evalcore.benchmarks.tau_bench.environment.tools import text_list_schema, text_schema
 
 REASONS = ("no longer needed", "ordered by mistake")
 
@@ -98,7 +98,10 @@ TABLES = {"products": PRODUCT, "users": USER, "orders": ORDER}
 
 
 def calculate(world: State, expression: str) -> str:
-    return calculate_result(world.agent, expression)
+    try:
+        return calculate_result(world.agent, expression)
+    except ToolError as error:
+        raise ValueError(str(error).capitalize()) from None
 
 
 def transfer_to_human_agents(world: State, summary: str) -> str:

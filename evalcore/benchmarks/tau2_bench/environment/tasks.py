@@ -146,6 +146,9 @@ def prepare_environment(environment: Environment, task: Task) -> None:
     try:
         _merge_data(environment, "assistant", data.agent_data)
         _merge_data(environment, "user", data.user_data)
+        if environment.domain.note_ground_truth is not None:
+            calls = [(action.name, action.arguments) for action in task.actions]
+            environment.domain.note_ground_truth(environment.state, calls)
         for call in initial.initialization_actions or ():
             environment.call_function(call.env_type, call.func_name, call.arguments)
         environment.synchronize()

@@ -6,7 +6,7 @@ begins, whose id is counted here and is random upstream.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from datetime import date, timedelta
 from typing import Any
 
@@ -168,6 +168,8 @@ def get_customer_by_name(world: State, full_name: str, dob: str) -> list[Entity]
 
 def get_details_by_id(world: State, id: str) -> Entity:
     tables = {"L": "lines", "D": "devices", "B": "bills", "C": "customers", "P": "plans"}
+    if not isinstance(id, str):
+        raise AttributeError(f"{type(id).__name__!r} object has no attribute 'startswith'")
     if id[:1] not in tables:
         raise ValueError(f"Unknown ID format or type: {id}")
     return find_row(world, tables[id[:1]], id)
@@ -308,7 +310,7 @@ def assert_no_overdue_bill(world: State, overdue_bill_id: str) -> bool:
 
 def find_row(world: State, table: str, row_id: str) -> Entity:
     """A row to read. Raises ValueError where there is none."""
-    row = world.agent.get(table, row_id)
+    row = world.agent.get(table, row_id) if isinstance(row_id, Hashable) else None
     if row is None:
         raise ValueError(f"{table[:-1].capitalize()} with ID {row_id} not found")
     return row

@@ -18,6 +18,7 @@ from evalcore.benchmarks.tau2_bench.environment.telecom_phone import (
     flip_setting,
     is_mms_ready,
     measure_speed,
+    read_apn_setting,
     read_device,
     read_surroundings,
     search_network,
@@ -90,7 +91,10 @@ def check_network_status(world: State) -> str:
 
 
 def check_network_mode_preference(world: State) -> str:
-    return f"Network Mode Preference: {read_device(world)['network_mode_preference']}"
+    mode = read_device(world)["network_mode_preference"]
+    if not isinstance(mode, str):
+        raise AttributeError(f"{type(mode).__name__!r} object has no attribute 'value'")
+    return f"Network Mode Preference: {mode}"
 
 
 def run_speed_test(world: State) -> str:
@@ -120,6 +124,8 @@ def check_data_restriction_status(world: State) -> str:
 
 def check_apn_settings(world: State) -> str:
     apn = read_device(world)["active_apn_settings"]
+    if not isinstance(apn, Mapping):
+        raise AttributeError(f"{type(apn).__name__!r} object has no attribute 'model_copy'")
     return (
         f"Current APN Name: {apn['apn_name']}\n"
         f"MMSC URL (for picture messages): {apn['mmsc_url'] or 'Not Set'}"
@@ -205,7 +211,7 @@ def set_network_mode_preference(world: State, mode: str) -> str:
     edit_device(world)["network_mode_preference"] = mode
     search_network(world)
     if not isinstance(mode, str):  # upstream sets it, too, before it fails
-        raise TypeError("the mode must be a text")
+        raise AttributeError(f"{type(mode).__name__!r} object has no attribute 'value'")
     return _with_status_bar(world, f"Preferred Network Mode set to: {mode}")
 
 
@@ -240,12 +246,13 @@ def toggle_data_saver_mode(world: State) -> str:
 def set_apn_settings(world: State, apn_settings: Mapping[str, Any]) -> str:
     settings = APN(apn_settings) if isinstance(apn_settings, Mapping) else apn_settings
     edit_device(world)["active_apn_settings"] = settings
-    text = f"APN settings set to: {settings['apn_name']}"
+    text = f"APN settings set to: {read_apn_setting(read_device(world), 'apn_name')}"
     search_network(world)
     return _with_status_bar(world, text)
 
 
 def reset_apn_settings(world: State) -> str:
+    read_apn_setting(read_device(world), "reset_at_reboot")
     edit_device(world)["active_apn_settings"]["reset_at_reboot"] = True
     search_network(world)
     return _with_status_bar(world, "APN settings will reset at reboot.")
@@ -288,8 +295,10 @@ def disconnect_vpn(world: State) -> str:
 
 
 def grant_app_permission(world: State, app_name: str, permission: str) -> str:
-    device, permission = read_device(world), permission.lower()
-    if app_name not in device["app_statuses"]:
+    device = read_device(world)
+    is_installed = app_name in device["app_statuses"]
+    permission = permission.lower()
+    if not is_installed:
         text = f"Error. App '{app_name}' not found. Cannot grant permission."
     elif permission not in PERMISSIONS:
         text = f"Error. Permission '{permission}' not tracked for app '{app_name}', "
@@ -303,7 +312,7 @@ def grant_app_permission(world: State, app_name: str, permission: str) -> str:
 def reboot_device(world: State) -> str:
     lines = ["Restarting network services..."]
     device = edit_device(world)
-    if device["active_apn_settings"]["reset_at_reboot"]:
+    if read_apn_setting(device, "reset_at_reboot"):
         lines.insert(0, "Resetting APN settings...")
         device["active_apn_settings"] = APN({})
     search_network(world)

@@ -240,6 +240,15 @@ def find_sim_status(device: Entity) -> str:
     return "missing" if device["sim_card_missing"] else str(device["sim_card_status"])
 
 
+def read_apn_setting(device: Entity, name: str) -> Any:
+    """A setting of the access point. Raises AttributeError, as upstream, where a call has put
+    something else in the place of its settings."""
+    settings = device["active_apn_settings"]
+    if not isinstance(settings, Mapping):
+        raise AttributeError(f"{type(settings).__name__!r} object has no attribute {name!r}")
+    return settings.get(name)
+
+
 def is_mms_ready(world: State) -> bool:
     device = read_device(world)
     if not has_mobile_data(world) or device["network_technology_connected"] == "2G":
@@ -247,7 +256,7 @@ def is_mms_ready(world: State) -> bool:
     if device["wifi_calling_enabled"] and device["wifi_calling_mms_over_wifi"]:
         return False
     messaging = device["app_statuses"].get("messaging")
-    if device["active_apn_settings"]["mmsc_url"] is None or messaging is None:
+    if read_apn_setting(device, "mmsc_url") is None or messaging is None:
         return False
     return bool(messaging["permissions"]["storage"] and messaging["permissions"]["sms"])
 
@@ -267,7 +276,7 @@ def search_network(world: State) -> None:
         _set_network(device, "no_service", "none", "none")
     if device["airplane_mode"]:
         _set_network(device, "no_service", "none", "none")
-    is_broken = device["active_apn_settings"]["apn_name"] == "broken"
+    is_broken = read_apn_setting(device, "apn_name") == "broken"
     if is_broken or not around["line_active"]:
         _set_network(device, "no_service", "none", "none")
 

@@ -95,8 +95,9 @@ def bind_tool_makers(schemas: Mapping[str, Schema]) -> tuple[ToolMaker, ToolMake
 class World(Record, frozen=True):
     """A domain: `functions` are by side what a task may call before an episode (to set it up) and
     after it (to check it) beside the tools; `synchronize` carries over to the user's side what the
-    agent's side has changed, and back. `documents` is the knowledge base, if any, and `unwrap_data`
-    finds the tables in the data that a task adds."""
+    agent's side has changed, and back. `documents` is the knowledge base, if any, `unwrap_data`
+    finds the tables in the data that a task adds, and `note_ground_truth` is given the calls of a
+    task's ground truth before its episode."""
 
     name: str
     state: State
@@ -107,6 +108,9 @@ class World(Record, frozen=True):
     synchronize: Callable[[State], None] | None = None
     documents: tuple[Mapping[str, str], ...] = ()
     unwrap_data: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    note_ground_truth: Callable[[State, Iterable[tuple[str, Mapping[str, Any]]]], None] | None = (
+        None
+    )
 
     def offered_tools(self) -> tuple[Tool, ...]:
         return tuple(tool for tool in self.tools if not tool.hidden)
@@ -172,6 +176,8 @@ class Environment:
 
     def _find_call_problem(self, name: Any, kwargs: Any, requestor: Requestor) -> str:
         tool = self._tools[requestor].get(name) if isinstance(name, str) else None
+        if requestor == "user" and not self._tools["user"]:
+            return "User tools not available"
         if tool is None:
             shown = name[:_LONGEST_NAME] if isinstance(name, str) else ""
             return f"Tool '{shown.encode(errors='replace').decode()}' not found."
