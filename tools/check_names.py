@@ -75,7 +75,7 @@ CEILINGS: dict[str, float] = {
     "crowded names": 0,
     "long modules": 0,
     "modules": 641,
-    "lines": 148_600,
+    "lines": 148_800,
     "function length, p95": 27,
 }
 
