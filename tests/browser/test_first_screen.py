@@ -37,10 +37,15 @@ def expect_answer(tab, url: str) -> None:
         visit(tab, url)
         tab.locator(".eb-table").first.wait_for()
         tab.locator(".st-key-ranking-next a").first.wait_for()
-        ends = tab.evaluate(_ENDS, list(FACTS))
-        below = {name: end for name, end in ends.items() if end is None or not 0 < end <= height}
-        assert not below, f"{width} x {height}: {below}"
-        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        for theme in ("dark", "light"):
+            tab.emulate_media(color_scheme=theme)
+            settle(tab)
+            ends = tab.evaluate(_ENDS, list(FACTS))
+            below = {
+                name: end for name, end in ends.items() if end is None or not 0 < end <= height
+            }
+            assert not below, f"{width} x {height}, {theme}: {below}"
+            assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.fixture(scope="module")
