@@ -93,7 +93,10 @@ def main() -> None:
 
 def draw_style_sheets() -> None:
     """Add what the theme cannot say to the page; takes no room on it."""
-    names = ["style", "board", *(["print_dark"] if st.context.theme.type == "dark" else [])]
+    from pages.shared.wording import current_language
+
+    own = (current_language(), "print_dark" if st.context.theme.type == "dark" else "")
+    names = ["style", "board", *(name for name in own if name in ("zh", "print_dark"))]
     sheets = ((HERE / "pages" / "static" / f"{name}.css").read_text() for name in names)
     st.html(f"<style>{''.join(sheets)}</style>")
 

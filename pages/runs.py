@@ -23,7 +23,7 @@ PERIOD = 1.0
 def draw_runs_page() -> None:
     """The frame around the live part."""
     current = settings.load_settings()
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key="runs-head"):
         st.title(tr("runs.title"))
         if visitor.is_launcher_listed():
             st.page_link(page_links.LAUNCH, label=tr("runs.new"), icon=":material/add:")

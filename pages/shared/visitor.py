@@ -18,8 +18,9 @@ from evalcore import catalog, settings
 from evalcore.access import egress, login, policy
 from evalcore.access.login import GATE
 from evalcore.access.policy import UPLOADS, AccessAction, Visitor
+from evalcore.i18n import DEFAULT
 from evalcore.settings import Settings
-from pages.shared.wording import escape_markdown, localize_note, tr
+from pages.shared.wording import current_language, escape_markdown, localize_note, tr
 
 # Who uses this session, for the code that allows or refuses; and how they prove it in the sidebar.
 # A passcode and a login are remembered in the session alone: neither is in a URL or a file.
@@ -194,7 +195,11 @@ def draw_uploader(
     """Draw the uploader for one file, and permit the session to use it if the visitor may."""
     if _may_upload():
         UPLOADS.permit_session(_get_session_id(), st.session_state.get(_PAGE, "/"))
-    return st.file_uploader(label, type=types, max_upload_size=megabytes, key=key, help=explanation)
+    file = st.file_uploader(label, type=types, max_upload_size=megabytes, key=key, help=explanation)
+    if current_language() != DEFAULT:  # Streamlit's own words are English, and hidden then
+        kinds = ", ".join(kind.upper() for kind in types)
+        st.caption(tr("common.upload_limit", megabytes=megabytes, kinds=kinds))
+    return file
 
 
 def _may_upload() -> bool:

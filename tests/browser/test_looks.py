@@ -69,6 +69,39 @@ def test_the_popovers_of_the_ranking(tabs, full_board) -> None:
     assert not grave, "\n".join(grave)
 
 
+_TOOLS_SHOWN = """() => [...document.querySelectorAll('[data-testid="stElementToolbar"]')].some(
+  one => one.getBoundingClientRect().width && getComputedStyle(one).opacity === '1')"""
+#: What the tools lie over that a table shows above itself when it is pointed at.
+_COVERED = """() => {
+  const tools = [...document.querySelectorAll('[data-testid="stElementToolbar"]')]
+  const controls = '[data-testid="stMain"] :is(button, a, input, [role="radio"])'
+  const others = [...document.querySelectorAll(controls)].filter(one => one.getClientRects().length)
+  return tools.flatMap(tool => {
+    const box = tool.getBoundingClientRect()
+    return box.width ? others.filter(one => {
+      const own = one.getBoundingClientRect()
+      return !one.closest('[data-testid="stElementToolbar"]')
+        && own.left < box.right - 1 && own.right > box.left + 1 && own.top < box.bottom - 1
+        && own.bottom > box.top + 1
+    }).map(one => one.textContent) : []
+  })
+}"""
+
+
+@pytest.mark.parametrize("name", ["runs", "compare", "metrics", "target", "datasets"])
+def test_the_tools_of_a_table_cover_no_control(tabs, full_board, name) -> None:
+    tab = tabs("en")
+    tab.emulate_media(media="screen")
+    visit(tab, full_board.url + ADDRESSES[name])
+    places = tab.locator('[data-testid="stDataFrame"]:visible')
+    assert places.count()
+    for number in range(places.count()):
+        places.nth(number).scroll_into_view_if_needed()
+        places.nth(number).hover()
+        tab.wait_for_function(_TOOLS_SHOWN)
+        assert tab.evaluate(_COVERED) == []
+
+
 @pytest.mark.full
 def test_every_kind_of_target_of_the_launcher(tabs, full_board) -> None:
     tab, grave = tabs("en"), []

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from evalcore.settings import Settings
 from tests.support.boards import Plan, make_run
+from tests.support.full_board import settle
 
 
 @pytest.fixture
@@ -20,6 +21,23 @@ def url(served):
         make_run(store, Plan(f"openai:{name}", skill=skill))
     make_run(store, Plan("control:null", skill=0.05, price=None))
     return served.url
+
+
+@pytest.mark.parametrize("address", ["/", "/decide?level=dialects", "/decide?level=metrics"])
+def test_on_paper_no_column_of_a_table_is_cut_off(url, page, address):
+    """Paper of A4 upright has 688 pixels between its margins."""
+    page.goto(f"{url}{address}")
+    page.locator(".eb-table tbody tr").first.wait_for()
+    settle(page)
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 688, "height": 1000})
+    cells = page.locator(".eb-table tr > *")
+    assert cells.count() > 20
+    rights = cells.evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+    assert max(rights) <= 688
+    for row in ("ranking", "decide"):
+        controls = page.locator(f".st-key-{row}-controls")
+        assert not controls.count() or controls.is_hidden()
 
 
 @pytest.mark.full
