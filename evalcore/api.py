@@ -286,27 +286,32 @@ def compare(first: str | Run, second: str | Run, *, data: str | Path | None = No
 
     `first` and `second` are the scores there (0 to 100), `difference` is second minus first with
     its 95% interval `low` to `high`, `p` that of the paired `test`; a win is a case on which the
-    second scores higher. Benchmarks that were asked or scored by different rules are left out.
+    second scores higher. Benchmarks that were asked or scored by different rules are left out, and
+    where a run is not `complete` nothing is compared: a failure of a provider is no wrong answer.
     """
     import pandas as pd
 
     from evalcore.views.comparison import compare_benchmarks, load_common_cases
 
-    cases = load_common_cases(_load_settings(data).run_roots, _name_run(first), _name_run(second))
+    roots = _load_settings(data).run_roots
+    sides = [_read_scores(find_run(_name_run(run), roots)) for run in (first, second)]
+    cases = load_common_cases(roots, _name_run(first), _name_run(second))
     names = ("common", "wins", "losses", "ties", "difference", "p", "test")
-    rows = [
-        {
-            "benchmark": pair.benchmark,
-            "first": pair.first,
-            "second": pair.second,
-            **{name: getattr(pair.result, name) for name in names},
-            "low": pair.result.interval.low if pair.result.interval else None,
-            "high": pair.result.interval.high if pair.result.interval else None,
-        }
-        for pair in compare_benchmarks(cases)
-    ]
+    rows = []
+    for pair in compare_benchmarks(cases):
+        settled = [pair.benchmark in side and side[pair.benchmark].is_settled for side in sides]
+        row = {"benchmark": pair.benchmark, "complete": all(settled)}
+        if settled[0]:
+            row["first"] = pair.first
+        if settled[1]:
+            row["second"] = pair.second
+        if all(settled):
+            row |= {name: getattr(pair.result, name) for name in names}
+            interval = pair.result.interval
+            row |= {"low": interval.low, "high": interval.high} if interval else {}
+        rows.append(row)
     columns = ["benchmark", "first", "second", *names[:5], "low", "high", *names[5:]]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=[*columns, "complete"])
 
 
 def equivalent(
@@ -457,6 +462,11 @@ def _run_off_the_loop(work: Callable[[], T]) -> T:
 def _load_settings(data: str | Path | None) -> Settings:
     """The settings, with the permissions of someone who has a shell on this machine."""
     return policy.restrict_settings(configuration.load_settings(data), policy.OPERATOR)
+
+
+def _read_scores(folder: RunFolder) -> Mapping[str, BenchmarkScore]:
+    summary = folder.read_summary()
+    return {} if summary is None else summary.benchmarks
 
 
 def _name_run(run: str | Run) -> str:

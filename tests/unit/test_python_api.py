@@ -10,6 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import evalcore
@@ -75,6 +76,21 @@ def test_runs_are_compared_listed_and_ranked(words, data):
     assert ranking.loc["function:test_last_word", "rank"] == 1
     assert ranking.loc["control:null", "status"] == "control"
     assert evalcore.load_run(right.id, data=data).state == "done"
+
+
+def test_a_run_that_is_incomplete_is_compared_with_none(words, data):
+    @evalcore.target(name="test_down")
+    def down(prompt: str) -> str:
+        raise RuntimeError("out of order")
+
+    right = evalcore.evaluate(last_word, words, data=data)
+    failed = evalcore.evaluate(down, words, data=data)
+    for pair, measured in (((failed, right), "second"), ((right, failed), "first")):
+        [row] = evalcore.compare(*pair, data=data).to_dict("records")
+        assert not row["complete"]
+        assert row[measured] == 100
+        missing = ("difference", "p", "wins", {"second": "first", "first": "second"}[measured])
+        assert all(pd.isna(row[name]) for name in missing)
 
 
 def test_controls_of_ones_own_benchmark(words, data):
