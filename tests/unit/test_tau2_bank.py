@@ -8,7 +8,8 @@ import pytest
 
 from evalcore.benchmarks.tau2_bench.environment.knowledge import KnowledgeBase
 from evalcore.benchmarks.tau2_bench.environment.loaders import load_tasks, load_world
-from evalcore.benchmarks.tau2_bench.environment.reward import start_environment
+from evalcore.benchmarks.tau2_bench.environment.reward import compute_reward, start_environment
+from evalcore.benchmarks.tau2_bench.environment.tasks import read_task
 from evalcore.benchmarks.tau2_bench.environment.world import Environment
 from evalcore.benchmarks.tau2_bench.user_simulators import build_rule_user
 
@@ -139,3 +140,53 @@ def test_the_user_calls_their_tool_once_it_is_given(world, tasks):
     assert "RESOLVED" in answers[-1]
     assert "put right" in answers[-1]
     assert [call.requestor for call in environment.calls] == ["assistant", "user"]
+
+
+_READER = "get_user_dispute_history_7291"
+
+
+def build_task(*actions):
+    return read_task(
+        {
+            "id": "1",
+            "user_scenario": {"instructions": "x"},
+            "evaluation_criteria": {
+                "actions": [{"name": name, "arguments": kwargs} for name, kwargs in actions],
+                "reward_basis": ["DB"],
+            },
+        }
+    )
+
+
+def read_disputes(environment):
+    environment.call("unlock_discoverable_agent_tool", {"agent_tool_name": _READER})
+    call(environment, _READER, user_id="u1")
+    return [row["tool_name"] for _, row in environment.state.agent.rows("agent_discoverable_tools")]
+
+
+def test_looking_costs_nothing_unless_the_ground_truth_looks_too(world):
+    free = build_task()
+    environment = start_environment(world, free)
+    assert read_disputes(environment) == []
+    assert compute_reward(world, free, environment, ()).value == 1.0
+    kwargs = {"agent_tool_name": _READER, "arguments": '{"user_id": "u1"}'}
+    due = build_task(
+        ("unlock_discoverable_agent_tool", {"agent_tool_name": _READER}),
+        ("call_discoverable_agent_tool", kwargs),
+    )
+    environment = start_environment(world, due)
+    assert compute_reward(world, due, environment, ()).value == 0.0
+    assert read_disputes(environment) == [_READER]
+    assert compute_reward(world, due, environment, ()).value == 1.0
+
+
+def test_the_trace_of_a_tool_that_only_reads_is_not_scored(world):
+    task, tool = build_task(), "get_card_last_4_digits"
+    given = {"discoverable_tool_name": tool}
+    environment = start_environment(world, task)
+    environment.call("give_discoverable_user_tool", given)
+    before = compute_reward(world, task, environment, ())
+    environment.call(tool, {"credit_card_account_id": "c1"}, "user")
+    assert environment.has_stray_writes
+    after = compute_reward(world, task, environment, ())
+    assert (after.value, after.db_hash) == (before.value, before.db_hash)

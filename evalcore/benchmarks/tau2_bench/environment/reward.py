@@ -21,6 +21,7 @@ from evalcore.benchmarks.tau2_bench.environment.tasks import (
     prepare_environment,
 )
 from evalcore.benchmarks.tau2_bench.environment.world import (
+    Call,
     Environment,
     World,
     list_differences,
@@ -62,7 +63,9 @@ def compute_reward(
 ) -> Reward:
     """The reward for an environment as its episode left it, and for what the agent said. Whether
     the episode came to its end, without which there is no reward, is the caller's to know."""
-    criteria = task.criteria
+    criteria, calls = task.criteria, environment.calls
+    if environment.has_stray_writes:
+        environment = _replay_writes(world, task, calls)
     expected, _ = replay_ground_truth(world, task)
     differences = list_differences(expected.state, environment.state)
     if criteria.actions is None and criteria.env_assertions is None:
@@ -72,9 +75,7 @@ def compute_reward(
         for each in criteria.env_assertions or ()
     )
     actions = tuple(
-        Check(
-            action.name, any(action.matches(call.name, call.kwargs) for call in environment.calls)
-        )
+        Check(action.name, any(action.matches(call.name, call.kwargs) for call in calls))
         for action in task.actions
     )
     outputs = criteria.communicate_info or ()
@@ -97,6 +98,17 @@ def compute_reward(
         _hash_state(environment),
         _hash_state(expected),
     )
+
+
+def _replay_writes(world: World, task: Task, calls: Sequence[Call]) -> Environment:
+    """A world after those calls alone whose tools may change it, as upstream replays an episode."""
+    environment = start_environment(world, task)
+    writers = {tool.name for tool in (*world.tools, *world.user_tools) if tool.mutates}
+    for call in calls:
+        if call.name in writers:
+            environment.try_call(call.name, call.kwargs, call.requestor)
+    environment.synchronize()
+    return environment
 
 
 def _multiply(parts: Sequence[float | None]) -> float | None:

@@ -134,13 +134,15 @@ class Write(BaseWrite, frozen=True):
 
 
 class Environment:
-    """One episode of a world. `terminated` is never set: only the user ends a conversation."""
+    """One episode of a world. `terminated` is never set: only the user ends a conversation.
+    `has_stray_writes`: a tool that only reads left a trace, which is no part of what is scored."""
 
     def __init__(self, domain: World) -> None:
         self.domain = domain
         self.state = domain.state.fork()
         self.calls: list[Call] = []
         self.writes: list[Write] = []
+        self.has_stray_writes = False
         self.terminated = False
         self._tools: Mapping[Requestor, dict[str, Tool]] = {
             "assistant": {tool.name: tool for tool in domain.tools},
@@ -173,6 +175,8 @@ class Environment:
             touched = self.state.pop_touched_keys()
             if touched and self._tools[requestor][name].mutates:
                 self.writes.append(Write(name, clone_json(kwargs), touched, requestor))
+            elif touched:
+                self.has_stray_writes = True
 
     def _find_call_problem(self, name: Any, kwargs: Any, requestor: Requestor) -> str:
         tool = self._tools[requestor].get(name) if isinstance(name, str) else None
