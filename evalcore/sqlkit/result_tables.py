@@ -105,7 +105,7 @@ _CONVERSIONS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] =
 # Closeness is not transitive, so equal rows cannot be found by sorting alone: rows are split into
 # groups that cannot touch each other, and inside a group a maximum matching pairs them.
 
-Reason = Literal["", "columns_count", "row_count", "rows", "order"]
+Reason = Literal["", "columns_count", "column_names", "row_count", "rows", "order"]
 
 
 class TableDiff(Record, frozen=True):
@@ -113,7 +113,8 @@ class TableDiff(Record, frozen=True):
 
     `missing` are the expected rows, `extra` the actual rows, that found no partner; both are empty
     for `columns_count`, where no row can have one, and for `order`. `same_columns` tells whether
-    the names agree but for case; it decides nothing.
+    the names agree but for case; it decides nothing here, and `column_names` is a reason of those
+    who ask for names.
     """
 
     equal: bool

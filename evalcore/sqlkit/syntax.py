@@ -15,6 +15,7 @@ from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
+from evalcore.records import Record
 from evalcore.sqlkit.dialects import dialect_name
 
 # What a parser can say of SQL without a database: is it well-formed, of which class and form.
@@ -197,6 +198,59 @@ def find_changed_table(sql: str, dialect: str) -> str | None:
         return None
     table = tree.this if isinstance(tree.this, exp.Table) else tree.this.find(exp.Table)
     return ".".join(part.name for part in table.parts) if table is not None else None
+
+
+class Definition(Record, frozen=True):
+    """What a statement does to the tables and views that there are, each name folded: it creates
+    one, which a query fills or not, drops some, and says the names of columns."""
+
+    created: str = ""
+    filled: bool = False
+    dropped: frozenset[str] = frozenset()
+    columns: frozenset[str] = frozenset()
+
+
+@cache
+def read_definition(sql: str, dialect: str) -> Definition:
+    """What a CREATE, SELECT INTO, ALTER or DROP defines; nothing for any other statement."""
+    try:
+        tree = sqlglot.parse_one(sql, dialect=dialect)
+    except (SqlglotError, RecursionError):
+        return Definition()
+    if isinstance(tree, exp.Drop) and tree.kind in _RELATIONS:
+        return Definition(dropped=frozenset(map(_fold_table_name, tree.find_all(exp.Table))))
+    if isinstance(tree, exp.Alter):
+        added = [node.name for node in tree.find_all(exp.ColumnDef)]
+        renamed = [node.args["to"].name for node in tree.find_all(exp.RenameColumn)]
+        columns = frozenset(map(str.lower, (*added, *renamed)))
+        if (moved := tree.find(exp.AlterRename)) is not None:
+            old = frozenset((_fold_table_name(tree.this),))
+            return Definition(_fold_table_name(moved.this), True, old, columns)
+        return Definition(columns=columns)
+    into = tree.args.get("into") if isinstance(tree, exp.Select) else None
+    table = (into or tree).find(exp.Table)
+    if table is None or not (into or (isinstance(tree, exp.Create) and tree.kind in _RELATIONS)):
+        return Definition()
+    query = tree if into else tree.expression
+    selects = query.selects if isinstance(query, exp.Query) else []
+    names = [node.alias_or_name for node in selects if isinstance(node, exp.Alias | exp.Column)]
+    if not into and isinstance(tree.this, exp.Schema):
+        names = [node.name for node in tree.this.expressions]
+    return Definition(
+        created=_fold_table_name(table),
+        filled=isinstance(query, exp.Query),
+        columns=frozenset(name.lower() for name in names if name and name != "*"),
+    )
+
+
+_RELATIONS = ("TABLE", "VIEW")
+
+
+def _fold_table_name(table: exp.Expr) -> str:
+    if not isinstance(table, exp.Table):
+        return ""
+    quoted = len(table.parts) == 1 and table.this.args.get("quoted") and not table.name.islower()
+    return f'"{table.name}"' if quoted else ".".join(part.name for part in table.parts).lower()
 
 
 @cache

@@ -24,6 +24,7 @@ from evalcore.sqlkit.generate.definitions import (
 from evalcore.sqlkit.result_tables import ResultTable, compare_tables
 from evalcore.sqlkit.row_matching import CellRules
 from evalcore.sqlkit.schema import Schema, Table
+from evalcore.sqlkit.syntax import read_definition
 
 _PROFILE = "rows for a created table"
 
@@ -36,7 +37,14 @@ def compare_definitions(
     verdict: Equivalence,
 ) -> Equivalence:
     """The verdict on an answer that no database told from the reference, after the rows that the
-    created tables take; as it was where the reference creates none, or takes no row of ours."""
+    created tables take and the tables that are gone; as it was where the reference creates and
+    drops none, or takes no row of ours."""
+    for name in read_definition(question.reference, question.engine).dropped:
+        probe = f"SELECT COUNT(*) FROM {name}"  # noqa: S608 - a name that a parser read
+        seen = engine.execute(question.build_tables(), answer, probes=(probe,))
+        if seen.status == "ok" and not question.calls:
+            left = Counterexample(_PROFILE, {}, name, None, seen.probed[0], reason="no_rows")
+            return Equivalence("different", 1, 1, counterexample=left)
     created = list_created_tables(schema, question.reference, question.engine)
     if not created:
         return verdict

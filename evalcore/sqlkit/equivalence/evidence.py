@@ -20,6 +20,7 @@ DECISION_NOTES = {
 }
 DIFFERENCE_NOTES = {
     "columns_count": "exec_columns",
+    "column_names": "exec_column_names",
     "row_count": "exec_row_count",
     "rows": "exec_rows",
     "order": "exec_order",

@@ -37,6 +37,7 @@ from evalcore.sqlkit.schema import Schema, plain_name, read_schema
 from evalcore.sqlkit.syntax import (
     build_tie_breakers,
     has_order_by,
+    read_definition,
 )
 
 # Running a statement and looking at everything that the question wants seen.
@@ -113,7 +114,8 @@ _WRITING = frozenset(
 
 def add_written_tables(question: EquivalenceQuestion, answer: str = "") -> EquivalenceQuestion:
     """The question with all tables to be compared where the reference or the answer may change
-    one; a statement that cannot be cut into words does not run either."""
+    one, and what the reference creates; a statement that cannot be cut into words does not run
+    either."""
     routines = re.compile(r"\bFUNCTION\b", re.I)
     if not any(map(routines.search, question.schema)) and not any(
         _WRITING.intersection(statement.words)
@@ -122,9 +124,13 @@ def add_written_tables(question: EquivalenceQuestion, answer: str = "") -> Equiv
     ):
         return question
     stated = {plain_name(table) for table in question.state_of}
-    tables = read_schema(question.schema, question.engine).tables
-    others = tuple(table.name for table in tables if plain_name(table.name) not in stated)
-    return msgspec.structs.replace(question, state_of=(*question.state_of, *others))
+    others = [table.name for table in read_schema(question.schema, question.engine).tables]
+    defined = read_definition(question.reference, question.engine)
+    if not question.calls:
+        others = [name for name in others if plain_name(name) not in defined.dropped]
+        others += [defined.created] if defined.created else []
+    added = (name for name in dict.fromkeys(others) if plain_name(name) not in stated)
+    return msgspec.structs.replace(question, state_of=(*question.state_of, *added))
 
 
 def _number_calls(count: int) -> list[str]:
@@ -174,12 +180,25 @@ def find_difference(
                 return Difference(subject=name, expected=want, actual=got, diff=None)
             continue
         diff = compare_tables(want, got, ordered=ordered and name == "", rules=rules)
+        if diff.equal and name in question.state_of and not question.calls:
+            diff = _compare_stated_names(question, want, got)
         if not diff.equal:
             return Difference(subject=name, expected=want, actual=got, diff=diff)
     if len(actual.tables) > len(expected.tables):
         name = next(name for name in actual.tables if name not in expected.tables)
         return Difference(subject=name, expected=None, actual=actual.tables[name], diff=None)
     return None
+
+
+def _compare_stated_names(
+    question: EquivalenceQuestion, want: ResultTable, got: ResultTable
+) -> TableDiff:
+    """Whether the columns that the reference itself names have these names."""
+    stated = read_definition(question.reference, question.engine).columns
+    pairs = ((a.lower(), b.lower()) for a, b in zip(want.columns, got.columns, strict=True))
+    if any(a != b and a in stated for a, b in pairs):
+        return TableDiff(equal=False, reason="column_names", same_columns=False)
+    return TableDiff(equal=True)
 
 
 def differs_by_collation(question: EquivalenceQuestion, difference: Difference) -> bool:
@@ -480,20 +499,23 @@ def is_ordered(
 def _has_visible_result(
     engine: Engine, question: EquivalenceQuestion, setup: Sequence[str], seen: Observation
 ) -> bool:
-    """A query shows a row; a change makes a table other than it was."""
-    if not question.state_of or question.calls:
+    """A query shows a row, a created table one that it was filled with; a change makes a table
+    other than it was."""
+    defined = read_definition(question.reference, question.engine)
+    if question.calls or not (question.state_of or defined.dropped):
         return any(table and table.rows for table in seen.tables.values())
-    if (rows := seen.tables.get("")) and rows.rows:
+    if defined.dropped or ((rows := seen.tables.get("")) and rows.rows):
         return True
-    before = engine.execute(
-        setup,
-        "SELECT 1",
-        probes=[build_select_all(table, question.engine) for table in question.state_of],
-    )
-    was = Observation(
-        execution=before, tables=dict(zip(question.state_of, before.probed, strict=False))
-    )
-    return find_difference(question, was, seen, ordered=False) is not None
+    names = [name for name in question.state_of if name != defined.created]
+    if len(names) < len(question.state_of):
+        filled = seen.tables[defined.created]
+        if not defined.filled or (filled and filled.rows):
+            return True
+    probes = [build_select_all(table, question.engine) for table in names]
+    before = engine.execute(setup, "SELECT 1", probes=probes)
+    was = Observation(execution=before, tables=dict(zip(names, before.probed, strict=False)))
+    now = msgspec.structs.replace(seen, tables={name: seen.tables[name] for name in was.tables})
+    return find_difference(question, was, now, ordered=False) is not None
 
 
 def select_nonempty(trials: Iterable[Trial]) -> Iterator[Trial]:

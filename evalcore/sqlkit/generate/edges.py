@@ -328,7 +328,8 @@ def _iter_json_cells(usage: Usage) -> Iterator[Cell]:
     for literal in literals[:3]:
         yield json.dumps({keys[-1]: ["b", literal]}, ensure_ascii=False)
         yield json.dumps({"other": literal}, ensure_ascii=False)
-    yield from ("{}", "[]", "[1, 2]")
+    yield from ("{}", "[]", "[1, 2]", "null", json.dumps(keys[0]))
+    yield json.dumps(keys)  # to `?` a text in a list is what a key is in an object
 
 
 def list_plain_documents(usage: Usage) -> tuple[str, ...]:
