@@ -18,7 +18,7 @@ from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.engines.registry import EnginePool
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from evalcore.sqlkit.equivalence.decider import Decider
-from evalcore.sqlkit.equivalence.trials import build_select_all
+from evalcore.sqlkit.equivalence.observations import build_select_all
 from evalcore.sqlkit.schema import read_schema
 from evalcore.sqlkit.syntax import has_order_by
 from tests.support.engines import LIMITS, SERVERS, server_engine

@@ -9,16 +9,16 @@ import msgspec
 
 from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.equivalence import Counterexample, EquivalenceQuestion, trials
-from evalcore.sqlkit.equivalence.setups import build_setup
-from evalcore.sqlkit.equivalence.trials import (
+from evalcore.sqlkit.equivalence.observations import (
     Difference,
     Observation,
-    OpenTrial,
-    Trial,
     build_select_all,
+    differs_by_collation,
     find_difference,
     observe_statement,
 )
+from evalcore.sqlkit.equivalence.setups import build_setup
+from evalcore.sqlkit.equivalence.trials import OpenTrial, Trial
 from evalcore.sqlkit.generate import Database, shrink_database
 from evalcore.sqlkit.result_tables import Reason, ResultTable
 from evalcore.sqlkit.schema import Schema
@@ -158,9 +158,7 @@ def _name_reason(
 ) -> Reason | Literal["no_rows", "collation"]:
     if difference.diff is None:
         return "no_rows"
-    return (
-        "collation" if trials.differs_by_collation(question, difference) else difference.diff.reason
-    )
+    return "collation" if differs_by_collation(question, difference) else difference.diff.reason
 
 
 def _read_database_contents(

@@ -22,17 +22,19 @@ from evalcore.sqlkit.equivalence.counterexample import (
     build_open_counterexample,
 )
 from evalcore.sqlkit.equivalence.definitions import compare_definitions
-from evalcore.sqlkit.equivalence.open_trials import gives_neither, iter_open_trials
-from evalcore.sqlkit.equivalence.other_plans import fails_by_plan
-from evalcore.sqlkit.equivalence.row_limits import compare_row_limits
-from evalcore.sqlkit.equivalence.trials import (
+from evalcore.sqlkit.equivalence.observations import (
     Observation,
-    Trial,
-    Trials,
+    add_written_tables,
+    differs_by_collation,
     find_difference,
+    holds_variants,
     observe_each,
     observe_statement,
 )
+from evalcore.sqlkit.equivalence.open_trials import gives_neither, iter_open_trials
+from evalcore.sqlkit.equivalence.other_plans import fails_by_plan
+from evalcore.sqlkit.equivalence.row_limits import compare_row_limits
+from evalcore.sqlkit.equivalence.trials import Trial, Trials
 from evalcore.sqlkit.generate import Database, list_row_limits
 from evalcore.sqlkit.prover import prove_equivalence
 from evalcore.sqlkit.schema import read_schema
@@ -71,7 +73,7 @@ class Decider:
     def decide(self, question: EquivalenceQuestion, answer: str) -> Equivalence:
         """Whether `answer` does what the reference does; the same for the same text, always."""
         engine = self._open(question.engine)
-        question = trials.add_written_tables(question, answer)
+        question = add_written_tables(question, answer)
         prepared = self.load_trials(question)
         few = _shows_little(prepared.usable)
         unstable = prepared.unstable > _MAX_UNSTABLE_RATIO * prepared.usual
@@ -182,12 +184,12 @@ def _compare_answer(
             continue
         count, shown = count + 1, shown + trial.shows
         difference = find_difference(question, trial.expected, seen, trial.ordered)
-        if difference is None or (collated and trials.differs_by_collation(question, difference)):
+        if difference is None or (collated and differs_by_collation(question, difference)):
             continue
         example = build_counterexample(engine, question, prepared.schema, trial, answer, seen)
         if example.reason != "collation":
             return Equivalence("different", count, shown, counterexample=example)
-        if not trials.holds_variants(question, example.tables.values()):
+        if not holds_variants(question, example.tables.values()):
             collated = example
     if count == before.databases:
         failures += planned  # nothing else tells

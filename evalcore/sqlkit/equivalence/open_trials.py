@@ -10,13 +10,9 @@ from collections.abc import Iterator
 
 from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
+from evalcore.sqlkit.equivalence.observations import Observation, find_difference, observe_statement
 from evalcore.sqlkit.equivalence.setups import build_setup, build_twin_setup
-from evalcore.sqlkit.equivalence.trials import (
-    Observation,
-    OpenTrial,
-    find_difference,
-    observe_statement,
-)
+from evalcore.sqlkit.equivalence.trials import OpenTrial
 from evalcore.sqlkit.generate import generate_sibling_pairs
 from evalcore.sqlkit.schema import Schema
 from evalcore.sqlkit.syntax import build_tie_breakers, makes_one_choice

@@ -15,7 +15,8 @@ from sqlglot import exp
 
 from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
-from evalcore.sqlkit.equivalence.trials import Observation, Trial, observe_statement
+from evalcore.sqlkit.equivalence.observations import Observation, observe_statement
+from evalcore.sqlkit.equivalence.trials import Trial
 
 _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.NEQ,

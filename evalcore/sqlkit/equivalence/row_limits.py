@@ -15,7 +15,8 @@ from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.engines.guard import split_script
 from evalcore.sqlkit.equivalence import Counterexample, Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.equivalence.answer_trials import TESTED_LIMITS
-from evalcore.sqlkit.equivalence.trials import Trials, build_cell_rules, build_select_all
+from evalcore.sqlkit.equivalence.observations import build_cell_rules, build_select_all
+from evalcore.sqlkit.equivalence.trials import Trials
 from evalcore.sqlkit.generate import Row, list_row_limits, read_compared_columns, render_copies
 from evalcore.sqlkit.result_tables import ResultTable, compare_tables
 from evalcore.sqlkit.schema import Table

@@ -7,19 +7,22 @@ twin too.
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
 from evalcore.records import Record
-from evalcore.sqlkit.engines import Engine, Execution, Status
-from evalcore.sqlkit.engines.guard import MAX_SQL_CHARACTERS, split_script
+from evalcore.sqlkit.engines import Engine, Status
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
+from evalcore.sqlkit.equivalence.observations import (
+    Observation,
+    build_select_all,
+    find_difference,
+    observe_each,
+    observe_statement,
+)
 from evalcore.sqlkit.equivalence.setups import build_setup, build_twin_setup
 from evalcore.sqlkit.generate import (
     TIED,
@@ -31,218 +34,12 @@ from evalcore.sqlkit.generate import (
     generate_sparse_databases,
     split_edges,
 )
-from evalcore.sqlkit.result_tables import ResultTable, TableDiff, compare_tables
-from evalcore.sqlkit.row_matching import DOUBLE_TOLERANCE, SINGLE_TOLERANCE, CellRules
-from evalcore.sqlkit.schema import Schema, plain_name, read_schema
+from evalcore.sqlkit.schema import Schema, read_schema
 from evalcore.sqlkit.syntax import (
     build_tie_breakers,
     has_order_by,
     read_definition,
 )
-
-# Running a statement and looking at everything that the question wants seen.
-
-_PLAIN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
-
-
-class Observation(Record, frozen=True):
-    """What was seen: by name, the statement's rows ("") or what calls and tables gave."""
-
-    execution: Execution
-    tables: dict[str, ResultTable | None] = {}
-
-    @property
-    def ok(self) -> bool:
-        return self.execution.status == "ok"
-
-    @property
-    def truncated(self) -> bool:
-        return any(table.truncated for table in self.tables.values() if table)
-
-
-class Difference(Record, frozen=True):
-    """The first observation that is not the same; `diff` is None where one side has no rows."""
-
-    subject: str
-    expected: ResultTable | None
-    actual: ResultTable | None
-    diff: TableDiff | None
-
-
-def observe_statement(
-    engine: Engine, setup: Sequence[str], question: EquivalenceQuestion, sql: str
-) -> Observation:
-    """Run `sql` after `setup`, then the calls and the queries for the tables of the question."""
-    probes = _list_probes(question)
-    done = engine.execute(setup, sql, probes=probes, script=bool(question.calls))
-    return _build_observation(question, done)
-
-
-def observe_each(
-    engine: Engine,
-    setups: Sequence[Sequence[str]],
-    question: EquivalenceQuestion,
-    sql: str,
-    *,
-    eager: bool = False,
-) -> Iterator[Observation]:
-    """`observe_statement` on one setup after the other; `eager` where all will be looked at."""
-    script, probes = bool(question.calls), _list_probes(question)
-    for done in engine.execute_each(setups, sql, probes=probes, script=script, eager=eager):
-        yield _build_observation(question, done)
-
-
-def _list_probes(question: EquivalenceQuestion) -> tuple[str, ...]:
-    states = (build_select_all(table, question.engine) for table in question.state_of)
-    return (*question.calls, *states)
-
-
-def _build_observation(question: EquivalenceQuestion, done: Execution) -> Observation:
-    if done.status != "ok":
-        return Observation(execution=done)
-    names = (*_number_calls(len(done.probed) - len(question.state_of)), *question.state_of)
-    tables: dict[str, ResultTable | None] = {} if question.calls else {"": done.table}
-    tables.update(zip(names, done.probed, strict=True))
-    return Observation(execution=done, tables=tables)
-
-
-#: Words without which a statement leaves every table as it is.
-_WRITING = frozenset(
-    "INSERT UPDATE DELETE MERGE REPLACE TRUNCATE CREATE ALTER DROP RENAME CALL DO INTO".split()  # noqa: SIM905
-)
-
-
-def add_written_tables(question: EquivalenceQuestion, answer: str = "") -> EquivalenceQuestion:
-    """The question with all tables to be compared where the reference or the answer may change
-    one, and what the reference creates; a statement that cannot be cut into words does not run
-    either."""
-    routines = re.compile(r"\bFUNCTION\b", re.I)
-    if not any(map(routines.search, question.schema)) and not any(
-        _WRITING.intersection(statement.words)
-        for sql in (question.reference, answer)
-        for statement in split_script(sql[:MAX_SQL_CHARACTERS], question.engine) or ()
-    ):
-        return question
-    stated = {plain_name(table) for table in question.state_of}
-    others = [table.name for table in read_schema(question.schema, question.engine).tables]
-    defined = read_definition(question.reference, question.engine)
-    if not question.calls:
-        others = [name for name in others if plain_name(name) not in defined.dropped]
-        others += [defined.created] if defined.created else []
-    added = (name for name in dict.fromkeys(others) if plain_name(name) not in stated)
-    return msgspec.structs.replace(question, state_of=(*question.state_of, *added))
-
-
-def _number_calls(count: int) -> list[str]:
-    return [f"call {number}" for number in range(1, count + 1)]
-
-
-def build_select_all(table: str, dialect: str) -> str:
-    """The query for all rows of a table, which may be qualified (`sales.orders`).
-
-    A plain name is left bare, so that the engine folds its case as it did when it was created.
-    """
-    if _PLAIN.fullmatch(table):
-        return f"SELECT * FROM {table}"  # noqa: S608 - a plain name
-    mark = "`" if dialect == "mysql" else '"'
-    return f"SELECT * FROM {mark}{table.strip(mark)}{mark}"  # noqa: S608 - quoted
-
-
-@lru_cache(maxsize=256)
-def build_cell_rules(engine: str, schema: tuple[str, ...]) -> CellRules:
-    """Build the comparison rules of an engine's results: exact where the type is exact."""
-    columns = [column for table in read_schema(schema, engine).tables for column in table.columns]
-    single = engine != "sqlite" and any(_SINGLE.match(column.declared) for column in columns)
-    return CellRules(
-        exact=True,
-        plain_text=engine == "sqlite",
-        tolerance=SINGLE_TOLERANCE if single else DOUBLE_TOLERANCE,
-    )
-
-
-_SINGLE = re.compile(r"(?:FLOAT4?|REAL)\b", re.I)
-
-
-def find_difference(
-    question: EquivalenceQuestion, expected: Observation, actual: Observation, ordered: bool
-) -> Difference | None:
-    """The first thing seen that is not the same, None where all is; both ran.
-
-    The rows of a statement that is to change tables count only where the reference gives some.
-    """
-    rules = build_cell_rules(question.engine, question.schema)
-    for name, want in expected.tables.items():
-        got = actual.tables.get(name)
-        if want is None and name == "":
-            continue
-        if want is None or got is None:
-            if want is not got:
-                return Difference(subject=name, expected=want, actual=got, diff=None)
-            continue
-        diff = compare_tables(want, got, ordered=ordered and name == "", rules=rules)
-        if diff.equal and name in question.state_of and not question.calls:
-            diff = _compare_stated_names(question, want, got)
-        if not diff.equal:
-            return Difference(subject=name, expected=want, actual=got, diff=diff)
-    if len(actual.tables) > len(expected.tables):
-        name = next(name for name in actual.tables if name not in expected.tables)
-        return Difference(subject=name, expected=None, actual=actual.tables[name], diff=None)
-    return None
-
-
-def _compare_stated_names(
-    question: EquivalenceQuestion, want: ResultTable, got: ResultTable
-) -> TableDiff:
-    """Whether the columns that the reference itself names have these names."""
-    stated = read_definition(question.reference, question.engine).columns
-    pairs = ((a.lower(), b.lower()) for a, b in zip(want.columns, got.columns, strict=True))
-    if any(a != b and a in stated for a, b in pairs):
-        return TableDiff(equal=False, reason="column_names", same_columns=False)
-    return TableDiff(equal=True)
-
-
-def differs_by_collation(question: EquivalenceQuestion, difference: Difference) -> bool:
-    """Whether the engine, by its collation, takes all texts that differ for the same."""
-    fold = _FOLDS.get(question.engine)
-    declared = any(map(_COLLATED.search, question.schema))
-    if declared != (question.engine == "sqlite"):
-        return False  # no case where none is declared, or perhaps case where one is
-    want, got = difference.expected, difference.actual
-    if fold is None or want is None or got is None or difference.diff is None:
-        return False
-    folded = [
-        msgspec.structs.replace(
-            table,
-            rows=tuple(
-                tuple(fold(cell) if isinstance(cell, str) else cell for cell in row)
-                for row in table.rows
-            ),
-        )
-        for table in (want, got)
-    ]
-    rules = build_cell_rules(question.engine, question.schema)
-    by_order = difference.diff.reason == "order"
-    return compare_tables(folded[0], folded[1], ordered=by_order, rules=rules).equal
-
-
-def holds_variants(question: EquivalenceQuestion, tables: Iterable[ResultTable]) -> bool:
-    """Whether tables hold texts that differ but are the same to the engine: which of them stands
-    for a group is then left open."""
-    fold = _FOLDS.get(question.engine, str)
-    rows = (row for table in tables for row in table.rows)
-    texts = {cell for row in rows for cell in row if isinstance(cell, str)}
-    return len({fold(text) for text in texts}) < len(texts)
-
-
-def _fold_accents(text: str) -> str:
-    """A text as collations without case and accents see it."""
-    letters = unicodedata.normalize("NFKD", text)
-    return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
-
-
-#: What makes SQLite overlook case, and MySQL perhaps not.
-_COLLATED = re.compile(r"\bCOLLATE\s+[\"`]?NOCASE\b|_(?:bin|cs)\b|\bBINARY\b", re.I)
-_FOLDS: dict[str, Callable[[str], str]] = {"mysql": _fold_accents, "sqlite": str.lower}
 
 
 class Trial(Record, frozen=True):
