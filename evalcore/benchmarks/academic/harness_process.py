@@ -42,8 +42,9 @@ from evalcore.benchmarks.academic.harness_samples import (
     build_sample,
     is_gated_dataset,
     is_number,
+    is_unsafe,
     list_mean_metrics,
-    refuse_running_task,
+    refuse_answer_execution,
     to_plain,
     write_messages,
 )
@@ -88,6 +89,7 @@ class Harness:
             include_path=folders or None, include_defaults=start.defaults
         )
         self._scored: dict[str, Any] = {}
+        self._check_before_download()
 
     def answer(self, request: HarnessRequest) -> Record:
         if isinstance(request, ListRequest):
@@ -107,6 +109,18 @@ class Harness:
         env.globals.update(usual.globals)
         env.keep_trailing_newline = usual.keep_trailing_newline
         utils.env = env
+
+    def _check_before_download(self) -> None:
+        """Refuse a task that would run answers before its data is fetched."""
+        from lm_eval.api.task import ConfigurableTask
+
+        download = ConfigurableTask.download
+
+        def check_and_download(task: Any, *arguments: Any, **options: Any) -> Any:
+            refuse_answer_execution(task, str(task.config.task))
+            return download(task, *arguments, **options)
+
+        ConfigurableTask.download = check_and_download
 
     def _list_names(self, words: Sequence[str]) -> list[str]:
         return [
@@ -152,10 +166,13 @@ class Harness:
     def _load_task(self, name: str) -> Any:
         if name not in self._manager.task_index:
             raise HarnessError(self._describe_unknown(name))
-        refuse_running_task(name)
         try:
-            return self._manager.load([name])["tasks"][name]
-        except Exception as error:
+            task = self._manager.load([name])["tasks"][name]
+            refuse_answer_execution(task, name)
+            return task
+        except HarnessError:
+            raise
+        except (Exception, SystemExit) as error:  # a task may end a process that lacks a program
             words = f"{type(error).__name__}: {error}"[:600]
             raise HarnessError(
                 f"task {name} cannot be loaded: {words}. Its data comes from the Hugging Face Hub: "
@@ -201,7 +218,7 @@ class Harness:
             fewshot=int(task.config.num_fewshot or 0),
             kind=TEXT if task.OUTPUT_TYPE == "generate_until" else CHOICE,
             metric=request.metric or metrics[0],
-            runs_code=bool(getattr(task, "UNSAFE_CODE", False)),
+            runs_code=is_unsafe(task),
             gated=is_gated_dataset(task.config.dataset_path),
             multiple_input=task.multiple_input,
             multiple_target=task.multiple_target,

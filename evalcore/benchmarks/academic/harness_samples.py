@@ -8,16 +8,11 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from evalcore.benchmarks.academic.answer_execution import find_answer_execution
 from evalcore.benchmarks.academic.harness_records import BuiltSample
 
 _TOKEN_LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 _DEFAULT_TOKENS = 256  # what lm-eval's models generate at most where a task does not say
-#: Tasks of lm-eval whose own scoring runs parts of an answer as Python, C++ or shell commands, and
-#: not by the metric for which there is a stand-in.
-_RUNS_ANSWERS = (
-    *("cruxeval", "longproc_countdown", "longproc_pseudo_to_code", "ask_gec"),
-    *("prompt_robustness_math", "non_greedy_robustness_math"),
-)
 #: Data sets whose terms forbid to share their questions.
 _GATED = ("Idavidrein/gpqa", "meta-llama/")
 _CODE_REFERENCE = "canonical_solution"  # the field with a right program, in HumanEval's form
@@ -27,13 +22,26 @@ class HarnessError(Exception):
     """What is wrong with a task, for people."""
 
 
-def refuse_running_task(name: str) -> None:
-    """Raises HarnessError for a task that would run answers outside of the sandbox."""
-    if name.startswith(_RUNS_ANSWERS):
+def refuse_answer_execution(task: Any, name: str) -> None:
+    """Raises HarnessError for a task whose scoring would run answers outside of the sandbox, or
+    says that it does and asks for no program that can run there."""
+    scoring = find_answer_execution(task)
+    if scoring.found:
         raise HarnessError(
-            f"task {name} is not available: its scoring runs parts of an answer as code, outside "
-            "of a sandbox"
+            f"task {name} is not available: its scoring would run parts of an answer as code, "
+            f"outside of a sandbox ({scoring.found})"
         )
+    if is_unsafe(task) and not scoring.uses_sandbox:
+        raise HarnessError(
+            f"task {name} is not available: it declares `unsafe_code`, and nothing in its scoring "
+            "asks for programs that could run in the sandbox"
+        )
+
+
+def is_unsafe(task: Any) -> bool:
+    """Whether a task says of itself that its scoring runs code."""
+    declared = getattr(getattr(task, "config", None), "unsafe_code", False)
+    return bool(getattr(task, "UNSAFE_CODE", False) or declared)
 
 
 def is_gated_dataset(path: str | None) -> bool:
