@@ -98,7 +98,7 @@ class Reader(Checker):
 
 
 @pytest.mark.parametrize(
-    ("config", "found"),
+    ("config", "execution"),
     [
         ({"process_results": run_text}, "eval in test_answer_execution.py, run_text"),
         ({"process_results": run_text_later}, "exec in test_answer_execution.py, check"),
@@ -117,9 +117,9 @@ class Reader(Checker):
         ({"filter_list": [{"filter": [{"function": Reader(run_text)}]}]}, "eval in"),
     ],
 )
-def test_what_runs_answers_is_found_and_refused(config, found):
+def test_what_runs_answers_is_found_and_refused(config, execution):
     task = make_task(**config)
-    assert find_answer_execution(task).found.startswith(found)
+    assert find_answer_execution(task).runs.startswith(execution)
     with pytest.raises(HarnessError, match="task sums is not available: its scoring would run"):
         refuse_answer_execution(task, "sums")
 
@@ -137,7 +137,7 @@ def test_what_runs_answers_is_found_and_refused(config, found):
 )
 def test_what_compares_texts_is_asked(config):
     scoring = find_answer_execution(make_task(**config))
-    assert (scoring.found, scoring.uses_sandbox) == ("", False)
+    assert (scoring.runs, scoring.uses_sandbox) == ("", False)
     refuse_answer_execution(make_task(**config), "sums")
 
 
@@ -152,7 +152,7 @@ def test_what_compares_texts_is_asked(config):
 )
 def test_programs_that_run_in_the_sandbox_are_asked(config):
     scoring = find_answer_execution(make_task(**config))
-    assert (scoring.found, scoring.uses_sandbox) == ("", True)
+    assert (scoring.runs, scoring.uses_sandbox) == ("", True)
     refuse_answer_execution(make_task(unsafe=True, **config), "sums")
 
 
@@ -172,4 +172,4 @@ def test_methods_of_a_task_of_its_own_class_are_followed():
         def check(self, text):
             return eval(text)
 
-    assert find_answer_execution(Task()).found.startswith("eval in")
+    assert find_answer_execution(Task()).runs.startswith("eval in")

@@ -49,10 +49,10 @@ _FUNCTIONS_LIMIT = 2000
 
 
 class AnswerExecution(Record, frozen=True):
-    """What scoring does: `found` says where an answer would be run as code, "" for nowhere;
+    """What scoring does: `runs` says where an answer would be run as code, "" for nowhere;
     `uses_sandbox` that it asks whether programs pass, which run in the sandbox."""
 
-    found: str = ""
+    runs: str = ""
     uses_sandbox: bool = False
 
 
@@ -61,7 +61,7 @@ def find_answer_execution(task: Any) -> AnswerExecution:
     search = _Search()
     for function in _list_scoring_functions(task):
         search.follow(function)
-    return AnswerExecution(search.found, search.uses_sandbox)
+    return AnswerExecution(search.runs, search.uses_sandbox)
 
 
 def _list_scoring_functions(task: Any) -> Iterator[Any]:
@@ -86,7 +86,7 @@ class _Search:
     """The functions that were followed, and the first that runs an answer."""
 
     def __init__(self) -> None:
-        self.found = ""
+        self.runs = ""
         self.uses_sandbox = False
         self._seen: set[int] = set()
 
@@ -94,7 +94,7 @@ class _Search:
         """Follow what can be called: a function, a method, an object or a class."""
         if isinstance(value, str):
             self._check_metric(value)
-        if self.found or id(value) in self._seen or len(self._seen) > _FUNCTIONS_LIMIT:
+        if self.runs or id(value) in self._seen or len(self._seen) > _FUNCTIONS_LIMIT:
             return
         if type(value).__module__ == "builtins" and not callable(value):
             return
@@ -197,7 +197,7 @@ class _Search:
             self._report(f"{module}.{name}", where)
 
     def _report(self, what: str, where: str) -> None:
-        self.found = self.found or f"{what} in {where}"
+        self.runs = self.runs or f"{what} in {where}"
 
 
 def _iter_codes(code: CodeType) -> Iterator[CodeType]:

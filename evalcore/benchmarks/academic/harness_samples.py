@@ -26,10 +26,10 @@ def refuse_answer_execution(task: Any, name: str) -> None:
     """Raises HarnessError for a task whose scoring would run answers outside of the sandbox, or
     says that it does and asks for no program that can run there."""
     scoring = find_answer_execution(task)
-    if scoring.found:
+    if scoring.runs:
         raise HarnessError(
             f"task {name} is not available: its scoring would run parts of an answer as code, "
-            f"outside of a sandbox ({scoring.found})"
+            f"outside of a sandbox ({scoring.runs})"
         )
     if is_unsafe(task) and not scoring.uses_sandbox:
         raise HarnessError(

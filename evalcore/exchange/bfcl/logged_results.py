@@ -74,16 +74,16 @@ def read_bfcl_model(folder: Path) -> FrameworkLog:
 
 def _find_files(folder: Path, kind: str) -> dict[str, Path]:
     """The files of a kind by category. Raises DatasetError where a category has two."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for file in sorted(folder.rglob(f"BFCL_v*_{kind}.json")):
         match = NAME_PATTERN.fullmatch(file.name)
         if match is None or match["kind"] != kind:
             continue
-        if match["category"] in found:
-            problem = Note("log_same_category", path=found[match["category"]])
+        if match["category"] in files:
+            problem = Note("log_same_category", path=files[match["category"]])
             raise FieldReader(file, {}).fail("", problem)
-        found[match["category"]] = file
-    return found
+        files[match["category"]] = file
+    return files
 
 
 def _read_category(
