@@ -1,34 +1,39 @@
-"""Many runs, many readers: what pages of cases take while others write.
+"""Many runs, many readers: what pages take with a large store, and while others write.
 
     python -m perf.load [--runs 200] [--cases 1000] [--sessions 50] [--workers 4]
 
-Part 1: as many finished runs are browsed, each by the list of runs, its first page of cases, a page
-of failures and one case; reported are median and 95th percentile in ms for a store of a tenth of
-the runs and for all, and their ratio. Part 2: sessions read pages of large runs while their workers
-write them; reported are the pages read, the seconds a page took, and what a reader must never see
-(errors, rows lost, verdicts gone again), which must be 0. The last line is JSON.
+Part 1: as many finished runs, each of a target of its own, are browsed: the list of runs, the
+ranking (the first one reads every case, the next ones do when a run was added), and for each run
+its first page of cases, a page of failures and one case. Reported are median and 95th percentile in
+ms for a store of a tenth of the runs and for all, and the ratio of the latter. Part 2: sessions
+read pages of large runs while their workers write them; reported are the pages read, the seconds a
+page took, and what a reader must never see (errors, rows lost, verdicts gone again), which must be
+0. The last line is JSON.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import statistics
 import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from evalcore import catalog
-from evalcore.records import to_json
-from evalcore.settings import load_settings
+from evalcore.records import TargetSpec, to_json
+from evalcore.settings import Settings, load_settings
 from evalcore.store.run_folder import RunFolder
-from evalcore.views import runs
+from evalcore.views import runs, stored_boards
+from evalcore.views.boards import list_boards, list_suites
 from evalcore.views.cases import EVERY_CASE, CaseFilter, case_page, case_view
 from perf import million
 from tests.support import large_runs
@@ -38,43 +43,59 @@ from tests.support.worker_runs import new_run
 FAILED = CaseFilter(outcome=("failed",))
 
 
-def copy_runs(data: Path, count: int, cases: int) -> Path:
-    """The folder of as many finished runs, copies of one."""
+def plan_first(data: Path, cases: int) -> RunFolder:
+    """A finished run, of which the others are copies."""
     planned = million.run_stage("plan", str(data), cases, {"target": "control:reference"})
     million.run_stage("work", str(data), planned["run"])
-    root = load_settings(data).runs_dir
-    first = RunFolder(root / planned["run"])
+    return RunFolder(load_settings(data).runs_dir / planned["run"])
+
+
+def copy_run(first: RunFolder, number: int) -> None:
+    """A run of another target with the same answers; its journals are links to the first ones."""
     spec, summary = first.read_spec(), first.read_summary()
     assert summary is not None
-    for number in range(count - 1):
-        name = f"copy-{number:04}"
-        shutil.copytree(first.path, root / name, ignore=shutil.ignore_patterns("*.parquet"))
-        changed = msgspec.structs.replace(spec, run_id=name)
-        (root / name / "spec.json").write_bytes(to_json(changed))
-        RunFolder(root / name).write_summary(msgspec.structs.replace(summary, run_id=name))
-    return root
+    name, target = f"copy-{number:04}", TargetSpec(f"openai:model-{number:04}")
+    path = first.path.with_name(name)
+    caches = shutil.ignore_patterns("*.parquet", "*.index", "worker.lock", "*.json")
+    shutil.copytree(first.path, path, ignore=caches, copy_function=os.link)
+    changed = msgspec.structs.replace(spec, run_id=name, target=target)
+    (path / "spec.json").write_bytes(to_json(changed))
+    RunFolder(path).write_summary(msgspec.structs.replace(summary, run_id=name, target=target))
 
 
-def browse(root: Path, count: int) -> dict[str, list[float]]:
-    """Milliseconds of each kind of page, by run."""
+def rank(settings: Settings) -> None:
+    """What Ranking draws: every board of every suite."""
+    headers = stored_boards.load_run_headers(settings)
+    for suite in list_suites(headers):
+        for board in list_boards(headers, suite):
+            frame = stored_boards.load_cached_ranking(settings, board)
+            assert len(frame) == len(headers), (len(frame), len(headers))
+
+
+def browse(first: RunFolder, count: int) -> dict[str, list[float]]:
+    """Milliseconds of each kind of page. The store holds one run less than `count`, which is added
+    in between."""
     times: dict[str, list[float]] = defaultdict(list)
+    root, data = first.path.parent, first.path.parent.parent
+    settings = msgspec.structs.replace(load_settings(data), shipped=str(data / "none"))
 
-    def measure(name: str, start: float) -> None:
+    def measure(name: str, action: Callable[[], Any]) -> Any:
+        start = time.perf_counter()
+        result = action()
         times[name].append((time.perf_counter() - start) * 1000)
+        return result
 
-    for folder in sorted(root.iterdir())[:count]:
-        start = time.perf_counter()
-        list(runs.all_rows([root]))
-        measure("list of runs", start)
-        start = time.perf_counter()
-        frame, _ = case_page([root], folder.name, EVERY_CASE)
-        measure("first page", start)
-        start = time.perf_counter()
-        case_page([root], folder.name, FAILED)
-        measure("failed page", start)
-        start = time.perf_counter()
-        case_view([root], folder.name, str(frame["metric"].iloc[0]), str(frame["id"].iloc[0]))
-        measure("one case", start)
+    measure("ranking, first", lambda: rank(settings))
+    copy_run(first, count - 1)
+    measure("ranking, a new run", lambda: rank(settings))
+    for folder in sorted(root.iterdir()):
+        measure("ranking", lambda: rank(settings))
+        measure("list of runs", lambda: list(runs.all_rows([root])))
+        name = folder.name
+        frame, _ = measure("first page", lambda name=name: case_page([root], name, EVERY_CASE))
+        measure("failed page", lambda name=name: case_page([root], name, FAILED))
+        case = str(frame["metric"].iloc[0]), str(frame["id"].iloc[0])
+        measure("one case", lambda name=name, case=case: case_view([root], name, *case))
     return times
 
 
@@ -87,9 +108,13 @@ def summarize(times: list[float]) -> dict[str, float]:
 
 
 def measure_browsing(data: Path, count: int, cases: int) -> dict[str, Any]:
-    root = copy_runs(data, count, cases)
-    few = {name: summarize(times) for name, times in browse(root, max(1, count // 10)).items()}
-    many = {name: summarize(times) for name, times in browse(root, count).items()}
+    results = []
+    for part in (max(count // 10, 2), count):
+        first = plan_first(data / str(part), cases)
+        for number in range(1, part - 1):
+            copy_run(first, number)
+        results.append({n: summarize(times) for n, times in browse(first, part).items()})
+    few, many = results
     return {
         name: {"few": few[name], "all": many[name], "ratio": many[name]["p95"] / few[name]["p95"]}
         for name in many
@@ -124,7 +149,8 @@ def main() -> int:
         browsed = measure_browsing(Path(folder) / "browse", chosen.runs, chosen.cases)
         read = measure_reading(Path(folder), 500, chosen.sessions, chosen.workers)
     for name, figures in browsed.items():
-        print(f"{name:16}{figures['all']['median']:10.1f} ms, p95 {figures['all']['p95']:10.1f} ms")
+        median, p95 = figures["all"]["median"], figures["all"]["p95"]
+        print(f"{name:20}{median:10.1f} ms, p95 {p95:10.1f} ms, {figures['ratio']:6.2f} x a tenth")
     for name, value in read.items():
         print(f"{name:24}{value}")
     print(json.dumps({"browsed": browsed, "read": read}))

@@ -6,9 +6,10 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -190,18 +191,20 @@ def _export_run(args: argparse.Namespace) -> int:
         return _EXPORTERS[args.format](args, folder)
     if args.format in exporters:
         return _export_for_benchmark(args, folder, exporters[args.format])
-    return _write_report_text(
-        args, reports.render_report(folder, args.format, show_gated=settings.show_gated)
-    )
+    parts = reports.iterate_report(folder, args.format, show_gated=settings.show_gated)
+    return _write_report_parts(args, parts)
 
 
-def _write_report_text(args: argparse.Namespace, text: str) -> int:
-    """Write a text to the file of --out, or to standard output."""
+def _write_report_parts(args: argparse.Namespace, parts: Iterable[str]) -> int:
+    """Write a text to the file of --out, or to standard output, piece by piece."""
+    rest = iter(parts)
+    first = next(rest, "")  # before any file is touched: a run without a report says so here
     if args.out is None:
-        sys.stdout.write(text)
+        sys.stdout.writelines(chain([first], rest))
         return _DONE
     try:
-        args.out.write_text(text, encoding="utf-8")
+        with args.out.open("w", encoding="utf-8") as file:
+            file.writelines(chain([first], rest))
     except OSError as error:
         raise UsageError(f"--out {args.out}: {error.strerror}") from None
     return _DONE
@@ -253,7 +256,7 @@ def _export_eval_results(args: argparse.Namespace, folder: RunFolder) -> int:
         hub_tasks[benchmark] = reports.parse_hub_task(hub_task)
     organization = args.organization or ""
     text = reports.render_eval_results(folder, hub_tasks, args.source, organization)
-    return _write_report_text(args, text)
+    return _write_report_parts(args, [text])
 
 
 def _export_bundle(args: argparse.Namespace, folder: RunFolder) -> int:

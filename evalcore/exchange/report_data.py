@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from statistics import fmean
 from typing import Any
 
@@ -15,7 +17,8 @@ from evalcore.errors import UsageError
 from evalcore.i18n import DEFAULT, Note, lookup_text, t, t_count, translate_note
 from evalcore.records import MEASURED, BenchmarkSpec, Episode, Record, RunSpec, Verdict
 from evalcore.results import BenchmarkScore, RunSummary
-from evalcore.store.cases import generation_key
+from evalcore.store.case_index import CaseIndex
+from evalcore.store.cases import read_case_rounds
 from evalcore.store.run_folder import RunFolder, StoredSample
 from evalcore.views.seals import SealStatus, check_seal
 
@@ -63,53 +66,86 @@ class ReportCase(Record, frozen=True):
         return {"passed": True, "failed": False}.get(self.outcome)
 
 
+class CaseCounts(Record, frozen=True):
+    """What is counted of the cases of a benchmark, those that cannot be used here aside: they count
+    neither for nor against."""
+
+    total: int = 0
+    passed: int = 0
+    not_executed: int = 0
+    errors: int = 0
+    unusable: int = 0
+    measured: int = 0
+    latency: float | None = None
+    call_readings: dict[str, int] = {}
+
+
+class ReportCases(Iterable[ReportCase]):
+    """The cases of a benchmark, read anew each time: none of them stays in memory. `shown` is what
+    becomes of a case before it is shown."""
+
+    def __init__(
+        self,
+        index: CaseIndex,
+        spec: BenchmarkSpec,
+        shown: Callable[[ReportCase], ReportCase],
+    ) -> None:
+        self._index, self._spec, self._shown = index, spec, shown
+
+    def __iter__(self) -> Iterator[ReportCase]:
+        for group in self.iterate_groups():
+            yield from group
+
+    def iterate_groups(self) -> Iterator[list[ReportCase]]:
+        """The cases, all epochs of one together."""
+        for stored, rounds in read_case_rounds(self._index, self._spec.key):
+            (sample,) = self._spec.apply_weights([stored.sample])
+            weighed = StoredSample(stored.benchmark, sample)
+            yield [
+                self._shown(_build_report_case(weighed, epoch, verdict, episode))
+                for epoch, (episode, verdict) in enumerate(rounds)
+            ]
+
+    def change(self, change: Callable[[ReportCase], ReportCase]) -> ReportCases:
+        """The same cases with a change made to each."""
+        shown = self._shown
+        return ReportCases(self._index, self._spec, lambda case: change(shown(case)))
+
+    def count(self) -> CaseCounts:
+        outcomes, readings = Counter[str](), Counter[str]()
+        unusable, latencies = 0, array("d")
+        for group in self.iterate_groups():
+            readings.update(case.call_reading for case in group if case.call_reading)
+            latencies.extend(case.latency for case in group if case.latency is not None)
+            if any(case.reason == UNUSABLE for case in group):
+                unusable += len(group)
+            else:
+                outcomes.update(case.outcome for case in group)
+        return CaseCounts(
+            total=outcomes.total(),
+            passed=outcomes["passed"],
+            not_executed=outcomes[NOT_EXECUTED],
+            errors=sum(outcomes[kind] for kind in ERRORS),
+            unusable=unusable,
+            measured=sum(outcomes[kind] for kind in MEASURED),
+            latency=fmean(latencies) if latencies else None,
+            call_readings=dict(readings),
+        )
+
+
 class BenchmarkReport(Record, frozen=True):
-    """One benchmark of a run: `score` is ours, the properties are the plain counts."""
+    """One benchmark of a run: `score` is ours, `counts` and `pass_rate` are plain."""
 
     spec: BenchmarkSpec
     score: BenchmarkScore
-    cases: tuple[ReportCase, ...]
-
-    @property
-    def counted_cases(self) -> tuple[ReportCase, ...]:
-        """Without the cases that cannot be used here, which count neither for nor against."""
-        out = {(case.metric, case.id) for case in self.cases if case.reason == UNUSABLE}
-        return tuple(case for case in self.cases if (case.metric, case.id) not in out)
-
-    @property
-    def unusable_count(self) -> int:
-        return len(self.cases) - self.total_count
-
-    @property
-    def total_count(self) -> int:
-        """Declared cases times epochs, without those that cannot be used."""
-        return len(self.counted_cases)
-
-    @property
-    def passed_count(self) -> int:
-        return sum(case.passed for case in self.counted_cases)
-
-    @property
-    def not_executed_count(self) -> int:
-        return sum(case.outcome == NOT_EXECUTED for case in self.counted_cases)
+    counts: CaseCounts
+    cases: ReportCases
 
     @property
     def pass_rate(self) -> float | None:
         """passed / total, 0 to 1, neither weighted nor thinned out; None where nothing was
-        measured."""
-        measured = any(case.outcome in MEASURED for case in self.counted_cases)
-        return self.passed_count / self.total_count if measured else None
-
-    @property
-    def error_count(self) -> int:
-        """Cases that say nothing about the target."""
-        return sum(case.outcome in ERRORS for case in self.counted_cases)
-
-    @property
-    def mean_latency(self) -> float | None:
-        """The mean in seconds over the cases that were asked, None where none was."""
-        latencies = [case.latency for case in self.cases if case.latency is not None]
-        return fmean(latencies) if latencies else None
+        measured. Cases are declared ones times epochs."""
+        return self.counts.passed / self.counts.total if self.counts.measured else None
 
 
 class RunReport(Record, frozen=True):
@@ -143,53 +179,39 @@ def is_unexecuted(score: BenchmarkScore) -> bool:
     return set(score.outcomes) == {NOT_EXECUTED}
 
 
-def read_run_report(folder: RunFolder, *, show_gated: bool = False) -> RunReport:
+@contextmanager
+def open_run_report(folder: RunFolder, *, show_gated: bool = False) -> Iterator[RunReport]:
     """The report of a run that has been scored; answers to gated questions only if it is said so.
     Raises UsageError where it has not, RunFolderError where a file of it cannot be read."""
     spec, summary = folder.read_spec(), folder.read_summary()
     if summary is None:
         raise UsageError(Note("export_no_scores", run=folder.run_id))
-    cases: dict[str, list[ReportCase]] = defaultdict(list)
-    for stored, rounds in iter_case_rounds(folder, spec, summary.scoring):
-        for epoch, (episode, verdict) in enumerate(rounds):
-            case = _build_report_case(stored, epoch, verdict, episode)
-            hidden = ("prediction", "note") if case.gated and not show_gated else ()
-            texts = {name: REDACTED for name in hidden if getattr(case, name)}
-            cases[stored.benchmark].append(msgspec.structs.replace(case, **texts))
-    return RunReport(
-        spec=spec,
-        summary=summary,
-        benchmarks=tuple(
-            BenchmarkReport(b, summary.benchmarks[b.key], tuple(cases[b.key]))
-            for b in spec.benchmarks
-            if b.key in summary.benchmarks
-        ),
-        seal=check_seal(folder),
-    )
+
+    def hide(case: ReportCase) -> ReportCase:
+        hidden = ("prediction", "note") if case.gated and not show_gated else ()
+        texts = {name: REDACTED for name in hidden if getattr(case, name)}
+        return msgspec.structs.replace(case, **texts)
+
+    with CaseIndex.load(folder, summary.scoring, spec.epochs) as index:
+        reports = []
+        for declared in spec.benchmarks:
+            if declared.key in summary.benchmarks:
+                cases = ReportCases(index, declared, hide)
+                score = summary.benchmarks[declared.key]
+                reports.append(BenchmarkReport(declared, score, cases.count(), cases))
+        yield RunReport(spec, summary, tuple(reports), check_seal(folder))
 
 
 def iter_case_rounds(
-    folder: RunFolder, spec: RunSpec, scoring: str
+    folder: RunFolder, spec: RunSpec, scoring: str, benchmark: str = ""
 ) -> Iterator[tuple[StoredSample, list[Round]]]:
     """Every declared case with the weights of the spec, and its rounds by epoch; of several
-    verdicts or episodes the last counts."""
-    verdicts = {
-        (line.benchmark, line.verdict.metric, line.verdict.id, line.verdict.epoch): line.verdict
-        for line in folder.read_verdicts(scoring)
-    }
-    episodes = {
-        (line.benchmark, line.episode.key, line.episode.epoch): line.episode
-        for line in folder.read_episodes()
-    }
+    verdicts or episodes the last counts. One case at a time is in memory."""
     specs = {benchmark_spec.key: benchmark_spec for benchmark_spec in spec.benchmarks}
-    for stored in folder.read_samples():
-        key, rounds = stored.benchmark, []
-        (sample,) = specs[key].apply_weights([stored.sample])
-        for epoch in range(spec.epochs):
-            verdict = verdicts.get((key, sample.metric, sample.id, epoch))
-            episode = episodes.get((key, generation_key(verdict, sample.key), epoch))
-            rounds.append((episode, verdict))
-        yield StoredSample(key, sample), rounds
+    with CaseIndex.load(folder, scoring, spec.epochs) as index:
+        for stored, rounds in read_case_rounds(index, benchmark):
+            (sample,) = specs[stored.benchmark].apply_weights([stored.sample])
+            yield StoredSample(stored.benchmark, sample), rounds
 
 
 def _build_report_case(

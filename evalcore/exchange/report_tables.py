@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from evalcore.catalog import benchmark_cards
@@ -33,11 +32,12 @@ _CALL_READINGS = {
 
 
 class ReportTable(Record, frozen=True):
-    """Rows of plain text; whoever draws them escapes them. All rows are as long as `columns`."""
+    """Rows of plain text; whoever draws them escapes them. All rows are as long as `columns`. Many
+    rows may come one by one, and then only once."""
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: Iterable[tuple[str, ...]]
 
 
 def build_report_tables(report: RunReport) -> Iterator[ReportTable]:
@@ -52,9 +52,11 @@ def build_report_tables(report: RunReport) -> Iterator[ReportTable]:
         if score.views:
             rows = tuple((name, f"{value:.1f}") for name, value in score.views.items())
             yield ReportTable(f"{key}: views", ("View", "Score"), rows)
-        readings = Counter(case.call_reading for case in benchmark.cases)
-        if any(readings[kind] for kind in _CALL_READINGS):
-            rows = tuple((name, str(readings[kind])) for kind, name in _CALL_READINGS.items())
+        readings = benchmark.counts.call_readings
+        if any(kind in readings for kind in _CALL_READINGS):
+            rows = tuple(
+                (name, str(readings.get(kind, 0))) for kind, name in _CALL_READINGS.items()
+            )
             yield ReportTable(f"{key}: calls", ("Calls read", "Cases"), rows)
         if score.groups:
             title = (card.groups_title if card else "") or "groups"
@@ -114,12 +116,12 @@ def _build_score_table(report: RunReport) -> ReportTable:
                 _format_interval_cell(b.score.interval),
                 _format_score_cell(b.score.answered),
                 f"{b.score.coverage:.1%}",
-                NOT_RUN if b.pass_rate is None else str(b.passed_count),
-                str(b.total_count),
-                str(b.not_executed_count),
-                str(b.unusable_count),
-                str(b.error_count),
-                NOT_RUN if b.mean_latency is None else f"{b.mean_latency:.2f} s",
+                NOT_RUN if b.pass_rate is None else str(b.counts.passed),
+                str(b.counts.total),
+                str(b.counts.not_executed),
+                str(b.counts.unusable),
+                str(b.counts.errors),
+                NOT_RUN if b.counts.latency is None else f"{b.counts.latency:.2f} s",
             )
             for b in report.benchmarks
         ),
@@ -165,7 +167,7 @@ def _build_case_table(benchmark: BenchmarkReport, epochs: int) -> ReportTable:
     return ReportTable(
         f"{benchmark.spec.key}: cases",
         ("#", "Metric", "Case", "Outcome", "Score", "Evidence", "Reason", "Note", "Answer"),
-        tuple(
+        (
             (
                 str(number),
                 case.metric,
@@ -222,14 +224,19 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def render_markdown_tables(title: str, tables: Iterable[ReportTable]) -> str:
-    """GitHub-flavoured Markdown; texts become one line and are cut, markup in them is shown."""
-    lines = [f"# {_escape_markdown(title)}"]
+    return "".join(iterate_markdown_tables(title, tables))
+
+
+def iterate_markdown_tables(title: str, tables: Iterable[ReportTable]) -> Iterator[str]:
+    """GitHub-flavoured Markdown, line by line; texts become one line and are cut, markup in them is
+    shown."""
+    yield f"# {_escape_markdown(title)}\n"
     for table in tables:
-        lines += ["", f"## {_escape_markdown(table.title)}", ""]
-        lines.append(_render_markdown_row(table.columns))
-        lines.append("|" + "---|" * len(table.columns))
-        lines += [_render_markdown_row(row) for row in table.rows]
-    return "\n".join(lines) + "\n"
+        yield f"\n## {_escape_markdown(table.title)}\n\n"
+        yield _render_markdown_row(table.columns) + "\n"
+        yield "|" + "---|" * len(table.columns) + "\n"
+        for row in table.rows:
+            yield _render_markdown_row(row) + "\n"
 
 
 def _render_markdown_row(cells: Iterable[str]) -> str:
@@ -243,26 +250,21 @@ def _escape_markdown(text: str) -> str:
     return _MARKDOWN.sub(lambda match: f"&#{ord(match.group())};", short)
 
 
-def render_html_tables(title: str, tables: Iterable[ReportTable]) -> str:
-    """One HTML file that loads nothing and runs nothing; texts are whole and escaped."""
-    body = [f"<h1>{_escape_html(title)}</h1>"]
+def iterate_html_tables(title: str, tables: Iterable[ReportTable]) -> Iterator[str]:
+    """One HTML file that loads nothing and runs nothing, line by line; texts are whole and
+    escaped."""
+    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_escape_html(_POLICY)}">\n'
+    yield f"<title>{_escape_html(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+    yield f"<h1>{_escape_html(title)}</h1>\n"
     for table in tables:
         head = "".join(f"<th>{_escape_html(column)}</th>" for column in table.columns)
-        rows = (
-            "<tr>" + "".join(f"<td>{_escape_html(cell)}</td>" for cell in row) + "</tr>"
-            for row in table.rows
-        )
-        body += [f"<h2>{_escape_html(table.title)}</h2>", f"<table><thead><tr>{head}</tr></thead>"]
-        body += ["<tbody>", *rows, "</tbody></table>"]
-    return "\n".join(
-        [
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_escape_html(_POLICY)}">',
-            f"<title>{_escape_html(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>",
-            *body,
-            "</body>\n</html>\n",
-        ]
-    )
+        yield f"<h2>{_escape_html(table.title)}</h2>\n<table><thead><tr>{head}</tr></thead>\n"
+        yield "<tbody>\n"
+        for row in table.rows:
+            yield "<tr>" + "".join(f"<td>{_escape_html(cell)}</td>" for cell in row) + "</tr>\n"
+        yield "</tbody></table>\n"
+    yield "</body>\n</html>\n"
 
 
 def _escape_html(text: str) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,8 @@ from evalcore.i18n import DEFAULT, Note
 from evalcore.plain_text import format_csv, round_cell
 from evalcore.records import Episode, Record, RunSpec, Sample, to_plain
 from evalcore.results import BenchmarkScore
-from evalcore.runner.summary import latest_episodes
+from evalcore.store.case_index import CaseIndex
+from evalcore.store.cases import read_case_rounds
 from evalcore.store.run_folder import RunFolder, write_atomic
 from evalcore.views.comparability import (
     Comparability,
@@ -40,6 +43,7 @@ def redact_report(report: RunReport, censored: Redactor) -> RunReport:
     spec = redact_spec(report.spec, censored)
     summary = redact_summary(report.summary, spec)
     specs = {benchmark.key: benchmark for benchmark in spec.benchmarks}
+    redact = partial(_redact_case, censored=censored)
     return RunReport(
         spec=spec,
         summary=summary,
@@ -47,7 +51,8 @@ def redact_report(report: RunReport, censored: Redactor) -> RunReport:
             BenchmarkReport(
                 spec=specs[benchmark.spec.key],
                 score=summary.benchmarks[benchmark.spec.key],
-                cases=tuple(_redact_case(case, censored) for case in benchmark.cases),
+                counts=benchmark.counts,
+                cases=benchmark.cases.change(redact),
             )
             for benchmark in report.benchmarks
         ),
@@ -98,7 +103,21 @@ def render_report(
     show_gated: bool = False,
     censored: Redactor | None = None,
 ) -> str:
-    """The report of a scored run; `experiment` names it where the run id shall not.
+    """`iterate_report` as one text."""
+    parts = iterate_report(folder, format, experiment, show_gated=show_gated, censored=censored)
+    return "".join(parts)
+
+
+def iterate_report(
+    folder: RunFolder,
+    format: str,
+    experiment: str = "",
+    *,
+    show_gated: bool = False,
+    censored: Redactor | None = None,
+) -> Iterator[str]:
+    """The report of a scored run, piece by piece, with one case at a time in memory; `experiment`
+    names it where the run id shall not.
 
     Answers to gated questions are in it only with `show_gated`; with `censored` it goes to others
     and is without keys and places of this machine.
@@ -108,23 +127,26 @@ def render_report(
     """
     if format not in _WRITERS:
         raise UsageError(f"unknown report format {format!r}; known: {', '.join(_WRITERS)}")
-    report = report_data.read_run_report(folder, show_gated=show_gated)
-    if censored is not None:
-        report = redact_report(report, censored)
-    return _WRITERS[format](report, experiment or folder.run_id)
+    with report_data.open_run_report(folder, show_gated=show_gated) as report:
+        shown = report if censored is None else redact_report(report, censored)
+        yield from _WRITERS[format](shown, experiment or folder.run_id)
 
 
-def _render_json_report(report: RunReport, experiment: str) -> str:
+def _iterate_json_report(report: RunReport, experiment: str) -> Iterator[str]:
+    """The object, indented; lists of cases are written into it where their marks stand."""
     spec = report.spec
     summary = msgspec.to_builtins(report.summary)
     del summary["benchmarks"]
+    marks = {b.spec.key: secrets.token_hex() for b in report.benchmarks}
     content = {
         "experiment_name": experiment,
         "model_path": spec.target.key,
         "timestamp": spec.created_at,
         "aggregate_score": report.pass_rate,
         "missing": report.missing_benchmarks,
-        "benchmarks": {b.spec.key: _benchmark_to_dict(b) for b in report.benchmarks},
+        "benchmarks": {
+            b.spec.key: _benchmark_to_dict(b, marks[b.spec.key]) for b in report.benchmarks
+        },
         "comparable": {
             key: assessment_to_dict(assessed)
             for key, assessed in assess_run(report.spec, report.summary).items()
@@ -134,27 +156,51 @@ def _render_json_report(report: RunReport, experiment: str) -> str:
     }
     if report.seal is not None:
         content["seal"] = to_plain(report.seal)
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+    rest = _format_json(content)
+    for benchmark in report.benchmarks:
+        before, _, rest = rest.partition(f'"{marks[benchmark.spec.key]}"')
+        yield before
+        yield from _iterate_json_list(_list_case_objects(benchmark), before)
+    yield rest + "\n"
 
 
-def _benchmark_to_dict(benchmark: BenchmarkReport) -> dict[str, Any]:
-    """The fields of slm-evals, then `weighted`: our score with interval, coverage and outcomes."""
+def _format_json(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def _iterate_json_list(values: Iterable[Any], before: str) -> Iterator[str]:
+    """A list as it is written within an indented object, behind the name of its field."""
+    line = before.rpartition("\n")[2]
+    indent = "\n" + " " * (len(line) - len(line.lstrip()))
+    mark = "["
+    for value in values:
+        yield f"{mark}{indent}  " + _format_json(value).replace("\n", f"{indent}  ")
+        mark = ","
+    yield "[]" if mark == "[" else f"{indent}]"
+
+
+def _list_case_objects(benchmark: BenchmarkReport) -> Iterator[dict[str, Any]]:
     card = catalog.benchmark_cards().get(benchmark.spec.key)
     resolving = card is not None and card.resolves
+    for case in benchmark.cases:
+        yield _case_to_dict(case) | ({"resolved": case.resolved} if resolving else {})
+
+
+def _benchmark_to_dict(benchmark: BenchmarkReport, samples: str) -> dict[str, Any]:
+    """The fields of slm-evals, then `weighted`: our score with interval, coverage and outcomes;
+    `samples` stands where its cases will."""
+    counts = benchmark.counts
     return {
         "name": benchmark.spec.key,
-        "total": benchmark.total_count,
-        "passed": benchmark.passed_count,
+        "total": counts.total,
+        "passed": counts.passed,
         "score": benchmark.pass_rate,
-        "error_count": benchmark.error_count,
-        "not_executed": benchmark.not_executed_count,
-        "unusable": benchmark.unusable_count,
-        "avg_latency_s": benchmark.mean_latency,
+        "error_count": counts.errors,
+        "not_executed": counts.not_executed,
+        "unusable": counts.unusable,
+        "avg_latency_s": counts.latency,
         "weighted": _build_weighted_score(benchmark.score),
-        "samples": [
-            _case_to_dict(case) | ({"resolved": case.resolved} if resolving else {})
-            for case in benchmark.cases
-        ],
+        "samples": samples,
     }
 
 
@@ -172,7 +218,7 @@ def _case_to_dict(case: ReportCase) -> dict[str, Any]:
     return {"latency_s" if name == "latency" else name: values[name] for name in values}
 
 
-def _render_csv_report(report: RunReport, experiment: str) -> str:
+def _iterate_csv_report(report: RunReport, experiment: str) -> Iterator[str]:
     """One row per benchmark under CSV_COLUMNS; what is unknown is an empty cell."""
     rows, assessments = [], assess_run(report.spec, report.summary)
     for benchmark in report.benchmarks:
@@ -180,14 +226,14 @@ def _render_csv_report(report: RunReport, experiment: str) -> str:
         assessed = assessments.get(benchmark.spec.key, Comparability("", ("no_board",)))
         row = {
             "benchmark": benchmark.spec.key,
-            "total": benchmark.total_count,
-            "passed": benchmark.passed_count,
+            "total": benchmark.counts.total,
+            "passed": benchmark.counts.passed,
             "score": round_cell(benchmark.pass_rate),
             "experiment": experiment,
             "timestamp": report.spec.created_at,
             "model_path": report.spec.target.key,
-            "error_count": benchmark.error_count,
-            "avg_latency_s": round_cell(benchmark.mean_latency),
+            "error_count": benchmark.counts.errors,
+            "avg_latency_s": round_cell(benchmark.counts.latency),
             "weighted_score": round_cell(score.score),
             "low": round_cell(interval.low if interval else None),
             "high": round_cell(interval.high if interval else None),
@@ -202,19 +248,24 @@ def _render_csv_report(report: RunReport, experiment: str) -> str:
             "not_comparable_because": describe_reasons(assessed, DEFAULT),
         }
         rows.append([row[name] for name in CSV_COLUMNS])
-    return format_csv([CSV_COLUMNS, *rows])
+    yield format_csv([CSV_COLUMNS, *rows])
 
 
-_WRITERS: dict[str, Callable[[RunReport, str], str]] = {
-    "json": _render_json_report,
-    "csv": _render_csv_report,
-    "md": lambda report, experiment: report_tables.render_markdown_tables(
+_WRITERS: dict[str, Callable[[RunReport, str], Iterator[str]]] = {
+    "json": _iterate_json_report,
+    "csv": _iterate_csv_report,
+    "md": lambda report, experiment: report_tables.iterate_markdown_tables(
         f"Report of {experiment}", build_report_tables(report)
     ),
-    "html": lambda report, experiment: report_tables.render_html_tables(
+    "html": lambda report, experiment: report_tables.iterate_html_tables(
         f"Report of {experiment}", build_report_tables(report)
     ),
 }
+
+
+def write_report(out: Path, parts: Iterable[str]) -> None:
+    """Write the pieces of a report as a whole. Raises OSError."""
+    write_atomic(out, (part.encode() for part in parts))
 
 
 # The three files of an slm-evals run: results.json, results.csv, report.md in one folder.
@@ -226,8 +277,7 @@ def write_slm_reports(folder: RunFolder, out: Path, *, show_gated: bool = False)
     """Write a run's reports under slm-evals' names; raises UsageError where it cannot."""
     try:
         for name, form in _FILES.items():
-            text = render_report(folder, form, out.name, show_gated=show_gated)
-            write_atomic(out / name, text.encode())
+            write_report(out / name, iterate_report(folder, form, out.name, show_gated=show_gated))
     except OSError as error:
         raise UsageError(f"output_dir {out}: {error.strerror}") from None
 
@@ -339,16 +389,15 @@ def iter_sample_episodes(folder: RunFolder, benchmark: str) -> Iterator[SampleEp
     was not asked or whose request failed. Raises UsageError for a run without the benchmark."""
     if not any(benchmark_spec.key == benchmark for benchmark_spec in folder.read_spec().benchmarks):
         raise UsageError(f"run {folder.run_id} has no {benchmark} in it")
-    episodes = latest_episodes(folder)
-    for line in folder.read_samples():
-        if line.benchmark == benchmark:
-            episode = episodes.get((benchmark, line.sample.key, 0))
-            yield line.sample, None if episode is None or episode.failure else episode
+    with CaseIndex.load(folder, "", folder.read_spec().epochs) as index:
+        for stored, rounds in read_case_rounds(index, benchmark):
+            episode = rounds[0][0]
+            yield stored.sample, None if episode is None or episode.failure else episode
 
 
 def write_json_lines(out: Path, rows: Iterable[Mapping[str, str]]) -> None:
     """Write a file of JSON lines as a whole. Raises UsageError where it cannot be written."""
     try:
-        write_atomic(out, "".join(json.dumps(row) + "\n" for row in rows).encode())
+        write_atomic(out, (json.dumps(row).encode() + b"\n" for row in rows))
     except OSError as error:
         raise UsageError(f"--out {out}: {error.strerror}") from None

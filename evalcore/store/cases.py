@@ -114,10 +114,21 @@ def read_run_cases(folder: RunFolder, scoring: str) -> Iterator[RunCase]:
     with CaseIndex.load(folder, scoring, epochs) as index:
         for position in range(index.cases):
             for epoch in range(epochs):
-                yield _read_indexed_case(index, position, epoch)
+                yield read_indexed_case(index, position, epoch)
 
 
-def _read_indexed_case(index: CaseIndex, position: int, epoch: int) -> RunCase:
+def read_case_rounds(
+    index: CaseIndex, benchmark: str = ""
+) -> Iterator[tuple[StoredSample, list[tuple[Episode | None, Verdict | None]]]]:
+    """Every declared case, of one benchmark or of all, with its rounds by epoch; one case at a time
+    is in memory."""
+    for key, first, last in index.ranges:
+        for position in range(first, last) if benchmark in ("", key) else ():
+            cases = [read_indexed_case(index, position, epoch) for epoch in range(index.epochs)]
+            yield cases[0].stored, [(case.episode, case.verdict) for case in cases]
+
+
+def read_indexed_case(index: CaseIndex, position: int, epoch: int) -> RunCase:
     """A case by where its records lie; no other line is read."""
     offset, _, *locations = index.read_row(position)
     at, verdict_at = locations[2 * epoch : 2 * epoch + 2]
@@ -333,7 +344,7 @@ def load_run_case(
             position = index.find_case(benchmark, metric, id)
             if position is None:
                 raise UsageError(_describe_no_case(folder, benchmark, metric, id))
-            case = _read_indexed_case(index, position, epoch)
+            case = read_indexed_case(index, position, epoch)
             return case.stored, case.episode, case.verdict
     sample = _find_stored_sample(folder, benchmark, metric, id)
     verdict = _find_last_verdict(folder, scoring_name, sample, epoch) if scoring_name else None

@@ -31,6 +31,7 @@ R = TypeVar("R", bound=Record)
 #: The journal of the cases that a run declared: written once, and no line of it can be made again.
 SAMPLES = "samples.jsonl"
 LONGEST = 256 << 20  # bytes of a line
+UNPACKED, UNPACKED_RATIO = 1 << 28, 300  # bytes of a packed journal: always, and per packed byte
 _USUAL = 4096  # bytes of a line that are read at first
 PACKED = ".gz"
 _NUMBERED = re.compile(r"w(\d{4,})-\d{4,}\.jsonl")
@@ -181,8 +182,7 @@ class JournalReader(AbstractContextManager["JournalReader"]):
             if self.path.suffix == PACKED:
                 with self._file as packed, gzip.open(packed, "rb") as lines:
                     self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the reader
-                    shutil.copyfileobj(lines, self._file)
-                    self._file.flush()
+                    _unpack_bounded(self.path, lines, self._file)
         except (OSError, EOFError, zlib.error) as error:
             problem = error.strerror if isinstance(error, OSError) else ""
             raise RunFolderError(f"{path}: {problem or error}") from None
@@ -204,6 +204,19 @@ class JournalReader(AbstractContextManager["JournalReader"]):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _unpack_bounded(path: Path, lines: gzip.GzipFile, file: IO[bytes]) -> None:
+    """Unpack a journal. Raises RunFolderError for one that grows without end: no journal that was
+    written here is packed as well as that."""
+    left = max(UNPACKED, UNPACKED_RATIO * path.stat().st_size)
+    while piece := lines.read(1 << 20):
+        left -= len(piece)
+        if left < 0:
+            file.close()
+            raise RunFolderError(f"{path}: unpacks without end; {_describe_remedy(path)}")
+        file.write(piece)
+    file.flush()
 
 
 def _describe_remedy(path: Path) -> str:

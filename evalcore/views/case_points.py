@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,6 +28,7 @@ _log = logging.getLogger(__name__)
 FOLDER = "cache"
 _MAX_OTHER_ROWS = 3_000  # rows of runs that are not on the board now
 _BATCH_SIZE = 100  # run folders whose cases are in memory together
+_BATCH_CASES = 200_000  # of them, if they are of several runs
 S = TypeVar("S", bound=Hashable)
 #: Benchmark -> the points of its runs.
 Points = dict[str, PointTable]
@@ -186,8 +187,7 @@ def _read_case_points(
     """The points of the missing runs by benchmark, some folders at a time."""
     runs = sorted({run for names in missing.values() for run in names})
     tables_by_benchmark: dict[str, list[PointTable]] = {key: [] for key in missing}
-    for start in range(0, len(runs), _BATCH_SIZE):
-        part = runs[start : start + _BATCH_SIZE]
+    for part in _split_runs(folders, runs):
         cases = case_scores([folders[run] for run in part])
         for key, names in missing.items():
             own = cases[(cases["benchmark"] == key) & cases["run"].isin(list(names))]
@@ -196,6 +196,28 @@ def _read_case_points(
                 table_signatures = {run: signatures[run] for run in table.runs}
                 tables_by_benchmark[key].append(table._replace(signatures=table_signatures))
     return tables_by_benchmark
+
+
+def _split_runs(folders: Mapping[str, RunFolder], runs: Iterable[str]) -> Iterator[list[str]]:
+    """Runs that are read together: not many, and not many cases."""
+    part: list[str] = []
+    total = 0
+    for run in runs:
+        count = _count_cases(folders[run])
+        if part and (len(part) == _BATCH_SIZE or total + count > _BATCH_CASES):
+            yield part
+            part, total = [], 0
+        part.append(run)
+        total += count
+    if part:
+        yield part
+
+
+def _count_cases(folder: RunFolder) -> int:
+    try:
+        return sum(benchmark.samples for benchmark in folder.read_spec().benchmarks)
+    except EvalboardError:  # it has none that can be read
+        return 0
 
 
 def _build_point_table(cases: pd.DataFrame) -> PointTable:

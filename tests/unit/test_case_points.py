@@ -176,3 +176,26 @@ def test_the_signature_of_a_run_changes_with_its_journals(settings):
     assert case_tables.samples_signature(folder) != before
     extra.unlink()
     assert case_tables.samples_signature(folder) == before
+
+
+def test_few_cases_are_read_together(settings, board, monkeypatch):
+    shutil.rmtree(settings.data_dir / case_points.FOLDER, ignore_errors=True)
+    rows = boards.list_board_rows(stored_boards.load_run_headers(settings), board)
+    whole = case_points.load_board_points(settings, rows, board)
+    shutil.rmtree(settings.data_dir / case_points.FOLDER)
+    sizes, read = [], case_points.case_scores
+
+    def count_cases(folders):
+        frame = read(folders)
+        sizes.append((frame["run"].nunique(), len(frame)))
+        return frame
+
+    monkeypatch.setattr(case_points, "case_scores", count_cases)
+    monkeypatch.setattr(case_points, "_BATCH_CASES", 100)
+    points = case_points.load_board_points(settings, rows, board)
+    assert len(sizes) > 5
+    assert all(cases <= 100 or runs == 1 for runs, cases in sizes)
+    for key, table in whole.items():
+        assert points[key].runs.keys() == table.runs.keys()
+        for run, row in table.runs.items():
+            assert np.array_equal(points[key].points[points[key].runs[run]], table.points[row])

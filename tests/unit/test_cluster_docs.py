@@ -11,6 +11,7 @@ import yaml
 
 from evalcore.cli.main import build_parser
 from evalcore.settings import Settings
+from tools.check_kuberay import find_problems
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "cluster.md").read_text("utf-8")
@@ -47,3 +48,27 @@ def test_the_manifest_is_whole() -> None:
     assert volumes[0]["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
     name = cluster["metadata"]["name"]
     assert policy["spec"]["podSelector"]["matchLabels"] == {"ray.io/cluster": name}
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ({"size": 3, "memory": "2Gi"}, ""),
+        ({"size": 3, "memory": 2}, ""),
+        ({"size": "3"}, "spec.size: '3' is not of type 'integer'"),
+        ({"sise": 3}, "spec: Additional properties are not allowed ('sise' was unexpected)"),
+    ],
+)
+def test_a_field_that_a_schema_lacks_is_a_problem(spec: dict[str, object], problem: str) -> None:
+    memory = {
+        "anyOf": [{"type": "integer"}, {"type": "string"}],
+        "x-kubernetes-int-or-string": True,
+    }
+    own = {"type": "object", "properties": {"size": {"type": "integer"}, "memory": memory}}
+    whole = {"apiVersion": {"type": "string"}, "spec": own}
+    version = {
+        "name": "v1",
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": whole}},
+    }
+    found = find_problems({"spec": {"versions": [version]}}, {"apiVersion": "x/v1", "spec": spec})
+    assert found == ([problem] if problem else [])

@@ -11,9 +11,11 @@ import pytest
 
 from evalcore.errors import RunFolderError
 from evalcore.records import Record, from_json, to_json
+from evalcore.store import journal
 from evalcore.store.journal import (
     PACKED,
     Journal,
+    JournalReader,
     list_journals,
     pack_journal,
     read_journal,
@@ -188,6 +190,18 @@ def test_a_damaged_packed_journal_is_named(tmp_path, damage):
         return
     with pytest.raises(RunFolderError, match=r"w\.jsonl\.gz"):
         list(read_journal(path, Line))
+
+
+def test_a_packed_journal_that_unpacks_without_end_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(journal, "UNPACKED", 1 << 20)
+    path = tmp_path / "w.jsonl"
+    path.write_bytes((b" " * 999 + b"\n") * 3000)
+    pack_journal(path)
+    with pytest.raises(RunFolderError, match=r"w\.jsonl\.gz: unpacks without end"):
+        JournalReader(path)
+    monkeypatch.setattr(journal, "UNPACKED", 1 << 22)
+    with JournalReader(path) as reader:
+        assert reader.read_line(1000) == b" " * 999 + b"\n"
 
 
 def test_what_is_written_in_parts_is_written_whole():

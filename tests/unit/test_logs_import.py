@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 from evalcore.cli.main import main
 from evalcore.errors import DatasetError, FileError, UsageError
-from evalcore.exchange.logs import archive, inspect_logs
+from evalcore.exchange.logs import archive, inspect_logs, records
 from evalcore.exchange.logs.importer import find_logs, import_logs
 from evalcore.exchange.logs.runs import TASKS_PER_RUN, make_benchmark_key
 from evalcore.records import to_json
@@ -263,6 +264,51 @@ def test_an_archive_with_zstandard_is_read_within_bounds(store, monkeypatch):
     monkeypatch.setattr(archive, "MEMBER_LIMIT", 1_500)
     with pytest.raises(DatasetError, match="unpacks to more than"):
         import_all(FIXTURES / "inspect" / "large.eval", store)
+
+
+def make_wide_log(path: Path, samples: int, answer: str) -> Path:
+    """A log of Inspect whose samples are answered at length."""
+    evaluation = {"model": "openai/m", "task": "sums", "created": "2026-11-01T00:00:00+00:00"}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+        out.writestr("header.json", json.dumps({"eval": evaluation, "status": "success"}))
+        for number in range(samples):
+            sample = {"id": f"q{number}", "epoch": 1, "input": "?", "scores": {"s": {"value": 1}}}
+            content = json.dumps(sample | {"output": {"completion": answer}})
+            out.writestr(f"samples/q{number}_epoch_1.json", content)
+    return path
+
+
+def measure_refusal(path: Path, store, match: str) -> int:
+    """The bytes that refusing a log took at most."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(DatasetError, match=match):
+            import_all(path, store)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_samples_that_fill_the_memory_are_refused_at_their_entry(store, tmp_path, monkeypatch):
+    path = make_wide_log(tmp_path / "wide.eval", 40, "x" * 200_000)
+    assert path.stat().st_size < 100_000
+    monkeypatch.setattr(records, "KEPT_LIMIT", 1 << 20)
+    match = r"wide\.eval!samples/q1\d_epoch_1\.json: the samples up to here take more than 1 MB"
+    assert measure_refusal(path, store, match) < 6_000_000  # of the 8 MB that all have
+
+
+def test_a_member_that_is_packed_too_well_is_a_bomb(store, tmp_path, monkeypatch):
+    path = make_wide_log(tmp_path / "bomb.eval", 1, "x" * 20_000_000)
+    monkeypatch.setattr(archive, "_RATIO", 100)
+    match = r"bomb\.eval!samples/q0_epoch_1\.json: unpacks to more than 4 MB"
+    assert measure_refusal(path, store, match) < 16_000_000
+
+
+def test_a_log_ends_where_its_members_unpack_to_too_much(store, tmp_path, monkeypatch):
+    path = make_wide_log(tmp_path / "long.eval", 10, "x" * 100_000)
+    monkeypatch.setattr(archive, "TOTAL_LIMIT", 300_000)
+    match = r"long\.eval!samples/q3_epoch_1\.json: the log unpacks to more than 0 MB up to here"
+    measure_refusal(path, store, match)
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])

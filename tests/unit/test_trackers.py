@@ -139,7 +139,7 @@ def test_spans_follow_the_conventions(store, run):
     memory = require("opentelemetry.sdk.trace.export.in_memory_span_exporter", "otel")
     exporter = memory.InMemorySpanExporter()
     shared = read_shared_run(run, store)
-    assert otel.export_spans(shared, exporter) == len(shared.cases) + 1
+    assert otel.export_spans(shared, exporter) == len(list(shared.cases)) + 1
     spans = exporter.get_finished_spans()
     root = next(span for span in spans if span.parent is None)
     assert root.attributes["evalboard.sql_understanding/score"] > 0

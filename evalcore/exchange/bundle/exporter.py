@@ -10,7 +10,7 @@ import hashlib
 import io
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -28,11 +28,12 @@ from evalcore.catalog import runs_models_here
 from evalcore.errors import UsageError
 from evalcore.exchange.bundle import contents
 from evalcore.exchange.bundle.contents import BundleManifest
-from evalcore.records import Episode, Record, RunSpec, Verdict, to_json
+from evalcore.records import Episode, Record, RunSpec, to_json
 from evalcore.results import RunSummary
 from evalcore.runner.plan import create_benchmark
-from evalcore.runner.summary import latest_episodes, latest_verdicts
 from evalcore.settings import Settings
+from evalcore.store.case_index import CaseIndex
+from evalcore.store.cases import read_indexed_case
 from evalcore.store.run_folder import (
     RunFolder,
     StoredEpisode,
@@ -58,14 +59,6 @@ class BundleExport(Record, frozen=True):
     gated: int
     sealed: bool = False
     unsealed: str = ""
-
-
-class _Journals(Record, frozen=True):
-    """The lines of a run, in the order of its samples, epoch by epoch."""
-
-    samples: list[StoredSample]
-    episodes: list[StoredEpisode]
-    verdicts: list[StoredVerdict]
 
 
 class BundleFiles(Record, frozen=True):
@@ -107,27 +100,17 @@ def build_bundle_files(folder: RunFolder, settings: Settings) -> BundleFiles:
     benchmarks = {
         entry.key: create_benchmark(entry.key, entry.options) for entry in spec.benchmarks
     }
-    journals = _collect_journals(folder, spec, summary.scoring, benchmarks)
-    gated = Counter(line.benchmark for line in journals.samples if is_gated(line.sample))
-    redacted = Counter[str]() if settings.show_gated else gated
-    if redacted:
-        journals = _strip_gated_text(journals, _gated_keys(journals.samples, benchmarks))
     redacted_spec = redact_spec(spec, censored)
+    with CaseIndex.load(folder, summary.scoring, spec.epochs) as index:
+        lines = _BundleLines(index, spec, benchmarks, settings, censored)
+        lines.collect()
+    gated, redacted = lines.gated, Counter[str]() if settings.show_gated else lines.gated
     files = {
         contents.SPEC: to_json(redacted_spec),
         contents.SUMMARY: to_json(redact_summary(summary, redacted_spec)),
-        contents.SAMPLES: _encode_censored_lines(
-            (StoredSample(line.benchmark, redact_sample(line.sample)) for line in journals.samples),
-            Redactor(keys=censored.keys, folders=()),  # cases are what their hash says they are
-        ),
-        contents.GENERATIONS: _encode_censored_lines(
-            (
-                StoredEpisode(line.benchmark, _redact_failure(line.episode, censored))
-                for line in journals.episodes
-            ),
-            censored,
-        ),
-        contents.VERDICTS: _encode_censored_lines(_redact_verdicts(journals, censored), censored),
+        contents.SAMPLES: bytes(lines.samples),
+        contents.GENERATIONS: bytes(lines.episodes),
+        contents.VERDICTS: bytes(lines.verdicts),
     }
     if card := folder.read_card():
         if runs_models_here(spec.target.key):  # whose key says where the model lies
@@ -137,7 +120,7 @@ def build_bundle_files(folder: RunFolder, settings: Settings) -> BundleFiles:
     return BundleFiles(
         run=spec.run_id,
         files={contents.MANIFEST: to_json(manifest), **files},
-        cases=len(journals.samples),
+        cases=lines.cases,
         redacted=redacted.total(),
         gated=gated.total() - redacted.total(),
     )
@@ -152,62 +135,80 @@ def _require_finished(folder: RunFolder) -> RunSummary:
     return summary
 
 
-def _collect_journals(
-    folder: RunFolder, spec: RunSpec, scoring: str, benchmarks: Mapping[str, Benchmark]
-) -> _Journals:
-    """Raises UsageError for a case without an answer or a verdict."""
-    samples = list(folder.read_samples())
-    episodes, verdicts = latest_episodes(folder), latest_verdicts(folder.read_verdicts(scoring))
-    answers: dict[tuple[str, str, int], StoredEpisode] = {}
-    stored_verdicts: list[StoredVerdict] = []
-    for epoch in range(spec.epochs):
-        for line in samples:
-            key, sample = line.benchmark, line.sample
-            episode_key = (key, benchmarks[key].generation_key(sample), epoch)
-            episode = episodes.get(episode_key)
-            verdict = verdicts.get((key, sample.metric, sample.id, epoch))
-            if episode is None or verdict is None:
-                raise UsageError(
-                    f"run {folder.run_id} has no verdict on {key} {sample.key}, epoch {epoch}; "
-                    "resume it to its end first"
-                )
-            answers[episode_key] = StoredEpisode(key, episode)
-            stored_verdicts.append(StoredVerdict(key, verdict))
-    return _Journals(samples, list(answers.values()), stored_verdicts)
+class _BundleLines:
+    """The journals of a bundle, in the order of the samples, epoch by epoch: one case at a time is
+    decoded, and collecting ends where they are larger than a bundle may be."""
+
+    def __init__(
+        self,
+        index: CaseIndex,
+        spec: RunSpec,
+        benchmarks: Mapping[str, Benchmark],
+        settings: Settings,
+        censored: Redactor,
+    ) -> None:
+        self.samples, self.episodes, self.verdicts = bytearray(), bytearray(), bytearray()
+        self.cases, self.gated = 0, Counter[str]()
+        self._index, self._spec, self._benchmarks = index, spec, benchmarks
+        self._strips_gated, self._censored = not settings.show_gated, censored
+        self._gated_keys: set[tuple[str, str]] = set()
+
+    def collect(self) -> None:
+        """Raises UsageError for a case without an answer or a verdict, and for too much."""
+        plain = Redactor(keys=self._censored.keys, folders=())  # cases are what their hash says
+        for position in range(self._index.cases):
+            line = self._index.read_sample(position)
+            self.cases += 1
+            if is_gated(line.sample):
+                self.gated[line.benchmark] += 1
+                if self._strips_gated:
+                    self._gated_keys |= {
+                        (line.benchmark, line.sample.key),
+                        (line.benchmark, self._name_generation(line)),
+                    }
+                    line = StoredSample(line.benchmark, bare_sample(line.sample))
+            redacted = StoredSample(line.benchmark, redact_sample(line.sample))
+            self._append(self.samples, redacted, plain)
+        for epoch in range(self._spec.epochs):
+            seen: set[tuple[str, str]] = set()
+            for position in range(self._index.cases):
+                self._collect_round(position, epoch, seen)
+
+    def _name_generation(self, line: StoredSample) -> str:
+        return self._benchmarks[line.benchmark].generation_key(line.sample)
+
+    def _collect_round(self, position: int, epoch: int, seen: set[tuple[str, str]]) -> None:
+        stored, _, episode, verdict = read_indexed_case(self._index, position, epoch)
+        key, sample = stored.benchmark, stored.sample
+        if episode is None or verdict is None:
+            raise UsageError(
+                f"run {self._spec.run_id} has no verdict on {key} {sample.key}, epoch {epoch}; "
+                "resume it to its end first"
+            )
+        generation = (key, self._name_generation(stored))
+        if generation not in seen:
+            seen.add(generation)
+            if generation in self._gated_keys:
+                episode = bare_episode(episode)
+            answered = StoredEpisode(key, _redact_failure(episode, self._censored))
+            self._append(self.episodes, answered, self._censored)
+        if (key, sample.key) in self._gated_keys:
+            verdict = bare_verdict(verdict)
+        if verdict.outcome in ("target_error", "environment_error"):
+            # where no answer was scored, the note repeats what others' programs said
+            verdict = verdict.with_note(self._censored.redact_text)
+        self._append(self.verdicts, StoredVerdict(key, mask_votes(verdict)), self._censored)
+
+    def _append(self, lines: bytearray, record: Record, censored: Redactor) -> None:
+        lines += censored.redact_line(to_json(record).decode()).encode() + b"\n"
+        if len(self.samples) + len(self.episodes) + len(self.verdicts) > contents.LARGEST:
+            raise UsageError(describe_too_large(self._spec.run_id))
 
 
-def _gated_keys(
-    samples: Iterable[StoredSample], benchmarks: Mapping[str, Benchmark]
-) -> frozenset[tuple[str, str]]:
-    """Benchmark and key of what is gated: of samples, and of the generations they are scored on."""
-    return frozenset(
-        (line.benchmark, key)
-        for line in samples
-        if is_gated(line.sample)
-        for key in (line.sample.key, benchmarks[line.benchmark].generation_key(line.sample))
-    )
-
-
-def _strip_gated_text(journals: _Journals, gated: frozenset[tuple[str, str]]) -> _Journals:
-    return _Journals(
-        samples=[
-            StoredSample(line.benchmark, bare_sample(line.sample))
-            if is_gated(line.sample)
-            else line
-            for line in journals.samples
-        ],
-        episodes=[
-            StoredEpisode(line.benchmark, bare_episode(line.episode))
-            if (line.benchmark, line.episode.key) in gated
-            else line
-            for line in journals.episodes
-        ],
-        verdicts=[
-            StoredVerdict(line.benchmark, bare_verdict(line.verdict))
-            if (line.benchmark, f"{line.verdict.metric}/{line.verdict.id}") in gated
-            else line
-            for line in journals.verdicts
-        ],
+def describe_too_large(run: str) -> str:
+    return (
+        f"run {run} takes more than the {contents.LARGEST >> 20} MiB of a bundle; "
+        "run fewer benchmarks at once"
     )
 
 
@@ -219,31 +220,12 @@ def _redact_failure(episode: Episode, censored: Redactor) -> Episode:
     return msgspec.structs.replace(episode, failure=failure)
 
 
-def _redact_verdicts(journals: _Journals, censored: Redactor) -> Iterator[StoredVerdict]:
-    """Where no answer was scored, the note repeats what others' programs said."""
-    for line in journals.verdicts:
-        verdict: Verdict = line.verdict
-        if verdict.outcome in ("target_error", "environment_error"):
-            verdict = verdict.with_note(censored.redact_text)
-        yield StoredVerdict(line.benchmark, mask_votes(verdict))
-
-
-def _encode_censored_lines(records: Iterable[Record], censored: Redactor) -> bytes:
-    return b"".join(
-        censored.redact_line(to_json(record).decode()).encode() + b"\n" for record in records
-    )
-
-
 def _build_manifest(
     spec: RunSpec, files: dict[str, bytes], redacted: dict[str, int]
 ) -> BundleManifest:
     """Raises UsageError if the bundle would be too large to import."""
-    size = sum(map(len, files.values()))
-    if size > contents.LARGEST:
-        raise UsageError(
-            f"run {spec.run_id} takes {size >> 20} MiB, a bundle {contents.LARGEST >> 20} at most; "
-            "run fewer benchmarks at once"
-        )
+    if sum(map(len, files.values())) > contents.LARGEST:
+        raise UsageError(describe_too_large(spec.run_id))
     return BundleManifest(
         format=contents.FORMAT,
         version=contents.VERSION,

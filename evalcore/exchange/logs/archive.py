@@ -21,6 +21,7 @@ FILE_LIMIT = 2 << 30  # bytes of an archive
 MEMBER_LIMIT = 64 << 20  # bytes of a member, unpacked
 TOTAL_LIMIT = 4 << 30  # bytes of all members that are read, unpacked
 MEMBERS_LIMIT = 200_000
+_RATIO, _SMALL = 500, 4 << 20  # unpacked bytes per packed one of a member, if it is not small
 _ZSTD = (93, 20)  # methods: today's number, and the one before it
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, *_ZSTD)
 _ENCRYPTED = 0x1
@@ -58,7 +59,11 @@ class LogArchive:
         return f"{self.path}!{member[:200]}"
 
     def _read_member(self, member: zipfile.ZipInfo) -> bytes:
-        limit = min(MEMBER_LIMIT, self._remaining)
+        limit = min(MEMBER_LIMIT, max(_SMALL, member.compress_size * _RATIO))
+        if self._remaining <= 0:
+            raise DatasetError(
+                self._name(member.filename), None, "", Note("log_total", limit=TOTAL_LIMIT >> 20)
+            )
         try:
             if member.flag_bits & _ENCRYPTED:
                 raise ValueError("it is encrypted")

@@ -14,6 +14,7 @@ from evalcore.exchange.logs.records import (
     FrameworkLog,
     LoggedSample,
     LoggedTask,
+    SampleBudget,
     clean_metric_name,
     clean_model_name,
     convert_score,
@@ -71,8 +72,9 @@ def _number_samples(log: FieldReader) -> Iterator[tuple[str, Any]]:
 def _build_log(log: FieldReader, rows: Iterable[tuple[str, str, Any]]) -> FrameworkLog:
     evaluation = log.read_object("eval")
     model = evaluation.read_text("model")
+    budget = SampleBudget()
     samples = [
-        _read_sample(FieldReader(path, values, None, prefix), model)
+        budget.charge(_read_sample(FieldReader(path, values, None, prefix), model), path)
         for path, prefix, values in rows
     ]
     config = evaluation.find_object("model_generate_config")

@@ -13,7 +13,7 @@ from typing import Any
 from evalcore.errors import DatasetError
 from evalcore.i18n import Note
 from evalcore.intake import COUNT_LIMIT
-from evalcore.records import Message, Record, Usage, content_hash
+from evalcore.records import Message, Record, Usage, content_hash, to_json
 from evalcore.store.run_folder import Flag
 
 NAME_LIMIT = 200  # characters of what a log calls a task, a model, a sample
@@ -41,6 +41,23 @@ class LoggedSample(Record, frozen=True):
     explanation: str = ""
     usage: Usage = Usage()
     latency: float = 0.0
+
+
+KEPT_LIMIT = 512 << 20  # bytes of the samples of a log, as JSON: they are in memory together
+
+
+class SampleBudget:
+    """What the samples of a log may still take."""
+
+    def __init__(self) -> None:
+        self._remaining = KEPT_LIMIT
+
+    def charge(self, sample: LoggedSample, place: str) -> LoggedSample:
+        """The sample. Raises DatasetError naming the place where the log becomes too large."""
+        self._remaining -= len(to_json(sample, ordered=False))
+        if self._remaining < 0:
+            raise DatasetError(place, None, "", Note("log_kept", limit=KEPT_LIMIT >> 20))
+        return sample
 
 
 class LoggedTask(Record, frozen=True):

@@ -19,7 +19,7 @@ from evalcore.exchange.report_data import (
     Round,
     RunReport,
     iter_case_rounds,
-    read_run_report,
+    open_run_report,
 )
 from evalcore.exchange.scale.forms import (
     APPLICATION,
@@ -267,7 +267,11 @@ def export_scale_run(folder: RunFolder, out: Path) -> ScaleExport:
     a run without scores, with nothing measured or without a benchmark that SCALE has, for a board
     that is none or has another model of that id, and where `out` cannot be written.
     """
-    run = read_run_report(folder)
+    with open_run_report(folder) as run:
+        return _export_report(folder, run, out)
+
+
+def _export_report(folder: RunFolder, run: RunReport, out: Path) -> ScaleExport:
     run = msgspec.structs.replace(run, spec=with_masked_target(run.spec))
     reports = [report for report in run.benchmarks if report.spec.key in CAPABILITIES]
     if not reports:

@@ -4,7 +4,7 @@ questions no text unless the settings share them."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from types import ModuleType
 from typing import Any
@@ -41,20 +41,47 @@ class SharedCase(Record, frozen=True):
         return next((text for text in said if text), "") or to_json(self.sample.input).decode()
 
 
+class SharedCases(Iterable[SharedCase]):
+    """The cases of a run, or of one benchmark of it, read anew each time: none stays in memory."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        spec: RunSpec,
+        scoring: str,
+        settings: Settings,
+        benchmark: str = "",
+    ) -> None:
+        self._folder, self._spec, self._scoring = folder, spec, scoring
+        self._settings, self._benchmark = settings, benchmark
+
+    def __iter__(self) -> Iterator[SharedCase]:
+        redactor, shows_gated = build_redactor(self._settings), self._settings.show_gated
+        cases = iter_case_rounds(self._folder, self._spec, self._scoring, self._benchmark)
+        for stored, rounds in cases:
+            hidden = is_gated(stored.sample) and not shows_gated
+            sample = bare_sample(stored.sample) if hidden else stored.sample
+            for epoch, (episode, verdict) in enumerate(rounds):
+                yield _share_case(
+                    SharedCase(stored.benchmark, sample, epoch, episode, verdict, hidden), redactor
+                )
+
+    def select(self, benchmark: str) -> SharedCases:
+        """Those of one benchmark."""
+        return SharedCases(self._folder, self._spec, self._scoring, self._settings, benchmark)
+
+
 class SharedRun(Record, frozen=True):
     """A run whose texts may leave this machine."""
 
     spec: RunSpec
     summary: RunSummary
-    cases: tuple[SharedCase, ...]
+    cases: SharedCases
 
     @property
     def model(self) -> str:
         """What was evaluated, without the prefix of its kind."""
         return self.spec.target.key.partition(":")[2] or self.spec.target.key
-
-    def list_cases(self, benchmark: str) -> list[SharedCase]:
-        return [case for case in self.cases if case.benchmark == benchmark]
 
 
 def read_shared_run(folder: RunFolder, settings: Settings) -> SharedRun:
@@ -64,25 +91,21 @@ def read_shared_run(folder: RunFolder, settings: Settings) -> SharedRun:
     if summary is None:
         raise UsageError(Note("export_no_scores", run=folder.run_id))
     redactor = build_redactor(settings)
-    cases = tuple(_iter_cases(folder, spec, summary, settings, redactor))
     redacted = redact_spec(spec, redactor)
+    cases = SharedCases(folder, spec, summary.scoring, settings)
     return SharedRun(redacted, redact_summary(summary, redacted), cases)
 
 
-def _iter_cases(
-    folder: RunFolder, spec: RunSpec, summary: RunSummary, settings: Settings, redactor: Redactor
-) -> Iterator[SharedCase]:
-    for stored, rounds in iter_case_rounds(folder, spec, summary.scoring):
-        hidden = is_gated(stored.sample) and not settings.show_gated
-        sample = bare_sample(stored.sample) if hidden else stored.sample
-        for epoch, (episode, verdict) in enumerate(rounds):
-            if hidden:
-                episode = episode and bare_episode(episode)
-                verdict = verdict and bare_verdict(verdict)
-            elif verdict:
-                verdict = verdict.with_note(redactor.redact_text)
-            episode = episode and _redact_episode(episode, redactor)
-            yield SharedCase(stored.benchmark, sample, epoch, episode, verdict, hidden)
+def _share_case(case: SharedCase, redactor: Redactor) -> SharedCase:
+    """A case without what must stay here."""
+    episode, verdict = case.episode, case.verdict
+    if case.gated:
+        episode = episode and bare_episode(episode)
+        verdict = verdict and bare_verdict(verdict)
+    elif verdict:
+        verdict = verdict.with_note(redactor.redact_text)
+    episode = episode and _redact_episode(episode, redactor)
+    return msgspec.structs.replace(case, episode=episode, verdict=verdict)
 
 
 def _redact_episode(episode: Episode, redactor: Redactor) -> Episode:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -46,32 +46,49 @@ def write_records(run: SharedRun, out: Path, source: RecordSource) -> list[Path]
     for key, score in list_complete_scores(run).items():
         spec = next(entry for entry in run.spec.benchmarks if entry.key == key)
         record = _build_record(run, spec, score, source)
-        cases = [
-            case for case in run.list_cases(key) if case.verdict and case.verdict.score is not None
-        ]
+        cases = run.cases.select(key)
         folder = Path("data", *(_plain(part) for part in (key, *_split_model(run.model))))
         name = str(uuid.UUID(bytes=_digest(record["evaluation_id"].encode())[:16], version=4))
-        files = {f"{name}.json": b""}
-        if cases and not any(case.gated for case in cases):
-            rows = [_build_row(record, case) for case in cases]
-            lines = b"".join(to_json(row, ordered=False) + b"\n" for row in rows)
-            samples = f"{name}_samples.jsonl"
-            record["detailed_evaluation_results"] = {
-                "format": "jsonl",
-                "file_path": (folder / samples).as_posix(),
-                "hash_algorithm": "sha256",
-                "checksum": hashlib.sha256(lines).hexdigest(),
-                "total_rows": len(rows),
-            }
-            files[samples] = lines
-        files[f"{name}.json"] = to_json(record, ordered=False)
         try:
-            for file, content in files.items():
-                write_atomic(out / folder / file, content)
-                written.append(out / folder / file)
+            samples = out / folder / f"{name}_samples.jsonl"
+            if not any(case.gated for case in cases if _is_scored(case)):
+                rows = _SampleRows(record, cases)
+                write_atomic(samples, rows)
+                if rows.count:
+                    record["detailed_evaluation_results"] = {
+                        "format": "jsonl",
+                        "file_path": samples.relative_to(out).as_posix(),
+                        "hash_algorithm": "sha256",
+                        "checksum": rows.digest.hexdigest(),
+                        "total_rows": rows.count,
+                    }
+                else:
+                    samples.unlink()
+            written.append(out / folder / f"{name}.json")
+            write_atomic(written[-1], to_json(record, ordered=False))
+            written += [samples] if "detailed_evaluation_results" in record else []
         except OSError as error:
             raise UsageError(Note("export_no_write", path=out, problem=error.strerror)) from None
     return written
+
+
+def _is_scored(case: SharedCase) -> bool:
+    return case.verdict is not None and case.verdict.score is not None
+
+
+class _SampleRows(Iterable[bytes]):
+    """The lines of the scored cases, counted and hashed as they are written."""
+
+    def __init__(self, record: dict[str, Any], cases: Iterable[SharedCase]) -> None:
+        self.count, self.digest = 0, hashlib.sha256()
+        self._record, self._cases = record, cases
+
+    def __iter__(self) -> Iterator[bytes]:
+        for case in filter(_is_scored, self._cases):
+            line = to_json(_build_row(self._record, case), ordered=False) + b"\n"
+            self.digest.update(line)
+            self.count += 1
+            yield line
 
 
 def _digest(content: bytes) -> bytes:

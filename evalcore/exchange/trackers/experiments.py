@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,10 @@ def log_mlflow_run(run: SharedRun, store: str | Path, experiment: str) -> str:
         for name, score in flatten_scores(run.summary.benchmarks).items():
             client.log_metric(logged, _NO_NAME.sub("_", name), score)
         rows = (dict(zip(CASE_COLUMNS, list_case_row(case), strict=True)) for case in run.cases)
-        lines = b"".join(to_json(row, ordered=False) + b"\n" for row in rows).decode()
-        client.log_text(logged, lines, "cases.jsonl")
+        with tempfile.TemporaryDirectory(prefix="evalcore-mlflow-") as scratch:
+            with (Path(scratch) / "cases.jsonl").open("wb") as file:
+                file.writelines(to_json(row, ordered=False) + b"\n" for row in rows)
+            client.log_artifact(logged, file.name)
         client.set_terminated(logged)
     except (OSError, exceptions.MlflowException) as error:
         problem = scrub_address(str(error), uri)

@@ -4,6 +4,7 @@ it one per case and epoch, each with an event `gen_ai.evaluation.result`."""
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from evalcore.exchange.trackers.cases import (
     read_moment,
 )
 from evalcore.i18n import Note
-from evalcore.records import Verdict, to_json
+from evalcore.records import to_json
 
 _EXTRA = "otel"
 _BATCH = 512
@@ -47,20 +48,20 @@ def open_endpoint_exporter(endpoint: str) -> Any:
 def export_spans(run: SharedRun, exporter: Any, *, texts: bool = False) -> int:
     """Send the spans of a run; returns how many. Prompts and answers go along only with `texts`.
     Equal runs have equal ids, so that a second export adds no other trace. Raises MissingDependency
-    without the extra, UsageError where the exporter gives up.
-    """
+    without the extra, UsageError where the exporter gives up."""
     success = import_sdk("opentelemetry.sdk.trace.export", _EXTRA).SpanExportResult.SUCCESS
-    spans = _record_spans(run, texts)
+    count = 0
     try:
-        for at in range(0, len(spans), _BATCH):
-            if exporter.export(spans[at : at + _BATCH]) is not success:
+        for spans in _record_spans(run, texts):
+            if exporter.export(spans) is not success:
                 raise UsageError(Note("export_spans_lost", run=run.spec.run_id))
+            count += len(spans)
     finally:
         exporter.shutdown()
-    return len(spans)
+    return count
 
 
-def _record_spans(run: SharedRun, texts: bool) -> list[Any]:
+def _record_spans(run: SharedRun, texts: bool) -> Iterator[Any]:
     names = ("trace", "sdk.trace", "sdk.resources")
     api, sdk, resources = (import_sdk(f"opentelemetry.{name}", _EXTRA) for name in names)
     memory = import_sdk("opentelemetry.sdk.trace.export.in_memory_span_exporter", _EXTRA)
@@ -86,17 +87,25 @@ def _record_spans(run: SharedRun, texts: bool) -> list[Any]:
         ended = int(read_moment(case.episode.at if case.episode else "") * 1e9) or start
         began = max(ended - int((case.episode.latency if case.episode else 0) * 1e9), 0)
         end = max(end, ended)
-        shown = _drop_empty(_describe_case(run, case, texts and not case.gated))
+        shown = _drop_empty(_describe_case(run, case, shows := texts and not case.gated))
         span = tracer.start_span(f"chat {run.model}", context, attributes=shown, start_time=began)
-        if case.verdict is not None:
-            result = _drop_empty(_describe_verdict(case, case.verdict, texts and not case.gated))
-            span.add_event("gen_ai.evaluation.result", result, ended)
+        if verdict := case.verdict:
+            result = {
+                "gen_ai.evaluation.name": f"{case.benchmark}/{case.sample.metric}",
+                "gen_ai.evaluation.score.label": verdict.outcome,
+                "gen_ai.evaluation.score.value": verdict.score,
+                "gen_ai.evaluation.explanation": verdict.note[:_TEXT] if shows else "",
+            }
+            span.add_event("gen_ai.evaluation.result", _drop_empty(result), ended)
         if case.episode is not None and case.episode.failure is not None:
             span.set_attribute("error.type", case.episode.failure.kind)
             span.set_status(api.Status(api.StatusCode.ERROR))
         span.end(ended)
+        if len(spans := recorded.get_finished_spans()) == _BATCH:
+            yield spans
+            recorded.clear()
     root.end(end)
-    return list(recorded.get_finished_spans())
+    yield recorded.get_finished_spans()
 
 
 def _drop_empty(attributes: dict[str, Any]) -> dict[str, Any]:
@@ -139,12 +148,3 @@ def _describe_case(run: SharedRun, case: SharedCase, texts: bool) -> dict[str, A
         message = {"role": role, "parts": [{"type": "text", "content": (text or "")[:_TEXT]}]}
         attributes[f"gen_ai.{name}.messages"] = to_json([message]).decode()
     return attributes
-
-
-def _describe_verdict(case: SharedCase, verdict: Verdict, texts: bool) -> dict[str, Any]:
-    return {
-        "gen_ai.evaluation.name": f"{case.benchmark}/{case.sample.metric}",
-        "gen_ai.evaluation.score.label": verdict.outcome,
-        "gen_ai.evaluation.score.value": verdict.score,
-        "gen_ai.evaluation.explanation": verdict.note[:_TEXT] if texts else "",
-    }
