@@ -23,7 +23,7 @@ ENV MALLOC_ARENA_MAX=2 \
 COPY pyproject.toml constraints.txt ./
 RUN mkdir evalcore \
     && touch README.md LICENSE evalcore/__init__.py \
-    && pip install --no-cache-dir -c constraints.txt -e '.[auth,postgres,mysql]'
+    && pip install --no-cache-dir -c constraints.txt -e '.[auth,charts,postgres,mysql]'
 
 COPY LICENSE app.py ./
 COPY .streamlit/config.toml .streamlit/

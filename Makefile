@@ -1,6 +1,6 @@
 # `make app` and `make test` set up what they need in .venv; see the README.
 PYTHON ?= python3
-ENGINES := postgres,mysql
+ENGINES := charts,postgres,mysql
 comma := ,
 EXTRAS := dev,$(ENGINES)$(if $(LOCAL),$(comma)local)
 PORT ?= 8501
@@ -39,7 +39,7 @@ LOWEST := build/lowest
 test-lowest: .venv/bin/python
 	$(BIN)/python -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install -q uv
-	$(LOWEST)/bin/uv pip compile -q --native-tls --resolution lowest-direct --extra auth --extra mysql \
+	$(LOWEST)/bin/uv pip compile -q --native-tls --resolution lowest-direct --extra auth --extra charts --extra mysql \
 		--extra openai --extra postgres --python $(LOWEST)/bin/python --output-file $(LOWEST)/versions.txt pyproject.toml
 	$(LOWEST)/bin/python -m pip install -q -r $(LOWEST)/versions.txt -e . \
 		httpx hypothesis ipykernel joserfc markdown-it-py nbclient psutil pytest-asyncio pytest-xdist \

@@ -65,7 +65,7 @@ def test_a_chart_of_its_own_width_keeps_it():
 
 def test_without_the_package_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(pictures, "has_chart_renderer", lambda: False)
-    with pytest.raises(UsageError, match="pip install vl-convert-python"):
+    with pytest.raises(UsageError, match=r"pip install 'evalboard\[charts\]'"):
         pictures.render_chart_file({}, "svg", title="", source="")
 
 

@@ -27,8 +27,8 @@ DISTRIBUTIONS = {
     "yaml": "pyyaml",
     "z3": "z3-solver",
 }
-#: The official implementations, which `perf` is compared with where somebody has them.
-NOT_DECLARED = {"bfcl-eval", "loguru", "tau-bench", "tau2"}
+#: The official implementations and what they bring, for tests and `perf` where somebody has them.
+NOT_DECLARED = {"bfcl-eval", "httpx", "litellm", "loguru", "swebench", "tau-bench", "tau2"}
 #: What is used without an import in our code, by whom or where.
 USED_OTHERWISE = {
     "accelerate": "transformers, for `device_map`",
