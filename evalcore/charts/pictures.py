@@ -273,7 +273,7 @@ def render_chart_file(
     """A Vega-Lite specification as a file of a format of FORMATS. Raises UsageError where the
     drawing package is not installed, EnvironmentFailure where it fails."""
     if not has_chart_renderer():
-        raise UsageError(f"a chart file needs {PACKAGE}; install it with: pip install 'evalboard[charts]'")
+        raise UsageError(f"a chart file needs {PACKAGE}: pip install 'evalboard[charts]'")
     request = {
         "form": form,
         "spec": apply_chart_theme(spec, title=title, source=source, theme=theme),
