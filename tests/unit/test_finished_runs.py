@@ -84,7 +84,7 @@ def test_resuming_a_finished_run_writes_nothing(
         assert read_all(folder) == before
 
 
-def test_a_sealed_run_stays_sealed_whoever_opens_it(
+def test_a_sealed_run_stays_sealed_when_opened(
     tmp_path: Path, settings: configuration.Settings, size: str
 ) -> None:
     folder = plan(tmp_path, settings)
