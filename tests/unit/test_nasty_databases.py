@@ -252,3 +252,14 @@ def test_nested_paths_end_at_values_of_every_kind() -> None:
 def test_patterns_lists_and_intervals_are_mined(engine: str, condition: str, value: str) -> None:
     hints = read_hints(((f"SELECT 1 FROM t WHERE {condition}", engine),))
     assert value in [constant.value for constant in hints.constants["a"]]
+
+
+def test_equated_texts_differ_in_case_or_blanks_alone() -> None:
+    ddl = ("CREATE TABLE a (id INT PRIMARY KEY, t TEXT)", "CREATE TABLE b (id INT, t TEXT)")
+    sql = "SELECT a.id FROM a JOIN b ON a.t = b.t"
+    databases = generate_sparse_databases(read_schema(ddl, "sqlite"), ((sql, "sqlite"),), seed=1)
+    spelled = next(each for each in databases if each.profile == "spellings")
+    assert all({"x", "X", "x "} <= {row[1] for row in rows} for rows in spelled.tables.values())
+    by_key = "SELECT a.id FROM a JOIN b ON a.id = b.id"
+    others = generate_sparse_databases(read_schema(ddl, "sqlite"), ((by_key, "sqlite"),), seed=1)
+    assert "spellings" not in [each.profile for each in others]

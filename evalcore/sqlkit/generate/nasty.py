@@ -35,6 +35,7 @@ _TWICE = msgspec.structs.replace(
 )
 _UNMATCHED = Profile("no matches", rows=8, good=0.0, near=0.0, duplicate=0.0, dangling=0.5)
 _SIBLINGS = msgspec.structs.replace(GOOD, name="siblings", rows=8, domain=0.3)
+_SPELLINGS = ("x", "X", "x", "x ")
 _MAX_SIBLINGS = 24  # rows that are added to a table
 _MAX_EMPTIED = 3  # tables that are emptied in turn
 _MAX_LIMIT = 30  # rows that a limit lets through, of which the others hold more
@@ -44,8 +45,8 @@ def generate_sparse_databases(
     schema: Schema, hints: Hints, usage: Usage, seed: int
 ) -> Iterator[Database]:
     """Databases with no rows, without those of one table, of one row, with all that may be NULL,
-    without a row that meets a condition, with every row repeated, with zeros for all numbers, and
-    with rows that differ in one flag."""
+    without a row that meets a condition, with every row repeated, with zeros for all numbers, with
+    rows that differ in one flag, and with texts that differ in case or blanks alone."""
     yield Database("all empty", {table.name: () for table in schema.tables})
     used = [table for table in schema.tables if usage.mentions_table(plain_name(table.name))]
     yield fill_tables(schema, hints, _name(GOOD, "one row"), seed, lambda _: 1)
@@ -64,6 +65,36 @@ def generate_sparse_databases(
     yield _add_siblings(
         schema, hints, fill_tables(schema, hints, _SIBLINGS, seed, lambda _: _SIBLINGS.rows)
     )
+    if spelled := _list_equated_texts(schema, hints):
+        filled = fill_tables(schema, hints, _name(GOOD, "spellings"), seed, lambda _: GOOD.rows)
+        yield _spell_alike(schema, filled, spelled)
+
+
+def _list_equated_texts(schema: Schema, hints: Hints) -> list[tuple[Table, int]]:
+    """The columns of free text that the statements equate with a column, each by its number."""
+    return [
+        (table, number)
+        for table in schema.tables
+        for number, column in enumerate(table.columns)
+        if column.kind == "text"
+        and column.name.lower() in hints.equated
+        and not column.computed
+        and not is_bound(schema, table, column)
+        and not any(column.name in key.columns for key in table.keys)
+    ]
+
+
+def _spell_alike(
+    schema: Schema, database: Database, spelled: Sequence[tuple[Table, int]]
+) -> Database:
+    """One word in all of some columns, so that rows which match otherwise differ in its case or in
+    a blank alone."""
+    tables = dict(database.tables)
+    for shift, (table, number) in enumerate(spelled):
+        rows = [*tables[table.name]]
+        words = [_SPELLINGS[(n + n // 3 + shift) % 4] for n in range(len(rows))]
+        tables[table.name] = tuple(replace_cells(table, rows, number, words, schema.dialect))
+    return Database(database.profile, tables)
 
 
 def _zero_numbers(schema: Schema, hints: Hints, database: Database) -> Database:
