@@ -66,7 +66,7 @@ def generate_sparse_databases(
         schema, hints, fill_tables(schema, hints, _SIBLINGS, seed, lambda _: _SIBLINGS.rows)
     )
     if spelled := _list_equated_texts(schema, hints):
-        filled = fill_tables(schema, hints, _name(GOOD, "spellings"), seed, lambda _: GOOD.rows)
+        filled = fill_tables(schema, hints, _name(GOOD, "spellings"), seed, lambda _: 2 * GOOD.rows)
         yield _spell_alike(schema, filled, spelled)
 
 
