@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import os
 import sys
 import tempfile
@@ -37,7 +38,7 @@ KEY = "loopback-secret-0123456789"
 @contextlib.contextmanager
 def serve_s3() -> Iterator[str]:
     """A bucket of moto's server, for the client's own environment variables."""
-    from moto.server import ThreadedMotoServer
+    from moto.server import ThreadedMotoServer  # no part of `dev`, see REQUIREMENTS
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
     server.start()
@@ -72,6 +73,21 @@ def serve_gs() -> Iterator[str]:
 
 
 SERVERS = {"s3": serve_s3, "gs": serve_gs}
+#: What each needs, as modules and as what pip installs.
+REQUIREMENTS = {
+    "s3": (("s3fs", "moto.server"), "s3fs 'moto[s3,server]'"),
+    "gs": (("gcsfs", "gcp_storage_emulator.server"), "gcsfs gcp-storage-emulator"),
+}
+
+
+def check_requirements(name: str) -> None:
+    """End with the command that installs what a store needs, where any of it is absent."""
+    modules, packages = REQUIREMENTS[name]
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            sys.exit(f"{name} is not tried, {error}: pip install {packages}")
 
 
 class Problems(list[str]):
@@ -133,7 +149,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("stores", nargs="*", choices=sorted(SERVERS), default=sorted(SERVERS))
     failed = 0
-    for name in parser.parse_args().stores:
+    stores = parser.parse_args().stores
+    for name in stores:
+        check_requirements(name)
+    for name in stores:
         print(name)
         with tempfile.TemporaryDirectory() as folder:
             data = Path(folder)

@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import httpx
+import httpx2
 
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.official_texts import OfficialTexts, store_official_texts
@@ -248,7 +248,7 @@ class WireContext:
 
     def __init__(self, url: str, epoch: int) -> None:
         self._url, self.epoch = url, epoch
-        self._client = httpx.Client()
+        self._client = httpx2.Client()
 
     async def resolve_tool_call_mode(self) -> str:
         return "native"
