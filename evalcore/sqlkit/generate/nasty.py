@@ -92,7 +92,7 @@ def _spell_alike(
     tables = dict(database.tables)
     for shift, (table, number) in enumerate(spelled):
         rows = [*tables[table.name]]
-        words = [_SPELLINGS[(n + n // 3 + shift) % 4] for n in range(len(rows))]
+        words = [_SPELLINGS[(n + shift) % 4] for n in range(len(rows))]
         tables[table.name] = tuple(replace_cells(table, rows, number, words, schema.dialect))
     return Database(database.profile, tables)
 
