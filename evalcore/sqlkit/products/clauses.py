@@ -23,6 +23,8 @@ from evalcore.sqlkit.products.token_edits import (
     split_arguments,
 )
 
+#: The dialect that statements for MariaDB are read in.
+MYSQL = "mysql"
 _LIMIT_VALUES = frozenset((TokenType.NUMBER, TokenType.PLACEHOLDER))
 
 
@@ -31,7 +33,7 @@ def replace_offset_defaults(sql: str, _: Sequence[str] = ()) -> str:
     that row is NULL, which it is beyond the partition alone."""
     before = len(sql) + 1
     while True:
-        tokens = read_tokens(sql, "mysql")
+        tokens = read_tokens(sql, MYSQL)
         index = next(
             (
                 index

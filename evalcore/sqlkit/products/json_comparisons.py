@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from sqlglot import Token, TokenType
 
+from evalcore.sqlkit.products.clauses import MYSQL
 from evalcore.sqlkit.products.token_edits import (
     Edit,
     Untranslatable,
@@ -20,7 +21,6 @@ from evalcore.sqlkit.products.token_edits import (
     read_tokens,
 )
 
-_DIALECT = "mysql"
 _FEATURE = "a comparison of JSON"
 _EQUALITIES = {TokenType.EQ: "", TokenType.NEQ: "NOT "}
 #: Comparisons by the order of types, or with more than one value.
@@ -44,7 +44,7 @@ def replace_json_comparisons(sql: str, _: Sequence[str]) -> str:
 
     Raises Untranslatable for what compares by the order of types, with lists or with other values.
     """
-    tokens = read_tokens(sql, _DIALECT)
+    tokens = read_tokens(sql, MYSQL)
     edits: list[Edit] = []
     for index, word in iter_calls(tokens):
         if word != "JSON_EXTRACT" or fold_word(tokens[index - 2]) == "JSON_UNQUOTE":

@@ -15,7 +15,7 @@ import sqlglot
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
-from evalcore.sqlkit.products.clauses import replace_offset_defaults
+from evalcore.sqlkit.products.clauses import MYSQL, replace_offset_defaults
 from evalcore.sqlkit.products.json_comparisons import replace_json_comparisons
 from evalcore.sqlkit.products.rollup_and_lateral import rewrite_queries
 from evalcore.sqlkit.products.token_edits import (
@@ -32,7 +32,6 @@ from evalcore.sqlkit.products.token_edits import (
     split_arguments,
 )
 
-_DIALECT = "mysql"
 _COMPARISONS = frozenset(
     (
         TokenType.EQ,
@@ -62,7 +61,7 @@ def translate_for_mariadb(
             raise Untranslatable(feature)
         sql = changed
     if "DECODE" in uncertain and any(
-        word == "DECODE" for _, word in iter_calls(read_tokens(sql, _DIALECT))
+        word == "DECODE" for _, word in iter_calls(read_tokens(sql, MYSQL))
     ):
         raise Untranslatable("DECODE")
     _refuse_the_rest(sql)
@@ -71,7 +70,7 @@ def translate_for_mariadb(
 
 def _replace_table_statements(sql: str, _: Sequence[str]) -> str:
     """`TABLE t` as `SELECT * FROM t`."""
-    tokens = read_tokens(sql, _DIALECT)
+    tokens = read_tokens(sql, MYSQL)
     edits: list[Edit] = []
     for index, token in enumerate(tokens[:-1]):
         if fold_word(token) != "TABLE" or not is_name(tokens[index + 1]):
@@ -88,7 +87,7 @@ def _replace_table_statements(sql: str, _: Sequence[str]) -> str:
 def _replace_value_rows(sql: str, _: Sequence[str]) -> str:
     """`VALUES ROW(1, 2)` as a SELECT of its columns, in an INSERT as `VALUES (1, 2)`."""
     while True:
-        tokens = read_tokens(sql, _DIALECT)
+        tokens = read_tokens(sql, MYSQL)
         start = next(
             (
                 index
@@ -133,7 +132,7 @@ def _format_selected_rows(rows: list[list[str]]) -> str:
 def _replace_arrows(sql: str, _: Sequence[str]) -> str:
     """`c->'$.x'` and `c->>'$.x'` as calls. The first gives JSON, which MariaDB only compares as
     MySQL does where the comparison follows at once."""
-    tokens = read_tokens(sql, _DIALECT)
+    tokens = read_tokens(sql, MYSQL)
     edits: list[Edit] = []
     orders = any(fold_word(token) == "ORDER BY" for token in tokens)
     for index, token in enumerate(tokens):
@@ -161,7 +160,7 @@ def _replace_arrows(sql: str, _: Sequence[str]) -> str:
 def _replace_member_of(sql: str, _: Sequence[str]) -> str:
     """`x MEMBER OF (j)` by JSON_OVERLAPS, which looks at the elements of j and no deeper."""
     while True:
-        tokens = read_tokens(sql, _DIALECT)
+        tokens = read_tokens(sql, MYSQL)
         index = next(
             (n for n, token in enumerate(tokens) if token.token_type == TokenType.MEMBER_OF), -1
         )
@@ -247,7 +246,7 @@ def _find_position(arguments: list[str]) -> str | None:
 def _replace_regular_expressions(sql: str, _: Sequence[str]) -> str:
     return rewrite_calls(
         sql,
-        _DIALECT,
+        MYSQL,
         {
             "REGEXP_LIKE": _match_expression,
             "REGEXP_SUBSTR": _find_substring,
@@ -260,7 +259,7 @@ def _replace_regular_expressions(sql: str, _: Sequence[str]) -> str:
 def _replace_locking(sql: str, _: Sequence[str]) -> str:
     """FOR SHARE in its older words, and no OF, as one session alone looks at the tables."""
     sql = _sub_words(sql, ("FOR", "SHARE"), "LOCK IN SHARE MODE")
-    tokens = read_tokens(sql, _DIALECT)
+    tokens = read_tokens(sql, MYSQL)
     words = [fold_word(token) for token in tokens]
     for index in range(len(tokens) - 2):
         if words[index] == "OF" and words[index - 1] in ("UPDATE", "MODE"):
@@ -272,7 +271,7 @@ def _replace_locking(sql: str, _: Sequence[str]) -> str:
 
 
 def _sub_words(sql: str, words: tuple[str, ...], text: str) -> str:
-    tokens = read_tokens(sql, _DIALECT)
+    tokens = read_tokens(sql, MYSQL)
     folded = [fold_word(token) for token in tokens]
     edits = [
         (tokens[index].start, tokens[index + len(words) - 1].end + 1, text)
@@ -285,7 +284,7 @@ def _sub_words(sql: str, words: tuple[str, ...], text: str) -> str:
 def _replace_column_lists(sql: str, _: Sequence[str]) -> str:
     """`(SELECT ...) AS d (x, y)` by a WITH inside, which may name the columns."""
     while True:
-        tokens = read_tokens(sql, _DIALECT)
+        tokens = read_tokens(sql, MYSQL)
         match = next(_iter_column_lists(tokens), None)
         if match is None:
             return sql
@@ -316,7 +315,7 @@ def _iter_column_lists(tokens: Sequence[Token]) -> Iterator[tuple[int, int, int,
 
 def _move_with_into_tables(sql: str, _: Sequence[str]) -> str:
     """A WITH before UPDATE or DELETE into each place that names its tables."""
-    tokens = read_tokens(sql, _DIALECT)
+    tokens = read_tokens(sql, MYSQL)
     if not tokens or fold_word(tokens[0]) != "WITH":
         return sql
     depth = 0
@@ -331,7 +330,7 @@ def _move_with_into_tables(sql: str, _: Sequence[str]) -> str:
         return sql
     head = sql[: start.start].strip()
     try:
-        tree = sqlglot.parse_one(sql, read=_DIALECT)
+        tree = sqlglot.parse_one(sql, read=MYSQL)
     except (SqlglotError, RecursionError):
         raise Untranslatable("WITH before a change") from None
     names = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
@@ -358,7 +357,7 @@ def _move_with_into_tables(sql: str, _: Sequence[str]) -> str:
 
 def _replace_row_alias(sql: str, schema: Sequence[str]) -> str:
     """`VALUES (...) AS n ON DUPLICATE KEY UPDATE c = n.c` by VALUES(c)."""
-    tokens = read_tokens(sql, _DIALECT)
+    tokens = read_tokens(sql, MYSQL)
     words = [fold_word(token) for token in tokens]
     if not words or words[0] != "INSERT" or "DUPLICATE" not in words:
         return sql
@@ -450,7 +449,7 @@ _LEFT = {
 
 def _refuse_the_rest(sql: str) -> None:
     """Raise Untranslatable for a feature that MariaDB is sure to refuse or to read otherwise."""
-    tokens = read_tokens(sql, _DIALECT)
+    tokens = read_tokens(sql, MYSQL)
     text = " ".join("''" if t.token_type == TokenType.STRING else str(t.text) for t in tokens)
     creates = bool(tokens) and fold_word(tokens[0]) in ("CREATE", "ALTER")
     for feature, pattern in _LEFT.items():
@@ -462,17 +461,17 @@ def _refuse_the_rest(sql: str) -> None:
 
 def _list_any_value_readings(sql: str) -> tuple[str, ...]:
     """ANY_VALUE as each value that a group may give: any of its rows', the least, the greatest."""
-    if not any(word == "ANY_VALUE" for _, word in iter_calls(read_tokens(sql, _DIALECT))):
+    if not any(word == "ANY_VALUE" for _, word in iter_calls(read_tokens(sql, MYSQL))):
         return (sql,)
     try:
-        calls = list(sqlglot.parse_one(sql, read=_DIALECT).find_all(exp.AnyValue))
+        calls = list(sqlglot.parse_one(sql, read=MYSQL).find_all(exp.AnyValue))
     except (SqlglotError, RecursionError):
         return (sql,)
     grouped = {_is_of_group(call) for call in calls}
     if len(grouped) > 1:
         raise Untranslatable("ANY_VALUE")
     return tuple(
-        rewrite_calls(sql, _DIALECT, {"ANY_VALUE": partial(_name_call, name)})
+        rewrite_calls(sql, MYSQL, {"ANY_VALUE": partial(_name_call, name)})
         for name in (("", "MIN", "MAX") if True in grouped else ("",))
     )
 

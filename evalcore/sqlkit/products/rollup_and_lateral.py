@@ -14,21 +14,20 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from evalcore.sqlkit.products.clauses import MYSQL
 from evalcore.sqlkit.products.token_edits import Untranslatable, fold_word, read_tokens
 from evalcore.sqlkit.schema import Schema, plain_name, read_schema
-
-_DIALECT = "mysql"
 
 
 def rewrite_queries(sql: str, schema: Sequence[str]) -> str:
     """The statement without what MariaDB lacks; raises Untranslatable."""
-    words = [fold_word(token) for token in read_tokens(sql, _DIALECT)]
+    words = [fold_word(token) for token in read_tokens(sql, MYSQL)]
     rolls_up = "ROLLUP" in words and ("GROUPING" in words or "ORDER BY" in words)
     if not rolls_up and "LATERAL" not in words:
         return sql
     feature = "GROUPING" if rolls_up else "LATERAL"
     try:
-        tree = sqlglot.parse_one(sql, read=_DIALECT)
+        tree = sqlglot.parse_one(sql, read=MYSQL)
     except (SqlglotError, RecursionError):
         return sql  # the server says what is wrong with it
     if not isinstance(tree, exp.Query):
@@ -36,7 +35,7 @@ def rewrite_queries(sql: str, schema: Sequence[str]) -> str:
     for select in list(tree.find_all(exp.Select)):
         for join in reversed(select.args.get("joins") or []):
             if isinstance(join.this, exp.Lateral):
-                _replace_lateral(select, join, read_schema(schema, _DIALECT))
+                _replace_lateral(select, join, read_schema(schema, MYSQL))
     if tree.find(exp.Lateral):
         raise Untranslatable("LATERAL")
     for select in list(tree.find_all(exp.Select)):
@@ -46,7 +45,7 @@ def rewrite_queries(sql: str, schema: Sequence[str]) -> str:
                 tree = union
             else:
                 select.replace(union)
-    return str(tree.sql(dialect=_DIALECT))
+    return str(tree.sql(dialect=MYSQL))
 
 
 def _list_rollup(select: exp.Select) -> list[exp.Expr]:
@@ -128,7 +127,7 @@ def _make_having(select: exp.Select, count: int) -> exp.Having | None:
                 condition = replaced if column is condition else condition
                 column.replace(replaced)
     if count == 0:
-        total = sqlglot.condition("COUNT(*) > 0", dialect=_DIALECT)
+        total = sqlglot.condition("COUNT(*) > 0", dialect=MYSQL)
         condition = exp.and_(condition, total) if condition is not None else total
     return exp.Having(this=condition) if condition is not None else None
 
@@ -310,7 +309,7 @@ def _join_numbered_rows(
             order=inner.args["order"].copy() if inner.args.get("order") else None,
         )
         body.select(exp.alias_(window, "lateral_row"), copy=False)
-        on.append(sqlglot.condition(f"{alias}.lateral_row <= {top}", dialect=_DIALECT))
+        on.append(sqlglot.condition(f"{alias}.lateral_row <= {top}", dialect=MYSQL))
     if any(_list_outside_columns(part, inner, schema) for part in _iter_parts(body)):
         raise Untranslatable("LATERAL")
     for other in select.args["joins"]:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from evalcore.plain_text import DASH
 from evalcore.views import board_titles
 from evalcore.views.board_table import BoardFilter, every_part, find_blocking_fields, shown_parts
-from evalcore.views.boards import Board
+from evalcore.views.boards import Board, is_control
 from evalcore.views.comparison_runs import RuleDifference
 from evalcore.views.ranking import SUITE
 from evalcore.views.targets import Leader
@@ -203,7 +203,7 @@ def _describe_nearest(frame: pd.DataFrame) -> Markup | str:
     """Who comes nearest to a rank, with a lower bound; else that only controls have scores."""
     scored = frame[frame["status"].isin(["incomplete", "not_run"]) & frame["score"].notna()]
     if scored.empty:
-        only_controls = len(frame) and (frame["status"] == "control").all()
+        only_controls = len(frame) and frame["target_key"].map(is_control).all()
         return tr("ranking.nobody_controls") if only_controls else tr("ranking.nobody")
     best = scored.sort_values("score", ascending=False, kind="stable").iloc[0]
     return drawn_html.format_html(
