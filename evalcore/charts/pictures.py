@@ -232,6 +232,7 @@ def _draw_fitted_text(
 # waits for one that hangs, and may load nothing but the chart it is given.
 
 PACKAGE = "vl-convert-python"
+INSTALL = "pip install 'evalboard[charts]'"
 #: Format -> media type.
 FORMATS = {"svg": "image/svg+xml", "png": "image/png"}
 Theme = Literal["light", "dark"]
@@ -273,7 +274,7 @@ def render_chart_file(
     """A Vega-Lite specification as a file of a format of FORMATS. Raises UsageError where the
     drawing package is not installed, EnvironmentFailure where it fails."""
     if not has_chart_renderer():
-        raise UsageError(f"a chart file needs {PACKAGE}: pip install 'evalboard[charts]'")
+        raise UsageError(f"a chart file needs {PACKAGE}: {INSTALL}")
     request = {
         "form": form,
         "spec": apply_chart_theme(spec, title=title, source=source, theme=theme),

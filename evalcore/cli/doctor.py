@@ -34,7 +34,7 @@ Status = Literal["ok", "missing", "absent", "broken"]
 Verb = Callable[[argparse.Namespace], int]
 _DONE, _INCOMPLETE = 0, 3
 _SECONDS_TO_CONNECT = 0.5
-_EXTRAS = ("local", "postgres", "mysql", "auth")
+_EXTRAS = ("local", "postgres", "mysql", "charts", "auth")
 #: Programs that parts of the package call, with what for.
 _PROGRAMS = {"git": "tasks on repositories, and the commit that a run records"}
 _GIB = 1 << 30

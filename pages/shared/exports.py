@@ -77,7 +77,8 @@ def label_scores(name: str) -> dict[str, str]:
 
 
 def _draw_save_menu(makers: dict[str, Callable[[], bytes]], name: str) -> None:
-    if not makers:
+    hint = "" if pictures.has_chart_renderer() else tr("chart.install", command=pictures.INSTALL)
+    if not makers and not hint:
         return
     with st.container(horizontal=True, horizontal_alignment="right"):
         menu = st.popover(
@@ -88,7 +89,8 @@ def _draw_save_menu(makers: dict[str, Callable[[], bytes]], name: str) -> None:
             on_change="rerun",
         )
     if not menu.open:  # a page has many charts, and a visitor saves one of them at most
-        menu.space(_BUTTON * len(makers) - _GAP)  # it opens to where there is room for all of them
+        entries = len(makers) + bool(hint)
+        menu.space(_BUTTON * entries - _GAP)  # it opens to where there is room for all of them
         return
     with menu:
         for form, make in makers.items():
@@ -101,6 +103,8 @@ def _draw_save_menu(makers: dict[str, Callable[[], bytes]], name: str) -> None:
                 type="tertiary",
                 icon=None,
             )
+        if hint:
+            st.caption(hint)
 
 
 def _build_csv_bytes(data: pd.DataFrame) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import email
+import importlib.metadata
 import json
 import os
 import shutil
@@ -15,7 +17,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-import streamlit
+from packaging.requirements import Requirement
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -40,14 +42,38 @@ def wheel(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def program(wheel, tmp_path_factory) -> Path:
-    """`evalcore` in an environment of its own, which sees the installed libraries alone."""
+    """`evalcore` in an environment of its own, which sees the libraries of the core alone."""
     folder = tmp_path_factory.mktemp("installed")
+    libraries = tmp_path_factory.mktemp("libraries") / "site-packages"  # as Streamlit looks for it
+    libraries.mkdir()
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     [packages] = folder.glob("lib/python*/site-packages")
-    (packages / "libraries.pth").write_text(str(Path(streamlit.__file__).parents[1]))
+    link_core_libraries(wheel, libraries)
+    (packages / "libraries.pth").write_text(str(libraries))
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python")]
-    subprocess.run([*pip, "install", "--no-deps", "-q", str(wheel)], check=True)
+    own = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run([*pip, "install", "--no-deps", "-q", str(wheel)], check=True, env=own)
     return folder / "bin" / "evalcore"
+
+
+def link_core_libraries(wheel: Path, folder: Path) -> None:
+    """Links to what the wheel requires without any extra, and what that requires in turn."""
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        lines = email.message_from_bytes(archive.read(name)).get_all("Requires-Dist")
+    waiting, seen = [(line, "") for line in lines], set()
+    while waiting:
+        line, extra = waiting.pop()
+        requirement = Requirement(line)
+        if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        distribution = importlib.metadata.distribution(requirement.name)
+        for part in {path.parts[0] for path in distribution.files} - {"..", "__pycache__"}:
+            if not (folder / part).exists():
+                (folder / part).symlink_to(distribution.locate_file(part))
+        for chosen in {(requirement.name, each) for each in ("", *requirement.extras)} - seen:
+            seen.add(chosen)
+            waiting += [(each, chosen[1]) for each in distribution.requires or ()]
 
 
 @pytest.fixture
@@ -69,18 +95,23 @@ def test_the_wheel_has_one_top_level_name_and_all_that_the_app_needs(wheel):
 
 
 def test_a_run_and_a_board_outside_the_checkout(program, environment, tmp_path):
-    def call(*words: str) -> str:
+    def call(*words: str, status: int = 0) -> str:
         done = subprocess.run(
             [str(program), *words], cwd=tmp_path, env=environment, capture_output=True, text=True
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        assert done.returncode == status, done.stderr
+        return done.stderr if status else done.stdout
 
     arguments = ("--target", "baseline:sqlglot", "--benchmarks", "sql_understanding")
     summary = json.loads(call("run", *arguments, "--max-samples", "3", "--json"))
     folder = tmp_path / "home" / ".local" / "share" / "evalboard" / "runs" / summary["run_id"]
     assert sys.platform != "linux" or (folder / "summary.json").is_file()
     assert "baseline:sqlglot" in call("board", "--suite", "sql")
+    for form in ("svg", "png"):
+        refusal = call("board", "--suite", "sql", "--chart", f"x.{form}", status=2)
+        assert "pip install 'evalboard[charts]'" in refusal
+        assert not (tmp_path / f"x.{form}").exists()
+    assert "-> pip install 'evalboard[charts]'" in call("doctor")
 
 
 def test_serve_answers_pages_and_api(program, environment, tmp_path):
