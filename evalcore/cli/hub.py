@@ -18,20 +18,13 @@ if TYPE_CHECKING:
 
 Verb = Callable[[argparse.Namespace], int]
 _TASK = "BENCHMARK=OWNER/DATASET:TASK[@REVISION]"
-_EXAMPLES = {
-    "dataset": "example: evalcore hub dataset NAME --out folder",
-    "traces": "example: evalcore hub traces RUN --out folder --push OWNER/NAME",
-    "results": "example: evalcore hub results RUN --model OWNER/MODEL --hub BENCHMARK=OWNER/SET:ID",
-}
 
 
 def add_publish_actions(actions: Any, add_common: Callable[..., None]) -> None:
     """Add the actions to the verb `hub`."""
 
     def add(name: str, about: str, verb: Verb) -> argparse.ArgumentParser:
-        sub: argparse.ArgumentParser = actions.add_parser(
-            name, help=about, description=about, epilog=_EXAMPLES[name]
-        )
+        sub: argparse.ArgumentParser = actions.add_parser(name, help=about, description=about)
         add_common(sub, verb)
         return sub
 
@@ -123,12 +116,12 @@ def _finish(
     args: argparse.Namespace, settings: Settings, folder: Path, files: list[Path], message: str
 ) -> int:
     from evalcore.cli.exchange import print_result
-    from evalcore.exchange.hub_publish import push_folder
+    from evalcore.exchange.hub_publish import push_files
     from evalcore.exchange.hub_store.repository import HubRepository
 
     address = ""
     if args.push:
-        address = push_folder(folder, HubRepository(settings, args.push), message)
+        address = push_files(folder, files, HubRepository(settings, args.push), message)
     count = format_count(len(files), "file")
     names = [file.relative_to(folder).as_posix() for file in files]
     done = {"files": names, "repository": address}

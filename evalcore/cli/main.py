@@ -55,7 +55,7 @@ from evalcore.cli.terminal import (
 )
 from evalcore.errors import EvalboardError
 from evalcore.i18n import LANGUAGES
-from evalcore.plain_text import format_count
+from evalcore.plain_text import format_count, to_terminal_text
 from evalcore.settings import override_data_folder
 
 DONE, BAD, INCOMPLETE = 0, 2, 3
@@ -85,7 +85,7 @@ def _call_verb(args: argparse.Namespace) -> int:
             return verb(args)
     except EvalboardError as error:
         if get_amount() == "verbose":
-            traceback.print_exc()
+            print(to_terminal_text(traceback.format_exc()), end="", file=sys.stderr)
         say_always(error)
         return BAD
     except BrokenPipeError:  # the reader of our output has gone, for example `| head`

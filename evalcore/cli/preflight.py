@@ -9,9 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from evalcore.access.secrets import scrub_secrets
-from evalcore.cli.terminal import get_language, tr
+from evalcore.cli.terminal import tr, tr_note
 from evalcore.errors import UsageError
-from evalcore.i18n import translate_note
 from evalcore.plain_text import align_columns
 
 Verb = Callable[[argparse.Namespace], int]
@@ -47,7 +46,7 @@ def _print_preflight(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(to_plain(report), ensure_ascii=False))
     else:
-        print(f"{args.target}: {translate_note(report.message, get_language())}")
+        print(f"{args.target}: {tr_note(report.message)}")
         rows = [
             (
                 tr(f"launch.capability.{line.name}"),

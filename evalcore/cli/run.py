@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.access.secrets import scrub_secrets
-from evalcore.cli.terminal import get_amount, get_language, say, say_always, tr
+from evalcore.cli.terminal import get_amount, get_language, say, say_always, tr, tr_note
 from evalcore.errors import UsageError
-from evalcore.i18n import translate_note
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -230,7 +229,7 @@ def print_estimate(request: RunRequest, args: argparse.Namespace, settings: Sett
     for key, figure in figures.items():
         print(f"{tr(key):<14}{tr('common.unknown') if figure is None else figure}")
     for note in estimate.notes:
-        print(translate_note(note, get_language()))
+        print(tr_note(note))
 
 
 def build_run_request(args: argparse.Namespace) -> tuple[RunRequest, Path | None]:

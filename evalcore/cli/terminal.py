@@ -87,6 +87,11 @@ def tr(key: str, **values: Any) -> str:
     return t(key, get_language(), **values)
 
 
+def tr_note(text: str) -> str:
+    """A note in the language of this command, with the commands that a terminal takes."""
+    return translate_note(text, get_language(), in_terminal=True)
+
+
 def say(line: object) -> None:
     """Print a notice, unless the command is quiet."""
     if get_amount() != "quiet":
@@ -95,8 +100,7 @@ def say(line: object) -> None:
 
 def say_always(line: object) -> None:
     """Print an error or what is needed to go on; notes are translated."""
-    text = translate_note(line if isinstance(line, str) else str(line), get_language())
-    print(to_terminal_text(f"evalcore: {text}"), file=sys.stderr)
+    print(to_terminal_text(f"evalcore: {tr_note(str(line))}"), file=sys.stderr)
 
 
 # Titled blocks of text.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -49,7 +49,9 @@ def write_dataset_repository(name: str, settings: Settings, out: Path) -> list[P
     with gated cases, and a folder that holds something already.
     """
     entry = _find_shared_entry(name, settings)
-    files = sorted(path for path in entry.folder.rglob("*") if path.is_file())
+    files = sorted(
+        path for path in entry.folder.rglob("*") if path.is_file() and not path.is_symlink()
+    )
     tables = [path.relative_to(entry.folder) for path in files if path.suffix == ".jsonl"]
     for table in tables:
         for number, row in read_rows(entry.folder / table):
@@ -62,7 +64,7 @@ def write_dataset_repository(name: str, settings: Settings, out: Path) -> list[P
         for path in files:
             target = out / path.relative_to(entry.folder)
             target.parent.mkdir(parents=True, exist_ok=True)
-            if path.name != _README and not path.name.startswith("."):
+            if path.name not in (_README, _EVAL) and not path.name.startswith("."):
                 shutil.copyfile(path, target)
         write_atomic(out / _README, _render_card(entry, tables).encode())
         write_atomic(out / _EVAL, _dump(_describe_benchmark(entry, tables)).encode())
@@ -213,21 +215,16 @@ def _describe_message(message: Message, model: str) -> dict[str, Any]:
 # Up to the Hub: a commit to a repository of data, or a pull request to a model.
 
 
-def push_folder(folder: Path, repository: HubRepository, message: str) -> str:
-    """Commit the files of a folder to a data set repository, which is made where there is none,
-    private; returns its address. Raises UsageError with what to do."""
+def push_files(folder: Path, files: Sequence[Path], repository: HubRepository, message: str) -> str:
+    """Commit files of a folder to a data set repository, which is made where there is none,
+    private; returns its address. What else is in the folder stays here. Raises UsageError with what
+    to do."""
     head = repository.fetch_head(make=True)
     if head is None:
         raise UsageError(Note("hub_no_repository", name=repository.name))
-    files = {
-        path.relative_to(folder).as_posix(): path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-    names = list(files)
-    for at in range(0, len(names), _FILES_AT_ONCE):
-        batch = {name: files[name] for name in names[at : at + _FILES_AT_ONCE]}
-        head = repository.commit_files(batch, head, message)
+    named = [(path.relative_to(folder).as_posix(), path) for path in sorted(files)]
+    for at in range(0, len(named), _FILES_AT_ONCE):
+        head = repository.commit_files(dict(named[at : at + _FILES_AT_ONCE]), head, message)
     return repository.address
 
 

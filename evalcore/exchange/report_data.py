@@ -302,10 +302,13 @@ def format_run_summary(summary: RunSummary, language: str = DEFAULT) -> str:
     def say(name: str, **values: Any) -> str:
         return t(f"cli.summary.{name}", language, **values)
 
+    def say_note(text: str) -> str:
+        return translate_note(text, language, in_terminal=True)
+
     state = t(f"common.state.{summary.state}", language).lower()
     lines = [say("run", run=summary.run_id, target=summary.target.identity, state=state)]
     if summary.message:
-        lines.append(say("stopped", reason=translate_note(summary.message, language)))
+        lines.append(say("stopped", reason=say_note(summary.message)))
     totals = summary.totals
     if totals.first_token_p50 is not None:
         waits = [say("first_token", seconds=f"{totals.first_token_p50:.2f}")]
@@ -315,9 +318,9 @@ def format_run_summary(summary: RunSummary, language: str = DEFAULT) -> str:
             waits.append(say("queued", seconds=f"{totals.queue_p50:.2f}"))
         lines.append(say("medians", values=", ".join(waits)))
     if summary.tool_refusal:
-        lines.append(say("tool_refusal", reason=translate_note(summary.tool_refusal, language)))
+        lines.append(say("tool_refusal", reason=say_note(summary.tool_refusal)))
     if summary.api_change:
-        lines.append(say("api_change", reason=translate_note(summary.api_change, language)))
+        lines.append(say("api_change", reason=say_note(summary.api_change)))
     for key, score in summary.benchmarks.items():
         interval = score.interval
         between = f" [{interval.low:.1f}, {interval.high:.1f}]" if interval else ""

@@ -141,17 +141,19 @@ def restore_notes(value: Any, packed_notes: Mapping[str, Any]) -> Any:
     return unpack_note(value, **packed)
 
 
-def translate_note(text: str, language: str) -> str:
-    """A note in `language`, as a page says it; a plain text as it stands, unless runs of before
-    notes stored it. Where there is a text `page_note.<code>`, it names the way on the pages instead
-    of a command."""
+def translate_note(text: str, language: str, *, in_terminal: bool = False) -> str:
+    """A note in `language`, as a page or a terminal says it; a plain text as it stands, unless runs
+    of before notes stored it. A text `page_note.<code>` names the way on the pages, where
+    `note.<code>` names a command."""
     if not isinstance(text, Note):
         return _translate_stored_text(text, language)
     values = {
-        name: translate_note(value, language) if isinstance(value, Note) else value
+        name: translate_note(value, language, in_terminal=in_terminal)
+        if isinstance(value, Note)
+        else value
         for name, value in text.params.items()
     }
-    has_own_words = f"page_note.{text.code}" in load_catalogue(language)
+    has_own_words = not in_terminal and f"page_note.{text.code}" in load_catalogue(language)
     return t(f"{'page_note' if has_own_words else 'note'}.{text.code}", language, **values)
 
 

@@ -22,8 +22,10 @@ from evalcore import catalog
 from evalcore.cli.exchange import insert_import_origin
 from evalcore.cli.main import build_parser, main
 from evalcore.cli.parser import list_texts, load_examples, load_help_texts, walk_parsers
+from evalcore.cli.terminal import say_always, use_language
+from evalcore.errors import UsageError
 from evalcore.exchange import progress_bar
-from evalcore.i18n import load_catalogue, t_count
+from evalcore.i18n import Note, load_catalogue, t_count
 from evalcore.runner.run_request import COMMAND_FIELDS, RunConfig
 from evalcore.store.run_folder import RunFolder
 from tests.support.cases import syntax_cases
@@ -387,6 +389,20 @@ def test_errors_of_the_command_line_are_translated(capsys, words, message):
         main(["--lang", "zh", *words])
     assert end.value.code == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("language", "way"), [("en", "install it with: "), ("zh", "请运行：")])
+def test_a_terminal_is_told_commands_and_not_the_way_of_the_pages(capsys, language, way):
+    with use_language(language):
+        say_always(UsageError(Note("located", location="x", problem=Note("cluster_missing"))))
+    assert f"{way}pip install 'evalboard[ray]'" in capsys.readouterr().err
+
+
+def test_a_traceback_moves_no_cursor(capsys, data):
+    status, _, err = call(capsys, "show", "\x1b[2Jrun", "--verbose", "--data", data)
+    assert status == 2
+    assert "Traceback" in err
+    assert "\x1b" not in err
 
 
 def test_a_unknown_language_is_refused(capsys):

@@ -83,7 +83,7 @@ def test_what_cannot_be_written_is_said(capsys, store, tmp_path, name, problem):
     assert problem in err
 
 
-def test_gated_cases_and_used_folders_are_left_alone(capsys, store, tmp_path):
+def test_gated_cases_links_and_used_folders_are_left_alone(capsys, store, tmp_path):
     folder = datasets.own_folder(store, "sql_understanding", "mine")
     source = tmp_path / "mine.jsonl"
     status = main(
@@ -92,8 +92,10 @@ def test_gated_cases_and_used_folders_are_left_alone(capsys, store, tmp_path):
     assert status == 0
     words = ["--benchmark", "sql_understanding", "--name", "mine", "--data", store.data]
     assert main(["datasets", "add", str(source), *words]) == 0
+    (folder / "notes.txt").symlink_to(source)
     out = tmp_path / "out"
     assert call(capsys, store, "dataset", "mine", "--out", str(out))[0] == 0
+    assert not (out / "notes.txt").exists()
     status, _, err = call(capsys, store, "dataset", "mine", "--out", str(out))
     assert (status, "contains something already" in err) == (2, True)
     file = next(folder.rglob("*.jsonl"))
@@ -112,6 +114,8 @@ def read_trace(path):
 def test_conversations_are_session_traces(capsys, store, hub, tmp_path):
     done = import_logs(FIXTURES / "tau2_results" / "simulations" / "small", store, "", str)
     out = tmp_path / "out"
+    out.mkdir()
+    (out / "secret.env").write_text("of somebody")
     words = ("traces", done.created[0], "--out", str(out), "--push", hub_repository.REPO)
     assert call(capsys, store, *words)[0] == 0
     files = sorted(out.rglob("*.jsonl"))
