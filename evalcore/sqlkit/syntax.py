@@ -218,14 +218,18 @@ def read_definition(sql: str, dialect: str) -> Definition:
     except (SqlglotError, RecursionError):
         return Definition()
     if isinstance(tree, exp.Drop) and tree.kind in _RELATIONS:
-        return Definition(dropped=frozenset(map(_fold_table_name, tree.find_all(exp.Table))))
+        return Definition(
+            dropped=frozenset(
+                _fold_table_name(table, dialect) for table in tree.find_all(exp.Table)
+            )
+        )
     if isinstance(tree, exp.Alter):
         added = [node.name for node in tree.find_all(exp.ColumnDef)]
         renamed = [node.args["to"].name for node in tree.find_all(exp.RenameColumn)]
         columns = frozenset(map(str.lower, (*added, *renamed)))
         if (moved := tree.find(exp.AlterRename)) is not None:
-            old = frozenset((_fold_table_name(tree.this),))
-            return Definition(_fold_table_name(moved.this), True, old, columns)
+            old = frozenset((_fold_table_name(tree.this, dialect),))
+            return Definition(_fold_table_name(moved.this, dialect), True, old, columns)
         return Definition(columns=columns)
     into = tree.args.get("into") if isinstance(tree, exp.Select) else None
     table = (into or tree).find(exp.Table)
@@ -237,7 +241,7 @@ def read_definition(sql: str, dialect: str) -> Definition:
     if not into and isinstance(tree.this, exp.Schema):
         names = [node.name for node in tree.this.expressions]
     return Definition(
-        created=_fold_table_name(table),
+        created=_fold_table_name(table, dialect),
         filled=isinstance(query, exp.Query),
         columns=frozenset(name.lower() for name in names if name and name != "*"),
     )
@@ -246,11 +250,13 @@ def read_definition(sql: str, dialect: str) -> Definition:
 _RELATIONS = ("TABLE", "VIEW")
 
 
-def _fold_table_name(table: exp.Expr) -> str:
+def _fold_table_name(table: exp.Expr, dialect: str) -> str:
     if not isinstance(table, exp.Table):
         return ""
-    quoted = len(table.parts) == 1 and table.this.args.get("quoted") and not table.name.islower()
-    return f'"{table.name}"' if quoted else ".".join(part.name for part in table.parts).lower()
+    quoted = len(table.parts) == 1 and table.this.args.get("quoted")
+    if quoted and not re.fullmatch(r"[a-z_][a-z0-9_]*", table.name):
+        return str(table.this.sql(dialect=dialect))
+    return ".".join(part.name for part in table.parts).lower()
 
 
 @cache

@@ -9,6 +9,7 @@ import pytest
 from evalcore.sqlkit.engines.registry import EnginePool
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from evalcore.sqlkit.equivalence.decider import Decider
+from evalcore.sqlkit.equivalence.observations import build_select_all
 from tests.support.engines import LIMITS, SERVERS, server_engine
 
 SCHEMA = (
@@ -16,6 +17,8 @@ SCHEMA = (
     "CREATE TABLE dept (id INT)",
     "CREATE VIEW staff AS SELECT id FROM emp",
 )
+#: A name that is another one without its quotes.
+QUOTED_SCHEMA = ('CREATE TABLE "Orders" (id INT, v INT)', "CREATE TABLE dept (id INT)")
 LITE, DUCK, POSTGRES, MYSQL = "sqlite", "duckdb", "postgres", "mysql"
 RICH = "SELECT id, name FROM emp WHERE salary > 10"
 DIFFERENT = [
@@ -80,6 +83,55 @@ CASES = [
 def engines() -> Iterator[EnginePool]:
     with EnginePool() as pool:
         yield pool
+
+
+QUOTED = [
+    ('DROP TABLE "Orders"', 'DROP TABLE IF EXISTS "Orders"', "equivalent"),
+    ('DROP TABLE "Orders"', "SELECT 1", "different"),
+    (
+        'CREATE TABLE "Copy of" AS SELECT * FROM "Orders" WHERE v > 1',
+        'CREATE TABLE "Copy of" AS SELECT * FROM "Orders" WHERE 1 < v',
+        "equivalent",
+    ),
+    (
+        'CREATE TABLE "copies of" AS SELECT * FROM "Orders" WHERE v > 1',
+        'CREATE TABLE "copies of" AS SELECT * FROM "Orders" WHERE v > 2',
+        "different",
+    ),
+]
+
+
+@pytest.mark.parametrize("engine", [LITE, DUCK, POSTGRES, MYSQL])
+@pytest.mark.parametrize(("reference", "answer", "expected"), QUOTED)
+def test_a_quoted_name_is_the_one_that_it_is(
+    engines: EnginePool, engine: str, reference: str, answer: str, expected: str
+) -> None:
+    if engine in SERVERS:
+        server_engine(engine, LIMITS).close()  # skips with the remedy where there is none
+    mark = "`" if engine == MYSQL else '"'
+    schema = tuple(text.replace('"', mark) for text in QUOTED_SCHEMA)
+    question = EquivalenceQuestion(
+        engine=engine, schema=schema, reference=reference.replace('"', mark)
+    )
+    answer = answer.replace('"', mark)
+    assert Decider(engines.get).decide(question, answer).status == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "sql"),
+    [
+        ("orders", "orders"),
+        ('"Sales"."Orders"', '"Sales"."Orders"'),
+        ("my table", '"my table"'),
+        ('x" UNION SELECT 1 --', '"x"" UNION SELECT 1 --"'),
+        ("pg_ls_dir('.')", "\"pg_ls_dir('.')\""),
+        ("(SELECT 1)", '"(SELECT 1)"'),
+        ("orders, dept", '"orders, dept"'),
+        ("", '""'),
+    ],
+)
+def test_a_name_is_never_more_than_a_name(name: str, sql: str) -> None:
+    assert build_select_all(name, POSTGRES) == f"SELECT * FROM {sql}"
 
 
 @pytest.mark.parametrize(("engine", "reference", "answer", "expected"), CASES)

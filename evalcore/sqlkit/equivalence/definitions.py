@@ -13,6 +13,7 @@ import msgspec
 
 from evalcore.sqlkit.engines import Engine, Execution
 from evalcore.sqlkit.equivalence import Counterexample, Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.equivalence.observations import build_select_all
 from evalcore.sqlkit.generate import render_inserts
 from evalcore.sqlkit.generate.definitions import (
     TableRows,
@@ -40,8 +41,8 @@ def compare_definitions(
     created tables take and the tables that are gone; as it was where the reference creates and
     drops none, or takes no row of ours."""
     for name in read_definition(question.reference, question.engine).dropped:
-        probe = f"SELECT COUNT(*) FROM {name}"  # noqa: S608 - a name that a parser read
-        seen = engine.execute(question.build_tables(), answer, probes=(probe,))
+        probes = (build_select_all(name, question.engine),)
+        seen = engine.execute(question.build_tables(), answer, probes=probes)
         if seen.status == "ok" and not question.calls:
             left = Counterexample(_PROFILE, {}, name, None, seen.probed[0], reason="no_rows")
             return Equivalence("different", 1, 1, counterexample=left)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import msgspec
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from evalcore.records import Record
 from evalcore.sqlkit.engines import Engine, Execution
@@ -16,9 +18,7 @@ from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from evalcore.sqlkit.result_tables import ResultTable, TableDiff, compare_tables
 from evalcore.sqlkit.row_matching import DOUBLE_TOLERANCE, SINGLE_TOLERANCE, CellRules
 from evalcore.sqlkit.schema import plain_name, read_schema
-from evalcore.sqlkit.syntax import (
-    read_definition,
-)
+from evalcore.sqlkit.syntax import read_definition
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
@@ -105,7 +105,8 @@ def add_written_tables(question: EquivalenceQuestion, answer: str = "") -> Equiv
     others = [table.name for table in read_schema(question.schema, question.engine).tables]
     defined = read_definition(question.reference, question.engine)
     if not question.calls:
-        others = [name for name in others if plain_name(name) not in defined.dropped]
+        dropped = set(map(plain_name, defined.dropped))
+        others = [name for name in others if plain_name(name) not in dropped]
         others += [defined.created] if defined.created else []
     added = (name for name in dict.fromkeys(others) if plain_name(name) not in stated)
     return msgspec.structs.replace(question, state_of=(*question.state_of, *added))
@@ -122,8 +123,20 @@ def build_select_all(table: str, dialect: str) -> str:
     """
     if _PLAIN.fullmatch(table):
         return f"SELECT * FROM {table}"  # noqa: S608 - a plain name
-    mark = "`" if dialect == "mysql" else '"'
-    return f"SELECT * FROM {mark}{table.strip(mark)}{mark}"  # noqa: S608 - quoted
+    return f"SELECT * FROM {_quote_name(table, dialect)}"  # noqa: S608 - quoted
+
+
+def _quote_name(table: str, dialect: str) -> str:
+    """A name as it is written where that is a name and nothing else, else quoted as one."""
+    try:
+        read = exp.to_table(table, dialect=dialect)
+    except SqlglotError:
+        read = exp.Table()
+    held = {name for name, value in read.args.items() if value}
+    parts = read.parts if held <= {"this", "db", "catalog"} else []
+    if not parts or not all(isinstance(part, exp.Identifier) for part in parts):
+        parts = [exp.to_identifier(table, quoted=True)]
+    return ".".join(part.sql(dialect=dialect) for part in parts)
 
 
 @lru_cache(maxsize=256)
