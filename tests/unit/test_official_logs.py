@@ -283,6 +283,19 @@ def test_answers_to_other_entries_keep_the_published_verdicts(store):
     assert set(runs) == {"bfcl_eval:large", "bfcl_eval:small"}
 
 
+def test_each_model_is_scored_again_or_keeps_its_published_verdicts(store, tmp_path):
+    folder = default_folder(store)
+    write_bfcl_data(folder)
+    (folder / NOTE_FILE).write_text("{}")
+    root = copy_fixture(BFCL, tmp_path)
+    for file in root.rglob("small/**/*.json"):
+        file.write_text(file.read_text().replace('"id": "', '"id": "other_'))
+    shutil.copytree(root / "score" / "large", root / "score" / "bare")
+    done, runs = import_folders(root, store)
+    assert set(runs) == {"bfcl:large", "bfcl_eval:small", "bfcl_eval:bare"}
+    assert len(done.created) == 3
+
+
 def test_a_category_without_a_score_file_is_named(store, tmp_path):
     root = copy_fixture(BFCL, tmp_path)
     next(root.rglob("score/small/*/BFCL_v4_multiple_score.json")).unlink()

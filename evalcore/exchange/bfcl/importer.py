@@ -20,6 +20,7 @@ from evalcore.exchange.bfcl.results import (
     CategoryCount,
     Mode,
     ModelResults,
+    NoResults,
     RescoredResults,
     UnknownEntries,
     find_bfcl_files,
@@ -267,23 +268,34 @@ def stage_model_folders(
     staged: ImportStage,
     done: ImportResult,
     progress: ProgressCallback,
-) -> None:
-    """Score the answers of models on the entries of the data set, and prepare a run of each. Raises
-    as `import_bfcl_results`."""
+    *,
+    skip_unknown: bool = False,
+) -> set[Path]:
+    """Score the answers of models on the entries of the data set, and prepare a run of each;
+    returns the folders of these models. Raises as `import_bfcl_results`, with `skip_unknown` not
+    for a folder without an answer to one of the entries."""
     path = _find_official_dataset(source, settings)
     benchmark = create_benchmark(BENCHMARK, {})
+    prepared: set[Path] = set()
     try:
         samples = list(benchmark.load_dataset(DatasetSource(path=str(path))))
         for folder in folders:
             progress(f"scoring {folder.name}")
-            results = read_model_results(folder, source)
-            scored = rescore_predictions(benchmark, samples, results)
+            try:
+                results = read_model_results(folder, source)
+                scored = rescore_predictions(benchmark, samples, results)
+            except (NoResults, UnknownEntries):
+                if not skip_unknown:
+                    raise
+                continue
+            prepared.add(folder)
             run_id, published = build_bfcl_run(benchmark, results, scored, staged.blobs)
             done.record_run(staged.prepare_run(run_id, published), run_id, published)
             done.scores += _compare_claims(run_id, results.claims, scored.counts)
             done.skipped += [f"{folder.name}: {line}" for line in scored.left_out]
     finally:
         benchmark.close()
+    return prepared
 
 
 def stage_official_folders(
@@ -292,17 +304,13 @@ def stage_official_folders(
     staged: ImportStage,
     done: ImportResult,
     progress: ProgressCallback,
-) -> bool:
-    """`stage_model_folders` where the official entries were fetched; False where they were not, or
-    where the answers are to other entries."""
+) -> set[Path]:
+    """`stage_model_folders` where the official entries were fetched; the others are left to those
+    who read the published verdicts."""
     if not (default_folder(settings) / NOTE_FILE).is_file():
-        return False
-    try:
-        source = BfclImportSource(path="")
-        stage_model_folders(folders, source, settings, staged, done, progress)
-    except UnknownEntries:
-        return False
-    return True
+        return set()
+    source = BfclImportSource(path="")
+    return stage_model_folders(folders, source, settings, staged, done, progress, skip_unknown=True)
 
 
 def _find_official_dataset(source: BfclImportSource, settings: Settings) -> Path:

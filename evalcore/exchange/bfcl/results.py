@@ -106,9 +106,13 @@ def read_claims(path: Path) -> dict[str, Tally]:
     return claims
 
 
+class NoResults(DatasetError):
+    """A folder without answers in a category of the data set."""
+
+
 def find_bfcl_files(path: Path, kind: Literal["result", "score"]) -> dict[str, Path]:
     """The files of a kind in a folder by category, in official order; raises DatasetError where a
-    category has two, and for results where there is none."""
+    category has two, and NoResults for results where there is none."""
     files: dict[str, Path] = {}
     for file in [path] if path.is_file() else sorted(path.rglob(f"BFCL_v*_{kind}.json")):
         match = NAME_PATTERN.fullmatch(file.name)
@@ -119,7 +123,7 @@ def find_bfcl_files(path: Path, kind: Literal["result", "score"]) -> dict[str, P
             raise DatasetError(file, None, "", f"{files[category]} has the same category")
         files[category] = file
     if not files and kind == "result":
-        raise DatasetError(path, None, "", "contains no BFCL_v4_<category>_result.json")
+        raise NoResults(path, None, "", "contains no BFCL_v4_<category>_result.json")
     return {name: files[name] for name in CATEGORIES if name in files}
 
 

@@ -35,7 +35,9 @@ from evalcore.records import ProgressCallback, Record
 from evalcore.settings import Settings
 from evalcore.store.run_folder import Flag
 
-Restage = Callable[[Sequence[Path], Settings, ImportStage, ImportResult, ProgressCallback], bool]
+Restage = Callable[
+    [Sequence[Path], Settings, ImportStage, ImportResult, ProgressCallback], set[Path]
+]
 
 
 def _keep_path(path: Path) -> Path:
@@ -46,7 +48,7 @@ class LogFormat(Record, frozen=True):
     """How logs of a framework are recognized among files, and read.
 
     `locate` gives the log that a file is a part of, `restage` prepares runs of logs whose answers
-    can be scored again here, and returns False where they cannot.
+    can be scored again here, and returns which these are.
     """
 
     framework: str
@@ -119,17 +121,14 @@ def import_logs(
         if not logs:
             known = ", ".join(FRAMEWORKS.values())
             raise UsageError(Note("log_none", path=path, known=known))
-        restaged = {
-            form.framework
-            for form in {form.framework: form for form, _ in logs}.values()
-            if form.restage is not None
-            and form.restage(
-                [log for each, log in logs if each == form], settings, staged, done, progress
-            )
-        }
+        restaged: set[Path] = set()
+        for form in {form.framework: form for form, _ in logs}.values():
+            if form.restage is not None:
+                own = [log for each, log in logs if each == form]
+                restaged |= form.restage(own, settings, staged, done, progress)
         prepared = {*done.created, *done.replaced, *done.unchanged}
         for form, file in logs:
-            if form.framework in restaged:
+            if file in restaged:
                 continue
             progress(str(Note("log_reading", path=file.name, framework=FRAMEWORKS[form.framework])))
             log = _select_usable_tasks(_fill_date(form.read(file), file), file, done)

@@ -121,7 +121,9 @@ class _Run:
                 continue
             if b'"model_patch"' in read_head(file):
                 rows = {row.read_text("instance_id"): row for row in _iter_predictions(file)}
-                first = next(iter(rows.values()))
+                first = next(iter(rows.values()), None)
+                if first is None:
+                    continue
                 model = convert_text(first.values.get("model_name_or_path")).replace("/", "__")
                 if name in (model, "logs") or name.startswith(f"{model}."):
                     return rows
