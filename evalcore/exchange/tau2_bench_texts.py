@@ -27,12 +27,11 @@ _PHONE = f"{_DOMAINS}/telecom/user_tools.py"
 
 
 class Toolkit(Record, frozen=True):
-    """Where the tools of a side are: in classes of a file, whose annotations name what `models`
-    defines. No classes stand for the one of the file."""
+    """Where the tools of a side are: in the classes of a file, whose annotations name what `models`
+    defines."""
 
     path: str
     models: str
-    classes: tuple[str, ...] = ()
 
 
 def _locate_toolkit(domain: str, side: str = "") -> tuple[Toolkit, ...]:
@@ -93,9 +92,7 @@ def _parse_texts(folder: Path) -> Tau2Texts:
                 [
                     schema
                     for kit in kits
-                    for schema in read_tool_schemas(
-                        read(kit.path), read(kit.models), kit.path, classes=kit.classes
-                    )
+                    for schema in read_tool_schemas(read(kit.path), read(kit.models), kit.path)
                 ]
             )
             for domain, kits in by_domain.items()

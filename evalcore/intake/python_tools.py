@@ -158,27 +158,19 @@ def _title(name: str, schema: Schema, description: str) -> Schema:
 
 
 def read_tool_schemas(
-    source: str,
-    models: str,
-    path: str,
-    decorator: str = "is_tool",
-    classes: Sequence[str] = (),
+    source: str, models: str, path: str, decorator: str = "is_tool"
 ) -> list[Schema]:
-    """The tools of the classes of a module, of those that `classes` names in that order or of all,
-    as OpenAI's API takes them; annotations may name what the source or `models` defines. Raises
-    IntakeError for source of another form."""
+    """The tools of the classes of a module as OpenAI's API takes them; annotations may name what
+    the source or `models` defines. Raises IntakeError for source of another form."""
     try:
         tree, types = ast.parse(source), ast.parse(models)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise IntakeError(f"{path} is no Python that can be read: {error}") from None
-    bodies = {node.name: node.body for node in tree.body if isinstance(node, ast.ClassDef)}
-    absent = [name for name in classes if name not in bodies]
-    if absent:
-        raise IntakeError(f"{path} has no class {absent[0]}")
     schemas = [
         _build_tool(method, _Types((types, tree), path))
-        for name in classes or bodies
-        for method in bodies[name]
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        for method in node.body
         if isinstance(method, ast.FunctionDef) and _is_decorated(method, decorator)
     ]
     if not schemas:

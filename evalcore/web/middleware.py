@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import logging
 import os
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -442,6 +443,8 @@ class CompressedAssets:
 
 def _is_whole_asset(scope: Scope) -> bool:
     if scope["type"] != "http" or scope["method"] != "GET" or not _ASSET.search(scope["path"]):
+        return False
+    if posixpath.normpath(scope["path"]) != scope["path"]:  # other spellings of a name fill memory
         return False
     headers = Headers(scope=scope)
     asks_for_part = any(name in headers for name in ("range", "if-none-match", "if-modified-since"))

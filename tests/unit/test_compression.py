@@ -66,6 +66,13 @@ def test_who_accepts_no_gzip_gets_the_file(client, encoding):
     assert "content-encoding" not in answer.headers
 
 
+@pytest.mark.parametrize("path", ["/static/js//index.abc.js", "//static/js/index.abc.js//a.js"])
+def test_another_spelling_of_a_name_is_not_stored(client, asked, path):
+    for _ in range(2):
+        assert "content-encoding" not in read(client, path)[0].headers
+    assert len(asked) == 2
+
+
 @pytest.mark.parametrize(
     "encoding", ["gzip", "GZIP", "gzip;q=0.5", "br;q=1.0, gzip;q=0.8", "x-gzip"]
 )
