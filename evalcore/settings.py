@@ -81,7 +81,7 @@ def find_default_data() -> str:
 
 
 class Settings(Record, frozen=True):
-    """See the README for the meaning of each; durations in seconds. `max_reply_bytes` bounds one
+    """See docs/deploy.md for the meaning of each; durations in seconds. `max_reply_bytes` bounds one
     reply of a provider, unpacked, `max_reply_bytes_in_flight` all large ones that are read at once.
     `access` and all from `allow_emails` on are of `docs/access.md`: who may launch, and what those
     may name and spend who do not run this installation. Budgets are USD, 0 is no limit. `suites`
@@ -168,7 +168,7 @@ def load_settings(data: str | Path | None = None) -> Settings:
         settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(
-            f"setting not understood: {error}; see evalboard.toml in the README"
+            f"setting not understood: {error}; see Settings in docs/deploy.md"
         ) from None
     check_access_mode(settings.access)
     if settings.max_reply_bytes < 1 or settings.max_reply_bytes_in_flight < 1:
