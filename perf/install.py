@@ -3,7 +3,8 @@
     python -m perf.install [--extras sql auth openai] [--constraints constraints.txt]
 
 Builds the wheel and installs it into an empty environment; then each extra into one of its own.
-Printed are megabytes on disk (pip and compiled files left out) and the largest packages. Exit
+Printed are megabytes on disk (pip and compiled files left out), the largest packages, and the CPU
+time of `import evalcore` and of `evalcore --help` as multiples of a bare interpreter's. Exit
 status 1 where the core is above its limit. Extras that hold torch take gigabytes and minutes: name
 them to measure them.
 """
@@ -11,6 +12,8 @@ them to measure them.
 from __future__ import annotations
 
 import argparse
+import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE_LIMIT = 650.0  # MB
 EXTRAS = ("sql", "auth", "openai", "otel")
 LARGEST = 12
+STARTS = 11
 LEFT_OUT = {"pip", "setuptools", "__pycache__"}
 
 
@@ -46,6 +50,30 @@ def measure(packages: Path) -> dict[str, float]:
     return sizes
 
 
+def count_child_seconds() -> float:
+    """CPU seconds of the processes that this one started and that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def measure_starts(python: Path) -> dict[str, float]:
+    """Median CPU seconds of each way to start, one after the other in turns, compiled files made
+    before."""
+    ways = {
+        "bare python": ("-c", ""),
+        "import evalcore": ("-c", "import evalcore"),
+        "evalcore --help": ("-m", "evalcore", "--help"),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for turn in range(STARTS + 1):
+        for name, words in ways.items():
+            before = count_child_seconds()
+            subprocess.run([python, "-I", *words], check=True, stdout=subprocess.DEVNULL)
+            if turn:
+                seconds[name].append(count_child_seconds() - before)
+    return {name: statistics.median(times) for name, times in seconds.items()}
+
+
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(
@@ -65,6 +93,10 @@ def main() -> int:
         print(f"core with the app    {total:8.1f} MB (limit {CORE_LIMIT:.0f})")
         for name in sorted(core, key=lambda each: -core[each])[:LARGEST]:
             print(f"  {name:<18} {core[name]:8.1f}")
+        starts = measure_starts(folder / "core" / "bin" / "python")
+        bare = starts.pop("bare python")
+        for name, seconds in starts.items():
+            print(f"{name:<20} {seconds / bare:8.1f} times a bare start ({bare * 1000:.0f} ms)")
         for extra in args.extras:
             sizes = measure(install(folder / extra, f"{wheel}[{extra}]", args.constraints))
             added = {name: size - core.get(name, 0.0) for name, size in sizes.items()}
