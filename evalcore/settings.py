@@ -81,7 +81,7 @@ def find_default_data() -> str:
 
 
 class Settings(Record, frozen=True):
-    """See docs/deploy.md for the meaning of each; durations in seconds. `max_reply_bytes` bounds one
+    """Explained in docs/deploy.md; durations in seconds. `max_reply_bytes` bounds one
     reply of a provider, unpacked, `max_reply_bytes_in_flight` all large ones that are read at once.
     `access` and all from `allow_emails` on are of `docs/access.md`: who may launch, and what those
     may name and spend who do not run this installation. Budgets are USD, 0 is no limit. `suites`
