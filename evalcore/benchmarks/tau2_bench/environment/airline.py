@@ -1,7 +1,8 @@
 """The airline of tau2-bench: tools over flights, reservations and users.
 
 The order of checks and changes is upstream's. A booking takes seats;
-a cancellation gives none back, and neither does a change of flights.
+a cancellation gives none back, and neither does a change of flights. A list is read as records only
+where it holds nothing but objects; any other value goes on as it is, up to where it does not fit.
 """
 
 from __future__ import annotations
@@ -141,8 +142,8 @@ def book_reservation(
     nonfree_baggages: int,
     insurance: str,
 ) -> Entity:
-    chosen, travellers = _read_all(FLIGHT_CHOICE, flights), _read_all(PASSENGER, passengers)
-    payments = _read_all(PAYMENT, payment_methods)
+    chosen, travellers = _read_records(FLIGHT_CHOICE, flights), _read_records(PASSENGER, passengers)
+    payments = _read_records(PAYMENT, payment_methods)
     user = _require_user(world, user_id)
     reservation_id = _find_free_id(world, _NEW_RESERVATIONS)
     reservation = RESERVATION(
@@ -154,14 +155,15 @@ def book_reservation(
             "flight_type": flight_type,
             "cabin": cabin,
             "flights": [],
-            "passengers": clone_json(travellers),
-            "payment_history": clone_json(payments),
+            "passengers": travellers,
+            "payment_history": payments,
             "created_at": _NOW,
             "total_baggages": total_baggages,
             "nonfree_baggages": nonfree_baggages,
             "insurance": insurance,
         }
     )
+    _require_flight_choices(chosen)
     total: Any = 0
     for choice in chosen:
         reserved = _reserve_flight(world, choice, cabin, len(passengers))
@@ -257,9 +259,10 @@ def update_reservation_baggages(
 def update_reservation_flights(
     world: State, reservation_id: str, cabin: str, flights: list[Any], payment_id: str
 ) -> Entity:
-    chosen = _read_all(FLIGHT_CHOICE, flights)
+    chosen = _read_records(FLIGHT_CHOICE, flights)
     reservation = _require_reservation(world, reservation_id)
     _require_user(world, reservation["user_id"])
+    _require_flight_choices(chosen)
     travellers = len(reservation["passengers"])
     total, reserved_flights = 0, []
     for choice in chosen:
@@ -280,7 +283,7 @@ def update_reservation_flights(
 def update_reservation_passengers(
     world: State, reservation_id: str, passengers: list[Any]
 ) -> Entity:
-    travellers = _read_all(PASSENGER, passengers)
+    travellers = _read_records(PASSENGER, passengers)
     reservation = _require_reservation(world, reservation_id)
     if len(travellers) != len(reservation["passengers"]):
         raise ValueError("Number of passengers does not match")
@@ -294,8 +297,19 @@ def get_flight_status(world: State, flight_number: str, date: str) -> str:
     return status
 
 
-def _read_all(shape: Shape, values: Sequence[Any]) -> list[Entity]:
-    return [shape(value) for value in values]
+def _read_records(shape: Shape, values: Any) -> Any:
+    """Records of a shape where the values are objects alone, else the values as they are. Raises
+    TypeError for what holds no values, ShapeError for an object that does not fit."""
+    if all(isinstance(value, Mapping) for value in values):
+        return [shape(value) for value in values]
+    return values
+
+
+def _require_flight_choices(values: Any) -> None:
+    """Raise AttributeError for values that were not read as flights."""
+    if not all(isinstance(value, Mapping) for value in values):
+        kind = type(next(iter(values))).__name__
+        raise AttributeError(f"{kind!r} object has no attribute 'flight_number'")
 
 
 def _require_user(world: State, user_id: str) -> Entity:
@@ -396,14 +410,15 @@ def _list_direct_flights(
     world: State,
     date: str,
     *,
-    origin: str,
+    origin: str | None,
     destination: str | None = None,
     leave_after: str | None = None,
 ) -> list[Entity]:
     flights = []
     for number, flight in world.agent.rows("flights"):
         departs = flight["scheduled_departure_time_est"]
-        if flight["origin"] != origin or destination not in (None, flight["destination"]):
+        ends = ((origin, flight["origin"]), (destination, flight["destination"]))
+        if any(asked not in (None, airport) for asked, airport in ends):
             continue
         on_day = flight["dates"].get(date)
         if on_day is None or on_day["status"] != "available":

@@ -7,14 +7,17 @@ whole number without its fraction; texts are never made of anything else. What d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
-from math import isfinite
 from typing import Any
 
 Convert = Callable[[Any], Any]
 
-_MAX_DIGITS = 400
+#: Where a floating-point number is no longer taken for a whole one.
+_LARGEST_WHOLE = 2.0**63
+_WHOLE_TEXT = re.compile(r"([+-]?[0-9]+(?:_[0-9]+)*)(?:\.0+)?")
+_MAX_DIGITS = 4300
 
 
 class ShapeError(ValueError):
@@ -42,27 +45,25 @@ def to_flag(value: Any) -> bool:
 
 
 def to_number(value: Any) -> float:
-    """A finite floating-point number."""
-    if isinstance(value, str) and len(value) > _MAX_DIGITS:
-        raise ShapeError("the number is too long")
-    if isinstance(value, int | float | str):
+    """A floating-point number, also from its text; "inf" and "nan" are such texts."""
+    if isinstance(value, int | float) or (isinstance(value, str) and value.strip().isascii()):
         try:
-            number = float(value)
+            return float(value)
         except (ValueError, OverflowError):
             raise ShapeError(f"a number is needed, not {value!r}"[:200]) from None
-        if isfinite(number):
-            return number
     raise ShapeError(f"a number is needed, not {_describe_type(value)}")
 
 
 def to_whole(value: Any) -> int:
-    """A whole number, also from a floating-point number or a text without a fraction."""
+    """A whole number, also from a floating-point number of 64 bits or a text without a fraction."""
     if isinstance(value, int):
         return int(value)
-    number = to_number(value)
-    if not number.is_integer():
-        raise ShapeError(f"a whole number is needed, not {value!r}"[:200])
-    return int(value) if isinstance(value, str) and value.strip().isdigit() else int(number)
+    if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_WHOLE:
+        return int(value)
+    digits = _WHOLE_TEXT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if digits is None or len(digits[1]) > _MAX_DIGITS:
+        raise ShapeError(f"a whole number is needed, not {_describe_type(value)}"[:200])
+    return int(digits[1])
 
 
 def to_date(value: Any) -> str:
