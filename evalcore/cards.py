@@ -208,7 +208,8 @@ class BenchmarkCard(Record, frozen=True):
     official protocol in place of a template. `fetched_option` is set to the part of a fetched data
     set, and `key_variables` name the environment variables with the keys that options need.
     `official_board` is the name of the leaderboard that its scores may stand beside, and
-    `official_options` the values that options have there: what they end with, "" for any.
+    `official_options` the values that options have there: what they end with, "" for any. Its score
+    is over all of `official_metrics`, where there are any and no option chooses one of them.
 
     `open_metrics`: a run may have metrics that the card does not list, as its options choose them.
     `library` is the distribution that it needs, `extra` the extra of this package that brings it,
@@ -259,6 +260,7 @@ class BenchmarkCard(Record, frozen=True):
     system_prompt: bool = False
     official_board: str = ""
     official_options: dict[str, str] = {}
+    official_metrics: tuple[str, ...] = ()
     fetched_option: str = ""
     key_variables: tuple[str, ...] = ()
     open_metrics: bool = False

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evalcore.benchmarks.official_texts import OfficialTexts, write_official_texts
-from evalcore.benchmarks.tau2_bench.official import OFFICIAL_DOMAINS, Tau2Texts
+from evalcore.benchmarks.tau2_bench.card import OFFICIAL_DOMAINS
+from evalcore.benchmarks.tau2_bench.official import Tau2Texts
 from evalcore.errors import IntakeError, UsageError
 from evalcore.intake.python_source import SourceModule
 from evalcore.intake.python_tools import find_tool_class, read_tool_schemas

@@ -38,7 +38,7 @@ _BUNDLE_PREFIX = "bundle-"
 class Column(Record, frozen=True):
     """What one benchmark's scores on a board rest on. `newest` is a time; `targets` counts those
     with a score, `complete` those of them with a complete one; `metrics` are those of the newest
-    run.
+    run, `empty_metrics` those of them without a case.
 
     `label` says it in words, parted by " · ": data set, mode, options, size.
     """
@@ -54,6 +54,7 @@ class Column(Record, frozen=True):
     newest: str
     complete: int = 0
     metrics: tuple[str, ...] = ()
+    empty_metrics: tuple[str, ...] = ()
 
     @property
     def has_bundled_cases(self) -> bool:
@@ -251,6 +252,7 @@ def build_column(benchmark: str, runs: Sequence[RunHeader]) -> Column:
         newest=max(run.created_at for run in runs),
         complete=len({run.identity for run in models if run.benchmarks[benchmark].complete}),
         metrics=tuple(score.metrics),
+        empty_metrics=tuple(name for name, (*_, cases) in score.metrics.items() if not cases),
     )
 
 

@@ -18,7 +18,10 @@ from evalcore.store.headers import HeaderScore, build_run_header
 from evalcore.views.boards import Board, Column, Row, build_column
 
 #: What keeps a score apart, in the order in which it is listed; each has a text `board.apart.CODE`.
-REASONS = ("published", "no_board", "protocol", "data", "subset", "options", "user", "incomplete")
+REASONS = (
+    *("published", "no_board", "protocol", "data", "lacking", "subset", "options", "user"),
+    "incomplete",
+)
 _OPTION = re.compile(r", (?=\w+=)")
 _USER_OPTIONS = ("use_llm_user", "user_model")
 
@@ -46,15 +49,32 @@ def assess_column(column: Column, score: HeaderScore | None = None) -> Comparabi
         official_folders.add(f"{card.key}-official")  # what a fetch from a checkout is named
         reasons |= set() if column.dataset in official_folders else {"data"}
         reasons |= set() if column.full else {"subset"}
+        reasons |= {"lacking"} if _lacks_official_cases(column, card) else set()
     reasons |= {"incomplete"} if score is not None and not score.complete else set()
     return Comparability(card.official_board, tuple(code for code in REASONS if code in reasons))
+
+
+def _split_label(column: Column) -> list[str]:
+    return [part for piece in column.label.split(" · ") for part in _OPTION.split(piece)]
+
+
+def _read_options(parts: Sequence[str]) -> dict[str, str]:
+    """The options of a label's parts that have values."""
+    return dict(part.partition("=")[::2] for part in parts if re.match(r"\w+=", part))
+
+
+def _lacks_official_cases(column: Column, card: BenchmarkCard) -> bool:
+    """Whether the data had no case of a metric that the official score is made of."""
+    empty = set(card.official_metrics) & set(column.empty_metrics)
+    chosen = set(card.official_metrics) & set(_read_options(_split_label(column)).values())
+    return bool(empty & chosen if chosen else empty)
 
 
 def _find_option_reasons(column: Column, card: BenchmarkCard) -> set[str]:
     """What the options of a label say against its column: one that the official board wants and
     does not have, or one that it does not know."""
-    parts = [part for piece in column.label.split(" · ") for part in _OPTION.split(piece)]
-    chosen = dict(part.partition("=")[::2] for part in parts if re.match(r"\w+=", part))
+    parts = _split_label(column)
+    chosen = _read_options(parts)
     wrong = {
         name
         for name, value in card.official_options.items()

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from evalcore.benchmarks.tau2_bench.card import OFFICIAL_DOMAINS
 from evalcore.benchmarks.tau2_bench.environment.loaders import load_world
-from evalcore.benchmarks.tau2_bench.official import OFFICIAL_DOMAINS
 from evalcore.errors import DatasetError
 from tests.support.tau2_episodes import compare_episodes
 

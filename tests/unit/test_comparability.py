@@ -31,6 +31,10 @@ OFFICIAL = {
         "tau-v1",
         "protocol=official, split=test, use_llm_user=True, user_model=openai:gpt-4o",
     ),
+    "tau2_bench": (
+        "tau2_bench-official",
+        "protocol=official, split=base, use_llm_user=True, user_model=openai:gpt-4.1-2025-04-14",
+    ),
     "gaia": ("gaia-validation", "protocol=official, levels=[1, 2, 3], tool_mode=local"),
     "swe_bench": ("swe_bench-swe-bench_verified", "protocol=official, full_eval=True"),
 }
@@ -72,6 +76,23 @@ def test_a_column_as_upstream_asks_compares(benchmark):
     ],
 )
 def test_what_differs_is_named(made, reasons):
+    assert assess_column(made).reasons == reasons
+
+
+@pytest.mark.parametrize(
+    ("empty", "domain", "reasons"),
+    [
+        (("banking_knowledge",), "", ()),
+        (("airline", "banking_knowledge"), "", ("lacking",)),
+        (("airline", "telecom", "banking_knowledge"), "retail", ()),
+        (("airline",), "airline", ("lacking",)),
+    ],
+)
+def test_a_part_that_the_data_lacks_is_named(empty, domain, reasons):
+    """A checkout without a large file has no task of that domain."""
+    dataset, options = OFFICIAL["tau2_bench"]
+    chosen = f"{options}, domain={domain}" if domain else options
+    made = column("tau2_bench", dataset, chosen, empty_metrics=empty)
     assert assess_column(made).reasons == reasons
 
 
@@ -133,6 +154,14 @@ def test_a_run_under_the_official_protocol_compares(finished):
     assert assess_run(run, result)["bfcl"].comparable
     imported = replace(run, origin="imported")
     assert assess_run(imported, result)["bfcl"].reasons == ("published",)
+    dataset, options = OFFICIAL["tau2_bench"]
+    line = next(iter(own.metrics.values()))
+    metrics = {"retail": line, "airline": replace(line, samples=0), "telecom": line}
+    label = f"{dataset} · {options} · 8 samples"
+    other = replace(own, benchmark="tau2_bench", label=label, metrics=metrics)
+    named = replace(run, benchmarks=(replace(benchmark, key="tau2_bench", dataset=dataset),))
+    assessed = assess_run(named, replace(summary, benchmarks={"tau2_bench": other}))
+    assert assessed["tau2_bench"].reasons == ("lacking",)
     begun = replace(result, benchmarks={"bfcl": replace(own, complete=False)})
     assert assess_run(run, begun)["bfcl"].reasons == ("incomplete",)
 

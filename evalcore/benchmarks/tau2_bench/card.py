@@ -14,6 +14,8 @@ from evalcore.catalog import (
 )
 
 DOMAINS = ("retail", "airline", "telecom", "banking_knowledge")
+#: The domains that can be asked officially.
+OFFICIAL_DOMAINS = ("retail", "airline", "telecom")
 
 _TITLES = {
     "retail": ("Retail", "零售"),
@@ -84,6 +86,7 @@ CARD = BenchmarkCard(
         for domain in DOMAINS
     ),
     official_board="tau2-bench",
+    official_metrics=OFFICIAL_DOMAINS,
     official_options={
         "protocol": "official",
         "use_llm_user": "True",

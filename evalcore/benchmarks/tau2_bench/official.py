@@ -38,8 +38,6 @@ from evalcore.errors import EnvironmentFailure, TargetFailure, UsageError
 from evalcore.i18n import Note
 from evalcore.records import Completion, Message, Record, ToolCall
 
-#: The domains that can be asked officially.
-OFFICIAL_DOMAINS = ("retail", "airline", "telecom")
 _PERSONA = "<PERSONA_GUIDELINES>"
 _LARGEST_SEED = 1_000_000
 _PERFORMANCE = re.compile(r"('server_performance': )'(\w+)'")

@@ -143,6 +143,7 @@ CARD = BenchmarkCard(
         ),
     ),
     official_board="tau-bench",
+    official_metrics=("retail", "airline"),
     official_options={
         "protocol": "official",
         "use_llm_user": "True",
