@@ -197,14 +197,19 @@ def _export_run(args: argparse.Namespace) -> int:
 
 def _write_report_parts(args: argparse.Namespace, parts: Iterable[str]) -> int:
     """Write a text to the file of --out, or to standard output, piece by piece."""
+    from evalcore.store.run_folder import write_atomic
+
     rest = iter(parts)
     first = next(rest, "")  # before any file is touched: a run without a report says so here
     if args.out is None:
         sys.stdout.writelines(chain([first], rest))
         return _DONE
     try:
-        with args.out.open("w", encoding="utf-8") as file:
-            file.writelines(chain([first], rest))
+        if args.out.exists() and not args.out.is_file():  # a pipe or a device
+            with args.out.open("w", encoding="utf-8") as file:
+                file.writelines(chain([first], rest))
+        else:
+            write_atomic(args.out, (part.encode() for part in chain([first], rest)))
     except OSError as error:
         raise UsageError(f"--out {args.out}: {error.strerror}") from None
     return _DONE
