@@ -210,6 +210,9 @@ class BenchmarkCard(Record, frozen=True):
     `official_board` is the name of the leaderboard that its scores may stand beside, and
     `official_options` the values that options have there: what they end with, "" for any. Its score
     is over all of `official_metrics`, where there are any and no option chooses one of them.
+    `official_options` the values that options have there: what they end with, "" for any.
+    `user_options` are, where a simulated user talks with the target, the option under which a model
+    plays that user in place of rules, and the option that names the model.
 
     `open_metrics`: a run may have metrics that the card does not list, as its options choose them.
     `library` is the distribution that it needs, `extra` the extra of this package that brings it,
@@ -261,6 +264,7 @@ class BenchmarkCard(Record, frozen=True):
     official_board: str = ""
     official_options: dict[str, str] = {}
     official_metrics: tuple[str, ...] = ()
+    user_options: tuple[str, ...] = ()
     fetched_option: str = ""
     key_variables: tuple[str, ...] = ()
     open_metrics: bool = False

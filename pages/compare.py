@@ -64,8 +64,11 @@ def _draw_against_base(current: Settings, runs: list[str], compared_runs: Lineup
         if sides:
             benchmark, metric = _pick_compared_metric(compared_runs, list(sides))
     differences.draw_incompatibilities(compared_runs, base)
+    calibrations = selection.load_calibrations(current, runs, compared_runs, base)
+    differences.draw_calibrations(calibrations)
     if not sides:
-        st.warning(tr("compare.nothing", base=base.letter), icon=":material/rule:")
+        if not calibrations:
+            st.warning(tr("compare.nothing", base=base.letter), icon=":material/rule:")
         return
     _draw_pair_detail(current, runs, base, sides[benchmark], benchmark, metric)
     selection.draw_comparison_files(current, runs, base, benchmark, metric)

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
+from evalcore import i18n
 from evalcore.errors import UsageError
 from evalcore.plain_text import NOT_RUN, align_columns, format_csv, round_cell
 from evalcore.records import Record
 from evalcore.results import Interval
-from evalcore.views import comparison, comparison_runs
+from evalcore.views import comparison, comparison_runs, user_calibration
 from evalcore.views.comparison import BenchmarkDetail, ColumnGroup, PairedScores, RunScore
 from evalcore.views.comparison_runs import Incompatibility, Lineup
+from evalcore.views.user_calibration import TaskSide, UserCalibration
 
 CASES = 20  # that differ, told per benchmark
 CSV_COLUMNS = (
@@ -26,6 +29,10 @@ CSV_COLUMNS = (
     *("complete", "score", "low", "high", "best", "base", "common", "wins", "losses", "ties"),
     *("difference", "difference_low", "difference_high", "p", "test"),
 )
+_PAIR = ("won", "lost", "tied", "difference", "95% interval", "p", "test")
+#: Texts by key, in some language.
+Translate = Callable[..., str]
+_ENGLISH = partial(i18n.t, language="en")
 _CELL = 120  # characters of a cell
 #: What Markdown could read more into than text: all but words, decimal points and plain marks.
 _MARKUP = re.compile(r"[^\w %+,.()/=≥–★…-]|(?<!\w)_|_(?!\w)|(?<!\d)\.|\.(?!\d)")
@@ -44,7 +51,8 @@ class ReportRun(Record, frozen=True):
 
 class ComparisonReport(Record, frozen=True):
     """All of a comparison. `details` are of the benchmarks on which anyone can be measured against
-    the base; their cases are the first few of `differing`, which counts all by benchmark."""
+    the base; their cases are the first few of `differing`, which counts all by benchmark.
+    `calibrations` are of the runs that differ from the base in the simulated user alone."""
 
     base: str
     runs: tuple[ReportRun, ...]
@@ -52,6 +60,7 @@ class ComparisonReport(Record, frozen=True):
     details: tuple[BenchmarkDetail, ...]
     differing: dict[str, int]
     obstacles: tuple[Incompatibility, ...]
+    calibrations: tuple[UserCalibration, ...] = ()
 
 
 def build_comparison_report(
@@ -97,6 +106,7 @@ def build_comparison_report(
             for o in comparison_runs.find_incompatibilities(lineup, base_run)
             if o.benchmark in selected
         ),
+        calibrations=user_calibration.calibrate_users(roots, lineup, base_run, selected, metric),
     )
 
 
@@ -156,6 +166,10 @@ def _build_report_tables(report: ComparisonReport) -> Iterator[_Table]:
         yield _build_pair_table(detail)
         if detail.cases:
             yield _build_case_table(detail, report.differing[detail.benchmark])
+    for calibration in report.calibrations:
+        shown = [*build_calibration_tables(calibration, _ENGLISH)]
+        for title, columns, rows in (*shown, build_task_table(calibration, _ENGLISH)):
+            yield f"{calibration.benchmark}: {title}", columns, rows
     if report.obstacles:
         rows = [[o.letter, o.benchmark, explain_incompatibility(o)] for o in report.obstacles]
         yield f"Not compared with {base}", ["", "benchmark", "reason"], rows
@@ -192,9 +206,8 @@ def _format_score_interval(interval: Interval | None, form: str) -> str:
 
 def _build_pair_table(detail: BenchmarkDetail) -> _Table:
     about = f"{detail.benchmark}{f'/{detail.metric}' if detail.metric else ''}"
-    columns = ["", "won", "lost", "tied", "difference", "95% interval", "p", "test"]
     rows = [[letter, *_format_pair_result(pair)] for letter, pair in detail.pairs.items()]
-    return f"{about} vs. {detail.base}, on {detail.common} common cases", columns, rows
+    return f"{about} vs. {detail.base}, on {detail.common} common cases", ["", *_PAIR], rows
 
 
 def _format_pair_result(pair: PairedScores) -> list[str]:
@@ -216,6 +229,54 @@ def _build_case_table(detail: BenchmarkDetail, count: int) -> _Table:
     shown = f", the first {len(rows)}" if len(rows) < count else ""
     title = f"{detail.benchmark}: {count} cases that differ{shown}"
     return title, ["metric", "case", *letters], rows
+
+
+def build_calibration_tables(calibration: UserCalibration, tr: Translate) -> Iterator[_Table]:
+    """Who played the user, how far the outcomes agree, and the score task by task."""
+    first, second = calibration.letters
+    users = zip(calibration.letters, calibration.users, calibration.run_ids, strict=True)
+    rows = [[side, user or tr("compare.calibration.rules"), run] for side, user, run in users]
+    columns = ["", tr("compare.calibration.user"), tr("compare.run")]
+    yield tr("compare.calibration.title", base=first, other=second), columns, rows
+    rate, kappa, pair = calibration.agreement, calibration.kappa, calibration.paired
+    span = _format_score_interval(calibration.interval, ".1f")
+    names = ("tasks", "agreement", "kappa", "undecided", "unshared")
+    figures = [str(len(calibration.tasks)), NOT_RUN if rate is None else f"{rate:.1f} %{span}"]
+    figures += [NOT_RUN if kappa is None else f"{kappa:.2f}"]
+    figures += [str(calibration.undecided), str(calibration.unshared)]
+    columns = [tr(f"compare.calibration.{name}") for name in names]
+    yield tr("compare.calibration.agreement"), columns, [figures]
+    if pair is None:
+        return
+    words = {True: "passed", False: "failed"}
+    rows = [
+        [f"{first}: {tr(f'common.outcome.{words[ours]}')}"]
+        + [str(calibration.count_tasks(ours, theirs)) for theirs in words]
+        for ours in words
+    ]
+    columns = ["", *(f"{second}: {tr(f'common.outcome.{word}')}" for word in words.values())]
+    yield tr("compare.calibration.table"), columns, rows
+    names = ("wins", "losses", "ties", "difference", "interval")
+    columns = [first, second, *(tr(f"compare.{name}") for name in names), "p"]
+    scores = [f"{pair.first:.1f}", f"{pair.second:.1f}", *_format_pair_result(pair)[:-1]]
+    yield tr("compare.against", title=second, base=first), columns, [scores]
+
+
+def build_task_table(calibration: UserCalibration, tr: Translate) -> _Table:
+    """Every task with both outcomes, those that differ first."""
+    rows = [
+        ["" if task.agrees else "≠", task.metric, task.id]
+        + [_format_task_side(side, tr) for side in (task.first, task.second)]
+        for task in calibration.tasks
+    ]
+    title = tr("compare.calibration.differ", count=len(calibration.disagreements), all=len(rows))
+    columns = ["", tr("common.metric"), tr("common.case"), *calibration.letters]
+    return title, columns, rows
+
+
+def _format_task_side(side: TaskSide, tr: Translate) -> str:
+    word = tr(f"common.outcome.{'passed' if side.has_passed else 'failed'}")
+    return f"{word} {side.passed}/{side.repetitions}" if side.repetitions > 1 else word
 
 
 def explain_incompatibility(incompatibility: Incompatibility) -> str:

@@ -10,6 +10,7 @@ from tests.apptest.conftest import words
 from tests.support.boards import Plan, make_run
 from tests.support.page_stores import CANARY, CORRUPT, corrupt_run
 from tests.support.pair_runs import FIRST, SECOND, pair_of_runs
+from tests.support.user_runs import MODEL, RULES, make_user_run
 
 pytestmark = pytest.mark.slow
 
@@ -232,3 +233,38 @@ def test_the_runs_page_leads_here(open_page, runs_root):
     app = open_page("runs", run=FIRST)
     links = [link.proto for link in app.get("page_link")]
     assert any(FIRST in str(link) and SECOND in str(link) for link in links)
+
+
+@pytest.mark.parametrize(
+    ("language", "heading", "rules", "agree"),
+    [
+        ("en", "These runs differ in the simulated user", "Rules", "Same outcome"),
+        ("zh", "这两次运行的模拟用户不同", "规则", "结果一致"),
+    ],
+)
+def test_runs_with_another_simulated_user_are_held_against_each_other(
+    compared, runs_root, language, heading, rules, agree
+):
+    current = configuration.load_settings()
+    passed, failed = ("passed",), ("failed",)
+    make_user_run(current, "rules", RULES, {"a": passed, "b": failed, "c": passed})
+    make_user_run(current, "model", MODEL, {"a": passed, "b": passed, "c": failed, "d": failed})
+    app = compared(["rules", "model"], language)
+    shown = words(app).replace("\\", "")
+    assert not app.warning
+    assert heading in shown
+    assert agree in shown
+    users, figures, cells, paired = (table.value for table in app.table[-4:])
+    assert users.iloc[0].tolist()[1] == rules
+    assert "openai:user" in users.iloc[1].tolist()[1].replace("\\", "")
+    assert "33.3 %" in str(figures.values).replace("\\", "")
+    assert [row[1:] for row in cells.values.tolist()] == [["1", "1"], ["1", "0"]]
+    assert paired.values.tolist()[0][2:5] == ["1", "1", "1"]
+    tasks = app.dataframe[-1].value
+    assert tasks["case"].tolist() == ["b", "c", "a"]
+    assert tasks[""].tolist() == ["≠", "≠", ""]
+    assert (tasks["A"] == tasks["B"]).tolist() == [False, False, True]
+    app.session_state["compare.calibrated.0B"] = {"row": 1}
+    app.run()
+    assert not app.exception
+    assert (app.query_params["run"], app.query_params["id"]) == ("model", "c")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalcore.benchmarks.tau_bench.card import CONVERSATION_OPTIONS
+from evalcore.benchmarks.tau_bench.card import CONVERSATION_OPTIONS, USER_OPTIONS
 from evalcore.catalog import (
     BenchmarkCard,
     CommandCard,
@@ -85,6 +85,7 @@ CARD = BenchmarkCard(
         )
         for domain in DOMAINS
     ),
+    user_options=USER_OPTIONS,
     official_board="tau2-bench",
     official_metrics=OFFICIAL_DOMAINS,
     official_options={

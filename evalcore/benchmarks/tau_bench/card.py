@@ -19,6 +19,8 @@ _ABOUT = {
     "zh": "按照政策、通过工具为用户办事；数据库最终状态须正确，且须说出所问的信息。",
 }
 
+#: What makes a model play the user, and which one.
+USER_OPTIONS = ("use_llm_user", "user_model")
 _PAGE = "https://github.com/sierra-research/tau-bench"
 #: Options of every benchmark in which an agent talks with a simulated user.
 CONVERSATION_OPTIONS = (
@@ -142,6 +144,7 @@ CARD = BenchmarkCard(
             FlagCard("from", "checkout or archive to use instead of a download", "PATH"),
         ),
     ),
+    user_options=USER_OPTIONS,
     official_board="tau-bench",
     official_metrics=("retail", "airline"),
     official_options={

@@ -10,7 +10,7 @@ import streamlit as st
 
 from evalcore.charts.comparisons import assign_series_styles, build_heatmap, build_radar_chart
 from evalcore.plain_text import DASH
-from evalcore.views import comparison_runs
+from evalcore.views import comparison_report, comparison_runs
 from evalcore.views.comparison import (
     BenchmarkDetail,
     ColumnGroup,
@@ -21,10 +21,11 @@ from evalcore.views.comparison import (
     group_compared_runs,
 )
 from evalcore.views.comparison_runs import ComparedRun, Incompatibility, Lineup, RuleDifference
+from evalcore.views.user_calibration import UserCalibration
 from pages.shared import display_names, exports, page_links, tables, wording
 from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.page_links import CaseLink
-from pages.shared.wording import format_fact, to_plain_line, tr
+from pages.shared.wording import escape_markdown, format_fact, to_plain_line, tr
 
 # The scores of the compared runs: all of them in a table, and metric by metric as a heatmap.
 
@@ -345,4 +346,32 @@ def _draw_case_list(
         if clicked is not None:
             case = cases[clicked]
             link = CaseLink(run.run_id, case.benchmark, case.metric, case.id)
+            st.switch_page(page_links.CASE, query_params=link.query_params)
+
+
+def draw_calibrations(calibrations: Sequence[UserCalibration]) -> None:
+    """How far outcomes agree between runs that differ in the simulated user, and their tasks."""
+    for number, calibration in enumerate(calibrations):
+        st.subheader(escape_markdown(benchmark_title(calibration.benchmark)), anchor=False)
+        for title, columns, rows in comparison_report.build_calibration_tables(calibration, tr):
+            st.markdown(f"**{title}**")
+            tables.draw_word_table(columns, rows, title)
+        st.caption(tr("compare.calibration.about"))
+        _draw_calibrated_tasks(calibration, f"compare.calibrated.{number}")
+
+
+def _draw_calibrated_tasks(calibration: UserCalibration, key: str) -> None:
+    """A click on an outcome opens the case in that run."""
+    title, _, rows = comparison_report.build_task_table(calibration, tr)
+    st.markdown(f"**{title}**")
+    st.caption(tr("compare.calibration.open"))
+    columns: dict[str, Any] = {"": [row[0] for row in rows], "case": [row[2] for row in rows]}
+    config: dict[str, Any] = {"case": tables.text_column("common.case")}
+    for index, letter in enumerate(calibration.letters, 3):
+        columns[letter] = [row[index] for row in rows]
+        config[letter] = st.column_config.ButtonColumn(letter, type="tertiary", key=key + letter)
+    tables.draw_grid(columns, config, title, tallest=10, key=f"{key}.table")
+    for letter, run in zip(calibration.letters, calibration.run_ids, strict=True):
+        if (clicked := tables.read_clicked_row(key + letter, len(rows))) is not None:
+            link = CaseLink(run, calibration.benchmark, rows[clicked][1], rows[clicked][2])
             st.switch_page(page_links.CASE, query_params=link.query_params)

@@ -21,6 +21,7 @@ from evalcore.views.comparison import (
 )
 from evalcore.views.comparison_runs import MAX_COMPARED, ComparedRun, Lineup, suggest_runs
 from evalcore.views.stored_boards import Headers, memoize_on_headers
+from evalcore.views.user_calibration import UserCalibration, calibrate_users
 from pages.shared import display_names, page_links, url_state, visitor, widgets
 from pages.shared.board_view import benchmark_title, suite_title
 from pages.shared.wording import current_language, join_names, to_plain_line, tr
@@ -120,6 +121,7 @@ def _read_requested_runs() -> list[str]:
 
 _lineups: SingleFlightCache[Lineup] = SingleFlightCache(32)
 _details: SingleFlightCache[BenchmarkDetail] = SingleFlightCache(32)
+_calibrations: SingleFlightCache[tuple[UserCalibration, ...]] = SingleFlightCache(32)
 
 
 def load_comparison(settings: Settings, runs: Sequence[str]) -> Lineup:
@@ -136,6 +138,17 @@ def load_comparison_detail(
     return _details.get(
         (tuple(runs), base, benchmark, metric, signature),
         lambda: _compare_benchmark(settings, runs, base, benchmark, metric),
+    )
+
+
+def load_calibrations(
+    settings: Settings, runs: Sequence[str], lineup: Lineup, base: ComparedRun
+) -> tuple[UserCalibration, ...]:
+    """The runs that differ from the base in the simulated user alone."""
+    signature = comparison_runs.compute_lineup_signature(settings.run_roots, runs)
+    return _calibrations.get(
+        (tuple(runs), base.run_id, signature),
+        lambda: calibrate_users(settings.run_roots, lineup, base),
     )
 
 
