@@ -75,7 +75,7 @@ CEILINGS: dict[str, float] = {
     "crowded names": 0,
     "long modules": 0,
     "modules": 641,
-    "lines": 148_800,
+    "lines": 149_300,
     "function length, p95": 27,
 }
 
