@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from evalcore import catalog
@@ -18,6 +18,8 @@ from evalcore.plain_text import format_count
 
 if TYPE_CHECKING:
     from evalcore.catalog import CommandCard
+    from evalcore.exchange.hub_rows import HubRows
+    from evalcore.runner.uploads import Upload
     from evalcore.settings import Settings
 
 Verb = Callable[[argparse.Namespace], int]
@@ -58,7 +60,7 @@ def add_datasets_verb(
 def _add_own(actions: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
     about = "list every dataset that --dataset accepts: bundled, fetched and your own"
     add_common(actions.add_parser("list", help=about, description=about), _list_datasets)
-    about = "check a file of cases, reporting problems by line and field; nothing is saved"
+    about = "check cases, reporting problems by line or row and field; nothing is saved"
     add_common(
         _add_file_arguments(actions.add_parser("validate", help=about, description=about)),
         _validate_case_file,
@@ -75,7 +77,7 @@ def _add_own(actions: Any, add_common: Callable[[argparse.ArgumentParser, Verb],
     about = "file to write (default: standard output)"
     sub.add_argument("--out", type=Path, metavar="FILE", help=about)
     add_common(sub, _write_template)
-    about = "save a valid file of your own cases under a name for --dataset"
+    about = "save valid cases of your own, a file or rows on the Hub, under a name for --dataset"
     sub = _add_file_arguments(actions.add_parser("add", help=about, description=about))
     sub.add_argument("--name", required=True, metavar="NAME", help="name for --dataset")
     for name, what in (("who", "author"), ("licence", "license"), ("note", "note")):
@@ -90,7 +92,8 @@ def _add_own(actions: Any, add_common: Callable[[argparse.ArgumentParser, Verb],
 
 
 def _add_file_arguments(sub: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    sub.add_argument("file", type=Path, metavar="FILE", help="JSON Lines, or CSV with a header")
+    about = "JSON Lines, or CSV with a header; or hf://OWNER/NAME[@REVISION][:CONFIG[/SPLIT]]"
+    sub.add_argument("file", metavar="FILE", help=about)
     about = "benchmark that the cases belong to"
     sub.add_argument("--benchmark", required=True, metavar="KEY", help=about)
     about = "kind of the cases without a `metric` field (default: from the file name)"
@@ -167,8 +170,9 @@ def _validate_case_file(args: argparse.Namespace) -> int:
     from evalcore.access.policy import OPERATOR
     from evalcore.runner.jobs import data_client
 
-    validation = data_client.validate_upload(_read_upload(args), OPERATOR, _load_cli_settings(args))
-    return _print_validation(args, validation, None)
+    upload, rows = _read_upload(args)
+    validation = data_client.validate_upload(upload, OPERATOR, _load_cli_settings(args))
+    return _print_validation(args, validation, None, rows)
 
 
 def _write_template(args: argparse.Namespace) -> int:
@@ -203,19 +207,23 @@ def _write_template(args: argparse.Namespace) -> int:
 def _save_case_file(args: argparse.Namespace) -> int:
     from evalcore.access.policy import OPERATOR
     from evalcore.runner.jobs import data_client
+    from evalcore.store import datasets as own_datasets
 
+    settings = _load_cli_settings(args)
     fields = {name: getattr(args, name) for name in ("benchmark", "name", "who", "licence", "note")}
+    own_datasets.check_card(settings, data_client.OwnCard(**fields))  # before anything is fetched
+    upload, rows = _read_upload(args)
+    if rows is not None:
+        fields |= {"source": rows.source, "licence": args.licence or rows.licence}
     validation, card = data_client.save_upload(
-        _read_upload(args),
-        data_client.OwnCard(**fields),
-        OPERATOR,
-        _load_cli_settings(args),
-        replace=args.replace,
+        upload, data_client.OwnCard(**fields), OPERATOR, settings, replace=args.replace
     )
-    return _print_validation(args, validation, card)
+    return _print_validation(args, validation, card, rows)
 
 
-def _print_validation(args: argparse.Namespace, validation: Any, card: Any) -> int:
+def _print_validation(
+    args: argparse.Namespace, validation: Any, card: Any, rows: HubRows | None
+) -> int:
     """Print the errors, or the numbers and the command that runs the dataset."""
     from evalcore.records import to_plain
 
@@ -223,10 +231,9 @@ def _print_validation(args: argparse.Namespace, validation: Any, card: Any) -> i
         print(json.dumps(to_plain({"validation": validation, "card": card})))
         return _DONE if validation.ok else _BAD
     for error in validation.errors:
-        position = ", ".join(
-            [*([f"line {error.line}"] if error.line else []), *filter(None, [error.field])]
-        )
-        print(f"{position or args.file.name}: {error.problem}")
+        line = rows.locate_line(error.line) if rows else f"line {error.line}"
+        position = ", ".join(filter(None, [line if error.line else "", error.field]))
+        print(f"{position or PurePath(args.file).name}: {error.problem}")
     if validation.errors:
         print(
             "there are more problems"
@@ -237,23 +244,33 @@ def _print_validation(args: argparse.Namespace, validation: Any, card: Any) -> i
     print(f"{format_count(validation.summary.samples, 'case')}, hash {validation.summary.hash}")
     if validation.unconfirmed:
         print(f"expected answers not confirmed: {validation.unconfirmed}: {validation.reason}")
+    if rows is not None:
+        print(f"from {rows.source}")
     if card is not None:
         flags = f"--benchmarks {card.benchmark} --dataset {card.name}"
         print(f"next: evalcore run --target TARGET {flags}")
     return _DONE
 
 
-def _read_upload(args: argparse.Namespace) -> Any:
+def _read_upload(args: argparse.Namespace) -> tuple[Upload, HubRows | None]:
+    """What is handed in, with the rows that it is made of where it lies on the Hub."""
     from evalcore.runner.jobs.data_client import Upload
-    from evalcore.runner.uploads import MAX_FILE_BYTES, guess_part
+    from evalcore.runner.uploads import HUB_SCHEME, MAX_FILE_BYTES, find_upload_form, guess_part
 
+    if args.file.startswith(HUB_SCHEME):
+        from evalcore.exchange.hub_rows import read_hub_rows
+
+        rows = read_hub_rows(args.file, args.benchmark, args.part)
+        part = rows.part or find_upload_form(args.benchmark).parts[0]
+        return Upload(args.benchmark, f"rows{rows.suffix}", rows.content, part), rows
+    path = Path(args.file)
     try:
-        with args.file.open("rb") as file:
+        with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
-        raise UsageError(f"{args.file}: {error.strerror or error}") from None
-    part = args.part or guess_part(args.benchmark, args.file.name)
-    return Upload(args.benchmark, args.file.name, content, part)
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    part = args.part or guess_part(args.benchmark, path.name)
+    return Upload(args.benchmark, path.name, content, part), None
 
 
 def _remove_dataset(args: argparse.Namespace) -> int:

@@ -56,7 +56,7 @@ def _send_dataset(args: argparse.Namespace) -> int:
 
     settings = _load_settings(args)
     with _open_folder(args) as folder:
-        files = write_dataset_repository(args.name, settings, folder)
+        files = write_dataset_repository(args.name, settings, folder, args.push)
         return _finish(args, settings, folder, files, f"Add the dataset {args.name}")
 
 

@@ -27,7 +27,8 @@ from evalcore.records import ProgressCallback, R, Record, from_json, to_json
 
 
 HUB = "https://huggingface.co"
-_COMMIT = re.compile(r"[0-9a-f]{40}")
+#: What names a commit, and nothing else does.
+COMMIT_NAME = re.compile(r"[0-9a-f]{40}")
 _MOST_FILES = 2_000
 _MOST_BYTES = 1 << 30
 _NOT_ALLOWED = (401, 403)
@@ -66,10 +67,10 @@ def download_hub_files(
 
     endpoint = (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/")
     token = token or get_token()
-    with _translate_hub_errors(dataset, revision, endpoint, token):
+    with translate_hub_errors(dataset, revision, endpoint, token):
         api = HfApi(endpoint=endpoint, token=token or False)
         commit = revision
-        if not _COMMIT.fullmatch(revision):
+        if not COMMIT_NAME.fullmatch(revision):
             commit = str(api.repo_info(dataset, repo_type="dataset", revision=revision).sha)
         listed = _list_selected_files(api, dataset, commit, is_selected)
         folder = scratch / "hub"
@@ -118,6 +119,17 @@ def _iter_repo_files(api: Any, dataset: str, commit: str) -> Iterator[_File]:
         ) from None
 
 
+def list_file_sizes(api: Any, dataset: str, commit: str) -> dict[str, int]:
+    """The bytes of every file of a commit by its path. Raises UsageError for an answer that is none
+    of the Hub's, and for too many files."""
+    sizes: dict[str, int] = {}
+    for file in _iter_repo_files(api, dataset, commit):
+        sizes[file.path] = file.size
+        if len(sizes) > _MOST_FILES:
+            raise UsageError(f"{dataset} has more than {_MOST_FILES} files; nothing was fetched")
+    return sizes
+
+
 def download_file(api: Any, dataset: str, name: str, commit: str, folder: Path) -> Path:
     """Fetch one file of a commit into a folder, without a bar of progress."""
     from huggingface_hub.utils import tqdm
@@ -141,10 +153,10 @@ def _download_checked_file(api: Any, dataset: str, commit: str, file: _File, fol
 
 
 @contextmanager
-def _translate_hub_errors(
+def translate_hub_errors(
     dataset: str, revision: str, endpoint: str, token: str | None
 ) -> Iterator[None]:
-    """What the library raises, as an error that says what to do."""
+    """What the library raises, as a UsageError that says what to do; it never holds the token."""
     import httpx2
     from huggingface_hub import errors
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -24,6 +24,7 @@ from evalcore.exchange.trackers.cases import SharedCase, SharedRun, read_moment
 from evalcore.i18n import Note
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Message, content_hash, to_json
+from evalcore.runner.uploads import find_upload_form, name_configuration
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder, write_atomic
 from evalcore.views.datasets import DatasetEntry, list_dataset_entries
@@ -31,8 +32,6 @@ from evalcore.views.datasets import DatasetEntry, list_dataset_entries
 #: What runs a benchmark, as `eval.yaml` names it. The Hub keeps the list of such names: a new one
 #: is added there before a repository becomes a leaderboard.
 FRAMEWORK = "evalboard"
-#: What stands in the name of a configuration for the folder of its file.
-FOLDER_MARK = "--"
 _SPLIT = "test"
 _README, _EVAL = "README.md", "eval.yaml"
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -41,9 +40,12 @@ _GATED_META = "gated"
 _LICENCES = {"MIT": "mit"}
 
 
-def write_dataset_repository(name: str, settings: Settings, out: Path) -> list[Path]:
+def write_dataset_repository(
+    name: str, settings: Settings, out: Path, repository: str = ""
+) -> list[Path]:
     """Write a bundled or an own data set as a repository of the Hub: its files, a card that names a
     configuration per file of cases, and `eval.yaml` with a task for the whole and one per file.
+    The card says how one runs it from `repository` ("": not known yet).
 
     Raises UsageError for a data set that there is none of, one that was fetched from others, one
     with gated cases, and a folder that holds something already.
@@ -53,8 +55,10 @@ def write_dataset_repository(name: str, settings: Settings, out: Path) -> list[P
         path for path in entry.folder.rglob("*") if path.is_file() and not path.is_symlink()
     )
     tables = [path.relative_to(entry.folder) for path in files if path.suffix == ".jsonl"]
+    left_out, needs_files = find_upload_form(entry.benchmark).left_out, False
     for table in tables:
         for number, row in read_rows(entry.folder / table):
+            needs_files = needs_files or any(row.get(field) for field in left_out)
             meta = row.get("meta")
             if row.get(_GATED_META) or (isinstance(meta, Mapping) and meta.get(_GATED_META)):
                 raise UsageError(Note("hub_gated", name=entry.name, file=table, line=number))
@@ -66,7 +70,8 @@ def write_dataset_repository(name: str, settings: Settings, out: Path) -> list[P
             target.parent.mkdir(parents=True, exist_ok=True)
             if path.name not in (_README, _EVAL) and not path.name.startswith("."):
                 shutil.copyfile(path, target)
-        write_atomic(out / _README, _render_card(entry, tables).encode())
+        commands = _list_run_commands(entry, repository or "OWNER/NAME", needs_files=needs_files)
+        write_atomic(out / _README, _render_card(entry, tables, commands).encode())
         write_atomic(out / _EVAL, _dump(_describe_benchmark(entry, tables)).encode())
     except OSError as error:
         raise UsageError(Note("export_no_write", path=out, problem=error.strerror)) from None
@@ -82,12 +87,7 @@ def _find_shared_entry(name: str, settings: Settings) -> DatasetEntry:
     return entry
 
 
-def name_configuration(table: Path | PurePosixPath) -> str:
-    """The configuration that a file of cases is; `FOLDER_MARK` stands for its folder."""
-    return FOLDER_MARK.join(table.with_suffix("").parts)
-
-
-def _render_card(entry: DatasetEntry, tables: list[Path]) -> str:
+def _render_card(entry: DatasetEntry, tables: list[Path], commands: list[str]) -> str:
     head = {
         "pretty_name": f"Evalboard {entry.name}",
         "license": _LICENCES.get(entry.licence, "other"),
@@ -102,10 +102,19 @@ def _render_card(entry: DatasetEntry, tables: list[Path]) -> str:
     }
     card = entry.folder / _README
     text = card.read_text(encoding="utf-8") if card.is_file() else f"# {entry.name}\n"
-    command = (
-        f"evalcore run --target TARGET --benchmarks {entry.benchmark} --dataset hf://OWNER/NAME"
-    )
-    return f"---\n{_dump(head)}---\n\n{text.rstrip()}\n\nRun it: `{command}`\n"
+    lines = "".join(f"{command}\n" for command in commands)
+    return f"---\n{_dump(head)}---\n\n{text.rstrip()}\n\nRun it:\n\n```\n{lines}```\n"
+
+
+def _list_run_commands(entry: DatasetEntry, repository: str, *, needs_files: bool) -> list[str]:
+    """The commands that run the set from a repository: its rows are added as an own set; one whose
+    cases point to files of the repository is run from its folder."""
+    run = f"evalcore run --target TARGET --benchmarks {entry.benchmark} --dataset"
+    if needs_files:
+        fetch = f"hf download {repository} --repo-type dataset --local-dir FOLDER"
+        return [fetch, f"{run} FOLDER"]
+    add = f"evalcore datasets add hf://{repository} --benchmark {entry.benchmark} --name NAME"
+    return [add, f"{run} NAME"]
 
 
 def _describe_benchmark(entry: DatasetEntry, tables: list[Path]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from evalcore.records import (
 from evalcore.runner import preflight, run_request
 from evalcore.runner.budget import RunBudget, limit_budget
 from evalcore.runner.run_request import RunRequest
-from evalcore.runner.uploads import DatasetLocation
+from evalcore.runner.uploads import HUB_SCHEME, DatasetLocation
 from evalcore.settings import ROOT, Settings
 from evalcore.store import datasets
 from evalcore.store.run_folder import RunFolder, new_run_id
@@ -209,6 +209,8 @@ def find_dataset(name: str, card: BenchmarkCard, settings: Settings) -> Path:
             return added
     if name and Path(name).exists():
         return Path(name)
+    if name.startswith(HUB_SCHEME):
+        raise UsageError(Note("hub_add_first", address=name[:200], benchmark=card.key))
     available = {path.name for path in Path(settings.datasets).glob("*") if path.is_dir()}
     available |= {
         own_card.name

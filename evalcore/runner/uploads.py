@@ -7,6 +7,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from evalcore import catalog
@@ -26,6 +27,10 @@ from evalcore.store.datasets import DatasetSummary
 MAX_FILE_BYTES = 10 << 20
 MAX_CASES = 5_000
 MAX_LINE_LENGTH = 1 << 20
+#: What an address of a data set on the Hub begins with.
+HUB_SCHEME = "hf://"
+#: What stands in the name of a configuration on the Hub for the folder of its file.
+FOLDER_MARK = "--"
 #: Errors that are listed before the rest is left out.
 MAX_ERRORS = 200
 
@@ -34,6 +39,11 @@ def find_upload_form(benchmark: str) -> UploadForm:
     """The form of a benchmark; raises UsageError for one that is unknown."""
     card = benchmark_card(benchmark)
     return card.upload_form or UploadForm(parts=tuple(metric.key for metric in card.metrics))
+
+
+def name_configuration(table: Path | PurePosixPath) -> str:
+    """The configuration that a file of cases is; `FOLDER_MARK` stands for its folder."""
+    return FOLDER_MARK.join(table.with_suffix("").parts)
 
 
 def guess_part(benchmark: str, file_name: str) -> str:

@@ -226,7 +226,8 @@ _MAX_VERSIONS = 5  # former versions of one set
 
 class OwnCard(Record, frozen=True):
     """What is known of an own set: typed by people, so hostile text. `added` is ISO 8601 in UTC,
-    `hash` that of its samples, `file` the name it was handed in under."""
+    `hash` that of its samples, `file` the name it was handed in under, `source` the address on the
+    Hub with its commit ("": it was a file)."""
 
     benchmark: str
     name: str
@@ -237,6 +238,7 @@ class OwnCard(Record, frozen=True):
     hash: str = ""
     samples: int = 0
     file: str = ""
+    source: str = ""
 
 
 def own_folder(settings: Settings, benchmark: str, name: str) -> Path:

@@ -27,7 +27,8 @@ _COLUMNS = [field.name for field in msgspec.structs.fields(CaseRow)]
 
 class DatasetEntry(Record, frozen=True):
     """A data set. `dataset` is what a run is given for it ("" for the bundled one), `options` what
-    its benchmark needs to read it, `source` where fetched data is from; the rest is its card's."""
+    its benchmark needs to read it, `source` where it was fetched from ("": handed in as a file); the rest is its
+    card's."""
 
     key: str
     origin: Origin
@@ -141,6 +142,7 @@ def _build_own_entry(card: OwnCard, settings: Settings) -> DatasetEntry:
         path=str(own_folder(settings, card.benchmark, card.name)),
         dataset=card.name,
         licence=card.licence,
+        source=card.source,
         card=card,
     )
 

@@ -12,8 +12,9 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.support import quiet_server
 from tests.support.hub_server import listed
@@ -89,8 +90,17 @@ class Store:
             return _json(
                 {"id": self.repo, "sha": self.head, "private": self.private, "siblings": []}
             )
-        if path.startswith(f"{api}/tree/"):
-            return _json([listed(name, content) for name, content in self.files.items()])
+        revision, _, rest = path.removeprefix(f"{api}/").partition("/")[2].partition("/")
+        if path.startswith((f"{api}/tree/", f"{api}/revision/", f"{api}/paths-info/")):
+            if revision not in ("main", *self.commits):
+                return 404, {"X-Error-Code": "RevisionNotFound"}, b"{}"
+            if path.startswith(f"{api}/revision/"):
+                return _json({"id": self.repo, "sha": self.head, "siblings": []})
+            entries = self._entries()
+            if path.startswith(f"{api}/tree/"):
+                return _json([entry for entry in entries if _is_below(entry, rest, query)])
+            names = parse_qs(body.decode())["paths"]
+            return _json([entry for entry in entries if entry["path"] in names])
         if path.startswith(f"{api}/preupload/"):
             return self._modes(json.loads(body))
         if path == f"/datasets/{self.repo}.git/info/lfs/objects/batch":
@@ -103,6 +113,14 @@ class Store:
             etag = hashlib.sha256(content).hexdigest()
             return 200, {"ETag": f'"{etag}"', "X-Repo-Commit": self.head}, content
         return 404, {"X-Error-Code": "EntryNotFound"}, b""
+
+    def _entries(self) -> list[dict[str, object]]:
+        """Folders and files, as the Hub lists them."""
+        parents = {str(parent) for name in self.files for parent in PurePosixPath(name).parents}
+        return [
+            *({"type": "directory", "path": path, "oid": "0" * 40} for path in parents - {"."}),
+            *(listed(name, content) for name, content in self.files.items()),
+        ]
 
     def _modes(self, asked: dict[str, Any]) -> Answer:
         files = [
@@ -149,6 +167,13 @@ class Store:
         self.add(files)
         url = f"{self.address}/datasets/{self.repo}/commit/{self.head}"
         return _json({"success": True, "commitOid": self.head, "commitUrl": url})
+
+
+def _is_below(entry: dict[str, object], folder: str, query: str) -> bool:
+    path = PurePosixPath(str(entry["path"]))
+    if "recursive=true" in query.lower():
+        return not folder or PurePosixPath(folder) in path.parents
+    return path.parent == PurePosixPath(folder)
 
 
 def _json(value: object) -> Answer:
