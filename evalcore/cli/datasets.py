@@ -246,6 +246,8 @@ def _print_validation(
         print(f"expected answers not confirmed: {validation.unconfirmed}: {validation.reason}")
     if rows is not None:
         print(f"from {rows.source}")
+        if rows.unread:
+            print(f"not read, no part of {args.benchmark}: {', '.join(rows.unread)}")
     if card is not None:
         flags = f"--benchmarks {card.benchmark} --dataset {card.name}"
         print(f"next: evalcore run --target TARGET {flags}")

@@ -55,13 +55,15 @@ def write_dataset_repository(
         path for path in entry.folder.rglob("*") if path.is_file() and not path.is_symlink()
     )
     tables = [path.relative_to(entry.folder) for path in files if path.suffix == ".jsonl"]
-    left_out, needs_files = find_upload_form(entry.benchmark).left_out, False
+    form = find_upload_form(entry.benchmark)
+    covers = {form.file.format(part=part) for part in form.parts}.issuperset
+    is_in_rows = covers(table.as_posix() for table in tables)
     for table in tables:
         for number, row in read_rows(entry.folder / table):
-            needs_files = needs_files or any(row.get(field) for field in left_out)
             meta = row.get("meta")
             if row.get(_GATED_META) or (isinstance(meta, Mapping) and meta.get(_GATED_META)):
                 raise UsageError(Note("hub_gated", name=entry.name, file=table, line=number))
+            is_in_rows = is_in_rows and not any(row.get(field) for field in form.left_out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(Note("hub_folder_used", path=out))
     try:
@@ -70,7 +72,8 @@ def write_dataset_repository(
             target.parent.mkdir(parents=True, exist_ok=True)
             if path.name not in (_README, _EVAL) and not path.name.startswith("."):
                 shutil.copyfile(path, target)
-        commands = _list_run_commands(entry, repository or "OWNER/NAME", needs_files=needs_files)
+        is_in_rows = is_in_rows or entry.origin == "own"
+        commands = _list_run_commands(entry, repository or "OWNER/NAME", by_rows=is_in_rows)
         write_atomic(out / _README, _render_card(entry, tables, commands).encode())
         write_atomic(out / _EVAL, _dump(_describe_benchmark(entry, tables)).encode())
     except OSError as error:
@@ -106,11 +109,11 @@ def _render_card(entry: DatasetEntry, tables: list[Path], commands: list[str]) -
     return f"---\n{_dump(head)}---\n\n{text.rstrip()}\n\nRun it:\n\n```\n{lines}```\n"
 
 
-def _list_run_commands(entry: DatasetEntry, repository: str, *, needs_files: bool) -> list[str]:
-    """The commands that run the set from a repository: its rows are added as an own set; one whose
-    cases point to files of the repository is run from its folder."""
+def _list_run_commands(entry: DatasetEntry, repository: str, *, by_rows: bool) -> list[str]:
+    """The commands that run the set from a repository: its rows are added as an own set where they
+    are all of it, else it is run from its folder."""
     run = f"evalcore run --target TARGET --benchmarks {entry.benchmark} --dataset"
-    if needs_files:
+    if not by_rows:
         fetch = f"hf download {repository} --repo-type dataset --local-dir FOLDER"
         return [fetch, f"{run} FOLDER"]
     add = f"evalcore datasets add hf://{repository} --benchmark {entry.benchmark} --name NAME"

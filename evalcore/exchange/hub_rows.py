@@ -51,7 +51,7 @@ _HEAD = re.compile(r"\A\ufeff?---\r?\n(.*?)\r?\n---", re.DOTALL)
 
 
 class HubAddress(Record, frozen=True):
-    """What `hf://OWNER/NAME[@REVISION][:CONFIGURATION[/SPLIT]]` names; "" for what it leaves open."""
+    """What `hf://OWNER/NAME[@REVISION][:CONFIG[/SPLIT]]` names; "" for what it leaves open."""
 
     repository: str
     revision: str = "main"
@@ -69,7 +69,8 @@ class RowBlock(Record, frozen=True):
 class HubRows(Record, frozen=True):
     """The rows as a file: a line for each row, in the order of `blocks`. `source` is the address
     with the commit, `suffix` the form of the file, `part` that of rows which do not say theirs,
-    `licence` what the card says; "" where that is not known."""
+    `licence` what the card says; "" where that is not known. `unread` are the configurations that
+    were left out because they are no part of the benchmark."""
 
     content: bytes
     suffix: str
@@ -77,6 +78,7 @@ class HubRows(Record, frozen=True):
     part: str
     licence: str
     blocks: tuple[RowBlock, ...]
+    unread: tuple[str, ...] = ()
 
     def locate_line(self, line: int) -> str:
         """A line (from 1) by its split and its row within it (from 1)."""
@@ -121,7 +123,8 @@ def read_hub_rows(text: str, benchmark: str, part: str = "") -> HubRows:
         licence = _check_cards(api, address.repository, commit, sizes)
         with _translate_library_errors(address):
             reader = _RowReader(address, commit, sizes)
-            names = _choose_configurations(address, reader.list_configurations(), form_parts)
+            configurations = reader.list_configurations()
+            names = _choose_configurations(address, configurations, form_parts)
             for name in names:
                 reader.read_configuration(name, "" if part else form_parts.get(name, ""))
     selected = f":{address.configuration}" if address.configuration else ""
@@ -133,6 +136,9 @@ def read_hub_rows(text: str, benchmark: str, part: str = "") -> HubRows:
         part=part or (form_parts.get(names[0], "") if len(names) == 1 else ""),
         licence=licence,
         blocks=tuple(reader.blocks),
+        unread=tuple(
+            name for name in configurations if name not in names and not address.configuration
+        ),
     )
 
 
@@ -220,19 +226,19 @@ class _RowReader:
         self.blocks.append(RowBlock(f"{name}/{split}", len(self.lines) - before))
 
     def _choose_split(self, configuration: str, names: list[str]) -> str:
-        wanted_split = self._address.split
-        if not wanted_split:
-            wanted_split = names[0] if len(names) == 1 else _USUAL_SPLIT
-        if wanted_split not in names:
+        split = self._address.split
+        if not split:
+            split = names[0] if len(names) == 1 else _USUAL_SPLIT
+        if split not in names:
             raise UsageError(
                 Note(
                     "hub_no_split",
                     name=f"{self._address.repository}:{configuration}",
-                    split=wanted_split,
+                    split=split,
                     names=", ".join(names),
                 )
             )
-        return wanted_split
+        return split
 
     def _check_files(self, files: Sequence[str]) -> tuple[str, str]:
         """How files are read, and the suffix of what is made of them. Raises UsageError for a file
@@ -285,7 +291,7 @@ def _iter_lines(kind: str, files: list[str]) -> Iterator[str]:
 
 
 def _drop_absent(value: Any) -> Any:
-    """A value without fields that are None: a column has no other way to say that a row lacks it."""
+    """A value without fields that are None: a column says no otherwise that a row lacks it."""
     if isinstance(value, Mapping):
         return {name: _drop_absent(item) for name, item in value.items() if item is not None}
     if isinstance(value, list | tuple):

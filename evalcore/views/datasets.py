@@ -27,8 +27,8 @@ _COLUMNS = [field.name for field in msgspec.structs.fields(CaseRow)]
 
 class DatasetEntry(Record, frozen=True):
     """A data set. `dataset` is what a run is given for it ("" for the bundled one), `options` what
-    its benchmark needs to read it, `source` where it was fetched from ("": handed in as a file); the rest is its
-    card's."""
+    its benchmark needs to read it, `source` where it was fetched from ("": it was not); the rest
+    is its card's."""
 
     key: str
     origin: Origin
