@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from evalcore.catalog import benchmark_cards
 from evalcore.cli.main import main
 
 KEY = "sql_understanding"
@@ -32,7 +33,7 @@ def test_add_list_and_remove(call, tmp_path):
     assert status == 0
     assert f"--benchmarks {KEY} --dataset mine" in out
     rows = json.loads(call("list", "--json")[1])
-    assert len(rows) == 8
+    assert len(rows) == len(benchmark_cards()) + 1
     [row] = [row for row in rows if row["origin"] == "own"]
     assert (row["name"], row["samples"], len(row["hash"])) == ("mine", 1, 16)
     status, out, _ = call("remove", "mine", "--benchmark", KEY)

@@ -120,7 +120,8 @@ def find_bfcl_files(path: Path, kind: Literal["result", "score"]) -> dict[str, P
         if category not in _CATEGORIES:
             continue
         if category in files:
-            raise DatasetError(file, None, "", f"{files[category]} has the same category")
+            problem = Note("log_same_category", path=files[category])
+            raise DatasetError(file, None, "", problem)
         files[category] = file
     if not files and kind == "result":
         raise NoResults(path, None, "", "contains no BFCL_v4_<category>_result.json")
