@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.cli.run import load_operator_settings
-from evalcore.cli.terminal import LAYOUTS
+from evalcore.cli.terminal import LAYOUTS, get_language
 from evalcore.errors import UsageError
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _show_run(args: argparse.Namespace, settings: Settings) -> int:
         extra["comparable"] = {key: assessment_to_dict(each) for key, each in assessed.items()}
         print(json.dumps(report_data.summary_to_dict(summary) | extra))
     else:
-        print(to_terminal_text(report_data.format_run_summary(summary)))
+        print(to_terminal_text(report_data.format_run_summary(summary, get_language())))
         print("\ncomparable to the official board:")
         print(align_columns([[key, _format_assessment(each)] for key, each in assessed.items()]))
         _print_problems(problems, summary, args.cases)
