@@ -52,7 +52,7 @@ def test_every_case_is_drawn_and_hostile_text_stays_text(store, name, language):
     ("language", "texts"),
     [
         ("en", ["Level: 1", "File: prices.xlsx", "Compared as: number. Found in the form asked"]),
-        ("zh", ["级别: 1", "文件: prices.xlsx", "比较方式：数字。提取自：按要求的形式。"]),
+        ("zh", ["级别：1", "文件：prices.xlsx", "比较方式：数字。提取自：按要求的形式。"]),
     ],
 )
 def test_question_level_file_and_comparison_are_shown(store, language, texts):

@@ -64,7 +64,8 @@ def test_a_target_shows_claim_and_recomputed_score_with_all_flags(filled, langua
     assert scores["claimed"][0] == 55.5
     how = {"en": "Unexplained", "zh": "无法解释"}[language]
     assert scores["reading"][0] == how
-    assert f"{how}: " in words(app)
+    colon = {"en": ": ", "zh": "："}[language]
+    assert f"{how}{colon}" in words(app)
     flags = table(app, "flag")
     assert "stated 3, configured 2" in set(flags["detail"])
     assert not any(text.startswith("target.") for text in flags["flag"])

@@ -84,7 +84,7 @@ def test_ranks_stay_in_any_order(filled):
 def test_every_filter_that_is_on_has_a_tag_that_takes_it_back(filled, language):
     app = open_page(language=language, weights="open", complete="1", until="2026-11")
     labels = [button.label for button in app.button]
-    assert {"en": "Weights: Open", "zh": "权重: 开放"}[language] in labels
+    assert {"en": "Weights: Open", "zh": "权重：开放"}[language] in labels
     assert {"en": "Complete only", "zh": "仅完整运行"}[language] in labels
     app.button(key="ranking.tag.weights").click().run()
     assert names(app) == ["Strong One", LOCAL, WEAK]

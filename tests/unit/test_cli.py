@@ -62,7 +62,8 @@ def test_rescore_and_resume_ask_nothing_and_change_nothing(
     _, out, _ = call(capsys, *RUN, "--dataset", cases, "--data", data)
     run_id = json.loads(out)["run_id"]
     for verb in ("rescore", "resume"):
-        assert call(capsys, verb, run_id, "--json", "--data", data)[:2] == (0, out)
+        status, again, _ = call(capsys, verb, run_id, "--json", "--data", data)
+        assert (status, json.loads(again)) == (0, json.loads(out))
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "md", "html"])

@@ -155,7 +155,7 @@ def test_workers_that_are_lost_at_once_end_the_run(
 def test_a_run_goes_on_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Begun by one process, taken up by workers, ended by one process: nothing is asked twice, and
     every journal is read after those of earlier attempts."""
-    with serve(Options(latency=0.01)) as server:
+    with serve(Options(latency=0.15)) as server:
         folder, settings = plan(tmp_path, server, executor="")
         first = work_on_run(
             folder, settings, Secrets(), on_tick=lambda _: folder.cancel_path.touch()
