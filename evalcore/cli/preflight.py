@@ -24,14 +24,18 @@ def add_preflight_verb(
     about = "check key, model, tools, sampling, token limit and streaming in at most 5 requests"
     sub = verbs.add_parser("preflight", help=about, description=about)
     sub.add_argument("target", metavar="T", help="target to check, for example openai:MODEL")
+    _add_target_options(sub, "temperature=0")
+    add_common(sub, _print_preflight)
+
+
+def _add_target_options(sub: argparse.ArgumentParser, example: str) -> None:
     sub.add_argument(
         "--target-option",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="set a target option, for example temperature=0; repeatable",
+        help=f"set a target option, for example {example}; repeatable",
     )
-    add_common(sub, _print_preflight)
 
 
 def _print_preflight(args: argparse.Namespace) -> int:
@@ -69,13 +73,7 @@ def add_models_verb(
     sub.add_argument(
         "endpoint", metavar="ENDPOINT", help="an endpoint's name, for example groq, or an address"
     )
-    sub.add_argument(
-        "--target-option",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="set a target option, for example api_key_env=MY_KEY; repeatable",
-    )
+    _add_target_options(sub, "api_key_env=MY_KEY")
     add_common(sub, _print_models)
 
 
