@@ -95,7 +95,7 @@ def is_run_id(name: str) -> bool:
 
 
 def new_run_id() -> str:
-    """A name that sorts by time of creation and that no two runs share."""
+    """A name that sorts by second of creation and that no two runs share."""
     return time.strftime("%Y%m%d-%H%M%S", time.gmtime()) + "-" + secrets.token_hex(3)
 
 
