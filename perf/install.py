@@ -31,7 +31,7 @@ LEFT_OUT = {"pip", "setuptools", "__pycache__"}
 def install(folder: Path, requirement: str, constraints: Path | None) -> Path:
     """An environment with one requirement; returns its site-packages."""
     venv.create(folder, with_pip=True)
-    command = [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--no-compile"]
+    command = [str(folder / "bin" / "python"), "-I", "-m", "pip", "install", "-q", "--no-compile"]
     command += ["-c", str(constraints)] if constraints else []
     subprocess.run([*command, requirement], check=True, stderr=subprocess.DEVNULL)
     [packages] = folder.glob("lib/python*/site-packages")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -11,11 +11,12 @@ from msgspec.structs import replace
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.errors import DatasetError, UsageError
 from evalcore.i18n import Note
-from evalcore.intake.json_text import read_rows
+from evalcore.intake.json_text import ROWS_LIMIT, read_rows
 from evalcore.records import Record, Sample
 from evalcore.sqlkit.dialects import dialect_name
 
 MAX_CASE_WEIGHT = 1_000_000.0  # of a case
+ROWS_BYTES = 2 << 30  # of a Parquet file, unpacked
 _BATCH = 64  # rows of a Parquet file in memory at once
 
 
@@ -103,24 +104,45 @@ class CaseLine(Record, frozen=True):
             self.raise_field_error(field, str(error))
 
 
-def read_table_rows(path: Path, limit: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_table_rows(path: Path, limit: int = ROWS_BYTES) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a Parquet file or of JSON lines with their numbers, from 1. Raises DatasetError
-    for a file that cannot be read, and for Parquet of more than `limit` bytes once unpacked."""
-    if path.suffix != ".parquet":
-        yield from read_rows(path)
-        return
+    for a file that cannot be read, and as `read_parquet_rows` does."""
+    rows = read_rows(path) if path.suffix != ".parquet" else read_parquet_rows(path, limit)
+    yield from rows
+
+
+def read_parquet_rows(
+    path: Path, limit: int, columns: Collection[str] = ()
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a Parquet file with their numbers, from 1, few in memory at once; of `columns`
+    those that are there, without any all. Raises DatasetError for a file that cannot be read, and
+    for one of more than `limit` bytes or ROWS_LIMIT rows: by its footer, and as they come, since a
+    text that repeats takes almost no room in the file."""
     import pyarrow
     from pyarrow import parquet
 
     try:
         with parquet.ParquetFile(path) as file:
-            groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
-            if limit and sum(group.total_byte_size for group in groups) > limit:
-                raise DatasetError(path, None, "", f"has more than {limit >> 20} MB of rows")
-            batches = file.iter_batches(batch_size=_BATCH)
-            yield from enumerate((row for batch in batches for row in batch.to_pylist()), 1)
+            too_long = file.metadata.num_rows > ROWS_LIMIT
+            if too_long or count_unpacked_bytes(file.metadata) > limit:
+                raise DatasetError(path, None, "", Note("log_large", limit=limit >> 20))
+            names = file.schema_arrow.names
+            read = [name for name in names if name in columns] if columns else None
+            number = size = 0
+            for batch in file.iter_batches(_BATCH, columns=read):
+                size += batch.nbytes
+                if size > limit:
+                    raise DatasetError(path, None, "", Note("log_large", limit=limit >> 20))
+                yield from enumerate(batch.to_pylist(), number + 1)
+                number += batch.num_rows
     except (OSError, ValueError, pyarrow.ArrowException) as error:
-        raise DatasetError(path, None, "", f"cannot be read as Parquet: {error}") from None
+        problem = Note("log_parquet", detail=" ".join(str(error).split())[:200])
+        raise DatasetError(path, None, "", problem) from None
+
+
+def count_unpacked_bytes(metadata: Any) -> int:
+    """The bytes of all columns of a Parquet file, unpacked, by the metadata in its footer."""
+    return sum(metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups))
 
 
 def load_case_samples(

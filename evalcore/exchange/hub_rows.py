@@ -20,6 +20,7 @@ from typing import Any
 
 import yaml
 
+from evalcore.benchmarks.case_file import count_unpacked_bytes
 from evalcore.errors import IntakeError, UsageError
 from evalcore.exchange.hub_datasets import (
     COMMIT_NAME,
@@ -43,8 +44,9 @@ _USUAL_SPLIT = "test"
 #: could become any number of bytes.
 _BUILDERS = {".jsonl": "text", ".ndjson": "text", ".csv": "text", ".json": "json"}
 _BUILDERS |= {".parquet": "parquet"}
-_MOST_COLUMN_BYTES = 64 << 20  # of Parquet files, which are compressed
-_BATCH = 64  # rows of a Parquet file in memory at once
+#: Bytes of Parquet files, as they lie there and unpacked.
+_MOST_COLUMN_BYTES = 2 * MAX_FILE_BYTES
+_BATCH = 16  # rows of a Parquet file in memory at once, each with any text of the file
 _CARDS = ("README.md", ".huggingface.yaml")
 _MOST_CARD_BYTES = 4 << 20
 _HEAD = re.compile(r"\A\ufeff?---\r?\n(.*?)\r?\n---", re.DOTALL)
@@ -191,6 +193,7 @@ class _RowReader:
         huggingface_hub.utils.disable_progress_bars()
         self._address, self._commit, self._sizes = address, commit, sizes
         self._bytes, self._file_bytes = 0, {"text": 0, "json": 0, "parquet": 0}
+        self._unpacked_bytes = 0  # of Parquet files
         self.suffix = ""
         self.lines: list[str] = []
         self.blocks: list[RowBlock] = []
@@ -212,6 +215,8 @@ class _RowReader:
         if self.suffix not in ("", suffix) or (suffix == ".csv" and (self.blocks or files[1:])):
             raise UsageError(Note("hub_mixed_files", name=self._address.repository))
         self.suffix = suffix
+        if kind == "parquet":
+            self._check_unpacked(files)
         before = len(self.lines)
         for line in _iter_lines(kind, files):
             line = _add_part(line, part) if suffix != ".csv" else line
@@ -270,6 +275,18 @@ class _RowReader:
         if len(kinds) != 1:
             raise UsageError(Note("hub_mixed_files", name=self._address.repository))
         return kinds.pop()
+
+    def _check_unpacked(self, files: Sequence[str]) -> None:
+        """Read the footers alone: a few bytes may unpack to any number."""
+        from datasets.utils.file_utils import xopen
+        from pyarrow import parquet
+
+        for file in files:
+            with xopen(file, "rb") as opened:
+                metadata = parquet.ParquetFile(opened).metadata
+            self._unpacked_bytes += count_unpacked_bytes(metadata)
+            if self._unpacked_bytes > _MOST_COLUMN_BYTES:
+                raise UsageError(self._describe_excess())
 
     def _describe_excess(self) -> Note:
         return Note("hub_large", name=self._address.repository, size=MAX_FILE_BYTES >> 20)

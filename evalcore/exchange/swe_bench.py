@@ -208,7 +208,8 @@ def _iter_hub_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         )
         yield from enumerate(rows.decode(False), 1)
     except (OSError, ValueError, DatasetsError) as error:
-        raise DatasetError(path, None, "", f"cannot be read as Parquet: {error}") from None
+        problem = Note("log_parquet", detail=" ".join(str(error).split())[:200])
+        raise DatasetError(path, None, "", problem) from None
 
 
 # Our patches as predictions, with the columns instance_id, model_name_or_path and model_patch. The

@@ -92,7 +92,7 @@ def work_on_run(
     except EvalboardError as error:  # the run has ended well; whoever looks next enters it
         print(f"run {folder.run_id} is done and not in the index yet: {error}", file=sys.stderr)
     jobs.schedule_push(settings)
-    return summary
+    return folder.read_summary() or summary  # in the order in which whoever reads it later sees it
 
 
 def _find_or_execute(

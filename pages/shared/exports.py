@@ -77,7 +77,7 @@ def label_scores(name: str) -> dict[str, str]:
 
 
 def _draw_save_menu(makers: dict[str, Callable[[], bytes]], name: str) -> None:
-    hint = "" if pictures.has_chart_renderer() else tr("chart.install", command=pictures.INSTALL)
+    hint = "" if pictures.has_chart_renderer() else tr("chart.install")
     if not makers and not hint:
         return
     with st.container(horizontal=True, horizontal_alignment="right"):

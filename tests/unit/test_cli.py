@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,16 @@ def test_rescore_and_resume_ask_nothing_and_change_nothing(
     for verb in ("rescore", "resume"):
         status, again, _ = call(capsys, verb, run_id, "--json", "--data", data)
         assert (status, json.loads(again)) == (0, json.loads(out))
+
+
+def test_a_run_reads_the_same_whenever_it_is_shown(
+    capsys: pytest.CaptureFixture[str], data: str
+) -> None:
+    _, ran, _ = call(capsys, *RUN[:-1], "--max-samples", "6", "--data", data)
+    (run_id,) = (path.name for path in (Path(data) / "runs").iterdir())
+    assert len(re.findall(r"^  \w+ .* samples?$", ran, re.MULTILINE)) > 1
+    assert call(capsys, "resume", run_id, "--data", data)[1] == ran
+    assert call(capsys, "show", run_id, "--data", data)[1].startswith(ran)
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "md", "html"])

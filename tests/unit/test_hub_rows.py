@@ -138,6 +138,18 @@ def test_columns_are_rows_and_their_nulls_are_absent(capsys, store, hub, lines):
     assert add(capsys, store, f"hf://{REPO}:default/test", "--part", "sql_identification")[0] == 0
 
 
+def test_columns_that_unpack_without_end_are_not_read(capsys, store, hub):
+    """The texts differ in a few bytes each, so that the file is small and its columns are not."""
+    table = pa.Table.from_pylist([{"sql": f"{n}{'x' * 400_000}"} for n in range(60)])
+    content = io.BytesIO()
+    pq.write_table(table, content, compression="zstd")
+    assert len(content.getvalue()) < 100_000
+    hub.add({"cases.parquet": content.getvalue()})
+    status, shown, err = add(capsys, store)
+    assert (status, shown) == (2, "")
+    assert "holds more than 10 MB of cases" in err
+
+
 def test_a_csv_is_taken_as_it_stands(hub):
     hub.add({"cases.csv": b'case_id,question\r\n007,"a\nb"\r\n'})
     rows = hub_rows.read_hub_rows(f"hf://datasets/{REPO}", KEY)

@@ -74,7 +74,7 @@ def test_parquet_is_read_as_jsonl_is(tmp_path):
 
 def test_a_broken_parquet_file_is_named(tmp_path):
     (tmp_path / "test.parquet").write_bytes(b"PAR1 or so")
-    with pytest.raises(DatasetError, match=r"test\.parquet: cannot be read"):
+    with pytest.raises(DatasetError, match=r"test\.parquet: is not a readable Parquet file"):
         dataset.load_swe_samples(DatasetSource(path=str(tmp_path)))
 
 

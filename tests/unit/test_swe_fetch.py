@@ -116,7 +116,7 @@ def test_short_names_and_json_lines(tmp_path, stand):
     ("files", "problem"),
     [
         ({"data/train-00000-of-00001.parquet": b"x"}, "none of the files"),
-        ({"test.parquet": b"no parquet"}, r"test\.parquet: cannot be read as Parquet"),
+        ({"test.parquet": b"no parquet"}, r"test\.parquet: is not a readable Parquet file"),
         ({"test.jsonl": b'{"id": 1}'}, "instance_id: is missing"),
         ({"test.jsonl": b"<html>"}, "is not JSON"),
         ({"test.jsonl": b"\n"}, "has no rows"),

@@ -6,12 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-from pyarrow import parquet
-
-from evalcore.errors import DatasetError
+from evalcore.benchmarks.case_file import read_parquet_rows
 from evalcore.exchange.logs.files import find_file, read_json_file
 from evalcore.exchange.logs.records import (
     FieldReader,
@@ -27,14 +23,12 @@ from evalcore.exchange.logs.records import (
     select_sampling,
 )
 from evalcore.i18n import Note
-from evalcore.intake.json_text import ROWS_LIMIT
 from evalcore.store.run_folder import Flag
 
 FRAMEWORK = "lighteval"
 _RESULTS = re.compile(r"results_(?P<date>.+)\.json")
 _ALL = "all"  # the mean over all tasks
 _BYTES_LIMIT = 2 << 30  # bytes of a Parquet file, unpacked
-_BATCH = 256
 _COLUMNS = ("doc", "metric", "metrics", "model_response")
 
 
@@ -108,7 +102,7 @@ def _find_details(path: Path, date: str, task: str) -> Path | None:
 
 def _iter_samples(file: Path) -> Iterator[LoggedSample]:
     seen: dict[str, int] = {}
-    for number, values in enumerate(_iter_rows(file), 1):
+    for number, values in read_parquet_rows(file, _BYTES_LIMIT, _COLUMNS):
         row = FieldReader(file, values, number)
         doc = row.find_object("doc")
         name = convert_text(doc.get("id")) or str(number)
@@ -131,23 +125,3 @@ def _iter_samples(file: Path) -> Iterator[LoggedSample]:
                 if (score := convert_score(value)) is not None
             },
         )
-
-
-def _iter_rows(file: Path) -> Iterator[Any]:
-    """The rows of a Parquet file, some at a time; raises DatasetError for a damaged one."""
-    try:
-        with parquet.ParquetFile(file) as opened:
-            groups = (opened.metadata.row_group(n) for n in range(opened.metadata.num_row_groups))
-            too_long = opened.metadata.num_rows > ROWS_LIMIT
-            if too_long or sum(group.total_byte_size for group in groups) > _BYTES_LIMIT:
-                raise DatasetError(file, None, "", Note("log_large", limit=_BYTES_LIMIT >> 20))
-            columns = [name for name in _COLUMNS if name in opened.schema_arrow.names]
-            size = 0
-            for batch in opened.iter_batches(_BATCH, columns=columns):
-                size += batch.nbytes  # a text that repeats takes almost no room in the file
-                if size > _BYTES_LIMIT:
-                    raise DatasetError(file, None, "", Note("log_large", limit=_BYTES_LIMIT >> 20))
-                yield from batch.to_pylist()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        problem = Note("log_parquet", detail=" ".join(str(error).split())[:200])
-        raise DatasetError(file, None, "", problem) from None
