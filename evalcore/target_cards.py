@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections.abc import Iterable
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
@@ -184,7 +185,7 @@ def _load_card_file(path: Path, version: str) -> dict[str, TargetCard]:
 
 
 # The colour follows from the target's name alone. Two targets may share one, so a chart names its
-# targets in words as well.
+# targets in words as well; where only a legend does, `assign_colours` tells them apart.
 
 #: Equally light in OKLCH, so that no target stands out; a contrast of 3.5:1 and more against both
 #: themes. The orange of the floors is left out.
@@ -197,3 +198,15 @@ COLOURS = (
 def colour_of(identity: str) -> str:
     """The colour of a target as "#rrggbb"."""
     return COLOURS[crc32(identity.encode()) % len(COLOURS)]
+
+
+def assign_colours(identities: Iterable[str]) -> dict[str, str]:
+    """A colour for each target, its own unless one before it has that: no two alike while there
+    are enough."""
+    assigned: dict[str, str] = {}
+    for identity in dict.fromkeys(identities):
+        own = COLOURS.index(colour_of(identity))
+        free = set(COLOURS) - set(assigned.values())
+        ring = COLOURS[own:] + COLOURS[:own]
+        assigned[identity] = next((colour for colour in ring if colour in free), COLOURS[own])
+    return assigned

@@ -45,7 +45,7 @@ def _draw_board_metric(board: Board, current: Settings, controls: Any) -> None:
         text = url_state.draw_search(
             tr("ranking.search"),
             key="metrics.q",
-            placeholder=tr("board.search_hint"),
+            placeholder=tr("ranking.search"),
             width=190,
             label_visibility="collapsed",
         )

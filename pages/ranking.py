@@ -92,7 +92,7 @@ def _draw_measured_ranking(
         version = ranking_rows.compute_store_version(current)
         whole = RankingView(current, version, board, _pick_ranking_order(board))
         everything = ranking_rows.load_board_table(whole)
-        look = {"placeholder": tr("board.search_hint"), "width": 190}
+        look = {"placeholder": tr("ranking.search"), "width": 190}
         text = url_state.draw_search(
             tr("ranking.search"), "ranking.q", label_visibility="collapsed", **look
         )

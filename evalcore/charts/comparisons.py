@@ -10,19 +10,39 @@ from typing import Any, Literal, NamedTuple
 import altair as alt
 import pandas as pd
 
+from evalcore.charts.pictures import Theme
 from evalcore.charts.plots import BEST, FLOOR, MUTED, SCORE, cache_chart, layer_charts
-from evalcore.target_cards import colour_of
+from evalcore.target_cards import assign_colours
 
-_LOW, _HIGH, _NONE = (0xDC, 0xEA, 0xED), (0x16, 0x60, 0x6E), "#73808322"
-_DARK, _LIGHT = "#000406", "#ffffff"
-_TURN = 77  # above this value light text is read better than dark
+_DARK, _LIGHT, _NONE = "#000406", "#ffffff", "#73808322"
+
+
+class _HeatColours(NamedTuple):
+    """The colours of 0 and 100, the ink on the low ones and on those above `turn`."""
+
+    low: tuple[int, int, int]
+    high: tuple[int, int, int]
+    low_ink: str
+    high_ink: str
+    turn: int
+
+
+#: By theme: a low score is close to the page, a high one stands out from it.
+_HEAT: Mapping[Theme, _HeatColours] = {
+    "light": _HeatColours((0xDC, 0xEA, 0xED), (0x16, 0x60, 0x6E), _DARK, _LIGHT, 77),
+    "dark": _HeatColours((0x20, 0x2E, 0x32), (0x6A, 0xC4, 0xD2), _LIGHT, _DARK, 50),
+}
 _HEATMAP_ROW, _HEATMAP_AXIS = 28, 44  # pixels
 _NAME = 130  # pixels of a row's name: at a phone's width most of the room is left for the cells
 
 
 @cache_chart
 def build_heatmap(
-    frame: pd.DataFrame, rows: Sequence[str], columns: Sequence[str], labels: Mapping[str, str]
+    frame: pd.DataFrame,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    labels: Mapping[str, str],
+    theme: Theme = "light",
 ) -> alt.LayerChart:
     """`frame`: row, column, value (0 to 100, None where there is none), text (that of the
     cell), tip (the long name of the row); `labels`: row, column, value. Drawn in the given orders.
@@ -43,8 +63,8 @@ def build_heatmap(
     )
     values = [None if pd.isna(value) else float(value) for value in frame["value"]]
     cells = frame.assign(
-        fill=[_compute_cell_colour(value) for value in values],
-        ink=[_pick_text_colour(v) for v in values],
+        fill=[_compute_cell_colour(value, _HEAT[theme]) for value in values],
+        ink=[_pick_text_colour(value, _HEAT[theme]) for value in values],
     )
     base = alt.Chart(cells.drop(columns="value")).encode(
         x=x,
@@ -62,20 +82,20 @@ def build_heatmap(
     )
 
 
-def _compute_cell_colour(value: float | None) -> str:
-    """The colour of a cell, from pale to deep."""
+def _compute_cell_colour(value: float | None, colours: _HeatColours) -> str:
+    """The colour of a cell, from that of 0 to that of 100."""
     if value is None:
         return _NONE
     share = min(max(value, 0.0), 100.0) / 100
-    parts = (round(low + share * (high - low)) for low, high in zip(_LOW, _HIGH, strict=True))
+    parts = (round(low + share * (high - low)) for low, high in zip(*colours[:2], strict=True))
     return "#" + "".join(f"{part:02x}" for part in parts)
 
 
-def _pick_text_colour(value: float | None) -> str:
+def _pick_text_colour(value: float | None, colours: _HeatColours) -> str:
     """The colour of the text on a cell."""
     if value is None:
         return MUTED
-    return _LIGHT if value > _TURN else _DARK
+    return colours.high_ink if value > colours.turn else colours.low_ink
 
 
 # The radar chart: a target beside the best on its board and the floor, or a few runs together.
@@ -107,10 +127,11 @@ SERIES_STYLES = {
 
 
 def assign_series_styles(identities: Mapping[str, str]) -> dict[str, SeriesStyle]:
-    """A look per series of targets, from their identities: the colour that a target has
-    everywhere, and a stroke of its own, since two targets may share a colour."""
+    """A look per series, from the identities of their targets: a colour per target, and a stroke
+    of its own, since two series may be of one target."""
+    colours = assign_colours(identities.values())
     return {
-        series: SeriesStyle(colour_of(identity), dash)
+        series: SeriesStyle(colours[identity], dash)
         for (series, identity), dash in zip(identities.items(), DASHES, strict=False)
     }
 

@@ -106,7 +106,7 @@ def _hash_frame_cells(frame: pd.DataFrame) -> bytes:
 
 # Colours keep a contrast of 3:1 against Streamlit's light and dark background, and no message rests
 # on colour alone: floors are dashed and labelled, intervals are whiskers, groups have shapes.
-# Scores are 0 to 100 on an axis that always shows the whole range, so that gaps look as large as
+# Bars stand on an axis of 0 to 100 that always shows the whole range, so that gaps look as large as
 # they are. Rows whose value is missing are left out of a chart; they are never drawn at zero.
 
 SCORE, FLOOR, BEST, MUTED = "#2b8a9b", "#b86f14", "#8a6fc0", "#738083"
@@ -408,8 +408,13 @@ def build_trend_chart(
     low, high, series, run_id; `labels`: date, score, series, run; `colours`: series -> colour, in
     the order of the legend."""
     rows = _drop_missing_rows(frame, "score", "date")
-    x = alt.X("date:T", title=None, axis=alt.Axis(format="%Y-%m-%d", tickCount=6))
-    y = alt.Y("score:Q", title=labels["score"], scale=alt.Scale(domain=_DOMAIN))
+    is_monthly = bool((rows["date"].dt.strftime("%d %H:%M") == "01 00:00").all())
+    day, minute = ("%Y-%m",) * 2 if is_monthly else ("%Y-%m-%d", "%Y-%m-%d %H:%M")
+    rows = rows.assign(when=rows["date"].dt.strftime(minute))
+    axis = alt.Axis(format=day, tickCount=6)
+    x = alt.X("date:T", title=None, axis=axis, scale=alt.Scale(type="utc"))
+    scale = alt.Scale(domain=_compute_score_domain(rows))
+    y = alt.Y("score:Q", title=labels["score"], scale=scale)
     several = rows["series"].nunique() > 1
     legend = alt.Legend(orient="bottom", columns=_ACROSS, labelLimit=150) if several else None
     colour = alt.Color("series:N", title=None, legend=legend)
@@ -426,7 +431,7 @@ def build_trend_chart(
         tooltip=[
             alt.Tooltip("series:N", title=labels["series"]),
             alt.Tooltip("score:Q", title=labels["score"], format=".1f"),
-            alt.Tooltip("date:T", title=labels["date"], format="%Y-%m-%d %H:%M"),
+            alt.Tooltip("when:N", title=labels["date"]),
             alt.Tooltip("run_id:N", title=labels["run"]),
         ],
     )

@@ -34,6 +34,11 @@ _BUTTON, _GAP = 56, 16  # pixels: a button with the gap to the next one
 _MEDIA = {**pictures.FORMATS, "csv": "text/csv"}
 
 
+def current_theme() -> Theme:
+    """The theme that the session's page is drawn in."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
 def draw_chart_frame(
     chart: alt.TopLevelMixin,
     *,
@@ -52,7 +57,7 @@ def draw_chart_frame(
     """
     event = st.altair_chart(chart, alt=alt_text, **{"width": "stretch", **chart_options})
     source_line = " · ".join(filter(None, ("Evalboard", source)))
-    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme = current_theme()
 
     def render_picture(form: str) -> bytes:
         look: dict[str, Any] = {"title": title, "source": source_line, "theme": theme}

@@ -28,7 +28,6 @@ from evalcore.views.published_ranking import PublishedRanking, load_published_ra
 from evalcore.views.stored_boards import Headers
 from pages.shared import board_view, drawn_html, page_links, tables, url_state
 from pages.shared.board_view import benchmark_title, metric_title
-from pages.shared.tables import text_column
 from pages.shared.wording import (
     current_language,
     escape_markdown,
@@ -209,11 +208,12 @@ def draw_findings(findings: Sequence[ClaimFinding], *, with_names: bool) -> None
         ],
         "finding": [describe_finding(finding, current_language()) for finding in findings],
     }
-    config = {
-        "name": text_column("common.target"),
-        "benchmark": text_column("common.benchmark"),
-        "metric": text_column("common.metric"),
-        "finding": text_column("published.finding", "large"),
+    titles = {
+        "name": tr("common.target"),
+        "benchmark": tr("common.benchmark"),
+        "metric": tr("common.metric"),
+        "finding": tr("published.finding"),
     }
-    shown = columns if with_names else {k: v for k, v in columns.items() if k != "name"}
-    tables.draw_grid(shown, config, tr("published.findings"), tallest=12)
+    shown = [name for name in titles if with_names or name != "name"]
+    rows = zip(*(columns[name] for name in shown), strict=True)
+    tables.draw_word_table([titles[name] for name in shown], rows, tr("published.findings"))

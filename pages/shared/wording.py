@@ -167,11 +167,13 @@ def format_score(value: float | None) -> str:
 
 def format_difference(points: float | None) -> str:
     """A difference of two scores with its sign."""
-    return DASH if points is None else f"{points:+.1f}"
+    return DASH if points is None else f"{points:+.1f}".replace("-", "−")
 
 
 def format_signed_interval(interval: Interval | None) -> str:
-    return DASH if interval is None else f"{interval.low:+.1f} … {interval.high:+.1f}"
+    if interval is None:
+        return DASH
+    return f"{interval.low:+.1f} … {interval.high:+.1f}".replace("-", "−")
 
 
 def format_p_value(p: float) -> str:

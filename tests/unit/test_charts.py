@@ -153,8 +153,17 @@ def test_the_trend_runs_over_time_with_intervals():
     spec, _ = layers(plots.build_trend_chart(frame(date=dates, series="SQL", run_id="r"), LABELS))
     (line,) = of_mark(spec, "line")
     assert line["encoding"]["x"]["type"] == "temporal"
-    assert line["encoding"]["y"]["scale"]["domain"] == [0, 100]
+    assert line["encoding"]["y"]["scale"]["domain"] == [60, 100]
     assert len(rows_of(spec, line)) == 2
+
+
+def test_a_trend_of_months_names_months_wherever_its_reader_lives():
+    dates = pd.to_datetime(["2026-10-01", "2026-11-01", "2026-12-01"], utc=True)
+    spec, _ = layers(plots.build_trend_chart(frame(date=dates, series="SQL", run_id="r"), LABELS))
+    (line,) = of_mark(spec, "line")
+    assert line["encoding"]["x"]["axis"]["format"] == "%Y-%m"
+    assert line["encoding"]["x"]["scale"]["type"] == "utc"
+    assert {row["when"] for row in rows_of(spec, line)} <= {"2026-10", "2026-11", "2026-12"}
 
 
 def test_the_radar_puts_100_on_the_ring_and_closes_the_outline():

@@ -6,16 +6,17 @@ import pandas as pd
 import pytest
 
 from evalcore.charts.comparisons import build_heatmap
+from evalcore.charts.pictures import Theme
 
 LABELS = {"row": "Metric", "column": "Run", "value": "Score"}
 
 
-def cells(*values: float | None) -> dict:
+def cells(*values: float | None, theme: Theme = "light") -> dict:
     frame = pd.DataFrame(
         {"row": "m", "column": chr(65 + n), "value": v, "text": f"{v}", "tip": "m"}
         for n, v in enumerate(values)
     )
-    return build_heatmap(frame, ["m"], list(frame["column"]), LABELS).to_dict()
+    return build_heatmap(frame, ["m"], list(frame["column"]), LABELS, theme).to_dict()
 
 
 def data(chart: dict) -> list[dict]:
@@ -29,16 +30,18 @@ def luminance(colour: str) -> float:
     return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
-@pytest.mark.parametrize("value", range(0, 101, 5))
-def test_text_is_read_on_its_cell(value):
-    [cell] = data(cells(float(value)))
-    high, low = sorted((luminance(cell["fill"]), luminance(cell["ink"])), reverse=True)
-    assert (high + 0.05) / (low + 0.05) >= 4.5
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_is_read_on_its_cell(theme):
+    for cell in data(cells(*map(float, range(0, 101, 5)), theme=theme)):
+        high, low = sorted((luminance(cell["fill"]), luminance(cell["ink"])), reverse=True)
+        assert (high + 0.05) / (low + 0.05) >= 4.5, cell
 
 
-def test_more_is_deeper_and_out_of_range_is_the_end():
-    fills = [luminance(cell["fill"]) for cell in data(cells(-5.0, 0.0, 50.0, 100.0, 120.0))]
-    assert fills == sorted(fills, reverse=True)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_more_is_further_from_the_page_and_out_of_range_is_the_end(theme):
+    drawn = data(cells(-5.0, 0.0, 50.0, 100.0, 120.0, theme=theme))
+    fills = [luminance(cell["fill"]) for cell in drawn]
+    assert fills == sorted(fills, reverse=theme == "light")
     assert (fills[0], fills[-1]) == (fills[1], fills[-2])
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from evalcore.charts import plots
 from evalcore.charts.comparisons import build_stacked_bars
-from evalcore.target_cards import COLOURS, colour_of
+from evalcore.target_cards import COLOURS, assign_colours, colour_of
 
 LABELS = {name: name for name in ("name", "part", "count", "share", "score", "interval")}
 BACKGROUNDS = ("#fdfdfb", "#12191b")  # of .streamlit/config.toml
@@ -68,3 +68,11 @@ def test_parts_keep_their_order_on_a_whole_axis():
     rows = next(iter(spec["datasets"].values()))
     assert [round(row["percent"]) for row in rows] == [30, 10, 20]
     assert [row["position"] for row in rows] == [0, 1, 0]
+
+
+def test_targets_of_one_chart_share_no_colour_while_there_are_enough():
+    names = [f"target {number}" for number in range(len(COLOURS))]
+    colours = assign_colours(names)
+    assert set(colours.values()) == set(COLOURS)
+    assert colours[names[0]] == colour_of(names[0])
+    assert len(assign_colours([*names, "one more"])) == len(names) + 1

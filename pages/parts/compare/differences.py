@@ -139,7 +139,7 @@ def _draw_metric_heatmap(
     labels = {"row": tr("common.metric"), "column": tr("compare.run"), "value": tr("common.score")}
     runs = ", ".join(format_run_label(run) for run in shown)
     exports.draw_chart_frame(
-        build_heatmap(frame, list(rows), letters, labels),
+        build_heatmap(frame, list(rows), letters, labels, exports.current_theme()),
         name=f"compare-metrics-{group.column}",
         title=format_fact(benchmark_title(group.benchmark), tr("compare.metrics")),
         source=runs,
@@ -305,7 +305,7 @@ def _draw_case_heatmap(
     labels = {"row": tr("common.case"), "column": tr("compare.run"), "value": tr("common.score")}
     runs = ", ".join(format_run_label(run) for run in shown)
     exports.draw_chart_frame(
-        build_heatmap(frame, rows, letters, labels),
+        build_heatmap(frame, rows, letters, labels, exports.current_theme()),
         name="compare-cases",
         title=tr("common.case"),
         source=runs,

@@ -37,7 +37,7 @@ def draw_dataset(entry: DatasetEntry, summary: DatasetSummary | None, settings: 
     if entry.card is not None and entry.card.note not in ("", title):
         st.text(entry.card.note)
     if summary is None or summary.problem:
-        reason = escape_markdown(summary.problem if summary else "", 400)
+        reason = escape_markdown(localize_note(summary.problem) if summary else "", 400)
         st.error(tr("datasets.unreadable", reason=reason), icon=":material/error:")
         _draw_dataset_actions(entry, settings, usable=False)
         return
@@ -250,8 +250,10 @@ def _draw_dataset_card(entry: DatasetEntry, summary: DatasetSummary | None) -> N
     words.draw_dataset_badges(entry, summary)
     st.markdown(f"#### {escape_markdown(words.dataset_title(entry))}")
     st.caption(_describe_dataset(entry))
+    usable = summary is not None and not summary.problem
     if summary is None or summary.problem:
-        st.caption(escape_markdown(summary.problem if summary else tr("datasets.not_read"), 300))
+        reason = localize_note(summary.problem) if summary else tr("datasets.not_read")
+        st.caption(escape_markdown(reason[:1].upper() + reason[1:], 300))
     else:
         _draw_dataset_numbers(entry, summary)
     st.space("stretch")
@@ -260,7 +262,8 @@ def _draw_dataset_card(entry: DatasetEntry, summary: DatasetSummary | None) -> N
         if st.button(tr("datasets.open"), key=key, icon=icon):
             st.query_params["set"] = entry.key
             st.rerun()
-        draw_evaluate_button(entry, f"datasets.evaluate.{entry.key}", "tertiary")
+        if usable:
+            draw_evaluate_button(entry, f"datasets.evaluate.{entry.key}", "tertiary")
 
 
 def _describe_dataset(entry: DatasetEntry) -> str:

@@ -95,7 +95,7 @@ def _draw_worked_score(ranking: PublishedRanking) -> None:
         terms = []
         for metric, weight in rule.weights.items():
             value, most = score.metrics[metric][0], sum(rule.points[metric].values())
-            points = "?" if value is None else f"{round(value * most / 100, 6):g}"
+            points = "?" if value is None else f"{round(value * most / 100, 1):g}"
             terms.append((wording.format_weight(weight), points, f"{most:g}"))
         above = " + ".join(rf"{weight} \cdot {points}" for weight, points, _ in terms)
         below = " + ".join(rf"{weight} \cdot {most}" for weight, _, most in terms)

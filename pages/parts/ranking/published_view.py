@@ -56,7 +56,7 @@ def draw_published_ranking(settings: Settings, suite: str, place: Any, controls:
             tr("ranking.search"),
             "ranking.q",
             label_visibility="collapsed",
-            placeholder=tr("board.search_hint"),
+            placeholder=tr("ranking.search"),
             width=170,
         )
         frame, board = ranking.table.frame, ranking.board
@@ -68,6 +68,9 @@ def draw_published_ranking(settings: Settings, suite: str, place: Any, controls:
     rows = ranking_rows.select_ranking_rows(frame, board, board_filter, shown.sort)
     chosen = st.query_params.get(_ROW, "")
     publisher = ranking.source.publisher
+    remark = tr("published.remark", publisher=publisher.title, date=publisher.date)
+    publication = ranking.source.publication
+    setup = published_source.format_setup(describe_setup(publication, ranking.source.setup))
     with place:
         answer.draw_answer(
             ranking.table,
@@ -75,7 +78,7 @@ def draw_published_ranking(settings: Settings, suite: str, place: Any, controls:
             board,
             ranking.order,
             partial(_link_row, ranking),
-            tr("published.remark", publisher=publisher.title, date=publisher.date),
+            f"{remark} {setup[:1].upper()}{setup[1:]}".strip(),
         )
         look = {"vertical_alignment": "center", "gap": "medium"}
         with st.container(horizontal=True, key="ranking-next", **look):

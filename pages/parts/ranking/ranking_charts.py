@@ -1,5 +1,6 @@
 """The charts of the Ranking page: scores with intervals and floors, score against what it takes,
-and scores over time. A target has one colour in all of them, as it has on every page."""
+and scores over time. A target has one colour in all of them, as it has on every page, unless two
+lines of one chart would share it."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import streamlit as st
 
 from evalcore import catalog
 from evalcore.charts import plots
-from evalcore.target_cards import colour_of
+from evalcore.target_cards import assign_colours
 from pages.shared import exports, url_state
 from pages.shared.ranking_rows import RankingRows
 from pages.shared.wording import format_fact, to_plain_line, tr
@@ -29,18 +30,23 @@ def draw_ranking_charts(rows: RankingRows, floors: dict[str, float], load_trend:
     run to run."""
     if rows.ranked.empty:
         return
-    left, right = st.columns(2, gap="large")
-    with left:
+    if not rows.chart_data.against:
         _draw_score_bars(rows, floors)
-    with right:
-        _draw_score_against(rows)
+    else:
+        left, right = st.columns(2, gap="large")
+        with left:
+            _draw_score_bars(rows, floors)
+        with right:
+            _draw_score_against(rows)
     _draw_score_trend(load_trend, rows.ranked)
 
 
 def _draw_score_bars(rows: RankingRows, floors: dict[str, float]) -> None:
     """A bar for each of the first ranked targets, with the floors as dashed lines."""
-    st.subheader(tr("ranking.chart"), anchor=False)
     shown = rows.chart_data.bars
+    has_intervals = bool(shown["low"].notna().any())
+    title = tr("ranking.chart" if has_intervals else "ranking.chart_claims")
+    st.subheader(title, anchor=False)
     lines = {
         tr(f"ranking.floor.{name}", score=f"{score:.1f}"): score
         for name, score in floors.items()
@@ -49,22 +55,23 @@ def _draw_score_bars(rows: RankingRows, floors: dict[str, float]) -> None:
     exports.draw_chart_frame(
         plots.build_score_bars(shown, exports.label_scores("common.target"), lines),
         name="scores",
-        title=tr("ranking.chart"),
+        title=title,
         alt_text=tr("ranking.chart_alt", summary=rows.chart_data.summary),
         data=lambda: rows.ranked[_SAVED].head(len(shown)),
     )
     rest = len(rows.ranked) - len(shown)
-    more = tr("board.bars_more", shown=len(shown), count=rest) if rest else ""
-    st.caption(f"{tr('ranking.chart_about')} {more}")
+    about = [
+        tr("ranking.chart_about") if has_intervals else "",
+        tr("ranking.chart_floors") if lines else "",
+        tr("board.bars_more", shown=len(shown), count=rest) if rest else "",
+    ]
+    st.caption(" ".join(filter(None, about)))
 
 
 def _draw_score_against(rows: RankingRows) -> None:
     """Score against cost, latency or price, by choice, with the number of targets left out."""
     st.subheader(tr("board.against"), anchor=False)
     frames_by_axis = rows.chart_data.against
-    if not frames_by_axis:
-        st.caption(tr("ranking.cost_none"))
-        return
     axis = url_state.draw_segments(
         tr("board.against"),
         list(frames_by_axis),
@@ -95,17 +102,16 @@ def _draw_score_trend(load_trend: LoadTrend, frame: pd.DataFrame) -> None:
         for identity, name in zip(first["identity"], first["name"], strict=True)
     }
     history = load_trend(names)
-    st.subheader(tr("board.trend"), anchor=False)
-    if not history["identity"].duplicated().any():
-        st.caption(tr("board.trend_none"))
+    if not history["identity"].duplicated().any():  # a line needs two runs of one target
         return
+    st.subheader(tr("board.trend"), anchor=False)
     labels = {
         "date": tr("ranking.date"),
         "score": tr("common.score"),
         "series": tr("common.target"),
         "run": tr("board.run"),
     }
-    colours = {name: colour_of(identity) for identity, name in names.items()}
+    colours = {names[identity]: colour for identity, colour in assign_colours(names).items()}
     exports.draw_chart_frame(
         plots.build_trend_chart(history, labels, colours),
         name="trend",

@@ -17,7 +17,7 @@ from pages.shared import board_view as shared
 from pages.shared import drawn_html, exports, page_links, tables, url_state, widgets
 from pages.shared.board_view import kind_title
 from pages.shared.drawn_columns import DrawnColumn, ScoreAxis, mark_bands
-from pages.shared.wording import format_compact_count, to_plain_line, tr
+from pages.shared.wording import format_compact_count, format_duration, to_plain_line, tr
 
 # How the rows of the Ranking page stand: which columns, in which order. Both are in the URL.
 
@@ -141,7 +141,8 @@ def draw_unranked_table(
     address: Callable[[str], str] = build_target_address,
 ) -> None:
     """The targets without a rank, each with the reason."""
-    visible_columns = [name for name in columns if name not in RANKED_ONLY]
+    without = {*RANKED_ONLY} | (set() if frame["score"].notna().any() else {"interval"})
+    visible_columns = [name for name in columns if name not in without]
     drawn = _list_drawn_columns(visible_columns, "", False)
     look = RowFormat(visible_columns, axis, own, tables.cost_format(frame["cost"]), address)
     rows = [_build_row(record, look) for record in frame.to_dict("records")]
@@ -209,7 +210,7 @@ def _build_row(record: Mapping[Any, Any], look: RowFormat) -> dict[str, Any]:
     low, high = known["low"], known["high"]
     has_interval = low is not None and high is not None
     bar = None
-    if known["score"] is not None:
+    if known["score"] is not None and axis.first <= known["score"] <= axis.last:
         left = axis.place(low if has_interval else known["score"])
         width = axis.place(high) - left if has_interval else 0.0
         bar = {"left": left, "width": round(width, 2), "dot": axis.place(known["score"])}
@@ -231,7 +232,7 @@ def _build_row(record: Mapping[Any, Any], look: RowFormat) -> dict[str, Any]:
         "organization": to_plain_line(known["organization"] or "", _NAME_LENGTH)
         if "organization" in columns
         else "",
-        "kind_title": _format_kind(known) if "kind" in columns else "",
+        "kind_title": _format_kind(known) if "kind" in columns and status != "control" else "",
         "program": is_program(str(known["target_key"])),
         "status": "" if ranked else tr(f"ranking.status.{status}"),
         "score": DASH if known["score"] is None else f"{known['score']:.1f}",
@@ -278,13 +279,14 @@ def _format_cell(name: str, known: Mapping[str, Any], cost: str) -> str:
         value = tr(f"board.weights.{value}") if value else None
     elif name == "cost" and value is not None:
         value = cost % value
+    elif name == "latency" and value is not None:
+        value = format_duration(value)
     elif value is not None and name != "released":
         value = _FORMATS.get(name, "{:.1f}").format(float(value))
     return str(value) if value else DASH
 
 
 _FORMATS: Mapping[str, str] = {
-    "latency": "{:.2f} s",
     "price": "${:.2f}",
     "parameters": "{:.3g} B",
     "coverage": "{:.0%}",
