@@ -15,22 +15,10 @@ from evalcore.charts.plots import BEST, FLOOR, MUTED, SCORE, cache_chart, layer_
 from evalcore.target_cards import assign_colours
 
 _DARK, _LIGHT, _NONE = "#000406", "#ffffff", "#73808322"
-
-
-class _HeatColours(NamedTuple):
-    """The colours of 0 and 100, the ink on the low ones and on those above `turn`."""
-
-    low: tuple[int, int, int]
-    high: tuple[int, int, int]
-    low_ink: str
-    high_ink: str
-    turn: int
-
-
-#: By theme: a low score is close to the page, a high one stands out from it.
-_HEAT: Mapping[Theme, _HeatColours] = {
-    "light": _HeatColours((0xDC, 0xEA, 0xED), (0x16, 0x60, 0x6E), _DARK, _LIGHT, 77),
-    "dark": _HeatColours((0x20, 0x2E, 0x32), (0x6A, 0xC4, 0xD2), _LIGHT, _DARK, 50),
+#: By theme the colours of 0, near that of the page, and of 100, the ink on both, and its turn.
+_HEAT: Mapping[Theme, tuple[tuple[int, int, int], tuple[int, int, int], str, str, int]] = {
+    "light": ((0xDC, 0xEA, 0xED), (0x16, 0x60, 0x6E), _DARK, _LIGHT, 77),
+    "dark": ((0x20, 0x2E, 0x32), (0x6A, 0xC4, 0xD2), _LIGHT, _DARK, 50),
 }
 _HEATMAP_ROW, _HEATMAP_AXIS = 28, 44  # pixels
 _NAME = 130  # pixels of a row's name: at a phone's width most of the room is left for the cells
@@ -63,8 +51,8 @@ def build_heatmap(
     )
     values = [None if pd.isna(value) else float(value) for value in frame["value"]]
     cells = frame.assign(
-        fill=[_compute_cell_colour(value, _HEAT[theme]) for value in values],
-        ink=[_pick_text_colour(value, _HEAT[theme]) for value in values],
+        fill=[_compute_cell_colour(value, theme) for value in values],
+        ink=[_pick_text_colour(value, theme) for value in values],
     )
     base = alt.Chart(cells.drop(columns="value")).encode(
         x=x,
@@ -82,20 +70,22 @@ def build_heatmap(
     )
 
 
-def _compute_cell_colour(value: float | None, colours: _HeatColours) -> str:
+def _compute_cell_colour(value: float | None, theme: Theme) -> str:
     """The colour of a cell, from that of 0 to that of 100."""
     if value is None:
         return _NONE
     share = min(max(value, 0.0), 100.0) / 100
-    parts = (round(low + share * (high - low)) for low, high in zip(*colours[:2], strict=True))
+    ends = zip(*_HEAT[theme][:2], strict=True)
+    parts = (round(low + share * (high - low)) for low, high in ends)
     return "#" + "".join(f"{part:02x}" for part in parts)
 
 
-def _pick_text_colour(value: float | None, colours: _HeatColours) -> str:
+def _pick_text_colour(value: float | None, theme: Theme) -> str:
     """The colour of the text on a cell."""
     if value is None:
         return MUTED
-    return colours.high_ink if value > colours.turn else colours.low_ink
+    _, _, low_ink, high_ink, turn = _HEAT[theme]
+    return high_ink if value > turn else low_ink
 
 
 # The radar chart: a target beside the best on its board and the floor, or a few runs together.

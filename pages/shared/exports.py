@@ -57,10 +57,9 @@ def draw_chart_frame(
     """
     event = st.altair_chart(chart, alt=alt_text, **{"width": "stretch", **chart_options})
     source_line = " · ".join(filter(None, ("Evalboard", source)))
-    theme = current_theme()
 
     def render_picture(form: str) -> bytes:
-        look: dict[str, Any] = {"title": title, "source": source_line, "theme": theme}
+        look: dict[str, Any] = {"title": title, "source": source_line, "theme": current_theme()}
         return pictures.render_chart_file(chart.to_dict(), form, **look)
 
     makers: dict[str, Callable[[], bytes]] = {}

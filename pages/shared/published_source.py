@@ -81,12 +81,12 @@ def _find_default(settings: Settings, headers: Headers, page: str, suite: str) -
     return choose_default_source(settings, headers, suite)
 
 
-def select_published_board(settings: Settings, page: str) -> PublishedBoard:
-    """The board of a publisher that the URL names, with pickers of suite, publisher, test setup and
-    month where there is a choice, which join the row that they are drawn in."""
+def select_published_board(settings: Settings, page: str, suite: str = "") -> PublishedBoard:
+    """The board of a publisher that the URL names, with pickers of suite (unless one is named),
+    publisher, test setup and month where there is a choice, in the row that they are drawn in."""
     publishers = load_publishers(settings)
     look: dict[str, Any] = {"drawn_alone": False, "label_visibility": "collapsed"}
-    suite = url_state.draw_select(
+    suite = suite or url_state.draw_select(
         tr("ranking.suite"),
         list(dict.fromkeys(publisher.suite for publisher in publishers)),
         f"{page}.suite",
@@ -155,12 +155,6 @@ def load_source_ranking(source: PublishedBoard, order: str = "") -> PublishedRan
     return load_published_ranking(
         settings.load_settings(), source.publisher.key, source.month, order, source.setup
     )
-
-
-def load_board_ranking(settings: Settings, board: Board, order: str) -> PublishedRanking | None:
-    """The ranking behind a board of a publication; None for a board of runs."""
-    source = find_board_source(settings, board)
-    return None if source is None else load_source_ranking(source, order)
 
 
 def build_board_query(source: PublishedBoard) -> dict[str, str]:

@@ -58,13 +58,11 @@ def _describe_own_row(own: pd.Series[Any], total: int) -> Any:
     name = link_target(str(own["name"]), str(own["identity"]))
     score = "" if pd.isna(own["score"]) else f"{own['score']:.1f}"
     if own["status"] != "ranked":
-        status = own["status"]
-        reason = tr(f"ranking.status.{status}")
+        reason = tr(f"ranking.status.{own['status']}")
         return format_html("ranking.own.unranked", name=name, reason=reason)
     ends = f"{own['rank_low']}–{own['rank_high']}"
-    key = (
-        "ranking.own.ranked" if own["rank_low"] == own["rank_high"] else "ranking.own.ranked_range"
-    )
+    is_certain = own["rank_low"] == own["rank_high"]
+    key = "ranking.own.ranked" if is_certain else "ranking.own.ranked_range"
     return format_html(key, name=name, score=score, rank=own["rank"], range=ends, total=total)
 
 

@@ -19,14 +19,10 @@ from evalcore.views.boards import list_board_rows
 from evalcore.views.published_boards import (
     PUBLISHED,
     describe_setup,
-    list_setups,
-    load_publishers,
-    require_publication,
 )
 from evalcore.views.published_ranking import (
     PublishedRanking,
     build_published_trend,
-    load_published_ranking,
 )
 from evalcore.views.ranking import list_board_orders
 from pages.parts.ranking import answer, ranking_charts, ranking_table
@@ -44,7 +40,6 @@ from pages.shared.drawn_columns import build_score_axis
 from pages.shared.wording import current_language, to_plain_line, tr
 
 _ROW = "row"
-_SLIDER = 230  # pixels
 
 
 def draw_published_ranking(settings: Settings, suite: str, place: Any, controls: Any) -> None:
@@ -67,10 +62,9 @@ def draw_published_ranking(settings: Settings, suite: str, place: Any, controls:
         shown = ranking_table.draw_view_menu(board, parts, frame)
     rows = ranking_rows.select_ranking_rows(frame, board, board_filter, shown.sort)
     chosen = st.query_params.get(_ROW, "")
-    publisher = ranking.source.publisher
+    source, publisher = ranking.source, ranking.source.publisher
     remark = tr("published.remark", publisher=publisher.title, date=publisher.date)
-    publication = ranking.source.publication
-    setup = published_source.format_setup(describe_setup(publication, ranking.source.setup))
+    setup = published_source.format_setup(describe_setup(source.publication, source.setup))
     with place:
         answer.draw_answer(
             ranking.table,
@@ -82,18 +76,17 @@ def draw_published_ranking(settings: Settings, suite: str, place: Any, controls:
         )
         look = {"vertical_alignment": "center", "gap": "medium"}
         with st.container(horizontal=True, key="ranking-next", **look):
-            answer.draw_decide_step(published_source.build_board_query(ranking.source))
+            answer.draw_decide_step(published_source.build_board_query(source))
             _draw_compare_link(ranking)
             answer.draw_launch_step()
             exports.draw_share_menu("")
         if chosen in ranking.targets:
             _draw_row_details(ranking, chosen)
-    axis = build_score_axis(rows.everyone, {})
-    omitted = {"cost", "latency", "date", "kind"}
-    if not ranking.source.has_verdicts:
+    axis, omitted = build_score_axis(rows.everyone, {}), {"cost", "latency", "date", "kind"}
+    if not source.has_verdicts:
         omitted |= {"interval", "range", "group"}
     columns = [name for name in shown.columns if name not in omitted]
-    address = partial(published_source.build_row_address, ranking.source)
+    address = partial(published_source.build_row_address, source)
     ranking_table.draw_ranked_table(rows.ranked, columns, axis, chosen, address)
     st.caption(tr("ranking.matches", shown=len(rows.ranked), total=len(rows.everyone)))
     st.caption(ranking.describe_source(current_language()))
@@ -104,48 +97,19 @@ def draw_published_ranking(settings: Settings, suite: str, place: Any, controls:
 
 
 def _choose_ranking(settings: Settings, suite: str) -> PublishedRanking:
-    """Publisher, month, setup and order, each asked only where there is a choice."""
-    titles = {publisher.key: publisher.title for publisher in load_publishers(settings, suite)}
-    look = {"label_visibility": "collapsed", "drawn_alone": False}
-    publisher = url_state.draw_select(
-        tr("published.publisher"),
-        list(titles),
-        "ranking.publisher",
-        titles.__getitem__,
-        width=130,
-        **look,
-    )
-    publication = require_publication(settings, publisher)
-    months = list(publication.months)
-    month = url_state.draw_select(
-        tr("published.month"),
-        months,
-        "ranking.month",
-        str,
-        widget=published_source.draw_month_slider,
-        width=_SLIDER,
-        **look,
-    )
-    setups = list_setups(publication, month)
-    names = {setup: _format_setup(describe_setup(publication, setup)) for setup in setups}
-    setup = url_state.draw_select(
-        tr("published.setup"), setups, "ranking.setup", names.__getitem__, width=230, **look
-    )
-    ranking = load_published_ranking(settings, publisher, month, "", setup)
-    language = current_language()
+    """The board, and the order where there is a choice."""
+    source = published_source.select_published_board(settings, "ranking", suite)
+    ranking, language = published_source.load_source_ranking(source), current_language()
     order = url_state.draw_select(
         tr("ranking.order"),
         list_board_orders(ranking.board),
         "ranking.by",
         lambda code: board_titles.order_title(code, language),
         width=180,
-        **look,
+        label_visibility="collapsed",
+        drawn_alone=False,
     )
-    return load_published_ranking(settings, publisher, month, order, setup)
-
-
-def _format_setup(setup: Mapping[str, str]) -> str:
-    return to_plain_line(" · ".join(str(value) for value in setup.values() if value), 80)
+    return published_source.load_source_ranking(source, order)
 
 
 def _link_row(ranking: PublishedRanking, name: str, identity: str) -> Markup:

@@ -30,14 +30,11 @@ def draw_ranking_charts(rows: RankingRows, floors: dict[str, float], load_trend:
     run to run."""
     if rows.ranked.empty:
         return
-    if not rows.chart_data.against:
+    halves = st.columns(2 if rows.chart_data.against else 1, gap="large")
+    with halves[0]:
         _draw_score_bars(rows, floors)
-    else:
-        left, right = st.columns(2, gap="large")
-        with left:
-            _draw_score_bars(rows, floors)
-        with right:
-            _draw_score_against(rows)
+    with halves[-1]:
+        _draw_score_against(rows)
     _draw_score_trend(load_trend, rows.ranked)
 
 
@@ -70,8 +67,10 @@ def _draw_score_bars(rows: RankingRows, floors: dict[str, float]) -> None:
 
 def _draw_score_against(rows: RankingRows) -> None:
     """Score against cost, latency or price, by choice, with the number of targets left out."""
-    st.subheader(tr("board.against"), anchor=False)
     frames_by_axis = rows.chart_data.against
+    if not frames_by_axis:
+        return
+    st.subheader(tr("board.against"), anchor=False)
     axis = url_state.draw_segments(
         tr("board.against"),
         list(frames_by_axis),
