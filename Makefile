@@ -22,7 +22,11 @@ REPEATS := EVALBOARD_KILLS=50 EVALBOARD_END_KILLS=20 EVALBOARD_FUZZ=500 EVALBOAR
 app: .venv/installed
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 
-# Three lanes of tests by their marks and folders; the README tells what each is for.
+# Three lanes of tests by their marks and folders; the README tells what each is for. They start
+# hundreds of programs, which read the byte code that the first has written, whatever the
+# environment says of writing it.
+test test-fast test-full test-lowest chaos: export PYTHONDONTWRITEBYTECODE :=
+
 test-fast: .venv/installed-dev
 	$(PYTEST) -m 'not full and not slow' tests/unit tests/apptest $(ARGS)
 
