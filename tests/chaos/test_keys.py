@@ -64,7 +64,6 @@ def test_no_file_of_a_run_holds_the_key(
         folder = RunFolder(settings.runs_dir / run_id)
         finished(folder)
         client.resume_run(run_id, {"OPENAI_API_KEY": key}, settings, visitor=OPERATOR)
-        time.sleep(0.5)
         finished(folder)
         assert any(line.endswith(f"Bearer {key}") for line in server.get("/last")["head"])
     assert key.encode() not in everything_written(tmp_path)

@@ -60,7 +60,6 @@ def test_a_run_from_launch_to_restore(settings: Settings, request_of: Callable) 
     assert wait_for(folder, "done") == "done"
     summary = folder.read_summary()
     client.rescore_run(run_id, settings, visitor=OPERATOR)
-    time.sleep(0.3)
     assert wait_for(folder, "done") == "done"
     assert folder.read_summary().benchmarks == summary.benchmarks
     client.delete_run(run_id, settings, visitor=OPERATOR)

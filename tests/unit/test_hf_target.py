@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -36,6 +37,14 @@ def request(text: str = "hello", **sampling) -> GenerationRequest:
     return GenerationRequest(
         messages=(Message("user", text),), sampling=Sampling(**sampling), input={"id": "1"}
     )
+
+
+async def wait_until(true: Callable[[], bool]) -> None:
+    """Let the process report; whether it did is for the assertions that follow."""
+    for _ in range(1200):
+        if true():
+            return
+        await asyncio.sleep(0.05)
 
 
 @pytest.fixture
@@ -131,7 +140,7 @@ async def test_open_reports_and_answers_carry_what_was_asked(faked):
     await local.open(text.append)
     try:
         done = await local.generate(request(top_p=0.9, max_tokens=100))
-        await asyncio.sleep(0.05)
+        await wait_until(lambda: "waiting" in text[-1])
     finally:
         await local.close()
     assert done.text == "hello"
@@ -182,7 +191,7 @@ async def test_a_process_that_dies_is_started_once_more_with_half_the_budget(fak
     local = faked("die-once")
     await local.open(print)
     answers = await asyncio.gather(*(local.generate(request(str(n))) for n in range(5)))
-    await asyncio.sleep(0.05)
+    await wait_until(lambda: "halved" in local.info.card)
     await local.close()
     assert [done.text for done in answers] == ["0", "1", "2", "3", "4"]
     assert local.info.card["halved"] == 1
